@@ -1,4 +1,4 @@
-"""Files of an agent's workspace, their versions, and what changed between two."""
+"""Endpoints of the files of an agent's workspace, their versions and differences."""
 
 from django.http import Http404
 from django.utils.translation import gettext as _
@@ -31,7 +31,10 @@ router = Operations("guardian_api", tags=["guardian"])
 @agent_view
 @needs("viewer")
 def file_list(request, agent, filters: Query[PageQuery]):
-    """Files of the workspace: the five memory files first, even if missing; `limit` counts the other files."""
+    """Files of the workspace: the five memory files first, even if missing.
+
+    `limit` counts the other files.
+    """
     page = versions.read_other_files(agent, **filters.place)
     first = versions.read_first_files(agent) if page.previous is None and not filters.after else []
     attach_standings(agent, first)
@@ -54,25 +57,28 @@ def file_versions(request, agent, filters: Query[VersionQuery]):
 @agent_view
 @needs("viewer")
 def file_writes(request, agent, filters: Query[VersionQuery]):
-    """Calls of tools that wrote to a file, the newest first. A search may answer fewer than `limit`, and a `next`."""
+    """Calls of tools that wrote to a file, newest first.
+
+    A search may return fewer than `limit`, and a `next`.
+    """
     return page_to_json(tool_writes.find_tool_writes(agent, filters.name, **filters.place))
 
 
 @router.get("/agents/{agent}/files/version", VersionDetail, 404, 503)
 @agent_view
 @needs("viewer")
-def file_version(request, agent, asked: Query[OneVersion]):
+def file_version(request, agent, query: Query[OneVersion]):
     """One version with its content."""
-    return _version(agent, asked.id)
+    return _get_version(agent, query.id)
 
 
 @router.get("/agents/{agent}/files/diff", DiffOut, 404, 503)
 @agent_view
 @needs("viewer")
-def file_diff(request, agent, asked: Query[DiffQuery]):
-    """What changed between two versions of a file."""
-    new = _version(agent, asked.to)
-    old = _version(agent, asked.from_id) if asked.from_id else versions.find_previous(new)
+def file_diff(request, agent, query: Query[DiffQuery]):
+    """The difference between two versions of a file."""
+    new = _get_version(agent, query.to)
+    old = _get_version(agent, query.from_id) if query.from_id else versions.find_previous(new)
     if old and old.file_name != new.file_name:
         raise Http404(_("These are versions of two files. Name two versions of one file."))
     diff = line_diff.compare(old.content if old else None, new.content)
@@ -83,14 +89,14 @@ def file_diff(request, agent, asked: Query[DiffQuery]):
         "added": diff.added,
         "removed": diff.removed,
         "is_coarse": diff.is_coarse,
-        "left": view.left,
+        "left": view.left_out,
         "unified": unified_format.format_patch(view, new.file_name, is_new=old is None),
         "hunks": unified_format.build_hunks(view),
     }
 
 
-def _version(agent, version_id):
-    found = versions.find_version(agent, version_id)
-    if found is None:
+def _get_version(agent, version_id):
+    version = versions.find_version(agent, version_id)
+    if version is None:
         raise Http404(_("There is no version %(name)s of a file.") % {"name": version_id})
-    return found
+    return version

@@ -1,4 +1,7 @@
-"""What a write changed in a file: its diff, its numbers, and its hunks, from which blame follows later. Pure."""
+"""The change of a file by a write: its diff, its line counts, and its hunks.
+
+Blame is computed from the stored hunks later. Pure: no database.
+"""
 
 from collections import OrderedDict
 from collections.abc import Callable
@@ -10,15 +13,16 @@ from . import file_bytes
 
 Hunk = tuple[int, int, int, int]
 REMEMBERED = 16 * 1024 * 1024  # bytes of diffs
-Pair = tuple[str | None, str | None]  # what a file held before and after, as the first 32 digits of its hash
+Pair = tuple[str | None, str | None]  # the content before and after, as the first 32 digits of its hash
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change. `hunks`: (first and last line before, first and last line after), counted from 0, ends left out.
+    """One change of a file, with its hunks in order.
 
-    `added` and `removed` count lines; `modified` is the smaller of both in each hunk. `is_coarse`: see
-    openclaw_web.diffs.line_diff.
+    `hunks` are (first and last line before, first and last line after), counted from 0 without the ends. `added` and
+    `removed` count lines; `modified` is the smaller of both in each hunk. `is_coarse`: see
+    openclaw_web.diffs.comparing.
     """
 
     diff: str
@@ -30,7 +34,7 @@ class Change:
 
 
 def compute_change(before: bytes | None, after: bytes | None, name: str) -> Change:
-    """What became of a file; None: there is none."""
+    """Compute the change of a file between two contents; None: there is no file."""
     old, new = (None if data is None else file_bytes.bytes_to_text(data) for data in (before, after))
     diff = line_diff.compare(old, new)
     hunks = tuple(
@@ -38,8 +42,8 @@ def compute_change(before: bytes | None, after: bytes | None, name: str) -> Chan
     )
     view = line_diff.build_view(diff, room=0, has_marks=False)
     text = unified_format.format_patch(view, name, is_new=before is None)
-    if view.left:  # as `patch` marks what is no line of a file
-        text += f"\\ {view.left} more changed lines are not in this diff\n"
+    if view.left_out:  # `patch` marks lines that are no lines of a file so
+        text += f"\\ {view.left_out} more changed lines are not in this diff\n"
     return Change(
         diff=text.encode("utf-8", "replace").decode(),
         added=diff.added,
@@ -52,24 +56,26 @@ def compute_change(before: bytes | None, after: bytes | None, name: str) -> Chan
 
 @dataclass(slots=True)
 class ChangeCache:
-    """Diffs by what a file held before and after, so that writes which go the same way have theirs made once.
+    """A cache of changes by the content before and after.
 
-    The last ones are remembered, as many as fit into REMEMBERED bytes.
+    Writes with equal contents on both sides have their change computed once.
+
+    It holds the changes that were used last, as many as fit into REMEMBERED bytes.
     """
 
-    _made: OrderedDict[tuple[str, Pair], Change | None] = field(default_factory=OrderedDict)
+    _changes: OrderedDict[tuple[str, Pair], Change | None] = field(default_factory=OrderedDict)
     _size: int = 0
 
     def get(self, name: str, pair: Pair, make: Callable[[], Change | None]) -> Change | None:
-        """The change of a file, made by `make` where it is not remembered."""
+        """Return the change of a file, computed by `make` where the cache lacks it."""
         key = (name, pair)
-        if key in self._made:
-            self._made.move_to_end(key)
-            return self._made[key]
-        change = self._made[key] = make()
+        if key in self._changes:
+            self._changes.move_to_end(key)
+            return self._changes[key]
+        change = self._changes[key] = make()
         self._size += _size(change)
-        while self._size > REMEMBERED and len(self._made) > 1:
-            self._size -= _size(self._made.popitem(last=False)[1])
+        while self._size > REMEMBERED and len(self._changes) > 1:
+            self._size -= _size(self._changes.popitem(last=False)[1])
         return change
 
 

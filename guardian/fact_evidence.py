@@ -1,4 +1,7 @@
-"""Evidence that a change of a file added the words of a fact: the texts of a few versions, each read once."""
+"""Evidence that a change of a file added the words of a fact.
+
+The texts of a few versions are searched, each read once.
+"""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,9 +11,9 @@ from django.db.models.functions import Substr
 
 from .models import FileSnapshot, WriteGuardianAudit
 
-MOST_BYTES = 256 * 1024  # of a version that is searched; in a longer one the time alone decides
+MOST_BYTES = 256 * 1024  # of a version that is searched; for a longer one the time alone decides
 MOST_CHARACTERS = 4_000  # of a fact
-HELD = 8  # texts that are remembered
+HELD = 8  # texts in the cache
 AT_ONCE = 500
 MOST_LINES = 5
 MOST_WORDS = 20  # characters of a line that may be a part of the fact
@@ -21,20 +24,26 @@ Sides = tuple[str | None, str]
 
 @dataclass(slots=True)
 class Evidence:
-    """Searches versions for facts. Writes come in the order of time, so that few texts are held."""
+    """Searches versions for facts.
+
+    Writes come in the order of time, so that few texts are in memory.
+    """
 
     db: str
     texts: dict[str, str | None] = field(default_factory=dict)
 
     def find_additions(self, fact: str, changes: Sequence[Sides]) -> list[int]:
-        """The places of those changes that added the words of a fact; none where a text is too long to search."""
+        """Return the positions of the changes that added the words of a fact.
+
+        Empty where a text is too long to search.
+        """
         words = normalize(fact[:MOST_CHARACTERS]).rstrip(".")
         if not words:
             return []
         counts = [tuple(self._count(version_id, words) for version_id in sides) for sides in changes]
         if any(None in sides for sides in counts):
             return []
-        return [place for place, (before, after) in enumerate(counts) if after > before]
+        return [position for position, (before, after) in enumerate(counts) if after > before]
 
     def _count(self, version_id, words):
         if version_id is None:
@@ -53,12 +62,18 @@ class Evidence:
 
 
 def normalize(text: str) -> str:
-    """The words of a text in lower case with single blanks, without bullets and other marks before lines."""
+    """Return the words of a text in lower case, without bullets and other marks before lines.
+
+    Single blanks separate them.
+    """
     return " ".join(MARKS.sub("", text).casefold().split())
 
 
 def find_lines(version: FileSnapshot | None, fact: str) -> list[tuple[int, str]] | None:
-    """The lines of a version that say a fact, or most of its words, by number; None where it cannot be searched."""
+    """Return the lines of a version that contain a fact or most of its words.
+
+    By number; None where the version cannot be searched.
+    """
     if version is None or version.size_bytes > MOST_BYTES:
         return None
     words = normalize(fact[:MOST_CHARACTERS]).rstrip(".")
@@ -66,25 +81,29 @@ def find_lines(version: FileSnapshot | None, fact: str) -> list[tuple[int, str]]
         return None
     lines = [(number, text, normalize(text)) for number, text in enumerate(version.content.split("\n"), start=1)]
     exact = [
-        (number, text) for number, text, said in lines if words in said or (len(said) > MOST_WORDS and said in words)
+        (number, text)
+        for number, text, line_words in lines
+        if words in line_words or (len(line_words) > MOST_WORDS and line_words in words)
     ]
     if exact:
         return exact[:MOST_LINES]
-    wanted = frozenset(WORD.findall(words))
-    shared = [(len(wanted & frozenset(WORD.findall(said))), number, text) for number, text, said in lines]
+    fact_words = frozenset(WORD.findall(words))
+    matches = [
+        (len(fact_words & frozenset(WORD.findall(line_words))), number, text) for number, text, line_words in lines
+    ]
     near = sorted(
-        (entry for entry in shared if 2 * entry[0] >= len(wanted) > 1), key=lambda entry: (-entry[0], entry[1])
+        (entry for entry in matches if 2 * entry[0] >= len(fact_words) > 1), key=lambda entry: (-entry[0], entry[1])
     )
     return [(number, text) for _count, number, text in near[:MOST_LINES]]
 
 
 def read_facts(db: str, write_ids: Iterable[str]) -> dict[str, str]:
-    """The facts of those of these writes that have one, by id."""
-    return dict(_facts(db, list(write_ids)))
+    """Return the facts of these writes by id, where they have one."""
+    return dict(_read_facts_in_batches(db, list(write_ids)))
 
 
-def _facts(db, ids) -> Iterator[tuple[str, str]]:
+def _read_facts_in_batches(db, ids) -> Iterator[tuple[str, str]]:
     rows = WriteGuardianAudit.objects.using(db).exclude(candidate_fact=None)
     for start in range(0, len(ids), AT_ONCE):
-        some = rows.filter(id__in=ids[start : start + AT_ONCE])
-        yield from some.values_list("id", Substr("candidate_fact", 1, MOST_CHARACTERS))
+        batch = rows.filter(id__in=ids[start : start + AT_ONCE])
+        yield from batch.values_list("id", Substr("candidate_fact", 1, MOST_CHARACTERS))

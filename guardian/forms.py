@@ -1,4 +1,4 @@
-"""What comes in through the addresses of the pages: which versions, and from which line on."""
+"""Forms of the file pages: which versions, and from which line on."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ BIGGEST = 10_000_000
 
 
 class FileForm(forms.Form):
-    """Which versions of a file are compared, which one is read or downloaded, and where reading begins."""
+    """The versions that are compared, read or downloaded, and the line where reading begins."""
 
     line = forms.IntegerField(required=False, min_value=1, max_value=BIGGEST)
 
@@ -25,38 +25,44 @@ class FileForm(forms.Form):
 
 @dataclass(slots=True)
 class FileRequest:
-    """What an address asks of a file: `old` is None when `new` is the first version and nothing else was chosen."""
+    """The request for a page of a file.
 
-    shown: object
+    `old` is None when `new` is the first version and the address chooses nothing else.
+    """
+
+    version: object
     old: object
     new: object
     line: int
     is_download: bool
-    is_compared: bool  # not when a file has one version and nobody chose it
+    is_compared: bool  # false when a file has one version and the address names none
 
 
 def read_file_request(agent: Agent, name: str, query: QueryDict) -> FileRequest:
-    """The versions that an address names, those a reader expects where it names none. Http404 for others."""
+    """Read which versions of a file an address names; defaults where it names none.
+
+    Raises Http404 for other versions.
+    """
     form = FileForm(query)
     newest = versions.find_newest(agent, name)
     if newest is None or not form.is_valid():
         raise Http404
     chosen = form.cleaned_data
-    found = {newest.id: newest}
+    versions_by_id = {newest.id: newest}
 
-    def version(version_id, otherwise):
+    def find_version(version_id, default):
         if not version_id:
-            return otherwise
-        if version_id not in found:
-            found[version_id] = versions.find_version(agent, version_id)
-        if found[version_id] is None or found[version_id].file_name != name:
+            return default
+        if version_id not in versions_by_id:
+            versions_by_id[version_id] = versions.find_version(agent, version_id)
+        if versions_by_id[version_id] is None or versions_by_id[version_id].file_name != name:
             raise Http404
-        return found[version_id]
+        return versions_by_id[version_id]
 
-    new = version(chosen["to"], newest)
-    old = version(chosen["from"], None) if chosen["from"] else versions.find_previous(new)
+    new = find_version(chosen["to"], newest)
+    old = find_version(chosen["from"], None) if chosen["from"] else versions.find_previous(new)
     return FileRequest(
-        shown=version(chosen["download"] or chosen["version"], newest),
+        version=find_version(chosen["download"] or chosen["version"], newest),
         old=old,
         new=new,
         line=chosen["line"] or 1,

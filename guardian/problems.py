@@ -1,4 +1,4 @@
-"""Problems of memory files: what waits for a person, what was broken off, and what changed without a known write."""
+"""Problems of memory files: waiting proposals, interrupted rollbacks, unknown writers."""
 
 from collections.abc import Iterable
 
@@ -20,12 +20,12 @@ from .rollbacks import concurrent_edits
 from .words import CONSOLIDATION
 
 RECENT_MS = 7 * DAY_MS
-MOST = 100  # that are counted
+MOST = 100  # rows that are counted
 State = GuardianRun.State
 
 
 def check_proposals(agent: Agent) -> Iterable[Finding]:
-    """Proposed writes that wait for a person, by file."""
+    """Yield the proposed writes that wait for a person, by file."""
     rows = GuardianRun.objects.using(agent.db).filter(state=State.PROPOSED).order_by("-created_at", "-id")
     by_file: dict[str, list[tuple[str, int]]] = {}
     for run_id, file, at in rows.values_list("id", "target_file", "created_at")[: MOST + 1]:
@@ -36,7 +36,7 @@ def check_proposals(agent: Agent) -> Iterable[Finding]:
 
 
 def link_proposals(facts: Facts) -> Link:
-    """The one proposal, or all that wait."""
+    """Link to the only proposal, or to all waiting ones."""
     label = gettext_lazy("Decide")
     if facts["count"] == 1:
         return Link(label, "guardian:proposal_detail", (facts["agent"], facts["run"]))
@@ -44,13 +44,13 @@ def link_proposals(facts: Facts) -> Link:
 
 
 def check_interrupted(agent: Agent) -> Iterable[Finding]:
-    """Rollbacks whose process died in the middle, and that nobody has finished or undone since."""
+    """Yield interrupted rollbacks that were neither finished nor undone since."""
     for row in find_open_intents(agent.db).order_by("created_at")[:MOST]:
         yield Finding(row.file_name, {"file": row.file_name}, since=row.created_at)
 
 
 def check_overtaken(agent: Agent) -> Iterable[Finding]:
-    """Versions that somebody wrote during a rollback, and of which nobody said yet what becomes."""
+    """Yield versions that somebody wrote during a rollback and nobody has decided on."""
     row = concurrent_edits.find_unsettled(agent.db).first()
     if row is not None:
         facts = {"file": row.file_name, "write": concurrent_edits.find_unsettled_write(agent.db)}
@@ -58,7 +58,7 @@ def check_overtaken(agent: Agent) -> Iterable[Finding]:
 
 
 def link_overtaken(facts: Facts) -> Link:
-    """The write whose page asks what becomes of the version, or the history of the file."""
+    """Link to the write whose page asks about the version, or to the file's history."""
     label = gettext_lazy("Decide")
     if facts["write"] is None:
         return Link(label, "guardian:file_history", (facts["agent"], facts["file"]))
@@ -66,7 +66,7 @@ def link_overtaken(facts: Facts) -> Link:
 
 
 def check_calls(agent: Agent) -> Iterable[Finding]:
-    """That many calls of our own guardian failed in the last 24 hours."""
+    """Yield that many calls of our guardian failed in the last 24 hours."""
     now = clock.now_ms()
     steps = GuardianStep.objects.using(agent.db).filter(created_at__gte=now - DAY_MS, created_at__lte=now)
     outcomes = list(steps.order_by("-created_at").values_list("outcome", flat=True)[:MOST])
@@ -76,15 +76,15 @@ def check_calls(agent: Agent) -> Iterable[Finding]:
 
 
 def check_opted_out(agent: Agent) -> Iterable[Finding]:
-    """Lines of memory files that come from people who opted out since."""
+    """Yield the number of lines in memory files that come from people who opted out."""
     if count := opted_out_lines.find_opted_out_lines(agent).line_count:
         yield Finding(facts={"count": count}, level=count)
 
 
 def check_unattributed(agent: Agent) -> Iterable[Finding]:
-    """Changes of memory files in the last seven days that nobody told of, and that are still as they became.
+    """Yield the unattributed changes of the last seven days that are still in force.
 
-    What the plugin's consolidation changed is known, and what somebody rolled back was seen to.
+    The changes of the plugin's consolidation are explained, and those that somebody rolled back are settled.
     """
     now = clock.now_ms()
     rows = WriteGuardianAudit.objects.using(agent.db).filter(origin=WriteGuardianAudit.Origin.UNATTRIBUTED)
@@ -98,7 +98,7 @@ def check_unattributed(agent: Agent) -> Iterable[Finding]:
 
 
 def link_unattributed(facts: Facts) -> Link:
-    """The list of these changes."""
+    """Link to the list of these changes."""
     query = {"segment": "unattributed", "from": facts["from"]}
     return Link(gettext_lazy("View"), "guardian:audit_list", (facts["agent"],), query=query)
 

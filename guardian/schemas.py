@@ -1,4 +1,4 @@
-"""What the API says about the files of a workspace, their versions and what changed between two."""
+"""Schemas of workspace files, their versions, and the difference between two versions."""
 
 from base64 import b64encode
 from typing import Literal

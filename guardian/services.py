@@ -1,4 +1,7 @@
-"""Every write to the versions of an agent's files."""
+"""Stores and finds versions of an agent's files.
+
+All writes to the tables of versions go through this module.
+"""
 
 import hashlib
 import logging
@@ -16,7 +19,10 @@ log = logging.getLogger(__name__)
 
 
 def refresh_sums(db: str) -> None:
-    """Bring the sums of an agent's writes up to what was just recorded or rolled back, which no failure here undoes."""
+    """Refresh the sums of an agent's writes after one was recorded or rolled back.
+
+    A failure is logged and undoes nothing.
+    """
     try:
         import_string(settings.MEMORY_SUMS)(db)
     except DatabaseError:  # the next import counts again
@@ -24,53 +30,61 @@ def refresh_sums(db: str) -> None:
 
 
 def store_version(db: str, name: str, data: bytes, *, modified_ms: int) -> bool:
-    """Keep what a file holds when it differs from its latest version; says whether it did.
+    """Store the content of a file unless it is its latest version.
+
+    Returns whether it was stored.
 
     `name` is relative to the workspace: one of the five memory files, or another collected file.
     """
     with transaction.atomic(using=db):
-        return not is_latest(db, name, data) and _kept(db, name, data, modified_ms)[1]
+        return not is_latest(db, name, data) and _get_or_store(db, name, data, modified_ms)[1]
 
 
 def get_or_add_snapshot(db: str, name: str, data: bytes, *, moment: int) -> FileSnapshot:
-    """The version of a memory file with this content: its latest one if that holds it, else a new one.
+    """Return the latest snapshot of a memory file if it has this content, else add one.
 
-    A file that returns to what it held before has a new version: history is a list.
+    A file that returns to an earlier content gets a new snapshot: history is a list.
     """
     with transaction.atomic(using=db):
-        latest = _latest(db, name)
+        latest = _find_latest(db, name)
         if latest and latest.content_hash == hashlib.sha256(data).hexdigest():
             return latest
-        return _kept(db, name, data, moment)[0]
+        return _get_or_store(db, name, data, moment)[0]
 
 
 def add_snapshot(db: str, name: str, data: bytes, *, moment: int) -> FileSnapshot:
-    """A version of a memory file of this moment, whatever its latest one holds, in the caller's transaction."""
-    return _kept(db, name, data, moment)[0]
+    """Add a snapshot of a memory file of this moment, in the caller's transaction.
+
+    It is added even where the latest snapshot has the same content.
+    """
+    return _get_or_store(db, name, data, moment)[0]
 
 
 def build_snapshot(name: str, data: bytes, *, moment: int) -> FileSnapshot:
-    """A version of a memory file, not stored yet; the same content of the same moment has the same id."""
+    """Build a snapshot of a memory file, without storing it.
+
+    The same content of the same moment has the same id.
+    """
     return FileSnapshot(**_columns(name, data, moment))
 
 
 def is_latest(db: str, name: str, data: bytes) -> bool:
-    """Whether this is what the latest version of a file holds that was kept."""
-    latest = _latest(db, name)
+    """Return whether this is the content of the latest stored version of a file."""
+    latest = _find_latest(db, name)
     return bool(latest) and latest.content_hash == hashlib.sha256(data).hexdigest()
 
 
 def has_version(db: str, name: str, data: bytes) -> bool:
-    """Whether this is what any version of a file holds that was kept."""
+    """Return whether this is the content of any stored version of a file."""
     return find_versions(db, name).filter(content_hash=hashlib.sha256(data).hexdigest()).exists()
 
 
-def _latest(db, name):
+def _find_latest(db, name):
     return find_held_versions(db, name).defer("content", "raw").order_by("-created_at", "-id").first()
 
 
-def _kept(db, name, data, moment):
-    """The version, and whether it is new."""
+def _get_or_store(db, name, data, moment):
+    """Return the version with this content and moment, and whether it is new."""
     columns = _columns(name, data, moment)
     return find_versions(db, name).get_or_create(id=columns.pop("id"), defaults=columns)
 
@@ -92,14 +106,17 @@ def _columns(name, data, moment):
 
 
 def find_versions(db: str, name: str) -> QuerySet[Any]:
-    """The versions of a file that are kept."""
+    """Return the stored versions of a file."""
     model = FileSnapshot if name in MEMORY_FILES else WorkspaceFile
     return model.objects.using(db).filter(file_name=name)
 
 
 def find_held_versions(db: str, name: str) -> QuerySet[Any]:
-    """Those of them that the file itself held: not what somebody wrote into a file that had been displaced already."""
+    """Return the versions that the file itself held.
+
+    Contents that somebody wrote into a file after a rollback had displaced it are left out.
+    """
     if name not in MEMORY_FILES:
         return find_versions(db, name)
     intents = RollbackIntent.objects.using(db).filter(file_name=name).exclude(meanwhile_json="[]")
-    return find_versions(db, name).exclude(id__in=[one for intent in intents for one in intent.meanwhile])
+    return find_versions(db, name).exclude(id__in=[version_id for intent in intents for version_id in intent.meanwhile])

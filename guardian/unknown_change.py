@@ -1,4 +1,7 @@
-"""Why it is not known what a write changed, in a sentence: the page, the API and the command say the same."""
+"""Explains in a sentence why the change of a write is not known.
+
+The page, the API and the command show the same sentence.
+"""
 
 from django.utils.translation import gettext as _
 
@@ -11,7 +14,7 @@ from .recording.reports import CHANGED, Source
 
 
 def explain_unknown(row: WriteGuardianAudit) -> str:
-    """The sentence; empty where the change is known, or nothing was written."""
+    """Return the sentence; empty where the change is known, or the write changed no file."""
     is_known = row.before_snapshot_id or row.after_snapshot_id or row.diff is not None
     if is_known or row.status not in CHANGED:
         return ""
@@ -22,10 +25,10 @@ def explain_unknown(row: WriteGuardianAudit) -> str:
         return _("What changed is not known: no agent has the workspace of this write.")
     if not configuration.is_on(write_store.SNAPSHOTS_SETTING):
         return _("What changed is not known: the setting %(setting)s is off.") % words
-    return _by_versions(row) % words
+    return _explain_by_versions(row) % words
 
 
-def _by_versions(row):
+def _explain_by_versions(row):
     db, name, at = row._state.db or "", row.target_file, row.created_at
     count = services.find_held_versions(db, name).values("id")[:2].count()
     if count == 0:

@@ -3,9 +3,9 @@ from django.urls import path
 import openclaw_web.pages.converters  # noqa: F401 - <anything:>
 
 from . import views
-from .corrections import views as correcting_views
+from .corrections import views as correction_views
 from .detail import file_views
-from .detail import views as looking_views
+from .detail import views as detail_views
 from .handover import views as handover_views
 from .lists import views as list_views
 from .rollbacks import views as rollback_views
@@ -37,21 +37,19 @@ urlpatterns = [
     ),
     path("agents/<str:agent>/files/", views.file_list, name="file_list"),
     path("agents/<str:agent>/files/<anything:name>/", views.file_detail, name="file_detail"),
-    path("agents/<str:agent>/writes/rules/", correcting_views.rule_list, name="rule_list"),
-    path("agents/<str:agent>/writes/rules/new/", correcting_views.rule_new, name="rule_new"),
-    path("agents/<str:agent>/writes/rules/try/", correcting_views.rule_try, name="rule_try"),
+    path("agents/<str:agent>/writes/rules/", correction_views.rule_list, name="rule_list"),
+    path("agents/<str:agent>/writes/rules/new/", correction_views.rule_new, name="rule_new"),
+    path("agents/<str:agent>/writes/rules/try/", correction_views.rule_try, name="rule_try"),
     path(
-        "agents/<str:agent>/writes/rules/<anything:rule_id>/switch/", correcting_views.rule_switch, name="rule_switch"
+        "agents/<str:agent>/writes/rules/<anything:rule_id>/switch/", correction_views.rule_switch, name="rule_switch"
     ),
-    path("agents/<str:agent>/writes/correct/<anything:audit_id>/", correcting_views.correct, name="correct"),
+    path("agents/<str:agent>/writes/correct/<anything:audit_id>/", correction_views.correct, name="correct"),
     # Not below the writes: an id there may be any text, and so it may here.
-    path("agents/<str:agent>/corrections/<anything:audit_id>/", correcting_views.corrections, name="corrections"),
-    path("agents/<str:agent>/correct/<anything:audit_id>/", correcting_views.correct_save, name="correct_save"),
-    path(
-        "agents/<str:agent>/sessions/<str:session_id>/writes/of/", looking_views.session_writes, name="session_writes"
-    ),
+    path("agents/<str:agent>/corrections/<anything:audit_id>/", correction_views.corrections, name="corrections"),
+    path("agents/<str:agent>/correct/<anything:audit_id>/", correction_views.correct_save, name="correct_save"),
+    path("agents/<str:agent>/sessions/<str:session_id>/writes/of/", detail_views.session_writes, name="session_writes"),
     path("agents/<str:agent>/writes/", list_views.audit_list, name="audit_list"),
-    path("agents/<str:agent>/writes/of/<anything:decision_id>/", looking_views.decision_writes, name="decision_writes"),
+    path("agents/<str:agent>/writes/of/<anything:decision_id>/", detail_views.decision_writes, name="decision_writes"),
     path("agents/<str:agent>/writes/opted-out/", file_views.opted_out, name="opted_out"),
     path("agents/<str:agent>/writes/chart/", file_views.chart, name="chart"),
     path("agents/<str:agent>/writes/left/<anything:audit_id>/", file_views.audit_lines, name="audit_lines"),
@@ -93,5 +91,5 @@ urlpatterns = [
     ),
     path("agents/<str:agent>/writes/own/retry/<anything:audit_id>/", own_views.write_retry, name="write_retry"),
     # The last one: an id may be any text.
-    path("agents/<str:agent>/writes/<anything:audit_id>/", looking_views.audit_detail, name="audit_detail"),
+    path("agents/<str:agent>/writes/<anything:audit_id>/", detail_views.audit_detail, name="audit_detail"),
 ]

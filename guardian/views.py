@@ -1,4 +1,4 @@
-"""The files of an agent's workspace, and one of them with its versions."""
+"""Pages of the files of an agent's workspace, and of one file with its versions."""
 
 from itertools import chain, islice
 
@@ -16,8 +16,7 @@ from openclaw_web.pages.roles import needs
 from . import forms, tool_writes, versions
 from .detail import related_writes
 from .files import MEMORY_FILES
-from .standing import attach_standings
-from .standing import read_standing as standing_of
+from .standing import attach_standings, read_standing
 from .standing.files import count_search_chunks
 
 VERSIONS_SHOWN = 20
@@ -30,9 +29,9 @@ LINTED_CHARACTERS = 1_000_000
 @agent_view
 @needs("viewer")
 def file_list(request, agent):
-    """The five memory files first, then what every session reads, then the others; daily notes are in one group.
+    """List the five memory files, the files that every session reads, and the others.
 
-    With `folder=memory` only those notes, all of them in pages.
+    Daily notes form one group. With `folder=memory`, only they are listed, in pages.
     """
     is_folder = request.GET.get("folder") == versions.NOTES.rstrip("/")
     others = versions.read_other_files(agent, notes=is_folder, **read_cursors(request))
@@ -50,36 +49,40 @@ def file_list(request, agent):
 @agent_view
 @needs("viewer")
 def file_detail(request, agent, name):
-    """One file: what it holds, what changed between two versions, and all of them."""
-    asked = forms.read_file_request(agent, name, request.GET)
-    if asked.is_download:
-        return _download(asked.shown)
-    piece = text_excerpts.cut_excerpt(asked.shown.content, asked.line)
-    if asked.line > max(piece.count, 1):
+    """Show one file: a version, the change between two versions, and all versions."""
+    file_request = forms.read_file_request(agent, name, request.GET)
+    if file_request.is_download:
+        return _download(file_request.version)
+    piece = text_excerpts.cut_excerpt(file_request.version.content, file_request.line)
+    if file_request.line > max(piece.count, 1):
         raise Http404
     rows = versions.find_versions(agent, name)
     page = page_of(rows, order=versions.ORDER, **read_cursors(request), size=VERSIONS_SHOWN)
-    written = tool_writes.find_tool_writes(agent, name, after=request.GET.get("older"))
-    diff = line_diff.compare(asked.old.content if asked.old else None, asked.new.content) if asked.is_compared else None
+    tool_calls = tool_writes.find_tool_writes(agent, name, after=request.GET.get("older"))
+    diff = (
+        line_diff.compare(file_request.old.content if file_request.old else None, file_request.new.content)
+        if file_request.is_compared
+        else None
+    )
     audits = related_writes.find_by_version(agent.db, [version.id for version in page])
     context = {
         "agent": agent,
         "name": name,
-        "asked": asked,
+        "file_request": file_request,
         "piece": piece,
-        "hits": list(islice(lint_text(asked.shown.content[:LINTED_CHARACTERS]), HITS_SHOWN)),
+        "hits": list(islice(lint_text(file_request.version.content[:LINTED_CHARACTERS]), HITS_SHOWN)),
         "amount": versions.count_versions(rows),
         "counted_up_to": versions.COUNTED_UP_TO,
         "diff": diff,
         "view": line_diff.build_view(diff) if diff else None,
-        "writes": written,
-        "writers": tool_writes.group_by_version(written),
+        "writes": tool_calls,
+        "writers": tool_writes.group_by_version(tool_calls),
         "searched": tool_writes.WINDOW,
         "versions": page,
         "audits": audits,
         "decisions": related_writes.find_decisions(agent.db, chain.from_iterable(audits.values())),
         "is_memory": name in MEMORY_FILES,
-        "standing": standing_of(agent, name) if name in MEMORY_FILES else None,
+        "standing": read_standing(agent, name) if name in MEMORY_FILES else None,
         "is_note": name.startswith(versions.NOTES),
         "search_chunks": count_search_chunks(agent, name) if name.startswith(versions.NOTES) else None,
     }
@@ -87,7 +90,7 @@ def file_detail(request, agent, name):
 
 
 def _download(version):
-    """A version as it is kept here, as a file."""
+    """Return a version as a file, as it is stored here."""
     response = HttpResponse(version.content, content_type="text/plain; charset=utf-8")
     name = version.file_name.rpartition("/")[2]
     response["Content-Disposition"] = content_disposition_header(True, "".join(filter(str.isprintable, name)) or "file")

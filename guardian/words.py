@@ -1,4 +1,4 @@
-"""What pages call the values of writes: where they come from, who told of them, how their turns were found."""
+"""Words for the values of writes: their origins, sources and matches."""
 
 from django.utils.translation import gettext_lazy as _
 
@@ -43,48 +43,51 @@ ELSEWHERE = _("Changed outside this site's records")
 
 
 def build_row_words() -> dict[str, dict[str, str]]:
-    """The words of origins in the language of the request, for lists: each row says one of them."""
+    """Return the words of origins in the language of the request, for rows of lists."""
     return {"origins": {str(value): str(word) for value, word in ORIGIN_WORDS.items()}}
 
 
 def write_origin_word(origin):
-    """`unattributed` as “Unattributed”."""
+    """Return the word of an origin: `unattributed` is “Unattributed”."""
     return str(ORIGIN_WORDS.get(origin, origin))
 
 
 def write_match_sentence(match):
-    """What `near` means of a write, in a sentence."""
+    """Return a sentence about how the turn of a write was matched."""
     return str(MATCH_SENTENCES.get(match, match))
 
 
 def write_reason(reason, origin):
-    """Why something was written, or not; of an unreported change, what made it, where that is known."""
+    """Return the reason of a write; for an unattributed change its cause, where it is known."""
     if origin != Origin.UNATTRIBUTED:
         return reason or ""
     return str(_("The plugin's consolidation changed the file.") if reason == CONSOLIDATION else reason or ELSEWHERE)
 
 
 def write_source_words(sources):
-    """The bits of who told of a write, in words; `–` for none."""
+    """Return the words of the sources of a write; `–` for none.
+
+    `sources` has a bit for each of them.
+    """
     return listed(SOURCE_WORDS[source] for source in Source if sources & source) or "–"
 
 
 def rollback_way_sentence(way):
-    """How a rollback was made, in a sentence."""
+    """Return a sentence about how a rollback was made."""
     return str(WAY_SENTENCES.get(way, way))
 
 
 def accepted_effect_sentence(effect):
-    """What a person accepted about a file's place in the prompt, in a sentence."""
+    """Return a sentence about the effect on the prompt that a person accepted."""
     return str(ACCEPTED.get(effect, effect))
 
 
 def handover_sentence(row):
-    """What became of a change that was handed to an agent."""
+    """Return a sentence about the outcome of a change that was handed to an agent."""
     return sentence_of(row)
 
 
-MADE = (
+TEMPLATE_FILTERS = (
     accepted_effect_sentence,
     handover_sentence,
     write_origin_word,
@@ -93,4 +96,7 @@ MADE = (
     write_source_words,
     rollback_way_sentence,
 )
-FILTERS = {made.__name__: made for made in MADE} | {"speaker_name": get_speaker_name, "speaker_word": format_speaker}
+FILTERS = {function.__name__: function for function in TEMPLATE_FILTERS} | {
+    "speaker_name": get_speaker_name,
+    "speaker_word": format_speaker,
+}

@@ -1,4 +1,7 @@
-"""OpenClaw's records of who wrote a memory file last, as its state database keeps them. No Django."""
+"""Reads OpenClaw's records of the last writer of memory files.
+
+They are in its state database. This module does not use Django.
+"""
 
 import hashlib
 import re
@@ -24,9 +27,10 @@ NAME_OF = {hashlib.sha256(name.encode()).hexdigest(): name for name in MEMORY_FI
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """The provenance record of one file; with `is_known` false nobody can say what OpenClaw will do with the file.
+    """The provenance record of one file.
 
-    `workspace_key` is the hash of the workspace's real path where OpenClaw runs, `observed_at` in milliseconds.
+    With `is_known` false nobody can say what OpenClaw will do with the file. `workspace_key` is the hash of the
+    workspace's real path where OpenClaw runs, `observed_at` is in milliseconds.
     """
 
     file_name: str
@@ -51,17 +55,20 @@ class Record:
 
 
 def has_records(database: Database) -> bool:
-    """Whether a state database has the table of the records."""
+    """Return whether a state database has the table of the records."""
     return database.has(PROVENANCE.name, *PROVENANCE.columns)
 
 
 def is_unfamiliar(database: Database) -> bool:
-    """Whether the table of the records is there in a shape that no known version gives it."""
+    """Return whether the table of the records has a shape that no known version gives it."""
     return not has_records(database) and PROVENANCE.table in (*database.tables, *database.computed)
 
 
 def read_records(database: Database, now: int) -> Iterator[Record]:
-    """The records of all workspaces, without those that expired before `now`. Raises Damaged."""
+    """Yield the records of all workspaces that have not expired before `now`.
+
+    Raises Damaged for an unreadable database.
+    """
     for key, value, expires_at in database.rows(PROVENANCE.name, *PROVENANCE.columns):
         parts = KEY.fullmatch(key.decode(errors="replace")) if isinstance(key, bytes) else None
         is_expired = isinstance(expires_at, int) and 0 < expires_at <= now
@@ -70,19 +77,22 @@ def read_records(database: Database, now: int) -> Iterator[Record]:
 
 
 def read_record(workspace_key: str, path_hash: str, value: object) -> Record | None:
-    """The record under a key; None for an unreadable one of a file that is not among the memory files."""
+    """Return the record under a key.
+
+    None for an unreadable record, unless the hash of the path is that of a memory file.
+    """
     try:
         fields = load_object(value) if isinstance(value, bytes) else {}
     except ValueError:
         fields = {}
-    name = _text(fields, "relativePath")
+    name = _read_text(fields, "relativePath")
     if hashlib.sha256(name.encode(errors="replace")).hexdigest() != path_hash:
         name = NAME_OF.get(path_hash, "")
         fields = {}
     if not name:
         return None
     version = fields.get("version")
-    file_hash, origin_class = _text(fields, "fileHash"), _text(fields, "originClass")
+    file_hash, origin_class = _read_text(fields, "fileHash"), _read_text(fields, "originClass")
     is_first_version = version == KNOWN_VERSION and not isinstance(version, bool) and "segments" not in fields
     return Record(
         file_name=name,
@@ -90,14 +100,14 @@ def read_record(workspace_key: str, path_hash: str, value: object) -> Record | N
         file_hash=file_hash,
         origin_class=origin_class,
         observed_at=parse_moment_ms(fields.get("observedAt")),
-        session_id=_text(fields, "sessionId"),
-        session_key=_text(fields, "sessionKey"),
+        session_id=_read_text(fields, "sessionId"),
+        session_key=_read_text(fields, "sessionKey"),
         version=version if isinstance(version, int) and 0 <= version < 2**31 else None,
         is_known=is_first_version and origin_class in CLASSES and bool(SHA256.fullmatch(file_hash)),
     )
 
 
-def _text(fields, name):
+def _read_text(fields, name):
     value = fields.get(name)
     is_usable = isinstance(value, str) and len(value) <= MOST_CHARACTERS and "\x00" not in value
     return value if is_usable and value.isprintable() else ""

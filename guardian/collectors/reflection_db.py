@@ -1,7 +1,7 @@
-"""The writes of a `reflection.db` of the shape that Reflection's requirements give it.
+"""Reads writes from a `reflection.db` of the shape in Reflection's requirements.
 
-Any column but those of a write itself may be missing, and so may the tables beside them. Contents of files are read
-when they are asked for: there may be more of them than memory.
+Any column but those of a write itself may be missing, and so may the tables of rollbacks and corrections. Contents of
+files are read on request: they may not fit into memory.
 """
 
 import hashlib
@@ -41,19 +41,19 @@ TABLES: Tables = {
 NEEDED = ("id", "target_file", "status", "created_at")
 CHANGED = ("written", "rolled_back")
 MAX_KEY = 4 * MAX_NAME  # bytes of an id that is compared: a longer one is refused
-AT_ONCE = 100  # writes for which the tables beside them are asked: those may have no index
+AT_ONCE = 100  # writes whose rollbacks and corrections are read together: these tables may have no index
 MOST_CORRECTIONS = 20  # of one write, the newest
-HELD = 16 * 1024 * 1024  # bytes of versions that are kept, as writes name the same ones again
+HELD = 16 * 1024 * 1024  # bytes of snapshots in the cache: writes name the same ones again
 Row = dict[str, Any]
 
 
 class _Unusable(Exception):
-    """A value is not what its column is for."""
+    """A value does not fit its column."""
 
 
 @dataclass(slots=True)
-class _Beside:
-    """The newest rows that a table has of one write, and how many others it has."""
+class _RelatedRows:
+    """The newest related rows of one write in a table, and how many there are."""
 
     rows: deque[Row]
     count: int = 0
@@ -66,7 +66,7 @@ class _Beside:
 
 @dataclass(frozen=True, slots=True)
 class DatabaseSnapshot:
-    """What a file held, and the hash of that."""
+    """The content of a file, with its hash."""
 
     file_name: bytes | None
     data: bytes
@@ -75,33 +75,39 @@ class DatabaseSnapshot:
 
 @dataclass(slots=True)
 class SnapshotReader:
-    """The versions of a database by their ids. Those that were read last are kept, as many as fit into HELD bytes."""
+    """The file snapshots of a database by id, with a cache of the last ones.
+
+    The cache has as many as fit into HELD bytes.
+    """
 
     database: Database
-    _kept: OrderedDict[str, DatabaseSnapshot] = field(default_factory=OrderedDict)
+    _cached: OrderedDict[str, DatabaseSnapshot] = field(default_factory=OrderedDict)
     _size: int = 0
-    _places: dict[bytes, int] | None = None  # None: the table has no numbers of rows, and is asked by id
+    _places: dict[bytes, int] | None = None  # None: the table has no row numbers, so rows are found by id
 
     def locate_snapshots(self, ids: Iterable[str]) -> None:
-        """Find the rows of these versions in one pass: the table may have no index."""
-        wanted = sorted(set(ids))
-        sql = f"SELECT rowid, id FROM {SNAPSHOT} WHERE id IN ({', '.join('?' * len(wanted))})"  # noqa: S608
+        """Find the rows of these snapshots in one pass: the table may have no index."""
+        sorted_ids = sorted(set(ids))
+        sql = f"SELECT rowid, id FROM {SNAPSHOT} WHERE id IN ({', '.join('?' * len(sorted_ids))})"  # noqa: S608
         try:
             is_there = self.database.has(SNAPSHOT, "id")
-            rows = self.database.ask(sql, tuple(wanted)) if is_there else ()
+            rows = self.database.ask(sql, tuple(sorted_ids)) if is_there else ()
             self._places = {id_: place for place, id_ in rows if isinstance(id_, bytes)}
         except DamagedDatabase:
             self._places = None
 
     def read_snapshot(self, name: str, snapshot_id: str | None) -> DatabaseSnapshot | None:
-        """What a file held, compared with its hash; None: there was no file. Raises Damaged for what is not there."""
+        """Return the content of a file, checked against its hash; None: there was no file.
+
+        Raises Damaged for a missing or damaged snapshot.
+        """
         if snapshot_id is None:
             return None
-        version = self._kept.get(snapshot_id) or self._read(name, snapshot_id)
-        self._keep(snapshot_id, version)
-        if version.file_name not in (None, name.encode()):
+        snapshot = self._cached.get(snapshot_id) or self._read(name, snapshot_id)
+        self._cache(snapshot_id, snapshot)
+        if snapshot.file_name not in (None, name.encode()):
             raise DamagedDatabase(f"there is no version {snapshot_id[:MAX_NAME]} of {name}")
-        return version
+        return snapshot
 
     def _read(self, name, snapshot_id):
         row = next(self._rows(snapshot_id), None)
@@ -110,8 +116,8 @@ class SnapshotReader:
         data = row["content"]
         if not isinstance(data, bytes):
             raise DamagedDatabase(f"the version {snapshot_id[:MAX_NAME]} is no text")
-        digest, told = hashlib.sha256(data).hexdigest(), row["content_hash"]
-        if told is not None and told != digest.encode():
+        digest, stored_hash = hashlib.sha256(data).hexdigest(), row["content_hash"]
+        if stored_hash is not None and stored_hash != digest.encode():
             raise DamagedDatabase(f"the version {snapshot_id[:MAX_NAME]} has another hash than its content")
         return DatabaseSnapshot(row["file_name"], data, digest)
 
@@ -121,17 +127,20 @@ class SnapshotReader:
         place = self._places.get(snapshot_id.encode())
         return iter(()) if place is None else _rows(self.database, SNAPSHOT, "rowid = ?", (place,))
 
-    def _keep(self, snapshot_id, version):
-        if snapshot_id not in self._kept:
-            self._size += len(version.data)
-        self._kept[snapshot_id] = version
-        self._kept.move_to_end(snapshot_id)
-        while self._size > HELD and len(self._kept) > 2:
-            self._size -= len(self._kept.popitem(last=False)[1].data)
+    def _cache(self, snapshot_id, snapshot):
+        if snapshot_id not in self._cached:
+            self._size += len(snapshot.data)
+        self._cached[snapshot_id] = snapshot
+        self._cached.move_to_end(snapshot_id)
+        while self._size > HELD and len(self._cached) > 2:
+            self._size -= len(self._cached.popitem(last=False)[1].data)
 
 
 def read(database: Database) -> Iterator[SourceWrite | Rejection]:
-    """The writes of a database, and what is wrong with the others; nothing where it has no table of them."""
+    """Yield the writes of a database, and the problems of those that cannot be read.
+
+    Yields no write where the database has no table of them.
+    """
     if AUDIT not in database.columns:
         return
     if not database.has(AUDIT, *NEEDED):
@@ -139,11 +148,11 @@ def read(database: Database) -> Iterator[SourceWrite | Rejection]:
         return
     try:
         rows = _rows(database, AUDIT, order="created_at")
-        while some := list(islice(rows, AT_ONCE)):
-            rollbacks = _beside(database, ROLLBACK, some, "rolled_back_at", 1)
-            corrections = _beside(database, CORRECTION, some, "corrected_at", MOST_CORRECTIONS)
-            for row in some:
-                yield from _write(database, row, rollbacks, corrections)
+        while batch := list(islice(rows, AT_ONCE)):
+            rollbacks = _find_related(database, ROLLBACK, batch, "rolled_back_at", 1)
+            corrections = _find_related(database, CORRECTION, batch, "corrected_at", MOST_CORRECTIONS)
+            for row in batch:
+                yield from _read_write(database, row, rollbacks, corrections)
     except DamagedDatabase as exc:
         yield Rejection("damaged_database", str(exc))
 
@@ -156,78 +165,91 @@ def _rows(
         yield dict(zip(names, row, strict=True))
 
 
-def _beside(database: Database, table: str, writes: Sequence[Row], order: str, most: int) -> dict[bytes, _Beside]:
-    """The newest rows that a table has of each of these writes, by the id of the write."""
-    found: dict[bytes, _Beside] = {}
-    ids = {key.decode(errors="replace") for row in writes if (key := _key(row["id"]))}
+def _find_related(
+    database: Database, table: str, writes: Sequence[Row], order: str, most: int
+) -> dict[bytes, _RelatedRows]:
+    """Return the newest related rows of each write in a table, by its id."""
+    rows_by_write: dict[bytes, _RelatedRows] = {}
+    ids = {key.decode(errors="replace") for row in writes if (key := _normalize_id(row["id"]))}
     values = (*sorted(ids), *(int(id_) for id_ in ids if id_.isascii() and id_.isdigit() and len(id_) < 19))
     if not values or not database.has(table, "audit_id"):
-        return found
+        return rows_by_write
     for row in _rows(database, table, f"audit_id IN ({', '.join('?' * len(values))})", values, order):
-        beside = found.setdefault(_key(row["audit_id"]), _Beside(deque(maxlen=most)))
-        beside.rows.append(row)
-        beside.count += 1
-    return found
+        related = rows_by_write.setdefault(_normalize_id(row["audit_id"]), _RelatedRows(deque(maxlen=most)))
+        related.rows.append(row)
+        related.count += 1
+    return rows_by_write
 
 
-def _made(row, make):
+def _try_make(row, make):
     try:
         return make(row)
     except _Unusable as exc:
         return str(exc)
 
 
-def _key(value):
-    """An id as it is compared: tables of others may say it as a text or as a number."""
+def _normalize_id(value):
+    """Return an id in comparable form: other tables may store it as text or number."""
     return value[:MAX_KEY] if isinstance(value, bytes) else str("" if value is None else value).encode()
 
 
-def _write(database, row, rollbacks, corrections):
-    """A write, and problems: what is beside one may be unusable without harm to the write itself."""
+def _read_write(database, row, rollbacks, corrections):
+    """Yield a write, and the problems of its rollback and corrections.
+
+    These may be unusable without harm to the write itself.
+    """
     try:
-        own = _own(row) | {"snapshots": _snapshots(database, row)}
+        columns = _read_columns(row) | {"snapshots": _read_snapshot_ids(database, row)}
     except _Unusable as exc:
         yield Rejection("bad_write", str(exc))
         return
-    beside = [
-        one for part, make in ((rollbacks, _rollback), (corrections, _correction)) for one in _of(part, row, make)
+    related = [
+        item
+        for part, make in ((rollbacks, _read_rollback), (corrections, _read_correction))
+        for item in _make_related(part, row, make)
     ]
-    yield from (Rejection("bad_write", f"{own['id']}: {one}") for one in beside if isinstance(one, str))
-    taken_back = [one for one in beside if isinstance(one, SourceRollback)]
-    corrected = tuple(one for one in beside if isinstance(one, SourceCorrection))
-    yield SourceWrite(**own, rollback=taken_back[-1] if taken_back else None, corrections=corrected)
+    yield from (Rejection("bad_write", f"{columns['id']}: {item}") for item in related if isinstance(item, str))
+    taken_back = [item for item in related if isinstance(item, SourceRollback)]
+    corrected = tuple(item for item in related if isinstance(item, SourceCorrection))
+    yield SourceWrite(**columns, rollback=taken_back[-1] if taken_back else None, corrections=corrected)
 
 
-def _of(part, row, make):
-    """What a table beside the writes says of one; what is unusable, or too much, as a sentence."""
-    beside = part.get(_key(row["id"]))
-    for one in beside.rows if beside else ():
-        yield _made(one, make)
-    if beside and beside.left_out and make is _correction:
-        yield f"{beside.left_out} older corrections were left out: the newest {MOST_CORRECTIONS} count"
+def _make_related(part, row, make):
+    """Yield the rollback or corrections of a write.
+
+    An unusable one, or too many, is a sentence.
+    """
+    related = part.get(_normalize_id(row["id"]))
+    for related_row in related.rows if related else ():
+        yield _try_make(related_row, make)
+    if related and related.left_out and make is _read_correction:
+        yield f"{related.left_out} older corrections were left out: the newest {MOST_CORRECTIONS} count"
 
 
-def _snapshots(database, row):
-    """The names of both sides of the file; None where nothing was written, or they are not told."""
+def _read_snapshot_ids(database, row):
+    """Return the ids of the snapshots on both sides of a write.
+
+    None where the write changed no file, or the source does not name them.
+    """
     if not database.has(AUDIT, "before_snapshot_id", "after_snapshot_id"):
         return None
-    sides = _text(row, "before_snapshot_id"), _text(row, "after_snapshot_id")
-    return sides if any(sides) and _text(row, "status") in CHANGED else None
+    sides = _read_text(row, "before_snapshot_id"), _read_text(row, "after_snapshot_id")
+    return sides if any(sides) and _read_text(row, "status") in CHANGED else None
 
 
-def _own(row):
-    """What the row of a write says."""
-    id_, status, target = (_text(row, name) for name in ("id", "status", "target_file"))
+def _read_columns(row):
+    """Return the columns of a write itself."""
+    id_, status, target = (_read_text(row, name) for name in ("id", "status", "target_file"))
     if not id_ or len(id_) > MAX_NAME:
         raise _Unusable("no usable id")
     if status not in STATUSES:
         raise _Unusable(f"{id_}: unknown status {str(status)[:MAX_NAME]}")
     if target not in MEMORY_FILES:
         raise _Unusable(f"{id_}: unknown file {str(target)[:MAX_NAME]}")
-    fact = _text(row, "candidate_fact")
+    fact = _read_text(row, "candidate_fact")
     if fact is not None and len(fact) > LONGEST_FACT:
         raise _Unusable(f"{id_}: a fact of more than {LONGEST_FACT} characters")
-    if (at := _moment(row, "created_at")) is None:
+    if (at := _read_moment(row, "created_at")) is None:
         raise _Unusable(f"{id_}: no time")
     return {
         "id": id_,
@@ -235,28 +257,28 @@ def _own(row):
         "target_file": target,
         "status": status,
         "fact": fact or None,
-        "reason": _said(row, "reason") or None,
-        "decision_id": _text(row, "decision_id"),
-        "turn_id": _text(row, "turn_id"),
-        "session_key": _text(row, "session_id"),
-        "model": _text(row, "llm_model"),
-        "latency_ms": _count(row, "llm_latency_ms"),
-        "agent_steps": _count(row, "agent_steps"),
+        "reason": _read_short_text(row, "reason") or None,
+        "decision_id": _read_text(row, "decision_id"),
+        "turn_id": _read_text(row, "turn_id"),
+        "session_key": _read_text(row, "session_id"),
+        "model": _read_text(row, "llm_model"),
+        "latency_ms": _read_count(row, "llm_latency_ms"),
+        "agent_steps": _read_count(row, "agent_steps"),
     }
 
 
-def _rollback(row):
-    id_, at = _text(row, "id"), _moment(row, "rolled_back_at")
+def _read_rollback(row):
+    id_, at = _read_text(row, "id"), _read_moment(row, "rolled_back_at")
     if not id_ or len(id_) > MAX_NAME or at is None:
         raise _Unusable("a rollback without a usable id or time")
-    return SourceRollback(id_, at, _said(row, "rolled_back_by", MAX_NAME), _said(row, "reason"))
+    return SourceRollback(id_, at, _read_short_text(row, "rolled_back_by", MAX_NAME), _read_short_text(row, "reason"))
 
 
-def _correction(row):
-    id_, at = _text(row, "id"), _moment(row, "corrected_at")
+def _read_correction(row):
+    id_, at = _read_text(row, "id"), _read_moment(row, "corrected_at")
     names = ("status", "candidate_fact", "target_file")
-    original = tuple(_text(row, f"original_{name}") for name in names)
-    corrected = tuple(_text(row, f"corrected_{name}") for name in names)
+    original = tuple(_read_text(row, f"original_{name}") for name in names)
+    corrected = tuple(_read_text(row, f"corrected_{name}") for name in names)
     if not id_ or len(id_) > MAX_NAME or at is None:
         raise _Unusable("a correction without a usable id or time")
     if original[0] not in STATUSES or corrected[0] not in STATUSES:
@@ -265,20 +287,20 @@ def _correction(row):
         raise _Unusable("a correction of an unknown file")
     if any(fact is not None and len(fact) > LONGEST_FACT for fact in (original[1], corrected[1])):
         raise _Unusable(f"a correction with a fact of more than {LONGEST_FACT} characters")
-    pattern = _said(row, "correction_pattern") if row["apply_to_future"] not in (None, 0, b"false") else None
-    by, reason = _said(row, "corrected_by", MAX_NAME), _said(row, "correction_reason")
+    pattern = _read_short_text(row, "correction_pattern") if row["apply_to_future"] not in (None, 0, b"false") else None
+    by, reason = _read_short_text(row, "corrected_by", MAX_NAME), _read_short_text(row, "correction_reason")
     return SourceCorrection(id_, at, by, original, corrected, reason, pattern or None)
 
 
-def _said(row, name, most=LONGEST_FACT):
-    """A text beside a write that pages show; empty: nothing was said."""
-    text = _text(row, name) or ""
+def _read_short_text(row, name, most=LONGEST_FACT):
+    """Return a text about a write that pages show; empty where there is none."""
+    text = _read_text(row, name) or ""
     if len(text) > most:
         raise _Unusable(f"{name} has more than {most} characters")
     return text
 
 
-def _text(row, name):
+def _read_text(row, name):
     value = row[name]
     if value is None:
         return None
@@ -293,7 +315,7 @@ def _text(row, name):
     return text
 
 
-def _count(row, name):
+def _read_count(row, name):
     value = row[name]
     if value is None:
         return None
@@ -302,7 +324,7 @@ def _count(row, name):
     return int(value)
 
 
-def _moment(row, name):
+def _read_moment(row, name):
     value = row[name]
     if isinstance(value, bytes):
         value = value.decode(errors="replace")

@@ -1,4 +1,7 @@
-"""What the readers of write_guardian's traces give: writes to memory files. What a source does not say is None."""
+"""Writes to memory files as the readers of write_guardian's files return them.
+
+A value that a source lacks is None.
+"""
 
 import hashlib
 from dataclasses import dataclass
@@ -20,7 +23,7 @@ class SourceRollback:
 
 @dataclass(frozen=True, slots=True)
 class SourceCorrection:
-    """What somebody told the plugin a write should have been."""
+    """A correction of a write that somebody gave the plugin."""
 
     id: str
     at: int
@@ -28,12 +31,15 @@ class SourceCorrection:
     original: tuple[str, str | None, str | None]  # status, fact, file
     corrected: tuple[str, str | None, str | None]
     reason: str
-    pattern: str | None  # of facts to come, where it is to hold for them
+    pattern: str | None  # of a rule for later facts; None: no rule
 
 
 @dataclass(frozen=True, slots=True)
 class SourceWrite:
-    """One write. `kind` is the decision it carried out, `snapshots` names both sides of the file in its source."""
+    """One write, in the words of its source.
+
+    `kind` is the decision that it carried out, and `snapshots` are the ids of both sides of the file in the source.
+    """
 
     id: str
     at: int
@@ -55,6 +61,9 @@ class SourceWrite:
     workspace: str | None = None
 
 
-def compute_write_id(at: int, kind: str, target_file: str, said: tuple[str | None, ...], ordinal: int) -> str:
-    """The id of a write that was told without one: the same for the same line, however often it is read."""
-    return hashlib.sha256(orjson.dumps([at, kind, target_file, *said, ordinal])).hexdigest()[:32]
+def compute_write_id(at: int, kind: str, target_file: str, content: tuple[str | None, ...], ordinal: int) -> str:
+    """Compute the id of a write whose source has none.
+
+    The same line has the same id, however often it is read.
+    """
+    return hashlib.sha256(orjson.dumps([at, kind, target_file, *content, ordinal])).hexdigest()[:32]

@@ -1,4 +1,7 @@
-"""The files an agent keeps about itself, as they are on disk now. Reads names and sizes first, contents when asked."""
+"""Finds the workspace files of an agent, and reads their contents.
+
+Names and sizes come first; contents are read on request.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -27,24 +30,27 @@ class WorkspaceEntry:
 
 
 def find_entries(workspace: Path, notes: list[str]) -> Iterator[WorkspaceEntry]:
-    """The memory files of a workspace and the notes below `memory/`, in a fixed order; `notes` as for `names_in`."""
-    first = _entry(workspace, MEMORY_FILES[0])
+    """Yield the memory files of a workspace and the notes below `memory/`, in a fixed order.
+
+    `notes` as for `names_in`.
+    """
+    first = _read_entry(workspace, MEMORY_FILES[0])
     for name in NAMED:
-        entry = _entry(workspace, name)
+        entry = _read_entry(workspace, name)
         is_same = name == LOWER_CASE and entry and first and entry.inode == first.inode
         if entry is not None and not is_same:
             yield entry
-    for name in _daily(workspace, notes):
-        if entry := _entry(workspace, name):
+    for name in _find_daily_notes(workspace, notes):
+        if entry := _read_entry(workspace, name):
             yield entry
 
 
 def find_entry(workspace: Path, path: Path) -> WorkspaceEntry | None:
-    """One file of a workspace, as `entries` gives it; None where there is none any more."""
-    return _entry(workspace, path.relative_to(workspace).as_posix())
+    """Return the entry of one file, as `find_entries` gives it; None without a file."""
+    return _read_entry(workspace, path.relative_to(workspace).as_posix())
 
 
-def _entry(workspace, name):
+def _read_entry(workspace, name):
     path = workspace / name
     try:
         stat = path.lstat()
@@ -53,27 +59,33 @@ def _entry(workspace, name):
     return WorkspaceEntry(name, path, stat.st_ino, stat.st_size, stat.st_mtime_ns)
 
 
-def _daily(workspace: Path, notes: list[str]) -> Iterator[str]:
-    """The names of the Markdown files below `memory/`, folder by folder; what is left out is said."""
-    waiting, seen, count = [NOTES], 0, 0
+def _find_daily_notes(workspace: Path, notes: list[str]) -> Iterator[str]:
+    """Yield the names of Markdown files below `memory/`, folder by folder.
+
+    Beyond the limits the rest is left out, which is added to `notes`.
+    """
+    waiting, folder_count, count = [NOTES], 0, 0
     while waiting:
         folder = waiting.pop(0)
-        seen += 1
+        folder_count += 1
         for name in list_names(workspace / folder, notes):
-            inner, path = f"{folder}/{name}", workspace / folder / name
+            relative_name, path = f"{folder}/{name}", workspace / folder / name
             if name.endswith(".md") and not is_folder(path):
                 count += 1
                 if count <= MOST_NOTES:
-                    yield inner
+                    yield relative_name
             elif name not in NEVER_FOLDERS and is_folder(path, notes):
-                waiting.append(inner)
-        if seen >= MOST_FOLDERS or count > MOST_NOTES or (waiting and waiting[0].count("/") > DEEPEST):
+                waiting.append(relative_name)
+        if folder_count >= MOST_FOLDERS or count > MOST_NOTES or (waiting and waiting[0].count("/") > DEEPEST):
             notes.append(describe_note_limits(workspace / NOTES, MOST_FOLDERS, MOST_NOTES, DEEPEST))
             return
 
 
 def read_content(workspace: Path, entry: WorkspaceEntry) -> bytes:
-    """The bytes of a file. Raises NotReadable for links, devices and files over 5 MB."""
+    """Return the bytes of a file.
+
+    Raises NotReadable for links, devices and files over 5 MB.
+    """
     with open_regular(workspace, entry.path) as file:
         data = file.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:

@@ -1,6 +1,7 @@
-"""The log of write_guardian (`.openclaw-reflection/write-guardian.log.jsonl` of a workspace), read into writes.
+"""Reads write_guardian's log into writes.
 
-It names neither sessions nor decisions, and says nothing of what a file held.
+The log is `.openclaw-reflection/write-guardian.log.jsonl` of a workspace. It names neither sessions nor decisions, and
+has no contents of files.
 """
 
 from gate.collectors import guardian_log
@@ -9,11 +10,14 @@ from gate.collectors.source_decisions import Rejection
 from ..files import FILE_OF, MEMORY_FILES
 from .source_writes import SourceWrite, compute_write_id
 
-MAX_SEEN = 1_000  # writes of one moment, to know an equal line by
+MAX_SEEN = 1_000  # writes of one moment, for the comparison with equal lines
 
 
 class LogReader:
-    """Reads the lines of one log. Equal lines are one write, however often it is told; `equal` counts the others."""
+    """Reads the lines of one log.
+
+    Equal lines are one write, however often they occur; `equal` counts the repeated ones.
+    """
 
     def __init__(self) -> None:
         self.equal = 0
@@ -21,26 +25,26 @@ class LogReader:
         self._moment: int | None = None
 
     def feed(self, line: bytes) -> SourceWrite | Rejection | None:
-        """The write of a line, or what is wrong with it; None for an empty one, and for an equal one."""
-        found = next(guardian_log.read([line]), None)
-        if not isinstance(found, guardian_log.WriteAttempt):
-            return found
-        target = found.target_file or FILE_OF[found.decision]
+        """Return the write of a line, or its problem; None for an empty or repeated line."""
+        entry = next(guardian_log.read([line]), None)
+        if not isinstance(entry, guardian_log.WriteAttempt):
+            return entry
+        target = entry.target_file or FILE_OF[entry.decision]
         if target not in MEMORY_FILES:
             return Rejection("bad_write", f"unknown file {target[:120]}")
-        said = (found.status, found.reason, found.fact)
-        id_ = compute_write_id(found.at, found.decision, target, said, 0)
-        if self._is_equal(found.at, id_):
+        content = (entry.status, entry.reason, entry.fact)
+        write_key = compute_write_id(entry.at, entry.decision, target, content, 0)
+        if self._is_equal(entry.at, write_key):
             self.equal += 1
             return None
         return SourceWrite(
-            id=id_,
-            at=found.at,
+            id=write_key,
+            at=entry.at,
             target_file=target,
-            status=found.status,
-            kind=found.decision,
-            fact=found.fact or None,
-            reason=found.reason,
+            status=entry.status,
+            kind=entry.decision,
+            fact=entry.fact or None,
+            reason=entry.reason,
         )
 
     def _is_equal(self, at, id_):

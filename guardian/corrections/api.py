@@ -1,4 +1,4 @@
-"""Corrections of writes, and the rules that came of them."""
+"""API of corrections of writes, and of rules."""
 
 from django.core.exceptions import PermissionDenied
 from ninja import Query, Status
@@ -19,7 +19,9 @@ router = Operations("guardian_correcting_api", tags=["guardian"])
 @agent_view
 @needs("labeller")
 def guardian_correct(request, agent, audit_id: str, body: CorrectionIn):
-    """Say what a write should have been; nothing in a file changes. A later correction of the same write stands.
+    """Say what a write should have been; nothing in a file changes.
+
+    A later correction of the same write stands.
 
     A rule (`apply_to_future`) needs the role operator, and so does a correction that ends the rule of an earlier one.
     """
@@ -36,10 +38,13 @@ def guardian_correct(request, agent, audit_id: str, body: CorrectionIn):
 @agent_view
 @needs("viewer")
 def guardian_rule_list(request, agent, filters: Query[PageQuery]):
-    """Rules, newest first: where several match a fact, the newest that is on decides."""
+    """List rules, newest first.
+
+    Where several match a fact, the newest that is on decides.
+    """
     page = page_of(rules.find_rules(agent.db), order=rules.NEWEST_FIRST, **filters.place)
     return page_to_json(
-        page, [api_detail.rule_to_json(found) for found in rule_counts.read_rule_counts(agent.db, page)]
+        page, [api_detail.rule_to_json(counts) for counts in rule_counts.read_rule_counts(agent.db, page)]
     )
 
 
@@ -47,7 +52,10 @@ def guardian_rule_list(request, agent, filters: Query[PageQuery]):
 @agent_view
 @needs("operator")
 def guardian_rule_check(request, agent, body: CheckIn):
-    """What the rules say of a fact before it is written into a file. Nothing is stored."""
+    """Check a fact against the rules before it is written into a file.
+
+    The check stores nothing.
+    """
     return api_detail.check_fact(agent.db, body.fact, body.file)
 
 

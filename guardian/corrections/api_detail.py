@@ -1,4 +1,4 @@
-"""Corrections and rules as the API and receipts of commands say them."""
+"""Corrections and rules in the format of the API and of receipts."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from .rule_counts import RuleCounts
 
 
 def correction_to_json(row: BehaviorCorrection) -> dict[str, Any]:
-    """A correction."""
+    """Return a correction in the format of the API."""
     return {
         "id": row.id,
         "audit_id": row.audit_id,
@@ -28,27 +28,27 @@ def correction_to_json(row: BehaviorCorrection) -> dict[str, Any]:
     }
 
 
-def rule_to_json(found: RuleCounts) -> dict[str, Any]:
-    """A rule with its numbers."""
-    return correction_to_json(found.row) | {
-        "is_on": found.is_on,
-        "is_replaced": found.is_replaced,
-        "switched_off_at": found.row.switched_off_at,
-        "switched_off_by": found.row.switched_off_by,
-        "acted": found.acted,
-        "overruled": found.overruled,
+def rule_to_json(counts: RuleCounts) -> dict[str, Any]:
+    """Return a rule with its numbers in the format of the API."""
+    return correction_to_json(counts.row) | {
+        "is_on": counts.is_on,
+        "is_replaced": counts.is_replaced,
+        "switched_off_at": counts.row.switched_off_at,
+        "switched_off_by": counts.row.switched_off_by,
+        "acted": counts.acted,
+        "overruled": counts.overruled,
     }
 
 
 def check_fact(db: str, fact: str, file: str) -> dict[str, Any]:
-    """What the rules say of a fact that is about to be written."""
-    said = rules.find_ruling(db, fact=fact, target_file=file)
-    if said is None:
+    """Return the ruling on a fact that is about to be written."""
+    ruling = rules.find_ruling(db, fact=fact, target_file=file)
+    if ruling is None:
         return {"status": "written", "fact": fact, "file": file, "rule_id": None, "reason": None}
     return {
-        "status": said.status,
-        "fact": said.fact,
-        "file": said.target_file,
-        "rule_id": said.rule_id,
-        "reason": said.reason,
+        "status": ruling.status,
+        "fact": ruling.fact,
+        "file": ruling.target_file,
+        "rule_id": ruling.rule_id,
+        "reason": ruling.reason,
     }

@@ -1,6 +1,7 @@
-"""What a write should have been: people say so, and nothing that somebody said is ever changed. The last word stands.
+"""Stores corrections: statements of what a write should have been.
 
-With a pattern, a correction is a rule for facts to come (rules.py).
+No stored correction is ever changed; the last one stands. With a pattern, a correction is a rule for facts to come
+(rules.py).
 """
 
 import re
@@ -27,38 +28,47 @@ from .write_consent import get_write, is_withheld
 UNUSABLE = re.compile("[\0\ud800-\udfff]")  # NUL and halves of characters, which no database takes
 Status = WriteGuardianAudit.Status
 STATUSES = (Status.WRITTEN.value, Status.REFUSED.value)
-# The last word of a person of this site, before whatever was imported: an agent may write what is imported.
+# The last correction of a person of this site, before imported ones: an agent may have written those.
 STANDING = (F("imported_from").asc(nulls_first=True), "-corrected_at", "-id")
 
 
 @dataclass(frozen=True, slots=True)
 class WriteState:
-    """What a write was, or should have been. Refused is a fact that stays out of every file."""
+    """State of a write: its status, fact and file.
+
+    It is what a write was, or should have been. A refused fact stays out of every file.
+    """
 
     status: str
     fact: str
     file: str
 
     def is_other_than(self, other: "WriteState") -> bool:
-        """Whether something else would be in a file. Of what is refused, fact and file make no difference."""
+        """Whether something else would be in a file.
+
+        Of what is refused, fact and file make no difference.
+        """
         if self.status == other.status == Status.REFUSED:
             return False
         return self != other
 
 
-def correct_write(agent: Agent, audit_id: str, *, by: str, **said: Any) -> BehaviorCorrection:
-    """Say what a write should have been, as `add_correction`, and note it in the audit log. Raises NoSuchWrite."""
+def correct_write(agent: Agent, audit_id: str, *, by: str, **fields: Any) -> BehaviorCorrection:
+    """Store a correction of a write and record it in the audit log.
+
+    The other arguments are those of `add_correction`. Raises NoSuchWrite, and Refused as `add_correction` does.
+    """
     audit = get_write(agent.db, audit_id)
     with write_queue.agent_transaction(agent.db):
-        row = add_correction(agent, audit, by=by, **said)
+        row = add_correction(agent, audit, by=by, **fields)
     log_correction(agent, row)
     return row
 
 
 def log_correction(agent: Agent, row: BehaviorCorrection) -> None:
-    """Note a stored correction in the audit log."""
-    told = {"object_id": row.audit_id, "agent_id": agent.agent_id, "status": row.corrected_status}
-    log.record(row.corrected_by, "write_corrected", object_type="write", **told)
+    """Record a stored correction in the audit log."""
+    details = {"object_id": row.audit_id, "agent_id": agent.agent_id, "status": row.corrected_status}
+    log.record(row.corrected_by, "write_corrected", object_type="write", **details)
 
 
 def add_correction(
@@ -77,7 +87,9 @@ def add_correction(
     correction_id: str = "",
     may_end_rule: bool = True,
 ) -> BehaviorCorrection:
-    """Say what a write should have been, in the caller's transaction. A fact or file that is left out stays as it was.
+    """Store what a write should have been, in the caller's transaction.
+
+    A fact or file that is left out stays as it was.
 
     With `apply_to_future` it is a rule, called `name`, for facts that contain all lines of `contains`, or that match
     `pattern`; without either the proposed pattern is taken. A rule of an earlier correction of the write ends.
@@ -92,17 +104,17 @@ def add_correction(
             _("A rule was created from this write. Ask an operator to correct the write or to turn the rule off.")
         )
     _check_sent(fact or "", reason, f"{pattern}{name}")
-    was = get_original_state(agent.db, audit)
-    said = _said(was, status, fact, file)
-    _check(said, reason)
-    rule = _rule(audit, pattern, contains, name) if apply_to_future else _no_rule(pattern, contains)
-    return _stored(agent.db, audit, was, said, reason=reason.strip(), rule=rule, by=by, row_id=correction_id)
+    original_state = get_original_state(agent.db, audit)
+    state = _build_state(original_state, status, fact, file)
+    _check_state(state, reason)
+    rule = _build_rule(audit, pattern, contains, name) if apply_to_future else _check_no_rule(pattern, contains)
+    return _store(agent.db, audit, original_state, state, reason=reason.strip(), rule=rule, by=by, row_id=correction_id)
 
 
 def withdraw(agent: Agent, correction_id: str, *, by: str) -> bool:
-    """Take back a correction that stands and is no rule, in the caller's transactions; whether there was one.
+    """Delete a correction that stands and is no rule; return whether there was one.
 
-    The rule that it ended is on again.
+    It runs in the caller's transactions. The rule that the correction ended is on again.
     """
     row = BehaviorCorrection.objects.using(agent.db).filter(id=correction_id, apply_to_future=False).first()
     if row is None or find_by_write(agent.db, row.audit_id)[0].id != row.id:
@@ -115,7 +127,7 @@ def withdraw(agent: Agent, correction_id: str, *, by: str) -> bool:
 
 
 def check_correctable(db: str, audit: WriteGuardianAudit) -> None:
-    """Raises Refused for a write that nobody can correct."""
+    """Raise Refused for a write that nobody can correct."""
     if is_withheld(db, audit):
         raise Refused(_("This write cannot be corrected: somebody who opted out may be quoted in it."))
     if audit.origin == WriteGuardianAudit.Origin.ROLLBACK:
@@ -123,7 +135,10 @@ def check_correctable(db: str, audit: WriteGuardianAudit) -> None:
 
 
 def get_original_state(db: str, audit: WriteGuardianAudit) -> WriteState:
-    """What was decided about a write, whatever became of it afterwards: rolled back, it was written nevertheless."""
+    """Return what was decided about a write, whatever became of it afterwards.
+
+    A write that was rolled back was written nevertheless.
+    """
     status = audit.status
     if status == Status.ROLLED_BACK:
         before = Rollback.objects.using(db).filter(audit_id=audit.id).values_list("previous_status", flat=True)
@@ -132,58 +147,70 @@ def get_original_state(db: str, audit: WriteGuardianAudit) -> WriteState:
 
 
 def find_by_write(db: str, audit_id: str) -> list[BehaviorCorrection]:
-    """The corrections of a write, the one that stands first: the last one of people, else the last imported one."""
+    """Return the corrections of a write, the one that stands first; 100 at most.
+
+    It is the last one of people, else the last imported one.
+    """
     rows = BehaviorCorrection.objects.using(db).filter(audit_id=audit_id)
     return list(rows.order_by(*STANDING)[:100])
 
 
-def find_active_corrections(db: str, **about: Any) -> dict[str, BehaviorCorrection]:
-    """The correction that stands of each write, by its id. `about` are filters for corrections."""
-    rows = BehaviorCorrection.objects.using(db).filter(**about).select_related("audit")
+def find_active_corrections(db: str, **filters: Any) -> dict[str, BehaviorCorrection]:
+    """Return the correction that stands of each write, by the write's id.
+
+    `filters` are those of a query for corrections.
+    """
+    rows = BehaviorCorrection.objects.using(db).filter(**filters).select_related("audit")
     rows = rows.defer("audit__diff", "audit__hunks_json").order_by(*STANDING)
-    found: dict[str, BehaviorCorrection] = {}
+    by_audit: dict[str, BehaviorCorrection] = {}
     for row in rows:
-        found.setdefault(row.audit_id, row)
-    return found
+        by_audit.setdefault(row.audit_id, row)
+    return by_audit
 
 
 def get_corrected_state(row: BehaviorCorrection) -> WriteState:
-    """What a correction says the write should have been."""
+    """Return what a correction says the write should have been."""
     return WriteState(row.corrected_status, row.corrected_candidate_fact or "", row.corrected_target_file or "")
 
 
-def _said(was: WriteState, status, fact, file):
-    return WriteState(status, (fact or "").strip() or was.fact, file or was.file)
+def _build_state(original_state: WriteState, status, fact, file):
+    return WriteState(status, (fact or "").strip() or original_state.fact, file or original_state.file)
 
 
-def _check(said: WriteState, reason):
-    if said.status not in STATUSES:
+def _check_state(state: WriteState, reason):
+    if state.status not in STATUSES:
         raise Refused(_("A write should have been either written or refused."))
-    if said.file not in MEMORY_FILES and (said.file or said.status == Status.WRITTEN):
+    if state.file not in MEMORY_FILES and (state.file or state.status == Status.WRITTEN):
         raise Refused(_("The file must be one of %(files)s.") % {"files": listed(MEMORY_FILES)})
-    if said.status == Status.WRITTEN and not said.fact:
+    if state.status == Status.WRITTEN and not state.fact:
         raise Refused(_("Say which fact should have been written."))
     if not reason.strip():
         raise Refused(_("Say why: the reason is kept with the correction."))
 
 
 def _check_sent(fact, reason, pattern):
-    """Raises Refused for what cannot be stored of what was sent; a fact that stays as it was is not checked."""
+    """Raise Refused for what cannot be stored of what was sent.
+
+    A fact that stays as it was is not checked.
+    """
     if UNUSABLE.search(fact + reason + pattern):
         raise Refused(_("Facts, reasons and patterns cannot contain NUL or incomplete characters."))
     if max(len(fact), len(reason)) > LONGEST_FACT:
         raise Refused(_("A fact and a reason have at most %(most)s characters each.") % {"most": f"{LONGEST_FACT:,}"})
 
 
-def _no_rule(pattern, contains):
+def _check_no_rule(pattern, contains):
     if pattern.strip() or contains:
         raise Refused(_("Words and patterns are for facts to come: choose that the correction applies to them, too."))
 
 
 def is_same_rule(row: BehaviorCorrection, rule: dict[str, Any]) -> bool:
-    """Whether a correction is this rule, and it is on: words, pattern and name as `add_correction` takes them."""
-    made = _pattern_of(row.original_candidate_fact or "", rule.get("pattern", ""), rule.get("contains", ()))
-    return _is_rule(row, (rule.get("name", "").strip(), made))
+    """Return whether a correction is this rule, and the rule is on.
+
+    Words, pattern and name are as `add_correction` takes them.
+    """
+    pattern = _choose_pattern(row.original_candidate_fact or "", rule.get("pattern", ""), rule.get("contains", ()))
+    return _is_rule(row, (rule.get("name", "").strip(), pattern))
 
 
 def _is_rule(row, rule):
@@ -192,23 +219,23 @@ def _is_rule(row, rule):
     return row.correction_pattern == pattern and not row.switched_off_at and name in ("", row.rule_name)
 
 
-def _pattern_of(fact, pattern, contains):
-    """The pattern of a rule: that of its words, else the one that was typed, else the one that is proposed."""
+def _choose_pattern(fact, pattern, contains):
+    """Return the pattern of a rule: of its words, else typed, else proposed."""
     if contains:
         return phrases.write_pattern(phrases.check_lines(contains))
     return patterns.clean(pattern) or patterns.propose_pattern(fact)
 
 
-def _rule(audit, pattern, contains, name):
-    """Name and pattern of a rule, which matches the fact it was made for."""
+def _build_rule(audit, pattern, contains, name):
+    """Return name and pattern of a rule, which matches the fact it was made for."""
     fact = audit.candidate_fact or ""
-    made = _pattern_of(fact, pattern, contains)
-    if not made:
+    rule_pattern = _choose_pattern(fact, pattern, contains)
+    if not rule_pattern:
         raise Refused(_("The fact of this write is not known. Say with words which facts the rule is about."))
-    if patterns.matches_text(made, ""):
+    if patterns.matches_text(rule_pattern, ""):
         raise Refused(_("This pattern matches every fact. Say with words which facts the rule is about."))
-    missing = patterns.compile_pattern(made).find_missing(patterns.encode_fact(fact)) if fact else []
-    lines = phrases.read_pattern(made)
+    missing = patterns.compile_pattern(rule_pattern).find_missing(patterns.encode_fact(fact)) if fact else []
+    lines = phrases.read_pattern(rule_pattern)
     if missing and lines:
         words = {"words": ", ".join(lines[missing[0]])}
         raise Refused(_("The fact of this write does not contain “%(words)s”.") % words)
@@ -216,13 +243,13 @@ def _rule(audit, pattern, contains, name):
         raise Refused(_("This pattern does not match the fact of this write."))
     if len(name.strip()) > phrases.LONGEST_NAME:
         raise Refused(_("A name has at most %(most)s characters.") % {"most": phrases.LONGEST_NAME})
-    return name.strip() or phrases.name_lines(lines or ()), made
+    return name.strip() or phrases.name_lines(lines or ()), rule_pattern
 
 
-def _stored(db, audit, was: WriteState, said: WriteState, *, reason, rule, by, row_id):
+def _store(db, audit, original_state: WriteState, state: WriteState, *, reason, rule, by, row_id):
     before = next(iter(find_by_write(db, audit.id)), None)
     name, pattern = rule or ("", None)
-    _check_differs(db, audit, was, said, before, rule)
+    _check_differs(db, audit, original_state, state, before, rule)
     if rule and rules.find_active_rules(db).exclude(audit_id=audit.id).count() >= rules.MAX_RULES:
         raise Refused(
             _("%(most)s rules are switched on. Switch one off before you add another.") % {"most": rules.MAX_RULES}
@@ -233,12 +260,12 @@ def _stored(db, audit, was: WriteState, said: WriteState, *, reason, rule, by, r
     return BehaviorCorrection.objects.using(db).create(
         id=row_id or str(ULID()),
         audit_id=audit.id,
-        original_status=was.status,
+        original_status=original_state.status,
         original_candidate_fact=audit.candidate_fact,
         original_target_file=audit.target_file,
-        corrected_status=said.status,
-        corrected_candidate_fact=said.fact or None,
-        corrected_target_file=said.file or None,
+        corrected_status=state.status,
+        corrected_candidate_fact=state.fact or None,
+        corrected_target_file=state.file or None,
         correction_reason=reason,
         apply_to_future=rule is not None,
         correction_pattern=pattern,
@@ -248,22 +275,25 @@ def _stored(db, audit, was: WriteState, said: WriteState, *, reason, rule, by, r
     )
 
 
-def _check_differs(db, audit, was: WriteState, said: WriteState, before, rule):
+def _check_differs(db, audit, original_state: WriteState, state: WriteState, before, rule):
     if before is None:
-        if rule is None and not said.is_other_than(was) and not is_against_its_rule(db, audit, said):
+        if rule is None and not state.is_other_than(original_state) and not is_against_its_rule(db, audit, state):
             raise Refused(_("Nothing differs from what happened. Change the status, fact or file."))
     elif (
         before.imported_from is None
-        and not said.is_other_than(get_corrected_state(before))
+        and not state.is_other_than(get_corrected_state(before))
         and (not rule or _is_rule(before, rule))
     ):
         raise Refused(_("The last correction of this write says the same."))
 
 
-def is_against_its_rule(db, audit, said: WriteState):
-    """Whether the write names a rule that says something else: then somebody says that the write was right."""
+def is_against_its_rule(db, audit, state: WriteState):
+    """Return whether the write names a rule that says something else.
+
+    Then somebody says that the write was right.
+    """
     row = rules.find_rules(db).filter(id=audit.rule_id).first() if audit.rule_id else None
     if row is None:
         return False
-    found = rules.build_ruling(row, fact=audit.candidate_fact or "", target_file=audit.target_file or "")
-    return said.is_other_than(WriteState(found.status, found.fact, found.target_file))
+    ruling = rules.build_ruling(row, fact=audit.candidate_fact or "", target_file=audit.target_file or "")
+    return state.is_other_than(WriteState(ruling.status, ruling.fact, ruling.target_file))

@@ -1,4 +1,4 @@
-"""What people type about a write that should have been another one."""
+"""Forms of corrections and rules."""
 
 from typing import Any
 
@@ -24,7 +24,10 @@ def _plain_text(rows):
 
 
 class RuleForm(forms.Form):
-    """Which facts a rule is about: words or pieces a line, or a pattern instead of them; and what it is called."""
+    """The facts that a rule is about, and the rule's name.
+
+    The facts contain words or pieces, one a line, or match a pattern instead.
+    """
 
     contains = forms.CharField(
         label=_("Facts that contain all of"),
@@ -65,12 +68,18 @@ class RuleForm(forms.Form):
 
     @property
     def pattern_to_try(self) -> str:
-        """The pattern to try, empty where nothing was typed. Raises Refused for lines that cannot be a rule."""
+        """The pattern to try, empty where nothing was typed.
+
+        Raises Refused for lines that cannot be a rule.
+        """
         return self.typed_pattern or (phrases.write_pattern(phrases.check_lines(self.lines)) if self.lines else "")
 
 
 class OpeningForm(forms.Form):
-    """What an address fills into the form: that such facts are refused in future, and the words of the rule."""
+    """The fields that an address fills into the form of a correction.
+
+    They say that such facts are refused in future, and with which words.
+    """
 
     refuse = forms.BooleanField(required=False)
     contains = forms.CharField(required=False, max_length=2_000)
@@ -79,16 +88,19 @@ class OpeningForm(forms.Form):
 
     @property
     def initial_fields(self) -> dict[str, Any]:
-        """The fields of the form of a correction."""
-        asked = self.cleaned_data if self.is_valid() else {}
-        filled: dict[str, Any] = {name: asked[name] for name in ("contains", "name", "pattern") if asked.get(name)}
-        if filled or asked.get("refuse"):
+        """The initial values of the form of a correction."""
+        data = self.cleaned_data if self.is_valid() else {}
+        filled: dict[str, Any] = {name: data[name] for name in ("contains", "name", "pattern") if data.get(name)}
+        if filled or data.get("refuse"):
             filled["apply_to_future"] = True
-        return filled | ({"status": STATUSES[1]} if asked.get("refuse") else {})
+        return filled | ({"status": STATUSES[1]} if data.get("refuse") else {})
 
 
 class CorrectionForm(RuleForm):
-    """What a write should have been, and why; for operators whether facts to come are treated the same."""
+    """A correction of a write: what it should have been, and why.
+
+    Operators can also make it a rule for facts to come.
+    """
 
     status = forms.ChoiceField(label=_("What should have happened"), choices=lambda: states.choices(STATUSES))
     fact = _text(_("Fact"), required=False, help_text=_("The fact as the file should state it."))
@@ -107,27 +119,30 @@ class CorrectionForm(RuleForm):
     def from_suggestion(
         cls, suggestion: Suggestion, rule: dict[str, Any], *, may_rule: bool, **filled: Any
     ) -> "CorrectionForm":
-        """The form as it is first shown: what stands by now, what a rule begins with, and what the address says."""
-        said = suggestion.said
+        """Build the form as it is first shown.
+
+        It has what stands by now, what a rule begins with, and what the address says.
+        """
+        state = suggestion.state
         initial = {
-            "status": said.status if said.status in STATUSES else STATUSES[0],
-            "fact": said.fact,
-            "file": said.file or MEMORY_FILES[0],
+            "status": state.status if state.status in STATUSES else STATUSES[0],
+            "fact": state.fact,
+            "file": state.file or MEMORY_FILES[0],
             "reason": suggestion.reason,
         }
         return cls(initial=initial | rule | filled, may_rule=may_rule)
 
     @property
     def correction_fields(self) -> dict[str, Any]:
-        """As a correction is asked for."""
-        found = self.cleaned_data
+        """The arguments of `add_correction`."""
+        data = self.cleaned_data
         names = ("status", "fact", "file", "reason")
-        said = {name: found[name].replace("\r\n", "\n") for name in names}
-        return said | {"apply_to_future": bool(found.get("apply_to_future"))} | self.rule
+        values = {name: data[name].replace("\r\n", "\n") for name in names}
+        return values | {"apply_to_future": bool(data.get("apply_to_future"))} | self.rule
 
     @property
     def rule(self) -> dict[str, Any]:
-        """The rule that is asked for; nothing where the box is not ticked."""
+        """The rule that was typed; empty where the box is not ticked."""
         if not self.cleaned_data.get("apply_to_future"):
             return {}
         return {"contains": self.lines, "pattern": self.typed_pattern, "name": self.cleaned_data["name"]}

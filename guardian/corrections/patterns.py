@@ -1,11 +1,11 @@
-"""Patterns of rules: which facts they match, and the pattern that is proposed for a fact. Pure.
+"""Patterns of rules: matching facts, and proposing a pattern for a fact.
 
-A pattern is an expression of RE2, whose time grows with the text only. It is looked for anywhere in a fact; upper and
+A pattern is an expression of RE2, whose time grows with the text only. It is searched anywhere in a fact; upper and
 lower case are the same, letter by letter (`ß` is not `ss`). Both are compared as Unicode composes characters (NFC); of
 a fact, every run of blanks and line ends counts as one blank, and characters that nobody sees do not count.
 
 A pattern of several lines matches a fact that each line matches: RE2 looks neither ahead nor behind, so one expression
-cannot ask for several words in any order. What phrases.py writes is such a pattern.
+cannot require several words in any order. `phrases.write_pattern` returns such a pattern. All functions are pure.
 """
 
 import re
@@ -24,7 +24,7 @@ from .phrases import LONGEST_FACT, MOST_LINES, normalise_fact
 
 LONGEST = 300  # characters of a line of a pattern
 LONGEST_PATTERN = MOST_LINES * (LONGEST + 1) - 1
-MEMORY = 512 * 1024  # of one line, for the states it has been in
+MEMORY = 512 * 1024  # bytes of one line's expression, for the states it has been in
 KEPT = 2_000  # compiled patterns: more than rules of all agents that are compared in turn
 PROPOSED = 200  # characters of a proposal
 _WORD = re.compile(r"\w+")
@@ -34,7 +34,10 @@ _BREAKS = re.compile(r"\s*[\r\n]\s*")
 
 @dataclass(frozen=True, slots=True)
 class EncodedFact:
-    """A fact that many patterns are compared with: as expressions see it, and as words see it."""
+    """A fact that can be compared with many patterns.
+
+    `plain` is what expressions see of it, `folded` what words see.
+    """
 
     plain: bytes
     folded: bytes
@@ -42,7 +45,10 @@ class EncodedFact:
 
 @dataclass(frozen=True, slots=True)
 class Matcher:
-    """A pattern that is ready: an expression for each line; `lines` are the words of a rule in words."""
+    """A compiled pattern: an expression for each line.
+
+    `lines` are the words of a rule in words, else None.
+    """
 
     expressions: tuple[Any, ...]
     lines: phrases.Lines | None
@@ -50,25 +56,28 @@ class Matcher:
     def matches(self, fact: EncodedFact) -> bool:
         """Whether every line is in a fact."""
         text = fact.plain if self.lines is None else fact.folded
-        # The first alone decides mostly: every rule is asked about every fact that is imported.
+        # Every rule is matched with every imported fact, and the first line alone mostly decides.
         if self.expressions[0].search(text) is None:
             return False
         return all(expression.search(text) is not None for expression in self.expressions[1:])
 
     def find_missing(self, fact: EncodedFact) -> list[int]:
-        """The places of those lines that are not in a fact, from 0."""
+        """Return the numbers of the lines that are not in a fact, from 0."""
         text = fact.plain if self.lines is None else fact.folded
-        return [place for place, expression in enumerate(self.expressions) if expression.search(text) is None]
+        return [number for number, expression in enumerate(self.expressions) if expression.search(text) is None]
 
 
 def clean(pattern: str) -> str:
-    """A pattern as it is stored: without empty lines and blanks around lines."""
+    """Return a pattern as it is stored: without empty lines and blanks around lines."""
     return _BREAKS.sub("\n", pattern.strip())
 
 
 @lru_cache(maxsize=KEPT)
 def compile_pattern(pattern: str) -> Matcher:
-    """A pattern that is ready to match. Raises Refused for one that is none, or too big."""
+    """Compile a pattern.
+
+    Raises Refused for one that is none, or too big.
+    """
     lines = phrases.read_pattern(pattern)
     if lines is not None:
         return Matcher(tuple(map(phrases.compile_line, lines)), lines)
@@ -80,53 +89,59 @@ def compile_pattern(pattern: str) -> Matcher:
 
 
 def matches_text(pattern: str, fact: str) -> bool:
-    """Whether a pattern matches a fact. Raises as `compiled`."""
+    """Return whether a pattern matches a fact. Raises as `compile_pattern`."""
     return compile_pattern(pattern).matches(encode_fact(fact))
 
 
 def encode_fact(fact: str) -> EncodedFact:
-    """A fact for `matches`: one fact that is compared with many patterns is made ready once."""
+    """Encode a fact, so that it can be compared with many patterns."""
     text, folded = normalise_fact(fact), phrases.fold(fact)
     data = text.encode("utf-8", "replace")
     return EncodedFact(data, data if folded == text else folded.encode("utf-8", "replace"))
 
 
 def matches_encoded(pattern: str, fact: EncodedFact) -> bool:
-    """Whether a pattern matches a fact that `encoded` made ready. Raises as `compiled`."""
+    """Return whether a pattern matches an encoded fact. Raises as `compile_pattern`."""
     return compile_pattern(pattern).matches(fact)
 
 
 def propose_pattern(fact: str) -> str:
-    """The pattern that is proposed for a fact, which it always matches: its words in their order, any number for a
-    number, and whatever is no letter between them. Empty for a fact without a character."""
+    """Propose a pattern for a fact, which it always matches.
+
+    It has the words of the fact in their order, any number for a number, and any characters but letters between them.
+    It is empty for a fact without a character.
+    """
     text = normalise_fact(fact)
-    words = [_of_word(word) for word in _WORD.findall(text)]
+    words = [_generalise_digits(word) for word in _WORD.findall(text)]
     if not words:
         return re.escape(text[: PROPOSED // 2])
     if len(words[0]) > PROPOSED:
-        return _begun(_WORD.findall(text)[0])
-    made = words[0]
+        return _propose_beginning(_WORD.findall(text)[0])
+    pattern = words[0]
     for word in words[1:]:
-        longer = rf"{made}\W+{word}"
+        longer = rf"{pattern}\W+{word}"
         if len(longer) > PROPOSED:
             break
-        made = longer
-    return made
+        pattern = longer
+    return pattern
 
 
-def _of_word(word):
+def _generalise_digits(word):
     return _DIGITS.sub("[0-9]+", word)
 
 
-def _begun(word):
-    """How a word begins that is too long: as many letters as fit, none of them a part of a number."""
-    made = ""
+def _propose_beginning(word):
+    """Return the beginning of a word that is too long for a pattern.
+
+    It has as many letters as fit, none of them a part of a number.
+    """
+    pattern = ""
     for piece in re.findall(r"[0-9]+|[^0-9]", word):
-        longer = made + _of_word(piece)
+        longer = pattern + _generalise_digits(piece)
         if len(longer) > PROPOSED:
             break
-        made = longer
-    return made
+        pattern = longer
+    return pattern
 
 
 __all__ = [

@@ -1,4 +1,6 @@
-"""Rules in words: facts that contain all of some lines, each a word or piece, or several of which one is enough. Pure.
+"""Rules in words: lines of words or pieces that a fact contains.
+
+A fact has to contain all lines; of a line with several alternatives one is enough. All functions are pure.
 
 A rule in words is stored as a pattern: one expression a line, alternatives separated by `|`, `\\b` before a word.
 `read_pattern` gives back the lines of such a pattern. Words are compared as `fold` writes them: upper and lower case
@@ -20,7 +22,7 @@ MOST_LINES = 5  # of a rule: all of them are compared with every fact
 MOST_ALTERNATIVES = 20
 LONGEST_PIECE = 60
 LONGEST_LINE = 300  # characters of the stored expression of a line
-LONGEST_FACT = 4_000  # characters of a fact that are looked at
+LONGEST_FACT = 4_000  # characters of a fact that are compared
 LONGEST_NAME = 80
 WHOLE = 2  # letters and digits of a word that is found only as a whole
 MEMORY = 128 * 1024  # of the expression of a line
@@ -36,15 +38,21 @@ _WIDE = re.compile("[\uff00-\uffef\u3000]")
 
 
 def normalise_fact(fact: str) -> str:
-    """A fact as patterns see it: composed (NFC), on one line with single blanks, without characters nobody sees."""
-    seen = fact[:LONGEST_FACT]
-    if not seen.isprintable():
-        seen = "".join(char for char in seen if char.isspace() or unicodedata.category(char) not in HIDDEN)
-    return " ".join(unicodedata.normalize("NFC", seen).split())
+    """Return a fact as patterns see it, without characters that nobody sees.
+
+    It is composed (NFC), on one line, with single blanks.
+    """
+    visible = fact[:LONGEST_FACT]
+    if not visible.isprintable():
+        visible = "".join(char for char in visible if char.isspace() or unicodedata.category(char) not in HIDDEN)
+    return " ".join(unicodedata.normalize("NFC", visible).split())
 
 
 def fold(fact: str) -> str:
-    """A fact as words see it: as `plain`, with full-width and half-width forms as the usual ones."""
+    """Return a fact as words see it: with the usual forms of wide characters.
+
+    Otherwise it is as `normalise_fact` returns it.
+    """
     text = normalise_fact(fact)
     if not _WIDE.search(text):
         return text
@@ -52,13 +60,19 @@ def fold(fact: str) -> str:
 
 
 def read_lines(text: str) -> Lines:
-    """The lines that somebody typed, a word or piece a line, alternatives separated by commas; empty ones left out."""
+    """Read typed lines: a word or piece a line, alternatives separated by commas.
+
+    Empty lines are left out.
+    """
     lines = (tuple(dict.fromkeys(filter(None, map(fold, COMMAS.split(line))))) for line in text.splitlines())
     return tuple(filter(None, lines))
 
 
 def check_lines(lines: Sequence[Sequence[str]]) -> Lines:
-    """Lines from outside as they are stored. Raises Refused for too many or too long ones, and for none."""
+    """Return lines from outside as they are stored.
+
+    Raises Refused for too many or too long ones, and for none.
+    """
     pieces = ((" ".join(COMMAS.sub(" ", piece).split()) for piece in line) for line in lines)
     text = "\n".join(map(", ".join, pieces))
     checked = read_lines(text)
@@ -76,31 +90,34 @@ def check_lines(lines: Sequence[Sequence[str]]) -> Lines:
 
 
 def format_lines(lines: Sequence[Sequence[str]]) -> str:
-    """Lines as somebody types them."""
+    """Return lines as somebody types them."""
     return "\n".join(", ".join(line) for line in lines)
 
 
 def name_lines(lines: Sequence[Sequence[str]]) -> str:
-    """A short name made of lines, the same in every language: `no/without + nut`."""
+    """Return a short name for lines, the same in every language: `no/without + nut`."""
     name = " + ".join("/".join(line) for line in lines)
     return name if len(name) <= LONGEST_NAME else f"{name[: LONGEST_NAME - 1]}…"
 
 
 def write_pattern(lines: Lines) -> str:
-    """The pattern that these lines are stored as."""
+    """Return the pattern that these lines are stored as."""
     return "\n".join(map(_line_pattern, lines))
 
 
 @lru_cache(maxsize=2_000)
 def read_pattern(pattern: str) -> Lines | None:
-    """The lines that a pattern was written from; None for a pattern that no lines are written as."""
+    """Return the lines that a pattern was written from.
+
+    None for a pattern that no lines are written as.
+    """
     lines = tuple(tuple(map(_read_piece, _split(line))) for line in pattern.split("\n"))
     return lines if write_pattern(lines) == pattern and read_lines(format_lines(lines)) == lines else None
 
 
 @lru_cache(maxsize=4_000)
 def compile_line(line: tuple[str, ...]):
-    """The expression that finds one of these pieces in a folded fact."""
+    """Compile the expression that finds one of these pieces in a folded fact."""
     anywhere = [_escape(piece) for piece in line if not _is_word(piece)]
     words = [_escape(piece) + (f"(?:$|[^{SPACED}])" if _is_whole(piece) else "") for piece in filter(_is_word, line)]
     if words:
@@ -115,7 +132,7 @@ def _line_pattern(line):
 
 
 def _split(line):
-    """The alternatives of an expression: what stands between bars that are not escaped."""
+    """Return the alternatives of an expression, which bars without a backslash separate."""
     return _BETWEEN.sub("\\1\n", line).split("\n")
 
 

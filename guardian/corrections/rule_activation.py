@@ -1,4 +1,7 @@
-"""Rules are switched off and on; what they said before stays with the writes that name them."""
+"""Switches rules off and on.
+
+Writes that name a rule keep it.
+"""
 
 from django.utils.translation import gettext as _
 
@@ -20,7 +23,7 @@ class NoSuchRule(Refused):
 
 
 def switch_rule(agent: Agent, rule_id: str, *, on: bool, by: str) -> BehaviorCorrection:
-    """Switch a rule on or off; one that is already stays as it is.
+    """Switch a rule on or off; it stays as it is when it is already.
 
     Raises NoSuchRule, and Refused for a rule whose write was corrected again, whose pattern is none or matches
     everything, and when too many are on.

@@ -1,4 +1,7 @@
-"""How often rules acted, and how often a person said otherwise afterwards: counted from the writes themselves."""
+"""Counts how often rules acted, and how often people overruled them.
+
+The numbers are counted from the writes themselves.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -21,10 +24,11 @@ SHOWN = 3  # facts of each rule, the newest
 
 @dataclass(frozen=True, slots=True)
 class RuleCounts:
-    """A rule with how many writes name it, and of how many of these the correction that stands says something else.
+    """A rule with the numbers of writes that name it and that were overruled.
 
-    Numbers are None when counting them takes too long. `is_replaced`: another correction of the same write stands.
-    `caught` and `overturned` are the newest facts that it applied to, and those of them that people overruled.
+    A write is overruled when the correction that stands says something else than the rule. Numbers are None when
+    counting them takes too long. With `is_replaced` another correction of the same write stands. `caught` and
+    `overturned` are the newest facts that the rule applied to, and those of them that people overruled.
     """
 
     row: BehaviorCorrection
@@ -36,18 +40,21 @@ class RuleCounts:
 
     @property
     def is_on(self) -> bool:
-        """Whether it is in force."""
+        """Whether the rule is on."""
         return self.row.switched_off_at is None
 
 
 def read_rule_counts(db: str, rows: Sequence[BehaviorCorrection], *, with_facts: bool = False) -> list[RuleCounts]:
-    """These rules with their numbers, and their newest facts: the same few queries, however many there are."""
+    """Count for each of these rules the writes that name it, and the overruled ones.
+
+    With `with_facts` the newest facts are read as well. The queries are as many for one rule as for many.
+    """
     by_id = {row.id: row for row in rows}
     latest = find_active_corrections(db, audit_id__in={row.audit_id for row in rows})
     with time_box(db, BUDGET_MS) as is_up:
         try:
-            acted, overruled = _acted(db, by_id), _overruled(db, by_id)
-            caught = _caught(db, by_id) if with_facts else {}
+            acted, overruled = _count_acted(db, by_id), _find_overruled(db, by_id)
+            caught = _find_caught(db, by_id) if with_facts else {}
         except OperationalError as exc:
             if not is_up(exc):
                 raise
@@ -59,7 +66,7 @@ def read_rule_counts(db: str, rows: Sequence[BehaviorCorrection], *, with_facts:
             len(overruled[row.id]),
             is_replaced=latest.get(row.audit_id) != row,
             caught=caught.get(row.id, []),
-            overturned=[PastFact(audit) for audit in _newest(overruled[row.id])] if with_facts else [],
+            overturned=[PastFact(audit) for audit in _take_newest(overruled[row.id])] if with_facts else [],
         )
         for row in rows
     ]
@@ -67,24 +74,24 @@ def read_rule_counts(db: str, rows: Sequence[BehaviorCorrection], *, with_facts:
     return counts
 
 
-def _acted(db, by_id):
+def _count_acted(db, by_id):
     rows = WriteGuardianAudit.objects.using(db).filter(rule_id__in=list(by_id)).order_by()
     return Counter(dict(rows.values_list("rule_id").annotate(Count("rule_id"))))
 
 
-def _overruled(db, by_id):
-    """Of each rule the writes that it is named in and whose standing correction is not what it says."""
+def _find_overruled(db, by_id):
+    """Return for each rule the writes whose standing correction says something else."""
     by_rule: dict[str, list[WriteGuardianAudit]] = {name: [] for name in by_id}
     for row in find_active_corrections(db, audit__rule_id__in=list(by_id)).values():
         rule, audit = by_id[row.audit.rule_id], row.audit
-        said = rules.build_ruling(rule, fact=audit.candidate_fact or "", target_file=audit.target_file or "")
-        if get_corrected_state(row).is_other_than(WriteState(said.status, said.fact, said.target_file)):
+        ruling = rules.build_ruling(rule, fact=audit.candidate_fact or "", target_file=audit.target_file or "")
+        if get_corrected_state(row).is_other_than(WriteState(ruling.status, ruling.fact, ruling.target_file)):
             by_rule[rule.id].append(audit)
     return by_rule
 
 
-def _caught(db, by_id):
-    """The newest writes that name each of these rules."""
+def _find_caught(db, by_id):
+    """Return the newest writes that name each of these rules."""
     rows = WriteGuardianAudit.objects.using(db).filter(rule_id__in=list(by_id)).order_by("rule_id", "-created_at")
     order = Window(RowNumber(), partition_by=[F("rule_id")], order_by=F("created_at").desc())
     by_rule: dict[str, list[PastFact]] = {}
@@ -95,7 +102,7 @@ def _caught(db, by_id):
     return by_rule
 
 
-def _newest(audits):
+def _take_newest(audits):
     return sorted(audits, key=lambda audit: audit.created_at, reverse=True)[:SHOWN]
 
 

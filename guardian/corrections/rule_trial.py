@@ -1,4 +1,7 @@
-"""A rule tried on the facts that an agent had so far: what it would catch, and what it would just miss."""
+"""Tries a rule on the facts that an agent had so far.
+
+The result is what it would catch, and what it would just miss.
+"""
 
 import time
 from collections.abc import Iterator
@@ -29,9 +32,10 @@ COLUMNS = (
 
 @dataclass(slots=True)
 class PastFact:
-    """A fact that a rule was compared with: `row` has the columns READ of its write, `missing` the line it lacks.
+    """A fact that a rule was compared with.
 
-    `overruled`: people said afterwards that the write should have been something else than the rule says.
+    `row` has the columns COLUMNS of its write, `missing` the line it lacks. With `overruled` people said afterwards
+    that the write should have been something else than the rule says.
     """
 
     row: Any
@@ -42,12 +46,14 @@ class PastFact:
 
 @dataclass(slots=True)
 class RuleTrial:
-    """The newest facts that a rule catches and that lack one line of it, how many do, and of how many.
+    """The newest facts that a rule catches, or of which one line is missing.
+
+    `matched` and `missed` count these facts, among `compared`.
 
     With `is_partial` there are older facts, which were not compared.
     """
 
-    shown: list[PastFact] = field(default_factory=list)
+    caught: list[PastFact] = field(default_factory=list)
     near: list[PastFact] = field(default_factory=list)
     matched: int = 0
     missed: int = 0
@@ -61,7 +67,10 @@ class RuleTrial:
 
 
 def try_pattern(db: str, pattern: str) -> RuleTrial:
-    """What a pattern catches of an agent's past facts, the newest first. Raises Refused for what is no pattern."""
+    """Try a pattern on an agent's past facts, the newest first.
+
+    Raises Refused for what is no pattern.
+    """
     result, matcher = RuleTrial(), patterns.compile_pattern(pattern)
     ends = time.monotonic() + SECONDS
     for row in read_past_facts(db):
@@ -72,16 +81,18 @@ def try_pattern(db: str, pattern: str) -> RuleTrial:
         missing = matcher.find_missing(patterns.encode_fact(row.candidate_fact))
         if not missing:
             result.matched += 1
-            result.shown += [PastFact(row)] if len(result.shown) < SHOWN else []
+            result.caught += [PastFact(row)] if len(result.caught) < SHOWN else []
         elif len(missing) == 1 < len(matcher.expressions):
             result.missed += 1
-            result.near += [PastFact(row, _missing(matcher, missing[0], pattern))] if len(result.near) < NEAR else []
-    add_messages(db, [*result.shown, *result.near])
+            result.near += [PastFact(row, _find_line(matcher, missing[0], pattern))] if len(result.near) < NEAR else []
+    add_messages(db, [*result.caught, *result.near])
     return result
 
 
 def read_past_facts(db: str) -> Iterator[Any]:
-    """The newest writes that have a fact; None in the end where older ones were left out.
+    """Yield the newest writes that have a fact.
+
+    A last None says that older ones were left out.
 
     The fact of a rollback is that of the write which it took back: it is not compared again.
     """
@@ -95,12 +106,15 @@ def read_past_facts(db: str) -> Iterator[Any]:
 
 
 def add_messages(db: str, facts: list[PastFact]) -> None:
-    """Give each of these facts the message it came from, with the same few queries."""
+    """Add to each of these facts the message it came from.
+
+    The queries are as many for one fact as for many.
+    """
     messages = read_messages(db, [fact.row for fact in facts]) if facts else {}
     for fact in facts:
         fact.evidence = messages.get(fact.row.id)
 
 
-def _missing(matcher: Matcher, place: int, pattern: str) -> str:
-    """The line of a rule that a fact lacks, as somebody typed it."""
-    return ", ".join(matcher.lines[place]) if matcher.lines else pattern.split("\n")[place]
+def _find_line(matcher: Matcher, number: int, pattern: str) -> str:
+    """Return the line of a rule that a fact lacks, as somebody typed it."""
+    return ", ".join(matcher.lines[number]) if matcher.lines else pattern.split("\n")[number]

@@ -1,4 +1,7 @@
-"""Rules: corrections that hold for facts to come. What they say of a fact, and which writes they are named in."""
+"""Rules: corrections that apply to facts to come.
+
+Finds the rule that decides about a fact, and flags the writes that go against one.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,7 +27,10 @@ READ = (
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """What a rule says of a fact: written or refused, and which fact belongs into which file."""
+    """Decision of a rule on a fact.
+
+    The fact is written or refused; `fact` and `target_file` are which fact belongs into which file.
+    """
 
     rule_id: str
     status: str
@@ -33,16 +39,16 @@ class Ruling:
     reason: str
 
     def differs(self, *, fact: str, target_file: str) -> bool:
-        """Whether writing this fact into this file is something else than the rule says."""
+        """Whether the rule says something else than to write this fact into this file."""
         return self.status == Status.REFUSED or (self.fact, self.target_file) != (fact, target_file)
 
 
 def find_ruling(db: str, *, fact: str, target_file: str) -> Ruling | None:
-    """What the newest switched-on rule says whose pattern matches a fact; None: no rule speaks about it.
+    """Return the ruling of the newest active rule that matches a fact, else None.
 
     A rule may hold words of somebody who has opted out by now: it gives nothing away, and the fact is refused.
     """
-    row = _matching(read_rule_rows(db), fact)
+    row = _find_matching(read_rule_rows(db), fact)
     if row is None:
         return None
     if write_consent.is_withheld(db, write_consent.get_write(db, row.audit_id)):
@@ -51,64 +57,80 @@ def find_ruling(db: str, *, fact: str, target_file: str) -> Ruling | None:
 
 
 def read_rule_rows(db: str) -> list[Any]:
-    """What `flag` knows of the rules that are switched on, the newest first. Rows, not objects: a plugin waits."""
+    """Read the active rules as `flag_writes` needs them, the newest first.
+
+    They are rows, not objects, because a plugin waits.
+    """
     return list(find_active_rules(db).values_list(*READ, named=True)[:MAX_RULES])
 
 
 def flag_writes(audits: Sequence[WriteGuardianAudit], rows: Sequence[Any]) -> int:
-    """Name in each of these writes, which the caller stores, the rule `in_force` that it goes against; says how many.
+    """Name in each of these writes the rule that it goes against; return how many.
 
-    Only what somebody else wrote is flagged, after the rule was made. Its status stays: the file has been changed. A
-    write that names a rule keeps it.
+    The caller stores the writes; `rows` are those of `read_rule_rows`. Only a write of somebody else is flagged, and
+    only one that came after the rule. Its status stays, since the file has been changed. A write that names a rule
+    keeps it.
     """
     flagged = 0
-    for one in filter(_may_be_flagged, audits) if rows else ():
-        made_before = [row for row in rows if row.corrected_at <= one.created_at]
-        fact, target_file = one.candidate_fact or "", one.target_file or ""
-        row = _matching(made_before, fact)
+    for audit in filter(_may_be_flagged, audits) if rows else ():
+        made_before = [row for row in rows if row.corrected_at <= audit.created_at]
+        fact, target_file = audit.candidate_fact or "", audit.target_file or ""
+        row = _find_matching(made_before, fact)
         if row and build_ruling(row, fact=fact, target_file=target_file).differs(fact=fact, target_file=target_file):
-            one.rule_id = row.id
+            audit.rule_id = row.id
             flagged += 1
     return flagged
 
 
-def _may_be_flagged(one):
+def _may_be_flagged(audit):
     return (
-        one.status == Status.WRITTEN and one.origin in REPORTED_ORIGINS and one.candidate_fact and one.rule_id is None
+        audit.status == Status.WRITTEN
+        and audit.origin in REPORTED_ORIGINS
+        and audit.candidate_fact
+        and audit.rule_id is None
     )
 
 
 def find_rules(db: str) -> QuerySet[BehaviorCorrection]:
-    """Every correction that became a rule, switched off or not."""
+    """Return every correction that became a rule, switched off or not."""
     return BehaviorCorrection.objects.using(db).filter(apply_to_future=True, correction_pattern__isnull=False)
 
 
 def find_active_rules(db: str) -> QuerySet[BehaviorCorrection]:
-    """The rules that are in force, the newest first: where several match a fact, the first of them decides."""
+    """Return the active rules, the newest first.
+
+    Where several match a fact, the first of them decides.
+    """
     return find_rules(db).filter(switched_off_at=None).order_by(*NEWEST_FIRST)
 
 
-def check_room(db: str, *, but: str = "") -> None:
-    """Raises Refused when no other rule can be switched on; those of the write `but` do not count."""
-    if find_active_rules(db).exclude(audit_id=but)[:MAX_RULES].count() >= MAX_RULES:
+def check_room(db: str, *, except_audit_id: str = "") -> None:
+    """Raise Refused when no other rule can be switched on.
+
+    Rules of the write `except_audit_id` do not count.
+    """
+    if find_active_rules(db).exclude(audit_id=except_audit_id)[:MAX_RULES].count() >= MAX_RULES:
         raise Refused(_("%(most)s rules are switched on. Switch one off first.") % {"most": MAX_RULES})
 
 
-def _matching(rows, fact):
-    """The first of these rules whose pattern matches a fact."""
-    seen = patterns.encode_fact(fact)
-    return next((one for one in rows if _matches(one, seen)), None)
+def _find_matching(rows, fact):
+    """Return the first of these rules whose pattern matches a fact."""
+    encoded_fact = patterns.encode_fact(fact)
+    return next((rule for rule in rows if _matches(rule, encoded_fact)), None)
 
 
-def _matches(rule, seen):
+def _matches(rule, encoded_fact):
     try:
-        return patterns.matches_encoded(rule.correction_pattern, seen)
-    except Refused:  # of another engine's making, as in an imported database: a rule that nobody can read says nothing
+        return patterns.matches_encoded(rule.correction_pattern, encoded_fact)
+    except Refused:  # of another engine, as in an imported database: such a rule matches nothing
         return False
 
 
 def build_ruling(rule: Any, *, fact: str, target_file: str) -> Ruling:
-    """What a rule says of a fact that it matches: what its correction left as it was, it leaves as it is."""
+    """Return the ruling of a rule on a fact that it matches.
+
+    It leaves as it is what its correction left as it was.
+    """
     is_other_fact = rule.corrected_candidate_fact and rule.corrected_candidate_fact != rule.original_candidate_fact
     is_other_file = rule.corrected_target_file and rule.corrected_target_file != rule.original_target_file
     return Ruling(

@@ -1,4 +1,4 @@
-"""What goes into the API of corrections and rules, and what comes out of it."""
+"""API schemas of corrections and rules."""
 
 from typing import Annotated, Literal
 
@@ -23,7 +23,7 @@ Contains = list[Annotated[list[Piece], Field(min_length=1, max_length=phrases.MO
 
 
 class CorrectionIn(Body):
-    """What a write should have been."""
+    """A correction: what a write should have been."""
 
     status: Corrected
     fact: str | None = Field(None, **Text, description="left out: as it was")
@@ -78,7 +78,10 @@ class CheckIn(Body):
 
 
 class CheckOut(Schema):
-    """What the rules say: without a rule, what was asked about may be written as it is."""
+    """The ruling on a fact.
+
+    Without a rule, the fact may be written as it is.
+    """
 
     status: Corrected
     fact: str

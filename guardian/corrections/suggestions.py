@@ -1,4 +1,7 @@
-"""What the forms of a correction and a rule suggest: what people, a rollback or a rule say by now, and rarer words."""
+"""Suggestions for the forms of a correction and of a rule.
+
+They come from what people, a rollback or a rule say by now, and from the rarer words of a fact.
+"""
 
 import re
 import time
@@ -25,29 +28,38 @@ _HAN = re.compile("[\u3400-\u9fff\u3040-\u30ff\uac00-\ud7af]+")
 
 @dataclass(frozen=True, slots=True)
 class Suggestion:
-    """A write as it should have been, as far as somebody or something says so by now, and why."""
+    """The suggested state of a write, and the reason.
 
-    said: WriteState
+    It is how the write should have been, as far as somebody or something says so by now.
+    """
+
+    state: WriteState
     reason: str = ""
 
 
 def suggest_correction(db: str, audit: WriteGuardianAudit) -> Suggestion:
-    """The correction that stands, else the rollback (refused, with its reason), else the rule the write breaks."""
+    """Suggest the correction that stands, else the rollback, else the rule the write breaks.
+
+    A rollback suggests that the fact is refused, with the rollback's reason.
+    """
     if corrections := find_by_write(db, audit.id):
         return Suggestion(get_corrected_state(corrections[0]), corrections[0].correction_reason)
-    was = get_original_state(db, audit)
+    original_state = get_original_state(db, audit)
     if audit.status == Status.ROLLED_BACK:
         reason = Rollback.objects.using(db).filter(audit_id=audit.id).values_list("reason", flat=True).first()
-        return Suggestion(WriteState(Status.REFUSED.value, was.fact, was.file), reason or "")
+        return Suggestion(WriteState(Status.REFUSED.value, original_state.fact, original_state.file), reason or "")
     rule = rules.find_rules(db).filter(id=audit.rule_id).first() if audit.rule_id else None
     if rule is None:
-        return Suggestion(was)
-    ruling = rules.build_ruling(rule, fact=was.fact, target_file=was.file)
+        return Suggestion(original_state)
+    ruling = rules.build_ruling(rule, fact=original_state.fact, target_file=original_state.file)
     return Suggestion(WriteState(ruling.status, ruling.fact, ruling.target_file), ruling.reason)
 
 
 def suggest_rule(db: str, audit: WriteGuardianAudit) -> dict[str, Any]:
-    """The fields of a rule: those of the rule that the write has, else the rarer words of its fact."""
+    """Suggest the fields of a rule.
+
+    They are those of the rule that the write has, else the rarer words of its fact.
+    """
     rule = next((row for row in find_by_write(db, audit.id) if row.apply_to_future and row.correction_pattern), None)
     if rule is None:
         return {"contains": phrases.format_lines(suggest_lines(db, audit.candidate_fact or ""))}
@@ -57,7 +69,9 @@ def suggest_rule(db: str, audit: WriteGuardianAudit) -> dict[str, Any]:
 
 
 def suggest_lines(db: str, fact: str) -> phrases.Lines:
-    """Up to three lines for a rule about a fact, the rarest word first; no lines for a fact without a word.
+    """Suggest up to three lines for a rule about a fact, the rarest word first.
+
+    There are no lines for a fact without a word.
 
     Rarity is counted over the newest facts of the agent. Words are added while the rule catches another fact than
     this one: the rarest words of all would catch nothing but the sentence itself.
@@ -65,7 +79,7 @@ def suggest_lines(db: str, fact: str) -> phrases.Lines:
     words = words_of(fact)
     if not words:
         return ()
-    places, compared = _count(db, words)
+    places, compared = _count_words(db, words)
     by_rarity = sorted(words, key=lambda word: (len(places[word]), -len(word)))
     limit = max(2, compared // COMMON)
     shared = [word for word in by_rarity if 1 < len(places[word]) <= limit]
@@ -81,7 +95,10 @@ def suggest_lines(db: str, fact: str) -> phrases.Lines:
 
 
 def words_of(fact: str) -> list[str]:
-    """The words of a fact as pieces, in order: words without a plural's s, and pairs of Chinese characters."""
+    """Return the words of a fact as pieces, in order.
+
+    They are words without a plural's s, and pairs of Chinese characters.
+    """
     text = phrases.fold(fact).lower()
     pieces: list[str] = []
     for word in _WORD.findall(text):
@@ -103,8 +120,11 @@ def _overlaps(word, line):
     return word in line or line in word or bool(_HAN.match(word) and set(word) & set(line))
 
 
-def _count(db: str, words: Sequence[str]) -> tuple[dict[str, set[int]], int]:
-    """In which of the newest facts each word is, by the place of the fact; and how many facts were looked at."""
+def _count_words(db: str, words: Sequence[str]) -> tuple[dict[str, set[int]], int]:
+    """Return in which of the newest facts each word is, and how many were compared.
+
+    Facts are numbered from 0, the newest first.
+    """
     places: dict[str, set[int]] = {word: set() for word in words}
     finders = [(word, phrases.compile_line((word,))) for word in words]
     ends, compared = time.monotonic() + SECONDS, 0

@@ -1,4 +1,4 @@
-"""Correcting a write, and the rules that came of corrections."""
+"""Pages of corrections and of rules."""
 
 from django.urls import reverse
 from django.utils.http import urlencode
@@ -22,17 +22,20 @@ SHOWN = 20
 @agent_view
 @needs("viewer")
 def corrections(request, agent, audit_id):
-    """What people said of a write, and the rule that it goes against: a part of the write's page, or a page."""
+    """Show the corrections of a write, and the rule that it goes against.
+
+    They are a part of the write's page, or a page.
+    """
     audit = write_consent.get_write(agent.db, audit_id)
     rule = rules.find_rules(agent.db).filter(id=audit.rule_id).first() if audit.rule_id else None
-    said = correction_store.find_by_write(agent.db, audit.id)
+    rows = correction_store.find_by_write(agent.db, audit.id)
     context = {
         "agent": agent,
         "audit": audit,
         "evidence": None if request.htmx else read_evidence(agent.db, audit),
         "rule": rule,
-        "corrections": said,
-        "has_rule": any(row.apply_to_future and row.switched_off_at is None for row in said),
+        "corrections": rows,
+        "has_rule": any(row.apply_to_future and row.switched_off_at is None for row in rows),
         "may_correct": request.user.has_role("labeller"),
         "may_roll_back": request.user.has_role("operator"),
     }
@@ -43,7 +46,7 @@ def corrections(request, agent, audit_id):
 @agent_view
 @needs("labeller")
 def correct(request, agent, audit_id):
-    """What a write was beside what it should be, and what people said before."""
+    """Show the form of a correction, beside what the write was."""
     audit = write_consent.get_write(agent.db, audit_id)
     form = CorrectionForm.from_suggestion(
         suggestions.suggest_correction(agent.db, audit),
@@ -51,18 +54,18 @@ def correct(request, agent, audit_id):
         may_rule=request.user.has_role("operator"),
         **OpeningForm(request.GET).initial_fields,
     )
-    return _page(request, agent, audit, form)
+    return _render_form(request, agent, audit, form)
 
 
 @require_POST
 @agent_view
 @needs("labeller")
 def correct_save(request, agent, audit_id):
-    """Say what a write should have been."""
+    """Store what a write should have been."""
     audit = write_consent.get_write(agent.db, audit_id)
     form = CorrectionForm(request.POST, may_rule=request.user.has_role("operator"))
     if not form.is_valid():
-        return _page(request, agent, audit, form)
+        return _render_form(request, agent, audit, form)
     try:
         may_end_rule = request.user.has_role("operator")
         row = correction_store.correct_write(
@@ -70,7 +73,7 @@ def correct_save(request, agent, audit_id):
         )
     except Refused as refused:
         form.add_error(None, refused.sentence)
-        return _page(request, agent, audit, form)
+        return _render_form(request, agent, audit, form)
     sentence = _("Correction saved. The rule is on.") if row.apply_to_future else _("Correction saved.")
     return redirect_after_post(request, sentence, to=reverse("guardian:corrections", args=[agent.agent_id, audit.id]))
 
@@ -79,7 +82,7 @@ def correct_save(request, agent, audit_id):
 @agent_view
 @needs("viewer")
 def rule_list(request, agent):
-    """The rules of an agent, the newest first, with how often they acted and were overruled."""
+    """List the rules of an agent, the newest first, with their numbers."""
     page = page_of(rules.find_rules(agent.db), order=rules.NEWEST_FIRST, size=SHOWN, **read_cursors(request))
     context = {"agent": agent, "page": page, "rules": rule_counts.read_rule_counts(agent.db, page, with_facts=True)}
     return render_page(request, "guardian/rule_list.html", context)
@@ -89,7 +92,10 @@ def rule_list(request, agent):
 @agent_view
 @needs("operator")
 def rule_new(request, agent):
-    """A rule that begins with words: it is made from one of the facts that they catch."""
+    """Show the form of a rule that begins with words.
+
+    The rule is made from one of the facts that they catch.
+    """
     return render_page(request, "guardian/rule_new.html", {"agent": agent, "form": RuleForm()})
 
 
@@ -97,12 +103,15 @@ def rule_new(request, agent):
 @agent_view
 @needs("operator")
 def rule_try(request, agent):
-    """What a rule would catch among past facts: a part of the page of a correction, or a page without scripts."""
+    """Show what a rule would catch among past facts.
+
+    It is a part of the page of a correction, or a page without scripts.
+    """
     form = RuleForm(request.POST)
-    context = {"agent": agent, "pattern": "", "tried": None, "problem": "", "chooses": ""}
+    context = {"agent": agent, "pattern": "", "trial": None, "problem": "", "chooses": ""}
     try:
         context["pattern"] = form.pattern_to_try if form.is_valid() else ""
-        context["tried"] = rule_trial.try_pattern(agent.db, context["pattern"]) if context["pattern"] else None
+        context["trial"] = rule_trial.try_pattern(agent.db, context["pattern"]) if context["pattern"] else None
     except Refused as refused:
         context["problem"] = refused.sentence
     if not form.is_valid():
@@ -110,7 +119,7 @@ def rule_try(request, agent):
     elif request.POST.get("chooses"):  # each fact leads to the form that makes the rule of it
         typed = {name: form.cleaned_data[name] for name in ("contains", "name", "pattern")}
         context["chooses"] = urlencode({"refuse": 1, **typed})
-    return render_page(request, "guardian/rule_try.html", context, partial="tried")
+    return render_page(request, "guardian/rule_try.html", context, partial="trial")
 
 
 @require_POST
@@ -126,7 +135,7 @@ def rule_switch(request, agent, rule_id):
     return redirect_after_post(request, _("The rule is on.") if is_on else _("The rule is off."), to=to)
 
 
-def _page(request, agent, audit, form):
+def _render_form(request, agent, audit, form):
     context = {
         "agent": agent,
         "audit": audit,

@@ -1,4 +1,7 @@
-"""Whose words a write holds: what is said of it anew may not repeat words of somebody who has opted out by now."""
+"""Finds a write to be corrected, and whether its words are withheld.
+
+A correction may not repeat words of somebody who has opted out by now.
+"""
 
 from django.utils.translation import gettext as _
 
@@ -17,16 +20,16 @@ class NoSuchWrite(Refused):
 
 
 def get_write(db: str, audit_id: str) -> WriteGuardianAudit:
-    """A write of an agent with its versions, without their contents. Raises NoSuchWrite."""
+    """Return a write of an agent, without its diff. Raises NoSuchWrite."""
     rows = WriteGuardianAudit.objects.using(db).defer("diff", "hunks_json")
-    found = rows.filter(id=audit_id).first()
-    if found is None:
+    audit = rows.filter(id=audit_id).first()
+    if audit is None:
         raise NoSuchWrite(_("This agent has no write %(id)s.") % {"id": audit_id})
-    return found
+    return audit
 
 
 def is_withheld(db: str, audit: WriteGuardianAudit) -> bool:
-    """Whether somebody has opted out whose words the fact of a write holds, or may hold.
+    """Return whether a write's fact may hold words of somebody who has opted out.
 
     While anybody has, that is every write without a turn. Of a write with a decision, what the gate saw counts too.
     """

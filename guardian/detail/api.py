@@ -1,4 +1,4 @@
-"""Writes to memory files over the JSON API: found, and looked at."""
+"""Endpoints that read writes to memory files in the JSON API."""
 
 from django.http import Http404
 from ninja import Query
@@ -10,7 +10,7 @@ from openclaw_web.pages.roles import needs
 from ..files import MEMORY_FILES
 from ..lists.audit_list import WRITES
 from ..lists.schemas import GuardianWriteOut, GuardianWriteQuery
-from ..recording.api import router  # one address, one router
+from ..recording.api import router  # the POST of the same address has this router
 from . import api_detail, history, weeks
 from .schemas import (
     GuardianBlameOut,
@@ -29,8 +29,8 @@ MOST_CHARACTERS = 2_000_000  # of facts and reasons in one answer
 @needs("viewer")
 def guardian_write_list(request, agent, filters: Query[GuardianWriteQuery]):
     """Writes to memory files, newest first. A search may return fewer than `limit`, and a `next`."""
-    found = WRITES.fits(agent, **filters.asked())
-    return page_to_json(found.page(**filters.place, budget=MOST_CHARACTERS, weigh=_length))
+    listing = WRITES.fits(agent, **filters.criteria())
+    return page_to_json(listing.page(**filters.place, budget=MOST_CHARACTERS, weigh=_count_characters))
 
 
 @router.get("/agents/{agent}/guardian/writes/{audit_id}", GuardianWriteDetail, 404, 503)
@@ -55,18 +55,18 @@ def guardian_file_history(request, agent, name: str, filters: Query[PageQuery]):
 @agent_view
 @needs("viewer")
 def guardian_file_blame(request, agent, name: str):
-    """The write, turn and message that put each line of a memory file there, as far as they are known."""
-    found = api_detail.read_blame(agent, name)
-    if found is None:
+    """The write, turn and message behind each line of a memory file, where known."""
+    blame = api_detail.read_blame(agent, name)
+    if blame is None:
         raise Http404
-    return found
+    return blame
 
 
 @router.get("/agents/{agent}/guardian/opted-out", GuardianOptedOut, 404, 503)
 @agent_view
 @needs("viewer")
 def guardian_opted_out(request, agent):
-    """The lines of memory files that come from people who opted out, by the write that put them there."""
+    """The lines of memory files that come from people who opted out, by write."""
     return api_detail.read_opted_out(agent)
 
 
@@ -75,9 +75,9 @@ def guardian_opted_out(request, agent):
 @needs("viewer")
 def guardian_chart(request, agent, filters: Query[GuardianChartQuery]):
     """Writes, refusals, failures and rollbacks by ISO week (UTC), the oldest first."""
-    found = weeks.count_weeks(agent, file=filters.file or "", weeks=int(filters.weeks))
-    return {"file": filters.file, "weeks": [week.told for week in found]}
+    week_counts = weeks.count_weeks(agent, file=filters.file or "", weeks=int(filters.weeks))
+    return {"file": filters.file, "weeks": [week.api_fields for week in week_counts]}
 
 
-def _length(row):
+def _count_characters(row):
     return len(row.reason or "") + len(row.candidate_fact or "")

@@ -1,4 +1,4 @@
-"""Memory files through their writes: history, who put each line there, what one write left, writes by week."""
+"""Pages of memory files: history, blame, remaining lines, opted-out lines, writes by week."""
 
 from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404, render
@@ -17,7 +17,7 @@ from openclaw_web.pages.roles import needs
 from .. import forms, versions
 from ..files import MEMORY_FILES
 from ..models import WriteGuardianAudit
-from ..standing import read_standing as standing_of
+from ..standing import read_standing
 from . import blame_page, history, line_blame, opted_out_lines, page, related_writes, rollback_chains, weeks
 from .forms import BlameForm, ChartForm, HistoryForm
 from .line_blame import Blame
@@ -27,13 +27,20 @@ from .line_blame import Blame
 @agent_view
 @needs("viewer")
 def file_history(request, agent, name):
-    """What happened to a memory file, newest first; with `from` and `to` also what changed between two versions."""
+    """Show the history of a memory file, newest first.
+
+    With `from` and `to` also the change between two versions.
+    """
     if name not in MEMORY_FILES:
         raise Http404
-    asked = None
+    file_request = None
     if request.GET.get("from") or request.GET.get("to"):
-        asked = find_requested_versions(agent, name, request)
-    diff = line_diff.compare(asked.old.content if asked.old else None, asked.new.content) if asked else None
+        file_request = find_requested_versions(agent, name, request)
+    diff = (
+        line_diff.compare(file_request.old.content if file_request.old else None, file_request.new.content)
+        if file_request
+        else None
+    )
     view = line_diff.build_view(diff) if diff else None
     is_unified = request.GET.get("view") == page.UNIFIED
     show = HistoryForm(request.GET).show
@@ -45,13 +52,15 @@ def file_history(request, agent, name):
         "events": events,
         "rows": history.build_rows(events, show),
         "show": show,
-        "taken": rollback_chains.read_subjects(agent.db, history.find_rollback_ids(events)),
-        "back": rollback_chains.find_restored_ids(
+        "rollback_subjects": rollback_chains.read_subjects(agent.db, history.find_rollback_ids(events)),
+        "restored_ids": rollback_chains.find_restored_ids(
             agent.db, related_writes.get_rolled_back_ids(event.audit for event in events if event.audit)
         ),
-        "chosen": (asked.old.id if asked.old else "", asked.new.id) if asked else history.find_two_newest(events),
+        "chosen": (file_request.old.id if file_request.old else "", file_request.new.id)
+        if file_request
+        else history.find_two_newest(events),
         "has_versions": versions.find_versions(agent, name).exists(),
-        "asked": asked,
+        "file_request": file_request,
         "diff": diff,
         "view": unified_format.to_one_column(view) if view and is_unified else view,
         "is_unified": is_unified,
@@ -63,20 +72,20 @@ def file_history(request, agent, name):
 @agent_view
 @needs("viewer")
 def blame(request, agent, name):
-    """Who put each line of a memory file there: the write, its turn and its message."""
+    """Show who wrote each line of a memory file: the write, its turn and its message."""
     if name not in MEMORY_FILES:
         raise Http404
-    found, form = line_blame.blame_file(agent, name), BlameForm(request.GET)
-    if found is None:
+    file_blame, form = line_blame.blame_file(agent, name), BlameForm(request.GET)
+    if file_blame is None:
         context = {"agent": agent, "name": name, "names": versions.find_memory_names(agent)}
         return render_page(request, "guardian/blame_unseen.html", context)
-    check_line(name, found, form.line, request.path)
+    check_line(name, file_blame, form.line, request.path)
     context = {
         "agent": agent,
         "name": name,
         "names": versions.find_memory_names(agent),
-        **blame_page.build_blame_context(agent, found, form.line, form.search),
-        "standing": standing_of(agent, name),
+        **blame_page.build_blame_context(agent, file_blame, form.line, form.search),
+        "standing": read_standing(agent, name),
     }
     return render_page(request, "guardian/blame.html", context)
 
@@ -85,7 +94,7 @@ def blame(request, agent, name):
 @agent_view
 @needs("viewer")
 def audit_lines(request, agent, audit_id):
-    """The lines that a write left in its file, for their place on its page (HTMX)."""
+    """Show the lines that a write left in its file, for its page (HTMX)."""
     row = get_object_or_404(WriteGuardianAudit.objects.using(agent.db).defer("diff"), id=audit_id)
     lines = line_blame.find_remaining_lines(agent, [row.id])
     context = {"agent": agent, "audit": row, "lines": lines[: page.MAX_ROWS], "count": len(lines)}
@@ -96,16 +105,22 @@ def audit_lines(request, agent, audit_id):
 @agent_view
 @needs("viewer")
 def opted_out(request, agent):
-    """The lines of memory files that come from people who opted out, with the way to take them out."""
-    found = opted_out_lines.find_opted_out_lines(agent)
-    rows = [*found.theirs, *found.unknown]
-    taken_back = [one.audit.id for one in rows if one.audit.status == WriteGuardianAudit.Status.ROLLED_BACK]
+    """Show the lines of memory files that come from people who opted out."""
+    opted_out_result = opted_out_lines.find_opted_out_lines(agent)
+    rows = [*opted_out_result.theirs, *opted_out_result.unknown]
+    rolled_back_ids = [
+        write_lines.audit.id
+        for write_lines in rows
+        if write_lines.audit.status == WriteGuardianAudit.Status.ROLLED_BACK
+    ]
     context = {
         "agent": agent,
-        "found": found,
+        "opted_out_lines": opted_out_result,
         "most": page.MAX_ROWS,
-        "titles": blame_page.read_titles(agent.db, {one.turn.session_id for one in rows if one.turn}),
-        "chains": rollback_chains.read_chains(agent.db, taken_back),
+        "titles": blame_page.read_titles(
+            agent.db, {write_lines.turn.session_id for write_lines in rows if write_lines.turn}
+        ),
+        "chains": rollback_chains.read_chains(agent.db, rolled_back_ids),
     }
     return render_page(request, "guardian/opted_out.html", context)
 
@@ -114,19 +129,21 @@ def opted_out(request, agent):
 @agent_view
 @needs("viewer")
 def chart(request, agent):
-    """Writes, refusals, failures and rollbacks by week, of all files or of one."""
-    asked = ChartForm(request.GET).filters
-    found = weeks.count_weeks(agent, **asked)
-    file = asked["file"]
+    """Show writes, refusals, failures and rollbacks by week, of all files or of one."""
+    chart_filters = ChartForm(request.GET).filters
+    week_counts = weeks.count_weeks(agent, **chart_filters)
+    file = chart_filters["file"]
     context = {
         "agent": agent,
-        "asked": asked,
+        "chart_filters": chart_filters,
         "files": MEMORY_FILES,
         "choices": weeks.WEEKS,
-        "chart": weeks.build_chart(agent, found, file),
+        "chart": weeks.build_chart(agent, week_counts, file),
         "labels": weeks.get_labels(),
-        "rows": [(week, weeks.format_week(week), weeks.build_addresses(agent, week, file)) for week in reversed(found)],
-        "total": sum(week.total for week in found),
+        "rows": [
+            (week, weeks.format_week(week), weeks.build_addresses(agent, week, file)) for week in reversed(week_counts)
+        ],
+        "total": sum(week.total for week in week_counts),
     }
     return render_page(request, "guardian/chart.html", context)
 
@@ -137,9 +154,12 @@ class NotInFile(Refused):
     status = 404
 
 
-def check_line(name: str, found: Blame, line: int, path: str) -> None:
-    """Raises NotInFile when the file ends before a line; `page` is its page without parameters."""
-    count = len(found.lines)
+def check_line(name: str, file_blame: Blame, line: int, path: str) -> None:
+    """Raise NotInFile when the file ends before a line.
+
+    `path` is the address of its page without parameters.
+    """
+    count = len(file_blame.lines)
     if line > max(count, 1):
         words = {"file": name, "count": f"{count:,}"}
         sentence = ngettext("%(file)s has %(count)s line.", "%(file)s has %(count)s lines.", count) % words
@@ -147,7 +167,10 @@ def check_line(name: str, found: Blame, line: int, path: str) -> None:
 
 
 def find_requested_versions(agent: Agent, name: str, request: HttpRequest) -> forms.FileRequest:
-    """The versions that an address of the history names. Raises NotInFile for one that there is not."""
+    """Return the versions that an address of the history names.
+
+    Raises NotInFile for one that does not exist.
+    """
     try:
         return forms.read_file_request(agent, name, request.GET)
     except Http404 as exc:

@@ -1,6 +1,7 @@
-"""Whose lines a memory file holds: those that may not be used while somebody has opted out, and who may take them out.
+"""Finds lines of memory files that come from people who opted out.
 
-A line leads to the write that put it there, and a write to the turn in which its words were said.
+A line leads to the write that added it, and a write to the turn in which its words were said. Such lines may not be
+used; rollbacks can remove them.
 """
 
 from collections.abc import Collection, Iterable
@@ -20,7 +21,7 @@ Lines = list[tuple[str, int, str]]  # file, number, text without its ending
 
 @dataclass(frozen=True, slots=True)
 class WriteLines:
-    """A write with the lines that the memory files still have from it, and its turn if that is known."""
+    """A write with its lines that memory files still have, and its turn if known."""
 
     audit: WriteGuardianAudit
     turn: ConversationTurn | None
@@ -29,10 +30,10 @@ class WriteLines:
 
 @dataclass(slots=True)
 class OptedOutLines:
-    """What memory files hold while somebody has opted out, newest writes first.
+    """The lines of memory files that matter while somebody has opted out, newest writes first.
 
-    `theirs` may not be used: somebody who opted out said it, or it cannot be told who did. `unknown` are writes
-    without a turn; `without_write` counts the lines of each file to which no write leads. Blank lines are nobody's.
+    `theirs` may not be used: somebody who opted out said it, or it is not known who did. `unknown` are writes without a
+    turn; `without_write` counts the lines of each file to which no write leads. Blank lines are nobody's.
     """
 
     is_asked: bool  # whether anybody has opted out
@@ -44,82 +45,90 @@ class OptedOutLines:
 
 
 def find_opted_out_lines(agent: Agent) -> OptedOutLines:
-    """The lines of an agent's memory files that come from people who opted out; nothing while nobody has."""
+    """Find the lines of an agent's memory files that come from people who opted out.
+
+    Finds no line while nobody has.
+    """
     if not consent.read_opted_out():
         return OptedOutLines(is_asked=False)
-    found = OptedOutLines(is_asked=True)
-    by_write = _by_write(agent, found)
-    audits = _audits(agent.db, by_write)
-    turn_ids = _turn_ids(audits)
+    result = OptedOutLines(is_asked=True)
+    by_write = _group_lines(agent, result)
+    audits = _read_audits(agent.db, by_write)
+    turn_ids = _get_turn_ids(audits)
     hidden = consent.find_withheld_keys(agent.db, turn_ids.values())
     turns = ConversationTurn.objects.using(agent.db).in_bulk([name for name in turn_ids.values() if name])
     for row in sorted(audits, key=lambda row: (row.created_at, row.place), reverse=True):
-        left = WriteLines(row, turns.get(turn_ids[row.id]), by_write[row.id])
-        if left.turn is None:
-            found.unknown.append(left)
-        elif left.turn.id in hidden:
-            found.theirs.append(left)
-    found.line_count = len({line for one in found.theirs for line in one.lines})
-    found.more = sum(max(0, len(kind) - MOST) for kind in (found.theirs, found.unknown))
-    del found.theirs[MOST:], found.unknown[MOST:]
-    return found
+        write_lines = WriteLines(row, turns.get(turn_ids[row.id]), by_write[row.id])
+        if write_lines.turn is None:
+            result.unknown.append(write_lines)
+        elif write_lines.turn.id in hidden:
+            result.theirs.append(write_lines)
+    result.line_count = len({line for write_lines in result.theirs for line in write_lines.lines})
+    result.more = sum(max(0, len(kind) - MOST) for kind in (result.theirs, result.unknown))
+    del result.theirs[MOST:], result.unknown[MOST:]
+    return result
 
 
 def has_withheld_lines(db: str, versions: Iterable[Blame | None]) -> bool:
-    """Whether one of these versions has a line that leads to no turn whose words may be used; not while nobody has.
+    """Return whether a version has a line whose words may not be used.
 
-    A line of one of several writes may be used when each of them leads to such a turn. Blank lines are nobody's.
+    A line may be used when it leads to a turn whose words may be used; a line of several writes, when each of them
+    does. Blank lines are nobody's. False while nobody has opted out.
     """
-    return bool(consent.read_opted_out()) and any(_has_withheld_lines(db, blamed) for blamed in versions if blamed)
+    return bool(consent.read_opted_out()) and any(_has_withheld_lines(db, blame) for blame in versions if blame)
 
 
-def _has_withheld_lines(db, blamed):
-    writes = _writes_of(blamed)
-    turn_ids = _turn_ids(_audits(db, [one for some in writes.values() for one in some]))
+def _has_withheld_lines(db, blame):
+    writes = _group_shared_writes(blame)
+    turn_ids = _get_turn_ids(_read_audits(db, [write_id for write_ids in writes.values() for write_id in write_ids]))
     hidden = consent.find_withheld_keys(db, {*turn_ids.values(), None})
-    usable = {name for name, some in writes.items() if all(turn_ids.get(one) not in hidden for one in some)}
-    return any(line.text.strip() and line.audit_id not in usable for line in blamed.lines)
+    usable = {
+        name
+        for name, write_ids in writes.items()
+        if all(turn_ids.get(write_id) not in hidden for write_id in write_ids)
+    }
+    return any(line.text.strip() and line.audit_id not in usable for line in blame.lines)
 
 
-def _audits(db, audit_ids: Collection[str]) -> list[WriteGuardianAudit]:
+def _read_audits(db, audit_ids: Collection[str]) -> list[WriteGuardianAudit]:
     return list(WriteGuardianAudit.objects.using(db).placed().defer("diff", "hunks_json").in_bulk(audit_ids).values())
 
 
-def _turn_ids(audits) -> dict[str, str | None]:
-    """By each write the turn in which its lines were said; None where nobody knows.
+def _get_turn_ids(audits) -> dict[str, str | None]:
+    """Return the turn of each write's lines; None where it is not known.
 
-    What a person chose or typed during a rollback was said in no turn, least of all in that of the write that it took
-    back.
+    Text that a person chose or typed during a rollback was said in no turn, least of all in that of the write that it
+    took back.
     """
     rollback = WriteGuardianAudit.Origin.ROLLBACK
     return {row.id: None if row.origin == rollback else row.turn_id for row in audits}
 
 
-def _writes_of(blamed) -> dict[str, list[str]]:
-    """By each write that lines lead to, every write that they may be of: several share one diff."""
-    writes = {line.audit_id: [line.audit_id] for line in blamed.lines if line.audit_id and line.text.strip()}
-    for shared, standing in blamed.shared.items():
+def _group_shared_writes(blame) -> dict[str, list[str]]:
+    """Return by each write all writes that its lines may come from: several share one diff."""
+    writes = {line.audit_id: [line.audit_id] for line in blame.lines if line.audit_id and line.text.strip()}
+    for shared, standing in blame.shared.items():
         if standing in writes:
             writes[standing].append(shared)
     return writes
 
 
-def _by_write(agent, found) -> dict[str, Lines]:
-    """The lines of all memory files by the write that put them there; those without one are counted in `found`.
+def _group_lines(agent, result) -> dict[str, Lines]:
+    """Return the lines of all memory files by write; those without one are counted in `result`.
 
-    Where several writes share one diff, its lines may be of any of them, and each has them.
+    Where several writes share one diff, its lines may come from any of them, and each has them.
     """
     by_write: dict[str, Lines] = {}
     for name in MEMORY_FILES:
-        blamed = blame_file(agent, name)
-        if blamed is None:
+        blame = blame_file(agent, name)
+        if blame is None:
             continue
-        writes = _writes_of(blamed)
-        for line in blamed.lines:
+        writes = _group_shared_writes(blame)
+        for line in blame.lines:
             if not line.text.strip():
                 continue
             if not line.audit_id:
-                found.without_write[name] = found.without_write.get(name, 0) + 1
-            for one in writes.get(line.audit_id, ()):
-                by_write.setdefault(one, []).append((name, line.number, line.text.rstrip("\r\n")))
+                result.without_write[name] = result.without_write.get(name, 0) + 1
+            for write_id in writes.get(line.audit_id, ()):
+                by_write.setdefault(write_id, []).append((name, line.number, line.text.rstrip("\r\n")))
     return by_write

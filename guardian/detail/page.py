@@ -1,4 +1,4 @@
-"""What the page of one write shows: what changed, what it came from, what became of it, and what is around it."""
+"""The page of one write: its change, origin, outcome, and neighbours in the list."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,14 +18,14 @@ from ..models import BehaviorCorrection, FileSnapshot, GuardianStatus, Rollback,
 from ..unknown_change import explain_unknown
 from . import rollback_chains
 
-MAX_ROWS = 20  # other writes, turns of a window, and statuses that are shown
-UNIFIED = "unified"  # in addresses: both sides below each other
+MAX_ROWS = 20  # rows of other writes, turns of a window, and statuses
+UNIFIED = "unified"  # in addresses: both sides one below the other
 TURN = ("id", "session_id", "turn_number", "created_at", "user_message_content", "user_message_id")
 
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """What the file held before and after a write; None: there was no file, or what it held is not known."""
+    """The versions of a file before and after a write; None: no file, or not known."""
 
     before: FileSnapshot | None
     after: FileSnapshot | None
@@ -33,44 +33,47 @@ class Sides:
 
     @property
     def lossy(self) -> list[FileSnapshot]:
-        """The versions whose texts are not all that the file held."""
+        """The versions whose text is not all that the file held."""
         return [side for side in (self.before, self.after) if side and side.is_lossy]
 
 
 def read_sides(row: WriteGuardianAudit) -> Sides:
-    """Both versions of a write, with their contents."""
+    """Return both versions of a write, with their contents."""
     rows = FileSnapshot.objects.using(row._state.db).defer("raw")
-    found = rows.in_bulk({name for name in (row.before_snapshot_id, row.after_snapshot_id) if name})
-    before, after = (found.get(name or "") for name in (row.before_snapshot_id, row.after_snapshot_id))
+    versions_by_id = rows.in_bulk({name for name in (row.before_snapshot_id, row.after_snapshot_id) if name})
+    before, after = (versions_by_id.get(name or "") for name in (row.before_snapshot_id, row.after_snapshot_id))
     return Sides(before, after, bool(before or after))
 
 
 def compare_sides(row: WriteGuardianAudit, sides: Sides) -> line_diff.Diff | None:
-    """What a write changed, from the places that were stored when it was written; None where it is not known."""
+    """Compare both versions by the hunks that were stored with the write; None where not known."""
     if not sides.is_known:
         return None
     old, new = (side.content if side else None for side in (sides.before, sides.after))
     return line_diff.build_from_hunks(old, new, row.hunks) if row.hunks else line_diff.compare(old, new)
 
 
-def build_write_context(agent: Agent, row: WriteGuardianAudit, *, way: str = "") -> dict[str, Any]:
-    """Everything about a write but its neighbours; `way` is how the diff is shown, UNIFIED or beside each other."""
+def build_write_context(agent: Agent, row: WriteGuardianAudit, *, layout: str = "") -> dict[str, Any]:
+    """Build the context of a write, without its neighbours.
+
+    `layout` is how the diff is drawn: UNIFIED, or side by side.
+    """
     sides = read_sides(row)
     diff = compare_sides(row, sides)
     view = line_diff.build_view(diff) if diff else None
-    origin, behind = read_origin(agent, row), evidence.read_evidence(agent.db, row)
+    origin, write_evidence = read_origin(agent, row), evidence.read_evidence(agent.db, row)
     return {
         "audit": row,
         "sides": sides,
         "diff": diff,
-        "view": unified_format.to_one_column(view) if view and way == UNIFIED else view,
-        "is_unified": way == UNIFIED,
-        **_unknown(agent, row),
+        "view": unified_format.to_one_column(view) if view and layout == UNIFIED else view,
+        "is_unified": layout == UNIFIED,
+        **_explain_unknown(agent, row),
         **origin,
-        "evidence": behind,
+        "evidence": write_evidence,
         **read_outcome(row),
-        "is_withheld": behind.is_withheld,
-        "taken": rollback_chains.read_subjects(agent.db, [row.id]).get(row.id)
+        "is_withheld": write_evidence.is_withheld,
+        "rollback_subject": rollback_chains.read_subjects(agent.db, [row.id]).get(row.id)
         if row.origin == rollback_chains.ROLLBACK
         else None,
         "shared": find_shared_writes(row) if row.is_diff_shared else [],
@@ -79,8 +82,11 @@ def build_write_context(agent: Agent, row: WriteGuardianAudit, *, way: str = "")
     }
 
 
-def _unknown(agent, row):
-    """Why what a write changed is not known, and the lines of the file now that say its fact (None: not searched)."""
+def _explain_unknown(agent, row):
+    """Return why a write's change is not known, and lines of the file with its fact.
+
+    The lines are None where they are not searched.
+    """
     why = explain_unknown(row)
     is_searched = why and row.target_file and row.candidate_fact
     lines = (
@@ -92,7 +98,7 @@ def _unknown(agent, row):
 
 
 def read_origin(agent: Agent, row: WriteGuardianAudit) -> dict[str, Any]:
-    """The session, the turn and the decision behind a write, and the rule that applies to it."""
+    """Return the session, turn and decision behind a write, and the rule that applies to it."""
     turns = ConversationTurn.objects.using(agent.db)
     sessions = Session.objects.using(agent.db).only("id", "title")
     decisions = MemoryGateDecision.objects.using(agent.db).defer("raw_response")
@@ -106,7 +112,7 @@ def read_origin(agent: Agent, row: WriteGuardianAudit) -> dict[str, Any]:
 
 
 def read_outcome(row: WriteGuardianAudit) -> dict[str, Any]:
-    """What became of a write: its statuses in order, its rollback and what followed, and what it took back itself."""
+    """Return the outcome of a write: statuses, rollback, and the writes that it took back."""
     db = row._state.db
     rollbacks, chain = Rollback.objects.using(db), rollback_chains.read_chain(row)
     return {
@@ -114,33 +120,33 @@ def read_outcome(row: WriteGuardianAudit) -> dict[str, Any]:
         "rollback": next(iter(chain.steps), None),
         "chain": chain,
         "takes_back": list(rollbacks.filter(own_audit=row).order_by("rolled_back_at", "id")[:MAX_ROWS]),
-        "retries": [one.id for one in _brief(db).filter(retry_of=row.id).order_by("created_at")[:MAX_ROWS]],
+        "retries": [retry.id for retry in _select_brief(db).filter(retry_of=row.id).order_by("created_at")[:MAX_ROWS]],
     }
 
 
 def find_shared_writes(row: WriteGuardianAudit) -> list[WriteGuardianAudit]:
-    """The other writes between the same two versions, the oldest first."""
+    """Return the other writes between the same two versions, oldest first."""
     sides = {"before_snapshot_id": row.before_snapshot_id, "after_snapshot_id": row.after_snapshot_id}
-    rows = _brief(row._state.db).filter(**sides, is_diff_shared=True).exclude(id=row.id)
+    rows = _select_brief(row._state.db).filter(**sides, is_diff_shared=True).exclude(id=row.id)
     return list(rows.order_by("created_at", "id")[:MAX_ROWS])
 
 
 def find_turns_in_window(agent: Agent, row: WriteGuardianAudit) -> list[ConversationTurn]:
-    """The turns in the time in which an unattributed write happened, the last ones, newest first."""
+    """Return the last turns in the time of an unattributed write, newest first."""
     turns = ConversationTurn.objects.using(agent.db).placed().only(*TURN)
-    found = turns.filter(created_at__gte=row.earliest_at, created_at__lte=row.created_at)
-    return list(found.order_by("-created_at", "-place")[:MAX_ROWS])
+    turns_in_time = turns.filter(created_at__gte=row.earliest_at, created_at__lte=row.created_at)
+    return list(turns_in_time.order_by("-created_at", "-place")[:MAX_ROWS])
 
 
-def _brief(db):
+def _select_brief(db):
     return WriteGuardianAudit.objects.using(db).only("id", "created_at", "status", "candidate_fact", "target_file")
 
 
 def read_list_filters(query: Any) -> ListFilters:
-    """The filters of the list in an address; none where they do not hold."""
+    """Read the filters of the list from an address; none where they are not valid."""
     return neighbours.read_list_filters(AuditFilters, query)
 
 
 def find_list_neighbours(agent: Agent, row: WriteGuardianAudit, filters: ListFilters) -> Neighbours:
-    """The neighbours of a write in the list with these filters; `row` is `placed`."""
-    return neighbours.find_neighbours(WRITES.fits(agent, sort=filters.sorting, **filters.asked), row)
+    """Return the neighbours of a write in the list with these filters; `row` is `placed`."""
+    return neighbours.find_neighbours(WRITES.fits(agent, sort=filters.sorting, **filters.criteria), row)

@@ -1,4 +1,4 @@
-"""What the API says of one write to a memory file."""
+"""Schemas of one write to a memory file, of blame, of history and of weeks."""
 
 from datetime import date
 from typing import Any, Literal
@@ -39,7 +39,7 @@ class GuardianRuleOut(table_schema(BehaviorCorrection, "id", "correction_pattern
 
 
 class GuardianWriteDetail(GuardianWriteOut):
-    """One write with what changed, what it came from and what became of it."""
+    """One write with its change, its origin and its outcome."""
 
     diff: str | None = Field(description="unified, as it was when it was written; null: not known")
     change_unknown: str | None = Field(description="why what it changed is not known; null: known, or nothing changed")
@@ -64,7 +64,7 @@ class GuardianWriteDetail(GuardianWriteOut):
 
     @staticmethod
     def resolve_corrections(row: Any) -> list[dict[str, Any]]:
-        """What people said of it."""
+        """Return the corrections of the write."""
         return row.corrected
 
 
@@ -79,12 +79,12 @@ class GuardianEventOut(Schema):
 
     @staticmethod
     def resolve_led_by(event: Any) -> list[str]:
-        """The ids alone."""
+        """Return the ids alone."""
         return [row.id for row in event.led_by]
 
 
 class GuardianBlameRun(Schema):
-    """Lines one after another that came from the same write, or from nobody known."""
+    """Neighbouring lines that came from the same write, or from an unknown one."""
 
     first: int = Field(description="number of the first line")
     last: int
@@ -100,7 +100,7 @@ class GuardianBlameRun(Schema):
 
 
 class GuardianBlameOut(Schema):
-    """Who put each line of a file there."""
+    """The write behind each line of a file."""
 
     version: VersionOut = Field(description="the newest one, which has these lines")
     line_count: int
@@ -119,7 +119,10 @@ class GuardianLineOut(Schema):
 
 
 class GuardianLeftOut(Schema):
-    """A write with the lines that the memory files still have from it. Its rollback takes them out."""
+    """A write with the lines that the memory files still have from it.
+
+    Its rollback removes them.
+    """
 
     audit_id: str
     created_at: int
@@ -129,7 +132,10 @@ class GuardianLeftOut(Schema):
 
 
 class GuardianOptedOut(Schema):
-    """What memory files hold of people who opted out. Blank lines are nobody's; all empty while nobody has."""
+    """Lines of memory files that come from people who opted out.
+
+    Blank lines are nobody's; all is empty while nobody has opted out.
+    """
 
     is_asked: bool = Field(description="whether anybody has opted out")
     theirs: list[GuardianLeftOut] = Field(description="whose words may not be used; newest first, 100 at most")
@@ -144,7 +150,7 @@ class GuardianChartQuery(Schema):
 
 
 class GuardianWeek(Schema):
-    """How many writes of a week have each status; rollbacks, which are writes as well, are counted apart."""
+    """How many writes of a week have each status; rollbacks are counted apart."""
 
     first_day: date = Field(description="a Monday, UTC")
     last_day: date

@@ -1,4 +1,4 @@
-"""One write to a memory file; and the writes of what other pages show: of turns, and of a decision."""
+"""Pages of one write, and parts of other pages: writes of turns and of a decision."""
 
 from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, render
@@ -19,20 +19,20 @@ from ..rollbacks import concurrent_edits
 from . import line_blame, page, related_writes, rollback_chains
 from .forms import AuditForm
 
-CHIPS = 3  # writes that stand beside one turn
+CHIPS = 3  # writes beside one turn
 
 
 @require_safe
 @agent_view
 @needs("viewer")
 def audit_detail(request, agent, audit_id):
-    """One write: what changed, why, and what became of it; with `download` the file before or after it.
+    """Show one write: its change, reason and outcome; `download` is a side of the file.
 
-    Keeps the filters of the list in its links.
+    The links keep the filters of the list.
     """
     row = get_object_or_404(WriteGuardianAudit.objects.using(agent.db).placed(), id=audit_id)
-    asked = AuditForm(request.GET)
-    if side := asked.side:
+    form = AuditForm(request.GET)
+    if side := form.side:
         return _download(get_object_or_404(FileSnapshot.objects.using(agent.db), id=getattr(row, side)))
     filters = page.read_list_filters(request.GET)
     context = {
@@ -42,13 +42,13 @@ def audit_detail(request, agent, audit_id):
         "meanwhile": concurrent_edits.find_by_write(agent, row.id) if request.user.has_role("operator") else [],
         "handovers": handovers.find_by_write(agent.db, row.id) if request.user.has_role("operator") else [],
         "no_endpoint": endpoint.describe_problem(),
-        **page.build_write_context(agent, row, way=asked.way),
+        **page.build_write_context(agent, row, layout=form.way),
     }
     return render_page(request, "guardian/audit_detail.html", context)
 
 
 def _download(version):
-    """The bytes of a version, exactly."""
+    """Return the exact bytes of a version."""
     response = HttpResponse(file_bytes.read_version_bytes(version), content_type="application/octet-stream")
     response["Content-Disposition"] = content_disposition_header(True, version.file_name)
     return response
@@ -58,23 +58,30 @@ def _download(version):
 @agent_view
 @needs("viewer")
 def session_writes(request, agent, session_id):
-    """The writes of turns that the session's page shows, each for its place beside the turn (HTMX, out of band)."""
+    """Show the writes of the turns on a session's page, each beside its turn.
+
+    HTMX places them out of band.
+    """
     numbers = TurnNumbersForm(request.GET).read_numbers()
     turns = ConversationTurn.objects.using(agent.db).filter(session_id=session_id, turn_number__in=numbers)
     ids = dict(turns.values_list("id", "turn_number"))
-    found = related_writes.find_by_turn(agent.db, list(ids))
-    left = line_blame.find_remaining_by_write(agent, [row.id for rows in found.values() for row in rows])
-    rows = [(turn_id, ids[turn_id], related_writes.sort_written_first(rows)) for turn_id, rows in found.items()]
-    back = rollback_chains.find_restored_ids(
-        agent.db, related_writes.get_rolled_back_ids(row for _id, _number, some in rows for row in some)
+    writes_by_turn = related_writes.find_by_turn(agent.db, list(ids))
+    remaining_lines = line_blame.find_remaining_by_write(
+        agent, [row.id for rows in writes_by_turn.values() for row in rows]
+    )
+    rows = [
+        (turn_id, ids[turn_id], related_writes.sort_written_first(rows)) for turn_id, rows in writes_by_turn.items()
+    ]
+    restored_ids = rollback_chains.find_restored_ids(
+        agent.db, related_writes.get_rolled_back_ids(row for _id, _number, turn_writes in rows for row in turn_writes)
     )
     context = {
         "agent": agent,
         "session_id": session_id,
         "rows": rows,
-        "left": left,
-        "back": back,
-        "shown": CHIPS,
+        "remaining_lines": remaining_lines,
+        "restored_ids": restored_ids,
+        "chip_count": CHIPS,
         "may_roll_back": request.user.has_role("operator") and related_writes.has_changes(agent.db, session_id),
     }
     return render(request, "guardian/session_writes.html", context)
@@ -84,8 +91,8 @@ def session_writes(request, agent, session_id):
 @agent_view
 @needs("viewer")
 def decision_writes(request, agent, decision_id):
-    """The writes that a decision of memory_gate led to, for their place on its page (HTMX)."""
+    """Show the writes that a decision of memory_gate led to, for its page (HTMX)."""
     writes = related_writes.find_by_decision(agent.db, decision_id)
-    back = rollback_chains.find_restored_ids(agent.db, related_writes.get_rolled_back_ids(writes))
-    context = {"agent": agent, "writes": writes, "back": back, "decision_id": decision_id}
+    restored_ids = rollback_chains.find_restored_ids(agent.db, related_writes.get_rolled_back_ids(writes))
+    context = {"agent": agent, "writes": writes, "restored_ids": restored_ids, "decision_id": decision_id}
     return render(request, "guardian/decision_writes.html", context)

@@ -1,4 +1,7 @@
-"""Changes that were handed to agents: what became of each, and the text that brings a file back into the prompt."""
+"""API of changes that were handed to agents.
+
+It also has the text that brings a file back into the prompt.
+"""
 
 from agents.decorators import agent_view
 from openclaw_web.endpoints.operations import Operations
@@ -14,7 +17,7 @@ router = Operations("guardian_handovers_api", tags=["guardian"])
 @agent_view
 @needs("operator")
 def guardian_handover_detail(request, agent, handover_id: str):
-    """What was handed to the agent, and what became of it."""
+    """One change that was handed to the agent, with its outcome."""
     return handovers.find(agent.db, handover_id)
 
 
@@ -22,7 +25,10 @@ def guardian_handover_detail(request, agent, handover_id: str):
 @agent_view
 @needs("operator")
 def guardian_handover_check(request, agent, handover_id: str):
-    """Look again at the file and OpenClaw's record: the agent may have made the change since."""
+    """Check the file and OpenClaw's record again.
+
+    The agent may have made the change since.
+    """
     return outcomes.check_again(agent, handovers.find(agent.db, handover_id), by=request.user.username)
 
 
@@ -30,5 +36,8 @@ def guardian_handover_check(request, agent, handover_id: str):
 @agent_view
 @needs("operator")
 def guardian_file_cure(request, agent, name: str):
-    """The text with which an agent writes a file again that is left out of its prompt. Nothing is sent."""
+    """The text with which an agent writes a file again that its prompt leaves out.
+
+    The request sends nothing.
+    """
     return cures.find_cure(agent, name)

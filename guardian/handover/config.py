@@ -1,4 +1,4 @@
-"""Whether this site may hand a change to an agent: a command in the environment, and an admin's setting."""
+"""Configuration of handovers: the command, the admin's setting and the time limit."""
 
 import os
 from pathlib import Path
@@ -15,11 +15,11 @@ PASSED_ON = ("HOME", "PATH", "LANG", "LC_ALL", "TZ", "USER", "LOGNAME", "TMPDIR"
 
 
 class HandoverOff(Refused):
-    """Nothing is handed to an agent: the command or the setting is missing."""
+    """Handovers are off: the command or the setting is missing."""
 
 
 def problem_of() -> str:
-    """Why nothing is handed to an agent, in a sentence; empty when something may be."""
+    """Return why nothing is handed to an agent, as a sentence; empty otherwise."""
     if not settings.OPENCLAW_COMMAND:
         return _("Changes are not handed to agents: OPENCLAW_WEB_OPENCLAW does not name the command of OpenClaw.")
     if not configuration.is_on(ENABLED):
@@ -33,18 +33,21 @@ def problem_of() -> str:
 
 
 def get_command() -> str:
-    """The absolute path of the command. Raises HandoverOff while nothing may be handed over."""
+    """Return the absolute path of the command.
+
+    Raises HandoverOff while nothing may be handed over.
+    """
     if problem := problem_of():
         raise HandoverOff(problem)
     return str(settings.OPENCLAW_COMMAND)
 
 
 def get_seconds() -> int:
-    """How long an agent may take."""
+    """Return how many seconds an agent may take."""
     return configuration.get_number(SECONDS)
 
 
 def build_environment(state_dir: Path) -> dict[str, str]:
-    """The environment of the command: a short list of names, and the home of the agent."""
+    """Build the environment of the command: a few names, and the agent's home."""
     passed = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
     return passed | {"OPENCLAW_STATE_DIR": str(state_dir)}

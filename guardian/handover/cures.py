@@ -1,4 +1,6 @@
-"""The cure of a file that is left out of the prompt: the agent deletes it and writes it again as it is.
+"""Finds the text that brings a file back into the prompt.
+
+With this cure the agent deletes the file and writes it again as it is.
 
 It is offered only where our own versions say that the writes between the last trusted version and the fall were this
 site's or a person's here, and where the turn in which the file fell read nothing from the web and was no stranger's.
@@ -34,7 +36,10 @@ WEB_TOOL = re.compile(r"web|browser|fetch|http|url|search", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Cure:
-    """A file with the text that brings it back; with a `problem`, a sentence, there is no text."""
+    """A file with the text that brings it back.
+
+    With a `problem`, a sentence, there is no text.
+    """
 
     name: str
     content: str | None = None
@@ -43,7 +48,10 @@ class Cure:
 
 
 def find_cure(agent: Agent, name: str) -> Cure:
-    """The cure of a file as it is now. Nothing is sent. Raises nothing: what cannot be read is a problem."""
+    """Return the cure of a file as it is now; nothing is sent.
+
+    Raises nothing: when the file cannot be read, this is a problem.
+    """
     record = read_live_record(agent, name)
     if record is None or not record.is_untrusted:
         return Cure(name, problem=_("%(file)s is not left out of the prompt, so it needs no cure.") % {"file": name})
@@ -58,7 +66,7 @@ def find_cure(agent: Agent, name: str) -> Cure:
     if Memory(agent).is_hidden(name):
         problem = _("%(file)s holds, or may hold, words of somebody who has opted out.") % {"file": name}
         return Cure(name, problem=problem)
-    if not _fell_by_us(agent, name, record):
+    if not _was_dropped_by_us(agent, name, record):
         problem = _(
             "Nobody here can say that only this site or a person of this site changed %(file)s before it fell. Text "
             "from the web or from a stranger may be in it, so there is no text to hand over."
@@ -68,27 +76,35 @@ def find_cure(agent: Agent, name: str) -> Cure:
     return Cure(name, content, messages.build_cure_message(name, content, is_twice=is_twice))
 
 
-def _fell_by_us(agent, name, record):
-    """Whether the writes between the last trusted version and the fall were ours, and the fall itself the agent's."""
-    trusted = _trusted_hash(agent.db, name, record)
+def _was_dropped_by_us(agent, name, record):
+    """Whether only our writes lie between the last trusted version and the fall.
+
+    The fall itself has to be a write of the agent.
+    """
+    trusted = _find_trusted_hash(agent.db, name, record)
     rows = WriteGuardianAudit.objects.using(agent.db).filter(target_file=name, status__in=CHANGED)
     rows = rows.select_related("before_snapshot", "after_snapshot").order_by("-created_at", "-id")
     writes = list(rows[: MOST_WRITES + 1])
-    fall = next((number for number, row in enumerate(writes) if _hash(row.after_snapshot) == record.file_hash), None)
+    fall = next(
+        (number for number, row in enumerate(writes) if _get_hash(row.after_snapshot) == record.file_hash), None
+    )
     if fall is None or not trusted or writes[fall].origin in OURS or not _is_clean_turn(agent.db, record):
         return False
-    held, count = _hash(writes[fall].before_snapshot), 0
+    expected_hash, count = _get_hash(writes[fall].before_snapshot), 0
     for row in writes[fall + 1 :]:
-        if held == trusted:
+        if expected_hash == trusted:
             break
-        if row.origin not in OURS or _hash(row.after_snapshot) != held:
+        if row.origin not in OURS or _get_hash(row.after_snapshot) != expected_hash:
             return False
-        held, count = _hash(row.before_snapshot), count + 1
-    return held == trusted and count > 0
+        expected_hash, count = _get_hash(row.before_snapshot), count + 1
+    return expected_hash == trusted and count > 0
 
 
-def _trusted_hash(db, name, record):
-    """The hash that OpenClaw's record had of the file when it was trusted last; None where no import saw it."""
+def _find_trusted_hash(db, name, record):
+    """Return the hash of the file when OpenClaw's record last trusted it.
+
+    None where no import saw that record.
+    """
     rows = ProvenanceRecord.objects.using(db).filter(file_name=name, origin_class="agent")
     rows = rows.filter(state=ProvenanceRecord.State.KNOWN).exclude(file_hash="")
     if record.observed_at is not None:
@@ -96,12 +112,15 @@ def _trusted_hash(db, name, record):
     return rows.order_by("-first_seen_at", "-id").values_list("file_hash", flat=True).first()
 
 
-def _hash(version):
+def _get_hash(version):
     return version.content_hash if version else ""
 
 
 def _is_clean_turn(db, record):
-    """Whether the turn in which the file fell is known, no stranger's, and called no tool that reads the web."""
+    """Whether the turn in which the file fell is known and read nothing foreign.
+
+    It is no stranger's, and called no tool that reads the web.
+    """
     session = Session.objects.using(db).filter(id=record.session_id).only("id", "origin").first()
     if session is None or session.origin in STRANGERS or record.observed_at is None:
         return False

@@ -1,4 +1,7 @@
-"""A change of a text as edits that each replace one place: `old` occurs exactly once where its turn comes. Pure."""
+"""Describes a change of a text as edits that each replace one place. Pure.
+
+The old text of an edit occurs exactly once where its turn comes.
+"""
 
 from dataclasses import dataclass
 
@@ -9,24 +12,26 @@ MOST_CONTEXT = 40  # lines on each side that make a place unique
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """One place of a text, and what it becomes."""
+    """One place of a text, and its new content."""
 
     old: str
     new: str
 
 
 def find_edits(before: str, after: str) -> list[Edit] | None:
-    """The edits that turn one text into another, one after the other; None where a place cannot be told from others.
+    """Return the edits that turn one text into another, in the order to apply.
+
+    None where a place cannot be told from others.
 
     The last place comes first, so that each edit finds the lines before it as they were.
     """
-    lines, wanted = split_lines(before), split_lines(after)
+    lines, new_lines = split_lines(before), split_lines(after)
     edits: list[Edit] = []
     for block in reversed(compare(before, after).blocks):
         if block.is_same:
             continue
-        new = wanted[block.new_start : block.new_end]
-        edit = _unique_edit(lines, block.old_start, block.old_end, new)
+        new = new_lines[block.new_start : block.new_end]
+        edit = _build_unique_edit(lines, block.old_start, block.old_end, new)
         if edit is None:
             return None
         edits.append(edit)
@@ -35,7 +40,7 @@ def find_edits(before: str, after: str) -> list[Edit] | None:
 
 
 def apply_edits(text: str, edits: list[Edit]) -> str | None:
-    """The text after these edits; None when a place is not there exactly once."""
+    """Return the text after these edits; None when a place is not there exactly once."""
     for edit in edits:
         if not edit.old or _count(text, edit.old) != 1:
             return None
@@ -43,8 +48,8 @@ def apply_edits(text: str, edits: list[Edit]) -> str | None:
     return text
 
 
-def _unique_edit(lines, start, end, new):
-    """An edit with as many lines around it as make its place the only one."""
+def _build_unique_edit(lines, start, end, new):
+    """Return an edit with as many lines around it as make its place unique."""
     text = "".join(lines)
     for width in range(MOST_CONTEXT + 1):
         first, last = max(0, start - width), min(len(lines), end + width)
@@ -57,7 +62,10 @@ def _unique_edit(lines, start, end, new):
 
 
 def _count(text, part):
-    """How often a part occurs, overlaps included: whoever looks for it from the end must find the same place."""
+    """Count how often a part occurs, overlaps included; two at most.
+
+    A search from the end has to find the same place.
+    """
     count, at = 0, text.find(part)
     while at >= 0 and count < 2:
         count, at = count + 1, text.find(part, at + 1)

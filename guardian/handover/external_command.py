@@ -1,4 +1,7 @@
-"""Runs one external program: no shell, a process group of its own, bounded in time and output."""
+"""Runs one external program without a shell, bounded in time and output.
+
+It has a process group of its own.
+"""
 
 import os
 import selectors
@@ -11,13 +14,16 @@ from pathlib import Path
 
 MOST_OUTPUT = 262_144  # bytes that are kept of each of both outputs; the rest is read and dropped
 CHUNK = 65_536
-PAUSE = 0.2  # seconds between two looks at the program and at whoever may cancel it
+PAUSE = 0.2  # seconds between two checks of the program and of its cancellation
 GRACE = 5.0  # seconds between TERM and KILL
 
 
 @dataclass(frozen=True, slots=True)
 class CommandResult:
-    """How a program ended: its exit status (negative: the signal that ended it), and the beginning of its outputs."""
+    """Result of a program: its exit status and the beginning of its outputs.
+
+    A negative status is the signal that ended it.
+    """
 
     status: int
     output: bytes
@@ -33,10 +39,10 @@ def run_command(
     seconds: float,
     check_wanted: Callable[[], object],
 ) -> CommandResult:
-    """Run a program until it ends; after `seconds` its process group is ended, with TERM and then KILL.
+    """Run a program until it ends, for `seconds` at most.
 
-    `check_wanted` is called while it runs. Whatever that raises ends the group too, and is raised here. Raises OSError
-    when the program cannot be started.
+    Then its process group is ended, with TERM and then KILL. `check_wanted` is called while the program runs; an
+    exception of it ends the group too, and is raised here. Raises OSError when the program cannot be started.
     """
     process = subprocess.Popen(
         list(arguments),
@@ -70,11 +76,11 @@ class _Outputs:
         self.output, self.errors = bytearray(), bytearray()
         self._pipes = (process.stdout, process.stderr)
         self._selector = selectors.DefaultSelector()
-        for pipe, kept in zip(self._pipes, (self.output, self.errors), strict=True):
-            self._selector.register(pipe, selectors.EVENT_READ, kept)
+        for pipe, buffer in zip(self._pipes, (self.output, self.errors), strict=True):
+            self._selector.register(pipe, selectors.EVENT_READ, buffer)
 
     def read(self, seconds: float) -> bool:
-        """Read what is there, waiting `seconds` at most for something; whether there was anything."""
+        """Read what is there, for `seconds` at most; return whether there was anything."""
         if not self._selector.get_map():
             time.sleep(seconds)
             return False
@@ -87,20 +93,26 @@ class _Outputs:
         return bool(ready)
 
     def read_rest(self) -> None:
-        """Read what an ended process left in its pipes; a process that it started may hold them open."""
+        """Read what an ended process left in its pipes.
+
+        A process that it started may hold them open.
+        """
         for _number in range(2 * MOST_OUTPUT // CHUNK):
             if not self._selector.get_map() or not self.read(0):
                 return
 
     def close(self) -> None:
-        """Let go of both pipes."""
+        """Close both pipes."""
         self._selector.close()
         for pipe in self._pipes:
             pipe.close()
 
 
 def _end_group(process):
-    """End a process and all that it started. The process is reaped last: until then nobody else has its number."""
+    """End a process and all that it started.
+
+    The process is reaped last: until then nobody else has its number.
+    """
     os.killpg(process.pid, signal.SIGTERM)
     ends = time.monotonic() + GRACE
     while time.monotonic() < ends and not _has_ended(process.pid):

@@ -1,4 +1,7 @@
-"""Handing a change of a memory file to its agent: asked for here, carried out by the job, looked at again."""
+"""Hands a change of a memory file to its agent.
+
+The handover is prepared here, the job carries it out, and its outcome can be checked again.
+"""
 
 from dataclasses import dataclass
 
@@ -42,7 +45,7 @@ class HandoverStart:
 
 
 def find(db: str, handover_id: str) -> Handover:
-    """One change that was handed over. Raises NoSuchHandover."""
+    """Return one change that was handed over. Raises NoSuchHandover."""
     row = Handover.objects.using(db).filter(id=handover_id).first()
     if row is None:
         raise NoSuchHandover(_("This agent has no handover %(id)s.") % {"id": handover_id})
@@ -50,18 +53,24 @@ def find(db: str, handover_id: str) -> Handover:
 
 
 def find_by_write(db: str, audit_id: str) -> list[Handover]:
-    """The handovers of the rollback of a write, and the one that it came from, the newest first; three at most."""
+    """Return the handovers of a write's rollback, and the one it came from.
+
+    The newest come first, and there are three at most.
+    """
     rows = Handover.objects.using(db).filter(Q(audit_id=audit_id) | Q(own_audit_id=audit_id, outcome="done"))
     return list(rows.order_by("-created_at", "-id")[:3])
 
 
 def find_by_proposal(db: str, run_id: str) -> list[Handover]:
-    """The same of a proposal."""
+    """Return the handovers of a proposal, the newest first, three at most."""
     return list(Handover.objects.using(db).filter(run_id=run_id).order_by("-created_at", "-id")[:3])
 
 
 def build_comparison(row: Handover) -> Comparison | None:
-    """The change that the agent was asked for; None once it is a write, whose page shows it."""
+    """Compare the file before and after the change that the agent was asked for.
+
+    None once the change is a write, whose page shows it.
+    """
     if row.before_zstd is None or row.wanted_zstd is None:
         return None
     return compare_contents(
@@ -72,41 +81,45 @@ def build_comparison(row: Handover) -> Comparison | None:
 def hand_over_rollback(
     agent: Agent,
     audit_id: str,
-    wish: RollbackRequest,
+    request: RollbackRequest,
     *,
     seen: str | None,
     hunk: int | None = None,
     chosen: bytes | None = None,
     puts_back: bool = False,
 ) -> Handover:
-    """Prepare the handover of a rollback as it was previewed; `puts_back`: the recorded version may be put back first.
+    """Prepare the handover of a rollback as it was previewed.
 
-    Raises as `performing.perform`, and Refused where nothing can be handed over.
+    With `puts_back` the version that OpenClaw's record names may be put back first. Raises as `service.roll_back`, and
+    Refused where nothing can be handed over.
     """
-    service.check_reason(wish)
+    service.check_reason(request)
     workspace_access.check_enabled()
     with workspace_access.exclusive_write(agent):
         recovery.recover_locked(agent)
-        made = rollback_plan.plan_rollback(agent, audit_id, hunk=hunk)
-        check_seen(seen, made.seen, made.name)
-        service.check_chosen(made, chosen)
-        offer = check_offer(offers.offer_rollback(agent, made, chosen), puts_back)
-        way = made.way if chosen is None else rollback_plan.Way.CHOSEN
-        restored_id = made.restored.id if made.restored and chosen is None else None
-        about = {"audit_id": audit_id, "hunk": hunk, "way": way, "restored_snapshot_id": restored_id}
-        return _stored(agent, offer, by=wish.by, reason=wish.reason, **about)
+        plan = rollback_plan.plan_rollback(agent, audit_id, hunk=hunk)
+        check_seen(seen, plan.seen, plan.name)
+        service.check_chosen(plan, chosen)
+        offer = check_offer(offers.offer_rollback(agent, plan, chosen), puts_back)
+        way = plan.way if chosen is None else rollback_plan.Way.CHOSEN
+        restored_id = plan.restored.id if plan.restored and chosen is None else None
+        columns = {"audit_id": audit_id, "hunk": hunk, "way": way, "restored_snapshot_id": restored_id}
+        return _store_handover(agent, offer, by=request.by, reason=request.reason, **columns)
 
 
 def hand_over_proposal(agent: Agent, run_id: str, *, by: str, seen: str, puts_back: bool = False) -> Handover:
-    """Prepare the handover of a proposal as it was previewed. Raises as `approving.approve` and as above."""
+    """Prepare the handover of a proposal as it was previewed.
+
+    Raises as `proposals.approve` and as `hand_over_rollback`.
+    """
     with workspace_access.exclusive_write(agent):
         recovery.recover_locked(agent)
-        made = proposals.preview(agent, proposals.find(agent.db, run_id))
-        check_seen(seen, made.seen, made.run.target_file)
-        if made.conflicts:
+        preview = proposals.preview(agent, proposals.find(agent.db, run_id))
+        check_seen(seen, preview.seen, preview.run.target_file)
+        if preview.conflicts:
             raise FileChanged(proposals.conflict_sentence())
-        offer = check_offer(offers.offer_proposal(agent, made), puts_back)
-        return _stored(agent, offer, by=by, reason="", run_id=run_id)
+        offer = check_offer(offers.offer_proposal(agent, preview), puts_back)
+        return _store_handover(agent, offer, by=by, reason="", run_id=run_id)
 
 
 def start(agent: Agent, row: Handover) -> HandoverStart:
@@ -115,23 +128,26 @@ def start(agent: Agent, row: Handover) -> HandoverStart:
 
 
 def find_job(agent: Agent, row: Handover) -> JobRun | None:
-    """The newest job of a handover."""
+    """Return the newest job of a handover."""
     return next(iter(jobs.find_latest([JOB_KIND], 1, params_json=JobRun.params.encode(build_params(agent, row)))), None)
 
 
 def build_params(agent: Agent, row: Handover) -> dict[str, str]:
-    """What the job of a handover is told."""
+    """Return the params of the job of a handover."""
     return {"agent": agent.agent_id, "handover": row.id}
 
 
 def check_seen(seen: str | None, now: str, name: str) -> None:
-    """Raises Changed when a preview is not the one that was seen; None: nobody saw one."""
+    """Raise FileChanged when a preview is not the one that was seen.
+
+    With None nobody saw one.
+    """
     if seen is not None and seen != now:
         raise FileChanged(_("%(file)s has changed since the preview. Check the new preview.") % {"file": name})
 
 
 def check_offer(offer: Offer, puts_back: bool) -> Offer:
-    """An offer that may be taken up. Raises Refused for any other."""
+    """Return an offer that may be taken up. Raises Refused for any other."""
     words = {"file": offer.name}
     if offer.problem:
         raise Refused(offer.problem)
@@ -145,7 +161,7 @@ def check_offer(offer: Offer, puts_back: bool) -> Offer:
     return offer
 
 
-def _stored(agent, offer: Offer, *, by, reason, **about) -> Handover:
+def _store_handover(agent, offer: Offer, *, by, reason, **columns) -> Handover:
     effects.check_not_handed_over(agent.db, [offer.name])
     row = Handover.objects.using(agent.db).create(
         id=str(ULID()),
@@ -153,14 +169,14 @@ def _stored(agent, offer: Offer, *, by, reason, **about) -> Handover:
         own_audit_id=str(ULID()),
         now_hash=hash_content(offer.now),
         before_hash=hash_content(offer.before),
-        wanted_hash=hash_content(offer.wanted),
+        wanted_hash=hash_content(offer.new_content),
         before_zstd=packing.pack(offer.before),
-        wanted_zstd=packing.pack(offer.wanted or b""),
+        wanted_zstd=packing.pack(offer.new_content or b""),
         puts_back=offer.puts_back,
         reason=reason,
         asked_by=by,
         created_at=clock.now_ms(),
-        **about,
+        **columns,
     )
     names = {"object_type": "handover", "object_id": row.id, "agent_id": agent.agent_id}
     audit_log.record(by, "change_handed_over", **names, file=offer.name, puts_back=offer.puts_back)

@@ -1,4 +1,7 @@
-"""The job that hands one change to an agent: `openclaw agent` with a message file, never the gateway's own calls."""
+"""The job that hands one change to an agent.
+
+It runs `openclaw agent` with a message file, never the gateway's own calls.
+"""
 
 import os
 from collections.abc import Callable, Iterator
@@ -38,7 +41,9 @@ Outcome, State = Handover.Outcome, Handover.State
 
 
 def run(params: dict[str, Any], progress: Progress) -> dict[str, Any]:
-    """The job. A change whose command was started once is never handed over a second time.
+    """Run the job and return the outcome of the change.
+
+    A change whose command was started once is never handed over a second time.
 
     Raises Refused when nothing may be handed over, or when the file or its record has changed.
     """
@@ -57,7 +62,10 @@ def run(params: dict[str, Any], progress: Progress) -> dict[str, Any]:
 
 
 def undo(params: dict[str, Any]) -> None:
-    """End a change whose job was cancelled before its command was started, or whose process is gone."""
+    """End a change whose command was not started, or whose process is gone.
+
+    The job was canceled, or its process died.
+    """
     handover_id = params.get("handover", "")
     _message_path(handover_id).unlink(missing_ok=True)
     with suppress(databases.UnusableAgent):
@@ -69,7 +77,7 @@ def undo(params: dict[str, Any]) -> None:
 
 def _hand_over(agent, row, progress):
     command, root = _prepare(agent, row)
-    with _ending(agent, row) as ended, _message_file(agent, row) as path:
+    with _storing_outcome(agent, row) as set_outcome, _message_file(agent, row) as path:
         name = normalise_or_empty(agent.home_name) or agent.agent_id
         arguments = [command, "agent", "--agent", name, "--session-key", f"agent:{name}:{HANDOVER_SESSION}"]
         arguments += ["--message-file", str(path), "--json", "--timeout", str(config.get_seconds())]
@@ -82,16 +90,18 @@ def _hand_over(agent, row, progress):
             seconds=config.get_seconds() + LATE,
             check_wanted=lambda: progress.update(0, None, sentence),
         )
-        ended(_fallback(result), _answer(result))
+        set_outcome(_choose_fallback(result), _read_answer(result))
 
 
 def _prepare(agent, row) -> tuple[str, Path]:
-    """The command and the home of the agent, once the file is what OpenClaw's record names.
+    """Return the command and the agent's home, once the file is as recorded.
+
+    The file has to be what OpenClaw's record names.
 
     Raises Refused, with the row ended, where it is not; then nothing was started.
     """
     try:
-        command, root = config.get_command(), _root(agent)
+        command, root = config.get_command(), _find_home(agent)
         with workspace_access.exclusive_job_write(agent):
             _put_back(agent, row)
             now, record = rollback_plan.read_memory_file(agent, row.file_name), read_live_record(agent, row.file_name)
@@ -110,7 +120,7 @@ def _prepare(agent, row) -> tuple[str, Path]:
     return command, root
 
 
-def _root(agent) -> Path:
+def _find_home(agent) -> Path:
     source = CollectorSource.objects.filter(kind=CollectorSource.Kind.AGENT, agent_id=agent.agent_id).first()
     if source is None:
         raise Refused(_("The home of agent %(agent)s is not known.") % {"agent": agent.agent_id})
@@ -118,7 +128,10 @@ def _root(agent) -> Path:
 
 
 def _put_back(agent, row):
-    """Put back what OpenClaw's record names, where the file holds something else: that does no harm."""
+    """Put back what OpenClaw's record names, where the file holds something else.
+
+    That does no harm to the file's place in the prompt.
+    """
     place = workspace_access.get_workspace(agent)
     now = rollback_plan.read_workspace_file(place, row.file_name)
     if not row.puts_back or hash_content(now) == row.before_hash:
@@ -135,31 +148,31 @@ def _put_back(agent, row):
 
 
 @contextmanager
-def _ending(agent, row) -> Iterator[Callable[[Handover.Outcome, str], None]]:
+def _storing_outcome(agent, row) -> Iterator[Callable[[Handover.Outcome, str], None]]:
     """Store what became of the change, however the command ended."""
-    told: list[tuple[Handover.Outcome, str]] = []
+    results: list[tuple[Handover.Outcome, str]] = []
     fallback = Outcome.INTERRUPTED
     try:
-        yield lambda outcome, answer: told.append((outcome, answer))
+        yield lambda outcome, answer: results.append((outcome, answer))
     except CancelledJob:
         fallback = Outcome.CANCELED
         raise
     except OSError as exc:
-        told.append((Outcome.FAILED, reasons.describe_os_error(exc)))
+        results.append((Outcome.FAILED, reasons.describe_os_error(exc)))
     finally:
         with workspace_access.exclusive_job_write(agent):
-            outcomes.store_outcome(agent, row, *(told[-1] if told else (fallback, "")))
+            outcomes.store_outcome(agent, row, *(results[-1] if results else (fallback, "")))
 
 
 @contextmanager
 def _message_file(agent, row) -> Iterator[Path]:
-    """The task in a file that only we may read, removed afterwards."""
-    before, wanted = (bytes_to_text(packing.unpack(bytes(data))) for data in (row.before_zstd, row.wanted_zstd))
+    """Write the task into a file that only we may read; it is removed afterwards."""
+    before, after = (bytes_to_text(packing.unpack(bytes(data))) for data in (row.before_zstd, row.wanted_zstd))
     path = _message_path(row.id)
     handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(messages.build_change_message(row.file_name, before, wanted))
+            file.write(messages.build_change_message(row.file_name, before, after))
         yield path
     finally:
         path.unlink(missing_ok=True)
@@ -169,15 +182,15 @@ def _message_path(handover_id):
     return settings.HOME_DIR / "state" / f"handover-{handover_id}.txt"
 
 
-def _fallback(result: CommandResult) -> Handover.Outcome:
-    """What a change is called while the file is as it was."""
+def _choose_fallback(result: CommandResult) -> Handover.Outcome:
+    """Return the outcome of a change while the file is as it was."""
     if result.is_timed_out:
         return Outcome.TIMED_OUT
     return Outcome.FAILED if result.status else Outcome.UNCHANGED
 
 
-def _answer(result: CommandResult) -> str:
-    """What the agent answered, else what the command printed; its beginning."""
+def _read_answer(result: CommandResult) -> str:
+    """Return the beginning of the agent's answer, else of what the command printed."""
     try:
         payloads = orjson.loads(result.output)["result"]["payloads"]
         text = "\n".join(payload["text"] for payload in payloads)
@@ -189,9 +202,9 @@ def _answer(result: CommandResult) -> str:
 JOB = Kind(
     run=run,
     label=gettext_lazy("Change handed to an agent"),
-    started=gettext_lazy("handed a change to an agent"),
-    kept=gettext_lazy("Where the command was started already, the agent may still carry out the change."),
-    done=lambda result: str(result["message"]),
+    audit_text=gettext_lazy("handed a change to an agent"),
+    cancel_text=gettext_lazy("Where the command was started already, the agent may still carry out the change."),
+    describe_result=lambda result: str(result["message"]),
     page="guardian:handover_detail",
     page_params=("agent", "handover"),
     undo=undo,

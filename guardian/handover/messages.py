@@ -1,6 +1,7 @@
-"""The texts that are handed to an agent: one exact change of a memory file, or the cure of a file left out.
+"""The texts that are handed to an agent: a change, or the cure of a file.
 
-What the file holds is quoted as JSON between two marks that occur nowhere in it.
+A change is exact, and of one memory file; a cure is for a file left out of the prompt. The content of the file is
+quoted as JSON between two marks that occur nowhere in it.
 """
 
 import json
@@ -55,28 +56,33 @@ AGAIN = """
 
 
 def build_change_message(name: str, before: str, after: str) -> str:
-    """The task of changing a memory file from one text into another."""
+    """Build the task of changing a memory file from one text into another."""
     edits = find_edits(before, after)
     if edits is None:
-        return _message(CHANGE, {"file": name, "content": after}, tool="write", steps=WRITE_STEPS)
+        return _build_message(CHANGE, {"file": name, "content": after}, tool="write", steps=WRITE_STEPS)
     quoted = [{"old_text": edit.old, "new_text": edit.new} for edit in edits]
-    return _message(CHANGE, {"file": name, "edits": quoted}, tool="edit", steps=EDIT_STEPS)
+    return _build_message(CHANGE, {"file": name, "edits": quoted}, tool="edit", steps=EDIT_STEPS)
 
 
 def build_cure_message(name: str, content: str, *, is_twice: bool) -> str:
-    """The task of deleting a file that is left out of the prompt, and writing it again as it is.
+    """Build the task of deleting a file and writing it again as it is.
+
+    The file is one that is left out of the prompt.
 
     `is_twice`: somebody has changed the file since it fell, so that OpenClaw trusts it only after the second time.
     """
-    return _message(CURE, {"file": name, "content": content}, more=AGAIN if is_twice else "")
+    return _build_message(CURE, {"file": name, "content": content}, more=AGAIN if is_twice else "")
 
 
-def _message(text, data, **words):
+def _build_message(text, data, **words):
     quoted = HIDDEN.sub(_escape, orjson.dumps(data, option=orjson.OPT_INDENT_2).decode())
     mark = secrets.token_hex(8)
     return text % {"site": SITE_TASK_PREFIX, "file": data["file"], "mark": mark, "data": quoted, **words}
 
 
 def _escape(run):
-    """Characters that nobody sees, as JSON spells them: a text that is copied from a page loses none."""
+    """Return characters that nobody sees as JSON spells them.
+
+    A text that is copied from a page loses none of them.
+    """
     return json.dumps(run[0])[1:-1]

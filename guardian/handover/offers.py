@@ -1,4 +1,7 @@
-"""Whether a change can be handed to the agent, and from which content on: the record and the file have to agree."""
+"""Decides whether a change can be handed to the agent, and from which content.
+
+OpenClaw's record and the file have to agree.
+"""
 
 from dataclasses import dataclass, replace
 
@@ -14,7 +17,7 @@ from ..models import WriteGuardianAudit
 from ..rollbacks.rollback_plan import RollbackPlan, hash_content
 from ..runner.llm.tools import MOST_CONTENT, why_unreadable
 from ..runner.memory import Memory
-from ..runner.proposals import ProposalPreview as ProposalPreview
+from ..runner.proposals import ProposalPreview
 from ..standing import read_live_record
 from ..standing.files import GUARDED
 from ..standing.forecast import Effect, forecast_record_effect
@@ -23,15 +26,16 @@ from . import config
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """One change that may be handed over: from `before`, which OpenClaw's record names, to `wanted`.
+    """One change that may be handed over, from `before` to `new_content`.
 
-    `puts_back`: the file holds something else, so `before` is put back first, which does no harm. With a `problem`, a
-    sentence, nothing can be handed over. `effect` is that of a write of this site.
+    OpenClaw's record names `before`. With `puts_back` the file holds something else, so `before` is put back first,
+    which does no harm. With a `problem`, a sentence, nothing can be handed over. `effect` is that of a write of this
+    site.
     """
 
     name: str
     now: bytes | None
-    wanted: bytes | None
+    new_content: bytes | None
     before: bytes = b""
     puts_back: bool = False
     problem: str = ""
@@ -44,63 +48,66 @@ class Offer:
 
 
 def offer_rollback(agent: Agent, plan: RollbackPlan, chosen: bytes | None = None) -> Offer:
-    """The offer for a rollback as it is planned; `chosen` is what a person wants the file to hold instead."""
+    """Return the offer for a planned rollback.
+
+    `chosen` is what a person wants the file to hold instead.
+    """
     is_open = bool(plan.conflicts) and chosen is None  # what a person will choose is not known yet
-    wanted = plan.wanted if chosen is None else chosen
-    offer = _offer(agent, plan.name, plan.now, (wanted or b"") if is_open else wanted, is_open=is_open)
+    new_content = plan.new_content if chosen is None else chosen
+    offer = _build_offer(agent, plan.name, plan.now, (new_content or b"") if is_open else new_content, is_open=is_open)
     if not offer.problem and offer.is_needed and consent.read_opted_out():
         is_withheld = chosen is not None or _has_withheld_lines(agent.db, plan.audit)
-        return _refused(offer, _withheld()) if is_withheld else offer
+        return _with_problem(offer, _withheld_sentence()) if is_withheld else offer
     return offer
 
 
 def offer_proposal(agent: Agent, preview: ProposalPreview) -> Offer:
-    """The offer for a proposal of our guardian as it is previewed."""
-    offer = _offer(agent, preview.run.target_file, preview.now, preview.wanted)
+    """Return the offer for a previewed proposal of the built-in guardian."""
+    offer = _build_offer(agent, preview.run.target_file, preview.now, preview.new_content)
     if not offer.problem and offer.is_needed and consent.find_withheld_keys(agent.db, [preview.run.turn_id]):
-        return _refused(offer, _withheld())
+        return _with_problem(offer, _withheld_sentence())
     return offer
 
 
-def _offer(agent, name, now, wanted, *, is_open=False) -> Offer:
-    record = read_live_record(agent, name) if name in GUARDED and (is_open or wanted != now) else None
-    effect = forecast_record_effect(record, None if is_open else wanted)
-    offer = Offer(name, now, wanted, effect=effect)
+def _build_offer(agent, name, now, new_content, *, is_open=False) -> Offer:
+    record = read_live_record(agent, name) if name in GUARDED and (is_open or new_content != now) else None
+    effect = forecast_record_effect(record, None if is_open else new_content)
+    offer = Offer(name, now, new_content, effect=effect)
     if record is None or not offer.is_needed:
         return offer
-    if problem := config.problem_of() or _why_not(agent, name, now, wanted):
-        return _refused(offer, problem)
+    if problem := config.problem_of() or _find_problem(agent, name, now, new_content):
+        return _with_problem(offer, problem)
     if not record.is_known:
         sentence = _("OpenClaw's record of %(file)s cannot be read, or is of a version that is not known.")
-        return _refused(offer, sentence % {"file": name})
+        return _with_problem(offer, sentence % {"file": name})
     if record.file_hash == hash_content(now):
         return replace(offer, before=now)
-    before = _recorded(agent.db, name, record.file_hash)
+    before = _read_recorded(agent.db, name, record.file_hash)
     if before is None:
         sentence = _("%(file)s is not what OpenClaw's record names, and that version is not stored here.")
-        return _refused(offer, sentence % {"file": name})
+        return _with_problem(offer, sentence % {"file": name})
     if why_unreadable(before):
-        return _refused(offer, _unreadable(name))
-    if consent.read_opted_out():  # whose lines an older version holds is not looked up
-        return _refused(offer, _withheld())
+        return _with_problem(offer, _unreadable_sentence(name))
+    if consent.read_opted_out():  # the authors of an older version's lines are not looked up
+        return _with_problem(offer, _withheld_sentence())
     return replace(offer, before=before, puts_back=True)
 
 
-def _why_not(agent, name, now, wanted):
-    if wanted is None:
+def _find_problem(agent, name, now, new_content):
+    if new_content is None:
         return _("The agent cannot be asked to remove %(file)s.") % {"file": name}
-    if any(data is not None and why_unreadable(data) for data in (now, wanted)):
-        return _unreadable(name)
-    return _withheld() if Memory(agent).is_hidden(name) else ""
+    if any(data is not None and why_unreadable(data) for data in (now, new_content)):
+        return _unreadable_sentence(name)
+    return _withheld_sentence() if Memory(agent).is_hidden(name) else ""
 
 
-def _unreadable(name):
+def _unreadable_sentence(name):
     words = {"file": name, "size": f"{MOST_CONTENT // 1024} kB"}
     return _("%(file)s is no plain text, or larger than %(size)s: nothing of it is handed over.") % words
 
 
-def _recorded(db, name, content_hash):
-    """The bytes that a record names, where a version has them."""
+def _read_recorded(db, name, content_hash):
+    """Return the bytes that a record names, where a version has them."""
     version = services.find_versions(db, name).filter(content_hash=content_hash).first()
     try:
         return read_version_bytes(version) if version else None
@@ -109,15 +116,15 @@ def _recorded(db, name, content_hash):
 
 
 def _has_withheld_lines(db, audit: WriteGuardianAudit):
-    """Whether what comes back with a rollback holds a line that may not be used."""
+    """Whether a rollback would bring back a line that may not be used."""
     return opted_out_lines.has_withheld_lines(
         db, [line_blame.FileBlame(db, audit.target_file or "").blame_before(audit)]
     )
 
 
-def _withheld():
+def _withheld_sentence():
     return _("Not handed over: the file holds, or may hold, words of somebody who has opted out.")
 
 
-def _refused(offer, problem):
+def _with_problem(offer, problem):
     return replace(offer, problem=problem)

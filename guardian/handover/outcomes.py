@@ -1,4 +1,7 @@
-"""What became of a change that was handed to an agent: told by the file and OpenClaw's record, and stored once done."""
+"""Finds and stores the outcome of a change that was handed to an agent.
+
+The file and OpenClaw's record say what became of it. A change that is done is stored as a write.
+"""
 
 from contextlib import suppress
 
@@ -25,7 +28,7 @@ from ..services import refresh_sums
 from ..standing import read_live_record
 
 Outcome, State = Handover.Outcome, Handover.State
-COARSE_MS = 1_000  # of the clocks of files
+COARSE_MS = 1_000  # resolution of the clocks of files
 LATE_MS = 7 * clock.DAY_MS  # after which an import looks for a change no more
 MAY_STILL_FINISH = (Outcome.TIMED_OUT, Outcome.CANCELED, Outcome.INTERRUPTED)
 SENTENCES: dict[str, str | Promise] = {
@@ -52,14 +55,17 @@ PUT_BACK = gettext_lazy("The version that OpenClaw's record names was put back b
 
 
 def sentence_of(row: Handover) -> str:
-    """What became of a change, in a sentence or two."""
+    """Return the outcome of a change, in a sentence or two."""
     sentence = str(SENTENCES[row.outcome]) % {"file": row.file_name}
-    is_told = row.puts_back and row.started_at and row.outcome not in (Outcome.NONE, Outcome.DONE)
-    return f"{sentence} {PUT_BACK}" if is_told else sentence
+    names_put_back = row.puts_back and row.started_at and row.outcome not in (Outcome.NONE, Outcome.DONE)
+    return f"{sentence} {PUT_BACK}" if names_put_back else sentence
 
 
 def read_outcome(agent: Agent, row: Handover) -> Handover.Outcome:
-    """What the file and OpenClaw's record say by now; UNCHANGED while the file is as it was before the change."""
+    """Read the outcome from the file and OpenClaw's record.
+
+    It is UNCHANGED while the file is as it was before the change.
+    """
     now_hash = hash_content(rollback_plan.read_memory_file(agent, row.file_name))
     if now_hash != row.wanted_hash:
         return Outcome.UNCHANGED if now_hash == row.before_hash else Outcome.OTHER
@@ -70,7 +76,10 @@ def read_outcome(agent: Agent, row: Handover) -> Handover.Outcome:
 
 
 def store_outcome(agent: Agent, row: Handover, fallback: Handover.Outcome, answer: str = "") -> Handover:
-    """Store what became of a change; `fallback` is what it is called while the file is as it was."""
+    """Store the outcome of a change.
+
+    `fallback` is the outcome while the file is as it was.
+    """
     try:
         outcome = read_outcome(agent, row)
     except Refused:  # a link, or no workspace any more: the file cannot be read
@@ -85,30 +94,35 @@ def store_outcome(agent: Agent, row: Handover, fallback: Handover.Outcome, answe
 
 
 def can_check(row: Handover) -> bool:
-    """Whether something may have become of a change since."""
+    """Return whether the outcome of a change may be another one by now."""
     return row.state == State.ENDED and row.outcome not in (Outcome.DONE, Outcome.NOT_STARTED)
 
 
 def check_again(agent: Agent, row: Handover, *, by: str) -> Handover:
-    """Look again at what became of a change that was not done: the agent may have made it since."""
+    """Read again the outcome of a change that was not done: it may be by now."""
     if not can_check(row):
         raise Refused(_("There is nothing to check again."))
     with workspace_access.exclusive_write(agent):
-        was = Outcome(row.outcome)
-        store_outcome(agent, row, was if was in (*MAY_STILL_FINISH, Outcome.FAILED) else Outcome.UNCHANGED)
+        old_outcome = Outcome(row.outcome)
+        store_outcome(
+            agent, row, old_outcome if old_outcome in (*MAY_STILL_FINISH, Outcome.FAILED) else Outcome.UNCHANGED
+        )
     _log(agent, row, "handover_checked", by)
     return row
 
 
 def store_late_changes(agent: Agent) -> int:
-    """Record changes that the agent carried out after nobody waited for them any more; how many. For imports."""
+    """Store changes that the agent carried out after the wait; return how many.
+
+    Imports call this, when nobody waits for these changes any more.
+    """
     rows = Handover.objects.using(agent.db).filter(state=State.ENDED, outcome__in=(*MAY_STILL_FINISH, Outcome.FAILED))
     count = 0
     for row in rows.filter(ended_at__gte=clock.now_ms() - LATE_MS).order_by("ended_at"):
         with (
             suppress(Refused),
             workspace_access.exclusive_job_write(agent),
-        ):  # a file that cannot be read is told elsewhere
+        ):  # unreadable files are reported elsewhere
             if read_outcome(agent, row) == Outcome.DONE:
                 store_outcome(agent, row, Outcome.DONE)
                 count += 1
@@ -116,30 +130,35 @@ def store_late_changes(agent: Agent) -> int:
 
 
 def _complete(agent, row):
-    """Store the change as the write that it is: the rollback's, or that of our guardian; done once."""
+    """Store the change as a write: the rollback's, or the built-in guardian's.
+
+    It is done once.
+    """
     db = agent.db
     with write_queue.agent_transaction(db):
         if WriteGuardianAudit.objects.using(db).filter(id=row.own_audit_id).exists():
             return
-        moment = _moment(agent, row)
+        moment = _read_change_time(agent, row)
         run = GuardianRun.objects.using(db).filter(id=row.run_id, state=GuardianRun.State.PROPOSED).first()
         own = OwnWrite(run.id, run_outcome.build_write_columns(run)) if run else None
-        asked = IntentDetails(row.asked_by, row.reason, moment, row.own_audit_id, "", takes=_takes(db, row), own=own)
+        details = IntentDetails(
+            row.asked_by, row.reason, moment, row.own_audit_id, "", takes=_build_reversals(db, row), own=own
+        )
         write = WriteGuardianAudit(
             id=row.own_audit_id,
             target_file=row.file_name,
             status=WriteGuardianAudit.Status.WRITTEN,
             reason=row.reason or None,
             created_at=moment,
-            **intent_store.build_provenance_columns(db, [row.audit_id] if row.audit_id else [], asked),
+            **intent_store.build_provenance_columns(db, [row.audit_id] if row.audit_id else [], details),
         )
         sides = (packing.unpack(bytes(data)) for data in (row.before_zstd, row.wanted_zstd))
-        seen = _seen_by_imports(db, row)
-        write_store.store_reports(db, [Report(write, Source.OWN, FileChange(*sides), told_by=row.asked_by)])
-        for old in WriteGuardianAudit.objects.using(db).filter(id__in=seen):
+        imported_ids = _find_imported(db, row)
+        write_store.store_reports(db, [Report(write, Source.OWN, FileChange(*sides), reporter=row.asked_by)])
+        for old in WriteGuardianAudit.objects.using(db).filter(id__in=imported_ids):
             if write_replacement.may_replace(db, old.id, write.id):
                 write_replacement.replace_write(db, old, write)
-        intent_store.finish_write(db, write, asked, str(ULID()))
+        intent_store.finish_write(db, write, details, str(ULID()))
         row.before_zstd = row.wanted_zstd = None
     refresh_sums(db)
     if run:
@@ -147,8 +166,11 @@ def _complete(agent, row):
     _log(agent, row, "handover_done", row.asked_by)
 
 
-def _seen_by_imports(db, row):
-    """The change as imports stored it meanwhile: a write of the agent, which OpenClaw's record names."""
+def _find_imported(db, row):
+    """Return the ids of writes that imports stored for the change meanwhile.
+
+    Each is a write of the agent, which OpenClaw's record names.
+    """
     rows = WriteGuardianAudit.objects.using(db).filter(
         target_file=row.file_name, origin=WriteGuardianAudit.Origin.AGENT
     )
@@ -156,19 +178,25 @@ def _seen_by_imports(db, row):
     return list(rows.filter(after_snapshot__content_hash=row.wanted_hash).values_list("id", flat=True))
 
 
-def _moment(agent, row):
-    """When the agent changed the file, as the file says it; between the start and now."""
+def _read_change_time(agent, row):
+    """Return when the agent changed the file (ms), as the file says it.
+
+    It lies between the start and now.
+    """
     now = clock.now_ms()
     with workspace.open_workspace(workspace_access.get_workspace(agent)) as folder:
-        held = folder.held(row.file_name)
-        changed_at = held.about.st_mtime_ns // 1_000_000 if held else now
-        if held:
-            held.close()
+        file = folder.open_file(row.file_name)
+        changed_at = file.stat_result.st_mtime_ns // 1_000_000 if file else now
+        if file:
+            file.close()
     return max(row.started_at or row.created_at, min(changed_at, now))
 
 
-def _takes(db, row):
-    """The write that is taken back, unless only a part of it is, or somebody has rolled it back since."""
+def _build_reversals(db, row):
+    """Return the write that is taken back, if it is taken back as a whole.
+
+    There is none when only a part of it is, or when somebody has rolled it back since.
+    """
     if row.audit_id is None or row.hunk is not None:
         return ()
     audits = WriteGuardianAudit.objects.using(db).filter(id=write_replacement.find_current_id(db, row.audit_id))
@@ -178,5 +206,5 @@ def _takes(db, row):
 
 
 def _log(agent, row, action, by):
-    about = {"object_type": "handover", "object_id": row.id, "agent_id": agent.agent_id}
-    audit_log.record(by, action, **about, outcome=row.outcome, file=row.file_name)
+    details = {"object_type": "handover", "object_id": row.id, "agent_id": agent.agent_id}
+    audit_log.record(by, action, **details, outcome=row.outcome, file=row.file_name)

@@ -1,4 +1,4 @@
-"""What comes out of the API about changes that were handed to agents."""
+"""API schemas of changes that were handed to agents."""
 
 from pydantic import Field
 

@@ -1,4 +1,4 @@
-"""One change that was handed to an agent; and the text that brings a file back into the prompt."""
+"""Pages of a change that was handed to an agent, and of a file's cure."""
 
 from django.http import Http404
 from django.views.decorators.http import require_POST, require_safe
@@ -16,8 +16,8 @@ from . import cures, handovers, outcomes
 @agent_view
 @needs("operator")
 def handover_detail(request, agent, handover_id):
-    """What was handed to the agent, and what became of it."""
-    row = _found(agent, handover_id)
+    """Show what was handed to the agent, and what became of it."""
+    row = _find_or_404(agent, handover_id)
     context = {
         "agent": agent,
         "handover": row,
@@ -33,8 +33,8 @@ def handover_detail(request, agent, handover_id):
 @agent_view
 @needs("operator")
 def handover_check(request, agent, handover_id):
-    """Look again at what became of it."""
-    row = _found(agent, handover_id)
+    """Check again what became of it."""
+    row = _find_or_404(agent, handover_id)
     try:
         outcomes.check_again(agent, row, by=request.user.username)
     except Refused as refused:
@@ -46,14 +46,14 @@ def handover_check(request, agent, handover_id):
 @agent_view
 @needs("operator")
 def file_cure(request, agent, name):
-    """The whole file, and the text with which the agent writes it again."""
+    """Show the whole file, and the text with which the agent writes it again."""
     if name not in MEMORY_FILES:
         raise Http404
     cure = cures.find_cure(agent, name)
     return render_page(request, "guardian/file_cure.html", {"agent": agent, "name": name, "cure": cure})
 
 
-def _found(agent, handover_id):
+def _find_or_404(agent, handover_id):
     try:
         return handovers.find(agent.db, handover_id)
     except handovers.NoSuchHandover as refused:

@@ -1,4 +1,4 @@
-"""The list of writes to an agent's memory files: its filters and what fits them, its columns and its words."""
+"""The list of writes to memory files: its filters, query, columns and texts."""
 
 from dataclasses import replace
 from typing import Any
@@ -34,7 +34,7 @@ COLUMNS = {
     "file": "target_file",
     "flagged": Term("rule_id", "isnull", False),
 }
-# Their indexes go on with the time; of several the first of COLUMNS is used, which mostly leaves the fewest.
+# Filter columns whose index continues with the time. If several are set, the first of COLUMNS drives the scan.
 SEEKS = ("session_id", "decision_id", "turn_id", "rule_id", "origin", "status", "target_file")
 Origin, Status = WriteGuardianAudit.Origin, WriteGuardianAudit.Status
 SEGMENTS = Segments(
@@ -84,22 +84,27 @@ class AuditFilters(DayFilters):
     turn = forms.CharField(label=_("Turn"), required=False, max_length=1_000)
 
 
-def fits(agent, *, sort=AuditFilters.DEFAULT, segment="", session="", q="", **asked) -> Listing:
-    """The writes of an agent that fit, without their diffs; `session` is an id or a key."""
+def fits(agent, *, sort=AuditFilters.DEFAULT, segment="", session="", q="", **criteria) -> Listing:
+    """Return the writes of an agent that fit the filters, without their diffs.
+
+    `session` is an id or a key.
+    """
     rows = WriteGuardianAudit.objects.using(agent.db).placed().defer("diff", "hunks_json")
-    wanted = [list_context.build_session_term(agent, rows, session)] if session else []
-    is_searched = bool(q) or any(term.lookup == "in" for term in wanted)
-    wanted += [*build_terms(asked, COLUMNS, moment="created_at"), *SEGMENTS.term(segment)]
+    filter_terms = [list_context.build_session_term(agent, rows, session)] if session else []
+    is_searched = bool(q) or any(term.lookup == "in" for term in filter_terms)
+    filter_terms += [*build_terms(criteria, COLUMNS, moment="created_at"), *SEGMENTS.term(segment)]
     order = get_order_columns(AuditFilters.ORDERS, sort)
-    found = build_listing(rows, wanted, order=order, seeks=SEEKS, time_ms=SEARCH_MS if is_searched else 0)
+    listing = build_listing(rows, filter_terms, order=order, seeks=SEEKS, time_ms=SEARCH_MS if is_searched else 0)
     if not q:
-        return found
-    said = Q(reason__icontains=q) | Q(candidate_fact__icontains=q)
-    return replace(found, condition=said if found.condition is None else found.condition & said)
+        return listing
+    text_condition = Q(reason__icontains=q) | Q(candidate_fact__icontains=q)
+    return replace(
+        listing, condition=text_condition if listing.condition is None else listing.condition & text_condition
+    )
 
 
-def _read(rows: QuerySet[WriteGuardianAudit]) -> QuerySet[WriteGuardianAudit, dict[str, Any]]:
-    """Writes as dictionaries, with `why` and `fact`: how the reason and the fact begin."""
+def _read_columns(rows: QuerySet[WriteGuardianAudit]) -> QuerySet[WriteGuardianAudit, dict[str, Any]]:
+    """Return writes as dictionaries, with the beginnings of reason and fact as `why` and `fact`."""
     return rows.values(
         *READ,
         "place",
@@ -108,12 +113,19 @@ def _read(rows: QuerySet[WriteGuardianAudit]) -> QuerySet[WriteGuardianAudit, di
     )
 
 
-def _beside(db, page):
-    """What stands around the rows of a page: their sessions and turns, and what its rollbacks are about."""
+def _build_page_context(db, page):
+    """Return the context of a page: rows, sessions, turns, and the subjects of rollbacks."""
     rollbacks = [row["id"] for row in page if row["origin"] == Origin.ROLLBACK]
-    around_rows = {**list_context.read_row_context(db, page), **words.build_row_words()}
-    back = rollback_chains.find_restored_ids(db, [row["id"] for row in page if row["status"] == Status.ROLLED_BACK])
-    return {"rows": page, "taken": rollback_chains.read_subjects(db, rollbacks), "back": back, **around_rows}
+    related_words = {**list_context.read_row_context(db, page), **words.build_row_words()}
+    restored_ids = rollback_chains.find_restored_ids(
+        db, [row["id"] for row in page if row["status"] == Status.ROLLED_BACK]
+    )
+    return {
+        "rows": page,
+        "rollback_subjects": rollback_chains.read_subjects(db, rollbacks),
+        "restored_ids": restored_ids,
+        **related_words,
+    }
 
 
 WRITES = List(
@@ -139,7 +151,7 @@ WRITES = List(
     ),
     table=WriteGuardianAudit,
     fields=FIELDS,
-    prepare=lambda page, _filters, agent: _beside(agent.db, page),
-    read=_read,
+    prepare=lambda page, _filters, agent: _build_page_context(agent.db, page),
+    read=_read_columns,
     amounts=lambda agent, ms: SEGMENTS.amounts(lambda column: facets.count_values(agent.db, column, ms, TABLE)),
 )

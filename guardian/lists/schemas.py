@@ -1,4 +1,4 @@
-"""What the API says of writes, and their filters, the same as on the page."""
+"""Schemas of writes in the API, and their filters, which are those of the page."""
 
 from typing import Any, Literal
 
@@ -40,5 +40,5 @@ class GuardianWriteOut(table_schema(WriteGuardianAudit)):
 
     @staticmethod
     def resolve_sources(row: Any) -> list[str]:
-        """The bits as words."""
+        """Return the words of the bits."""
         return [source.name.lower() for source in WriteGuardianAudit.Source if row.sources & source]

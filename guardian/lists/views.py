@@ -1,4 +1,4 @@
-"""The list of writes to memory files."""
+"""The page with the list of writes to memory files."""
 
 from django.views.decorators.http import require_safe
 
@@ -15,5 +15,5 @@ from .audit_list import WRITES
 @needs("viewer")
 @shows(WRITES)
 def audit_list(request, agent):
-    """The writes that fit the filters, the newest first; as a file with `format`."""
+    """Show the writes that fit the filters, newest first; as a file with `format`."""
     return render_list(request, "guardian/audit_list.html", WRITES, agent=agent)

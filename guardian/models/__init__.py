@@ -1,4 +1,4 @@
-"""The tables of an agent's memory files: their versions, every write to them, and what people undid or corrected."""
+"""The tables of memory files: versions, writes, rollbacks, corrections, proposals and handovers."""
 
 from .audits import Consolidation, GuardianReceipt, GuardianStatus, WriteGuardianAudit
 from .handovers import Handover

@@ -1,4 +1,4 @@
-"""Every write to a memory file: asked for, carried out or refused; and how its status changed."""
+"""Every requested write to a memory file, and the history of its status."""
 
 from django.db import models
 from django.db.models import F, Q
@@ -16,7 +16,7 @@ from .versions import FileSnapshot
 class WriteGuardianAudit(models.Model):
     """One write, with the spec's columns (Reflection REQ-003 `write_guardian_audit`).
 
-    Turns and decisions are named without foreign keys: they may be removed and imported again, and a write stays.
+    Turns and decisions are named without foreign keys: they may be removed and imported again, but a write stays.
     """
 
     class Status(models.TextChoices):
@@ -27,22 +27,22 @@ class WriteGuardianAudit(models.Model):
         ROLLED_BACK = "rolled_back"
 
     class Origin(models.TextChoices):
-        RECORDED = "recorded"  # told by a running plugin
+        RECORDED = "recorded"  # reported by a running plugin
         IMPORTED = "imported"  # from its log or database
-        UNATTRIBUTED = "unattributed"  # the file changed, and nobody told of it
+        UNATTRIBUTED = "unattributed"  # the file changed without a report
         OWN = "own"  # our own guardian
         ROLLBACK = "rollback"  # a rollback is a write as well
         AGENT = "agent"  # by its own tools: OpenClaw's record of the file names the session
 
     class Source(models.IntegerChoices):
-        """Who told of it: bits, since several may tell of one write."""
+        """The sources that reported a write: bits, since several may report it."""
 
         API = 1
         LOG = 2
         DATABASE = 4
         FILES = 8  # two versions of the file
         OWN = 16
-        ELSEWHERE = 32  # told in a workspace that no agent has: its files are not those of the agent it is shown with
+        ELSEWHERE = 32  # of a workspace without an agent: the agent that shows it has other files
 
     id = PlainText(primary_key=True, shown="api file")
     decision_id = PlainText(null=True, shown="api file", reported=True)
@@ -91,7 +91,7 @@ class WriteGuardianAudit(models.Model):
                 name="guardian_recorded",
             ),
         ]
-        # Names of indexes are of a whole file: the spec's are taken by other tables.
+        # Index names are unique in a database file: other tables have those of the spec.
         indexes = [
             models.Index(fields=["session_id", "created_at"], name="idx_audit_session_time"),
             models.Index(fields=["status", "created_at"], name="idx_audit_status"),
@@ -116,7 +116,10 @@ class WriteGuardianAudit(models.Model):
 
 
 class GuardianReceipt(models.Model):
-    """That somebody told of a write, by the id they gave it: told again with the same body, it is the same."""
+    """A reported id of a write and the hash of its body.
+
+    A second report with the same id and body is the same write.
+    """
 
     id = PlainText(primary_key=True)
     audit_id = PlainText()
@@ -124,7 +127,7 @@ class GuardianReceipt(models.Model):
 
     class Meta:
         db_table = "guardian_receipts"
-        # Of the few that are called otherwise by now.
+        # Only of the few whose write has another id by now.
         indexes = [
             models.Index(fields=["audit_id"], name="idx_receipt_audit", condition=~Q(id=F("audit_id"))),
         ]
@@ -134,7 +137,7 @@ class GuardianReceipt(models.Model):
 
 
 class GuardianStatus(models.Model):
-    """A status that a write had, from a moment on: who gave it and why."""
+    """A status of a write from a moment on: who gave it and why."""
 
     audit = models.ForeignKey(WriteGuardianAudit, models.CASCADE, related_name="statuses", db_index=False)
     status = PlainText(choices=WriteGuardianAudit.Status.choices, shown="api")
@@ -151,7 +154,7 @@ class GuardianStatus(models.Model):
 
 
 class Consolidation(models.Model):
-    """A moment at which the plugin's log says that its consolidation of memory files was at work."""
+    """A moment at which the plugin's log reports its consolidation of memory files."""
 
     at = EpochMs(primary_key=True)
 

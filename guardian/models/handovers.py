@@ -1,4 +1,4 @@
-"""Changes of memory files that the agents themselves were asked to make."""
+"""Changes of memory files that were handed to the agents themselves."""
 
 from django.db import models
 from django.db.models import Q
@@ -17,7 +17,7 @@ from openclaw_web.sqlite.fields import (
 
 
 class Handover(models.Model):
-    """One change of a memory file that was handed to its agent, and what became of it."""
+    """One change of a memory file that was handed to its agent, and its outcome."""
 
     class State(models.TextChoices):
         QUEUED = "queued"

@@ -1,4 +1,4 @@
-"""What our own guardian was asked about a fact, step by step, and the change of a file that came of it."""
+"""Runs of our own guardian: their steps, and the proposed changes of files."""
 
 from django.db import models
 from django.db.models import Q
@@ -18,9 +18,9 @@ from openclaw_web.sqlite.json_columns import JsonProperty
 
 
 class GuardianRun(models.Model):
-    """One fact in the hands of our guardian. While it is `proposed`, its change waits for a person.
+    """One fact that our guardian handles; while `proposed`, its change waits for a person.
 
-    A fact whose run `stopped` is asked about again; whatever else became of one is final.
+    A fact whose run `stopped` is tried again; every other end is final.
     """
 
     class State(models.TextChoices):
@@ -32,7 +32,7 @@ class GuardianRun(models.Model):
         DECLINED = "declined"  # by a person
         REFUSED = "refused"  # by the model, or by a rule
         SKIPPED = "skipped"  # the file holds it already
-        FAILED = "failed"  # the model answered, and nothing could be made of it
+        FAILED = "failed"  # the answer of the model could not be used
 
     id = PlainText(primary_key=True, shown="api")
     decision_id = PlainText(null=True, shown="api")
@@ -79,10 +79,10 @@ class GuardianRun(models.Model):
 
 
 class GuardianStep(models.Model):
-    """One call of a model, committed before anything is sent, and the tool that it wanted used."""
+    """One call of a model and the tool that it chose, stored before the request."""
 
     class Outcome(models.TextChoices):
-        SENT = "sent"  # nobody heard how it ended: the process died, or is at it
+        SENT = "sent"  # the end is not known: the process died, or still waits
         ANSWERED = "answered"
         FAILED = "failed"
 

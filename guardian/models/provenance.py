@@ -1,4 +1,4 @@
-"""What OpenClaw's own records say of who wrote a memory file, change by change."""
+"""OpenClaw's own records of who wrote a memory file, change by change."""
 
 from django.db import models
 
@@ -6,7 +6,7 @@ from openclaw_web.sqlite.fields import Count, EpochMs, PersonText, PlainText
 
 
 class ProvenanceRecord(models.Model):
-    """The record that OpenClaw had of a file from `first_seen_at` on, until the next row of the file."""
+    """OpenClaw's record of a file from `first_seen_at` on, until the file's next row."""
 
     class State(models.TextChoices):
         KNOWN = "known"

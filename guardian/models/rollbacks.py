@@ -1,4 +1,4 @@
-"""What people did about writes: taken back, or said otherwise; and what a rollback was about to do."""
+"""Rollbacks and corrections of writes, and the intent stored before each rollback."""
 
 import re
 
@@ -11,13 +11,16 @@ from openclaw_web.sqlite.json_columns import JsonProperty
 from .audits import WriteGuardianAudit
 from .versions import FileSnapshot
 
-# What stands between the words of a pattern that is nothing but words, and how that is read.
+# Expressions between the words of a pattern made of words, and how each is shown.
 READ_AS = ((r"\W+", " "), (r"\b", ""), ("[0-9]+", "…"), ("\n", " + "), ("|", "/"))
 EXPRESSION = re.compile(r"[\\.+*?()\[\]{}^$]")
 
 
 class Rollback(models.Model):
-    """A write that was taken back (Reflection REQ-003 `rollbacks`). No snapshot: there was no file before it."""
+    """A write that was taken back (Reflection REQ-003 `rollbacks`).
+
+    Without a snapshot there was no file before the write.
+    """
 
     class Way(models.TextChoices):
         EXACT = "exact"  # the file was as the write had left it
@@ -75,7 +78,10 @@ class Rollback(models.Model):
 
 
 class RollbackIntent(models.Model):
-    """What is about to be written to one file, kept before it is: finished or undone after a kill."""
+    """A change of one file, stored before it is made.
+
+    After a kill it says what has to be finished or undone.
+    """
 
     class State(models.TextChoices):
         PLANNED = "planned"  # nothing was touched
@@ -123,7 +129,7 @@ class RollbackIntent(models.Model):
 
 
 class BehaviorCorrection(models.Model):
-    """What a write should have been (Reflection REQ-003 `behavior_corrections`); with a pattern, a rule."""
+    """A person's correction of a write (Reflection REQ-003 `behavior_corrections`); with a pattern, a rule."""
 
     id = PlainText(primary_key=True, shown="api")
     audit = Key(WriteGuardianAudit, models.PROTECT, related_name="corrections", db_index=False, shown="api")
@@ -156,7 +162,7 @@ class BehaviorCorrection(models.Model):
 
     @property
     def name(self) -> str:
-        """What a rule is called: its name, else the words of its pattern, else the pattern."""
+        """The name of a rule: its own, else the words of its pattern, else the pattern."""
         if self.rule_name:
             return self.rule_name
         pattern = words = self.correction_pattern or ""

@@ -1,4 +1,4 @@
-"""Versions of the files an agent keeps about itself."""
+"""Versions of an agent's memory files and other workspace files."""
 
 from django.db import models
 
@@ -9,7 +9,10 @@ from .shared_columns import SharedBytes, SharedText
 
 
 class FileVersion(models.Model):
-    """One state a file was seen in. A file that returns to an old state gets a new row: history is a list."""
+    """One state in which a file was seen.
+
+    A file that returns to an earlier state gets a new row: history is a list.
+    """
 
     id = PlainText(
         primary_key=True, shown="api", help_text="<file>@<content hash>@<modified ms>: importing twice is once"

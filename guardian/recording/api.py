@@ -1,4 +1,4 @@
-"""Writes to memory files that a running plugin tells of."""
+"""The endpoint that records writes of a running plugin."""
 
 from ninja import Status
 
@@ -16,7 +16,10 @@ router = Operations("guardian_recording_api", tags=["guardian"])
 @agent_view
 @needs("operator")
 def guardian_record(request, agent, body: WritesIn):
-    """Record writes of a running plugin: up to 100 in at most 5 MB, all or none. The same id, other content: 409."""
-    stored = api_import.record_reports(agent, body.writes, by=request.user.get_username())
-    answer = {"recorded": stored.new, "known": stored.known, "withheld": stored.withheld}
-    return Status(201 if stored.new else 200, answer)
+    """Record writes of a running plugin: up to 100 in at most 5 MB.
+
+    All are recorded or none. The same id with other content: 409.
+    """
+    result = api_import.record_reports(agent, body.writes, by=request.user.get_username())
+    answer = {"recorded": result.new, "known": result.known, "withheld": result.withheld}
+    return Status(201 if result.new else 200, answer)

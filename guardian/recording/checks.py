@@ -1,4 +1,4 @@
-"""What the doctor looks for in writes to memory files. Only what begins with `mend_` changes anything."""
+"""The doctor's checks of writes to memory files; only `mend_…` functions change anything."""
 
 from collections.abc import Iterable, Iterator
 
@@ -36,12 +36,12 @@ from ..rollbacks import recovery
 from .reports import CHANGED, Source, Status, build_change_columns
 from .snapshot_pruning import SNAPSHOT_REFERENCES
 
-OPEN_MS = 60_000  # a rollback that takes longer was broken off
+OPEN_MS = 60_000  # a rollback that takes longer was interrupted
 CHUNK = 50  # versions have up to megabytes
 damaged_snapshots = build_damage_finder(FileSnapshot, read_version_bytes, chunk=CHUNK)
 RECEIPT = Reference(
     GuardianReceipt, "audit_id", WriteGuardianAudit
-)  # told again, a lost write would be taken for known
+)  # without it, a lost write could not be recorded again
 RULES = [Reference(model, "rule_id", BehaviorCorrection) for model in (WriteGuardianAudit, GuardianRun)]
 INTERRUPTED = ngettext_lazy(
     "%(rows)s of %(place)s was interrupted and is neither finished nor undone: %(named)s.",
@@ -51,42 +51,48 @@ INTERRUPTED = ngettext_lazy(
 
 
 def find_without_rollback(db: str) -> QuerySet[WriteGuardianAudit]:
-    """Writes that were rolled back, as their history says too, and whose rollback is not there: who did it, and why."""
+    """Find writes whose status and history say rolled back, without a row of the rollback.
+
+    Who did it and why is lost.
+    """
     rows = _with_last_status(db).exclude(Exists(Rollback.objects.using(db).filter(audit=OuterRef("id"))))
     return rows.filter(status=Status.ROLLED_BACK, last=Status.ROLLED_BACK)
 
 
 def find_without_intent(db: str) -> list[str]:
-    """Ids of what this site wrote into memory files, rollbacks among it, of which no intent tells."""
-    wrote = WriteGuardianAudit.objects.using(db).filter(origin__in=("own", "rollback"), status__in=CHANGED)
-    ids = wrote.alias(is_own=F("sources").bitand(Source.OWN)).exclude(is_own=0).values_list("id", flat=True)
-    told = RollbackIntent.objects.using(db).values_list("told_json", flat=True)
-    intended = {RollbackIntent.told.decode(text).get("own_id") for text in told}
+    """Return ids of writes and rollbacks of this site without an intent."""
+    own_writes = WriteGuardianAudit.objects.using(db).filter(origin__in=("own", "rollback"), status__in=CHANGED)
+    ids = own_writes.alias(is_own=F("sources").bitand(Source.OWN)).exclude(is_own=0).values_list("id", flat=True)
+    intent_texts = RollbackIntent.objects.using(db).values_list("told_json", flat=True)
+    intended = {RollbackIntent.told.decode(text).get("own_id") for text in intent_texts}
     missing = set(ids) - intended
-    moved = GuardianReceipt.objects.using(db).filter(audit_id__in=missing).values_list("id", "audit_id")
-    return sorted(missing - {audit_id for name, audit_id in moved if name in intended})
+    renamed_ids = GuardianReceipt.objects.using(db).filter(audit_id__in=missing).values_list("id", "audit_id")
+    return sorted(missing - {audit_id for name, audit_id in renamed_ids if name in intended})
 
 
 def find_without_receipt(db: str) -> QuerySet[WriteGuardianAudit]:
-    """Writes that a plugin told of and of which no receipt tells: other content under the same id is not noticed."""
-    told = WriteGuardianAudit.objects.using(db).alias(is_told=F("sources").bitand(Source.API)).exclude(is_told=0)
+    """Find writes that a plugin reported, without a receipt.
+
+    Other content under the same id would not be noticed.
+    """
+    reported = WriteGuardianAudit.objects.using(db).alias(is_told=F("sources").bitand(Source.API)).exclude(is_told=0)
     receipts = GuardianReceipt.objects.using(db)
     by_id = receipts.filter(id=OuterRef("id"))
-    by_other = receipts.filter(audit_id=OuterRef("id")).exclude(id=F("audit_id"))  # which are few, and in an index
-    return told.filter(~Exists(by_id), ~Exists(by_other))
+    by_other = receipts.filter(audit_id=OuterRef("id")).exclude(id=F("audit_id"))  # few rows, in an index
+    return reported.filter(~Exists(by_id), ~Exists(by_other))
 
 
 def find_wrong_diffs(db: str) -> Iterator[str]:
-    """Ids of writes whose diff does not follow from the versions before and after them."""
-    for row, change in _with_change(db, WriteGuardianAudit.objects.using(db)):
+    """Yield ids of writes whose diff does not follow from the versions before and after them."""
+    for row, change in _read_changes(db, WriteGuardianAudit.objects.using(db)):
         if any(getattr(row, name) != value for name, value in build_change_columns(change).items()):
             yield row.id
 
 
 def mend_diffs(db: str, ids: Iterable[str]) -> int:
-    """Make the diffs of these writes again."""
+    """Compute the diffs of these writes again, and return how many."""
     count = 0
-    for row, change in _with_change(db, WriteGuardianAudit.objects.using(db).filter(id__in=list(ids))):
+    for row, change in _read_changes(db, WriteGuardianAudit.objects.using(db).filter(id__in=list(ids))):
         columns = build_change_columns(change)
         with write_queue.agent_transaction(db):
             # What is stored of them may be damaged.
@@ -96,9 +102,9 @@ def mend_diffs(db: str, ids: Iterable[str]) -> int:
     return count
 
 
-def _with_change(db, rows) -> Iterator[tuple[WriteGuardianAudit, Change]]:
-    """Writes with what lies between their versions, those whose versions are there and have all of their bytes."""
-    # A version that is missing is not a file that was not there: what is known of such a write is in its row.
+def _read_changes(db, rows) -> Iterator[tuple[WriteGuardianAudit, Change]]:
+    """Yield writes with the change between their versions, where these are complete."""
+    # A missing version does not mean that there was no file: such a write keeps the diff in its row.
     known = rows.exclude(before_snapshot=None, after_snapshot=None)
     for reference in SNAPSHOT_REFERENCES[:2]:
         known = known.exclude(id__in=reference.missing_rows(db).values("id"))
@@ -106,7 +112,8 @@ def _with_change(db, rows) -> Iterator[tuple[WriteGuardianAudit, Change]]:
     for row in known.order_by("id").iterator(chunk_size=CHUNK):
         try:
             before, after = (
-                read_version_bytes(one) if one else None for one in (row.before_snapshot, row.after_snapshot)
+                read_version_bytes(snapshot) if snapshot else None
+                for snapshot in (row.before_snapshot, row.after_snapshot)
             )
         except DamagedVersion:
             continue
@@ -114,17 +121,19 @@ def _with_change(db, rows) -> Iterator[tuple[WriteGuardianAudit, Change]]:
 
 
 def find_open_intents(db: str) -> QuerySet[RollbackIntent]:
-    """Rollbacks that were broken off: nobody finished or undid them."""
+    """Find interrupted rollbacks that nobody has finished or undone."""
     now = clock.now_ms()
-    is_old = Q(created_at__lt=now - OPEN_MS) | Q(created_at__gt=now + OPEN_MS)  # nobody works from the future
+    is_old = Q(created_at__lt=now - OPEN_MS) | Q(
+        created_at__gt=now + OPEN_MS
+    )  # a rollback from the future is not under way
     return RollbackIntent.objects.using(db).filter(is_old, ended_at=None)
 
 
 def find_wrong_statuses(db: str) -> QuerySet[WriteGuardianAudit]:
-    """Writes whose status is not the last one of their history, or not what their rollback says."""
+    """Find writes whose status differs from the end of their history, or from their rollback."""
     rows = _with_last_status(db).alias(is_undone=Exists(Rollback.objects.using(db).filter(audit=OuterRef("id"))))
     is_other = Q(last=None) | ~Q(last=F("status"))
-    # Rolled back as row and history say, and the rollback is gone: that is a loss, and no other status.
+    # If row and history say rolled back and the rollback is missing, the status is right: without_rollback finds these.
     return rows.filter(is_other | ~Q(status=Status.ROLLED_BACK) & Q(is_undone=True))
 
 
@@ -134,7 +143,10 @@ def _with_last_status(db):
 
 
 def mend_statuses(db: str) -> int:
-    """Give each write the status that its rollback or history says, and its history that status as the last one."""
+    """Correct the status of each write and the end of its history; return how many.
+
+    The rollback or the history decides.
+    """
     ids = list(find_wrong_statuses(db).values_list("id", flat=True))
     for audit_id in ids:
         with write_queue.agent_transaction(db):
@@ -147,23 +159,25 @@ def _mend_status(db, audit_id):
     history = list(GuardianStatus.objects.using(db).filter(audit=audit_id).order_by("created_at", "id"))
     rollback = Rollback.objects.using(db).filter(audit=audit_id).first()
     row = audits.get()
-    told = [one.status for one in history if one.status != Status.ROLLED_BACK]
-    wanted = told[-1] if told else Status.WRITTEN if row.status == Status.ROLLED_BACK else row.status
+    earlier_statuses = [entry.status for entry in history if entry.status != Status.ROLLED_BACK]
+    status = (
+        earlier_statuses[-1] if earlier_statuses else Status.WRITTEN if row.status == Status.ROLLED_BACK else row.status
+    )
     if rollback or (history and history[-1].status == Status.ROLLED_BACK):
-        wanted = Status.ROLLED_BACK  # as a history that ends so says, also where its rollback is gone
-    audits.update(status=wanted)
-    if not history or history[-1].status != wanted:
-        at = max([rollback.rolled_back_at if rollback else row.created_at, *(one.created_at for one in history)])
-        said = {"given_by": rollback.rolled_back_by, "reason": rollback.reason} if rollback else {"given_by": ""}
-        GuardianStatus.objects.using(db).create(audit_id=audit_id, status=wanted, created_at=at, **said)
+        status = Status.ROLLED_BACK  # the end of the history decides, even without the row of the rollback
+    audits.update(status=status)
+    if not history or history[-1].status != status:
+        at = max([rollback.rolled_back_at if rollback else row.created_at, *(entry.created_at for entry in history)])
+        columns = {"given_by": rollback.rolled_back_by, "reason": rollback.reason} if rollback else {"given_by": ""}
+        GuardianStatus.objects.using(db).create(audit_id=audit_id, status=status, created_at=at, **columns)
 
 
-def _find_ids(find):
-    return lambda db: find(db).order_by("id").values_list("id", flat=True)
+def _find_ids(find_rows):
+    return lambda db: find_rows(db).order_by("id").values_list("id", flat=True)
 
 
-def _own_id(text):
-    """The write that an intent is about to make."""
+def _read_own_id(text):
+    """Return the write that an intent is about to make."""
     return (RollbackIntent.told.decode(text).get("own_id"),)
 
 
@@ -201,7 +215,7 @@ CHECKS = (
         find_without_intent,
         RollbackIntent,
         "told_json",
-        names=_own_id,
+        names=_read_own_id,
         noun="writes",
         target=_("intent"),
     ),

@@ -1,4 +1,7 @@
-"""One write that several sources told of: found by file, fact and time, and made one row."""
+"""Finds duplicate reports of a write, and merges them into one row.
+
+Duplicates have the same file and fact, and nearly the same time.
+"""
 
 from collections.abc import Collection, Sequence
 
@@ -17,86 +20,101 @@ REPORTED = [field.attname for field in get_reported_fields(WriteGuardianAudit)]
 
 
 class Conflict(Refused):
-    """Ids that were used for other writes."""
+    """Reported ids that belong to other writes."""
 
     status = 409
 
     def __init__(self, ids):
         sentence = _("Another write has this ID. Nothing was stored.")
-        super().__init__(sentence, reasons=[{"id": name, "reason": sentence} for name in ids])
+        super().__init__(sentence, reasons=[{"id": key, "reason": sentence} for key in ids])
 
 
-def find_duplicates(db: str, fresh: Sequence[Report], stored: Collection[str]) -> dict[str, WriteGuardianAudit]:
-    """By key, the row of the same write that another source told of; each row is the twin of one at most.
+def find_duplicates(
+    db: str, new_reports: Sequence[Report], stored_keys: Collection[str]
+) -> dict[str, WriteGuardianAudit]:
+    """Return the stored row of each report that another source stored already, by key.
 
-    `stored` are the keys that are ids of rows.
-
-    Raises Conflict when a row has the id of one, and is another write.
+    Each row is the duplicate of one report at most. `stored_keys` are the keys that are ids of rows. Raises Conflict
+    when the row with the id of a report is another write.
     """
-    told = [one for one in fresh if one.source in RANK]
+    comparable_reports = [report for report in new_reports if report.source in RANK]
     audits = WriteGuardianAudit.objects.using(db)
-    found = {row.id: row for row in _listed(audits, [one.key for one in fresh if one.key in stored])}
-    clashes = [one.key for one in fresh if one.key in found and not _may_tell_of(found[one.key], one)]
-    if clashes:
-        raise Conflict(clashes)
-    taken = set(found)
-    for one in sorted(told, key=lambda one: one.row.created_at):
-        if one.key in found:
+    rows_by_key = {
+        row.id: row for row in _find_by_ids(audits, [report.key for report in new_reports if report.key in stored_keys])
+    }
+    conflicts = [
+        report.key
+        for report in new_reports
+        if report.key in rows_by_key and not _may_report(rows_by_key[report.key], report)
+    ]
+    if conflicts:
+        raise Conflict(conflicts)
+    taken_ids = set(rows_by_key)
+    for report in sorted(comparable_reports, key=lambda report: report.row.created_at):
+        if report.key in rows_by_key:
             continue
-        twins = [row for row in _near(db, one) if row.id not in taken and _says_the_same(row, one)]
-        if twins:
-            at = one.row.created_at
-            found[one.key] = min(twins, key=lambda row: (abs(row.created_at - at), row.id))
-            taken.add(found[one.key].id)
-    return found
+        candidates = [
+            row for row in _find_nearby(db, report) if row.id not in taken_ids and _is_same_write(row, report)
+        ]
+        if candidates:
+            at = report.row.created_at
+            rows_by_key[report.key] = min(candidates, key=lambda row: (abs(row.created_at - at), row.id))
+            taken_ids.add(rows_by_key[report.key].id)
+    return rows_by_key
 
 
-def _near(db, one):
-    """The writes of its fact around its time, whatever each calls the session: a log knows none."""
-    name, fact, at = one.row.target_file, one.row.candidate_fact, one.row.created_at
+def _find_nearby(db, report):
+    """Return the writes with the fact of a report around its time, of any session.
+
+    A log does not name the session.
+    """
+    name, fact, at = report.row.target_file, report.row.candidate_fact, report.row.created_at
     if not fact:
         return []
     ids = sql.find_nearby_ids(
-        db, since=at - DUPLICATE_MS, until=at + DUPLICATE_MS, name=name, fact=fact, source=one.source
+        db, since=at - DUPLICATE_MS, until=at + DUPLICATE_MS, name=name, fact=fact, source=report.source
     )
     return WriteGuardianAudit.objects.using(db).filter(id__in=ids) if ids else []
 
 
-def _listed(audits, ids):
+def _find_by_ids(audits, ids):
     for start in range(0, len(ids), AT_ONCE):
         yield from audits.filter(id__in=ids[start : start + AT_ONCE])
 
 
-def _may_tell_of(row, one):
-    """Whether one can be told of the row that has its id: never of what this site did itself."""
-    return not row.sources & Source.OWN and _says_the_same(row, one)
+def _may_report(row, report):
+    """Return whether a report may be of the row with its id.
+
+    Never of a write of this site itself.
+    """
+    return not row.sources & Source.OWN and _is_same_write(row, report)
 
 
-def _says_the_same(row, one):
-    facts = {row.candidate_fact, one.row.candidate_fact} - {None, ""}
-    is_same_end = (row.status in CHANGED) == (one.row.status in CHANGED) and (
-        row.status in CHANGED or row.status == one.row.status
+def _is_same_write(row, report):
+    facts = {row.candidate_fact, report.row.candidate_fact} - {None, ""}
+    is_same_end = (row.status in CHANGED) == (report.row.status in CHANGED) and (
+        row.status in CHANGED or row.status == report.row.status
     )
-    return row.target_file == one.row.target_file and is_same_end and len(facts) < 2
+    return row.target_file == report.row.target_file and is_same_end and len(facts) < 2
 
 
 def rank_sources(sources: int) -> int:
-    """How well a write is known: the lower the better."""
+    """Return how reliable the sources of a write are: the lower the better."""
     return next((place for place, source in enumerate(RANK) if sources & source), len(RANK))
 
 
-def merge_report(row: WriteGuardianAudit, one: Report) -> None:
-    """Let a row know what another source knows of the same write; the better source's word counts."""
-    told = one.row
-    is_better = rank_sources(one.source) < rank_sources(row.sources)
+def merge_report(row: WriteGuardianAudit, report: Report) -> None:
+    """Merge the report of another source into a row; the better source's values win."""
+    reported_row = report.row
+    is_better = rank_sources(report.source) < rank_sources(row.sources)
     for name in REPORTED:
-        value = getattr(told, name)
+        value = getattr(reported_row, name)
         if value is not None and (is_better or getattr(row, name) is None):
             setattr(row, name, value)
-    if told.turn_id and row.turn_id == told.turn_id:
-        row.match = told.match if is_better or row.match == "none" else row.match
+    if reported_row.turn_id and row.turn_id == reported_row.turn_id:
+        row.match = reported_row.match if is_better or row.match == "none" else row.match
     if is_better:
-        row.created_at, row.origin = told.created_at, told.origin
-    if told.status == Status.ROLLED_BACK:
+        row.created_at, row.origin = reported_row.created_at, reported_row.origin
+    if reported_row.status == Status.ROLLED_BACK:
         row.status = Status.ROLLED_BACK
-    row.sources |= one.source | told.sources
+    row.sources |= report.source | reported_row.sources

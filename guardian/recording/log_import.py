@@ -1,4 +1,4 @@
-"""Writes that a plugin wrote down, in a log or a database: placed and stored, however often they are read."""
+"""Imports the writes in a plugin's log or database, however often they are read."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -26,18 +26,21 @@ from .dedup import Conflict
 from .reports import FileChange, Origin, Report, Source, Status, StoreResult
 
 CHUNK = 100  # writes in one transaction
-HELD = 16 * 1024 * 1024  # bytes of versions that wait for it
-AGAIN = 2_000  # writes without a turn that are looked at again after an import, the newest
+HELD = 16 * 1024 * 1024  # bytes of contents that wait for a transaction
+AGAIN = 2_000  # the newest writes without a turn, which are matched again after an import
 BY = "plugin"
-SOURCE = "reflection.db"  # whose names are not those of people of this site
-IMPORT = "import"  # who switched off the rules of others
+SOURCE = "reflection.db"  # names from it are not users of this site
+IMPORT = "import"  # the user that switches off the rules of plugins
 ChangeReader = Callable[[SourceWrite], FileChange | None]
 CONTRADICTS = "its rollback, or a correction of it, contradicts what is stored"
 
 
 @dataclass(slots=True)
 class ImportResult:
-    """What an import found. `refused` names what was not stored, and why: ids that are taken, damaged versions."""
+    """The counts of an import.
+
+    `refused` has the ids of writes that were not stored, each with the reason: an id that is taken, a damaged version.
+    """
 
     writes: int = 0
     merged: int = 0
@@ -51,41 +54,45 @@ class ImportResult:
 
 def import_writes(
     agent: Agent,
-    found: Sequence[SourceWrite],
+    writes: Sequence[SourceWrite],
     source: Source,
-    change: ChangeReader | None = None,
+    read_change: ChangeReader | None = None,
     *,
     is_elsewhere: bool = False,
-    made: ChangeCache | None = None,
+    change_cache: ChangeCache | None = None,
 ) -> ImportResult:
-    """Store what was read for an agent, in the order of time: what is known stays. `change` fetches what files held.
+    """Store the writes that were read for an agent, in order of time.
 
-    `is_elsewhere`: it was told in a workspace that no agent has. `made` remembers diffs from one call to the next.
+    Known writes stay as they are. `read_change` reads the contents of files. `is_elsewhere`: they come from a workspace
+    that no agent has. `change_cache` keeps diffs from one call to the next.
     """
-    result, made = ImportResult(), made or ChangeCache()
-    ordered = sorted(found, key=lambda one: one.at)
+    result, change_cache = ImportResult(), change_cache or ChangeCache()
+    ordered = sorted(writes, key=lambda write: write.at)
     for start in range(0, len(ordered), CHUNK):
-        some = ordered[start : start + CHUNK]
-        told = _told_of(agent, some, source, Source.ELSEWHERE if is_elsewhere else 0, result)
-        _store_some(agent.db, told, {one.id: one for one in some}, change, made, result)
+        batch = ordered[start : start + CHUNK]
+        reports = _build_reports(agent, batch, source, Source.ELSEWHERE if is_elsewhere else 0, result)
+        _store_batch(agent.db, reports, {write.id: write for write in batch}, read_change, change_cache, result)
     return result
 
 
 def rematch_turns(agent: Agent, *, since: int | None = None) -> int:
-    """Look once more for the decisions and turns of writes that have none: they may have come. How many were found."""
+    """Match writes without a turn again, since their decisions or turns may have come.
+
+    Returns how many were matched.
+    """
     rows = WriteGuardianAudit.objects.using(agent.db).filter(turn_id=None)
     rows = rows.filter(origin__in=(Origin.RECORDED, Origin.IMPORTED, Origin.AGENT)).order_by("-created_at")
     rows = rows if since is None else rows.filter(created_at__gte=since)
-    found = 0
+    matched_count = 0
     for row in rows.defer("diff", "hunks_json")[:AGAIN]:
-        place = _found_by_now(agent, row)
-        if place.turn_id and not consent.find_withheld_keys(agent.db, [place.turn_id]):
-            WriteGuardianAudit.objects.using(agent.db).filter(id=row.id, turn_id=None).update(**place.columns)
-            found += 1
-    return found
+        provenance = _find_present_provenance(agent, row)
+        if provenance.turn_id and not consent.find_withheld_keys(agent.db, [provenance.turn_id]):
+            WriteGuardianAudit.objects.using(agent.db).filter(id=row.id, turn_id=None).update(**provenance.columns)
+            matched_count += 1
+    return matched_count
 
 
-def _found_by_now(agent, row):
+def _find_present_provenance(agent, row):
     decisions = MemoryGateDecision.objects.using(agent.db).defer("raw_response")
     decision = decisions.filter(id=row.decision_id).first() if row.decision_id else None
     if decision is None:
@@ -93,161 +100,179 @@ def _found_by_now(agent, row):
         decision = write_provenance.find_decision(agent.db, fact=row.candidate_fact, at=at, target_file=target)
     if decision and decision.turn_id:
         return replace(write_provenance.from_decision(decision), session_key=row.session_key or decision.session_key)
-    place = write_provenance.match_by_time(agent, [row.session_key, row.session_id], row.created_at)
-    return replace(place, decision_id=decision.id if decision else row.decision_id)
+    provenance = write_provenance.match_by_time(agent, [row.session_key, row.session_id], row.created_at)
+    return replace(provenance, decision_id=decision.id if decision else row.decision_id)
 
 
-def _told_of(agent, found, source, bits, result):
-    """The writes to store, each with whether it is new, and the known ones of which something is told besides."""
-    known = write_store.find_known_ids(agent.db, [one.id for one in found], source)
+def _build_reports(agent, writes, source, source_bits, result):
+    """Build reports of the writes to store, each with whether it is new.
+
+    Known writes are among them when they have a rollback or corrections.
+    """
+    known = write_store.find_known_ids(agent.db, [write.id for write in writes], source)
     result.known += len(known)
-    told: dict[str, tuple[Report, bool]] = {}
-    for one in found:
-        if one.id in told or (one.id in known and not _has_more(one)):
+    reports: dict[str, tuple[Report, bool]] = {}
+    for write in writes:
+        if write.id in reports or (write.id in known and not _has_more(write)):
             continue
-        place = _place(agent, one)
-        if consent.find_withheld_keys(agent.db, [place.turn_id]):
+        provenance = _find_provenance(agent, write)
+        if consent.find_withheld_keys(agent.db, [provenance.turn_id]):
             result.withheld += 1
             continue
-        row = _told(one, place, source)
-        row.row.sources = bits
-        told[one.id] = (row, one.id not in known)
-    return told
+        report = _build_report(write, provenance, source)
+        report.row.sources = source_bits
+        reports[write.id] = (report, write.id not in known)
+    return reports
 
 
-def _has_more(one):
-    """Whether anything is told of a write besides itself."""
-    return one.status == Status.ROLLED_BACK or bool(one.rollback or one.corrections)
+def _has_more(write):
+    """Return whether a write has a rollback or corrections."""
+    return write.status == Status.ROLLED_BACK or bool(write.rollback or write.corrections)
 
 
-def _store_some(db, told, found, change, made, result):
+def _store_batch(db, reports, writes_by_id, read_change, change_cache, result):
     ids: dict[str, str] = {}
-    for some in _with_changes([row for row, is_new in told.values() if is_new], found, change, result):
-        stored = _stored(db, some, made, result)
+    for part in _add_contents([row for row, is_new in reports.values() if is_new], writes_by_id, read_change, result):
+        stored = _store_without_conflicts(db, part, change_cache, result)
         result.writes += len(stored.new)
         result.merged += len(stored.merged)
         result.unattributed += stored.unattributed
         ids |= stored.ids
-    more = [found[name] for name in told if _has_more(found[name])]
-    pairs = [(row_id, one) for one in more if (row_id := ids.get(one.id) or write_store.find_row_id(db, one.id))]
-    for row_id, one in pairs:
-        if one.status == Status.ROLLED_BACK or one.rollback:
-            result.rollbacks += _guarded(partial(_take_back, db, row_id, one), one, result)
-    result.corrections += _correct_all(db, pairs, result)
+    follow_ups = [writes_by_id[name] for name in reports if _has_more(writes_by_id[name])]
+    pairs = [
+        (row_id, write)
+        for write in follow_ups
+        if (row_id := ids.get(write.id) or write_store.find_row_id(db, write.id))
+    ]
+    for row_id, write in pairs:
+        if write.status == Status.ROLLED_BACK or write.rollback:
+            result.rollbacks += _store_or_refuse(partial(_take_back, db, row_id, write), write, result)
+    result.corrections += _store_corrections(db, pairs, result)
 
 
-def _with_changes(fresh, wanted, change, result):
-    """The same in lists, with what files held: no more of that than HELD bytes and one write at once."""
-    some: list[Report] = []
-    held: dict[int, int] = {}  # bytes of each content, by its identity: writes share them
-    for one in fresh:
-        one.change = _change(wanted[one.key], change, result) if change else None
-        some.append(one)
-        sides = (one.change.before, one.change.after) if one.change else ()
-        held |= {id(side): len(side) for side in sides if side}
-        if sum(held.values()) > HELD:
-            yield some
-            for stored in some:
-                stored.change = None
-            some, held = [], {}
-    yield some
+def _add_contents(new_reports, writes_by_id, read_change, result):
+    """Yield the reports in lists, with the contents of files.
+
+    A list has at most HELD bytes of contents and one more write.
+    """
+    part: list[Report] = []
+    content_sizes: dict[int, int] = {}  # bytes of each content, by its identity: writes share them
+    for report in new_reports:
+        report.change = _read_contents(writes_by_id[report.key], read_change, result) if read_change else None
+        part.append(report)
+        sides = (report.change.before, report.change.after) if report.change else ()
+        content_sizes |= {id(side): len(side) for side in sides if side}
+        if sum(content_sizes.values()) > HELD:
+            yield part
+            for stored_report in part:
+                stored_report.change = None
+            part, content_sizes = [], {}
+    yield part
 
 
-def _stored(db, told, made, result) -> StoreResult:
+def _store_without_conflicts(db, reports, change_cache, result) -> StoreResult:
     try:
-        return write_store.store_reports(db, told, made)
+        return write_store.store_reports(db, reports, change_cache)
     except Conflict as exc:
-        taken = {reason["id"] for reason in exc.reasons}
-        result.refused += [(name, "another write has this id") for name in sorted(taken)]
-        return _stored(db, [one for one in told if one.key not in taken], made, result)
+        taken_ids = {reason["id"] for reason in exc.reasons}
+        result.refused += [(name, "another write has this id") for name in sorted(taken_ids)]
+        return _store_without_conflicts(
+            db, [report for report in reports if report.key not in taken_ids], change_cache, result
+        )
 
 
-def _change(one, change, result):
+def _read_contents(write, read_change, result):
     try:
-        found = change(one) if one.snapshots else None
-        if found and max(len(side or b"") for side in (found.before, found.after)) > MOST_BYTES:
+        contents = read_change(write) if write.snapshots else None
+        if contents and max(len(side or b"") for side in (contents.before, contents.after)) > MOST_BYTES:
             raise DamagedDatabase("a version of more than 5 MB")
-        return found
+        return contents
     except DamagedDatabase as exc:
-        result.refused.append((one.id, str(exc)))
+        result.refused.append((write.id, str(exc)))
         return None
 
 
-def _place(agent, one):
-    """By the decision or turn that it names, where those are ours; else by fact, else by key and time."""
+def _find_provenance(agent, write):
+    """Find the provenance of a write by its decision or turn, fact, or time."""
     decisions = MemoryGateDecision.objects.using(agent.db).defer("raw_response")
-    decision = decisions.filter(id=one.decision_id).first() if one.decision_id else None
+    decision = decisions.filter(id=write.decision_id).first() if write.decision_id else None
     if decision is None:
-        about = {"fact": one.fact, "at": one.at, "kind": one.kind, "target_file": one.target_file}
-        decision = write_provenance.find_decision(agent.db, **about)
-    decision_id = decision.id if decision else one.decision_id
-    turn = ConversationTurn.objects.using(agent.db).filter(id=one.turn_id).first() if one.turn_id else None
+        fact_key = {"fact": write.fact, "at": write.at, "kind": write.kind, "target_file": write.target_file}
+        decision = write_provenance.find_decision(agent.db, **fact_key)
+    decision_id = decision.id if decision else write.decision_id
+    turn = ConversationTurn.objects.using(agent.db).filter(id=write.turn_id).first() if write.turn_id else None
     if turn:
-        return write_provenance.from_turn(turn, one.session_key, decision_id)
-    if decision and (decision.turn_id or not one.session_key):
-        place = write_provenance.from_decision(decision)
-        return replace(place, session_key=one.session_key or place.session_key)
+        return write_provenance.from_turn(turn, write.session_key, decision_id)
+    if decision and (decision.turn_id or not write.session_key):
+        provenance = write_provenance.from_decision(decision)
+        return replace(provenance, session_key=write.session_key or provenance.session_key)
     return replace(
-        write_provenance.match_by_time(agent, [one.original_key, one.session_key], one.at), decision_id=decision_id
+        write_provenance.match_by_time(agent, [write.original_key, write.session_key], write.at),
+        decision_id=decision_id,
     )
 
 
-def _told(one, place, source):
+def _build_report(write, provenance, source):
     row = WriteGuardianAudit(
-        id=one.id,
-        target_file=one.target_file,
-        candidate_fact=one.fact,
-        status=Status.WRITTEN if one.status == Status.ROLLED_BACK else one.status,  # a rollback says so afterwards
-        reason=one.reason,
-        llm_model=one.model,
-        llm_latency_ms=one.latency_ms,
-        agent_steps=one.agent_steps,
-        created_at=one.at,
+        id=write.id,
+        target_file=write.target_file,
+        candidate_fact=write.fact,
+        status=Status.WRITTEN if write.status == Status.ROLLED_BACK else write.status,  # its rollback follows
+        reason=write.reason,
+        llm_model=write.model,
+        llm_latency_ms=write.latency_ms,
+        agent_steps=write.agent_steps,
+        created_at=write.at,
         origin=Origin.IMPORTED,
-        **place.columns,
+        **provenance.columns,
     )
-    return Report(row=row, source=source, told_by=BY)
+    return Report(row=row, source=source, reporter=BY)
 
 
-def _guarded(store, one, result):
-    """What `store` comes to; nothing where it contradicts what is stored: the rest of the import goes on."""
+def _store_or_refuse(store, write, result):
+    """Return the result of `store`; 0 where it contradicts stored rows.
+
+    The rest of the import goes on.
+    """
     try:
         return store()
     except (Conflict, IntegrityError):
-        result.refused.append((one.id, CONTRADICTS))
+        result.refused.append((write.id, CONTRADICTS))
         return 0
 
 
-def _take_back(db, row_id, one):
+def _take_back(db, row_id, write):
     with write_queue.agent_transaction(db):
         row = WriteGuardianAudit.objects.using(db).filter(id=row_id, status=Status.WRITTEN).first()
         if row is None:
             return 0
-        told = one.rollback
-        at, by, reason = (told.at, told.by, told.reason) if told else (one.at, "", "")
-        taken = Rollback.objects.using(db)
-        wanted = [told.id] if told else []
-        rollback_id = _free([*wanted, f"{row_id}@rollback"], lambda name: taken.filter(id=name).exists())
+        rollback = write.rollback
+        at, by, reason = (rollback.at, rollback.by, rollback.reason) if rollback else (write.at, "", "")
+        rollbacks = Rollback.objects.using(db)
+        candidates = [rollback.id] if rollback else []
+        rollback_id = _find_free_id(
+            [*candidates, f"{row_id}@rollback"], lambda name: rollbacks.filter(id=name).exists()
+        )
         Rollback.objects.using(db).create(
             id=rollback_id,
             audit=row,
-            own_audit_id=_own_write(db, row, rollback_id, told) if told else None,
+            own_audit_id=_store_rollback_write(db, row, rollback_id, rollback) if rollback else None,
             rolled_back_at=at,
-            rolled_back_by=_who(by),
+            rolled_back_by=_external_name(by),
             reason=reason,
             restored_snapshot_id=row.before_snapshot_id,
             previous_status=row.status,
         )
         WriteGuardianAudit.objects.using(db).filter(id=row_id).update(status=Status.ROLLED_BACK)
-        said = {"given_by": _who(by), "reason": reason, "created_at": at}
-        GuardianStatus.objects.using(db).create(audit=row, status=Status.ROLLED_BACK, **said)
+        status_columns = {"given_by": _external_name(by), "reason": reason, "created_at": at}
+        GuardianStatus.objects.using(db).create(audit=row, status=Status.ROLLED_BACK, **status_columns)
     return 1
 
 
-def _own_write(db, row, rollback_id, told):
-    """A rollback changed the file as well: it is a write of its own, which gives back what was there."""
+def _store_rollback_write(db, row, rollback_id, rollback):
+    """Store the rollback as a write, since it changed the file; return its id."""
     own = WriteGuardianAudit(
-        id=_free([f"{rollback_id}@write"], lambda name: write_store.find_row_id(db, name)),
+        id=_find_free_id([f"{rollback_id}@write"], lambda name: write_store.find_row_id(db, name)),
         decision_id=row.decision_id,
         turn_id=row.turn_id,
         session_id=row.session_id,
@@ -255,66 +280,76 @@ def _own_write(db, row, rollback_id, told):
         match=row.match,
         target_file=row.target_file,
         status=Status.WRITTEN,
-        reason=told.reason,
+        reason=rollback.reason,
         origin=Origin.ROLLBACK,
-        created_at=max(told.at, row.created_at + 1),
+        created_at=max(rollback.at, row.created_at + 1),
     )
     change = None
     if not row.sources & Source.FILES and (row.before_snapshot or row.after_snapshot):
         with suppress(DamagedVersion):
-            sides = (read_version_bytes(one) if one else None for one in (row.after_snapshot, row.before_snapshot))
+            sides = (
+                read_version_bytes(snapshot) if snapshot else None
+                for snapshot in (row.after_snapshot, row.before_snapshot)
+            )
             change = FileChange(*sides)
-    return write_store.store_reports(db, [Report(own, Source.DATABASE, change, told_by=_who(told.by))]).ids[own.id]
+    return write_store.store_reports(
+        db, [Report(own, Source.DATABASE, change, reporter=_external_name(rollback.by))]
+    ).ids[own.id]
 
 
-def _free(wanted, is_taken):
-    """The first of these ids that nothing has; else the last of them with the first number that makes it free."""
-    numbered = (f"{wanted[-1]}-{number}" for number in count(2))
-    return next(name for name in chain(wanted, numbered) if not is_taken(name))
+def _find_free_id(candidates, is_taken):
+    """Return the first of these ids that is free.
+
+    Else it is the last of them with the first number that makes it free.
+    """
+    numbered = (f"{candidates[-1]}-{number}" for number in count(2))
+    return next(name for name in chain(candidates, numbered) if not is_taken(name))
 
 
-def _correct_all(db, pairs, result):
-    """Store the corrections of these writes in one transaction, each once; how many are new."""
-    if not any(one.corrections for _row_id, one in pairs):
+def _store_corrections(db, pairs, result):
+    """Store the corrections of these writes in one transaction, each once; return how many are new."""
+    if not any(write.corrections for _row_id, write in pairs):
         return 0
     try:
-        return _insert_corrections(db, [(row_id, said) for row_id, one in pairs for said in one.corrections])
-    except IntegrityError:  # one of them contradicts what is stored, and the others count
-        single = [[(row_id, said) for said in one.corrections] for row_id, one in pairs]
+        return _insert_corrections(
+            db, [(row_id, correction) for row_id, write in pairs for correction in write.corrections]
+        )
+    except IntegrityError:  # one of them contradicts stored rows, so each write's are stored alone
+        corrections_by_write = [[(row_id, correction) for correction in write.corrections] for row_id, write in pairs]
         return sum(
-            _guarded(partial(_insert_corrections, db, some), one, result)
-            for some, (_row_id, one) in zip(single, pairs, strict=True)
+            _store_or_refuse(partial(_insert_corrections, db, corrections), write, result)
+            for corrections, (_row_id, write) in zip(corrections_by_write, pairs, strict=True)
         )
 
 
-def _insert_corrections(db, said):
+def _insert_corrections(db, corrections):
     with write_queue.agent_transaction(db):
-        rows = {told.id: _correction(row_id, told) for row_id, told in reversed(said)}
+        rows = {correction.id: _build_correction(row_id, correction) for row_id, correction in reversed(corrections)}
         known = set(BehaviorCorrection.objects.using(db).filter(id__in=rows).values_list("id", flat=True))
         BehaviorCorrection.objects.using(db).bulk_create([row for id_, row in rows.items() if id_ not in known])
         return len(rows) - len(known)
 
 
-def _correction(row_id, told):
-    """A correction. A rule of others does not act here until somebody switches it on."""
+def _build_correction(row_id, correction):
+    """Build a correction; a rule of a plugin is off until somebody switches it on."""
     names = ("status", "candidate_fact", "target_file")
-    columns = {f"original_{name}": value for name, value in zip(names, told.original, strict=True)}
-    columns |= {f"corrected_{name}": value for name, value in zip(names, told.corrected, strict=True)}
-    is_rule = told.pattern is not None
-    at = min(told.at, now_ms())  # nobody has the last word ahead of time
+    columns = {f"original_{name}": value for name, value in zip(names, correction.original, strict=True)}
+    columns |= {f"corrected_{name}": value for name, value in zip(names, correction.corrected, strict=True)}
+    is_rule = correction.pattern is not None
+    at = min(correction.at, now_ms())  # a correction from the future would win over later ones
     columns |= {"switched_off_at": at, "switched_off_by": IMPORT} if is_rule else {}
     return BehaviorCorrection(
-        id=told.id,
+        id=correction.id,
         audit_id=row_id,
-        correction_reason=told.reason,
+        correction_reason=correction.reason,
         apply_to_future=is_rule,
-        correction_pattern=told.pattern,
-        corrected_by=_who(told.by),
+        correction_pattern=correction.pattern,
+        corrected_by=_external_name(correction.by),
         corrected_at=at,
         imported_from=SOURCE,
         **columns,
     )
 
 
-def _who(name):
+def _external_name(name):
     return f"{SOURCE}: {name}" if name else BY

@@ -1,4 +1,4 @@
-"""What is told of one write to a memory file, whoever tells it."""
+"""Reports of a write to a memory file by a source."""
 
 import hashlib
 from dataclasses import dataclass, field
@@ -10,14 +10,14 @@ from ..changes import Change
 from ..models import WriteGuardianAudit
 
 Status, Origin, Source = WriteGuardianAudit.Status, WriteGuardianAudit.Origin, WriteGuardianAudit.Source
-CHANGED = (Status.WRITTEN, Status.ROLLED_BACK)  # the file was changed, whatever became of that later
-# Whose word counts where several tell of one write: what a plugin sent, then its database, then its log.
+CHANGED = (Status.WRITTEN, Status.ROLLED_BACK)  # the file was changed, even if that was undone later
+# If several sources report a write, the first counts: what a plugin sent, then its database, then its log.
 RANK = (Source.API, Source.DATABASE, Source.LOG)
 
 
 @dataclass(frozen=True)
 class FileChange:
-    """What a file held before and after a write, byte for byte; None: there was no file."""
+    """The content of a file before and after a write, byte for byte; None: no file."""
 
     before: bytes | None
     after: bytes | None
@@ -25,7 +25,7 @@ class FileChange:
 
     @cached_property
     def hashes(self) -> tuple[str | None, ...]:
-        """Of both sides; None: there was no file."""
+        """The hashes of both sides; None: there was no file."""
         return self.known_hashes or tuple(
             None if data is None else hashlib.sha256(data).hexdigest() for data in (self.before, self.after)
         )
@@ -33,34 +33,37 @@ class FileChange:
 
 @dataclass(slots=True)
 class Report:
-    """One write as it came in. `row` is not stored yet; `change` is None where nobody said what the file held."""
+    """One report of a write, with a row that is not stored yet.
+
+    `change` is None where the source does not say what the file held.
+    """
 
     row: WriteGuardianAudit
     source: Source
     change: FileChange | None = None
-    body_sha256: str = ""  # of all that was told under this id; empty: nobody tells it under this id again
-    told_by: str = ""
+    body_sha256: str = ""  # of the whole report; empty: its source never sends it again
+    reporter: str = ""
 
     @property
     def key(self) -> str:
-        """Its id, as whoever told it says."""
+        """The id of the write in its source."""
         return self.row.id
 
 
 @dataclass(slots=True)
 class StoreResult:
-    """What became of writes that were told: ids of new rows, of rows that were there, and what was withheld."""
+    """The result of storing reports: ids of new rows and of known rows, and counts."""
 
     new: list[str] = field(default_factory=list)
     known: list[str] = field(default_factory=list)
-    merged: list[str] = field(default_factory=list)  # of `known`, those that another source had told of
+    merged: list[str] = field(default_factory=list)  # of `known`, those that another source had reported
     withheld: int = 0
-    unattributed: int = 0  # changes that nobody told of, which these writes brought to light
-    ids: dict[str, str] = field(default_factory=dict)  # the row's id, by the id that it was told under
+    unattributed: int = 0  # new unattributed changes that follow from these writes
+    ids: dict[str, str] = field(default_factory=dict)  # the row's id, by the id in the report
 
 
 def build_change_columns(change: Change | None) -> dict[str, str | int | None]:
-    """What a write keeps of a change; nothing where it is not known."""
+    """Build the columns of a write from its change; None where the change is not known."""
     return {
         "diff": change.diff if change else None,
         "hunks_json": encode(change.hunks) if change else None,

@@ -1,4 +1,4 @@
-"""What is told of writes to memory files: by the API, and by the command in the same words."""
+"""Schemas of reported writes, for the API and the command."""
 
 import binascii
 from base64 import b64decode
@@ -14,7 +14,7 @@ from ..models import WriteGuardianAudit
 from .reports import FileChange, Status
 
 MAX_WRITES = 100  # writes in one request
-# What stands in an address where the id of a write would: other pages, and what a browser resolves.
+# Words in the place of an id in addresses: other pages, and what a browser resolves.
 NOT_IDS = frozenset(
     (
         ".",
@@ -62,17 +62,17 @@ class WriteIn(ReportBody):
 
     @model_validator(mode="after")
     def is_one(self) -> "WriteIn":
-        """A write has a fact, an id that is no page of ours, and both sides of the file or neither."""
+        """Check that a write has a fact, a possible id, and both sides or none."""
         if self.id in NOT_IDS:
             raise ValueError(f"{self.id} cannot be the id of a write")
         if not self.candidate_fact.strip():
             raise ValueError("candidate_fact is required")
-        told = [side for side in SIDES if {side, ENCODED[side]} & self.model_fields_set]
-        if self.status != Status.WRITTEN and "after" in told:
+        reported_sides = [side for side in SIDES if {side, ENCODED[side]} & self.model_fields_set]
+        if self.status != Status.WRITTEN and "after" in reported_sides:
             raise ValueError(f"a write that was {self.status} has no after: send before alone")
-        if self.status == Status.WRITTEN and len(told) == 1:
+        if self.status == Status.WRITTEN and len(reported_sides) == 1:
             raise ValueError("before and after belong together: null is for a file that was not there")
-        if told:
+        if reported_sides:
             self._check_sides()
         return self
 
@@ -80,13 +80,13 @@ class WriteIn(ReportBody):
         for side in SIDES:
             if getattr(self, side) is not None and getattr(self, ENCODED[side]) is not None:
                 raise ValueError(f"send {side} or {ENCODED[side]}, not both")
-            data = self._bytes(side)
+            data = self._read_bytes(side)
             if data is not None and len(data) > MOST_BYTES:
                 raise ValueError(f"{side} is too large: a file can have at most 5 MB")
-        if self.status == Status.WRITTEN and self._bytes("before") is None and self._bytes("after") is None:
+        if self.status == Status.WRITTEN and self._read_bytes("before") is None and self._read_bytes("after") is None:
             raise ValueError("a write without a file before and after it changed nothing")
 
-    def _bytes(self, side):
+    def _read_bytes(self, side):
         text, encoded = getattr(self, side), getattr(self, ENCODED[side])
         if encoded is None:
             return None if text is None else text.encode()
@@ -97,11 +97,14 @@ class WriteIn(ReportBody):
 
     @property
     def change(self) -> FileChange | None:
-        """Both sides of the file, the same ones where nothing was written; None where they were not told."""
+        """Both sides of the file; None where they were not reported.
+
+        They are equal where the write changed no file.
+        """
         if not {*SIDES, *ENCODED.values()} & self.model_fields_set:
             return None
-        before = self._bytes("before")
-        return FileChange(before, self._bytes("after") if self.status == Status.WRITTEN else before)
+        before = self._read_bytes("before")
+        return FileChange(before, self._read_bytes("after") if self.status == Status.WRITTEN else before)
 
 
 class WritesIn(Body):

@@ -1,4 +1,7 @@
-"""The versions of a memory file in order, and the writes that lie between each two. Only reads."""
+"""The snapshots of a memory file in pairs, with the writes between each pair.
+
+This module only reads.
+"""
 
 from bisect import bisect_right
 from collections.abc import Sequence
@@ -15,16 +18,16 @@ from .reports import Origin, Source
 from .snapshot_placement import NEAR_MS
 from .sql import Snapshot
 
-EARLY_MS = 50  # a write is told after its file was modified; clocks of files are coarse
-LATE_MS = 1_000  # between the moment a file was modified and the line that tells of it
-QUIET_MS = 60_000  # a file that is modified this long after the last write that was told: something else wrote
-CONTEXT = 5  # versions before those that are looked at: writes near them may have neighbours among these
+EARLY_MS = 50  # a write is reported after its file was modified; file times are coarse
+LATE_MS = 1_000  # between the modification of a file and the line that reports it
+QUIET_MS = 60_000  # a file that is modified this long after the last reported write has another writer
+CONTEXT = 5  # extra earlier snapshots: writes near the first ones may belong among these
 State = RollbackIntent.State
 
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """A write as far as its place is concerned."""
+    """A write with what is needed to place it."""
 
     id: str
     at: int
@@ -35,22 +38,22 @@ class Write:
     origin: str
 
     @property
-    def is_loose(self) -> bool:
-        """Whether nobody told what the file held: its versions follow from its time."""
-        is_told = self.before is not None or self.after is not None or self.sources & Source.ELSEWHERE
-        return self.origin != Origin.UNATTRIBUTED and (not is_told or bool(self.sources & Source.FILES))
+    def is_inexact(self) -> bool:
+        """Whether no source says what the file held: its snapshots follow from its time."""
+        has_sides = self.before is not None or self.after is not None or self.sources & Source.ELSEWHERE
+        return self.origin != Origin.UNATTRIBUTED and (not has_sides or bool(self.sources & Source.FILES))
 
     @property
     def has_exact_sides(self) -> bool:
-        """Whether somebody told what the file held."""
-        return not self.is_loose and self.origin != Origin.UNATTRIBUTED
+        """Whether a source says what the file held."""
+        return not self.is_inexact and self.origin != Origin.UNATTRIBUTED
 
 
 @dataclass(slots=True)
 class SnapshotPair:
-    """Two versions that follow each other, and what is known of how one became the other.
+    """Two snapshots in a row, and what is known of the change between them.
 
-    `before` is None where there was no file. `is_owned`: somebody told of exactly this change, or a rollback made it.
+    `before` is None where there was no file. `is_owned`: a source reported exactly this change, or a rollback made it.
     """
 
     before: str | None
@@ -60,25 +63,28 @@ class SnapshotPair:
     is_same: bool
     is_owned: bool = False
     owner: str | None = None
-    loose: list[Write] = field(default_factory=list)
-    is_of_another: bool = False  # another agent of the same workspace is known to have made the change
+    inexact_writes: list[Write] = field(default_factory=list)
+    is_of_another: bool = False  # a known write of another agent of the workspace made the change
 
     @property
     def is_unattributed(self) -> bool:
-        """Whether something changed the file that nobody told of: alone, or after everything that was told."""
+        """Whether something changed the file without a report, alone or after all reported writes."""
         if self.is_owned or self.is_same or self.is_of_another:
             return False
-        return not self.loose or self.at - self.loose[-1].at > QUIET_MS
+        return not self.inexact_writes or self.at - self.inexact_writes[-1].at > QUIET_MS
 
     @property
     def since(self) -> int:
-        """From when on the unannounced change may have been made."""
-        return max([self.earliest_at, *(write.at for write in self.loose)])
+        """The earliest moment of the unattributed change, in milliseconds."""
+        return max([self.earliest_at, *(write.at for write in self.inexact_writes)])
 
 
 @dataclass(slots=True)
 class SnapshotPairs:
-    """The gaps of a file, the oldest first, and the writes that have versions by their time and lie in none of them."""
+    """The snapshot pairs of a file, oldest first, and its detached writes.
+
+    Detached writes have snapshots by their time, but lie in no pair.
+    """
 
     pairs: list[SnapshotPair] = field(default_factory=list)
     detached: list[Write] = field(default_factory=list)
@@ -86,7 +92,10 @@ class SnapshotPairs:
 
 @dataclass(slots=True)
 class Candidates:
-    """The changes that a write may have made: the one that holds its time, and neighbours within NEAR_MS."""
+    """The changes that a write may have made: the one at its time, and near ones.
+
+    Near ones lie within NEAR_MS.
+    """
 
     write: Write
     by_time: SnapshotPair | None
@@ -94,127 +103,151 @@ class Candidates:
 
 
 def read_snapshot_pairs(db: str, name: str, since: int = 0) -> SnapshotPairs:
-    """What became of a file from shortly before `since` on: as far back as a version of that moment has a say."""
+    """Read the snapshot pairs of a file from shortly before `since` on.
+
+    They begin as early as a snapshot of that moment matters.
+    """
     first_at = since - NEAR_MS - LATE_MS
-    versions, busy = _versions(db, name, first_at)
+    versions, busy = _read_snapshots(db, name, first_at)
     if not versions:
         return SnapshotPairs()
-    gaps, writes = _gaps(db, name, versions, busy, versions[0].created_at - LATE_MS)
-    loose = [write for write in writes if write.is_loose and write.at >= versions[0].created_at - LATE_MS]
-    _link(db, _spread(loose, gaps, versions[0]))
+    pairs, writes = _build_pairs(db, name, versions, busy, versions[0].created_at - LATE_MS)
+    inexact_writes = [write for write in writes if write.is_inexact and write.at >= versions[0].created_at - LATE_MS]
+    _assign_writes(db, _find_candidates(inexact_writes, pairs, versions[0]))
     start = max(sum(version.created_at < first_at for version in versions) - 2, 0)
-    return SnapshotPairs(gaps[start:], _detached(loose, gaps, start))
+    return SnapshotPairs(pairs[start:], _find_detached(inexact_writes, pairs, start))
 
 
 def is_ambiguous(db: str, row: WriteGuardianAudit) -> bool:
-    """Whether a write has no versions because several changes near it added the words of its fact."""
+    """Return whether a write has no snapshots because several near changes added its fact."""
     name, at = row.target_file or "", row.created_at
-    versions, busy = _held(db, sql.read_snapshots_around(db, name, at + EARLY_MS, count=3))
+    versions, busy = _split_by_intent(db, sql.read_snapshots_around(db, name, at + EARLY_MS, count=3))
     if len(versions) < 2:
         return False
-    gaps, _writes = _gaps(db, name, versions, busy, at + 1)
+    pairs, _writes = _build_pairs(db, name, versions, busy, at + 1)
     write = Write(row.id, at, None, None, row.sources, False, row.origin)
-    return len(_fitting(Evidence(db), row.candidate_fact or "", _spread([write], gaps, versions[0])[0])) > 1
+    return (
+        len(_find_fitting(Evidence(db), row.candidate_fact or "", _find_candidates([write], pairs, versions[0])[0])) > 1
+    )
 
 
-def _gaps(db, name, versions, busy, since) -> tuple[list[SnapshotPair], list[Write]]:
-    """The gaps between versions; the writes that led to them, and those since a moment that nobody placed exactly."""
+def _build_pairs(db, name, versions, busy, since) -> tuple[list[SnapshotPair], list[Write]]:
+    """Return the pairs of these snapshots, and the writes that led to them.
+
+    The writes include those since a moment that no source placed exactly.
+    """
     rows = sql.read_writes(db, name, [version.id for version in versions], since)
     writes = [Write(*row) for row in rows]
-    ends = {write.after: write.id for write in writes if write.is_told_exactly and write.before != write.after}
-    removed = {write.before for write in writes if _removes(write)}
-    found = []
+    ends = {write.after: write.id for write in writes if write.has_exact_sides and write.before != write.after}
+    removed = {write.before for write in writes if _is_removal(write)}
+    pairs = []
     for before, after in pairwise(versions):
         is_new = before.id in removed
         is_same = not is_new and before.content_hash == after.content_hash
-        gap = SnapshotPair(None if is_new else before.id, after.id, after.created_at, before.created_at, is_same)
-        gap.owner = ends.get(after.id)
-        gap.is_owned = gap.owner is not None or after.id in busy
-        found.append(gap)
-    return found, writes
+        pair = SnapshotPair(None if is_new else before.id, after.id, after.created_at, before.created_at, is_same)
+        pair.owner = ends.get(after.id)
+        pair.is_owned = pair.owner is not None or after.id in busy
+        pairs.append(pair)
+    return pairs, writes
 
 
-def _removes(write):
+def _is_removal(write):
     return write.after is None and write.before is not None and not write.sources & Source.FILES
 
 
-def _versions(db, name, since) -> tuple[list[Snapshot], set[str]]:
-    """The versions from the last one before `since` on; without those that a rollback prepared and never wrote.
+def _read_snapshots(db, name, since) -> tuple[list[Snapshot], set[str]]:
+    """Return the snapshots of a file from before `since` on, and those being written.
 
-    Beside them those that a rollback of ours is writing: its own write is told once it is done.
+    The first snapshot is the last one before `since`. Snapshots that a rollback prepared and never wrote are left out.
+    A rollback of this site is writing the second ones: its own write is reported once it is done.
     """
-    return _held(db, sql.read_snapshots(db, name, since, context=CONTEXT))
+    return _split_by_intent(db, sql.read_snapshots(db, name, since, context=CONTEXT))
 
 
-def _held(db, found) -> tuple[list[Snapshot], set[str]]:
-    states = sql.read_intent_states(db, [version.id for version in found])
-    never = _never_written(db, {name for name, state in states.items() if state != State.EXCHANGED})
+def _split_by_intent(db, snapshots) -> tuple[list[Snapshot], set[str]]:
+    states = sql.read_intent_states(db, [version.id for version in snapshots])
+    never = _find_never_written(db, {name for name, state in states.items() if state != State.EXCHANGED})
     busy = {name for name, state in states.items() if state == State.EXCHANGED}
-    return [version for version in found if version.id not in never], busy
+    return [version for version in snapshots if version.id not in never], busy
 
 
-def _never_written(db, planned):
+def _find_never_written(db, planned):
     if not planned:
         return planned
-    told = WriteGuardianAudit.objects.using(db).filter(Q(after_snapshot__in=planned) | Q(before_snapshot__in=planned))
-    told = told.exclude(origin=Origin.UNATTRIBUTED)
-    sides = told.values_list("before_snapshot_id", "after_snapshot_id", "sources")
-    return planned - {one for before, after, sources in sides if not sources & Source.FILES for one in (before, after)}
+    reported_writes = WriteGuardianAudit.objects.using(db).filter(
+        Q(after_snapshot__in=planned) | Q(before_snapshot__in=planned)
+    )
+    reported_writes = reported_writes.exclude(origin=Origin.UNATTRIBUTED)
+    sides = reported_writes.values_list("before_snapshot_id", "after_snapshot_id", "sources")
+    return planned - {
+        side for before, after, sources in sides if not sources & Source.FILES for side in (before, after)
+    }
 
 
-def _spread(loose: Sequence[Write], gaps: Sequence[SnapshotPair], first: Snapshot) -> list[Candidates]:
-    """The gap that each loose write lies in, the one it ended or the one that ended after it, and near neighbours."""
-    ends = [first.created_at, *(gap.at for gap in gaps)]
-    hit: set[int] = set()
+def _find_candidates(
+    inexact_writes: Sequence[Write], pairs: Sequence[SnapshotPair], first: Snapshot
+) -> list[Candidates]:
+    """Return for each inexact write the pair at its time, and the near neighbours of that.
+
+    The pair is the one that the write ended, or the one that ended after it.
+    """
+    ends = [first.created_at, *(pair.at for pair in pairs)]
+    ended_places: set[int] = set()
     placed = []
-    for write in loose:
+    for write in inexact_writes:
         place = bisect_right(ends, write.at + EARLY_MS)
         last = place - 1
-        if last >= 0 and ends[last] >= write.at - LATE_MS and last not in hit:
-            hit.add(last)
+        if last >= 0 and ends[last] >= write.at - LATE_MS and last not in ended_places:
+            ended_places.add(last)
             place = last
-        by_time = gaps[place - 1] if 0 < place < len(ends) else None  # at 0: what it wrote was in the first version
+        by_time = pairs[place - 1] if 0 < place < len(ends) else None  # at 0: what it wrote was in the first version
         if by_time and by_time.is_owned:
             placed.append(Candidates(write, None))
             continue
-        beside = (gaps[number] for number in (place - 2, place) if 0 <= number < len(gaps))
-        near = [gap for gap in beside if abs(gap.at - write.at) <= NEAR_MS and not (gap.is_owned or gap.is_same)]
+        neighbours = (pairs[number] for number in (place - 2, place) if 0 <= number < len(pairs))
+        near = [
+            pair for pair in neighbours if abs(pair.at - write.at) <= NEAR_MS and not (pair.is_owned or pair.is_same)
+        ]
         placed.append(Candidates(write, by_time, near))
     return placed
 
 
-def _link(db: str, placed: Sequence[Candidates]) -> None:
-    """Give each write the one change that added its fact; where none did, the one that holds its time."""
-    facts = read_facts(db, [candidates.write.id for candidates in placed if candidates.near])
+def _assign_writes(db: str, candidate_list: Sequence[Candidates]) -> None:
+    """Give each write the only change that added its fact, or the one at its time."""
+    facts = read_facts(db, [candidates.write.id for candidates in candidate_list if candidates.near])
     evidence = Evidence(db)
-    for candidates in placed:
-        fitting = _fitting(evidence, facts.get(candidates.write.id, ""), candidates)
-        gap = fitting[0] if fitting else candidates.by_time
-        if gap and len(fitting) < 2:
-            gap.loose.append(candidates.write)
+    for candidates in candidate_list:
+        fitting = _find_fitting(evidence, facts.get(candidates.write.id, ""), candidates)
+        pair = fitting[0] if fitting else candidates.by_time
+        if pair and len(fitting) < 2:
+            pair.inexact_writes.append(candidates.write)
 
 
-def _fitting(evidence, fact, candidates) -> list[SnapshotPair]:
-    """The changes that added a fact, where there are several to choose from."""
+def _find_fitting(evidence, fact, candidates) -> list[SnapshotPair]:
+    """Return the changes that added a fact, where there are several to choose from."""
     if not candidates.near:
         return []
-    gaps = [*([candidates.by_time] if candidates.by_time else []), *candidates.near]
-    return [gaps[place] for place in evidence.added_by(fact, [(gap.before, gap.after) for gap in gaps])]
+    pairs = [*([candidates.by_time] if candidates.by_time else []), *candidates.near]
+    return [pairs[place] for place in evidence.find_additions(fact, [(pair.before, pair.after) for pair in pairs])]
 
 
-def _detached(loose, gaps, start) -> list[Write]:
-    """Those that have versions, and lie in no gap nor before those from `start` on."""
-    placed = {write.id for gap in gaps for write in gap.loose}
-    since = gaps[start].earliest_at + LATE_MS if gaps[start:] else 0
-    rest = loose if gaps[start:] else ()
+def _find_detached(inexact_writes, pairs, start) -> list[Write]:
+    """Return writes that have snapshots but lie in no pair from `start` on, nor before it."""
+    placed = {write.id for pair in pairs for write in pair.inexact_writes}
+    since = pairs[start].earliest_at + LATE_MS if pairs[start:] else 0
+    rest = inexact_writes if pairs[start:] else ()
     return [write for write in rest if write.at >= since and write.after is not None and write.id not in placed]
 
 
 def find_unmatched_since(db: str, name: str) -> int | None:
-    """From when on a file has versions that no write leads to yet; None when there are none."""
+    """Return the first moment of a file's snapshots that no write leads to; None without one."""
     written = WriteGuardianAudit.objects.using(db).filter(after_snapshot=OuterRef("id"))
-    lonely = services.find_held_versions(db, name).filter(~Exists(written)).values_list("id", flat=True)
-    wanted = set(lonely)
-    found = _versions(db, name, 0)[0] if len(wanted) > 1 else []
-    news = (pair for pair in pairwise(found) if pair[1].id in wanted and pair[0].content_hash != pair[1].content_hash)
-    return next((after.created_at for _before, after in news), None)
+    unmatched_rows = services.find_held_versions(db, name).filter(~Exists(written)).values_list("id", flat=True)
+    unmatched_ids = set(unmatched_rows)
+    snapshots = _read_snapshots(db, name, 0)[0] if len(unmatched_ids) > 1 else []
+    unmatched_pairs = (
+        pair
+        for pair in pairwise(snapshots)
+        if pair[1].id in unmatched_ids and pair[0].content_hash != pair[1].content_hash
+    )
+    return next((after.created_at for _before, after in unmatched_pairs), None)

@@ -1,4 +1,4 @@
-"""Versions of memory files that nothing refers to, and that are not among the newest of them: they go."""
+"""Removes snapshots of memory files that nothing refers to, except the newest ones."""
 
 from django.db.models import Exists, OuterRef, TextField, Value
 from django.db.models.functions import Cast, Concat, Substr
@@ -14,13 +14,13 @@ from ..models.shared_columns import PREFIX, RAW_ID
 
 SETTING = "writeGuardianAuditing.maxSnapshotsPerFile"
 BATCH = 200
-# The columns that may keep the hash of a content, and how the ids of their contents begin.
+# The columns that may keep the hash of a content, with the prefix of the ids of their contents.
 REFERRING = (
     *((model, "content", "") for model in (FileSnapshot, WorkspaceFile)),
     *((model, "raw", RAW_ID) for model in (FileSnapshot, WorkspaceFile)),
     *((WriteGuardianAudit, column, "") for column in ("diff", "hunks_json")),
 )
-# What names a version, the two of a write first: the doctor looks whether it is there, and none of these is removed.
+# References to snapshots, both of a write first: the doctor checks them, and no snapshot they name is removed.
 SNAPSHOT_REFERENCES = (
     *(Reference(WriteGuardianAudit, f"{side}_snapshot_id", FileSnapshot) for side in ("before", "after")),
     Reference(Rollback, "restored_snapshot_id", FileSnapshot),
@@ -29,14 +29,14 @@ SNAPSHOT_REFERENCES = (
 
 
 def prune_snapshots(db: str) -> int:
-    """Remove what is beyond the setting; how many versions that were. Each batch is a short transaction."""
-    removed = sum(_prune(db, name) for name in MEMORY_FILES)
+    """Remove snapshots beyond the setting, and return how many; each batch is a short transaction."""
+    removed = sum(_prune_file(db, name) for name in MEMORY_FILES)
     remove_unused_contents(db)
     return removed
 
 
 def remove_unused_contents(db: str) -> int:
-    """Remove contents that no version and no diff refers to; how many."""
+    """Remove contents that no version and no diff refers to, and return how many."""
     unused = FileContent.objects.using(db)
     for model, column, prefix in REFERRING:
         digest = Substr(Cast(column, TextField()), len(PREFIX) + 1)
@@ -46,7 +46,7 @@ def remove_unused_contents(db: str) -> int:
         return unused.delete()[0]
 
 
-def _prune(db, name):
+def _prune_file(db, name):
     removed, most = 0, configuration.get_number(SETTING)
     while True:
         with write_queue.agent_transaction(db):
@@ -57,10 +57,10 @@ def _prune(db, name):
             return removed
 
 
-def _asked_about(db):
-    """Versions that somebody wrote while a rollback was carried out, and nobody has said yet what becomes of them.
+def _find_undecided(db):
+    """Return versions written during a rollback on which nobody has decided yet.
 
-    Raises ValueError where the list of an intent is damaged: any version might be one of them, and none is removed.
+    Raises ValueError where the list of an intent is damaged: any version might be in it, so none is removed.
     """
     waiting = RollbackIntent.objects.using(db).filter(settled_at=None).exclude(meanwhile_json="[]")
     decode = RollbackIntent.meanwhile.decode_strictly
@@ -68,11 +68,11 @@ def _asked_about(db):
 
 
 def find_unreferenced_snapshots(db: str, name: str):
-    """The versions of a memory file that no write, rollback or intent of one refers to, the newest first.
+    """Return the snapshots of a memory file without references, newest first.
 
-    Samples refer to writes, and thereby to their versions.
+    References are those of writes, rollbacks and open intents. Samples refer to writes, and thereby to their snapshots.
     """
-    begun = Exists(RollbackIntent.objects.using(db).filter(ended_at=None, before_hash=OuterRef("content_hash")))
-    uses = (begun, *(version.users(db) for version in SNAPSHOT_REFERENCES))
-    rows = services.find_versions(db, name).filter(*(~is_used for is_used in uses)).exclude(id__in=_asked_about(db))
+    is_in_intent = Exists(RollbackIntent.objects.using(db).filter(ended_at=None, before_hash=OuterRef("content_hash")))
+    uses = (is_in_intent, *(version.has_referrers(db) for version in SNAPSHOT_REFERENCES))
+    rows = services.find_versions(db, name).filter(*(~is_used for is_used in uses)).exclude(id__in=_find_undecided(db))
     return rows.order_by("-created_at", "-id")

@@ -1,4 +1,4 @@
-"""Changes of memory files that nobody told of, as rows among the writes."""
+"""Unattributed changes of memory files, as rows among the writes."""
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
@@ -14,15 +14,18 @@ from . import sql, write_replacement
 from .reports import Origin, Source, Status, build_change_columns
 from .snapshot_pairs import SnapshotPair
 
-CONSOLIDATION = "consolidation"  # the reason of a change that the plugin's consolidation made
-BRACKET_MS = 600_000  # how far from a change the lines of its consolidation are
+CONSOLIDATION = "consolidation"  # the reason of changes by the plugin's consolidation
+BRACKET_MS = 600_000  # between a change and the log lines of its consolidation
 SLACK_MS = 1_000
 Rows = dict[str, WriteGuardianAudit]
 Diffs = Callable[[str | None, str], Change | None]
 
 
 def find_turns_between(db: str, audit: WriteGuardianAudit) -> QuerySet[ConversationTurn]:
-    """The turns in which an unattributed write may have been made, the newest first; none for other writes."""
+    """Return the turns in which an unattributed write may have been made, newest first.
+
+    None for other writes.
+    """
     turns = ConversationTurn.objects.using(db)
     if audit.earliest_at is None:
         return turns.none()
@@ -31,54 +34,57 @@ def find_turns_between(db: str, audit: WriteGuardianAudit) -> QuerySet[Conversat
 
 
 def compute_change_id(version_id: str) -> str:
-    """The id of the unannounced change that led to a version: always the same."""
+    """Compute the id of the unattributed change that led to a snapshot: always the same."""
     return f"u{hashlib.sha256(version_id.encode()).hexdigest()[:31]}"
 
 
-def find_rows(db: str, name: str, found: Sequence[SnapshotPair]) -> Rows:
-    """The rows that there are of unannounced changes, by id: from the first of these gaps on."""
+def find_rows(db: str, name: str, pairs: Sequence[SnapshotPair]) -> Rows:
+    """Return the rows of unattributed changes by id, from the first of these pairs on."""
     rows = WriteGuardianAudit.objects.using(db).filter(target_file=name, origin=Origin.UNATTRIBUTED)
-    rows = rows.filter(created_at__gte=found[0].at) if found else rows.none()
+    rows = rows.filter(created_at__gte=pairs[0].at) if pairs else rows.none()
     return {row.id: row for row in rows.defer("diff", "hunks_json")}
 
 
-def sync_row(db: str, name: str, gap: SnapshotPair, rows: Rows, diffs: Diffs, settled: Any, *, is_shared: bool) -> None:
-    """Have the row of a gap that nobody told of, or else give what people did about it to whoever told since."""
+def sync_row(db: str, name: str, pair: SnapshotPair, rows: Rows, diffs: Diffs, result: Any, *, is_shared: bool) -> None:
+    """Create, update or replace the row of an unattributed change between two snapshots.
+
+    Once a source has reported the change, its write gets what people did about the row.
+    """
     audits = WriteGuardianAudit.objects.using(db)
-    row = rows.get(compute_change_id(gap.after))
-    if gap.is_unannounced:
-        columns = _columns(gap, is_shared)
+    row = rows.get(compute_change_id(pair.after))
+    if pair.is_unattributed:
+        columns = _build_columns(pair, is_shared)
         if row is None:
-            _add(db, name, gap, columns | build_change_columns(diffs(gap.before, gap.after)))
-            settled.unattributed += 1
+            _add_row(db, name, pair, columns | build_change_columns(diffs(pair.before, pair.after)))
+            result.unattributed += 1
         elif any(getattr(row, column) != value for column, value in columns.items()):
-            audits.filter(id=row.id).update(**columns, **build_change_columns(diffs(gap.before, gap.after)))
+            audits.filter(id=row.id).update(**columns, **build_change_columns(diffs(pair.before, pair.after)))
         return
-    teller = gap.owner or (gap.loose[-1].id if gap.loose else None)
-    if row is not None and teller is not None and write_replacement.may_replace(db, row.id, teller):
-        write_replacement.replace_write(db, row, audits.get(id=teller))
-        settled.withdrawn += 1
-    elif row is not None and (gap.is_same or gap.is_of_another) and not _is_acted_on(db, row.id):
+    reported_id = pair.owner or (pair.inexact_writes[-1].id if pair.inexact_writes else None)
+    if row is not None and reported_id is not None and write_replacement.may_replace(db, row.id, reported_id):
+        write_replacement.replace_write(db, row, audits.get(id=reported_id))
+        result.withdrawn += 1
+    elif row is not None and (pair.is_same or pair.is_of_another) and not _is_acted_on(db, row.id):
         row.delete(using=db)
-        settled.withdrawn += 1
+        result.withdrawn += 1
 
 
-def _columns(gap, is_shared):
+def _build_columns(pair, is_shared):
     return {
-        "before_snapshot_id": gap.before,
-        "after_snapshot_id": gap.after,
+        "before_snapshot_id": pair.before,
+        "after_snapshot_id": pair.after,
         "is_diff_shared": is_shared,
-        "created_at": gap.at,
-        "earliest_at": gap.since,
+        "created_at": pair.at,
+        "earliest_at": pair.since,
     }
 
 
-def _add(db, name, gap, columns):
+def _add_row(db, name, pair, columns):
     row = WriteGuardianAudit(
-        id=compute_change_id(gap.after),
+        id=compute_change_id(pair.after),
         target_file=name,
         status=Status.WRITTEN,
-        reason=_reason(db, gap.at),  # what the log tells later is added then
+        reason=_find_reason(db, pair.at),  # the log may add a reason later
         origin=Origin.UNATTRIBUTED,
         sources=Source.FILES,
         **columns,
@@ -88,12 +94,12 @@ def _add(db, name, gap, columns):
     sql.insert_rows(db, [status])
 
 
-def remove_stale_rows(db: str, found: Sequence[SnapshotPair], rows: Rows, settled: Any) -> None:
-    """Remove rows of changes that turn out to be none, unless people did something about them."""
-    for row_id in rows.keys() - {compute_change_id(gap.after) for gap in found}:
+def remove_stale_rows(db: str, pairs: Sequence[SnapshotPair], rows: Rows, result: Any) -> None:
+    """Remove rows of changes that no longer exist, unless people acted on them."""
+    for row_id in rows.keys() - {compute_change_id(pair.after) for pair in pairs}:
         if not _is_acted_on(db, row_id):
             WriteGuardianAudit.objects.using(db).filter(id=row_id).delete()
-            settled.withdrawn += 1
+            result.withdrawn += 1
 
 
 def _is_acted_on(db, row_id):
@@ -104,20 +110,23 @@ def _is_acted_on(db, row_id):
 
 
 def store_consolidations(db: str, moments: Iterable[int]) -> None:
-    """Remember when the plugin's log says that its consolidation was at work, and name the changes it made."""
-    known = sorted(set(moments))
-    if not known:
+    """Store when the plugin's log reports its consolidation, and name the changes it made."""
+    known_moments = sorted(set(moments))
+    if not known_moments:
         return
-    Consolidation.objects.using(db).bulk_create([Consolidation(at=at) for at in known], ignore_conflicts=True)
+    Consolidation.objects.using(db).bulk_create([Consolidation(at=at) for at in known_moments], ignore_conflicts=True)
     rows = WriteGuardianAudit.objects.using(db).filter(origin=Origin.UNATTRIBUTED)
-    near = rows.filter(created_at__gte=known[0] - BRACKET_MS, created_at__lte=known[-1] + BRACKET_MS)
+    near = rows.filter(created_at__gte=known_moments[0] - BRACKET_MS, created_at__lte=known_moments[-1] + BRACKET_MS)
     for row in near.only("id", "created_at", "reason"):
-        if row.reason != (reason := _reason(db, row.created_at)):
+        if row.reason != (reason := _find_reason(db, row.created_at)):
             rows.filter(id=row.id).update(reason=reason)
 
 
-def _reason(db, at):
-    """What is known of why a file was changed at this moment: between two lines of one consolidation."""
+def _find_reason(db, at):
+    """Return the known reason of a change at this moment.
+
+    A change between two lines of one consolidation has its reason.
+    """
     lines = Consolidation.objects.using(db)
     before, after = (at - BRACKET_MS, at + SLACK_MS), (at - SLACK_MS, at + BRACKET_MS)
     is_between = all(lines.filter(at__range=span).exists() for span in (before, after))

@@ -1,4 +1,7 @@
-"""The decision, the turn and the session behind a write: as somebody told, or by its fact, key and time."""
+"""Finds the decision, turn and session that caused a write.
+
+They are reported, or found by fact, session key and time.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,13 +16,16 @@ from ..files import FILE_OF
 
 Match = MemoryGateDecision.Match
 KINDS = {name: kind for kind, name in FILE_OF.items()}
-BEFORE_MS = 60_000  # between a decision and the write that follows from it
+BEFORE_MS = 60_000  # between a decision and its write
 EARLY_MS = 2_000  # clocks differ
 
 
 @dataclass(frozen=True, slots=True)
 class WriteProvenance:
-    """What a write follows from, as far as it is known; `session_id` is a key where no session was found."""
+    """The provenance of a write, as far as it is known.
+
+    `session_id` is a key where no session was found.
+    """
 
     decision_id: str | None
     turn_id: str | None
@@ -29,13 +35,16 @@ class WriteProvenance:
 
     @property
     def columns(self) -> dict[str, Any]:
-        """For the row of the write."""
+        """The columns of the row of the write."""
         names = ("decision_id", "turn_id", "session_id", "session_key", "match")
         return {name: getattr(self, name) for name in names}
 
 
 def find_decision(db: str, *, fact: str | None, at: int, kind: str = "", target_file: str | None = None) -> Any:
-    """The decision that a write of the moment `at` carried out: of its fact and kind, the last one before it."""
+    """Return the decision that a write at the moment `at` carried out; None without one.
+
+    It is the last one before the write with its fact and kind.
+    """
     kind = kind or get_decision_kind(target_file)
     if not fact or not kind:
         return None
@@ -46,24 +55,24 @@ def find_decision(db: str, *, fact: str | None, at: int, kind: str = "", target_
 
 
 def get_decision_kind(target_file: str | None) -> str:
-    """The decision that leads to writes of a file: UPDATE_USER for USER.md."""
+    """Return the decision that leads to writes of a file: UPDATE_USER for USER.md."""
     return KINDS.get(target_file or "", "")
 
 
 def from_decision(decision: MemoryGateDecision) -> WriteProvenance:
-    """What a write has from its decision."""
+    """Return the provenance of a write with this decision."""
     return WriteProvenance(decision.id, decision.turn_id, decision.session_id, decision.session_key, decision.match)
 
 
 def from_turn(turn: ConversationTurn, key: str | None, decision_id: str | None) -> WriteProvenance:
-    """What a write has from the turn that somebody named."""
+    """Return the provenance of a write whose source named its turn."""
     return WriteProvenance(decision_id, turn.id, turn.session_id, key, Match.GIVEN)
 
 
 def match_by_time(agent: Agent, keys: Iterable[str | None], at: int) -> WriteProvenance:
-    """What a write without a decision has: the turn of its session that is near it."""
+    """Return the provenance of a write without a decision: its session's turn nearest in time."""
     known = [key for key in keys if key]
     if not known:
         return WriteProvenance(None, None, None, None, Match.NONE)
-    found = turn_matching.match_turn(agent.db, agent.agent_id, known, at, None)
-    return WriteProvenance(None, found.turn_id, found.session_id, known[0], found.match)
+    match = turn_matching.match_turn(agent.db, agent.agent_id, known, at, None)
+    return WriteProvenance(None, match.turn_id, match.session_id, known[0], match.match)

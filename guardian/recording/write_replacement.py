@@ -1,4 +1,7 @@
-"""One write takes the place of another row: all that people did about it, and the ids it was known by, go along."""
+"""Replaces the row of a write by another one.
+
+What people did about the old row, and its earlier ids, go to the new row.
+"""
 
 from ..models import BehaviorCorrection, GuardianReceipt, GuardianStatus, Rollback, RollbackIntent, WriteGuardianAudit
 from . import sql
@@ -6,29 +9,32 @@ from .reports import Status
 
 
 def may_replace(db: str, old_id: str, new_id: str) -> bool:
-    """Whether `new_id` can take the place of `old_id`: not while that is being rolled back, nor when both were rolled
-    back."""
+    """Return whether `new_id` can replace `old_id`.
+
+    Not while `old_id` is being rolled back, nor when both were rolled back.
+    """
     if is_being_rolled_back(db, old_id):
         return False
     return Rollback.objects.using(db).filter(audit__in=[old_id, new_id]).count() < 2
 
 
 def is_being_rolled_back(db: str, audit_id: str) -> bool:
-    """Whether a rollback of a write is under way, or broke off and is to be ended: until then the write stays.
+    """Return whether a rollback of a write is under way, or was interrupted.
 
-    Raises ValueError where an intent does not say which writes it is about.
+    Until it has ended, the write stays. Raises ValueError where an intent does not say which writes it is about.
     """
     waiting = RollbackIntent.objects.using(db).filter(ended_at=None).values_list("audits_json", flat=True)
     return any(audit_id in RollbackIntent.audits.decode_strictly(text) for text in waiting)
 
 
 def replace_write(db: str, old: WriteGuardianAudit, new: WriteGuardianAudit) -> None:
-    """Let `new`, which is stored, have what hangs on `old`, which goes; asked for by its old id, it is found.
+    """Give the stored row `new` everything that refers to `old`, and remove `old`.
 
-    Call it in a transaction. What is told of `new` stays, but for a status that people gave.
+    The old id leads to the new row. The caller holds a transaction. The values of `new` stay, but for a status that
+    people gave.
     """
     is_plain = old.status != Status.ROLLED_BACK and old.rule_id is None and old.retry_of is None
-    if is_plain and not sql.is_acted_on(db, old.id):  # as most are: a plugin waits
+    if is_plain and not sql.is_acted_on(db, old.id):  # the usual case, fast: a plugin waits
         sql.delete_write(db, old.id)
         sql.insert_rows(db, [GuardianReceipt(id=old.id, audit_id=new.id, body_sha256="")])
         return
@@ -50,8 +56,8 @@ def replace_write(db: str, old: WriteGuardianAudit, new: WriteGuardianAudit) -> 
 
 
 def find_current_id(db: str, audit_id: str) -> str:
-    """The id of the row that a write has by now: another source may have told more of it."""
+    """Return the id of the current row of a write: its row may have been replaced."""
     if WriteGuardianAudit.objects.using(db).filter(id=audit_id).exists():
         return audit_id
-    found = GuardianReceipt.objects.using(db).filter(id=audit_id).values_list("audit_id", flat=True).first()
-    return found or audit_id
+    new_id = GuardianReceipt.objects.using(db).filter(id=audit_id).values_list("audit_id", flat=True).first()
+    return new_id or audit_id

@@ -1,4 +1,7 @@
-"""Versions that somebody wrote while a rollback was carried out: kept, not in the file, and waiting for a person."""
+"""Versions that somebody wrote while a rollback was carried out.
+
+They are kept, are not in the file, and wait for a person.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,10 +27,11 @@ from .service import RollbackRequest
 
 @dataclass(frozen=True, slots=True)
 class ConcurrentEdit:
-    """One such version: what putting it in place would change. `seen` as for a rollback.
+    """Such a version, and the change of the file when it is put in.
 
-    `added` is the change when only what somebody wrote meanwhile is put into the file, and not what the file held
-    before; None where that is the same, or where it is not clear which lines these are.
+    `seen` is the hash of what the file holds. `added` is the change when only what somebody wrote meanwhile is put into
+    the file, and not what the file held before; None where that is the same, or where it is not clear which lines these
+    are.
     """
 
     version: FileSnapshot
@@ -39,57 +43,60 @@ class ConcurrentEdit:
 
 
 def find_unsettled(db: str):
-    """The rollbacks of which somebody has to say what becomes of such versions, the newest first."""
+    """Return the rollbacks with versions that wait for a person, the newest first."""
     rows = RollbackIntent.objects.using(db).filter(settled_at=None, ended_at__isnull=False)
     return rows.exclude(meanwhile_json="[]").order_by("-ended_at")
 
 
 def find_unsettled_write(db: str) -> str | None:
-    """The write whose page asks about the newest such versions; None when nothing waits."""
+    """Return the id of the write whose page asks about the newest such versions.
+
+    None when nothing waits.
+    """
     row = find_unsettled(db).first()
     ids = row.audits if row else []
     return WriteGuardianAudit.objects.using(db).filter(id__in=ids).values_list("id", flat=True).first()
 
 
 def find_by_write(agent: Agent, audit_id: str) -> list[ConcurrentEdit]:
-    """Those of rollbacks of one write."""
+    """Return the waiting versions of the rollbacks of one write."""
     rows = [row for row in find_unsettled(agent.db) if audit_id in row.audits]
-    return [one for row in rows for one in _shown(agent, row, audit_id)]
+    return [edit for row in rows for edit in _build_edits(agent, row, audit_id)]
 
 
-def _shown(agent, row, audit_id) -> Iterator[ConcurrentEdit]:
-    for version in FileSnapshot.objects.using(agent.db).filter(id__in=_open(row)):
+def _build_edits(agent, row, audit_id) -> Iterator[ConcurrentEdit]:
+    for version in FileSnapshot.objects.using(agent.db).filter(id__in=_find_open_ids(row)):
         if version.size_bytes > workspace.MOST_BYTES:  # it can only be downloaded
             yield ConcurrentEdit(version, audit_id, None, None, "")
             continue
         try:
             now = rollback_plan.read_memory_file(agent, row.file_name)
             change = compare_contents(now, read_version_bytes(version), row.file_name)
-            alone = _alone(agent.db, row, version, now)
+            merged = _merge_version(agent.db, row, version, now)
         except Refused:
             yield ConcurrentEdit(version, audit_id, None, None, "")
         else:
             added = (
-                None if alone in (None, read_version_bytes(version)) else compare_contents(now, alone, row.file_name)
+                None if merged in (None, read_version_bytes(version)) else compare_contents(now, merged, row.file_name)
             )
             notices = [
                 effects.forecast_notice(agent, {row.file_name: data})
-                for data in (read_version_bytes(version), alone)
+                for data in (read_version_bytes(version), merged)
                 if data
             ]
             effect = max(notices, key=lambda notice: notice.is_harmful, default=None)
             yield ConcurrentEdit(version, audit_id, change, added, rollback_plan.hash_content(now), effect)
 
 
-def _open(row) -> list[str]:
-    """The versions of which nobody has said what becomes of them."""
+def _find_open_ids(row) -> list[str]:
+    """Return the ids of versions that no person has settled."""
     return [name for name in row.meanwhile if name not in row.settled]
 
 
-def _alone(db, row, version, now) -> bytes | None:
-    """The file with what somebody wrote meanwhile, and nothing else of such a version; None where that is not clear."""
+def _merge_version(db, row, version, now) -> bytes | None:
+    """Return the file with only what somebody wrote meanwhile; None where that is unclear."""
     before = intent_store.read_content_before(db, row)
-    merged = put_in(*(bytes_to_text(one or b"") for one in (before, read_version_bytes(version), now)))
+    merged = put_in(*(bytes_to_text(content or b"") for content in (before, read_version_bytes(version), now)))
     return None if merged is None else text_to_bytes(merged)
 
 
@@ -103,19 +110,20 @@ def settle(
     is_alone: bool = False,
     write_now: bool = False,
 ) -> None:
-    """Put such a version into the file (`seen`: what the file held on the page), or with None leave it as a version.
+    """Put such a version into the file, or leave it as a version.
 
-    `is_alone`: only what somebody wrote meanwhile. Raises Changed when nobody waits for an answer any more, or when it
-    is not clear any more what that is; else as `performing.put`.
+    `seen` is the hash of what the file held on the page; with None the version is left. With `is_alone` only what
+    somebody wrote meanwhile is put in. Raises FileChanged when nobody waits for an answer any more, or when it is not
+    clear any more what was written; else as `service.put_content`.
     """
     rows = [row for row in find_unsettled(agent.db) if audit_id in row.audits]
-    row = next((row for row in rows if version_id in _open(row)), None)
+    row = next((row for row in rows if version_id in _find_open_ids(row)), None)
     version = FileSnapshot.objects.using(agent.db).filter(id=version_id).first()
     if row is None or version is None:
         raise FileChanged(_("Somebody has settled this already."))
     if seen is not None:
         data = (
-            _alone(agent.db, row, version, rollback_plan.read_memory_file(agent, row.file_name))
+            _merge_version(agent.db, row, version, rollback_plan.read_memory_file(agent, row.file_name))
             if is_alone
             else read_version_bytes(version)
         )
@@ -124,18 +132,18 @@ def settle(
                 _("%(file)s has changed since the preview. Check the new preview.") % {"file": row.file_name}
             )
         reason = _("What somebody else wrote while this site was writing is put into the file.")
-        wish = RollbackRequest(by, reason, accepts_effect=write_now)
-        service.put_content(agent, audit_id, row.file_name, data, wish, seen=seen)
-    _note(agent.db, row.id, version_id, by)
+        request = RollbackRequest(by, reason, accepts_effect=write_now)
+        service.put_content(agent, audit_id, row.file_name, data, request, seen=seen)
+    _store_settled(agent.db, row.id, version_id, by)
     action = "version_left" if seen is None else "version_put_back"
     audit_log.record(by, action, object_type="write", object_id=audit_id, agent_id=agent.agent_id)
 
 
-def _note(db, intent_id, version_id, by):
-    """Say of one version that it is settled; with the last one nobody waits any more."""
+def _store_settled(db, intent_id, version_id, by):
+    """Store that one version is settled; the last one ends the wait."""
     with write_queue.agent_transaction(db):
         row = RollbackIntent.objects.using(db).get(id=intent_id)
-        left = [name for name in _open(row) if name != version_id]
+        open_ids = [name for name in _find_open_ids(row) if name != version_id]
         row.settled = [*row.settled, version_id]
-        row.settled_at, row.settled_by = (row.settled_at, by) if left else (clock.now_ms(), by)
+        row.settled_at, row.settled_by = (row.settled_at, by) if open_ids else (clock.now_ms(), by)
         row.save(update_fields=["settled_json", "settled_at", "settled_by"])

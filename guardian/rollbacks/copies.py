@@ -1,6 +1,7 @@
-"""Copies of memory files as they were before a rollback: plain files in the home of this site, for people in a hurry.
+"""Keeps copies of memory files as they were before a rollback.
 
-What can be rolled back is in the versions; these copies are for whoever has no site at hand. The newest are kept.
+They are plain files in the home of this site, for people in a hurry who have no site at hand. A rollback itself uses
+the stored versions. The newest copies are kept.
 """
 
 import os
@@ -26,17 +27,17 @@ class NoCopy(Refused):
 
 
 def store_copies(agent: Agent, steps: Sequence[Step]) -> list[Path]:
-    """Copy what the files hold now; the copies. Raises NoCopy."""
+    """Copy what the files hold now and return the paths of the copies. Raises NoCopy."""
     folder, moment = settings.HOME_DIR / FOLDER / agent.agent_id, clock.now_ms()
-    made = []
+    paths = []
     for step in steps:
         if step.now is not None:
-            made.append(_written(folder, f"{step.name}.{moment}", step.now))
+            paths.append(_write_copy(folder, f"{step.name}.{moment}", step.now))
             _remove_old(folder, step.name)
-    return made
+    return paths
 
 
-def _written(folder, name, data):
+def _write_copy(folder, name, data):
     path = folder / name
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -54,7 +55,10 @@ def _written(folder, name, data):
 
 
 def _remove_old(folder, name):
-    """Those of the same file, but the newest: their names end with when they were made."""
-    found = [path for path in folder.glob(f"{name}.*") if path.suffix[1:].isdigit()]
-    for path in sorted(found, key=lambda path: int(path.suffix[1:]))[:-KEPT]:
+    """Remove all but the newest copies of a file.
+
+    Their names end with the time when they were made (ms).
+    """
+    paths = [path for path in folder.glob(f"{name}.*") if path.suffix[1:].isdigit()]
+    for path in sorted(paths, key=lambda path: int(path.suffix[1:]))[:-KEPT]:
         path.unlink(missing_ok=True)

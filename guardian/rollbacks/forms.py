@@ -1,4 +1,4 @@
-"""What people type about a rollback."""
+"""Forms of rollbacks."""
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
@@ -10,7 +10,7 @@ MOST_HUNKS = 1_000_000
 
 
 class PreviewForm(forms.Form):
-    """Which part of a write the address asks for, and which file of the answer."""
+    """The part of a write, or the time span of a session, that an address names."""
 
     hunk = forms.IntegerField(required=False, min_value=1, max_value=MOST_HUNKS)
     since = forms.IntegerField(required=False, min_value=0)
@@ -18,9 +18,9 @@ class PreviewForm(forms.Form):
 
     @property
     def number(self) -> int | None:
-        """The hunk, counted from 0; None: all of the write."""
-        found = self.cleaned_data["hunk"]
-        return None if found is None else found - 1
+        """The number of the hunk, counted from 0; None: all of the write."""
+        number = self.cleaned_data["hunk"]
+        return None if number is None else number - 1
 
     @property
     def span(self) -> dict[str, int | None]:
@@ -29,7 +29,10 @@ class PreviewForm(forms.Form):
 
 
 class RollbackForm(forms.Form):
-    """Why, and that the preview was seen. What the file should hold is there where a person has to choose."""
+    """The reason for a rollback, and the preview that was seen.
+
+    `ChoiceForm` also has the content that a person chooses.
+    """
 
     reason = forms.CharField(
         label=_("Reason"),
@@ -45,13 +48,13 @@ class RollbackForm(forms.Form):
     )
 
     def build_request(self, by: str) -> RollbackRequest:
-        """As a rollback is asked for."""
+        """Build the request of a rollback."""
         data = self.cleaned_data
         return RollbackRequest(by, data["reason"], keeps_copy=data["keeps_copy"], accepts_effect=data["write_now"])
 
 
 class ChoiceForm(RollbackForm):
-    """The same for a write whose lines were changed since: what the file should hold."""
+    """The form for a write whose lines were changed since: also what the file should hold."""
 
     content = forms.CharField(
         label=_("The file should hold"),
@@ -65,7 +68,7 @@ class ChoiceForm(RollbackForm):
 
 
 class SettleForm(forms.Form):
-    """What becomes of a version that somebody wrote while a rollback was carried out."""
+    """The choice for a version that somebody wrote while a rollback was carried out."""
 
     version = forms.CharField(max_length=1_000)
     choice = forms.ChoiceField(choices=[("add", "add"), ("put", "put"), ("leave", "leave")])

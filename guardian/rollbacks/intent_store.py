@@ -1,4 +1,4 @@
-"""What the database says of a rollback: its intents before files are touched, and what became of them afterwards."""
+"""Stores rollback intents before files are touched, and their outcomes afterwards."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -25,58 +25,67 @@ State, Origin = RollbackIntent.State, WriteGuardianAudit.Origin
 
 
 def store_intents(db: str, place: Path, steps: Sequence[Step], by: str, reason: str) -> list[RollbackIntent]:
-    """Both contents of each file as versions, and what is about to happen, before anything does."""
+    """Store intents, with both contents of each file, before anything is done."""
     moment, group_id = clock.now_ms(), str(ULID())
     with write_queue.agent_transaction(db):
-        return [_intent(db, step, _asked(step, str(place), by, reason, moment), group_id) for step in steps]
+        return [
+            _store_intent(db, step, _build_details(step, str(place), by, reason, moment), group_id) for step in steps
+        ]
 
 
-def _asked(step, place, by, reason, moment):
-    about = {"takes": step.takes, "own": step.own, "is_put": step.is_put}
-    return IntentDetails(by, reason, moment, step.own_id, place, **about)
+def _build_details(step, place, by, reason, moment):
+    options = {"takes": step.takes, "own": step.own, "is_put": step.is_put}
+    return IntentDetails(by, reason, moment, step.own_id, place, **options)
 
 
-def _intent(db, step: Step, asked: IntentDetails, group_id):
+def _store_intent(db, step: Step, details: IntentDetails, group_id):
     if step.now is not None:
-        services.get_or_add_snapshot(db, step.name, step.now, moment=asked.at - 1)
-    after = None if step.wanted is None else services.get_or_add_snapshot(db, step.name, step.wanted, moment=asked.at)
+        services.get_or_add_snapshot(db, step.name, step.now, moment=details.at - 1)
+    after = (
+        None
+        if step.new_content is None
+        else services.get_or_add_snapshot(db, step.name, step.new_content, moment=details.at)
+    )
     return RollbackIntent.objects.using(db).create(
         id=str(ULID()),
         group_id=group_id,
         file_name=step.name,
-        audits=step.audit_ids or (asked.own_id,),  # of our guardian: what it will be
+        audits=step.audit_ids or (details.own_id,),  # of the built-in guardian: the write to be stored
         before_hash=step.now_hash or None,
         after_snapshot=after,
         draft_name=f".{step.name}.{ULID()}.rollback",  # an agent sees it: no id of ours
-        told=asdict(asked),
-        created_at=asked.at,
+        told=asdict(details),
+        created_at=details.at,
     )
 
 
 def finish_intents(db: str, intents: Sequence[RollbackIntent]) -> None:
-    """Say in the database what became of the files: of all or of none, and done once, however often it is asked for."""
-    told = [(intent, IntentDetails.from_json(intent.told)) for intent in intents]
-    own = [_own_write(db, intent, asked) for intent, asked in told]
+    """Store that the files of these intents were exchanged: of all, or of none.
+
+    It is done once, however often it is called.
+    """
+    pairs = [(intent, IntentDetails.from_json(intent.told)) for intent in intents]
+    own_writes = [_build_own_write(db, intent, details) for intent, details in pairs]
     with write_queue.agent_transaction(db):
-        for (intent, asked), write in zip(told, own, strict=True):
+        for (intent, details), write in zip(pairs, own_writes, strict=True):
             if WriteGuardianAudit.objects.using(db).filter(id=write.id).exists():
                 continue
             write.save(using=db, force_insert=True)
-            _say(db, write.id, Status.WRITTEN, asked)
-            finish_write(db, write, asked, intent.group_id)
+            _store_status(db, write.id, Status.WRITTEN, details)
+            finish_write(db, write, details, intent.group_id)
             RollbackIntent.objects.using(db).filter(id=intent.id).update(state=State.EXCHANGED)
     services.refresh_sums(db)
 
 
-def finish_write(db: str, write: WriteGuardianAudit, asked: IntentDetails, group_id: str | None) -> None:
-    """Store what follows from a write: those that it takes back are rolled back, and a proposal is written."""
-    for take in asked.takes:
-        _take_back(db, take, write, asked, group_id)
-    if asked.own:
-        _end_run(db, asked.own, write, asked)
+def finish_write(db: str, write: WriteGuardianAudit, details: IntentDetails, group_id: str | None) -> None:
+    """Store the effects of a write: reversed writes are rolled back, a proposal is written."""
+    for take in details.takes:
+        _take_back(db, take, write, details, group_id)
+    if details.own:
+        _end_run(db, details.own, write, details)
 
 
-def _take_back(db, take: Reversal, own, asked: IntentDetails, group_id):
+def _take_back(db, take: Reversal, own, details: IntentDetails, group_id):
     audits = WriteGuardianAudit.objects.using(db).filter(id=write_replacement.find_current_id(db, take.audit_id))
     audit = audits.first()
     if audit is None:  # the rollback is a write all the same, and has its versions
@@ -84,9 +93,9 @@ def _take_back(db, take: Reversal, own, asked: IntentDetails, group_id):
     Rollback.objects.using(db).create(
         id=take.rollback_id,
         audit=audit,
-        rolled_back_at=asked.at,
-        rolled_back_by=asked.by,
-        reason=asked.reason,
+        rolled_back_at=details.at,
+        rolled_back_by=details.by,
+        reason=details.reason,
         restored_snapshot_id=take.restored_id,
         previous_status=audit.status,
         own_audit=own,
@@ -95,23 +104,29 @@ def _take_back(db, take: Reversal, own, asked: IntentDetails, group_id):
         group_id=group_id,
     )
     audits.update(status=Status.ROLLED_BACK)
-    _say(db, audit.id, Status.ROLLED_BACK, asked)
+    _store_status(db, audit.id, Status.ROLLED_BACK, details)
 
 
-def _end_run(db, own: OwnWrite, write, asked: IntentDetails):
-    """Say in the run of our guardian what it became; its contents are versions now."""
+def _end_run(db, own: OwnWrite, write, details: IntentDetails):
+    """Store in the run of the built-in guardian that it was written.
+
+    Its contents are stored as versions now.
+    """
     GuardianRun.objects.using(db).filter(id=own.run_id).update(
         state=GuardianRun.State.WRITTEN,
         audit_id=write.id,
-        decided_by=asked.by,
-        decided_at=asked.at,
+        decided_by=details.by,
+        decided_at=details.at,
         before_zstd=None,
         after_zstd=None,
     )
 
 
-def _own_write(db, intent, asked: IntentDetails):
-    """The rollback, or the write of our guardian, as a write, not stored yet: what it changed, and what undoes it."""
+def _build_own_write(db, intent, details: IntentDetails):
+    """Build the write of a rollback or of the built-in guardian; not stored yet.
+
+    It has the change, and the versions that undo it.
+    """
     versions = services.find_versions(db, intent.file_name)
     before = versions.filter(content_hash=intent.before_hash or "").order_by("-created_at", "-id").first()
     after = intent.after_snapshot
@@ -119,7 +134,7 @@ def _own_write(db, intent, asked: IntentDetails):
         read_version_bytes(before) if before else None, read_version_bytes(after) if after else None, intent.file_name
     )
     return WriteGuardianAudit(
-        id=asked.own_id,
+        id=details.own_id,
         target_file=intent.file_name,
         before_snapshot=before,
         after_snapshot=after,
@@ -129,63 +144,70 @@ def _own_write(db, intent, asked: IntentDetails):
         lines_modified=change.modified,
         hunks=change.hunks,
         status=Status.WRITTEN,
-        reason=asked.reason or None,
+        reason=details.reason or None,
         sources=WriteGuardianAudit.Source.OWN,
-        created_at=asked.at,
-        **build_provenance_columns(db, intent.audits, asked),
+        created_at=details.at,
+        **build_provenance_columns(db, intent.audits, details),
     )
 
 
-def build_provenance_columns(db: str, audit_ids: Sequence[str], asked: IntentDetails) -> dict[str, Any]:
-    """What is behind such a write: the fact that our guardian was given, or the last write that is rolled back.
+def build_provenance_columns(db: str, audit_ids: Sequence[str], details: IntentDetails) -> dict[str, Any]:
+    """Return the columns of such a write that say where it comes from.
 
-    Of what an agent wrote meanwhile, and a person put into the file, nothing is known.
+    They are those of the fact that the built-in guardian was given, or of the last write that is rolled back. When a
+    person puts into the file what an agent wrote meanwhile, nothing is known.
     """
-    if asked.own:
-        match = "given" if asked.own.columns.get("turn_id") else "none"
-        return {"match": match} | asked.own.columns | {"origin": Origin.OWN}
-    return {"origin": Origin.ROLLBACK} if asked.is_put else _of_last(db, audit_ids)
+    if details.own:
+        match = "given" if details.own.columns.get("turn_id") else "none"
+        return {"match": match} | details.own.columns | {"origin": Origin.OWN}
+    return {"origin": Origin.ROLLBACK} if details.is_put else _read_last_columns(db, audit_ids)
 
 
-def _of_last(db, audit_ids):
-    """The columns that a rollback has of the last write that it is about."""
+def _read_last_columns(db, audit_ids):
+    """Return the columns that a rollback takes from the last write it is about."""
     ids = [write_replacement.find_current_id(db, name) for name in audit_ids]
     last = WriteGuardianAudit.objects.using(db).filter(id__in=ids).order_by("-created_at").first()
     names = ("decision_id", "turn_id", "session_id", "session_key", "candidate_fact")
-    behind = {name: getattr(last, name, None) for name in names}
-    return behind | {"match": last.match if last else "none", "origin": Origin.ROLLBACK}
+    columns = {name: getattr(last, name, None) for name in names}
+    return columns | {"match": last.match if last else "none", "origin": Origin.ROLLBACK}
 
 
-def _say(db, audit_id, status, asked: IntentDetails):
+def _store_status(db, audit_id, status, details: IntentDetails):
     GuardianStatus.objects.using(db).create(
-        audit_id=audit_id, status=status, given_by=asked.by, reason=asked.reason, created_at=asked.at
+        audit_id=audit_id, status=status, given_by=details.by, reason=details.reason, created_at=details.at
     )
 
 
 def note_concurrent_edits(db: str, intent: RollbackIntent, meanwhile: Sequence[str]) -> None:
-    """Versions that somebody wrote meanwhile, while it is not over yet."""
+    """Store versions that somebody wrote meanwhile, while an intent is not ended."""
     RollbackIntent.objects.using(db).filter(id=intent.id).update(meanwhile_json=encode(list(meanwhile)))
 
 
 def end_intent(db: str, intent: RollbackIntent, state: str, meanwhile: Sequence[str] = ()) -> None:
-    """An intent of which nothing is left to do. `meanwhile`: versions that somebody wrote while it was carried out."""
-    about = {"state": state, "ended_at": clock.now_ms(), "meanwhile_json": encode(list(meanwhile))}
+    """End an intent of which nothing is left to do.
+
+    `meanwhile` are ids of versions that somebody wrote while it was carried out.
+    """
+    columns = {"state": state, "ended_at": clock.now_ms(), "meanwhile_json": encode(list(meanwhile))}
     with write_queue.agent_transaction(db):
-        RollbackIntent.objects.using(db).filter(id=intent.id).update(**about)
+        RollbackIntent.objects.using(db).filter(id=intent.id).update(**columns)
         if state == State.UNDONE:
             _forget_prepared(db, intent)
 
 
 def _forget_prepared(db, intent):
-    """Remove a version that was prepared and never written: the newest version of a file is what it holds."""
+    """Remove a version that was prepared and never written.
+
+    The newest version of a file is to be what the file holds.
+    """
     RollbackIntent.objects.using(db).filter(id=intent.id).update(after_snapshot=None)
     prepared = services.find_versions(db, intent.file_name).filter(id=intent.after_snapshot_id)
-    with suppress(ProtectedError):  # somebody told of a write to this very content
+    with suppress(ProtectedError):  # a reported write refers to this content
         prepared.filter(created_at=intent.created_at).delete()
 
 
 def read_content_before(db: str, intent: RollbackIntent) -> bytes | None:
-    """What the file held when the intent was stored; None: there was none."""
+    """Return what the file held when the intent was stored; None: there was none."""
     if intent.before_hash is None:
         return None
     row = services.find_versions(db, intent.file_name).filter(content_hash=intent.before_hash).first()

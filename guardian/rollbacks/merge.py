@@ -1,8 +1,9 @@
-"""Taking one write out of a file that was changed since: only its own lines, or a conflict. Pure.
+"""Takes one write out of a file that was changed since, or finds a conflict.
 
 A write turned `before` into `after`; somebody then turned `after` into `current`. Where the two changes lie apart in
-`after`, the write's is turned back and the later one stays. Where both are about the same lines, nobody but a person
-can tell what the file should hold: a conflict. Texts keep every byte (guardian.file_bytes), and only a newline ends a line.
+`after`, the write's is turned back and the later one stays. Where both are about the same lines, only a person can tell
+what the file should hold: a conflict. Texts keep every byte (guardian.file_bytes), and only a newline ends a line. All
+functions are pure.
 """
 
 from bisect import bisect_left, bisect_right
@@ -28,9 +29,10 @@ class Conflict:
 
 @dataclass(slots=True)
 class MergeResult:
-    """What a file would hold. `text` leaves conflicting hunks as they are now; `done` are those that are gone before.
+    """The text that a file would hold, and the hunks that were taken out.
 
-    `taken_out` and `done` number hunks; a hunk is done when the file already holds there what it held before.
+    `text` leaves conflicting hunks as they are now. `taken_out` and `done` number hunks; a hunk is done when the file
+    already holds there what it held before the write.
     """
 
     text: str
@@ -41,54 +43,70 @@ class MergeResult:
 
     @property
     def is_whole(self) -> bool:
-        """Whether no hunk is left for a person."""
+        """Whether no hunk needs a person."""
         return not self.conflicts
 
 
 def find_hunks(before: str, after: str) -> list[Block]:
-    """The places that a write changed, in order: lines of `after` (`old_…`), which were lines of `before` (`new_…`)."""
+    """Return the places that a write changed, in order.
+
+    Of each block, `old_…` are lines of `after`, and `new_…` the lines of `before` that they replaced.
+    """
     return [block for block in compare(after, before).blocks if not block.is_same]
 
 
 def take_out(before: str, after: str, current: str, *, only: Collection[int] | None = None) -> MergeResult:
-    """Take the hunks of a write (`only`: those of these numbers) out of what a file holds now.
+    """Take hunks of a write out of what a file holds now.
+
+    `only` are the numbers of these hunks; None means all.
 
     Where equal lines leave it open which of them a change was about, reading from the end finds another place than
     reading from the start: then every hunk is a conflict.
     """
     lines = _Lines(before, after, current)
-    merged = _merged(lines, only)
+    merged = _merge(lines, only)
     if merged.is_whole and merged.taken_out and current != after:
         last = len(_hunks(lines)) - 1
-        other = _merged(lines.turned(), None if only is None else [last - number for number in only])
-        if not other.is_whole or merged.lines != other.lines[::-1] or not _can_be_told_apart(lines, merged, only):
+        other = _merge(lines.turned(), None if only is None else [last - number for number in only])
+        if not other.is_whole or merged.lines != other.lines[::-1] or not _is_unambiguous(lines, merged, only):
             numbers = sorted({*merged.taken_out, *merged.done})
             hunks = _hunks(lines)
-            return MergeResult(current, lines.current, conflicts=[_conflict(n, hunks[n], [], lines) for n in numbers])
+            return MergeResult(
+                current, lines.current, conflicts=[_build_conflict(n, hunks[n], [], lines) for n in numbers]
+            )
     return merged
 
 
 def put_in(base: str, theirs: str, current: str) -> str | None:
-    """What a file holds now, with what somebody else made of the same `base`; None when both changed the same lines.
+    """Merge what somebody else made of `base` into `current`; None on a conflict.
+
+    A conflict is that both changed the same lines.
 
     Lines that were only added have a place in any case: behind what is left of the lines before them.
     """
-    merged = take_out(theirs, base, current)  # their change turned round and taken out: this puts it in
+    merged = take_out(theirs, base, current)  # taking their reversed change out puts the change in
     if merged.is_whole:
         return merged.text
     added = [block for block in compare(base, theirs).blocks if not block.is_same]
     if any(block.old_start < block.old_end for block in added):
         return None
-    kept = compare(base, current).blocks
+    current_blocks = compare(base, current).blocks
     lines, theirs_lines = split_lines(current), split_lines(theirs)
     for block in reversed(added):
-        place = next((_place(one, block.old_start) for one in kept if block.old_start <= one.old_end), len(lines))
+        place = next(
+            (
+                _map_line(current_block, block.old_start)
+                for current_block in current_blocks
+                if block.old_start <= current_block.old_end
+            ),
+            len(lines),
+        )
         lines[place:place] = theirs_lines[block.new_start : block.new_end]
     return None if any(not line.endswith("\n") for line in lines[:-1]) else "".join(lines)
 
 
-def _place(block, old):
-    """Where a line of the base is in what became of its block."""
+def _map_line(block, old):
+    """Return where a line of the base is now, given its block."""
     return block.new_start + old - block.old_start if block.is_same else block.new_end
 
 
@@ -110,40 +128,43 @@ class _Lines:
         return _Lines(self.before[::-1], self.after[::-1], self.current[::-1], is_turned=True)
 
 
-def _can_be_told_apart(lines, merged, only):
-    """Whether writing the same again gives what the file held: asked where the write's lines have doubles."""
+def _is_unambiguous(lines, merged, only):
+    """Whether writing the same again would give what the file held.
+
+    This is checked only where lines of the write occur more than once.
+    """
     hunks = _hunks(lines)
     own = {line for hunk in hunks for line in lines.after[hunk.old_start : hunk.old_end]}
     own |= {line for hunk in hunks for line in lines.before[hunk.new_start : hunk.new_end]}
-    counts = [Counter(some) for some in (lines.before, lines.after, lines.current, merged.lines)]
+    counts = [Counter(text_lines) for text_lines in (lines.before, lines.after, lines.current, merged.lines)]
     if only is not None or not any(count[line] > 1 for count in counts for line in own if line.strip()):
         return True
-    return _merged(_Lines(lines.after, lines.before, merged.lines), None).lines == lines.current
+    return _merge(_Lines(lines.after, lines.before, merged.lines), None).lines == lines.current
 
 
 def _hunks(lines):
     return find_hunks(lines.texts[0], lines.texts[1])
 
 
-def _merged(lines: _Lines, only) -> MergeResult:
+def _merge(lines: _Lines, only) -> MergeResult:
     later = [block for block in compare(lines.texts[1], lines.texts[2]).blocks if not block.is_same]
     starts, ends = [block.old_start for block in later], [block.old_end for block in later]
     merged, edits = MergeResult(""), list[tuple[Block, list[str]]]()
     for number, hunk in enumerate(_hunks(lines)):
         if only is not None and number not in only:
             continue
-        wanted = lines.before[hunk.new_start : hunk.new_end]
-        around = later[bisect_left(ends, hunk.old_start) : bisect_right(starts, hunk.old_end)]
-        near = [block for block in around if _clash(hunk, block) or _would_run_on(hunk, block, lines)]
+        old_lines = lines.before[hunk.new_start : hunk.new_end]
+        nearby = later[bisect_left(ends, hunk.old_start) : bisect_right(starts, hunk.old_end)]
+        near = [block for block in nearby if _clash(hunk, block) or _would_run_on(hunk, block, lines)]
         if not near:
             merged.taken_out.append(number)
-            edits.append((hunk, wanted))
-        elif len(near) == 1 and _same_edit(hunk, wanted, near[0], lines.current):
+            edits.append((hunk, old_lines))
+        elif len(near) == 1 and _is_same_edit(hunk, old_lines, near[0], lines.current):
             merged.done.append(number)
         else:
-            merged.conflicts.append(_conflict(number, hunk, near, lines))
+            merged.conflicts.append(_build_conflict(number, hunk, near, lines))
     edits += [(block, lines.current[block.new_start : block.new_end]) for block in later]
-    merged.lines = list(_edited(lines.after, edits))
+    merged.lines = list(_replace_stretches(lines.after, edits))
     merged.text = "".join(merged.lines)
     return merged
 
@@ -162,19 +183,19 @@ def _clash(hunk, block):
 
 
 def _would_run_on(hunk, block, lines):
-    """Whether a last line without an ending would come back in front of lines that were added after it."""
+    """Whether a restored last line without an ending would precede lines added after it."""
     if lines.is_turned or not lines.before or lines.before[-1].endswith("\n"):
         return False
     return hunk.new_end == len(lines.before) and hunk.new_start < hunk.new_end and block.old_start == hunk.old_end
 
 
-def _same_edit(hunk, wanted, block, current):
+def _is_same_edit(hunk, old_lines, block, current):
     same_place = (hunk.old_start, hunk.old_end) == (block.old_start, block.old_end)
-    return same_place and current[block.new_start : block.new_end] == wanted
+    return same_place and current[block.new_start : block.new_end] == old_lines
 
 
-def _conflict(number, hunk, near, lines):
-    """The lines of all three texts around a hunk and the changes that are about the same lines."""
+def _build_conflict(number, hunk, near, lines):
+    """Return the lines of all three texts around a hunk and the changes it clashes with."""
     first = min([hunk.old_start, *(block.old_start for block in near)])
     last = max([hunk.old_end, *(block.old_end for block in near)])
     before = slice(max(0, hunk.new_start - (hunk.old_start - first)), hunk.new_end + (last - hunk.old_end))
@@ -186,11 +207,11 @@ def _conflict(number, hunk, near, lines):
     return Conflict(number, tuple(lines.before[before]), tuple(lines.after[first:last]), tuple(now))
 
 
-def _edited(lines, edits):
+def _replace_stretches(lines, edits):
     """Lines with some of their stretches replaced; the stretches lie apart."""
     at = 0
-    for block, wanted in sorted(edits, key=lambda edit: (edit[0].old_start, edit[0].old_end)):
+    for block, new_lines in sorted(edits, key=lambda edit: (edit[0].old_start, edit[0].old_end)):
         yield from lines[at : block.old_start]
-        yield from wanted
+        yield from new_lines
         at = block.old_end
     yield from lines[at:]

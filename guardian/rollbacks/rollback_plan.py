@@ -1,4 +1,4 @@
-"""What a rollback would do, before anything is done: what the file holds now, what it will hold, what is in the way."""
+"""Plans a rollback: what the file holds now, what it will hold, and conflicts."""
 
 import hashlib
 import os
@@ -20,7 +20,7 @@ Way, Status = Rollback.Way, WriteGuardianAudit.Status
 
 
 class NotPossible(Refused):
-    """This write cannot be rolled back: what became of it, or what is missing."""
+    """This write cannot be rolled back; the sentence says why."""
 
 
 class NoSuchWrite(Refused):
@@ -31,16 +31,17 @@ class NoSuchWrite(Refused):
 
 @dataclass(frozen=True, slots=True)
 class RollbackPlan:
-    """One rollback in the workspace `place`. `now` and `wanted` are what the file holds and will hold (None: no file).
+    """One rollback in the workspace `place`.
 
-    `restored` is the version that comes back, where one does as a whole. While there are `conflicts`, `wanted` leaves
-    their lines as they are now, and nothing is written until somebody has chosen.
+    `now` and `new_content` are what the file holds and will hold (None: no file). `restored` is the version that comes
+    back, where one does as a whole. While there are `conflicts`, `new_content` leaves their lines as they are now, and
+    nothing is written until somebody has chosen.
     """
 
     audit: WriteGuardianAudit
     place: Path
     now: bytes | None
-    wanted: bytes | None
+    new_content: bytes | None
     way: str
     restored: FileSnapshot | None = None
     hunk: int | None = None
@@ -50,7 +51,7 @@ class RollbackPlan:
 
     @property
     def name(self) -> str:
-        """The file."""
+        """The name of the file."""
         return self.audit.target_file or ""
 
     @property
@@ -60,13 +61,16 @@ class RollbackPlan:
 
     @property
     def seen(self) -> str:
-        """What tells this preview from one of a file that was changed since, or that is in another workspace by now."""
-        return hash_content(f"{self.now_hash} {hash_content(self.wanted)} ".encode() + os.fsencode(self.place))
+        """Hash that changes when the file, its new content or the workspace changes."""
+        return hash_content(f"{self.now_hash} {hash_content(self.new_content)} ".encode() + os.fsencode(self.place))
 
     def contents(self, chosen: bytes | None = None) -> dict[str, bytes | None]:
-        """What the file will hold, by its name; empty where nothing changes. `chosen`: what a person wants instead."""
-        wanted = self.wanted if chosen is None else chosen
-        return {} if wanted == self.now else {self.name: wanted}
+        """Return what the file will hold, by its name; empty where nothing changes.
+
+        `chosen` is the content that a person wants instead.
+        """
+        new_content = self.new_content if chosen is None else chosen
+        return {} if new_content == self.now else {self.name: new_content}
 
     @property
     def has_changed(self) -> bool:
@@ -75,28 +79,33 @@ class RollbackPlan:
 
 
 def hash_content(data: bytes | None) -> str:
-    """The hash of a content; empty: there is no file."""
+    """Return the SHA-256 of a content; empty for None, which is no file."""
     return "" if data is None else hashlib.sha256(data).hexdigest()
 
 
 def plan_rollback(agent: Agent, audit_id: str, *, hunk: int | None = None) -> RollbackPlan:
-    """What rolling back a write, or one hunk of it (from 0), would do to the file as it is now. Nothing is changed.
+    """Plan the rollback of a write, or of one hunk of it (from 0).
 
-    Raises NoSuchWrite, NotPossible, NotExact when bytes are missing, MayNotWrite and NotWritten for the file itself.
+    The plan changes no file. Raises NoSuchWrite, NotPossible, DamagedVersion when bytes are missing, MayNotWrite and
+    NotWritten for the file itself.
     """
-    audit, place = _audit(agent, audit_id), workspace_access.get_workspace(agent)
+    audit, place = _find_write(agent, audit_id), workspace_access.get_workspace(agent)
     return build_plan(audit, place, read_workspace_file(place, audit.target_file or ""), hunk=hunk)
 
 
 def build_plan(audit: WriteGuardianAudit, place: Path, now: bytes | None, *, hunk: int | None = None) -> RollbackPlan:
-    """What a rollback would do to a file of the workspace `place` that holds `now`. Raises NotPossible and NotExact."""
+    """Plan the rollback of a write in a file that holds `now`.
+
+    `place` is the workspace. Raises NotPossible and DamagedVersion.
+    """
     before, after = (
-        None if one is None else read_version_bytes(one) for one in (audit.before_snapshot, audit.after_snapshot)
+        None if version is None else read_version_bytes(version)
+        for version in (audit.before_snapshot, audit.after_snapshot)
     )
     if now == after and hunk is None:
         _check_length(before, audit.target_file)
         return RollbackPlan(audit, place, now, before, Way.EXACT, audit.before_snapshot)
-    texts = [bytes_to_text(one or b"") for one in (before, after, now)]
+    texts = [bytes_to_text(content or b"") for content in (before, after, now)]
     if any(text.count("\n") > MOST_LINES for text in texts):
         words = {"file": audit.target_file, "most": f"{MOST_LINES:,}"}
         raise NotPossible(
@@ -105,35 +114,35 @@ def build_plan(audit: WriteGuardianAudit, place: Path, now: bytes | None, *, hun
     merged = take_out(*texts, only=None if hunk is None else [hunk])
     if hunk is not None and not (merged.taken_out or merged.done or merged.conflicts):
         raise NotPossible(_("This write has no change %(number)s.") % {"number": hunk + 1})
-    wanted = None if not merged.text and before is None else text_to_bytes(merged.text)
-    _check_length(wanted, audit.target_file)
+    new_content = None if not merged.text and before is None else text_to_bytes(merged.text)
+    _check_length(new_content, audit.target_file)
     if merged.text == texts[2]:
-        wanted = now  # nothing to take out: what somebody made of the file stays, be it empty or gone
-    about = {"taken_out": merged.taken_out, "done": merged.done, "conflicts": merged.conflicts}
-    return RollbackPlan(audit, place, now, wanted, Way.MERGED, hunk=hunk, **about)
+        new_content = now  # nothing to take out: what somebody made of the file stays, be it empty or gone
+    hunks = {"taken_out": merged.taken_out, "done": merged.done, "conflicts": merged.conflicts}
+    return RollbackPlan(audit, place, now, new_content, Way.MERGED, hunk=hunk, **hunks)
 
 
-def _check_length(wanted, name):
-    if wanted is not None and len(wanted) > workspace.MOST_BYTES:
+def _check_length(content, name):
+    if content is not None and len(content) > workspace.MOST_BYTES:
         raise NotPossible(_("%(file)s would be larger than 5 MB. Change it by hand.") % {"file": name})
 
 
 def read_memory_file(agent: Agent, name: str) -> bytes | None:
-    """What a memory file of an agent holds now; None: there is none."""
+    """Return what a memory file of an agent holds now; None: there is none."""
     return read_workspace_file(workspace_access.get_workspace(agent), name)
 
 
 def read_workspace_file(place: Path, name: str) -> bytes | None:
-    """What a memory file of a workspace holds now; None: there is none."""
+    """Return what a memory file of a workspace holds now; None: there is none."""
     with workspace.open_workspace(place) as folder:
-        found = folder.held(name)
-        if found is None:
+        file = folder.open_file(name)
+        if file is None:
             return None
-        found.close()
-        return found.data
+        file.close()
+        return file.data
 
 
-def _audit(agent, audit_id):
+def _find_write(agent, audit_id):
     rows = WriteGuardianAudit.objects.using(agent.db).select_related("before_snapshot", "after_snapshot")
     audit = rows.filter(id=audit_id).first()
     if audit is None:
@@ -141,7 +150,7 @@ def _audit(agent, audit_id):
     if audit.status == Status.ROLLED_BACK:
         raise NotPossible(_("This write has been rolled back already."))
     if audit.status != Status.WRITTEN:
-        raise NotPossible(_nothing_written(audit.status))
+        raise NotPossible(_build_nothing_written(audit.status))
     if audit.hunks_json is None:
         raise NotPossible(_("Nobody knows what the file held before this write, so it cannot be rolled back."))
     check_versions(audit)
@@ -149,7 +158,10 @@ def _audit(agent, audit_id):
 
 
 def check_versions(audit: WriteGuardianAudit) -> None:
-    """Raises NotPossible when a version that a write names is not stored any more: that is not “there was no file”."""
+    """Raise NotPossible when a version that a write names is not stored any more.
+
+    A missing version does not mean that there was no file.
+    """
     sides = (audit.before_snapshot_id, audit.before_snapshot), (audit.after_snapshot_id, audit.after_snapshot)
     if any(name and version is None for name, version in sides):
         sentence = _(
@@ -158,7 +170,7 @@ def check_versions(audit: WriteGuardianAudit) -> None:
         raise NotPossible(sentence % {"id": audit.id})
 
 
-def _nothing_written(status):
+def _build_nothing_written(status):
     sentences = {
         Status.REFUSED: _("The guardian refused this write, so there is nothing to roll back."),
         Status.SKIPPED: _("The guardian skipped this write, so there is nothing to roll back."),

@@ -22,7 +22,10 @@ MOST_EDITED = 200_000  # characters of a file that a person may edit on a page
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What becomes of a file: `patch` is empty where the change is too long for one."""
+    """Two contents of a file beside each other.
+
+    `patch` is empty where the change is too long for one.
+    """
 
     diff: line_diff.Diff
     view: line_diff.View
@@ -31,7 +34,10 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class RollbackPreview:
-    """One rollback: the change it makes, and what somebody else changed since the write (None: nothing)."""
+    """Preview of one rollback.
+
+    `since` is what somebody else changed since the write, or None.
+    """
 
     plan: RollbackPlan
     change: Comparison
@@ -42,21 +48,27 @@ class RollbackPreview:
 
     @property
     def conflicts(self) -> list[Conflict]:
-        """What a person has to choose, in words that can be shown."""
+        """The conflicts, with text that can be shown."""
         return [
-            Conflict(one.hunk, *(tuple(map(readable, some)) for some in (one.before, one.after, one.current)))
-            for one in self.plan.conflicts
+            Conflict(
+                conflict.hunk,
+                *(tuple(map(readable, lines)) for lines in (conflict.before, conflict.after, conflict.current)),
+            )
+            for conflict in self.plan.conflicts
         ]
 
     @property
     def can_hand_over(self) -> bool:
-        """Whether the change can be handed to the agent; a version can be put back only where this site writes."""
+        """Whether the change can be handed to the agent.
+
+        A version can be put back first only where this site writes.
+        """
         return self.offer.is_needed and not self.offer.problem and not (self.offer.puts_back and self.problem)
 
     @property
     def editable(self) -> str | None:
-        """What the file would hold, for a person to edit; None where a page would change its bytes."""
-        data = self.plan.wanted or b""
+        """The new content for a person to edit; None where a page would change its bytes."""
+        data = self.plan.new_content or b""
         try:
             text = data.decode()
         except UnicodeDecodeError:
@@ -66,32 +78,40 @@ class RollbackPreview:
 
     @property
     def has_hidden_characters(self) -> bool:
-        """Whether what may be edited holds characters that an editor does not show, or that reorder the text."""
+        """Whether the editable text has characters that an editor hides, or that reorder it."""
         return glyphs.HIDDEN.search(self.editable or "") is not None
 
 
 def build_preview(agent: Agent, plan: RollbackPlan) -> RollbackPreview:
-    """What to show of a plan."""
+    """Build the preview of a plan."""
     after = read_version_bytes(plan.audit.after_snapshot) if plan.audit.after_snapshot else None
     since = None if hash_content(after) == hash_content(plan.now) else compare_contents(after, plan.now, plan.name)
     offer = offers.offer_rollback(agent, plan)
     is_change = plan.conflicts or plan.contents()
     effect = effects.build_notice({plan.name: offer.effect} if is_change else {})
     return RollbackPreview(
-        plan, compare_contents(plan.now, plan.wanted, plan.name), since, find_problem(agent, [plan.name]), effect, offer
+        plan,
+        compare_contents(plan.now, plan.new_content, plan.name),
+        since,
+        find_problem(agent, [plan.name]),
+        effect,
+        offer,
     )
 
 
 def compare_contents(old: bytes | None, new: bytes | None, name: str) -> Comparison:
-    """Two contents of a file beside each other; None: no file."""
+    """Compare two contents of a file; None means no file."""
     diff = line_diff.compare(*(None if data is None else readable(bytes_to_text(data)) for data in (old, new)))
     view = line_diff.build_view(diff)
-    patch = "" if view.left else unified_format.format_patch(view, name, is_new=old is None)
+    patch = "" if view.left_out else unified_format.format_patch(view, name, is_new=old is None)
     return Comparison(diff, view, patch)
 
 
 def find_problem(agent: Agent, names: Iterable[str]) -> str:
-    """Why this site does not write these memory files, or into workspaces at all; empty: it does."""
+    """Return why this site does not write these memory files; empty if it does.
+
+    It may not write into workspaces at all.
+    """
     try:
         workspace_access.check_rollbacks()
         with workspace.open_workspace(workspace_access.get_workspace(agent)) as folder:
@@ -103,12 +123,15 @@ def find_problem(agent: Agent, names: Iterable[str]) -> str:
 
 
 def readable(text: str) -> str:
-    """A text that may hold bytes of another encoding, as one that can be sent to a browser."""
+    """Return a text that can be sent to a browser, without bytes of other encodings."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
 def ending_of(text: str) -> str | None:
-    """How all lines of a text end; None where they differ, or where a browser would change them."""
+    """Return how all lines of a text end.
+
+    None where they differ, or where a browser would change them.
+    """
     windows = text.count("\r\n")
     if text.count("\r") != windows:
         return None
@@ -118,6 +141,9 @@ def ending_of(text: str) -> str | None:
 
 
 def restore_line_endings(text: str, plan: RollbackPlan) -> bytes:
-    """What a person typed into a page, with the ends of lines that the file has: a browser sends others."""
-    ending = ending_of((plan.wanted or b"").decode("utf-8", "replace")) or "\n"
+    """Encode what a person typed into a page, with the file's line endings.
+
+    A browser sends other line endings.
+    """
+    ending = ending_of((plan.new_content or b"").decode("utf-8", "replace")) or "\n"
     return text.replace("\r\n", "\n").replace("\n", ending).encode()

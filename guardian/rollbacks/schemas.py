@@ -1,4 +1,4 @@
-"""What goes into the API of rollbacks and comes out of it."""
+"""API schemas of rollbacks."""
 
 import base64
 from typing import Literal
@@ -35,13 +35,13 @@ class SessionRollbackQuery(Schema):
     until: int | None = Field(None, **MOMENT, description="milliseconds: writes before this time")
 
 
-class _Asked(Body):
+class _RollbackBody(Body):
     reason: str = Field(min_length=1, max_length=LONGEST_REASON, pattern=r"^[^\x00]*$")
     no_backup: bool = Field(False, strict=True, description="keep no copy of the file; versions are always kept")
     write_now: bool = Field(False, strict=True, description=WRITE_NOW)
 
     def build_request(self, by: str) -> RollbackRequest:
-        """As a rollback is asked for."""
+        """Build the request of a rollback."""
         return RollbackRequest(by, self.reason, keeps_copy=not self.no_backup, accepts_effect=self.write_now)
 
 
@@ -66,7 +66,7 @@ class _Choice(Schema):
         return data
 
 
-class RollbackIn(_Asked, _Choice):
+class RollbackIn(_RollbackBody, _Choice):
     pass
 
 
@@ -75,11 +75,11 @@ class HandoverIn(Body, _Choice):
     put_back: bool = Field(False, strict=True, description=PUT_BACK)
 
     def build_request(self, by: str) -> RollbackRequest:
-        """As a rollback is asked for."""
+        """Build the request of a rollback."""
         return RollbackRequest(by, self.reason)
 
 
-class SessionRollbackIn(_Asked):
+class SessionRollbackIn(_RollbackBody):
     seen: dict[str, str] = Field(description="`hashes` of the preview", max_length=5)
     leave_out: list[str] = Field(
         [], max_length=MOST_WRITES, description="`unknown` of the preview: writes to leave out"

@@ -1,4 +1,7 @@
-"""Rolling back a write, or all writes of a session: previewed, then done as it was previewed or not at all."""
+"""Rolls back a write, or all writes of a session, as it was previewed.
+
+If a file has changed since the preview, nothing is done.
+"""
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -26,9 +29,10 @@ LONGEST_REASON = 1_000
 
 @dataclass(frozen=True, slots=True)
 class RollbackRequest:
-    """Who wants a rollback and why. `keeps_copy`: what the files hold is also kept as files of this site.
+    """A request for a rollback: its author, its reason and its options.
 
-    `accepts_effect`: it is known, and accepted, that the agent's next write takes a file out of the prompt.
+    With `keeps_copy` what the files hold is also kept as files of this site. With `accepts_effect` the author knows and
+    accepts that the agent's next write takes a file out of the prompt.
     """
 
     by: str
@@ -38,7 +42,7 @@ class RollbackRequest:
 
 
 class Outcome(StrEnum):
-    """What a file holds after a rollback that brought back no version."""
+    """State of a file after a rollback that brought back no version."""
 
     REMOVED = "removed"  # there is no file any more
     CHOSEN = "chosen"  # what a person chose
@@ -47,11 +51,13 @@ class Outcome(StrEnum):
 
 @dataclass(slots=True)
 class RollbackResult:
-    """What was done. `restored_to` is when the version was made that is back, or a word where none is back as a whole.
+    """Result of a rollback.
+
+    `restored_to` is when the version was made that is back (ms), or a word where none is back as a whole.
 
     `own_audit_id` is the rollback as a write, which can be rolled back as well; also when one hunk was taken out.
 
-    `meanwhile` are versions that somebody wrote while files were exchanged: kept, and not in the files.
+    `meanwhile` are ids of versions that somebody wrote while files were exchanged: kept, and not in the files.
     """
 
     audit_id: str
@@ -65,168 +71,179 @@ class RollbackResult:
 def roll_back(
     agent: Agent,
     audit_id: str,
-    wish: RollbackRequest,
+    request: RollbackRequest,
     *,
     seen: str | None,
     hunk: int | None = None,
     chosen: bytes | None = None,
 ) -> RollbackResult:
-    """Roll back a write. `seen` is `Plan.seen` of the preview (None: nobody saw one); `chosen` is the content.
+    """Roll back a write, or one hunk of it.
 
-    Raises as `planning.plan`, as `exchanging.carry_out`, and Changed when a conflict needs a person.
+    `seen` is `RollbackPlan.seen` of the preview (None: there was none); `chosen` is the content that a person chose.
+    Raises as `rollback_plan.plan_rollback` and `apply.apply_steps` do, and FileChanged when a conflict needs a person.
     """
-    _check(wish)
-    with log_refusals(agent, wish.by, "write", audit_id), workspace_access.exclusive_write(agent):
+    _check(request)
+    with log_refusals(agent, request.by, "write", audit_id), workspace_access.exclusive_write(agent):
         recovery.recover_locked(agent)
-        made = plan_rollback(agent, audit_id, hunk=hunk)
-        if seen is not None and made.seen != seen:
-            raise FileChanged(_("%(file)s has changed since the preview. Check the new preview.") % {"file": made.name})
-        check_chosen(made, chosen)
-        wanted = made.wanted if chosen is None else chosen
-        effect = effects.accept_effects(agent, made.contents(chosen), is_accepted=wish.accepts_effect)
-        take = _take(made, effect, chosen)
+        current_plan = plan_rollback(agent, audit_id, hunk=hunk)
+        if seen is not None and current_plan.seen != seen:
+            raise FileChanged(
+                _("%(file)s has changed since the preview. Check the new preview.") % {"file": current_plan.name}
+            )
+        check_chosen(current_plan, chosen)
+        new_content = current_plan.new_content if chosen is None else chosen
+        effect = effects.accept_effects(agent, current_plan.contents(chosen), is_accepted=request.accepts_effect)
+        take = _build_reversal(current_plan, effect, chosen)
         # One hunk alone leaves the rest of a write in the file: that is a write of its own, and no rollback of it.
-        takes = (take,) if made.hunk is None else ()
-        step = Step(made.name, made.now, wanted, (audit_id,), takes)
-        meanwhile = _carried_out(agent, made.place, [step], wish)
-    about = {"object_id": audit_id, "agent_id": agent.agent_id, "way": take.way, **effects.effect_to_json(effect)}
-    audit_log.record(wish.by, "write_rolled_back", object_type="write", **about)
-    return RollbackResult(audit_id, take.rollback_id, _restored_to(made, chosen), step.own_id, meanwhile=meanwhile)
+        takes = (take,) if current_plan.hunk is None else ()
+        step = Step(current_plan.name, current_plan.now, new_content, (audit_id,), takes)
+        meanwhile = _apply(agent, current_plan.place, [step], request)
+    details = {"object_id": audit_id, "agent_id": agent.agent_id, "way": take.way, **effects.effect_to_json(effect)}
+    audit_log.record(request.by, "write_rolled_back", object_type="write", **details)
+    return RollbackResult(
+        audit_id, take.rollback_id, _find_restored(current_plan, chosen), step.own_id, meanwhile=meanwhile
+    )
 
 
 def roll_back_session(
     agent: Agent,
     session_id: str,
-    wish: RollbackRequest,
+    request: RollbackRequest,
     *,
     seen: dict[str, str] | None,
     since: int | None = None,
     until: int | None = None,
     leave_out: Collection[str] = (),
 ) -> list[RollbackResult]:
-    """Roll back all writes of a session, the last one first: all of them, or with a refusal none.
+    """Roll back all writes of a session, the last one first: all, or none.
 
     `seen` is `SessionPlan.hashes` of the preview, `leave_out` those of `SessionPlan.unknown`. Raises as `plan_session`;
-    Changed for conflicts, changed files, and writes that nobody chose to leave out.
+    FileChanged for conflicts, changed files, and writes that nobody chose to leave out.
     """
-    _check(wish)
-    with log_refusals(agent, wish.by, "session", session_id), workspace_access.exclusive_write(agent):
+    _check(request)
+    with log_refusals(agent, request.by, "session", session_id), workspace_access.exclusive_write(agent):
         recovery.recover_locked(agent)
-        made = plan_session(agent, session_id, since=since, until=until)
-        if seen is not None and made.hashes != seen:
+        current_plan = plan_session(agent, session_id, since=since, until=until)
+        if seen is not None and current_plan.hashes != seen:
             raise FileChanged(_("A file has changed since the preview. Check the new preview."))
-        if made.conflicts:
+        if current_plan.conflicts:
             raise FileChanged(_("Somebody changed the same lines since. Roll these writes back one by one."))
-        _check_left_out(made, leave_out)
-        effect = effects.accept_effects(agent, made.contents, is_accepted=wish.accepts_effect)
-        steps = _steps(made, effect)
-        meanwhile = _carried_out(agent, made.place, steps, wish)
+        _check_left_out(current_plan, leave_out)
+        effect = effects.accept_effects(agent, current_plan.contents, is_accepted=request.accepts_effect)
+        steps = _build_steps(current_plan, effect)
+        meanwhile = _apply(agent, current_plan.place, steps, request)
     results = [
-        RollbackResult(take.audit_id, take.rollback_id, _restored_to(one), step.own_id, meanwhile=meanwhile)
+        RollbackResult(take.audit_id, take.rollback_id, _find_restored(write_plan), step.own_id, meanwhile=meanwhile)
         for step in steps
-        for take, one in zip(step.takes, made.by_file[step.name], strict=True)
+        for take, write_plan in zip(step.takes, current_plan.by_file[step.name], strict=True)
     ]
-    about = {
+    details = {
         "object_id": session_id,
         "agent_id": agent.agent_id,
         "writes": len(results),
         **effects.effect_to_json(effect),
     }
-    audit_log.record(wish.by, "session_rolled_back", object_type="session", **about)
+    audit_log.record(request.by, "session_rolled_back", object_type="session", **details)
     return results
 
 
-def put_content(agent: Agent, audit_id: str, name: str, data: bytes, wish: RollbackRequest, *, seen: str) -> None:
-    """Put a content into a file that belongs to a write, as a write of its own. Raises as `perform`."""
-    _check(wish)
+def put_content(agent: Agent, audit_id: str, name: str, data: bytes, request: RollbackRequest, *, seen: str) -> None:
+    """Put content into a file that belongs to a write, as a write of its own.
+
+    `seen` is the hash of what the file held. Raises as `roll_back`.
+    """
+    _check(request)
     with workspace_access.exclusive_write(agent):
         recovery.recover_locked(agent)
         place = workspace_access.get_workspace(agent)
-        step = Step(name, _as_seen(place, name, seen), data, (audit_id,), (), is_put=True)
-        effects.accept_effects(agent, {name: data}, is_accepted=wish.accepts_effect)
-        _carried_out(agent, place, [step], wish)
+        step = Step(name, _read_as_seen(place, name, seen), data, (audit_id,), (), is_put=True)
+        effects.accept_effects(agent, {name: data}, is_accepted=request.accepts_effect)
+        _apply(agent, place, [step], request)
 
 
 @contextmanager
 def log_refusals(agent: Agent, by: str, object_type: str, object_id: str) -> Iterator[None]:
-    """Note for the block in the log of what people did when something else is where a file should be, as a link."""
+    """Record in the audit log when the block finds something else in a file's place.
+
+    It may be a link, for example.
+    """
     try:
         yield
     except NotOurs as refused:
-        about = {"object_type": object_type, "object_id": object_id, "agent_id": agent.agent_id}
-        audit_log.record(by, "rollback_refused", **about, why=refused.sentence)
+        details = {"object_type": object_type, "object_id": object_id, "agent_id": agent.agent_id}
+        audit_log.record(by, "rollback_refused", **details, why=refused.sentence)
         raise
 
 
-def _restored_to(made: RollbackPlan, chosen=None):
-    """When the version was made that is back, or what the file holds otherwise."""
+def _find_restored(write_plan: RollbackPlan, chosen=None):
+    """Return when the restored version was made (ms), else what the file holds."""
     if chosen is not None:
         return Outcome.CHOSEN
-    if made.wanted is None:
+    if write_plan.new_content is None:
         return Outcome.REMOVED
-    return made.restored.created_at if made.restored else Outcome.MERGED
+    return write_plan.restored.created_at if write_plan.restored else Outcome.MERGED
 
 
-def _check_left_out(made: SessionPlan, leave_out):
-    """Raises Changed while nobody has chosen to leave out a write of which nobody knows what the file held before."""
-    asked = [audit for audit in made.unknown if audit.id not in leave_out]
-    if asked:
+def _check_left_out(session_plan: SessionPlan, leave_out):
+    """Raise FileChanged unless every write without a known content before it is left out."""
+    audits = [audit for audit in session_plan.unknown if audit.id not in leave_out]
+    if audits:
         sentence = ngettext(
             "Nobody knows what the file held before %(count)s write of this session. Choose to leave it out.",
             "Nobody knows what the file held before %(count)s writes of this session. Choose to leave them out.",
-            len(asked),
+            len(audits),
         )
-        rows = [{"id": audit.id, "reason": audit.candidate_fact or audit.target_file or ""} for audit in asked]
-        raise FileChanged(sentence % {"count": len(asked)}, reasons=rows)
+        rows = [{"id": audit.id, "reason": audit.candidate_fact or audit.target_file or ""} for audit in audits]
+        raise FileChanged(sentence % {"count": len(audits)}, reasons=rows)
 
 
-def _as_seen(place, name, seen):
+def _read_as_seen(place, name, seen):
     now = rollback_plan.read_workspace_file(place, name)
     if rollback_plan.hash_content(now) != seen:
         raise FileChanged(_("%(file)s has changed since the preview. Check the new preview.") % {"file": name})
     return now
 
 
-def _carried_out(agent, place, steps: Sequence[Step], wish: RollbackRequest):
+def _apply(agent, place, steps: Sequence[Step], request: RollbackRequest):
     apply.check_room(steps)
-    if wish.keeps_copy:
+    if request.keeps_copy:
         copies.store_copies(agent, steps)
-    return apply.apply_steps(agent, place, steps, by=wish.by, reason=wish.reason)
+    return apply.apply_steps(agent, place, steps, by=request.by, reason=request.reason)
 
 
-def check_chosen(made: RollbackPlan, chosen: bytes | None) -> None:
-    """Raises Changed where a person has to choose what the file holds, and nobody has."""
-    if made.conflicts and chosen is None:
+def check_chosen(write_plan: RollbackPlan, chosen: bytes | None) -> None:
+    """Raise FileChanged where a person has to choose the content and nobody has."""
+    if write_plan.conflicts and chosen is None:
         raise FileChanged(_("Somebody changed the same lines since. Choose what the file should hold."))
 
 
-def _check(wish):
+def _check(request):
     workspace_access.check_rollbacks()
-    check_reason(wish)
+    check_reason(request)
 
 
-def check_reason(wish: RollbackRequest) -> None:
-    """Raises Refused for a wish without a reason, or with a very long one."""
-    if not wish.reason.strip():
+def check_reason(request: RollbackRequest) -> None:
+    """Raise Refused for a request without a reason, or with a very long one."""
+    if not request.reason.strip():
         raise Refused(_("Say why this is rolled back."))
-    if len(wish.reason) > LONGEST_REASON:
+    if len(request.reason) > LONGEST_REASON:
         raise Refused(_("A reason has at most 1,000 characters."))
 
 
-def _take(made: RollbackPlan, effect, chosen=None):
-    way = made.way if chosen is None else Way.CHOSEN
-    restored_id = made.restored.id if made.restored and chosen is None else None
-    return Reversal(made.audit.id, str(ULID()), way, restored_id, **effects.effect_to_json(effect))
+def _build_reversal(write_plan: RollbackPlan, effect, chosen=None):
+    way = write_plan.way if chosen is None else Way.CHOSEN
+    restored_id = write_plan.restored.id if write_plan.restored and chosen is None else None
+    return Reversal(write_plan.audit.id, str(ULID()), way, restored_id, **effects.effect_to_json(effect))
 
 
-def _steps(made: SessionPlan, effect):
+def _build_steps(session_plan: SessionPlan, effect):
     return [
         Step(
             name,
             plans[0].now,
-            plans[-1].wanted,
-            tuple(one.audit.id for one in plans),
-            tuple(_take(one, effect) for one in plans),
+            plans[-1].new_content,
+            tuple(write_plan.audit.id for write_plan in plans),
+            tuple(_build_reversal(write_plan, effect) for write_plan in plans),
         )
-        for name, plans in made.by_file.items()
+        for name, plans in session_plan.by_file.items()
     ]

@@ -1,4 +1,4 @@
-"""What rolling back all writes of a session would do: one after the other in thought, the last write first."""
+"""Plans the rollback of all writes of a session, the last write first."""
 
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,8 +26,10 @@ MOST_WRITES = 100  # of a session that are rolled back together: both contents o
 
 @dataclass(slots=True)
 class SessionPlan:
-    """The rollbacks of a session: those of each file in the order in which they are done, each on what the one before
-    leaves. Nobody knows what the file held before those that are `unknown`: they are left out, by choice.
+    """The rollbacks of a session, by file, in the order in which they are done.
+
+    Each is planned on what the one before leaves. Nobody knows what the file held before the writes that are `unknown`:
+    a person chooses to leave them out.
     """
 
     place: Path
@@ -36,38 +38,40 @@ class SessionPlan:
 
     @property
     def hashes(self) -> dict[str, str]:
-        """What tells the preview of each file from one of another change, by name: other writes may have been told of
-        meanwhile, while the file is as it was.
+        """A hash of each file's preview, by the file's name.
+
+        It changes also when other writes were reported meanwhile, while the file is as it was.
         """
-        return {name: _hash(plans) for name, plans in self.by_file.items()}
+        return {name: _hash_plans(plans) for name, plans in self.by_file.items()}
 
     @property
     def contents(self) -> dict[str, bytes | None]:
-        """What each file that changes will hold."""
-        last = {name: plans[-1].wanted for name, plans in self.by_file.items()}
-        return {name: wanted for name, wanted in last.items() if wanted != self.by_file[name][0].now}
+        """The new content of each file that changes, by name."""
+        last = {name: plans[-1].new_content for name, plans in self.by_file.items()}
+        return {name: content for name, content in last.items() if content != self.by_file[name][0].now}
 
     @property
     def conflicts(self) -> list[RollbackPlan]:
-        """Those that need a person."""
-        return [one for plans in self.by_file.values() for one in plans if one.conflicts]
+        """The plans that need a person."""
+        return [plan for plans in self.by_file.values() for plan in plans if plan.conflicts]
 
 
-def _hash(plans):
-    """Of where a file is, what it holds and will hold, and of the writes that are taken back."""
-    told = [
+def _hash_plans(plans):
+    """Hash the workspace, both contents of a file, and the writes taken back."""
+    parts = [
         str(plans[0].place),
         hash_content(plans[0].now),
-        hash_content(plans[-1].wanted),
+        hash_content(plans[-1].new_content),
         *(plan.audit.id for plan in plans),
     ]
-    return hash_content("\n".join(told).encode())
+    return hash_content("\n".join(parts).encode())
 
 
 def plan_session(agent: Agent, session_id: str, *, since: int | None = None, until: int | None = None) -> SessionPlan:
-    """What rolling back the writes of a session (its id or key; from `since`, before `until`; ms) would do. Reads only.
+    """Plan the rollback of the writes of a session; reads only.
 
-    Raises NotPossible when there are none, or a version of one is missing; else as `planning.plan`.
+    `session_id` is the session's id or key. Writes count from `since` and before `until` (ms). Raises NotPossible when
+    there are none, or a version of one is missing; else as `plan_rollback`.
     """
     ids = turn_matching.find_session_ids(agent.db, agent.agent_id, [session_id])
     named = Q(session_id__in=[session_id, *ids]) | Q(session_key=session_id)
@@ -79,16 +83,20 @@ def plan_session(agent: Agent, session_id: str, *, since: int | None = None, unt
         sentence = _("This session has more than %(most)s writes. Choose a shorter time for the rollback.")
         raise NotPossible(sentence % {"most": MOST_WRITES})
     audits = rows.select_related("before_snapshot", "after_snapshot").order_by("-created_at", "-id")
-    made, holds = SessionPlan(workspace_access.get_workspace(agent)), dict[str, bytes | None]()
+    session_plan, contents = SessionPlan(workspace_access.get_workspace(agent)), dict[str, bytes | None]()
     for audit in audits:
         if audit.hunks_json is None or not audit.target_file:
-            made.unknown.append(audit)
+            session_plan.unknown.append(audit)
             continue
         check_versions(audit)
         name = audit.target_file
-        one = build_plan(audit, made.place, holds[name] if name in holds else read_workspace_file(made.place, name))
-        holds[name] = one.wanted
-        made.by_file.setdefault(name, []).append(one)
-    if not made.by_file:
+        write_plan = build_plan(
+            audit,
+            session_plan.place,
+            contents[name] if name in contents else read_workspace_file(session_plan.place, name),
+        )
+        contents[name] = write_plan.new_content
+        session_plan.by_file.setdefault(name, []).append(write_plan)
+    if not session_plan.by_file:
         raise NotPossible(_("This session has no write that could be rolled back."))
-    return made
+    return session_plan

@@ -1,4 +1,4 @@
-"""What a rollback, or a write of our own guardian, does to one file, and how an intent remembers it."""
+"""Steps of a rollback or of a guardian's write, and how intents store them."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,9 +12,10 @@ NOBODY = {"by": "", "reason": "", "at": 0, "own_id": "", "place": ""}
 
 @dataclass(frozen=True, slots=True)
 class Reversal:
-    """A write that is taken back as a whole. `restored_id`: the version that comes back with it, where one does.
+    """A write that is taken back as a whole.
 
-    `effect`: what was accepted to happen to the file's place in the prompt; empty: nothing happens to it.
+    `restored_id` is the version that comes back with it, where one does. `effect` is what was accepted to happen to the
+    file's place in the prompt; empty: nothing happens to it.
     """
 
     audit_id: str
@@ -26,7 +27,7 @@ class Reversal:
 
 @dataclass(frozen=True, slots=True)
 class OwnWrite:
-    """A write of our own guardian: the run that it comes from, and the columns that its row has of it."""
+    """A write of the built-in guardian: its run, and the columns from that run."""
 
     run_id: str
     columns: dict[str, Any] = field(default_factory=dict)
@@ -34,10 +35,10 @@ class OwnWrite:
 
 @dataclass(frozen=True, slots=True)
 class IntentDetails:
-    """Who wants a rollback, why, and what is taken back; `own_id` is the rollback's own id as a write, `place` the
-    workspace.
+    """Details of an intent: its author, its reason and the writes it takes back.
 
-    With `own` it is no rollback but a write of our guardian; with `is_put` what an agent wrote is put into the file.
+    `own_id` is the rollback's own id as a write, `place` the workspace. With `own` it is no rollback but a write of the
+    built-in guardian; with `is_put` what an agent wrote is put into the file.
     """
 
     by: str
@@ -50,27 +51,31 @@ class IntentDetails:
     is_put: bool = False
 
     @classmethod
-    def from_json(cls, told: dict[str, Any]) -> "IntentDetails":
-        """As an intent holds it; without a place, which nobody can open, when that is no JSON."""
-        own, takes = told.get("own"), tuple(Reversal(**take) for take in told.get("takes", ()))
-        return cls(**NOBODY | told | {"takes": takes, "own": OwnWrite(**own) if own else None})
+    def from_json(cls, stored: dict[str, Any]) -> "IntentDetails":
+        """Read the details that an intent stores as JSON.
+
+        Where that is no JSON the details have no place, so that nobody can open one.
+        """
+        own, takes = stored.get("own"), tuple(Reversal(**take) for take in stored.get("takes", ()))
+        return cls(**NOBODY | stored | {"takes": takes, "own": OwnWrite(**own) if own else None})
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One file of a rollback: what it holds and will hold (None: no file), and the writes that this takes back.
+    """One file of a rollback, and the writes that it takes back.
 
-    `audit_ids` are those it is about; of a write of which only a hunk goes there is no `Take`.
+    `now` and `new_content` are what the file holds and will hold (None: no file). `audit_ids` are the writes that it is
+    about; a write of which only a hunk is taken out has no `Reversal`.
     """
 
     name: str
     now: bytes | None
-    wanted: bytes | None
+    new_content: bytes | None
     audit_ids: tuple[str, ...]
     takes: tuple[Reversal, ...]
     own: OwnWrite | None = None
     is_put: bool = False
-    own_id: str = field(default_factory=lambda: str(ULID()))  # its own as a write
+    own_id: str = field(default_factory=lambda: str(ULID()))  # its id as a write
 
     @property
     def now_hash(self) -> str:

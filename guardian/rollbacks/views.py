@@ -1,4 +1,4 @@
-"""Rolling back a write, or all writes of a session: what would happen first, then the button."""
+"""Pages of rollbacks of a write, or of all writes of a session."""
 
 from django.http import HttpResponse
 from django.urls import reverse
@@ -26,14 +26,14 @@ from .forms import ChoiceForm, PreviewForm, RollbackForm, SettleForm
 @agent_view
 @needs("operator")
 def rollback(request, agent, audit_id):
-    """What rolling back a write, or one hunk of it, would change; nothing is written."""
-    asked = _asked(request)
-    made = rollback_plan.plan_rollback(agent, audit_id, hunk=asked.number)
+    """Show what rolling back a write, or one hunk of it, would change."""
+    preview_form = _read_preview_form(request)
+    plan = rollback_plan.plan_rollback(agent, audit_id, hunk=preview_form.number)
     if request.GET.get("file") == "patch":
-        return _file(f"{made.name}.patch", rollback_preview.build_preview(agent, made).change.patch.encode())
+        return _build_download(f"{plan.name}.patch", rollback_preview.build_preview(agent, plan).change.patch.encode())
     if request.GET.get("file") == "content":
-        return _file(made.name, made.wanted or b"")
-    return _page(request, agent, rollback_preview.build_preview(agent, made), None)
+        return _build_download(plan.name, plan.new_content or b"")
+    return _render_preview(request, agent, rollback_preview.build_preview(agent, plan), None)
 
 
 @require_POST
@@ -41,23 +41,27 @@ def rollback(request, agent, audit_id):
 @needs("operator")
 def rollback_do(request, agent, audit_id):
     """Roll it back as it was previewed."""
-    asked = _asked(request)
+    preview_form = _read_preview_form(request)
     with service.log_refusals(agent, request.user.username, "write", audit_id):
-        made = rollback_plan.plan_rollback(agent, audit_id, hunk=asked.number)
-    preview = rollback_preview.build_preview(agent, made)
-    form = (ChoiceForm if made.conflicts else RollbackForm)(request.POST)
+        plan = rollback_plan.plan_rollback(agent, audit_id, hunk=preview_form.number)
+    preview = rollback_preview.build_preview(agent, plan)
+    form = (ChoiceForm if plan.conflicts else RollbackForm)(request.POST)
     if not form.is_valid():
-        return _page(request, agent, preview, form, status=422)
-    chosen = rollback_preview.restore_line_endings(form.cleaned_data["content"], made) if made.conflicts else None
-    wish, seen = form.build_request(request.user.username), form.cleaned_data["seen"]
+        return _render_preview(request, agent, preview, form, status=422)
+    chosen = rollback_preview.restore_line_endings(form.cleaned_data["content"], plan) if plan.conflicts else None
+    rollback_request, seen = form.build_request(request.user.username), form.cleaned_data["seen"]
     try:
-        result = service.roll_back(agent, audit_id, wish, seen=seen, hunk=asked.number, chosen=chosen)
+        result = service.roll_back(
+            agent, audit_id, rollback_request, seen=seen, hunk=preview_form.number, chosen=chosen
+        )
     except Refused as refused:
         form.add_error(None, refused.sentence)
-        now = rollback_preview.build_preview(agent, rollback_plan.plan_rollback(agent, audit_id, hunk=asked.number))
-        return _waiting(refused, _page(request, agent, now, form, status=422))
-    sentence = _("Rolled back.") if asked.number is None else _("One change was taken back.")
-    return redirect_after_post(request, _with(sentence, result.meanwhile), to=_write_address(agent, audit_id))
+        new_preview = rollback_preview.build_preview(
+            agent, rollback_plan.plan_rollback(agent, audit_id, hunk=preview_form.number)
+        )
+        return _add_retry_headers(refused, _render_preview(request, agent, new_preview, form, status=422))
+    sentence = _("Rolled back.") if preview_form.number is None else _("One change was taken back.")
+    return redirect_after_post(request, _add_warning(sentence, result.meanwhile), to=_write_address(agent, audit_id))
 
 
 @require_POST
@@ -65,21 +69,25 @@ def rollback_do(request, agent, audit_id):
 @needs("operator")
 def rollback_hand_over(request, agent, audit_id):
     """Hand it to the agent as it was previewed."""
-    asked = _asked(request)
-    made = rollback_plan.plan_rollback(agent, audit_id, hunk=asked.number)
-    form = (ChoiceForm if made.conflicts else RollbackForm)(request.POST)
+    preview_form = _read_preview_form(request)
+    plan = rollback_plan.plan_rollback(agent, audit_id, hunk=preview_form.number)
+    form = (ChoiceForm if plan.conflicts else RollbackForm)(request.POST)
     if not form.is_valid():
-        return _page(request, agent, rollback_preview.build_preview(agent, made), form, status=422)
-    chosen = rollback_preview.restore_line_endings(form.cleaned_data["content"], made) if made.conflicts else None
-    about = {"seen": form.cleaned_data["seen"], "puts_back": form.cleaned_data["puts_back"]}
+        return _render_preview(request, agent, rollback_preview.build_preview(agent, plan), form, status=422)
+    chosen = rollback_preview.restore_line_endings(form.cleaned_data["content"], plan) if plan.conflicts else None
+    options = {"seen": form.cleaned_data["seen"], "puts_back": form.cleaned_data["puts_back"]}
     try:
-        wish = form.build_request(request.user.username)
-        row = handovers.hand_over_rollback(agent, audit_id, wish, hunk=asked.number, chosen=chosen, **about)
+        rollback_request = form.build_request(request.user.username)
+        row = handovers.hand_over_rollback(
+            agent, audit_id, rollback_request, hunk=preview_form.number, chosen=chosen, **options
+        )
         started = handovers.start(agent, row)
     except Refused as refused:
         form.add_error(None, refused.sentence)
-        now = rollback_preview.build_preview(agent, rollback_plan.plan_rollback(agent, audit_id, hunk=asked.number))
-        return _page(request, agent, now, form, status=422)
+        new_preview = rollback_preview.build_preview(
+            agent, rollback_plan.plan_rollback(agent, audit_id, hunk=preview_form.number)
+        )
+        return _render_preview(request, agent, new_preview, form, status=422)
     return redirect_after_start(request, started.job, to=row)
 
 
@@ -87,8 +95,8 @@ def rollback_hand_over(request, agent, audit_id):
 @agent_view
 @needs("operator")
 def session_rollback(request, agent, session_id):
-    """What rolling back all writes of a session would change."""
-    return _session_page(request, agent, session_id, None)
+    """Show what rolling back all writes of a session would change."""
+    return _render_session(request, agent, session_id, None)
 
 
 @require_POST
@@ -96,93 +104,98 @@ def session_rollback(request, agent, session_id):
 @needs("operator")
 def session_rollback_do(request, agent, session_id):
     """Roll them all back, or none."""
-    asked, form = _asked(request), RollbackForm(request.POST)
+    preview_form, form = _read_preview_form(request), RollbackForm(request.POST)
     if not form.is_valid():
-        return _session_page(request, agent, session_id, form, status=422)
+        return _render_session(request, agent, session_id, form, status=422)
     seen = {name.removeprefix("seen-"): value for name, value in request.POST.items() if name.startswith("seen-")}
-    wish = form.build_request(request.user.username)
+    rollback_request = form.build_request(request.user.username)
     try:
         leave_out = request.POST.getlist("leave_out")
-        results = service.roll_back_session(agent, session_id, wish, seen=seen, leave_out=leave_out, **asked.span)
+        results = service.roll_back_session(
+            agent, session_id, rollback_request, seen=seen, leave_out=leave_out, **preview_form.span
+        )
     except Refused as refused:
         form.add_error(None, refused.sentence)
-        return _waiting(refused, _session_page(request, agent, session_id, form, status=422))
+        return _add_retry_headers(refused, _render_session(request, agent, session_id, form, status=422))
     count = len(results)
     sentence = ngettext("%(count)s write was rolled back.", "%(count)s writes were rolled back.", count)
-    question = concurrent_edits.find_unsettled_write(agent.db) if results[0].meanwhile else None
-    to = _write_address(agent, question) if question else _writes_of(agent, session_id)
-    return redirect_after_post(request, _with(sentence % {"count": count}, results[0].meanwhile), to=to)
+    unsettled_id = concurrent_edits.find_unsettled_write(agent.db) if results[0].meanwhile else None
+    to = _write_address(agent, unsettled_id) if unsettled_id else _writes_of(agent, session_id)
+    return redirect_after_post(request, _add_warning(sentence % {"count": count}, results[0].meanwhile), to=to)
 
 
 @require_POST
 @agent_view
 @needs("operator")
 def rollback_settle(request, agent, audit_id):
-    """What becomes of a version that somebody wrote while this write was rolled back."""
+    """Settle a version that somebody wrote while this write was rolled back."""
     form, to = SettleForm(request.POST), _write_address(agent, audit_id)
     try:
         if not form.is_valid():
             raise Refused(_("Say what becomes of the version."))
-        asked = form.cleaned_data
-        seen = None if asked["choice"] == "leave" else asked["seen"]
-        about = {"by": request.user.username, "seen": seen, "is_alone": asked["choice"] == "add"}
-        about["write_now"] = asked["write_now"]
-        concurrent_edits.settle(agent, audit_id, asked["version"], **about)
+        data = form.cleaned_data
+        seen = None if data["choice"] == "leave" else data["seen"]
+        options = {"by": request.user.username, "seen": seen, "is_alone": data["choice"] == "add"}
+        options["write_now"] = data["write_now"]
+        concurrent_edits.settle(agent, audit_id, data["version"], **options)
     except Refused as refused:
         return refuse_post(request, refused, to=to)
     sentence = _("The version was restored.") if seen is not None else _("The version remains in the history.")
     return redirect_after_post(request, sentence, to=to)
 
 
-def _waiting(refused, response):
-    """Say of a refusal that is over in a moment when to come back; the form keeps what was typed."""
+def _add_retry_headers(refused, response):
+    """Say when to come back after a refusal that is over in a moment.
+
+    The form keeps what was typed.
+    """
     for name, value in refused.headers.items():
         response.status_code, response[name] = refused.status, value
     return response
 
 
-def _asked(request):
+def _read_preview_form(request):
     form = PreviewForm(request.GET)
     if not form.is_valid():
         raise rollback_plan.NotPossible(_("This address asks for a change that the write does not have."))
     return form
 
 
-def _page(request, agent, preview, form, status=200):
-    made = preview.plan
-    kind = ChoiceForm if made.conflicts else RollbackForm
+def _render_preview(request, agent, preview, form, status=200):
+    plan = preview.plan
+    kind = ChoiceForm if plan.conflicts else RollbackForm
     form = form or kind(initial={"keeps_copy": True, "content": preview.editable or ""})
     context = {
         "agent": agent,
-        "audit": made.audit,
-        "evidence": read_evidence(agent.db, made.audit),
+        "audit": plan.audit,
+        "evidence": read_evidence(agent.db, plan.audit),
         "preview": preview,
         "form": form,
-        "to_page": _rollback_address(agent, made.audit.id, made.hunk),
-        "to_do": _rollback_address(agent, made.audit.id, made.hunk, is_done=True),
-        "to_hand_over": _hand_over_address(agent, made.audit.id, made.hunk),
+        "to_page": _rollback_address(agent, plan.audit.id, plan.hunk),
+        "to_do": _rollback_address(agent, plan.audit.id, plan.hunk, is_done=True),
+        "to_hand_over": _hand_over_address(agent, plan.audit.id, plan.hunk),
     }
     return render_page(request, "guardian/rollback.html", context, status=status)
 
 
-def _session_page(request, agent, session_id, form, status=200):
-    asked = _asked(request)
-    made = session_plan.plan_session(agent, session_id, **asked.span)
+def _render_session(request, agent, session_id, form, status=200):
+    preview_form = _read_preview_form(request)
+    preview = session_plan.plan_session(agent, session_id, **preview_form.span)
     files = {
-        name: (plans, rollback_preview.compare_contents(plans[0].now, plans[-1].wanted, name))
-        for name, plans in made.by_file.items()
+        name: (plans, rollback_preview.compare_contents(plans[0].now, plans[-1].new_content, name))
+        for name, plans in preview.by_file.items()
     }
-    audits = [plan.audit for plans in made.by_file.values() for plan in plans]
+    audits = [plan.audit for plans in preview.by_file.values() for plan in plans]
     context = {
         "agent": agent,
         "session_id": session_id,
         "evidence": read_messages(agent.db, audits),
         "session": Session.objects.using(agent.db).filter(id=session_id).only("id", "title").first(),
         "files": files,
-        "count": sum(len(plans) for plans in made.by_file.values()),
-        "made": made,
-        "problem": rollback_preview.find_problem(agent, made.by_file),
-        "effect": effects.forecast_notice(agent, made.contents),
+        "count": sum(len(plans) for plans in preview.by_file.values()),
+        "preview": preview,
+        "problem": rollback_preview.find_problem(agent, preview.by_file),
+        "effect": effects.forecast_notice(agent, preview.contents),
         "form": form or RollbackForm(initial={"keeps_copy": True}),
         "to_do": _session_address(agent, session_id, request.GET),
     }
@@ -193,38 +206,41 @@ def _writes_of(agent, session_id):
     return f"{_session_address(agent)}?{urlencode({'session': f'={session_id}'})}"
 
 
-def _with(sentence, meanwhile):
+def _add_warning(sentence, meanwhile):
     if not meanwhile:
         return sentence
     warning = _("Somebody wrote to the file at the same time: see below.")
     return f"{sentence} {warning}"
 
 
-def _file(name, data):
+def _build_download(name, data):
     response = HttpResponse(data, content_type="application/octet-stream")
     response["Content-Disposition"] = content_disposition_header(True, name)
     return response
 
 
 def _write_address(agent: Agent, audit_id: str) -> str:
-    """The page of a write."""
+    """Return the address of a write's page."""
     return reverse("guardian:audit_detail", args=[agent.agent_id, audit_id])
 
 
 def _rollback_address(agent: Agent, audit_id: str, hunk: int | None = None, *, is_done: bool = False) -> str:
-    """The preview of a rollback, or with `is_done` where it is asked for. `hunk` counts from 0; None: all of them."""
+    """Return the address of a rollback's preview, or with `is_done` of the rollback itself.
+
+    `hunk` counts from 0; None means the whole write.
+    """
     page = reverse(f"guardian:rollback{'_do' if is_done else ''}", args=[agent.agent_id, audit_id])
     return page if hunk is None else f"{page}?{urlencode({'hunk': hunk + 1})}"
 
 
 def _hand_over_address(agent: Agent, audit_id: str, hunk: int | None = None) -> str:
-    """Where a rollback is handed to the agent."""
+    """Return the address that hands a rollback to the agent."""
     page = reverse("guardian:rollback_hand_over", args=[agent.agent_id, audit_id])
     return page if hunk is None else f"{page}?{urlencode({'hunk': hunk + 1})}"
 
 
 def _session_address(agent: Agent, session_id: str | None = None, query=None) -> str:
-    """Where the rollback of a session is asked for; without one, the list of writes."""
+    """Return the address of a session's rollback; without a session, of the list of writes."""
     if session_id is None:
         return reverse("guardian:audit_list", args=[agent.agent_id])
     page = reverse("guardian:session_rollback_do", args=[agent.agent_id, session_id])

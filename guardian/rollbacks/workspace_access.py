@@ -1,4 +1,4 @@
-"""Where the memory files of an agent are, and whether this site may write there."""
+"""Finds the workspace of an agent, and checks whether this site may write there."""
 
 import hashlib
 import os
@@ -24,7 +24,7 @@ SYSTEM = tuple(map(Path, ("/bin", "/boot", "/dev", "/etc", "/lib", "/lib64", "/p
 OWN = ("state", "agents", "artifacts", "exports", "backups", "archive", "rollback-copies", "static")  # in our home
 ENABLED = "writeGuardianAuditing.enableRollback"
 MAX_WRITERS = 2  # writers in one process: each holds a thread for five seconds, and the others are for pages
-WAIT_SECONDS = 5  # what the next one is told to wait
+WAIT_SECONDS = 5  # Retry-After of the next writer
 _free = threading.BoundedSemaphore(MAX_WRITERS)
 
 
@@ -33,7 +33,7 @@ class MayNotWrite(Refused):
 
 
 class TooManyWriters(Refused):
-    """As many memory files are being written in this process as may be."""
+    """This process already writes as many memory files as it may."""
 
     status = 503
     code = "too_many_rollbacks"
@@ -41,15 +41,16 @@ class TooManyWriters(Refused):
 
 
 def get_workspace(agent: Agent) -> Path:
-    """The workspace of an agent that its newest prompt was made in, else the configured one; where writes may go.
+    """Return the workspace of an agent, where its memory files may be written.
 
-    Raises MayNotWrite when there is none, or when the newest report names a folder that is not there.
+    It is the one that the agent's newest prompt was made in, else the configured one. Raises MayNotWrite when there is
+    none, or when the newest report names a folder that is not there.
     """
     source = CollectorSource.objects.filter(kind=CollectorSource.Kind.AGENT, agent_id=agent.agent_id).first()
     if source is not None:
-        found = _home_agent(Path(source.root), agent)
-        if found is not None and found.reported and not found.is_reported:
-            words = {"agent": agent.agent_id, "path": escape_name(found.reported)}
+        home_agent = _read_home_agent(Path(source.root), agent)
+        if home_agent is not None and home_agent.reported and not home_agent.is_reported:
+            words = {"agent": agent.agent_id, "path": escape_name(home_agent.reported)}
             raise MayNotWrite(
                 _(
                     "OpenClaw's newest prompt of the agent %(agent)s came from the workspace %(path)s, which is not "
@@ -57,33 +58,36 @@ def get_workspace(agent: Agent) -> Path:
                 )
                 % words
             )
-        if found is not None and found.workspace is not None:
-            return _checked(found.workspace.resolve())
+        if home_agent is not None and home_agent.workspace is not None:
+            return _check_workspace(home_agent.workspace.resolve())
     raise MayNotWrite(_("The workspace of agent %(agent)s is not known.") % {"agent": agent.agent_id})
 
 
-def _home_agent(root, agent) -> HomeAgent | None:
-    """The agent as its home has it now, with the workspace of its newest report."""
+def _read_home_agent(root, agent) -> HomeAgent | None:
+    """Return the agent as its home has it now, with its newest reported workspace."""
     try:
         home = read_home(root)
     except NoHome as exc:
         raise MayNotWrite(exc.sentence) from exc
-    found = next((one for one in home.agents if one.home_name == agent.home_name), None)
-    if found is None:
+    home_agent = next((candidate for candidate in home.agents if candidate.home_name == agent.home_name), None)
+    if home_agent is None:
         return None
-    if agent.workspace_reported_at is None:  # stored by a version that did not ask
+    if agent.workspace_reported_at is None:  # stored by a version of this site that did not read it
         with Copies() as copies:
-            at, folder = prompt_workspaces.read_newest(home, found, copies)
+            at, folder = prompt_workspaces.read_newest(home, home_agent, copies)
         agent.workspace_reported_at, agent.reported_workspace = at, folder
         Agent.objects.filter(agent_id=agent.agent_id).update(workspace_reported_at=at, reported_workspace=folder)
-    return follow_reported_workspace(home, found, agent.reported_workspace)
+    return follow_reported_workspace(home, home_agent, agent.reported_workspace)
 
 
-def _checked(place):
-    """A workspace is never in a folder of the system, nor in one of this site."""
+def _check_workspace(place):
+    """Return a workspace that is no folder of the system or of this site.
+
+    Raises MayNotWrite for any other.
+    """
     home = settings.HOME_DIR.resolve()
     folders = (*SYSTEM, *(home / name for name in OWN))
-    if place in (Path("/"), home) or any(place.is_relative_to(one) for one in folders):
+    if place in (Path("/"), home) or any(place.is_relative_to(folder) for folder in folders):
         words = {"path": place}
         raise MayNotWrite(_("The workspace %(path)s is a folder of the system or of this site: never written.") % words)
     return place
@@ -91,9 +95,10 @@ def _checked(place):
 
 @contextmanager
 def exclusive_write(agent: Agent) -> Iterator[None]:
-    """Nobody else writes to this agent's memory files for the block: waits until then. Agents may share a workspace.
+    """Keep all others from writing an agent's memory files while the block runs.
 
-    Raises TooManyWriters at once when two threads of this process write, or wait to.
+    Waits until nobody else writes. Agents may share a workspace. Raises TooManyWriters at once when two threads of this
+    process write, or wait to.
     """
     if not _free.acquire(blocking=False):
         sentence = _(
@@ -109,7 +114,10 @@ def exclusive_write(agent: Agent) -> Iterator[None]:
 
 
 def exclusive_job_write(agent: Agent) -> AbstractContextManager[bool]:
-    """The same for jobs, which wait however many write: no page waits for their threads."""
+    """Do the same in a job, which waits however many others write.
+
+    No page waits for the thread of a job.
+    """
     try:
         place = hashlib.sha256(os.fsencode(get_workspace(agent))).hexdigest()[:16]
     except MayNotWrite:  # then nothing is written
@@ -118,19 +126,19 @@ def exclusive_job_write(agent: Agent) -> AbstractContextManager[bool]:
 
 
 def check_rollbacks() -> None:
-    """Raises MayNotWrite unless rollbacks are on and this site may write into workspaces."""
+    """Raise MayNotWrite unless rollbacks are on and this site may write into workspaces."""
     check_enabled()
     check_writes()
 
 
 def check_enabled() -> None:
-    """Raises MayNotWrite unless rollbacks are on."""
+    """Raise MayNotWrite unless rollbacks are on."""
     if not configuration.is_on(ENABLED):
         raise MayNotWrite(_("Rollbacks are off: writeGuardianAuditing.enableRollback is off in the settings."))
 
 
 def check_writes() -> None:
-    """Raises MayNotWrite unless this site may write into workspaces."""
+    """Raise MayNotWrite unless this site may write into workspaces."""
     if not settings.WORKSPACE_WRITES:
         raise MayNotWrite(
             _("This site does not write into workspaces. Set OPENCLAW_WEB_WORKSPACE_WRITES=1, or apply the patch.")

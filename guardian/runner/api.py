@@ -1,4 +1,4 @@
-"""Our own guardian: how it stands, what a run would send, runs, proposals and what becomes of them."""
+"""API of the built-in guardian: its status, its runs and its proposals."""
 
 from ninja import Query, Status
 
@@ -45,7 +45,7 @@ def own_guardian(request, agent):
     own = status.read_guardian_status(agent)
     return {
         **own.as_json(),
-        "unattended": [_switched(name, switched) for name, switched in own.switches.items()],
+        "unattended": [_switch_to_json(name, switched) for name, switched in own.switches.items()],
         "proposed": own.proposed,
         "written_today": own.written_today,
         "refused_today": own.refused_today,
@@ -55,35 +55,41 @@ def own_guardian(request, agent):
 @router.get("/agents/{agent}/guardian/run", GuardianPlanOut, 404, 409, 503)
 @agent_view
 @needs("operator")
-def guardian_plan(request, agent, wanted: Query[GuardianRunQuery]):
-    """What a run of the built-in guardian would send, where to, and its estimated tokens. Nothing is sent."""
-    return plans.plan_run(agent, wanted.asked).as_json()
+def guardian_plan(request, agent, query: Query[GuardianRunQuery]):
+    """Estimate what a run of the built-in guardian would send, and where to.
+
+    The answer has the estimated tokens; no fact and no file is sent.
+    """
+    return plans.plan_run(agent, query.choice).as_json()
 
 
 @router.post("/agents/{agent}/guardian/run", {202: JobOut}, 400, 404, 409, 503)
 @agent_view
 @needs("operator")
-def guardian_run(request, agent, wanted: GuardianRunIn):
-    """Have facts of decisions proposed for the memory files; returns the job. These files leave this machine."""
-    return Status(202, job.start_run(agent, wanted.asked, by=request.user.username))
+def guardian_run(request, agent, body: GuardianRunIn):
+    """Have facts of decisions proposed for the memory files; returns the job.
+
+    The content of these files leaves this machine.
+    """
+    return Status(202, job.start_run(agent, body.choice, by=request.user.username))
 
 
 @router.post("/agents/{agent}/guardian/unattended", UnattendedOut, 400, 404, 409, 503)
 @agent_view
 @needs("admin")
-def guardian_unattended(request, agent, wanted: UnattendedIn):
+def guardian_unattended(request, agent, body: UnattendedIn):
     """Write new facts into a memory file without a person, or no longer."""
-    if wanted.is_on:
-        return _switched(wanted.file, unattended_writes.turn_on(agent, wanted.file, by=request.user.username))
-    switches.turn_off(RUNNER, agent, wanted.file, by=request.user.username)
-    return _switched(wanted.file, None)
+    if body.is_on:
+        return _switch_to_json(body.file, unattended_writes.turn_on(agent, body.file, by=request.user.username))
+    switches.turn_off(RUNNER, agent, body.file, by=request.user.username)
+    return _switch_to_json(body.file, None)
 
 
 @router.get("/agents/{agent}/guardian/proposals", Page[ProposalOut], 404, 409, 503)
 @agent_view
 @needs("operator")
 def guardian_proposal_list(request, agent, filters: Query[ProposalQuery]):
-    """Proposals that wait, newest first; with `waiting=false` every fact that our guardian handled."""
+    """List waiting proposals, newest first; with `waiting=false` every fact that the guardian handled."""
     return page_to_json(proposal_page.read_proposal_page(agent, is_waiting=filters.waiting, **filters.place))
 
 
@@ -91,19 +97,19 @@ def guardian_proposal_list(request, agent, filters: Query[ProposalQuery]):
 @agent_view
 @needs("operator")
 def guardian_proposal_detail(request, agent, proposal_id: str):
-    """One proposal: what it would change in the file as it is now, and every step of the model."""
+    """One proposal with its change of the current file, and every step of the model."""
     run = proposals.find(agent.db, proposal_id)
-    looked = proposal_page.build_proposal_context(agent, run)
+    proposal = proposal_page.build_proposal_context(agent, run)
     columns = {name: getattr(run, name) for name in ProposalOut.model_fields}
     return {
         **columns,
-        "diff": looked.patch if looked.has_change else None,
-        "seen": looked.made.seen if looked.made else None,
-        "is_merged": bool(looked.made and looked.made.is_merged),
-        "problem": looked.problem,
-        "effect": looked.effect.effect if looked.effect else None,
-        "effect_sentence": looked.effect.sentence if looked.effect else "",
-        "handover": offer_to_json(looked.offer) if looked.offer else None,
+        "diff": proposal.patch if proposal.has_change else None,
+        "seen": proposal.preview.seen if proposal.preview else None,
+        "is_merged": bool(proposal.preview and proposal.preview.is_merged),
+        "problem": proposal.problem,
+        "effect": proposal.effect.effect if proposal.effect else None,
+        "effect_sentence": proposal.effect.sentence if proposal.effect else "",
+        "handover": offer_to_json(proposal.offer) if proposal.offer else None,
         "steps": list(GuardianStep.objects.using(agent.db).filter(run=run).order_by("created_at", "id")),
     }
 
@@ -111,39 +117,45 @@ def guardian_proposal_detail(request, agent, proposal_id: str):
 @router.post("/agents/{agent}/guardian/proposals/{proposal_id}/approve", ProposalWritten, 400, 404, 409, 503)
 @agent_view
 @needs("operator")
-def guardian_proposal_approve(request, agent, proposal_id: str, told: ApproveIn):
-    """Write a proposal into the file as it was looked at. The file must be as it was then."""
-    about = {"seen": told.seen, "accepts_effect": told.write_now}
-    return proposals.approve(agent, proposal_id, by=request.user.username, **about)
+def guardian_proposal_approve(request, agent, proposal_id: str, body: ApproveIn):
+    """Write a proposal into the file as it was previewed.
+
+    The file must be as it was in the preview.
+    """
+    options = {"seen": body.seen, "accepts_effect": body.write_now}
+    return proposals.approve(agent, proposal_id, by=request.user.username, **options)
 
 
 @router.post("/agents/{agent}/guardian/proposals/{proposal_id}/handover", {202: HandoverStarted}, 400, 404, 409, 503)
 @agent_view
 @needs("operator")
-def guardian_proposal_hand_over(request, agent, proposal_id: str, told: ProposalHandoverIn):
-    """Have the agent write a proposal itself; returns the job. The model of the agent reads the change."""
-    about = {"seen": told.seen, "puts_back": told.put_back}
-    row = handovers.hand_over_proposal(agent, proposal_id, by=request.user.username, **about)
+def guardian_proposal_hand_over(request, agent, proposal_id: str, body: ProposalHandoverIn):
+    """Have the agent write a proposal itself; returns the job.
+
+    The model of the agent reads the change.
+    """
+    options = {"seen": body.seen, "puts_back": body.put_back}
+    row = handovers.hand_over_proposal(agent, proposal_id, by=request.user.username, **options)
     return Status(202, handovers.start(agent, row))
 
 
 @router.post("/agents/{agent}/guardian/proposals/{proposal_id}/decline", ProposalOut, 400, 404, 409, 503)
 @agent_view
 @needs("operator")
-def guardian_proposal_decline(request, agent, proposal_id: str, told: DeclineIn):
+def guardian_proposal_decline(request, agent, proposal_id: str, body: DeclineIn):
     """Leave a proposal unwritten: a refused write, with the reason."""
-    return proposals.decline(agent, proposal_id, by=request.user.username, reason=told.reason)
+    return proposals.decline(agent, proposal_id, by=request.user.username, reason=body.reason)
 
 
 @router.post("/agents/{agent}/guardian/writes/{audit_id}/retry", {202: RetryOut}, 400, 404, 409, 503)
 @agent_view
 @needs("operator")
-def guardian_retry(request, agent, audit_id: str, told: RetryIn):
+def guardian_retry(request, agent, audit_id: str, body: RetryIn):
     """Have a write proposed again, with another fact or file; returns the job."""
     by = request.user.username
-    run = retries.build_run(agent, audit_id, fact=told.fact, file=told.file, by=by)
+    run = retries.build_run(agent, audit_id, fact=body.fact, file=body.file, by=by)
     return Status(202, {"proposal_id": run.id, "job": retries.start(agent, run, by=by)})
 
 
-def _switched(name, switched):
+def _switch_to_json(name, switched):
     return {"file": name, **switch_as_json(switched)}

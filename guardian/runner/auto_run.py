@@ -1,4 +1,7 @@
-"""New facts for files that are written unattended; what the limits refuse becomes a proposal."""
+"""Automatic runs over new facts for files that are written unattended.
+
+A fact that the limits refuse becomes a proposal.
+"""
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -17,12 +20,12 @@ from .memory import Memory
 
 def _choose(guardian, agent, switches, since, most):
     memory = Memory(agent)
-    files = tuple((name, max(one.since, since)) for name, one in switches.items() if memory.can_read(name))
+    files = tuple((name, max(switch.since, since)) for name, switch in switches.items() if memory.can_read(name))
     if not files:
         return []
     first = min(moment for _name, moment in files)
-    asked = FactChoice(since=first, limit=most, files=files, give_up_after=GIVE_UP_AFTER)
-    return fact_selection.select_facts(agent, asked).decisions
+    choice = FactChoice(since=first, limit=most, files=files, give_up_after=GIVE_UP_AFTER)
+    return fact_selection.select_facts(agent, choice).decisions
 
 
 def _handle(guardian, agent, decisions, progress, may_go_on):
@@ -50,8 +53,8 @@ NEW_FACTS = AutoRun(
 JOB = Kind(
     run=NEW_FACTS.run,
     label=gettext_lazy("Built-in guardian: new facts"),
-    started=gettext_lazy("started the built-in guardian for new facts"),
-    kept=gettext_lazy("Writes and proposals so far are kept; the next run continues."),
-    done=lambda result: str(result["message"]),
-    every=NEW_FACTS.every,
+    audit_text=gettext_lazy("started the built-in guardian for new facts"),
+    cancel_text=gettext_lazy("Writes and proposals so far are kept; the next run continues."),
+    describe_result=lambda result: str(result["message"]),
+    schedule=NEW_FACTS.every,
 )

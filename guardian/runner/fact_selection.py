@@ -1,4 +1,7 @@
-"""Which facts our guardian is to write down: those of decisions that count for their turn, and nobody acted on yet."""
+"""Selects the facts that the built-in guardian handles.
+
+These are the facts of decisions that count for their turn and that nobody has acted on yet.
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -21,9 +24,10 @@ State = GuardianRun.State
 
 @dataclass(frozen=True, slots=True)
 class FactChoice(Choice):
-    """Which facts somebody wants written down; `give_up_after` counts runs about one that stopped.
+    """The facts that somebody wants handled.
 
-    `files`: only facts for these, each of decisions since a moment.
+    `files` limits them to facts for these files, each of decisions since a moment (ms). `give_up_after` leaves out
+    facts of which this many runs stopped.
     """
 
     files: tuple[tuple[str, int], ...] = ()
@@ -31,73 +35,76 @@ class FactChoice(Choice):
 
 @dataclass(slots=True)
 class FactSelection:
-    """Decisions whose facts are to be written down, the oldest first; how many more are withheld."""
+    """Decisions whose facts are handled, the oldest first, and how many more are withheld."""
 
     decisions: list[MemoryGateDecision] = field(default_factory=list)
     withheld: int = 0
 
 
-def select_facts(agent: Agent, asked: FactChoice) -> FactSelection:
-    """The decisions whose facts our guardian is to write down. Raises NoSuchSession."""
-    memory, chosen = Memory(agent), FactSelection()
-    rows = _wanted(agent.db, asked).iterator(chunk_size=BATCH_SIZE)
-    for row, is_withheld in _told(agent.db, _for_us(agent.db, rows, asked), memory):
+def select_facts(agent: Agent, choice: FactChoice) -> FactSelection:
+    """Select the decisions whose facts are to be handled. Raises NoSuchSession."""
+    memory, selection = Memory(agent), FactSelection()
+    rows = _find_decisions(agent.db, choice).iterator(chunk_size=BATCH_SIZE)
+    for row, is_withheld in _mark_withheld(agent.db, _filter_relevant(agent.db, rows, choice), memory):
         if is_withheld:
-            chosen.withheld += 1
+            selection.withheld += 1
         else:
-            chosen.decisions.append(row)
-        if len(chosen.decisions) == asked.limit:
+            selection.decisions.append(row)
+        if len(selection.decisions) == choice.limit:
             break
-    chosen.decisions.reverse()
-    return chosen
+    selection.decisions.reverse()
+    return selection
 
 
 def get_target_file(decision: MemoryGateDecision) -> str:
-    """The file that a decision to write is about."""
+    """Return the file that a decision to write is about."""
     return FILE_OF[decision.decision]
 
 
 def is_open(db: str, decision: MemoryGateDecision) -> bool:
-    """Whether nobody has acted on a decision by now."""
-    return next(_for_us(db, _open(db).filter(id=decision.id), FactChoice()), None) is not None
+    """Return whether nobody has acted on a decision yet."""
+    return next(_filter_relevant(db, _find_open_decisions(db).filter(id=decision.id), FactChoice()), None) is not None
 
 
-def _open(db):
+def _find_open_decisions(db):
     rows = MemoryGateDecision.objects.using(db).filter(decision__in=FILE_OF, candidate_fact__gt="")
     runs = GuardianRun.objects.using(db).filter(decision_id=OuterRef("id")).exclude(state=State.STOPPED)
     audits = WriteGuardianAudit.objects.using(db).filter(decision_id=OuterRef("id"))
     return rows.exclude(Exists(audits)).exclude(Exists(runs)).defer("raw_response")
 
 
-def _wanted(db, asked):
-    """The rows of the decisions, newest first."""
-    rows = filter_by_choice(db, _open(db), asked)
-    if asked.give_up_after is not None:
+def _find_decisions(db, choice):
+    """Return the matching decisions, newest first."""
+    rows = filter_by_choice(db, _find_open_decisions(db), choice)
+    if choice.give_up_after is not None:
         runs = GuardianRun.objects.using(db).filter(decision_id=OuterRef("id"), state=State.STOPPED)
-        many = runs.values("decision_id").annotate(number=Count("id")).filter(number__gte=asked.give_up_after)
-        rows = rows.exclude(Exists(many))
+        given_up = runs.values("decision_id").annotate(number=Count("id")).filter(number__gte=choice.give_up_after)
+        rows = rows.exclude(Exists(given_up))
     return rows.placed().order_by("-created_at", "-place")
 
 
-def _for_us(db, rows: Iterable[MemoryGateDecision], asked) -> Iterator[MemoryGateDecision]:
-    """Those that count for their turn, and whose turn has no write to that file under the name of another decision."""
-    since = dict(asked.files)
-    for some in split_rows(rows):
-        turn_ids = {row.turn_id for row in some if row.turn_id}
+def _filter_relevant(db, rows: Iterable[MemoryGateDecision], choice) -> Iterator[MemoryGateDecision]:
+    """Yield decisions that count for their turn and were not acted on.
+
+    A decision was acted on when its turn has a write to the same file under the name of another decision.
+    """
+    since = dict(choice.files)
+    for batch in split_rows(rows):
+        turn_ids = {row.turn_id for row in batch if row.turn_id}
         counting = decisions.find_by_turn(db, turn_ids) if turn_ids else {}
         acted = set(
             WriteGuardianAudit.objects.using(db).filter(turn_id__in=turn_ids).values_list("turn_id", "target_file")
         )
-        for row in some:
+        for row in batch:
             is_counting = row.turn_id is None or counting[row.turn_id].id == row.id
             is_chosen = not since or row.created_at >= since.get(get_target_file(row), row.created_at + 1)
             if is_counting and is_chosen and (row.turn_id, get_target_file(row)) not in acted:
                 yield row
 
 
-def _told(db, rows, memory: Memory) -> Iterator[tuple[MemoryGateDecision, bool]]:
-    """Each with whether it is withheld: its turn is, or its file."""
-    for some in split_rows(rows):
-        hidden = consent.find_withheld_keys(db, [row.turn_id for row in some])
-        for row in some:
+def _mark_withheld(db, rows, memory: Memory) -> Iterator[tuple[MemoryGateDecision, bool]]:
+    """Yield each decision with whether its turn or its file is withheld."""
+    for batch in split_rows(rows):
+        hidden = consent.find_withheld_keys(db, [row.turn_id for row in batch])
+        for row in batch:
             yield row, row.turn_id in hidden or memory.is_hidden(get_target_file(row))

@@ -1,4 +1,4 @@
-"""What people type about runs and proposals of our guardian, as values."""
+"""Forms of runs and proposals of the built-in guardian."""
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
@@ -19,18 +19,18 @@ class RunForm(runners.RunForm):
 
 
 class RetryForm(forms.Form):
-    """What a write should have been asked for."""
+    """The fact and the file with which a write is proposed again."""
 
     fact = forms.CharField(label=_("Fact"), max_length=LONGEST_FACT, widget=forms.Textarea(attrs={"rows": 3}))
     file = forms.ChoiceField(label=_("File"), choices=[(name, name) for name in MEMORY_FILES])
 
     def clean_fact(self):
-        """With the line ends that everybody else's facts have: browsers send two characters."""
+        """Return the fact with newlines as in other facts: browsers send two characters."""
         return self.cleaned_data["fact"].replace("\r\n", "\n")
 
 
 class DeclineForm(forms.Form):
-    """Why a proposal is left unwritten."""
+    """The reason for declining a proposal."""
 
     reason = forms.CharField(
         label=_("Reason for declining"),

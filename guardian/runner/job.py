@@ -1,4 +1,7 @@
-"""Runs of our own guardian over facts of one agent: a job that can be broken off anywhere, and goes on again."""
+"""The job that runs the built-in guardian over facts of one agent.
+
+It can be interrupted anywhere; another run continues.
+"""
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -41,38 +44,50 @@ WORDS = {
 ENDS = ("proposed", "written", "refused", "skipped", "failed", "declined")
 
 
-def start_run(agent: Agent, asked: FactChoice, *, by: str) -> JobRun:
-    """Queue a run. Raises Refused when nothing may be sent, or a run of this agent is queued or running already."""
+def start_run(agent: Agent, choice: FactChoice, *, by: str) -> JobRun:
+    """Queue a run over the chosen facts.
+
+    Raises Refused when nothing may be sent, or a run of this agent is queued or running already.
+    """
     check(agent)
     with launch.exclusive_start(RUNNER, agent):
-        return jobs.start(RUNNER.kind, asked.params(agent) | {"by": by}, by=by)
+        return jobs.start(RUNNER.kind, choice.to_params(agent) | {"by": by}, by=by)
 
 
 def end_interrupted(agent: Agent) -> None:
-    """Say of runs whose process or job is gone that they stopped; the caller holds off other runs."""
+    """Mark runs as stopped whose process or job is gone.
+
+    The caller holds off other runs.
+    """
     queued = [job.params["run"] for job in launch.find_active_jobs(RUNNER, agent) if "run" in job.params]
     fact_handler.stop_interrupted(agent.db, queued)
 
 
 def run_here(agent: Agent, params: dict[str, Any], *, by: str, listener: Listener | None = None) -> JobRun:
-    """Run in this process what `params`, or a retry, says; the job, however it ended."""
+    """Run in this process with these params and return the job, however it ended."""
     check(agent)
     return launch.run_here(RUNNER, agent, params | {"by": by}, by=by, listener=listener)
 
 
 def check(agent: Agent) -> Guardian:
-    """The guardian in force. Raises Refused when nothing may be sent, or nobody knows where the files are."""
+    """Return the configured guardian.
+
+    Raises Refused when nothing may be sent, or nobody knows where the files are.
+    """
     RUNNER.check()
     workspace_access.get_workspace(agent)
     return config.get_configured_guardian()
 
 
 def run(params: dict[str, Any], progress: Progress) -> dict[str, Any]:
-    """The job. Raises Refused when nothing may be sent, another process is at this agent, or nobody answered."""
+    """Run the job and return its result.
+
+    Raises Refused when nothing may be sent, another process works on this agent, or no model answered.
+    """
     agent = agents.get(params["agent"])
     try:
         with launch.exclusive_run(RUNNER, agent.agent_id):
-            batch = _asked(agent, params, progress)
+            batch = _run_batch(agent, params, progress)
     except Refused as refused:
         fact_handler.stop_queued(agent.db, params.get("run", ""), refused.sentence)
         raise
@@ -81,7 +96,7 @@ def run(params: dict[str, Any], progress: Progress) -> dict[str, Any]:
     return result
 
 
-def _asked(agent, params, progress) -> Batch:
+def _run_batch(agent, params, progress) -> Batch:
     guardian = check(agent)
     end_interrupted(agent)
     if run_id := params.get("run"):
@@ -89,9 +104,9 @@ def _asked(agent, params, progress) -> Batch:
         batch = Batch(RUNNER, guardian, progress, len(runs))
         batch.run(runs, build_fact_handler(agent, guardian, batch))
     else:
-        chosen = fact_selection.select_facts(agent, FactChoice.from_params(params))
-        batch = Batch(RUNNER, guardian, progress, len(chosen.decisions), withheld=chosen.withheld)
-        open_runs = build_runs(agent.db, chosen.decisions, by=params.get("by", ""))
+        selection = fact_selection.select_facts(agent, FactChoice.from_params(params))
+        batch = Batch(RUNNER, guardian, progress, len(selection.decisions), withheld=selection.withheld)
+        open_runs = build_runs(agent.db, selection.decisions, by=params.get("by", ""))
         batch.run(open_runs, build_fact_handler(agent, guardian, batch))
     return batch
 
@@ -99,7 +114,7 @@ def _asked(agent, params, progress) -> Batch:
 def build_fact_handler(
     agent: Agent, guardian: Guardian, batch: Batch, *, is_unattended: bool = False
 ) -> Callable[[GuardianRun], bool]:
-    """What handles one fact and says whether it is withheld."""
+    """Return a function that handles one fact and returns whether it is withheld."""
 
     def is_withheld(run):
         return fact_handler.handle_fact(agent, guardian, run, wait=batch.wait, is_unattended=is_unattended) is None
@@ -108,7 +123,7 @@ def build_fact_handler(
 
 
 def undo(params: dict[str, Any]) -> None:
-    """Facts wait no more when the job that was at them is cancelled or stopped; proposals stay."""
+    """Stop the waiting facts of a job that was canceled or stopped; proposals stay."""
     with suppress(databases.UnusableAgent):
         db = databases.get_alias(params.get("agent", ""))
         if "run" in params:
@@ -119,14 +134,20 @@ def undo(params: dict[str, Any]) -> None:
 
 
 def build_runs(db, decisions, *, by: str) -> Iterable[GuardianRun]:
-    """The runs for the facts of decisions that nobody has acted on when their turn comes."""
+    """Yield runs for the facts of decisions that nobody has acted on yet.
+
+    This is checked for each decision only when its turn comes.
+    """
     for decision in decisions:
         if fact_selection.is_open(db, decision):
             yield fact_handler.build_run(decision, by=by)
 
 
 def summary(agent: Agent, batch: Batch, since: int, run_id: str | None = None) -> dict[str, Any]:
-    """What became of the facts of a run since its start, attempts before this one included, as JSON-able values."""
+    """Count what became of the facts of a run, as JSON values.
+
+    Facts since `since` (ms) count, so that earlier attempts of this run are included.
+    """
     runs = GuardianRun.objects.using(agent.db)
     runs = runs.filter(id=run_id) if run_id else runs.filter(created_at__gte=since, retry_of=None)
     counts = dict(runs.values_list("state").annotate(number=Count("id")).order_by())
@@ -144,9 +165,9 @@ def summary(agent: Agent, batch: Batch, since: int, run_id: str | None = None) -
 JOB = Kind(
     run=run,
     label=gettext_lazy("Built-in guardian"),
-    started=gettext_lazy("started the built-in guardian"),
-    kept=gettext_lazy("Proposals so far are kept; facts without one can be handled by another run."),
-    done=lambda result: str(result["message"]),
+    audit_text=gettext_lazy("started the built-in guardian"),
+    cancel_text=gettext_lazy("Proposals so far are kept; facts without one can be handled by another run."),
+    describe_result=lambda result: str(result["message"]),
     page=RUNNER.page,
     page_params=("agent",),
     undo=undo,

@@ -1,4 +1,7 @@
-"""The memory files of an agent as they are now, and which of them may not be sent while somebody has opted out."""
+"""An agent's memory files as they are now, and which of them are hidden.
+
+While somebody has opted out, a file with lines whose words may not be used is not sent.
+"""
 
 import hashlib
 
@@ -21,7 +24,10 @@ class Memory:
         self._hidden: dict[str, bool] = {}
 
     def read_file(self, name: str) -> bytes | None:
-        """What a file holds; None: there is none. Raises MayNotWrite and NotWritten for what nobody may touch."""
+        """Return what a file holds; None if there is none.
+
+        Raises MayNotWrite and NotWritten for a file that nobody may touch.
+        """
         if name in self._unreadable:
             raise self._unreadable[name]
         if name not in self._read:
@@ -33,7 +39,7 @@ class Memory:
         return self._read[name]
 
     def can_read(self, name: str) -> bool:
-        """Whether a file can be read, or is not there."""
+        """Return whether a file can be read, or does not exist."""
         try:
             self.read_file(name)
         except Refused:
@@ -41,10 +47,11 @@ class Memory:
         return True
 
     def is_hidden(self, name: str) -> bool:
-        """Whether nothing of a file may be sent: a line of it leads to no turn whose words may be used.
+        """Return whether nothing of a file may be sent.
 
-        Who wrote what is known of the newest version. A file that holds anything else is hidden as a whole, one that
-        nobody can read is not: nothing of it is sent.
+        It is hidden when a line leads to no turn whose words may be used. The authors of lines are known only for the
+        newest version: a file that holds anything else is hidden as a whole. A file that nobody can read is not hidden,
+        since nothing of it is sent.
         """
         if name not in self._hidden:
             self._hidden[name] = (
@@ -53,11 +60,11 @@ class Memory:
         return self._hidden[name]
 
     def _has_withheld_lines(self, name):
-        held = self._read[name]
-        if held is None or not held.strip():
+        content = self._read[name]
+        if content is None or not content.strip():
             return False
         newest = versions.find_newest(self._agent, name)
-        if newest is None or newest.content_hash != hashlib.sha256(held).hexdigest():
+        if newest is None or newest.content_hash != hashlib.sha256(content).hexdigest():
             return True
         return opted_out_lines.has_withheld_lines(
             self._agent.db, [line_blame.FileBlame(self._agent.db, name).blame_snapshot(newest)]

@@ -1,4 +1,7 @@
-"""What a run of our guardian would send, where to, and about what it would cost; nothing is sent for it."""
+"""Estimates what a run of the built-in guardian would send, where to, and its cost.
+
+No fact and no file is sent for it.
+"""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -23,29 +26,34 @@ USUAL_ANSWER = 60  # tokens beside the content of the file
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Plan(Estimate):
-    """What would be sent of how many facts. `files` counts them for each file; what these hold is sent with them.
+    """The facts that a run would send, with estimates for two steps, read and write.
 
-    The estimates are for two steps, read and write.
+    `files` counts the facts for each file; what these files hold is sent with them.
     """
 
     facts: int
     files: dict[str, int]
 
 
-def plan_run(agent: Agent, asked: FactChoice) -> Plan:
-    """What handling these facts of an agent would mean. Raises NoSuchSession, and Refused for files nobody may read."""
-    chosen = fact_selection.select_facts(agent, asked)
-    told = [(decision.candidate_fact or "", fact_selection.get_target_file(decision)) for decision in chosen.decisions]
-    return _plan(agent, told, chosen.withheld)
+def plan_run(agent: Agent, choice: FactChoice) -> Plan:
+    """Estimate a run over the chosen facts of an agent.
+
+    Raises NoSuchSession, and Refused for files that nobody may read.
+    """
+    selection = fact_selection.select_facts(agent, choice)
+    pairs = [
+        (decision.candidate_fact or "", fact_selection.get_target_file(decision)) for decision in selection.decisions
+    ]
+    return _plan(agent, pairs, selection.withheld)
 
 
 def plan_fact(agent: Agent, fact: str, target_file: str) -> Plan:
-    """The same for one fact and the file that it belongs to."""
+    """Estimate a run over one fact and the file that it belongs to."""
     return _plan(agent, [(fact, target_file)], 0)
 
 
 def problem_of(agent: Agent) -> str:
-    """Why nothing of an agent may be sent now, in a sentence; empty when something may be."""
+    """Return why nothing of an agent may be sent now, as a sentence; empty otherwise."""
     if problem := RUNNER.problem_of():
         return problem
     try:
@@ -55,24 +63,27 @@ def problem_of(agent: Agent) -> str:
     return ""
 
 
-def _plan(agent, told: Sequence[tuple[str, str]], withheld) -> Plan:
+def _plan(agent, pairs: Sequence[tuple[str, str]], withheld) -> Plan:
     guardian, problem = config.get_configured_guardian(), problem_of(agent)
-    sizes = {name: _tokens_of(agent, name) if not problem else 0 for name in {name for _fact, name in told}}
-    asked, answered = _tokens(told, sizes)
-    values = build_estimate(RUNNER, agent, guardian, asked, answered, problem)
-    files = dict(sorted(Counter(name for _fact, name in told).items()))
-    return Plan(facts=len(told), withheld=withheld, files=files, **values)
+    sizes = {name: _estimate_file_tokens(agent, name) if not problem else 0 for name in {name for _fact, name in pairs}}
+    prompt_tokens, answer_tokens = _estimate_tokens(pairs, sizes)
+    values = build_estimate(RUNNER, agent, guardian, prompt_tokens, answer_tokens, problem)
+    files = dict(sorted(Counter(name for _fact, name in pairs).items()))
+    return Plan(facts=len(pairs), withheld=withheld, files=files, **values)
 
 
-def _tokens_of(agent, name):
+def _estimate_file_tokens(agent, name):
     return prices.estimate_tokens(bytes_to_text(Memory(agent).read_file(name) or b""))
 
 
-def _tokens(told, sizes):
-    """About how many tokens are asked and answered: a fact is sent twice, the file once, and comes back once."""
-    asked = answered = 0
-    for fact, name in told:
-        begin = prompts.estimate_tokens(prompts.build_opening(fact, name))
-        asked += 2 * begin + sizes[name] + USUAL_ANSWER
-        answered += sizes[name] + 2 * USUAL_ANSWER
-    return asked, answered
+def _estimate_tokens(pairs, sizes):
+    """Estimate the tokens of the prompts and of the answers.
+
+    A fact is sent twice, the file once, and the file comes back once.
+    """
+    prompt_tokens = answer_tokens = 0
+    for fact, name in pairs:
+        opening_tokens = prompts.estimate_tokens(prompts.build_opening(fact, name))
+        prompt_tokens += 2 * opening_tokens + sizes[name] + USUAL_ANSWER
+        answer_tokens += sizes[name] + 2 * USUAL_ANSWER
+    return prompt_tokens, answer_tokens

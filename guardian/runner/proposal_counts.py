@@ -1,4 +1,7 @@
-"""How many proposals wait for a person: noted in the global file, for pages that are about no agent."""
+"""Counts of proposals that wait for a person, by agent.
+
+They are stored in the global database, for pages that are about no agent.
+"""
 
 from django.db import transaction
 
@@ -11,12 +14,15 @@ SCOPE = "guardian_waiting"
 
 
 def count_waiting(db: str) -> int:
-    """The proposals of an agent that wait."""
+    """Return the number of waiting proposals of an agent."""
     return GuardianRun.objects.using(db).filter(state=GuardianRun.State.PROPOSED).count()
 
 
 def store_count(agent: Agent) -> None:
-    """Note how many wait, after that changed: done again, it is right again."""
+    """Store how many proposals wait, after their number changed.
+
+    A second call corrects the number.
+    """
     with transaction.atomic():
         if count := count_waiting(agent.db):
             KeyValue.objects.put(SCOPE, agent.agent_id, count)
@@ -25,5 +31,5 @@ def store_count(agent: Agent) -> None:
 
 
 def read_counts() -> dict[str, int]:
-    """How many wait, by agent; agents with none are left out."""
+    """Return the number of waiting proposals by agent; agents with none are left out."""
     return KeyValue.objects.filter(scope=SCOPE).decoded(int)

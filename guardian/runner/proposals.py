@@ -1,4 +1,8 @@
-"""Proposals of our guardian, decided: looked at as the file is now, written by the only writer, or declined."""
+"""Proposals of the built-in guardian: preview, approval and refusal.
+
+A preview compares a proposal with the file as it is now. An approved one is written by `rollbacks.apply`, the only
+writer.
+"""
 
 import hashlib
 import os
@@ -40,7 +44,9 @@ class NoSuchProposal(Refused):
 
 @dataclass(frozen=True, slots=True)
 class ProposalPreview:
-    """What approving a proposal would do: `now` is what the file holds (None: no file), `wanted` what it will hold.
+    """The change that approving a proposal would make to its file.
+
+    `now` is what the file holds (None: no file), `new_content` what it will hold.
 
     With `is_merged` the file has changed since the model read it, and only the lines of the proposal go in. While there
     are `conflicts` nobody can tell what the file should hold, and nothing is written.
@@ -49,27 +55,28 @@ class ProposalPreview:
     run: GuardianRun
     place: Path
     now: bytes | None
-    wanted: bytes
+    new_content: bytes
     is_merged: bool = False
     conflicts: list[Conflict] = field(default_factory=list)
 
     @property
     def seen(self) -> str:
-        """What tells it from the preview of a file that was changed afterwards."""
-        told = f"{hash_content(self.now)} {hash_content(self.wanted)} ".encode() + os.fsencode(self.place)
-        return hashlib.sha256(told).hexdigest()
+        """Hash that changes when the file, its new content or the workspace changes."""
+        text = f"{hash_content(self.now)} {hash_content(self.new_content)} ".encode() + os.fsencode(self.place)
+        return hashlib.sha256(text).hexdigest()
 
     @property
     def change(self) -> Change:
-        """What it changes in the file as it is now."""
-        return compute_change(self.now, self.wanted, self.run.target_file)
+        """The change of the file as it is now."""
+        return compute_change(self.now, self.new_content, self.run.target_file)
 
 
 @dataclass(slots=True)
 class ApprovalResult:
-    """What became of a proposal. `meanwhile`: versions that somebody else wrote at that moment, kept.
+    """Result of an approval.
 
-    Nothing `is_written` when the file holds by now what it would hold.
+    `meanwhile` are ids of versions that somebody else wrote at that moment; they are kept. `is_written` is false when
+    the file already holds what it would hold.
     """
 
     audit_id: str | None
@@ -78,7 +85,7 @@ class ApprovalResult:
 
 
 def find(db: str, run_id: str) -> GuardianRun:
-    """A run of our guardian. Raises NoSuchProposal."""
+    """Return a run of the built-in guardian. Raises NoSuchProposal."""
     run = GuardianRun.objects.using(db).filter(id=run_id).first()
     if run is None:
         raise NoSuchProposal(_("This agent has no proposal %(id)s.") % {"id": run_id})
@@ -86,13 +93,18 @@ def find(db: str, run_id: str) -> GuardianRun:
 
 
 def read_contents(run: GuardianRun) -> tuple[bytes | None, bytes | None]:
-    """What the file held when the model was asked (None: no file), and what the model would write (None: nothing)."""
-    before, after = (None if one is None else packing.unpack(bytes(one)) for one in (run.before_zstd, run.after_zstd))
+    """Return the file's content when the model was asked, and the model's new content.
+
+    The first is None where there was no file, the second where the model writes nothing.
+    """
+    before, after = (
+        None if packed is None else packing.unpack(bytes(packed)) for packed in (run.before_zstd, run.after_zstd)
+    )
     return before, after
 
 
 def preview(agent: Agent, run: GuardianRun) -> ProposalPreview:
-    """What approving would do to the file as it is now. Nothing is changed.
+    """Return what approving would do to the file as it is now; writes nothing.
 
     Raises Refused for a run that is no proposal, MayNotWrite and NotWritten for the file itself.
     """
@@ -105,67 +117,78 @@ def preview(agent: Agent, run: GuardianRun) -> ProposalPreview:
 def build_preview(
     run: GuardianRun, place: Path, before: bytes | None, after: bytes, now: bytes | None
 ) -> ProposalPreview:
-    """What approving would do to a file of the workspace `place` that holds `now`."""
+    """Return what approving would do to a file that holds `now`.
+
+    `place` is the workspace, `before` what the file held when the model was asked, `after` the model's new content.
+    """
     if now == before:
         return ProposalPreview(run, place, now, after)
-    # The proposal turned round and taken out of what the file holds now: that puts it in.
-    merged = take_out(*(bytes_to_text(one or b"") for one in (after, before, now)))
+    # Taking the reversed proposal out of what the file holds now puts the proposal in.
+    merged = take_out(*(bytes_to_text(content or b"") for content in (after, before, now)))
     return ProposalPreview(run, place, now, text_to_bytes(merged.text), is_merged=True, conflicts=merged.conflicts)
 
 
 def approve(agent: Agent, run_id: str, *, by: str, seen: str, accepts_effect: bool = False) -> ApprovalResult:
-    """Write a proposal as it was previewed: `seen` is `Preview.seen`.
+    """Write a proposal as it was previewed.
 
-    Raises NoSuchProposal, Refused for one that was decided, Changed when the file is another one by now, MayNotWrite
-    and NotWritten when nothing may be written.
+    `seen` is `ProposalPreview.seen`. Raises NoSuchProposal, Refused for one that was decided, FileChanged when the file
+    is another one by now, MayNotWrite and NotWritten when nothing may be written.
     """
     workspace_access.check_writes()
     with exclusive_write(agent):
         recovery.recover_locked(agent)
-        made = preview(agent, find(agent.db, run_id))
-        if made.seen != seen:
-            raise FileChanged(_("%(file)s has changed since the preview. Check the new preview.") % _named(made.run))
-        if made.conflicts:
+        proposal = preview(agent, find(agent.db, run_id))
+        if proposal.seen != seen:
+            raise FileChanged(
+                _("%(file)s has changed since the preview. Check the new preview.") % _file_words(proposal.run)
+            )
+        if proposal.conflicts:
             raise FileChanged(conflict_sentence())
         effect = Effect.NOTHING
-        if made.wanted != made.now:
-            contents = {made.run.target_file: made.wanted}
+        if proposal.new_content != proposal.now:
+            contents = {proposal.run.target_file: proposal.new_content}
             effect = effects.accept_effects(agent, contents, is_accepted=accepts_effect)
-        found = write(agent, made, by=by)
+        result = write(agent, proposal, by=by)
     _log(agent, "proposal_approved", run_id, by, **effects.effect_to_json(effect))
-    return found
+    return result
 
 
 def confirm_applied(agent: Agent, run_id: str, *, by: str) -> GuardianRun:
-    """End a proposal that somebody applied to the file by hand. Raises Refused while the file does not hold it."""
+    """End a proposal that somebody applied to the file by hand.
+
+    Raises Refused while the file does not hold it.
+    """
     with exclusive_write(agent):
-        made = preview(agent, find(agent.db, run_id))
-        if made.wanted != made.now:
+        proposal = preview(agent, find(agent.db, run_id))
+        if proposal.new_content != proposal.now:
             sentence = _("%(file)s does not contain these lines yet. Apply the patch, then confirm again.")
-            raise Refused(sentence % _named(made.run))
-        effects.check_not_handed_over(agent.db, [made.run.target_file])
-        made.run.reason = _("The patch was applied by hand.")
-        run_outcome.end_without_write(agent.db, made.run, State.SKIPPED, Status.SKIPPED, by=by)
+            raise Refused(sentence % _file_words(proposal.run))
+        effects.check_not_handed_over(agent.db, [proposal.run.target_file])
+        proposal.run.reason = _("The patch was applied by hand.")
+        run_outcome.end_without_write(agent.db, proposal.run, State.SKIPPED, Status.SKIPPED, by=by)
     _log(agent, "proposal_approved", run_id, by)
-    return made.run
+    return proposal.run
 
 
-def write(agent: Agent, made: ProposalPreview, *, by: str) -> ApprovalResult:
-    """Write what was previewed; the caller holds `writing_alone`."""
-    run = made.run
-    if made.wanted == made.now:
+def write(agent: Agent, proposal: ProposalPreview, *, by: str) -> ApprovalResult:
+    """Write a previewed proposal; the caller holds `exclusive_write`."""
+    run = proposal.run
+    if proposal.new_content == proposal.now:
         run.reason = _("The file holds it already.")
         ended = run_outcome.end_without_write(agent.db, run, State.SKIPPED, Status.SKIPPED, by=by)
         return ApprovalResult(ended.audit_id, is_written=False)
     own = OwnWrite(run.id, run_outcome.build_write_columns(run))
-    step = Step(run.target_file, made.now, made.wanted, (), (), own)
-    meanwhile = apply.apply_steps(agent, made.place, [step], by=by, reason="")
+    step = Step(run.target_file, proposal.now, proposal.new_content, (), (), own)
+    meanwhile = apply.apply_steps(agent, proposal.place, [step], by=by, reason="")
     run.refresh_from_db(using=agent.db)
     return ApprovalResult(run.audit_id, meanwhile)
 
 
 def decline(agent: Agent, run_id: str, *, by: str, reason: str) -> GuardianRun:
-    """Leave a proposal unwritten, which is a refused write. Raises NoSuchProposal, Refused for one that was decided."""
+    """Leave a proposal unwritten and store that as a refused write.
+
+    Raises NoSuchProposal, and Refused for a proposal that was decided already or a reason that is empty or too long.
+    """
     if not reason.strip():
         raise Refused(str(NO_REASON))
     if len(reason) > LONGEST_REASON:
@@ -181,19 +204,19 @@ def decline(agent: Agent, run_id: str, *, by: str, reason: str) -> GuardianRun:
 
 
 def check_open(run: GuardianRun) -> None:
-    """Raises Refused unless a run is a proposal that waits."""
+    """Raise Refused unless a run is a proposal that waits."""
     if run.state != State.PROPOSED:
         words = {"state": str(states.word(run.state)).lower()}
         raise Refused(_("This proposal does not wait any more: %(state)s.") % words)
 
 
 def exclusive_write(agent: Agent) -> AbstractContextManager[None]:
-    """Hold off everybody else who writes to the files of an agent: rollbacks as well."""
+    """Keep all other writers, rollbacks included, away from an agent's memory files."""
     return workspace_access.exclusive_write(agent)
 
 
 def conflict_sentence() -> str:
-    """Why a proposal with conflicts is not written, in a sentence."""
+    """Return the sentence that says why a proposal with conflicts is not written."""
     return _("Out of date: somebody changed the same lines since. Decline this, or have it proposed again.")
 
 
@@ -202,5 +225,5 @@ def _log(agent, action, run_id, by, **about):
     proposal_counts.store_count(agent)
 
 
-def _named(run):
+def _file_words(run):
     return {"file": run.target_file}

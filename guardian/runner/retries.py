@@ -1,4 +1,7 @@
-"""A write, asked for again with another fact or file: by our own guardian, as a proposal."""
+"""Proposes a write again, with another fact or file.
+
+The built-in guardian handles it, and the result is a proposal.
+"""
 
 from typing import Any
 
@@ -22,7 +25,7 @@ from .llm.config import RUNNER
 
 
 def find_write(db: str, audit_id: str) -> WriteGuardianAudit:
-    """The write that is asked for again. Raises NoSuchWrite."""
+    """Return the write that is proposed again. Raises NoSuchWrite."""
     audit = WriteGuardianAudit.objects.using(db).filter(id=audit_id).first()
     if audit is None:
         raise NoSuchWrite(_("This agent has no write %(id)s.") % {"id": audit_id})
@@ -30,9 +33,10 @@ def find_write(db: str, audit_id: str) -> WriteGuardianAudit:
 
 
 def build_run(agent: Agent, audit_id: str, *, fact: str | None, file: str | None, by: str) -> GuardianRun:
-    """The run for a write that is asked for again, not stored; without a new fact or file, with the write's own.
+    """Build the run that proposes a write again; it is not stored.
 
-    Raises NoSuchWrite, and Refused for what cannot be meant, and for words that may not be used.
+    Without a new fact or file it has the write's own. Raises NoSuchWrite, and Refused for a fact or file that is not
+    valid and for words that may not be used.
     """
     audit = find_write(agent.db, audit_id)
     fact, file = (fact or audit.candidate_fact or "").strip(), file or audit.target_file
@@ -58,7 +62,10 @@ def build_run(agent: Agent, audit_id: str, *, fact: str | None, file: str | None
 
 
 def start(agent: Agent, run: GuardianRun, *, by: str) -> JobRun:
-    """Queue it. Raises Refused when nothing may be sent, or a run of this agent is queued or running already."""
+    """Queue the run as a job.
+
+    Raises Refused when nothing may be sent, or a run of this agent is queued or running already.
+    """
     job.check(agent)
     with launch.exclusive_start(RUNNER, agent):
         run.save(using=agent.db, force_insert=True)
@@ -66,9 +73,12 @@ def start(agent: Agent, run: GuardianRun, *, by: str) -> JobRun:
 
 
 def run_here(agent: Agent, run: GuardianRun, *, by: str, listener: Listener | None = None) -> JobRun:
-    """Do it in this process; the job, however it ended. Raises Refused when nothing may be sent, or while one runs."""
+    """Run it in this process and return the job, however it ended.
+
+    Raises Refused when nothing may be sent, or while another run is running.
+    """
     job.check(agent)
-    with launch.exclusive_run(RUNNER, agent.agent_id):  # whoever is quicker than the job is told of in its row
+    with launch.exclusive_run(RUNNER, agent.agent_id):  # another run that starts first is named in the job's row
         run.save(using=agent.db, force_insert=True)
     return job.run_here(agent, _params(agent, run), by=by, listener=listener)
 

@@ -1,4 +1,4 @@
-"""What goes into the API of our own guardian and comes out of it."""
+"""API schemas of the built-in guardian."""
 
 from typing import Literal
 
@@ -21,14 +21,14 @@ from .proposals import LONGEST_REASON
 class GuardianRunQuery(ChoiceQuery):
     @property
     def choice(self) -> FactChoice:
-        """As a plan is asked for."""
+        """The facts to plan for."""
         return build_choice(self, FactChoice)
 
 
 class GuardianRunIn(ChoiceIn):
     @property
     def choice(self) -> FactChoice:
-        """As a run is asked for."""
+        """The facts to run over."""
         return build_choice(self, FactChoice)
 
 

@@ -1,4 +1,4 @@
-"""How our own guardian of an agent stands: what its page and the API tell."""
+"""Status of the built-in guardian of an agent, for its page and the API."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -25,10 +25,10 @@ Audit = WriteGuardianAudit
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OwnGuardianStatus(RunnerStatus):
-    """What became of facts this UTC day.
+    """Status of an agent's built-in guardian, with its counts of this UTC day.
 
-    `switches` holds each file that may be written unattended, with who turned that on, or None. `proposed` is how many
-    proposals wait, whenever they were made.
+    `switches` holds each file that may be written unattended, with the person who turned that on, or None. `proposed`
+    is the number of waiting proposals of all days.
     """
 
     switches: dict[str, Switch | None]
@@ -39,12 +39,12 @@ class OwnGuardianStatus(RunnerStatus):
 
 
 def read_guardian_status(agent: Agent) -> OwnGuardianStatus:
-    """How it stands now."""
-    on, today = switches.read_agent_switches(RUNNER, agent.agent_id), _today(agent.db)
+    """Return the current status of an agent's built-in guardian."""
+    active, today = switches.read_agent_switches(RUNNER, agent.agent_id), _read_states_of_today(agent.db)
     return OwnGuardianStatus(
         **read_runner_status(RUNNER, agent, config.get_configured_guardian(), plans.problem_of(agent)),
         cost_today=RUNNER.allowance.cost_today(agent.db),
-        switches={name: on.get(name) for name in unattended_writes.UNATTENDED_FILES},
+        switches={name: active.get(name) for name in unattended_writes.UNATTENDED_FILES},
         limits=unattended_writes.read_limits(),
         proposed=proposal_counts.count_waiting(agent.db),
         written_today=today.count(GuardianRun.State.WRITTEN),
@@ -53,11 +53,14 @@ def read_guardian_status(agent: Agent) -> OwnGuardianStatus:
 
 
 def build_switch_sentence(agent: Agent, name: str) -> str:
-    """That a file is written unattended from now on, and from when on if the plugin wrote lately."""
-    wrote = _plugin_wrote(agent.db)
-    if wrote is None:
+    """Return the sentence that says that a file is now written unattended.
+
+    If the plugin wrote lately, the sentence also says until when facts become proposals.
+    """
+    last_write = _find_last_plugin_write(agent.db)
+    if last_write is None:
         return _("New facts are written to %(file)s unattended from now on.") % {"file": name}
-    words = {"file": name, "day": _day(wrote), "until": _day(wrote + WAITS_MS)}
+    words = {"file": name, "day": _format_day(last_write), "until": _format_day(last_write + WAITS_MS)}
     return (
         _(
             "Unattended writing is on for %(file)s. The plugin last wrote on %(day)s; until %(until)s every fact "
@@ -67,21 +70,24 @@ def build_switch_sentence(agent: Agent, name: str) -> str:
     )
 
 
-def _plugin_wrote(db):
-    """When the plugin last wrote, if that is why facts become proposals; as in `unattended`."""
-    told = Audit.objects.using(db).filter(
+def _find_last_plugin_write(db):
+    """Return when the plugin last wrote (ms), if that turns facts into proposals.
+
+    The rule is the one of `unattended_writes`.
+    """
+    writes = Audit.objects.using(db).filter(
         created_at__gte=clock.now_ms() - WAITS_MS,
         origin__in=(Audit.Origin.RECORDED, Audit.Origin.IMPORTED),
         status=Audit.Status.WRITTEN,
     )
-    return told.aggregate(last=Max("created_at"))["last"]
+    return writes.aggregate(last=Max("created_at"))["last"]
 
 
-def _day(ms):
+def _format_day(ms):
     return formatting.day_in_words(datetime.fromtimestamp(ms / 1000, zones.get_zone()).date())
 
 
-def _today(db):
+def _read_states_of_today(db):
     start, end = clock.today_ms()
     today = GuardianRun.objects.using(db).filter(created_at__gte=start, created_at__lt=end)
     return list(today.values_list("state", flat=True))

@@ -1,4 +1,7 @@
-"""Writing without a person: what speaks against it, and otherwise the write."""
+"""Writes proposals without a person, unless a limit or a setting prevents it.
+
+It is off for every file of every agent until an admin turns it on.
+"""
 
 import unicodedata
 
@@ -33,11 +36,7 @@ from .proposals import ProposalPreview
 from .run_outcome import BY_GUARDIAN
 
 NEVER_UNATTENDED = ("SOUL.md", "IDENTITY.md")  # docs/decisions/0027-what-is-never-written-unattended.md
-
-
 UNATTENDED_FILES = tuple(name for name in MEMORY_FILES if name not in NEVER_UNATTENDED)
-
-
 ADDED, REMOVED, WRITES = (f"writeGuardian.unattended{name}" for name in ("LinesAdded", "LinesRemoved", "WritesPerDay"))
 PLUGIN_DAYS = 7
 Audit = WriteGuardianAudit
@@ -49,20 +48,32 @@ UNSEEN = ("Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp", "Zs")
 SPACES = {" ", "\u00a0", "\u3000"}  # blanks that people write; others look like one and are something else
 
 
+def turn_on(agent: Agent, name: str, *, by: str) -> Switch:
+    """Turn on unattended writing of a file.
+
+    A file that is on for this endpoint already stays as it is.
+
+    Raises Refused for a file that is never written so, and while no endpoint is configured: it is named here.
+    """
+    if name not in UNATTENDED_FILES:
+        raise Refused(_("%(file)s is never written unattended.") % {"file": name})
+    return switches.turn_on(RUNNER, agent, name, by=by, host=endpoint.from_environment().host)
+
+
 def write_or_note(agent: Agent, run: GuardianRun) -> None:
-    """Write a proposal now, or note in it why it waits for a person."""
+    """Write a proposal now, or store in it why it waits for a person."""
     try:
         with proposals.exclusive_write(agent):
             recovery.recover_locked(agent)
-            made = proposals.preview(agent, run)
-            if note := find_obstacle(agent, made):
-                _keep(agent.db, run, note)
+            preview = proposals.preview(agent, run)
+            if note := find_obstacle(agent, preview):
+                _store_note(agent.db, run, note)
                 return
-            found = proposals.write(agent, made, by=BY_GUARDIAN)
+            result = proposals.write(agent, preview, by=BY_GUARDIAN)
     except Refused as refused:  # somebody writes to the file at this moment, or it is none that may be written
-        _keep(agent.db, run, refused.sentence)
+        _store_note(agent.db, run, refused.sentence)
         return
-    if found.is_written:
+    if result.is_written:
         with audit.act_via("job"):
             audit.record(
                 BY_GUARDIAN, "proposal_written", object_type="proposal", object_id=run.id, agent_id=agent.agent_id
@@ -70,22 +81,26 @@ def write_or_note(agent: Agent, run: GuardianRun) -> None:
 
 
 def read_limits() -> dict[str, int]:
-    """How much may be written unattended: added and removed lines of one write, and writes a day."""
+    """Return the limits: added and removed lines of one write, and writes a day."""
     values = configuration.get_many(ADDED, REMOVED, WRITES)
     return {"added": values[ADDED], "removed": values[REMOVED], "writes": values[WRITES]}
 
 
-def find_obstacle(agent: Agent, made: ProposalPreview) -> str:
-    """Why a proposal waits for a person, in a sentence; empty when nothing speaks against writing it."""
-    if sentence := _why_not_here(agent, made.run.target_file):
+def find_obstacle(agent: Agent, preview: ProposalPreview) -> str:
+    """Return why a proposal waits for a person, as a sentence; empty if nothing prevents writing."""
+    if sentence := _find_file_obstacle(agent, preview.run.target_file):
         return sentence
-    if made.is_merged:
+    if preview.is_merged:
         return _("The file changed while the model worked.")
-    change = made.change
-    return _why_not_so_much(change) or _why_not_these(change, made.wanted) or _why_not_again(agent.db)
+    change = preview.change
+    return (
+        _find_size_obstacle(change)
+        or _find_content_obstacle(change, preview.new_content)
+        or _find_quota_obstacle(agent.db)
+    )
 
 
-def _why_not_here(agent, name):
+def _find_file_obstacle(agent, name):
     if name in NEVER_UNATTENDED:
         return _("%(file)s is never written unattended.") % {"file": name}
     switched = switches.read_agent_switches(RUNNER, agent.agent_id).get(name)
@@ -98,13 +113,13 @@ def _why_not_here(agent, name):
     if name in GUARDED and read_live_record(agent, name) is not None:
         return _("OpenClaw keeps a record of this file: a write of this site may take it out of the prompt.")
     week = clock.now_ms() - PLUGIN_DAYS * DAY_MS  # a write from the future counts as of now
-    told = Audit.objects.using(agent.db).filter(
+    writes = Audit.objects.using(agent.db).filter(
         created_at__gte=week, origin__in=(Audit.Origin.RECORDED, Audit.Origin.IMPORTED), status__in=CHANGED
     )
-    return _("The plugin wrote here in the last 7 days.") if told.exists() else ""
+    return _("The plugin wrote here in the last 7 days.") if writes.exists() else ""
 
 
-def _why_not_so_much(change: Change):
+def _find_size_obstacle(change: Change):
     most = configuration.get_many(ADDED, REMOVED)
     if change.added > most[ADDED]:
         text = ngettext("More than %(count)s added line.", "More than %(count)s added lines.", most[ADDED])
@@ -115,22 +130,22 @@ def _why_not_so_much(change: Change):
     return ""
 
 
-def _why_not_these(change: Change, wanted):
-    lines = split_lines(bytes_to_text(wanted))
+def _find_content_obstacle(change: Change, content):
+    lines = split_lines(bytes_to_text(content))
     added = "".join(line for hunk in change.hunks for line in lines[hunk[2] : hunk[3]])
     if secrets.find_kinds(added):
         return _("The added lines may hold a secret.")
-    if _any_unseen(added.replace("\r\n", "\n")):
+    if _has_invisible(added.replace("\r\n", "\n")):
         return _("The added lines hold characters that are not seen, or that reorder text.")
     return ""
 
 
-def _any_unseen(text):
-    seen = {*text} - {"\n", "\t", *SPACES}
-    return any(HIDDEN.match(one) or one in BLANK or unicodedata.category(one) in UNSEEN for one in seen)
+def _has_invisible(text):
+    chars = {*text} - {"\n", "\t", *SPACES}
+    return any(HIDDEN.match(char) or char in BLANK or unicodedata.category(char) in UNSEEN for char in chars)
 
 
-def _why_not_again(db):
+def _find_quota_obstacle(db):
     most, (today, tomorrow) = configuration.get_number(WRITES), clock.today_ms()
     runs = GuardianRun.objects.using(db).filter(state=GuardianRun.State.WRITTEN, created_at__gte=today - DAY_MS)
     if runs.filter(decided_by=BY_GUARDIAN, decided_at__gte=today, decided_at__lt=tomorrow).count() < most:
@@ -138,16 +153,6 @@ def _why_not_again(db):
     return _("The limit of unattended writes of today is reached.")
 
 
-def _keep(db, run, note):
+def _store_note(db, run, note):
     run.note = note
     GuardianRun.objects.using(db).filter(id=run.id).update(note=note)
-
-
-def turn_on(agent: Agent, name: str, *, by: str) -> Switch:
-    """Write a file unattended from now on; one that is on for this endpoint already stays as it is.
-
-    Raises Refused for a file that is never written so, and while no endpoint is configured: it is named here.
-    """
-    if name not in UNATTENDED_FILES:
-        raise Refused(_("%(file)s is never written unattended.") % {"file": name})
-    return switches.turn_on(RUNNER, agent, name, by=by, host=endpoint.from_environment().host)

@@ -1,4 +1,4 @@
-"""Our own guardian of an agent: how it stands, its runs, its proposals, and writes that are asked for again."""
+"""Pages of the built-in guardian: status, runs, proposals and retries of writes."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -27,7 +27,10 @@ from .llm.config import RUNNER
 
 
 def says_why_not(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Lead an act on a proposal that is refused back to its page; one that there is not has none."""
+    """Send a refused action on a proposal back to the proposal's page.
+
+    A proposal that does not exist has no page: the answer is 404.
+    """
 
     @wraps(view)
     def answer(request, agent, run_id):
@@ -36,7 +39,7 @@ def says_why_not(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespons
         except proposals.NoSuchProposal as refused:
             raise Http404 from refused
         except Refused as refused:
-            return refuse_post(request, refused, to=_address(agent, run_id))
+            return refuse_post(request, refused, to=_proposal_address(agent, run_id))
 
     return answer
 
@@ -45,9 +48,12 @@ def says_why_not(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespons
 @agent_view
 @needs("viewer")
 def own_guardian(request, agent):
-    """What is written unattended, what today has cost, and for operators a plan of the facts that they name."""
-    form, plan = pages.read_plan_form(request, RunForm, lambda asked: plans.plan_run(agent, asked))
-    return _page(request, agent, form, plan)
+    """Show which files are written unattended, the cost of today, and a plan.
+
+    The plan is of the facts that an operator names; others see none.
+    """
+    form, plan = pages.read_plan_form(request, RunForm, lambda choice: plans.plan_run(agent, choice))
+    return _render_status(request, agent, form, plan)
 
 
 @require_POST
@@ -57,7 +63,7 @@ def own_guardian_run(request, agent):
     """Queue a run over the facts that were planned."""
     form = RunForm(request.POST)
     if not form.is_valid():
-        return _page(request, agent, form)
+        return _render_status(request, agent, form)
     return pages.start_run(request, RUNNER, agent, lambda: job.start_run(agent, form.choice, by=request.user.username))
 
 
@@ -65,7 +71,7 @@ def own_guardian_run(request, agent):
 @agent_view
 @needs("admin")
 def own_guardian_switch(request, agent):
-    """Write a file unattended from now on, or no longer."""
+    """Turn unattended writing of a file on or off."""
     name = request.POST.get("file", "")
     if request.POST.get("to") == "on":
         try:
@@ -74,15 +80,15 @@ def own_guardian_switch(request, agent):
             return refuse_post(request, refused, to=RUNNER.address(agent))
         return redirect_after_post(request, status.build_switch_sentence(agent, name), to=RUNNER.address(agent))
     switches.turn_off(RUNNER, agent, name, by=request.user.username)
-    said = _("Nothing is written to %(file)s unattended any more.") % {"file": name}
-    return redirect_after_post(request, said, to=RUNNER.address(agent))
+    sentence = _("Nothing is written to %(file)s unattended any more.") % {"file": name}
+    return redirect_after_post(request, sentence, to=RUNNER.address(agent))
 
 
 @require_safe
 @agent_view
 @needs("operator")
 def proposal_list(request, agent):
-    """The proposals that wait, or with `all` every fact that was handled."""
+    """List the proposals that wait, or with `all` every fact that was handled."""
     is_waiting = "all" not in request.GET
     page = proposal_page.read_proposal_page(agent, is_waiting=is_waiting, **read_cursors(request))
     return render_page(request, "guardian/proposal_list.html", {"agent": agent, "page": page, "is_waiting": is_waiting})
@@ -92,8 +98,8 @@ def proposal_list(request, agent):
 @agent_view
 @needs("operator")
 def proposal_detail(request, agent, run_id):
-    """One proposal: its change of the file as it is now, and every step of the model."""
-    return _proposal(request, agent, run_id, DeclineForm())
+    """Show one proposal, its change of the current file, and the model's steps."""
+    return _render_proposal(request, agent, run_id, DeclineForm())
 
 
 @require_POST
@@ -101,19 +107,22 @@ def proposal_detail(request, agent, run_id):
 @needs("operator")
 @says_why_not
 def proposal_approve(request, agent, run_id):
-    """Write a proposal as it was shown, or with `applied` note that somebody did so by hand."""
-    address = _address(agent, run_id)
+    """Write a proposal as it was shown.
+
+    With `applied` only store that somebody applied it by hand.
+    """
+    address = _proposal_address(agent, run_id)
     if request.POST.get("applied"):
         return _confirm_applied(request, agent, run_id, address)
-    about = {"seen": request.POST.get("seen", ""), "accepts_effect": request.POST.get("write_now") == "1"}
-    found = proposals.approve(agent, run_id, by=request.user.username, **about)
-    if not found.is_written:
-        said = _("Nothing was written: the file holds it already.")
-    elif found.meanwhile:
-        said = _("Written. Somebody else wrote to the file at that moment: that version is kept.")
+    options = {"seen": request.POST.get("seen", ""), "accepts_effect": request.POST.get("write_now") == "1"}
+    result = proposals.approve(agent, run_id, by=request.user.username, **options)
+    if not result.is_written:
+        sentence = _("Nothing was written: the file holds it already.")
+    elif result.meanwhile:
+        sentence = _("Written. Somebody else wrote to the file at that moment: that version is kept.")
     else:
-        said = _("The proposal was written.")
-    return redirect_after_post(request, said, to=address)
+        sentence = _("The proposal was written.")
+    return redirect_after_post(request, sentence, to=address)
 
 
 @require_POST
@@ -122,8 +131,8 @@ def proposal_approve(request, agent, run_id):
 @says_why_not
 def proposal_hand_over(request, agent, run_id):
     """Hand a proposal to the agent as it was shown."""
-    about = {"seen": request.POST.get("seen", ""), "puts_back": request.POST.get("puts_back") == "1"}
-    row = handovers.hand_over_proposal(agent, run_id, by=request.user.username, **about)
+    options = {"seen": request.POST.get("seen", ""), "puts_back": request.POST.get("puts_back") == "1"}
+    row = handovers.hand_over_proposal(agent, run_id, by=request.user.username, **options)
     started = handovers.start(agent, row)
     return redirect_after_start(request, started.job, to=row)
 
@@ -134,9 +143,9 @@ def proposal_hand_over(request, agent, run_id):
 @says_why_not
 def proposal_decline(request, agent, run_id):
     """Leave a proposal unwritten."""
-    address, form = _address(agent, run_id), DeclineForm(request.POST)
+    address, form = _proposal_address(agent, run_id), DeclineForm(request.POST)
     if not form.is_valid():
-        return _proposal(request, agent, run_id, form)
+        return _render_proposal(request, agent, run_id, form)
     proposals.decline(agent, run_id, by=request.user.username, reason=form.cleaned_data["reason"])
     return redirect_after_post(request, _("The proposal was declined."), to=address)
 
@@ -145,12 +154,12 @@ def proposal_decline(request, agent, run_id):
 @agent_view
 @needs("operator")
 def proposal_patch(request, agent, run_id):
-    """The change of a proposal, for `patch`."""
-    looked = proposal_page.build_proposal_context(agent, _found(agent, run_id))
-    if not looked.has_change:
+    """Download the change of a proposal as a patch."""
+    proposal = proposal_page.build_proposal_context(agent, _find_or_404(agent, run_id))
+    if not proposal.has_change:
         raise Http404
-    response = HttpResponse(looked.patch, content_type="text/x-patch; charset=utf-8")
-    response["Content-Disposition"] = f'attachment; filename="{looked.run.target_file}.patch"'
+    response = HttpResponse(proposal.patch, content_type="text/x-patch; charset=utf-8")
+    response["Content-Disposition"] = f'attachment; filename="{proposal.run.target_file}.patch"'
     return response
 
 
@@ -169,7 +178,7 @@ def write_retry(request, agent, audit_id):
         except Refused as refused:
             form.add_error(None, refused.sentence)
         else:
-            return redirect_after_start(request, job, to=_address(agent, run.id))
+            return redirect_after_start(request, job, to=_proposal_address(agent, run.id))
     context = {"agent": agent, "audit": audit, "form": form, "own": status.read_guardian_status(agent)}
     context["evidence"] = read_evidence(agent.db, audit)
     return render_page(request, "guardian/write_retry.html", context, status=422 if form.errors else 200)
@@ -180,37 +189,37 @@ def _confirm_applied(request, agent, run_id, address):
     return redirect_after_post(request, _("The proposal is closed: the patch was applied by hand."), to=address)
 
 
-def _found(agent, run_id):
+def _find_or_404(agent, run_id):
     try:
         return proposals.find(agent.db, run_id)
     except proposals.NoSuchProposal as refused:
         raise Http404 from refused
 
 
-def _proposal(request, agent, run_id, form):
-    looked = proposal_page.build_proposal_context(agent, _found(agent, run_id))
-    diff = line_diff.compare(*looked.texts) if looked.has_change else None
+def _render_proposal(request, agent, run_id, form):
+    proposal = proposal_page.build_proposal_context(agent, _find_or_404(agent, run_id))
+    diff = line_diff.compare(*proposal.texts) if proposal.has_change else None
     context = {
         "agent": agent,
-        "looked": looked,
-        "run": looked.run,
-        "evidence": read_evidence(agent.db, looked.run),
+        "proposal": proposal,
+        "run": proposal.run,
+        "evidence": read_evidence(agent.db, proposal.run),
         "form": form,
         "diff": diff,
         "view": line_diff.build_view(diff) if diff else None,
         "handovers": handovers.find_by_proposal(agent.db, run_id),
-        "steps": GuardianStep.objects.using(agent.db).filter(run=looked.run).order_by("created_at", "id"),
-        **read_origin(agent, looked.run),
+        "steps": GuardianStep.objects.using(agent.db).filter(run=proposal.run).order_by("created_at", "id"),
+        **read_origin(agent, proposal.run),
     }
     status = 422 if form.errors else 200
     return render_page(request, "guardian/proposal_detail.html", context, partial="proposal", status=status)
 
 
-def _address(agent, run_id):
+def _proposal_address(agent, run_id):
     return reverse("guardian:proposal_detail", args=[agent.agent_id, run_id])
 
 
-def _page(request, agent, form, plan=None):
+def _render_status(request, agent, form, plan=None):
     return pages.render_runner_page(
         request, RUNNER, "guardian/own_guardian.html", agent, status.read_guardian_status(agent), form, plan
     )

@@ -1,4 +1,7 @@
-"""A memory file's standing with OpenClaw: whether prompts hold it, and what a write would change about that."""
+"""The standing of memory files with OpenClaw: whether prompts hold them.
+
+It also forecasts the effect of a write on a file's place in the prompt.
+"""
 
 from .file_standing import Standing, State, attach_standings, read_standing, read_standings
 from .state_database import read_live_record

@@ -1,4 +1,7 @@
-"""Changes of memory files that OpenClaw's records name as the agent's own: they are no unreported ones."""
+"""Attributes changes of memory files to the agent that OpenClaw's records name.
+
+Such changes are no longer unattributed.
+"""
 
 from collections import defaultdict
 
@@ -10,12 +13,12 @@ from ..models import ProvenanceRecord, WriteGuardianAudit
 from ..recording import write_provenance
 
 Origin = WriteGuardianAudit.Origin
-EARLY_MS, LATE_MS = 1_000, 60_000  # a record is made after its file was modified
+EARLY_MS, LATE_MS = 1_000, 60_000  # a record is stored after its file was modified
 MOST_ROWS = 1_000  # unreported changes of one agent, and records, that are compared at once
 
 
 def attribute_writes(agent: Agent) -> int:
-    """Give the unreported changes that a record names their session and turn; how many there were.
+    """Give unattributed changes that a record names their session and turn; return how many.
 
     A record names a change when the file had the recorded hash after it and the recorded time lies in it. Of agents
     that share a workspace, the change belongs to the agent of the record's session.
@@ -23,7 +26,7 @@ def attribute_writes(agent: Agent) -> int:
     rows = WriteGuardianAudit.objects.using(agent.db).filter(origin=Origin.UNATTRIBUTED)
     rows = rows.select_related("after_snapshot").defer("diff", "hunks_json", "after_snapshot__content")
     changes = list(rows.order_by("-created_at")[:MOST_ROWS])
-    records = _records(agent) if changes else {}
+    records = _read_records(agent) if changes else {}
     attributed = 0
     for change in changes:
         key = (change.target_file, change.after_snapshot.content_hash if change.after_snapshot else "")
@@ -32,8 +35,8 @@ def attribute_writes(agent: Agent) -> int:
     return attributed
 
 
-def _records(agent):
-    """(file name, hash) -> the records of this agent's sessions, the newest first."""
+def _read_records(agent):
+    """Return the records of this agent's sessions by file name and hash, newest first."""
     rows = ProvenanceRecord.objects.using(agent.db).filter(state=ProvenanceRecord.State.KNOWN)
     records = defaultdict(list)
     for row in rows.order_by("-first_seen_at", "-id")[:MOST_ROWS]:
@@ -49,9 +52,9 @@ def _is_within(record, change):
 
 
 def _attribute(agent, change, record):
-    place = write_provenance.match_by_time(agent, [record.session_id or record.session_key], record.observed_at)
-    if consent.find_withheld_keys(agent.db, [place.turn_id]):
+    provenance = write_provenance.match_by_time(agent, [record.session_id or record.session_key], record.observed_at)
+    if consent.find_withheld_keys(agent.db, [provenance.turn_id]):
         return False
-    columns = place.columns | {"session_key": record.session_key, "origin": Origin.AGENT}
+    columns = provenance.columns | {"session_key": record.session_key, "origin": Origin.AGENT}
     rows = WriteGuardianAudit.objects.using(agent.db).filter(id=change.id, origin=Origin.UNATTRIBUTED)
     return bool(rows.update(**columns))

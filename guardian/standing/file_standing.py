@@ -1,4 +1,4 @@
-"""Where a memory file stands with OpenClaw: in the prompt, cut, left out, or about to be."""
+"""The standing of a memory file with OpenClaw: in the prompt, cut, or left out."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ LIMITS = {"USER.md": 4_000}
 
 
 class State(models.TextChoices):
-    """What a person should know first of a file."""
+    """The state of a file that a person should know first."""
 
     IN_PROMPT = "in_prompt"
     CUT = "cut"
@@ -27,17 +27,17 @@ class State(models.TextChoices):
     WILL_BE_LEFT_OUT = "will_be_left_out"
     NO_RECORD = "no_record"  # in the prompt, and OpenClaw counts it as the agent's
     NO_REPORT = "no_report"
-    LINKED = "linked"  # OpenClaw puts no linked file into a prompt
-    NOT_KNOWN = "not_known"  # the record is of a version that is not known, or the file cannot be read
+    LINKED = "linked"  # OpenClaw leaves linked files out of prompts
+    NOT_KNOWN = "not_known"  # the record has an unknown version, or the file cannot be read
     UNEXPLAINED = "unexplained"  # not in the prompt, and nothing says why
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """One file: its state, the record of it, and what the newest ordinary prompt held of it.
+    """The standing of one file: its state, its record, and its part in the newest prompt.
 
-    `since`, `session_id` and `session_key` are of the write that the record names; `is_equal` says whether the file
-    still has the recorded hash, None without a record.
+    Only ordinary prompts count. `since`, `session_id` and `session_key` belong to the write that the record names;
+    `is_equal` says whether the file still has the recorded hash, None without a record.
     """
 
     file_name: str
@@ -51,12 +51,12 @@ class Standing:
 
     @property
     def lost_chars(self) -> int:
-        """How many characters of the file are not in the prompt, as far as that is known."""
+        """How many characters of the file are known not to be in the prompt."""
         return max(0, (self.raw_chars or 0) - (self.injected_chars or 0))
 
     @property
     def since(self) -> int | None:
-        """When the recorded write was seen."""
+        """When OpenClaw saw the recorded write, in milliseconds."""
         return self.record.observed_at if self.record else None
 
     @property
@@ -66,12 +66,12 @@ class Standing:
 
     @property
     def session_key(self) -> str:
-        """Its key."""
+        """The session key of the recorded write."""
         return self.record.session_key if self.record else ""
 
     @property
     def record_hash(self) -> str:
-        """The hash that the record has of the file."""
+        """The hash of the file in the record."""
         return self.record.file_hash if self.record else ""
 
     @property
@@ -82,7 +82,10 @@ class Standing:
 
 
 def read_standing(agent: Agent, file_name: str) -> Standing:
-    """The standing of one of the five memory files, by what the last import read and the file as it is now."""
+    """Return the standing of one of the five memory files.
+
+    It follows from the last import and from the file as it is now.
+    """
     return read_standings(agent, [file_name])[0]
 
 
@@ -94,35 +97,41 @@ def attach_standings(agent: Agent, files: Iterable[Any]) -> None:
 
 
 def read_standings(agent: Agent, names: Sequence[str]) -> list[Standing]:
-    """The same of several files; the report is read once."""
+    """Return the standings of several memory files; the report is read once."""
     if not names:
         return []
     report, files = find_newest_report(agent), read_files(agent, names)
     rows = find_newest_rows(agent.db, [spelling for name in names for spelling in get_spellings(name)])
-    records = {name: next((rows[one] for one in get_spellings(name) if one in rows), None) for name in names}
-    return [_standing(name, records[name], files[name], report) for name in names]
+    records = {
+        name: next((rows[spelling] for spelling in get_spellings(name) if spelling in rows), None) for name in names
+    }
+    return [_build_standing(name, records[name], files[name], report) for name in names]
 
 
-def _standing(name, row, file, report):
-    record, entry = record_from_row(row) if row else None, _entry(report, name)
+def _build_standing(name, row, file, report):
+    record, entry = record_from_row(row) if row else None, _find_entry(report, name)
     is_compared = record is not None and file.is_readable
-    about = {"record": record, "is_equal": file.sha256 == record.file_hash if is_compared else None}
+    record_columns = {"record": record, "is_equal": file.sha256 == record.file_hash if is_compared else None}
     if report:
-        about |= {"reported_at": report.at, "report_session_id": report.session_id}
-    raw, injected = _chars(name, file, entry)
-    state = _guarded_state(record, about["is_equal"], file, report, entry) if name in GUARDED else None
-    state = state or _prompt_state(file, report, entry, raw, injected)
+        record_columns |= {"reported_at": report.at, "report_session_id": report.session_id}
+    raw, injected = _count_chars(name, file, entry)
+    state = _state_by_record(record, record_columns["is_equal"], file, report, entry) if name in GUARDED else None
+    state = state or _state_by_report(file, report, entry, raw, injected)
     if state == State.IN_PROMPT and name in GUARDED and record is None:
         state = State.NO_RECORD
-    return Standing(name, state, raw, injected, **about)
+    return Standing(name, state, raw, injected, **record_columns)
 
 
-def _entry(report: PromptFiles | None, name) -> FileEntry | None:
-    return next((report.files[one] for one in get_spellings(name) if one in report.files), None) if report else None
+def _find_entry(report: PromptFiles | None, name) -> FileEntry | None:
+    return (
+        next((report.files[spelling] for spelling in get_spellings(name) if spelling in report.files), None)
+        if report
+        else None
+    )
 
 
-def _guarded_state(record: Record | None, is_equal, file: CurrentFile, report, entry) -> State | None:
-    """What follows from the record; None where it has no say."""
+def _state_by_record(record: Record | None, is_equal, file: CurrentFile, report, entry) -> State | None:
+    """Return the state that follows from the record; None where the record does not decide."""
     if record is None or not file.is_there or file.is_linked:
         return None
     if not record.is_known or not file.is_readable:
@@ -133,8 +142,8 @@ def _guarded_state(record: Record | None, is_equal, file: CurrentFile, report, e
     return None if is_equal else State.WILL_BE_LEFT_OUT
 
 
-def _prompt_state(file: CurrentFile, report, entry: FileEntry | None, raw, injected) -> State:
-    """What follows from the newest report and the file."""
+def _state_by_report(file: CurrentFile, report, entry: FileEntry | None, raw, injected) -> State:
+    """Return the state that follows from the newest report and the file."""
     if not file.is_there:
         return State.MISSING
     if file.is_linked:
@@ -148,8 +157,8 @@ def _prompt_state(file: CurrentFile, report, entry: FileEntry | None, raw, injec
     return State.CUT if entry.is_cut or injected < raw else State.IN_PROMPT
 
 
-def _chars(name, file: CurrentFile, entry: FileEntry | None):
-    """How many characters the file has, and how many of them the prompt holds; None where no report says so."""
+def _count_chars(name, file: CurrentFile, entry: FileEntry | None):
+    """Return how many characters the file has and the prompt holds; None where no report says."""
     if entry is None or entry.is_missing:
         return (file.chars if file.is_there else None), None
     if not file.is_there or not file.is_readable or file.chars == entry.raw_chars:

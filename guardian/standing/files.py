@@ -1,4 +1,4 @@
-"""The memory files that OpenClaw puts into prompts, as they are in a workspace now."""
+"""The memory files of a workspace that OpenClaw may put into prompts, as they are now."""
 
 import hashlib
 from collections.abc import Sequence
@@ -22,7 +22,10 @@ MOST_DATABASES = 10  # of one agent that hold memory indexes
 
 @dataclass(frozen=True, slots=True)
 class CurrentFile:
-    """What a memory file holds now; `chars` as OpenClaw counts them, `changed_at` in milliseconds."""
+    """A memory file as it is now.
+
+    `chars` as OpenClaw counts them, `changed_at` in milliseconds.
+    """
 
     is_there: bool = False
     is_readable: bool = True
@@ -33,19 +36,22 @@ class CurrentFile:
 
 
 def get_spellings(name: str) -> tuple[str, ...]:
-    """The names under which a file may lie in a workspace, the usual one first."""
+    """Return the names that a file may have in a workspace, the usual one first."""
     return (name, LOWER_CASE) if name == MEMORY_FILES[0] else (name,)
 
 
 def read_files(agent: Agent, names: Sequence[str]) -> dict[str, CurrentFile]:
-    """The files in the agent's workspace; where that is not on this machine, their newest stored versions."""
+    """Read files of the agent's workspace, or their newest stored versions.
+
+    Stored versions are used where the workspace is not on this machine.
+    """
     folder = Path(agent.workspace) if agent.workspace else None
     if folder is None or not folder.is_dir():
-        return _stored(agent, names)
-    return {name: _read(folder, name) for name in names}
+        return _read_stored_files(agent, names)
+    return {name: _read_file(folder, name) for name in names}
 
 
-def _read(folder, name):
+def _read_file(folder, name):
     for spelling in get_spellings(name):
         path = folder / spelling
         is_linked = False
@@ -62,23 +68,23 @@ def _read(folder, name):
     return CurrentFile()
 
 
-def _stored(agent, names):
+def _read_stored_files(agent, names):
     versions = FileSnapshot.objects.using(agent.db)
     newest = versions.filter(file_name=OuterRef("file_name")).order_by("-created_at", "-id").values("id")[:1]
     rows = {row.file_name: row for row in versions.filter(file_name__in=names, id=Subquery(newest))}
-    return {name: _of_version(rows[name]) if name in rows else CurrentFile() for name in names}
+    return {name: _from_version(rows[name]) if name in rows else CurrentFile() for name in names}
 
 
-def _of_version(row):
+def _from_version(row):
     return CurrentFile(True, True, False, row.content_hash, count_chars(row.content.encode()), row.created_at)
 
 
 def count_search_chunks(agent: Agent, name: str) -> int | None:
-    """In how many pieces the agent's memory search holds a file; None where it does not."""
+    """Return how many chunks of a file the agent's memory search holds; None without any."""
     rows, database = IndexedFile.objects.using(agent.db), ""
     for _number in range(MOST_DATABASES):  # one step in the index for each database
-        above = rows.filter(database__gt=database).order_by("database").values_list("database", flat=True)
-        if (database := above.first() or "") == "":
+        later_databases = rows.filter(database__gt=database).order_by("database").values_list("database", flat=True)
+        if (database := later_databases.first() or "") == "":
             return None
         counts = rows.filter(database=database, source="memory", path=name).values_list("chunk_count", flat=True)
         if (count := next(iter(counts[:1]), None)) is not None:
@@ -87,10 +93,10 @@ def count_search_chunks(agent: Agent, name: str) -> int | None:
 
 
 def hash_content(data: bytes) -> str:
-    """The hash that a record has of these bytes."""
+    """Return the hash that a record has for this content."""
     return hashlib.sha256(data).hexdigest()
 
 
 def count_chars(data: bytes) -> int:
-    """How many characters of a file OpenClaw counts: UTF-16 units, without blanks at the end."""
+    """Count the characters of a file as OpenClaw does: UTF-16 units, without blanks at the end."""
     return len(data.decode(errors="replace").rstrip().encode("utf-16-le")) // 2

@@ -1,4 +1,7 @@
-"""What a write to a memory file does to the file's place in the prompt, by the rule of OpenClaw 2026.9.6."""
+"""Forecasts the effect of a write on a file's place in the prompt.
+
+It follows the rule of OpenClaw 2026.9.6.
+"""
 
 from django.db import models
 
@@ -10,7 +13,7 @@ from .state_database import read_live_record
 
 
 class Effect(models.TextChoices):
-    """What follows from a write to a file by anybody but the agent."""
+    """The effect of a write by anybody but the agent."""
 
     NOTHING = "nothing"
     TAKEN_OUT = "taken_out"  # the agent's next write takes it out of the prompt
@@ -18,14 +21,17 @@ class Effect(models.TextChoices):
 
 
 def forecast_effect(agent: Agent, file_name: str, data: bytes | None) -> Effect:
-    """What it does to the file to hold `data` (None: to be removed), by the record that OpenClaw has now."""
+    """Forecast the effect of writing `data` to a file; None removes the file.
+
+    It follows from the record that OpenClaw has now.
+    """
     if file_name not in GUARDED:
         return Effect.NOTHING
     return forecast_record_effect(read_live_record(agent, file_name), data)
 
 
 def forecast_record_effect(record: Record | None, data: bytes | None) -> Effect:
-    """The same by a record that was read already."""
+    """Forecast the effect from a record that was read already."""
     if record is None or record.is_untrusted:
         return Effect.NOTHING
     if not record.is_known:

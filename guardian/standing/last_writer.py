@@ -1,4 +1,4 @@
-"""Who wrote a memory file last, as far as writes, versions and records say."""
+"""Finds who wrote a memory file last, from writes, versions and records."""
 
 from django.db import models
 
@@ -8,11 +8,11 @@ from .file_standing import Standing, State
 
 Origin, Status = WriteGuardianAudit.Origin, WriteGuardianAudit.Status
 CHANGED = (Status.WRITTEN, Status.ROLLED_BACK)
-CLOCKS_MS = 10_000  # between a record and the write of ours or of the plugin that came before it
+CLOCKS_MS = 10_000  # between a record and an earlier write of this site or the plugin
 
 
 class Writer(models.TextChoices):
-    """Whose write changed a file, other than the agent's own."""
+    """The writer of a change, other than the agent itself."""
 
     PLUGIN = "plugin"
     SITE = "site"
@@ -28,7 +28,10 @@ WRITERS = {
 
 
 def find_last_writer(db: str, standing: Standing) -> Writer:
-    """Who wrote last before the agent's write that a fallen file is left out for; else who wrote last of all."""
+    """Return who wrote a file last.
+
+    For a file that is left out, it is the last writer before the agent's write in its record.
+    """
     rows = WriteGuardianAudit.objects.using(db).filter(target_file=standing.file_name, status__in=CHANGED)
     rows = rows.exclude(origin=Origin.AGENT)
     rows = rows.filter(created_at__gt=_trusted_until(db, standing))
@@ -44,7 +47,10 @@ def find_last_writer(db: str, standing: Standing) -> Writer:
 
 
 def _trusted_until(db, standing):
-    """When a record last said that the file was the agent's, before the present one: what came earlier is settled."""
+    """Return when the last trusted record before the present one was observed, else 0.
+
+    Earlier writes do not count: the file was the agent's then.
+    """
     rows = ProvenanceRecord.objects.using(db).filter(file_name=standing.file_name, origin_class=AGENT)
     rows = rows.filter(observed_at__lt=standing.since or 0)
     return rows.order_by("-first_seen_at", "-id").values_list("observed_at", flat=True).first() or 0

@@ -1,4 +1,4 @@
-"""Problems of prompts: a memory file that is not in them, not whole in them, or soon will not be."""
+"""Problems of prompts: memory files that are not in them, cut, or soon left out."""
 
 from collections.abc import Iterable
 
@@ -13,21 +13,21 @@ from .file_standing import Standing, State, read_standings
 from .last_writer import Writer, find_last_writer
 from .words import build_facts, format_facts
 
-# What needs somebody, and how bad it is.
+# The states that need a person, and how bad each is.
 SEVERITIES = {State.LEFT_OUT: 80, State.WILL_BE_LEFT_OUT: 68, State.UNEXPLAINED: 67, State.CUT: 50}
 
 
 def check_standings(agent: Agent) -> Iterable[Finding]:
-    """The memory files of an agent that are not whole in its prompt, or that its next write takes out."""
-    found = []
+    """Return the memory files that are not whole in the prompt or soon left out."""
+    findings = []
     for standing in read_standings(agent, MEMORY_FILES):
-        state = _state(standing)
+        state = _read_state(standing)
         if state in SEVERITIES:
-            found.append(_finding(agent, standing, state))
-    return sorted(found, key=lambda finding: -(finding.severity or 0))
+            findings.append(_build_finding(agent, standing, state))
+    return sorted(findings, key=lambda finding: -(finding.severity or 0))
 
 
-def _finding(agent, standing, state):
+def _build_finding(agent, standing, state):
     facts = build_facts(standing) | {"file": standing.file_name, "state": state.value}
     if state in (State.LEFT_OUT, State.WILL_BE_LEFT_OUT):
         facts["writer"] = find_last_writer(agent.db, standing).value
@@ -36,13 +36,16 @@ def _finding(agent, standing, state):
     return Finding(standing.file_name, facts, level=severity, severity=severity, since=since)
 
 
-def _state(standing: Standing) -> State:
-    """The state to tell: a file that was removed behind OpenClaw's back falls when the agent writes it again."""
+def _read_state(standing: Standing) -> State:
+    """Return the state to report.
+
+    A file that was removed without OpenClaw is left out as soon as the agent writes it again.
+    """
     return State.WILL_BE_LEFT_OUT if standing.will_be_left_out else standing.state
 
 
 def describe_standing(facts: Facts) -> str:
-    """What is wrong with a file, and who wrote it last."""
+    """Return a sentence about the problem of a file and its last writer."""
     values = format_facts(facts) | {"file": facts["file"], "agent": facts["agent"]}
     state = State(facts["state"])
     if state == State.UNEXPLAINED:
@@ -51,16 +54,16 @@ def describe_standing(facts: Facts) -> str:
         return _("OpenClaw's limit cuts %(file)s of %(agent)s. Not in the prompt: %(lost)s.") % values
     writer = Writer(facts["writer"])
     if state == State.LEFT_OUT:
-        fallen = _(
+        sentence = _(
             "OpenClaw has left %(file)s of %(agent)s out of every prompt since %(since)s, because of a write in the "
             "session %(session)s."
         )
-        return f"{fallen % values} {_fallen_by(writer)}"
-    falling = _("The agent's next write takes %(file)s of %(agent)s out of the prompt.") % values
-    return f"{falling} {_falling_by(writer)}"
+        return f"{sentence % values} {_describe_past_writer(writer)}"
+    warning = _("The agent's next write takes %(file)s of %(agent)s out of the prompt.") % values
+    return f"{warning} {_describe_last_writer(writer)}"
 
 
-def _fallen_by(writer):
+def _describe_past_writer(writer):
     return {
         Writer.PLUGIN: _("Before that session, the plugin had written it."),
         Writer.SITE: _("Before that session, this site had written it."),
@@ -68,7 +71,7 @@ def _fallen_by(writer):
     }[writer]
 
 
-def _falling_by(writer):
+def _describe_last_writer(writer):
     return {
         Writer.PLUGIN: _("The plugin wrote it last."),
         Writer.SITE: _("This site wrote it last."),

@@ -1,4 +1,4 @@
-"""The newest report of an ordinary prompt: which memory files it held, and how much of each."""
+"""The newest report of an ordinary prompt: its memory files and their sizes."""
 
 from dataclasses import dataclass, field
 from operator import itemgetter
@@ -19,7 +19,7 @@ COLUMNS = ("id", "session_key", "metadata", "last_activity_at", "prompt_report_i
 
 @dataclass(frozen=True, slots=True)
 class FileEntry:
-    """What a report says of one file."""
+    """One file in a report."""
 
     raw_chars: int = 0
     injected_chars: int = 0
@@ -29,7 +29,7 @@ class FileEntry:
 
 @dataclass(frozen=True, slots=True)
 class PromptFiles:
-    """The files of one prompt by name; made at `at`, for a session."""
+    """The files of one prompt by name, with its time in milliseconds and its session."""
 
     at: int
     session_id: str
@@ -38,35 +38,43 @@ class PromptFiles:
 
 
 def find_newest_report(agent: Agent) -> PromptFiles | None:
-    """The newest report of an ordinary session in the agent's workspace; None where no session has one."""
+    """Return the newest report of an ordinary session in the agent's workspace; None without one."""
     rows = Session.objects.using(agent.db).filter(prompt_report__isnull=False).exclude(origin__in=OTHER_KINDS)
     rows = rows.order_by("-last_activity_at", "-id").values_list(*COLUMNS)[:SESSIONS_ASKED]
-    prompts = sorted(filter(None, (_prompt(agent, *row) for row in rows)), key=itemgetter(0), reverse=True)
+    prompts = sorted(filter(None, (_read_prompt(agent, *row) for row in rows)), key=itemgetter(0), reverse=True)
     for at, session_id, session_key, report_id in prompts[:REPORTS_READ]:
         report = PromptReport.objects.using(agent.db).filter(id=report_id).first()
-        files = dict(_entries(report.report)) if report else {}
+        files = dict(_read_entries(report.report)) if report else {}
         if not ALWAYS_LISTED.isdisjoint(files):
             return PromptFiles(at, session_id, session_key, files)
     return None
 
 
 def was_in_workspace(agent: Agent, at: int | None) -> bool:
-    """Whether the prompt nearest to a moment was made in the agent's present workspace, as far as prompts say."""
+    """Return whether the prompt nearest to a moment was in the agent's present workspace.
+
+    True where no prompt says otherwise.
+    """
     rows = Session.objects.using(agent.db).filter(prompt_report__isnull=False).order_by("-last_activity_at", "-id")
-    places = []
+    distances = []
     for metadata in rows.values_list("metadata", flat=True)[:SESSIONS_COMPARED]:
         prompt = decode(metadata).get("prompt") if metadata else None
         if isinstance(prompt, dict) and isinstance(prompt.get("at"), int) and prompt.get("workspace"):
-            places.append((abs(prompt["at"] - (at or 0)), prompt["workspace"]))
-    nearest = min(places, default=(0, agent.reported_workspace))
+            distances.append((abs(prompt["at"] - (at or 0)), prompt["workspace"]))
+    nearest = min(distances, default=(0, agent.reported_workspace))
     return not agent.reported_workspace or nearest[1] == agent.reported_workspace
 
 
-def _prompt(agent, session_id, session_key, metadata, last_activity_at, report_id):
-    """When a session's last prompt was made, with the session and its report; None unless it is an ordinary one."""
-    about = decode(metadata) if metadata else {}
-    prompt = about.get("prompt") if isinstance(about.get("prompt"), dict) else {}
-    is_ordinary = OTHER_PARTS.isdisjoint((session_key or "").split(":")) and about.get("chatType") not in GROUPS
+def _read_prompt(agent, session_id, session_key, metadata, last_activity_at, report_id):
+    """Return the time of a session's last prompt, the session, and its report.
+
+    None unless the prompt is an ordinary one.
+    """
+    metadata_fields = decode(metadata) if metadata else {}
+    prompt = metadata_fields.get("prompt") if isinstance(metadata_fields.get("prompt"), dict) else {}
+    is_ordinary = (
+        OTHER_PARTS.isdisjoint((session_key or "").split(":")) and metadata_fields.get("chatType") not in GROUPS
+    )
     workspace = prompt.get("workspace")
     is_elsewhere = bool(workspace and agent.reported_workspace and workspace != agent.reported_workspace)
     if not is_ordinary or is_elsewhere or prompt.get("isSandboxed"):
@@ -75,13 +83,13 @@ def _prompt(agent, session_id, session_key, metadata, last_activity_at, report_i
     return at if isinstance(at, int) and at > 0 else last_activity_at, session_id, session_key or "", report_id
 
 
-def _entries(report: dict[str, Any]):
+def _read_entries(report: dict[str, Any]):
     files = report.get("files")
     for item in files if isinstance(files, list) else ():
         if isinstance(item, dict) and isinstance(item.get("name"), str):
-            numbers = (_number(item.get("rawChars")), _number(item.get("injectedChars")))
+            numbers = (_read_number(item.get("rawChars")), _read_number(item.get("injectedChars")))
             yield item["name"], FileEntry(*numbers, item.get("truncated") is True, item.get("missing") is True)
 
 
-def _number(value):
+def _read_number(value):
     return value if isinstance(value, int) and value >= 0 else 0

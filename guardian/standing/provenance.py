@@ -1,4 +1,4 @@
-"""The provenance records of an agent's files: whose each is, and their history in the agent's database."""
+"""The provenance records of an agent's files: their owners, and their stored history."""
 
 import hashlib
 import os
@@ -24,10 +24,11 @@ MOST_FILES = 500  # of one agent whose records are kept
 
 
 def assign_records(agents: Mapping[str, Agent], records: Iterable[Record]) -> dict[str, dict[str, Record]]:
-    """Agent id -> file name -> its record. `agents` are those of one home, by their names there.
+    """Assign records to agents: agent id -> file name -> its record.
 
-    The key of a workspace fits only where OpenClaw runs. Elsewhere the session key says whose workspace it is: agents
-    with one workspace share its records, and of two keys the one with the newer record is taken.
+    `agents` are those of one home, by their names there. The key of a workspace fits only where OpenClaw runs.
+    Elsewhere the session key says whose workspace it is: agents with one workspace share its records, and of two keys
+    the one with the newer record is taken.
     """
     owners = _Owners(agents)
     records = list(records)
@@ -42,7 +43,7 @@ def assign_records(agents: Mapping[str, Agent], records: Iterable[Record]) -> di
 
 
 class _Owners:
-    """Which agents have which workspace, by the keys that records name."""
+    """The agents of each workspace, by the keys in records."""
 
     def __init__(self, agents):
         self.agents = {normalise_or_empty(name): agent for name, agent in agents.items()}
@@ -54,25 +55,30 @@ class _Owners:
 
     def learn(self, records):
         """Learn from session keys which agent has a workspace whose key fits none."""
-        settled = {agent.agent_id for record in records for agent in self.fitting.get(record.workspace_key, ())}
+        known_ids = {agent.agent_id for record in records for agent in self.fitting.get(record.workspace_key, ())}
         for record in sorted(records, key=lambda record: record.observed_at or 0):
-            owner = self.agents.get(_agent_in(record.session_key))
-            if owner is not None and owner.agent_id not in settled:
+            owner = self.agents.get(_parse_agent_name(record.session_key))
+            if owner is not None and owner.agent_id not in known_ids:
                 self.by_key[record.workspace_key] = owner if was_in_workspace(owner, record.observed_at) else None
 
     def of_record(self, record):
-        """The agents that a record is about."""
+        """Return the agents that a record concerns."""
         if record.workspace_key in self.fitting:
             return self.fitting[record.workspace_key]
         owner = self.by_key.get(record.workspace_key)
         if owner is None:
             return []
-        same = [agent for agent in self.agents.values() if owner.workspace and agent.workspace == owner.workspace]
-        return same or [owner]
+        sharing_agents = [
+            agent for agent in self.agents.values() if owner.workspace and agent.workspace == owner.workspace
+        ]
+        return sharing_agents or [owner]
 
 
 def compute_workspace_keys(agent: Agent) -> set[str]:
-    """The keys that OpenClaw may give the workspace of an agent, from its path here and as OpenClaw reports it."""
+    """Compute the keys that OpenClaw may give the workspace of an agent.
+
+    They follow from its path here, and from the path that OpenClaw reports.
+    """
     paths = {agent.workspace, agent.reported_workspace}
     if agent.workspace:
         paths.add(str(Path(agent.workspace).resolve()))
@@ -80,17 +86,20 @@ def compute_workspace_keys(agent: Agent) -> set[str]:
 
 
 def store_records(agent: Agent, records: Mapping[str, Record], *, is_whole: bool) -> int:
-    """Add a row for each file whose record changed; how many. `is_whole`: files without a record have none any more."""
-    current = _last_rows(agent.db)
+    """Add a row for each file whose record changed, and return how many.
+
+    `is_whole`: files that are not in `records` have no record any more.
+    """
+    current = _find_last_rows(agent.db)
     now = now_ms()
     rows = [
-        _row(record, now)
+        _build_row(record, now)
         for name, record in records.items()
-        if name not in current or _content(current[name]) != _content_of(record)
+        if name not in current or _row_columns(current[name]) != _record_columns(record)
     ]
     if is_whole:
-        gone = (row for name, row in current.items() if name not in records and row.state != State.GONE)
-        rows += [_gone(row, now) for row in gone]
+        removed_rows = (row for name, row in current.items() if name not in records and row.state != State.GONE)
+        rows += [_build_removal_row(row, now) for row in removed_rows]
     if rows:
         with write_queue.agent_transaction(agent.db):
             ProvenanceRecord.objects.using(agent.db).bulk_create(rows, ignore_conflicts=True)
@@ -98,11 +107,14 @@ def store_records(agent: Agent, records: Mapping[str, Record], *, is_whole: bool
 
 
 def find_newest_rows(db: str, names: Iterable[str] | None = None) -> dict[str, ProvenanceRecord]:
-    """File name -> the row of its present record, of these files or of all; none where OpenClaw has none any more."""
-    return {name: row for name, row in _last_rows(db, names).items() if row.state != State.GONE}
+    """Return the row of the present record of each file, by file name.
+
+    `names` limits the files. A file of which OpenClaw has no record any more is left out.
+    """
+    return {name: row for name, row in _find_last_rows(db, names).items() if row.state != State.GONE}
 
 
-def _last_rows(db, names=None):
+def _find_last_rows(db, names=None):
     rows = ProvenanceRecord.objects.using(db)
     last = rows.filter(file_name=OuterRef("file_name")).order_by("-first_seen_at", "-id")
     rows = rows.filter(id=Subquery(last.values("id")[:1]))
@@ -110,36 +122,36 @@ def _last_rows(db, names=None):
 
 
 def record_from_row(row: ProvenanceRecord) -> Record:
-    """A stored record as it was read."""
+    """Return the stored record as it was read."""
     names = ("file_name", "workspace_key", "file_hash", "origin_class", "observed_at", "session_id", "session_key")
     columns = {name: getattr(row, name) for name in (*names, "version")}
     return Record(**columns, is_known=row.state == State.KNOWN)
 
 
-def _agent_in(session_key):
+def _parse_agent_name(session_key):
     parts = session_key.split(":")
     return normalise_or_empty(parts[1] if len(parts) > 2 and parts[0] == "agent" else MAIN)
 
 
-def _content_of(record):
+def _record_columns(record):
     columns = asdict(record)
     state = State.KNOWN if columns.pop("is_known") else State.UNKNOWN
     return columns | {"state": state.value}
 
 
-def _content(row):
-    return {"state": row.state} if row.state == State.GONE else _content_of(record_from_row(row))
+def _row_columns(row):
+    return {"state": row.state} if row.state == State.GONE else _record_columns(record_from_row(row))
 
 
-def _row(record, now):
-    columns = _content_of(record)
-    return ProvenanceRecord(id=_digest([*columns.values(), now]), first_seen_at=now, **columns)
+def _build_row(record, now):
+    columns = _record_columns(record)
+    return ProvenanceRecord(id=_hash_values([*columns.values(), now]), first_seen_at=now, **columns)
 
 
-def _gone(row, now):
-    about = {"file_name": row.file_name, "workspace_key": row.workspace_key, "state": State.GONE.value}
-    return ProvenanceRecord(id=_digest([*about.values(), now]), first_seen_at=now, **about)
+def _build_removal_row(row, now):
+    columns = {"file_name": row.file_name, "workspace_key": row.workspace_key, "state": State.GONE.value}
+    return ProvenanceRecord(id=_hash_values([*columns.values(), now]), first_seen_at=now, **columns)
 
 
-def _digest(values):
+def _hash_values(values):
     return hashlib.sha256("\n".join(map(str, values)).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""What the API says about the standing of a memory file."""
+"""Schema of the standing of a memory file in the API."""
 
 from typing import Literal
 
@@ -13,7 +13,10 @@ STATE = Literal[tuple(State.values)]  # type: ignore[valid-type]
 
 
 class StandingOut(Schema):
-    """Whether OpenClaw puts a memory file into prompts, by its record of the file and its newest report."""
+    """Whether OpenClaw puts a memory file into prompts.
+
+    It follows from its record of the file and its newest report.
+    """
 
     state: STATE  # type: ignore[valid-type]
     sentence: str = Field(description="the same in words, in the language of the request")

@@ -1,4 +1,4 @@
-"""OpenClaw's state database as it is now, for whoever cannot wait for the next import."""
+"""Reads OpenClaw's state database as it is now, without waiting for the next import."""
 
 from pathlib import Path
 
@@ -15,22 +15,22 @@ from .provenance import assign_records
 
 
 def read_live_record(agent: Agent, file_name: str) -> Record | None:
-    """The record that OpenClaw has of a file now; None where it has none.
+    """Return the record that OpenClaw has of a file now; None where it has none.
 
-    Where the state database is there and cannot be read, the record is one that is not known.
+    Where the state database exists and cannot be read, the record is an unknown one.
     """
     source = CollectorSource.objects.filter(kind=CollectorSource.Kind.AGENT, agent_id=agent.agent_id).first()
     if source is None or not (Path(source.root) / STATE_DATABASE).exists():
         return None
     try:
-        records = _read(Path(source.root))
+        records = _read_database(Path(source.root))
     except (DamagedDatabase, NotCopied, NotReadable):
         return Record(file_name)
-    own = assign_records(_agents_of(source.root), records).get(agent.agent_id, {})
-    return next((own[name] for name in get_spellings(file_name) if name in own), None)
+    agent_records = assign_records(_find_agents(source.root), records).get(agent.agent_id, {})
+    return next((agent_records[name] for name in get_spellings(file_name) if name in agent_records), None)
 
 
-def _read(root):
+def _read_database(root):
     with (
         Copies() as copies,
         copies.open_copy(root, root / STATE_DATABASE) as copy,
@@ -41,8 +41,8 @@ def _read(root):
         return list(read_records(database, now_ms()))
 
 
-def _agents_of(root):
-    """The agents of a home by their names there."""
+def _find_agents(root):
+    """Return the agents of a home by their names there."""
     claims = CollectorSource.objects.filter(kind=CollectorSource.Kind.AGENT, root=root)
     names = dict(claims.values_list("agent_id", "path"))
     return {names[agent.agent_id]: agent for agent in Agent.objects.filter(agent_id__in=names)}

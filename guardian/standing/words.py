@@ -1,4 +1,4 @@
-"""The standing of a memory file in words: a badge, a sentence, and who wrote the file last."""
+"""The standing of a memory file in words: a badge, a sentence, and its numbers."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -39,42 +39,42 @@ TONES = {
 
 
 def standing_label(state):
-    """`left_out` as “Left out of the prompt”."""
+    """Return the label of a state: `left_out` is “Left out of the prompt”."""
     return str(LABELS.get(state, state))
 
 
 def standing_tone(state):
-    """The tone of its badge; empty for a plain one."""
+    """Return the tone of the badge of a state; empty for a plain one."""
     return TONES.get(state, "")
 
 
 def standing_sentence(standing: Standing) -> str:
-    """What the state says of this file, with its numbers."""
-    sentence = _sentences()[standing.state] % format_facts(build_facts(standing))
+    """Return a sentence about the state of a file, with its numbers."""
+    sentence = _build_sentences()[standing.state] % format_facts(build_facts(standing))
     if standing.state == State.MISSING and standing.will_be_left_out:
-        fall = _("OpenClaw still has a record of it: once the agent writes it again, it is left out.")
-        return f"{sentence} {fall}"
+        warning = _("OpenClaw still has a record of it: once the agent writes it again, it is left out.")
+        return f"{sentence} {warning}"
     return sentence
 
 
 def build_facts(standing: Standing) -> dict[str, Any]:
-    """What sentences about a standing are made of."""
+    """Return the values that sentences about a standing need."""
     return {name: getattr(standing, name) for name in FACTS}
 
 
 def format_facts(facts: Mapping[str, Any]) -> dict[str, str]:
-    """The numbers, times and names of these facts, as sentences take them."""
+    """Return the numbers, times and names of these values as text for sentences."""
     return {
         "injected": number(facts["injected_chars"] or 0),
         "chars": amounts.format_amount("characters", facts["raw_chars"] or 0),
         "lost": amounts.format_amount("characters", facts["lost_chars"]),
-        "time": _time(facts["reported_at"]),
-        "since": _time(facts["since"]),
+        "time": _format_time(facts["reported_at"]),
+        "since": _format_time(facts["since"]),
         "session": facts["session_key"] or facts["session_id"] or "–",
     }
 
 
-def _sentences():
+def _build_sentences():
     return {
         State.IN_PROMPT: _("The prompt holds %(injected)s of %(chars)s of this file."),
         State.CUT: _("OpenClaw's limit cuts this file: the prompt holds %(injected)s of %(chars)s. Lost: %(lost)s."),
@@ -101,7 +101,7 @@ def _sentences():
     }
 
 
-def _time(ms):
+def _format_time(ms):
     return strip_tags(moment(ms)) if ms else "–"
 
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from openclaw_web.pages import glyphs
 
-BY = "command line"  # who does what is asked for in a terminal
+BY = "command line"  # the user of acts in a terminal
 
 
 def split_visible_lines(text: str | None) -> Iterator[str]:
-    """The lines of a text, with what a terminal would hide or obey made visible."""
+    """Split a text into lines, and show what a terminal would hide or interpret."""
     yield from glyphs.to_terminal(text or "").split("\n")

@@ -1,4 +1,4 @@
-"""`reflection guardian correct`: what a write should have been."""
+"""`reflection guardian correct`: corrects a write, and may turn that into a rule."""
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy

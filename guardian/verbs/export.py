@@ -1,4 +1,4 @@
-"""`reflection guardian export`: the writes that fit as one file."""
+"""`reflection guardian export`: writes the list of writes to one file."""
 
 import re
 from base64 import b64encode
@@ -25,7 +25,7 @@ FORMATS = ("json", "csv", "markdown")
 CONTENTS = ("before_content", "after_content")
 BYTES = ("before_base64", "after_base64")  # of contents that are not all text
 SIDES = ("before_snapshot_id", "after_snapshot_id")
-SAID = ("rollback", "corrections")  # what people did about a write, as it is told in JSON
+SAID = ("rollback", "corrections")  # what people did about a write, in JSON
 ROLLBACK = {"rolled_back_at": "rolled_back_at", "rolled_back_by": "rolled_back_by", "rollback_reason": "reason"}
 STANDING = {
     **{name: name for name in ("corrected_status", "corrected_fact", "corrected_file", "corrected_by", "corrected_at")},
@@ -50,48 +50,51 @@ def add_arguments(parser):
 def run(agent, format, output, include_content, **options):
     if options["json"] and not output:
         raise WrongUse(_("--json prints only the receipt: name a file for the writes with --output."))
-    rows = _rows(agents.get(agent), options, with_content=include_content)
-    said = SAID if format == "json" else FLAT
-    columns = [*FIELDS, *said, "diff", *((*CONTENTS, *BYTES) if include_content else ())]
+    rows = _read_rows(agents.get(agent), options, with_content=include_content)
+    outcome_columns = SAID if format == "json" else FLAT
+    columns = [*FIELDS, *outcome_columns, "diff", *((*CONTENTS, *BYTES) if include_content else ())]
     if format == "markdown":
-        texts = _markdown(rows, columns)
+        texts = _format_markdown(rows, columns)
     else:
-        rows = (_exact(_flat(row)) for row in rows) if format == "csv" else rows
+        rows = (_add_exact_bytes(_flatten(row)) for row in rows) if format == "csv" else rows
         texts = row_files.format_rows(format, columns, rows)
-    return row_files.write_rows(output, format, columns, texts, _written)
+    return row_files.write_rows(output, format, columns, texts, _count_written)
 
 
-def _written(count):
+def _count_written(count):
     return ngettext("%(count)s write exported to %(file)s.", "%(count)s writes exported to %(file)s.", count)
 
 
-def _rows(agent, options, *, with_content):
-    """The writes that fit as dictionaries, with their diffs, and with both contents where they are asked for."""
+def _read_rows(agent, options, *, with_content):
+    """Yield the writes that fit as dictionaries, with their diffs.
+
+    With `with_content` also with both contents.
+    """
     listing = filters.build_listing(agent, options)
     rows = listing.all.values(*FIELDS, "diff", *SIDES, "place")
     versions = FileSnapshot.objects.using(agent.db)
     for batch in read_batches(rows, order=listing.order, size=BIG_BATCH if with_content else BATCH):
         ids = {row[side] for row in batch for side in SIDES if row[side]} if with_content else ()
-        found = versions.filter(id__in=ids).values_list("id", "content", "raw") if ids else ()
-        fate = api_detail.read_outcomes(agent.db, [row["id"] for row in batch])
-        contents = {name: (content, raw and b64encode(raw).decode()) for name, content, raw in found}
+        content_rows = versions.filter(id__in=ids).values_list("id", "content", "raw") if ids else ()
+        outcomes = api_detail.read_outcomes(agent.db, [row["id"] for row in batch])
+        contents = {name: (content, raw and b64encode(raw).decode()) for name, content, raw in content_rows}
         for row in batch:
             both = [contents.get(row[side], (None, None)) for side in SIDES]
-            sides = dict(zip((*CONTENTS, *BYTES), (one[part] for part in (0, 1) for one in both), strict=True))
-            kept = {name: value for name, value in row.items() if name not in (*SIDES, "place")}
-            yield kept | fate[row["id"]] | (sides if with_content else {})
+            sides = dict(zip((*CONTENTS, *BYTES), (content[part] for part in (0, 1) for content in both), strict=True))
+            columns = {name: value for name, value in row.items() if name not in (*SIDES, "place")}
+            yield columns | outcomes[row["id"]] | (sides if with_content else {})
 
 
-def _flat(row):
-    """A row with what people did about it as columns of their own; of several corrections the one that stands."""
+def _flatten(row):
+    """Return a row with rollback and correction as columns; of several corrections the last."""
     rollback, corrections = row["rollback"] or {}, row["corrections"]
     last = corrections[-1] if corrections else {}
-    told = {column: rollback.get(name) for column, name in ROLLBACK.items()}
-    return row | told | {column: last.get(name) for column, name in STANDING.items()}
+    outcome_columns = {column: rollback.get(name) for column, name in ROLLBACK.items()}
+    return row | outcome_columns | {column: last.get(name) for column, name in STANDING.items()}
 
 
-def _exact(row):
-    """A row in which contents that a cell changes are also in base64."""
+def _add_exact_bytes(row):
+    """Return a row in which contents that a cell changes are also in base64."""
     for name, encoded in zip(CONTENTS, BYTES, strict=True):
         text = row.get(name)
         if text is not None and not row[encoded] and spreadsheets.format_cell(text) != text:
@@ -99,28 +102,28 @@ def _exact(row):
     return row
 
 
-def _markdown(rows, columns):
-    """A text of each write."""
-    for row in map(_flat, rows):
+def _format_markdown(rows, columns):
+    """Yield a text for each write."""
+    for row in map(_flatten, rows):
         at = f"{datetime.fromtimestamp(row['created_at'] / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
         plain = [name for name in (*FIELDS, *FLAT) if name not in ("created_at", "target_file", "status")]
-        said = [f"- {name}: {_on_line(row[name])}\n" for name in plain if row[name] not in (None, "")]
-        long = [_fenced(name, row[name]) for name in columns[len(FIELDS) + len(FLAT) :] if row[name]]
-        yield "".join((f"## {at}: {row['target_file'] or '–'}, {row['status']}\n\n", *said, "\n", *long))
+        lines = [f"- {name}: {_format_inline(row[name])}\n" for name in plain if row[name] not in (None, "")]
+        blocks = [_format_fenced(name, row[name]) for name in columns[len(FIELDS) + len(FLAT) :] if row[name]]
+        yield "".join((f"## {at}: {row['target_file'] or '–'}, {row['status']}\n\n", *lines, "\n", *blocks))
 
 
-def _on_line(value):
-    """A value as code on one line: what it says is no markup, and nothing of it is hidden."""
+def _format_inline(value):
+    """Return a value as code on one line, without markup and with nothing hidden."""
     text = glyphs.to_one_line(str(value))
-    return f"{(ticks := _ticks(text, 1))} {text} {ticks}"
+    return f"{(ticks := _build_ticks(text, 1))} {text} {ticks}"
 
 
-def _fenced(name, text):
+def _format_fenced(name, text):
     text = glyphs.to_terminal(text)
-    fence = _ticks(text, 3)
+    fence = _build_ticks(text, 3)
     return f"### {name}\n\n{fence}{'diff' if name == 'diff' else ''}\n{text.removesuffix(chr(10))}\n{fence}\n\n"
 
 
-def _ticks(text, least):
-    """More backticks in a row than the text has."""
+def _build_ticks(text, least):
+    """Return more backticks in a row than the text has."""
     return "`" * max([least, *(len(run) + 1 for run in re.findall(r"`+", text))])

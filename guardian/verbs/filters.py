@@ -1,4 +1,4 @@
-"""The options by which writes are chosen, the same for every verb that lists them."""
+"""The options that select writes, the same for every verb that lists them."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from ..models import WriteGuardianAudit
 
 
 def add_filters(parser: CommandParser) -> None:
-    """Add the options."""
+    """Add the options to a parser."""
     parser.add_argument("-f", "--file", choices=MEMORY_FILES, metavar="FILE", help=_("only writes to this file"))
     statuses = WriteGuardianAudit.Status.values
     parser.add_argument("-s", "--status", choices=statuses, metavar="STATUS", help=", ".join(statuses))
@@ -24,9 +24,9 @@ def add_filters(parser: CommandParser) -> None:
 
 
 def build_listing(agent: Agent, options: dict[str, Any], session: str | None = None) -> Any:
-    """The `Listing` of the writes that the options ask for, newest first."""
-    asked = {name: options[name] for name in ("file", "status") if options.get(name)}
-    asked |= {"flagged": True} if options.get("flagged") else {}
+    """Build the `Listing` of the writes that the options select, newest first."""
+    criteria = {name: options[name] for name in ("file", "status") if options.get(name)}
+    criteria |= {"flagged": True} if options.get("flagged") else {}
     moments = {name: parse_moment(options.get(name), f"--{name}") for name in ("since", "until")}
-    asked |= {name: at for name, at in moments.items() if at is not None}
-    return WRITES.fits(agent, **asked, **({"session": session} if session else {}))
+    criteria |= {name: at for name, at in moments.items() if at is not None}
+    return WRITES.fits(agent, **criteria, **({"session": session} if session else {}))

@@ -1,4 +1,4 @@
-"""`reflection guardian list`, `show`, `diff` and `history`: writes as the API tells them, and in words."""
+"""`reflection guardian list`, `show`, `diff` and `history`: finds and prints writes."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -31,7 +31,7 @@ UNKNOWN = "–"
 
 
 class ListVerb:
-    """The newest writes that fit."""
+    """The verb `list`: the newest writes that fit."""
 
     HELP = gettext_lazy("List writes to memory files, newest first.")
     EXAMPLES = ("reflection guardian list", "reflection guardian list -f USER.md -s written --with-diff")
@@ -45,19 +45,19 @@ class ListVerb:
         filters.add_filters(parser)
 
     def run(self, agent, key, limit, with_diff, **options):
-        _check(limit)
+        _check_limit(limit)
         rows = filters.build_listing(agents.get(agent), options, key).first(limit)
-        diffs = _diffs(rows) if with_diff else {}
+        diffs = _read_diffs(rows) if with_diff else {}
         receipt = [
             GuardianWriteOut.model_validate(row).model_dump() | ({"diff": diffs.get(row.id)} if with_diff else {})
             for row in rows
         ]
-        lines = [line for row in rows for line in (*_lines(row), *_begin(diffs.get(row.id)))]
+        lines = [line for row in rows for line in (*_write_lines(row), *_diff_lines(diffs.get(row.id)))]
         return Outcome({"writes": receipt}, "\n".join(lines) or _("No writes."))
 
 
 class ShowVerb:
-    """One write with all that is known of it."""
+    """The verb `show`: one write with all that is known of it."""
 
     HELP = gettext_lazy("Show one write with its diff, its statuses and what it came from.")
     EXAMPLES = ("reflection guardian show 01J0000000000000000000DEMO",)
@@ -66,21 +66,21 @@ class ShowVerb:
         parser.add_argument("id", type=option_types.text, metavar="AUDIT", help=_("ID of the write"))
 
     def run(self, agent, id, **options):
-        row = _found(agent, id)
-        told = GuardianWriteDetail.model_validate(row).model_dump()
+        row = _get_write(agent, id)
+        write_fields = GuardianWriteDetail.model_validate(row).model_dump()
         lines = [
-            *_lines(row),
-            *_facts(row),
-            *_around(row),
-            *_statuses(row),
-            *_corrections(row),
+            *_write_lines(row),
+            *_fact_lines(row),
+            *_context_lines(row),
+            *_status_lines(row),
+            *_correction_lines(row),
             *split_visible_lines(row.diff),
         ]
-        return Outcome({"write": told}, "\n".join(lines))
+        return Outcome({"write": write_fields}, "\n".join(lines))
 
 
 class DiffVerb:
-    """What one write changed."""
+    """The verb `diff`: the change of one write."""
 
     HELP = gettext_lazy("Print what a write changed, as a unified diff.")
     EXAMPLES = ("reflection guardian diff 01J0000000000000000000DEMO",)
@@ -89,7 +89,7 @@ class DiffVerb:
         parser.add_argument("id", type=option_types.text, metavar="AUDIT", help=_("ID of the write"))
 
     def run(self, agent, id, **options):
-        row = _found(agent, id)
+        row = _get_write(agent, id)
         if row.diff is None:
             raise Refused(_("What this write changed is not known, or nothing was written."))
         words = "\n".join(split_visible_lines(row.diff)) or _("Nothing changed.")
@@ -98,7 +98,7 @@ class DiffVerb:
 
 
 class HistoryVerb:
-    """What happened to one file."""
+    """The verb `history`: the versions and writes of one file."""
 
     HELP = gettext_lazy("List the versions of a memory file and its writes, newest first.")
     EXAMPLES = ("reflection guardian history MEMORY.md -l 20",)
@@ -111,52 +111,55 @@ class HistoryVerb:
         parser.add_argument("-l", "--limit", type=int, default=20, metavar="N", help=_("how many, 1 to 1000 (20)"))
 
     def run(self, agent, name, file, limit, **options):
-        _check(limit)
+        _check_limit(limit)
         if bool(name) == bool(file):
             raise WrongUse(_("Name one file."))
-        events = list(islice(_events(agents.get(agent), name or file, limit), limit))
-        told = [GuardianEventOut.model_validate(event).model_dump() for event in events]
-        lines = [line for event in events for line in _event(event)]
-        return Outcome({"file": name or file, "events": told}, "\n".join(lines) or _("Nothing is known of this file."))
+        events = list(islice(_read_events(agents.get(agent), name or file, limit), limit))
+        event_fields = [GuardianEventOut.model_validate(event).model_dump() for event in events]
+        lines = [line for event in events for line in _event_lines(event)]
+        return Outcome(
+            {"file": name or file, "events": event_fields}, "\n".join(lines) or _("Nothing is known of this file.")
+        )
 
 
-def _check(limit):
+def _check_limit(limit):
     if not 1 <= limit <= MOST:
         raise WrongUse(_("--limit must be 1 to 1000."))
 
 
-def _diffs(rows) -> dict[str, str]:
+def _read_diffs(rows) -> dict[str, str]:
     if not rows:
         return {}
     audits = WriteGuardianAudit.objects.using(rows[0]._state.db).filter(id__in=[row.id for row in rows])
     return dict(audits.values_list("id", "diff"))
 
 
-def _found(agent, audit_id):
+def _get_write(agent, audit_id):
     try:
         return api_detail.read_write(agents.get(agent), audit_id)
     except Http404 as exc:
         raise Refused(_("This agent has no write %(id)s.") % {"id": audit_id}) from exc
 
 
-def _at(moment):
+def _utc(moment):
     return f"{datetime.fromtimestamp(moment / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
-def _lines(row) -> Iterator[str]:
-    """A write in two lines: when and what; the fact, and why it was not written."""
+def _write_lines(row) -> Iterator[str]:
+    """Yield a write in two lines: time and status; then the fact, and a reason."""
     change = "" if row.lines_added is None else f"  +{row.lines_added} −{row.lines_removed}"
-    yield f"{_at(row.created_at)}  {row.status:<11}  {row.target_file or UNKNOWN:<11}  {glyphs.to_one_line(row.id)}{change}"
-    said = [row.candidate_fact or "", write_reason(row.reason, row.origin)]
-    yield "  " + (" | ".join(_short(text) for text in said if text) or UNKNOWN)
+    name = glyphs.to_one_line(row.id)
+    yield f"{_utc(row.created_at)}  {row.status:<11}  {row.target_file or UNKNOWN:<11}  {name}{change}"
+    texts = [row.candidate_fact or "", write_reason(row.reason, row.origin)]
+    yield "  " + (" | ".join(_clip(text) for text in texts if text) or UNKNOWN)
 
 
-def _short(text):
+def _clip(text):
     text = glyphs.to_one_line(text)
     return text if len(text) <= WIDTH else f"{text[:WIDTH]}…"
 
 
-def _facts(row):
+def _fact_lines(row):
     known = {
         _("origin"): row.origin,
         _("session"): row.session_id,
@@ -166,16 +169,16 @@ def _facts(row):
         _("rule"): row.rule_id,
         _("retry of"): row.retry_of,
         _("shares its diff with"): ", ".join(row.shared_with),
-        _("rolled back by"): row.rolled_back and f"{row.rolled_back.rolled_back_by}: {_short(row.rolled_back.reason)}",
+        _("rolled back by"): row.rolled_back and f"{row.rolled_back.rolled_back_by}: {_clip(row.rolled_back.reason)}",
         _("took back"): ", ".join(row.takes_back),
     }
     return [f"  {name}: {glyphs.to_one_line(str(value))}" for name, value in known.items() if value]
 
 
-def _around(row):
-    """What is known of an unattributed write, of one from elsewhere, and of one that a rule is about."""
+def _context_lines(row):
+    """Yield what is known of an unattributed write, of another workspace's, or of its rule."""
     if row.earliest_at:
-        words = {"since": _at(row.earliest_at), "until": _at(row.created_at)}
+        words = {"since": _utc(row.earliest_at), "until": _utc(row.created_at)}
         yield "  " + _("changed between %(since)s and %(until)s") % words
         turns = glyphs.to_one_line(", ".join(row.turns_in_window)) or UNKNOWN
         yield "  " + _("turns in this time: %(turns)s") % {"turns": turns}
@@ -186,32 +189,40 @@ def _around(row):
     if row.is_elsewhere:
         yield "  " + _("from a workspace that no agent has: its files are not those of this agent")
     if row.rule:
-        words = {"name": _short(row.rule.name), "reason": _short(row.rule.correction_reason)}
+        words = {"name": _clip(row.rule.name), "reason": _clip(row.rule.correction_reason)}
         yield "  " + _("a rule is about this fact: %(name)s: %(reason)s") % words
 
 
-def _corrections(row):
-    for one in row.corrected:
-        words = {"status": one["corrected_status"], "by": _short(one["corrected_by"]), "reason": _short(one["reason"])}
-        words |= {name: _short(one[f"corrected_{name}"] or UNKNOWN) for name in ("file", "fact")}
+def _correction_lines(row):
+    for entry in row.corrected:
+        words = {
+            "status": entry["corrected_status"],
+            "by": _clip(entry["corrected_by"]),
+            "reason": _clip(entry["reason"]),
+        }
+        words |= {name: _clip(entry[f"corrected_{name}"] or UNKNOWN) for name in ("file", "fact")}
         sentence = _("corrected by %(by)s: %(status)s, %(file)s: %(fact)s | %(reason)s") % words
-        yield f"  {_at(one['corrected_at'])}  {sentence}"
+        yield f"  {_utc(entry['corrected_at'])}  {sentence}"
 
 
-def _statuses(row):
-    for one in row.status_history:
-        yield f"  {_at(one.created_at)}  {one.status}  {glyphs.to_one_line(one.given_by)}  {_short(one.reason)}".rstrip()
+def _status_lines(row):
+    for step in row.status_history:
+        author = glyphs.to_one_line(step.given_by)
+        yield f"  {_utc(step.created_at)}  {step.status}  {author}  {_clip(step.reason)}".rstrip()
 
 
-def _begin(diff):
+def _diff_lines(diff):
     lines = list(split_visible_lines(diff.removesuffix("\n"))) if diff else []
     yield from (f"    {line}" for line in lines[:DIFF_LINES])
     if len(lines) > DIFF_LINES:
         yield "    …"
 
 
-def _events(agent, name, size) -> Iterator[Any]:
-    """What happened to a file, newest first. A version that a write led to is told by that write."""
+def _read_events(agent, name, size) -> Iterator[Any]:
+    """Yield the events of a file, newest first.
+
+    A version that a write led to is left out: its write is an event.
+    """
     after = None
     while True:
         page = history.read_timeline(agent, name, after=after, size=size)
@@ -221,9 +232,9 @@ def _events(agent, name, size) -> Iterator[Any]:
             return
 
 
-def _event(event: Any) -> Iterator[str]:
+def _event_lines(event: Any) -> Iterator[str]:
     if event.audit:
-        yield from _lines(event.audit)
+        yield from _write_lines(event.audit)
     else:
         word = _("version")
-        yield f"{_at(event.at)}  {word:<11}  {event.version.file_name:<11}  {event.version.id}"
+        yield f"{_utc(event.at)}  {word:<11}  {event.version.file_name:<11}  {event.version.id}"

@@ -1,4 +1,7 @@
-"""`reflection guardian run`: have facts proposed by the built-in guardian, once it was said what is sent where."""
+"""`reflection guardian run`: has facts proposed by the built-in guardian.
+
+Without --yes it only shows what would be sent where.
+"""
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -13,7 +16,7 @@ from . import BY
 
 HELP = gettext_lazy("Have writes proposed by the built-in guardian. Without --yes, only show what would be sent.")
 EXAMPLES = ("reflection guardian run --limit 5", "reflection guardian run --since 2026-03-01 --yes")
-FAULTS = ("left", "unanswered", "failed")  # what of a result makes it a part
+FAULTS = ("left", "unanswered", "failed")  # counts of a result that make it a partial one
 
 
 def add_arguments(parser):
@@ -27,18 +30,18 @@ def add_arguments(parser):
 
 
 def run(agent, dry_run, yes, quiet, **options):
-    asked, owner = model_verbs.build_choice(FactChoice, options), agents.get(agent)
+    fact_filters, owner = model_verbs.build_choice(FactChoice, options), agents.get(agent)
     if not yes:
-        return describe_fact_plan(plans.plan_run(owner, asked), is_all=dry_run)
+        return describe_fact_plan(plans.plan_run(owner, fact_filters), is_all=dry_run)
     return model_verbs.run_and_report(
-        lambda listener: job.run_here(owner, asked.to_params(owner), by=BY, listener=listener),
+        lambda listener: job.run_here(owner, fact_filters.to_params(owner), by=BY, listener=listener),
         is_quiet=quiet,
         faults=FAULTS,
     )
 
 
 def describe_fact_plan(plan, is_all):
-    """What would be sent; it ends with 3, since nothing was."""
+    """Describe what would be sent; the status is 3, since nothing was."""
     rows = (
         (_("Facts"), f"{plan.facts:,}"),
         (_("Withheld"), f"{plan.withheld:,}"),

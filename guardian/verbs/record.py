@@ -1,4 +1,4 @@
-"""`reflection guardian record`: writes of a plugin, out of a file or from standard input."""
+"""`reflection guardian record`: records a plugin's writes from a file or standard input."""
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
@@ -23,14 +23,14 @@ def add_arguments(parser):
 
 
 def run(agent, file, **options):
-    found = agents.get(agent)
+    owner = agents.get(agent)
     writes = json_input.parse_entries(json_input.read_input(file), WriteIn, body="writes")
     if not writes:
         raise Refused(_("There is no write in what was given."))
     return json_input.store_entries(
-        writes, MAX_WRITES, lambda some: api_import.record_reports(found, some, by=BY), _recorded
+        writes, MAX_WRITES, lambda batch: api_import.record_reports(owner, batch, by=BY), _count_recorded
     )
 
 
-def _recorded(count):
+def _count_recorded(count):
     return ngettext("%(count)s write recorded", "%(count)s writes recorded", count)

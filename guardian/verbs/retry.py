@@ -1,4 +1,4 @@
-"""`reflection guardian retry`: have a write proposed again, with another fact or file."""
+"""`reflection guardian retry`: has a write proposed again, with another fact or file."""
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -27,10 +27,10 @@ def add_arguments(parser):
 
 
 def run(agent, audit, fact, file, dry_run, yes, quiet, **options):
-    found = agents.get(agent)
-    made = retries.build_run(found, audit, fact=fact, file=file, by=BY)
+    owner = agents.get(agent)
+    request = retries.build_run(owner, audit, fact=fact, file=file, by=BY)
     if not yes:
-        return describe_fact_plan(plans.plan_fact(found, made.candidate_fact, made.target_file), is_all=dry_run)
+        return describe_fact_plan(plans.plan_fact(owner, request.candidate_fact, request.target_file), is_all=dry_run)
     return model_verbs.run_and_report(
-        lambda listener: retries.run_here(found, made, by=BY, listener=listener), is_quiet=quiet, faults=FAULTS
+        lambda listener: retries.run_here(owner, request, by=BY, listener=listener), is_quiet=quiet, faults=FAULTS
     )

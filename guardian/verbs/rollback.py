@@ -1,18 +1,26 @@
-"""`reflection guardian rollback`: take back a write, or all writes of a session."""
+"""`reflection guardian rollback`: rolls back a write, or all writes of a session."""
+
+import sys
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from agents import services as agents
-from gate.verbs import parse_moment
+from agents.models import Agent
+from gate.verbs import model_verbs, parse_moment
+from jobs import services as jobs
+from jobs.progress import open_listener
 from openclaw_web.commands import option_types
 from openclaw_web.commands.groups import Outcome, WrongUse
-from openclaw_web.commands.verbs import DONE, REFUSED
+from openclaw_web.commands.verbs import DONE, PARTLY, REFUSED
 
+from ..handover import handovers
+from ..handover.outcomes import Outcome as HandoverOutcome
 from ..rollbacks import rollback_plan, rollback_preview, service
 from ..rollbacks.api import preview_to_json, result_to_json, session_preview_to_json
 from ..rollbacks.service import RollbackRequest
-from . import BY, hand_over, split_visible_lines
+from ..standing.effects import JOB_KIND
+from . import BY, split_visible_lines
 
 HELP = gettext_lazy("Roll back a write, or all writes of a session.")
 EXAMPLES = (
@@ -56,117 +64,137 @@ def add_arguments(parser):
 
 
 def run(agent, audit, reason, preview, session, since, until, leave_out, hunk, no_backup, **options):
-    _check_ways(session, preview, **options)
+    _check_options(session, preview, **options)
     if bool(audit) == bool(session):
         raise WrongUse(_("Name a write, or a session with --session."))
     if hunk is not None and (hunk < 1 or session):
         raise WrongUse(_("--hunk is a number from 1 on, of one write."))
     if not preview and not (reason or "").strip():
         raise WrongUse(_("Say with --reason why this is rolled back, or check first with --preview."))
-    found = agents.get(agent)
+    owner = agents.get(agent)
     wish = RollbackRequest(BY, reason or "", keeps_copy=not no_backup, accepts_effect=options["write_now"])
     if (since or until or leave_out) and not session:
         raise WrongUse(_("--since, --until and --leave-out are for --session."))
     if session:
         span = {"since": parse_moment(since, "--since"), "until": parse_moment(until, "--until")}
-        return _session_preview(found, session, span) if preview else _session(found, session, span, wish, leave_out)
+        return (
+            _preview_session(owner, session, span)
+            if preview
+            else _roll_back_session(owner, session, span, wish, leave_out)
+        )
     number = None if hunk is None else hunk - 1
     if options["hand_over"]:
-        return hand_over.run_handover(found, audit, number, wish, puts_back=options["put_back"])
-    return _preview(found, audit, number) if preview else _one(found, audit, number, wish)
+        return _run_handover(owner, audit, number, wish, puts_back=options["put_back"])
+    return _preview(owner, audit, number) if preview else _roll_back_write(owner, audit, number, wish)
 
 
-def _check_ways(session, preview, *, write_now, hand_over, put_back, **_others):
-    """Raises WrongUse for options that do not go together."""
+def _check_options(session, preview, *, write_now, hand_over, put_back, **_others):
+    """Raise WrongUse for options that do not go together."""
     if hand_over and (session or preview or write_now):
         raise WrongUse(_("--hand-over is for one write, without --preview and --write-now."))
     if put_back and not hand_over:
         raise WrongUse(_("--put-back is for --hand-over."))
 
 
+def _run_handover(
+    agent: Agent, audit_id: str, hunk: int | None, request: RollbackRequest, *, puts_back: bool
+) -> Outcome:
+    """Hand the rollback of a write, or of one change, to the agent; return its outcome."""
+    row = handovers.hand_over_rollback(agent, audit_id, request, seen=None, hunk=hunk, puts_back=puts_back)
+    with open_listener(sys.stderr) as listener:
+        job = jobs.run_now(JOB_KIND, handovers.build_params(agent, row), by=BY, listener=listener)
+    result = model_verbs.read_job_result(job)
+    words = [result["message"], _("Handover %(id)s.") % {"id": row.id}]
+    is_done = result["outcome"] == HandoverOutcome.DONE
+    return Outcome(result, " ".join(words), DONE if is_done else PARTLY, "" if is_done else result["message"])
+
+
 def _preview(agent, audit, hunk):
-    made = rollback_preview.build_preview(agent, rollback_plan.plan_rollback(agent, audit, hunk=hunk))
-    sentences = _changes(made.change.patch, is_open=bool(made.plan.conflicts))
-    if made.plan.conflicts:
-        sentences += (line for one in made.conflicts for line in _conflict(one))
+    preview = rollback_preview.build_preview(agent, rollback_plan.plan_rollback(agent, audit, hunk=hunk))
+    sentences = _patch_lines(preview.change.patch, is_open=bool(preview.plan.conflicts))
+    if preview.plan.conflicts:
+        sentences += (line for conflict in preview.conflicts for line in _conflict_lines(conflict))
         sentences.append(_("Somebody changed the same lines since. Choose what the file should hold on its page."))
-    sentences += filter(None, [made.effect.sentence, _way(made)])
-    if made.problem:
-        sentences.append(made.problem)
-    status = REFUSED if made.plan.conflicts or made.problem else DONE
-    return Outcome(preview_to_json(made), "\n".join(sentences), status, sentences[-1] if status else "")
+    sentences += filter(None, [preview.effect.sentence, _advise(preview)])
+    if preview.problem:
+        sentences.append(preview.problem)
+    status = REFUSED if preview.plan.conflicts or preview.problem else DONE
+    return Outcome(preview_to_json(preview), "\n".join(sentences), status, sentences[-1] if status else "")
 
 
-def _way(made):
-    """How a change that would take the file out of the prompt can be made; empty where it would not."""
-    if not made.effect.is_harmful:
+def _advise(preview):
+    """Return how to make a change that may take the file out of the prompt.
+
+    Empty where it does no harm.
+    """
+    if not preview.effect.is_harmful:
         return ""
-    if made.offer.problem:
-        return _("Write it with --write-now, or apply the patch. %(problem)s") % {"problem": made.offer.problem}
-    if made.offer.puts_back:
+    if preview.offer.problem:
+        return _("Write it with --write-now, or apply the patch. %(problem)s") % {"problem": preview.offer.problem}
+    if preview.offer.puts_back:
         return _("Hand it to the agent with --hand-over --put-back, write it with --write-now, or apply the patch.")
     return _("Hand it to the agent with --hand-over, write it with --write-now, or apply the patch.")
 
 
-def _session_preview(agent, session, span):
-    found = session_preview_to_json(agent, session, **span)
-    count = len(found["audit_ids"])
-    sentences = _changes(found["patch"], is_open=bool(found["conflicts"]))
+def _preview_session(agent, session, span):
+    preview = session_preview_to_json(agent, session, **span)
+    count = len(preview["audit_ids"])
+    sentences = _patch_lines(preview["patch"], is_open=bool(preview["conflicts"]))
     sentences.append(
         ngettext("%(count)s write would be rolled back.", "%(count)s writes would be rolled back.", count)
         % {"count": count}
     )
-    if found["conflicts"]:
-        words = {"ids": ", ".join(found["conflicts"])}
+    if preview["conflicts"]:
+        words = {"ids": ", ".join(preview["conflicts"])}
         sentences.append(
             _("Somebody changed the same lines since: %(ids)s. These writes cannot be rolled back together.") % words
         )
-    if found["unknown"]:
-        words = {"ids": ", ".join(found["unknown"])}
+    if preview["unknown"]:
+        words = {"ids": ", ".join(preview["unknown"])}
         sentences.append(_("Nobody knows what the file held before: %(ids)s. Leave them out with --leave-out.") % words)
-    if found["effect_sentence"]:
-        sentences.append(found["effect_sentence"])
-    if found["problem"]:
-        sentences.append(found["problem"])
-    status = REFUSED if found["conflicts"] or found["problem"] else DONE
-    return Outcome(found, "\n".join(sentences), status, sentences[-1] if status else "")
+    if preview["effect_sentence"]:
+        sentences.append(preview["effect_sentence"])
+    if preview["problem"]:
+        sentences.append(preview["problem"])
+    status = REFUSED if preview["conflicts"] or preview["problem"] else DONE
+    return Outcome(preview, "\n".join(sentences), status, sentences[-1] if status else "")
 
 
-def _changes(patch, *, is_open):
-    """What would change, for a terminal; with conflicts that may be nothing so far."""
+def _patch_lines(patch, *, is_open):
+    """Return the lines of a patch for a terminal; with conflicts there may be none yet."""
     lines = list(split_visible_lines(patch.rstrip("\n"))) if patch else []
     return lines or ([] if is_open else [_("Nothing would change.")])
 
 
-def _conflict(one):
-    """The lines that somebody changed since: before the write, after it, and now."""
-    yield _("Change %(number)s of the write") % {"number": one.hunk + 1}
-    for title, some in (
-        (_("Before the write"), one.before),
-        (_("After the write"), one.after),
-        (_("Now"), one.current),
+def _conflict_lines(conflict):
+    """Yield the lines that somebody changed since: before the write, after it, and now."""
+    yield _("Change %(number)s of the write") % {"number": conflict.hunk + 1}
+    for title, texts in (
+        (_("Before the write"), conflict.before),
+        (_("After the write"), conflict.after),
+        (_("Now"), conflict.current),
     ):
         yield f"  {title}:"
-        yield from (f"    {line}" for text in some for line in split_visible_lines(text.rstrip("\n")))
+        yield from (f"    {line}" for text in texts for line in split_visible_lines(text.rstrip("\n")))
 
 
-def _one(agent, audit, hunk, wish):
+def _roll_back_write(agent, audit, hunk, wish):
     result = service.roll_back(agent, audit, wish, seen=None, hunk=hunk)
     words = _("Rolled back. The rollback is the write %(id)s.")
     if hunk is not None:
         words = _("One change was taken back. That is the write %(id)s.")
-    return Outcome(result_to_json(result), _with(words % {"id": result.own_audit_id}, result.meanwhile))
+    return Outcome(result_to_json(result), _add_late_writes(words % {"id": result.own_audit_id}, result.meanwhile))
 
 
-def _session(agent, session, span, wish, leave_out):
+def _roll_back_session(agent, session, span, wish, leave_out):
     results = service.roll_back_session(agent, session, wish, seen=None, leave_out=leave_out, **span)
     count = len(results)
     words = ngettext("%(count)s write was rolled back.", "%(count)s writes were rolled back.", count)
-    receipt = {"rollbacks": [result_to_json(one) for one in results]}
-    return Outcome(receipt, _with(words % {"count": count}, results[0].meanwhile))
+    receipt = {"rollbacks": [result_to_json(rollback) for rollback in results]}
+    return Outcome(receipt, _add_late_writes(words % {"count": count}, results[0].meanwhile))
 
 
-def _with(words, meanwhile):
+def _add_late_writes(words, meanwhile):
     if not meanwhile:
         return words
     return (

@@ -1,4 +1,4 @@
-"""`reflection guardian rules`: the rules of an agent, what they say of a fact, and switching one off or on."""
+"""`reflection guardian rules`: lists, checks and switches the rules of an agent."""
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
@@ -28,19 +28,19 @@ def add_arguments(parser):
 def run(agent, check, file, off, on, **options):
     if (check is None) != (file is None):
         raise WrongUse(_("Use --check and --file together."))
-    found = agents.get(agent)
+    owner = agents.get(agent)
     if check is not None:
-        return _checked(found.db, check, file)
+        return _check_fact(owner.db, check, file)
     if off or on:
-        rule_activation.switch_rule(found, off or on, on=bool(on), by=BY)
-    every = rules.find_rules(found.db)
-    rows = rule_counts.read_rule_counts(found.db, list(every.order_by(*rules.NEWEST_FIRST)[:SHOWN]))
-    more = every.count() - len(rows)
-    lines = [*map(_line, rows), *_left_out(more)] or [_("No rules.")]
+        rule_activation.switch_rule(owner, off or on, on=bool(on), by=BY)
+    all_rules = rules.find_rules(owner.db)
+    rows = rule_counts.read_rule_counts(owner.db, list(all_rules.order_by(*rules.NEWEST_FIRST)[:SHOWN]))
+    more = all_rules.count() - len(rows)
+    lines = [*map(_format_line, rows), *_count_left_out(more)] or [_("No rules.")]
     return Outcome({"rules": [api_detail.rule_to_json(row) for row in rows], "more": more}, "\n".join(lines))
 
 
-def _left_out(more):
+def _count_left_out(more):
     if more > 0:
         words = ngettext(
             "%(count)s older rule is not listed.",
@@ -50,26 +50,26 @@ def _left_out(more):
         yield words % {"count": f"{more:,}"}
 
 
-def _checked(db, fact, file):
-    said = api_detail.check_fact(db, fact, file)
-    if said["rule_id"] is None:
-        return Outcome(said, _("No rule speaks about this fact."))
-    fact, rule = glyphs.to_one_line(said["fact"]), glyphs.to_one_line(said["rule_id"])
-    words = {"status": states.word(said["status"]), "fact": fact, "file": said["file"], "rule": rule}
-    return Outcome(said, _("%(status)s: %(fact)s → %(file)s (rule %(rule)s)") % words)
+def _check_fact(db, fact, file):
+    verdict = api_detail.check_fact(db, fact, file)
+    if verdict["rule_id"] is None:
+        return Outcome(verdict, _("No rule speaks about this fact."))
+    fact, rule = glyphs.to_one_line(verdict["fact"]), glyphs.to_one_line(verdict["rule_id"])
+    words = {"status": states.word(verdict["status"]), "fact": fact, "file": verdict["file"], "rule": rule}
+    return Outcome(verdict, _("%(status)s: %(fact)s → %(file)s (rule %(rule)s)") % words)
 
 
-def _line(rule):
+def _format_line(rule):
     is_on = _("on") if rule.is_on else _("off")
     acted, overruled = ("–" if count is None else f"{count:,}" for count in (rule.acted, rule.overruled))
     words = {"acted": acted, "overruled": overruled}
     numbers = _("acted: %(acted)s, overruled: %(overruled)s") % words
     name = glyphs.to_one_line(rule.row.name)
-    return f"{glyphs.to_one_line(rule.row.id)}  {is_on:<3}  {name} → {_what(rule.row)}  ({numbers})"
+    return f"{glyphs.to_one_line(rule.row.id)}  {is_on:<3}  {name} → {_format_action(rule.row)}  ({numbers})"
 
 
-def _what(row):
-    """What a rule does with a fact that matches: the status, and which other fact and file it is written as."""
+def _format_action(row):
+    """Return what a rule does with a matching fact: its status, and another fact or file."""
     parts = [str(states.word(row.corrected_status))]
     if row.corrected_status == "written":
         if row.corrected_candidate_fact != row.original_candidate_fact:

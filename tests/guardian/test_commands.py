@@ -1,4 +1,4 @@
-"""`openclaw-web reflection guardian`: what a person in a terminal and a program get."""
+"""`openclaw-web reflection guardian`: its output for a person in a terminal and for programs."""
 
 from base64 import b64decode
 from functools import partial
@@ -9,8 +9,8 @@ import pytest
 from guardian.corrections import correction_store
 from guardian.models import BehaviorCorrection, GuardianStatus, Rollback, WriteGuardianAudit
 from tests import factories
-from tests.guardian.corrections.correcting import corrected
-from tests.guardian.written import T0, wrote
+from tests.guardian.corrections.correction_rows import create_correction
+from tests.guardian.write_rows import T0, create_write
 from tests.suite import commands
 
 DB = "agent_ada"
@@ -22,12 +22,12 @@ guardian = partial(commands.read_answer, "guardian")
 def writes(ada):
     """Three writes a second apart, the last one refused, and one to another file."""
     factories.SessionFactory(id="s1", session_key="agent:ada:irc:x")
-    wrote(DB, 1, None, b"tea\n"), wrote(DB, 2, b"tea\n", b"coffee `\x1b[31m\n")
-    about = {"session_id": "s2", "target_file": "MEMORY.md", "candidate_fact": "A password."}
+    create_write(DB, 1, None, b"tea\n"), create_write(DB, 2, b"tea\n", b"coffee `\x1b[31m\n")
+    columns = {"session_id": "s2", "target_file": "MEMORY.md", "candidate_fact": "A password."}
     WriteGuardianAudit.objects.using(DB).create(
-        id="w3", status="refused", reason="Secret.", created_at=T0 + 3000, **about
+        id="w3", status="refused", reason="Secret.", created_at=T0 + 3000, **columns
     )
-    wrote(DB, 4, None, b"x\n", target_file="USER.md", candidate_fact="Lives in Oslo.")
+    create_write(DB, 4, None, b"x\n", target_file="USER.md", candidate_fact="Lives in Oslo.")
 
 
 def ids(text):
@@ -95,7 +95,7 @@ def test_an_export_has_every_write_that_fits(writes, tmp_path, kind):
         assert text.count("\n## ") == 2 and "- candidate_fact: ` A password. `" in text
         assert "````diff" not in text and "```diff\n--- a/MEMORY.md" in text and "### after_content" in text
         return
-    rows = commands.rows_of(text, kind)
+    rows = commands.parse_rows(text, kind)
     assert [row["id"] for row in rows] == ["w3", "w2", "w1"]
     assert rows[1]["before_content"] == "tea\n" and rows[1]["diff"].lstrip("'").startswith("--- a/MEMORY.md")
     assert "place" not in rows[0]
@@ -104,11 +104,11 @@ def test_an_export_has_every_write_that_fits(writes, tmp_path, kind):
 def test_nothing_that_others_told_reaches_a_terminal_as_it_is(ada):
     hostile = "x\x1b]0;owned\x07\u202e\nw9  fake"
     named = ("session_id", "candidate_fact", "reason", "llm_model", "turn_id", "decision_id")
-    row = wrote(DB, 1, None, f"{hostile}\n".encode(), id=f"w1{hostile}", **dict.fromkeys(named, hostile))
-    corrected(row.id, apply_to_future=True, pattern="owned", by=hostile)
+    row = create_write(DB, 1, None, f"{hostile}\n".encode(), id=f"w1{hostile}", **dict.fromkeys(named, hostile))
+    create_correction(row.id, apply_to_future=True, pattern="owned", by=hostile)
     GuardianStatus.objects.using(DB).filter(audit=row).update(given_by=hostile)
-    said = (["list", "-d"], ["show", row.id], ["history", "MEMORY.md"], ["rules"], ["rules", "--check", hostile])
-    for words in (*said, ["export", "--format", "markdown", "--include-content"]):
+    invocations = (["list", "-d"], ["show", row.id], ["history", "MEMORY.md"], ["rules"], ["rules", "--check", hostile])
+    for words in (*invocations, ["export", "--format", "markdown", "--include-content"]):
         out, status = guardian(*words, *(["--file", "USER.md"] if "--check" in words else []))
         assert status == 0 and "owned" in out and not set("\x1b\x07\u202e") & set(out), words
         assert words[0] == "export" or not [line for line in out.splitlines() if line.startswith("w9  fake")]
@@ -122,32 +122,44 @@ def test_contents_are_left_out_unless_asked_for(writes):
 
 @pytest.fixture
 def judged(ada, writes):
-    """w1 was corrected twice, the second time as a rule that w4 is flagged by; w2 was rolled back."""
+    """w1 was corrected twice and w2 rolled back; the second correction is a rule.
+
+    The rule flags w4.
+    """
     correction_store.correct_write(ada, "w1", status="refused", reason="Not for long.", by="mei")
-    about = {"status": "written", "fact": "Drinks tea.", "file": "USER.md", "reason": "For \x1bgood.", "by": "otto"}
-    rule = correction_store.correct_write(ada, "w1", **about, apply_to_future=True, pattern="likes tea")
+    correction = {
+        "status": "written",
+        "fact": "Drinks tea.",
+        "file": "USER.md",
+        "reason": "For \x1bgood.",
+        "by": "otto",
+    }
+    rule = correction_store.correct_write(ada, "w1", **correction, apply_to_future=True, pattern="likes tea")
     WriteGuardianAudit.objects.using(DB).filter(id="w4").update(rule_id=rule.id)
-    said = {"rolled_back_at": 5, "rolled_back_by": "eve", "reason": "Wrong.", "previous_status": "written"}
-    Rollback.objects.using(DB).create(id="r2", audit_id="w2", **said)
+    columns = {"rolled_back_at": 5, "rolled_back_by": "eve", "reason": "Wrong.", "previous_status": "written"}
+    Rollback.objects.using(DB).create(id="r2", audit_id="w2", **columns)
 
 
 def test_what_people_said_of_a_write_is_shown(judged):
     out, _status = guardian("show", "w1")
     assert "corrected by mei: refused, MEMORY.md: Likes tea. | Not for long." in out
     assert "corrected by otto: written, USER.md: Drinks tea." in out and "\x1b" not in out
-    said = orjson.loads(guardian("show", "w1", "--json")[0])["write"]["corrections"]
-    assert [(one["corrected_by"], one["corrected_status"]) for one in said] == [("mei", "refused"), ("otto", "written")]
-    assert said[1]["apply_to_future"] and said[1]["pattern"] == "likes tea"
+    corrections = orjson.loads(guardian("show", "w1", "--json")[0])["write"]["corrections"]
+    assert [(correction["corrected_by"], correction["corrected_status"]) for correction in corrections] == [
+        ("mei", "refused"),
+        ("otto", "written"),
+    ]
+    assert corrections[1]["apply_to_future"] and corrections[1]["pattern"] == "likes tea"
     assert "a rule is about this fact: likes tea: For" in guardian("show", "w4")[0]
     assert ids(guardian("list", "--flagged", "--json")[0]) == ["w4"]
 
 
 def test_what_people_did_goes_with_an_export(judged):
     rows = {row["id"]: row for row in orjson.loads(guardian("export")[0])}
-    assert [one["corrected_by"] for one in rows["w1"]["corrections"]] == ["mei", "otto"]
+    assert [correction["corrected_by"] for correction in rows["w1"]["corrections"]] == ["mei", "otto"]
     assert rows["w1"]["rollback"] is None and rows["w4"]["corrections"] == []
     assert (rows["w2"]["rollback"]["rolled_back_by"], rows["w2"]["rollback"]["reason"]) == ("eve", "Wrong.")
-    rows = {row["id"]: row for row in commands.rows_of(guardian("export", "--format", "csv")[0], "csv")}
+    rows = {row["id"]: row for row in commands.parse_rows(guardian("export", "--format", "csv")[0], "csv")}
     assert (rows["w1"]["corrected_by"], rows["w1"]["corrected_fact"]) == ("otto", "Drinks tea.")
     assert (rows["w2"]["rolled_back_by"], rows["w2"]["rollback_reason"]) == ("eve", "Wrong.")
     out, _status = guardian("export", "--format", "markdown")
@@ -155,10 +167,10 @@ def test_what_people_did_goes_with_an_export(judged):
 
 
 def test_contents_that_csv_changes_are_exact_in_base64(ada, tmp_path):
-    wrote(DB, 1, b"plain\n", b"- a list\r\n\r=1+1\n")
+    create_write(DB, 1, b"plain\n", b"- a list\r\n\r=1+1\n")
     file = tmp_path / "out.csv"
     guardian("export", "--format", "csv", "--include-content", "--output", str(file))
-    (row,) = commands.rows_of(file.read_bytes().decode(), "csv")
+    (row,) = commands.parse_rows(file.read_bytes().decode(), "csv")
     assert (row["before_content"], row["before_base64"]) == ("plain\n", "")
     assert row["after_content"].startswith("'- a list")
     assert b64decode(row["after_base64"]) == b"- a list\r\n\r=1+1\n"
@@ -199,6 +211,6 @@ def test_a_rule_says_what_it_does(judged, ada):
 
 
 def test_fences_hold_what_is_in_them(ada):
-    wrote(DB, 1, None, b"````\n# no heading\n", candidate_fact="``` no ``` code", session_id="`")
+    create_write(DB, 1, None, b"````\n# no heading\n", candidate_fact="``` no ``` code", session_id="`")
     out, _status = guardian("export", "--format", "markdown", "--include-content")
     assert "`````diff\n" in out and "- candidate_fact: ```` ``` no ``` code ````" in out

@@ -5,8 +5,8 @@ import re
 import pytest
 
 from tests.factories import DecisionFactory
-from tests.guardian.written import wrote
-from tests.ledger.talks import text_of
+from tests.guardian.write_rows import create_write
+from tests.ledger.transcript_records import get_text
 
 DB = "agent_ada"
 pytestmark = pytest.mark.django_db
@@ -14,16 +14,16 @@ pytestmark = pytest.mark.django_db
 
 def test_a_decision_leads_to_its_writes(as_stranger, ada):
     DecisionFactory(id="d1")
-    wrote(DB, 1, None, b"a\n", decision_id="d1"), wrote(DB, 2, None, b"b\n", decision_id="other")
-    page = text_of(as_stranger.get("/agents/ada/gate/d1/"))
+    create_write(DB, 1, None, b"a\n", decision_id="d1"), create_write(DB, 2, None, b"b\n", decision_id="other")
+    page = get_text(as_stranger.get("/agents/ada/gate/d1/"))
     assert 'href="/agents/ada/writes/?decision=d1"' in page  # without JavaScript
     (address,) = re.findall(r'hx-get="(/agents/ada/writes/of/[^"]*)"', page)
-    answer = text_of(as_stranger.get(address))
+    answer = get_text(as_stranger.get(address))
     assert "/agents/ada/writes/w1/" in answer and "/writes/w2/" not in answer
 
 
 def test_a_decision_without_writes_says_so(as_stranger, ada):
-    assert "No write followed." in text_of(as_stranger.get("/agents/ada/writes/of/d1/"))
+    assert "No write followed." in get_text(as_stranger.get("/agents/ada/writes/of/d1/"))
     DecisionFactory(id="d1", decision="NO_WRITE", candidate_fact=None)
-    page = text_of(as_stranger.get("/agents/ada/gate/d1/"))
+    page = get_text(as_stranger.get("/agents/ada/gate/d1/"))
     assert "decided to write nothing" in page and "/writes/of/" not in page

@@ -8,7 +8,7 @@ import pytest
 from guardian.models import RollbackIntent
 from openclaw_web.diffs import text_excerpts
 from tests.factories import T0, DecisionFactory, SnapshotFactory, WorkspaceFileFactory
-from tests.guardian.written import wrote
+from tests.guardian.write_rows import create_write
 
 URL = "/agents/ada/files/MEMORY.md/"
 API = "/api/v1/agents/ada/files"
@@ -32,8 +32,8 @@ def three(ada):
 def test_a_version_leads_to_the_decision_behind_its_write(client):
     DecisionFactory(id="d1", session_id="s1", decision="UPDATE_MEMORY")
     (
-        wrote("agent_ada", 1, None, b"tea\n", decision_id="d1"),
-        wrote("agent_ada", 2, b"tea\n", b"milk\n", decision_id="d2"),
+        create_write("agent_ada", 1, None, b"tea\n", decision_id="d1"),
+        create_write("agent_ada", 2, b"tea\n", b"milk\n", decision_id="d2"),
     )
     page = client.get(URL).text
     assert re.search(r'href="/agents/ada/gate/d1/"><span class="badge[^>]+>UPDATE_MEMORY<', page)
@@ -70,11 +70,11 @@ def test_one_version_is_compared_with_the_one_before_it(client, three):
 
 
 def test_what_was_written_into_a_displaced_file_is_not_what_a_version_is_compared_with(client, three):
-    about = {"id": "i1", "file_name": "MEMORY.md", "audits_json": "[]", "draft_name": ".x", "created_at": 1}
-    RollbackIntent.objects.using("agent_ada").create(**about, meanwhile_json=f'["{three[1].id}"]')
+    columns = {"id": "i1", "file_name": "MEMORY.md", "audits_json": "[]", "draft_name": ".x", "created_at": 1}
+    RollbackIntent.objects.using("agent_ada").create(**columns, meanwhile_json=f'["{three[1].id}"]')
     assert "Mei likes" not in re.sub("<ins>.*?</ins>|Mei likes coffee", "", client.get(URL).text)
-    told = client.get(f"{API}/diff", {"to": three[2].id}).json()
-    assert (told["old"]["id"], told["added"], told["removed"]) == (three[0].id, 1, 0)
+    comparison = client.get(f"{API}/diff", {"to": three[2].id}).json()
+    assert (comparison["old"]["id"], comparison["added"], comparison["removed"]) == (three[0].id, 1, 0)
     assert client.get(f"{API}/diff", {"to": three[1].id}).json()["old"]["id"] == three[0].id
 
 
@@ -86,7 +86,7 @@ def test_a_first_version_is_compared_with_nothing_unless_asked(client):
 
 def test_of_versions_of_the_same_moment_each_has_one_before(client):
     same = sorted(SnapshotFactory(content=text, created_at=T0).id for text in "abc")
-    befores = [client.get(URL, {"to": version_id}).context["asked"].old for version_id in same]
+    befores = [client.get(URL, {"to": version_id}).context["file_request"].old for version_id in same]
     assert [before and before.id for before in befores] == [None, *same[:2]]
 
 
@@ -170,11 +170,11 @@ def test_pieces_make_up_the_text():
 def test_versions_follow_each_other_and_the_chosen_ones_stay_chosen(client):
     versions = SnapshotFactory.create_batch(30, content="same words")
     first = client.get(URL)
-    shown = re.findall(r'type="radio" name="to" value="([^"]+)"', first.text)
+    version_ids = re.findall(r'type="radio" name="to" value="([^"]+)"', first.text)
     chosen = {"from": versions[0].id, "to": versions[29].id, "after": first.context["versions"].next}
     second = client.get(URL, chosen)
-    shown += re.findall(r'type="radio" name="to" value="([^"]+)"', second.text)
-    assert list(map(unescape, shown)) == [version.id for version in reversed(versions)]
+    version_ids += re.findall(r'type="radio" name="to" value="([^"]+)"', second.text)
+    assert list(map(unescape, version_ids)) == [version.id for version in reversed(versions)]
     assert f'type="hidden" name="to" value="{versions[29].id}"' in second.text
     assert client.get(URL, {"after": "nonsense"}).status_code == 409
 

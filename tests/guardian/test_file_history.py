@@ -1,4 +1,4 @@
-"""What happened to a memory file: versions, writes, refusals and rollbacks in the order of time."""
+"""History of a memory file: versions, writes, refusals and rollbacks in order of time."""
 
 import re
 
@@ -9,8 +9,8 @@ from guardian.models import FileSnapshot, WriteGuardianAudit
 from guardian.recording import write_store
 from guardian.recording.reports import Report, Source
 from tests import faults
-from tests.guardian.written import T0, took_back, wrote
-from tests.ledger.talks import text_of
+from tests.guardian.write_rows import T0, create_rollback, create_write
+from tests.ledger.transcript_records import get_text
 
 DB = "agent_ada"
 URL, API = "/agents/ada/writes/history/MEMORY.md/", "/api/v1/agents/ada/guardian/files/MEMORY.md/history"
@@ -18,54 +18,62 @@ pytestmark = pytest.mark.django_db
 
 
 def refuse(number, **columns):
-    about = {"session_id": "s1", "target_file": "MEMORY.md", "candidate_fact": "A password.", "status": "refused"}
-    about |= {"created_at": T0 + number * 1000}
-    return WriteGuardianAudit.objects.using(DB).create(id=f"r{number}", **(about | columns))
+    defaults = {"session_id": "s1", "target_file": "MEMORY.md", "candidate_fact": "A password.", "status": "refused"}
+    defaults |= {"created_at": T0 + number * 1000}
+    return WriteGuardianAudit.objects.using(DB).create(id=f"r{number}", **(defaults | columns))
 
 
-def told(answer):
-    return [(one["kind"], (one["audit"] or one["version"])["id"]) for one in answer.json()["items"]]
+def read_events(answer):
+    return [(entry["kind"], (entry["audit"] or entry["version"])["id"]) for entry in answer.json()["items"]]
 
 
 def test_all_that_happened_is_there_in_order(as_stranger, ada):
     services.store_version(DB, "MEMORY.md", b"one\n", modified_ms=T0)
-    wrote(DB, 1, b"one\n", b"one\ntwo\n", status="rolled_back")
+    create_write(DB, 1, b"one\n", b"one\ntwo\n", status="rolled_back")
     refuse(2, reason="Never keep secrets.")
-    wrote(DB, 3, b"one\ntwo\n", b"one\n", origin="rollback", candidate_fact=None, reason="Wrong.")
-    wrote(DB, 4, None, b"x\n", target_file="USER.md")
-    page = text_of(as_stranger.get(URL))
+    create_write(DB, 3, b"one\ntwo\n", b"one\n", origin="rollback", candidate_fact=None, reason="Wrong.")
+    create_write(DB, 4, None, b"x\n", target_file="USER.md")
+    page = get_text(as_stranger.get(URL))
     table = page.partition("<tbody>")[2]
     places = [table.index(word) for word in ("Wrong.", "Never keep secrets.", "Likes tea.", "Seen by an import")]
     assert places == sorted(places) and "later rolled back" in table and "w4" not in table
-    kinds = [kind for kind, _id in told(as_stranger.get(API))]
+    kinds = [kind for kind, _id in read_events(as_stranger.get(API))]
     assert kinds == ["write", "version", "write", "write", "version", "version"]
     assert as_stranger.get(API).json()["items"][1]["led_by"] == ["w3"]
 
 
 def test_any_two_versions_are_compared(as_stranger, ada):
-    wrote(DB, 1, None, b"tea\n"), wrote(DB, 2, b"tea\n", b"coffee\n"), wrote(DB, 3, b"coffee\n", b"milk\n")
+    (
+        create_write(DB, 1, None, b"tea\n"),
+        create_write(DB, 2, b"tea\n", b"coffee\n"),
+        create_write(DB, 3, b"coffee\n", b"milk\n"),
+    )
     first, second, third = FileSnapshot.objects.using(DB).order_by("created_at").values_list("id", flat=True)
-    page = text_of(as_stranger.get(URL, {"from": first, "to": third}))
+    page = get_text(as_stranger.get(URL, {"from": first, "to": third}))
     assert "<del>" not in page and 'diff__text">tea' in page and 'diff__text">milk' in page
     assert f'name="from" value="{first}"' in page and page.count(" checked") == 2
-    assert "coffee" in text_of(as_stranger.get(URL, {"to": second}))
-    assert "diff--one" in text_of(as_stranger.get(URL, {"to": second, "view": "unified"}))
-    page = text_of(as_stranger.get(URL))
+    assert "coffee" in get_text(as_stranger.get(URL, {"to": second}))
+    assert "diff--one" in get_text(as_stranger.get(URL, {"to": second, "view": "unified"}))
+    page = get_text(as_stranger.get(URL))
     assert 'id="changes"' not in page and "Choose two versions." in page
     picked = re.findall(r'name="(\w+)" value="([^"]*)"[^>]* checked', page)
     assert sorted(picked) == [("from", second), ("to", third)]
 
 
 def test_a_version_that_there_is_not_leads_back(as_stranger, ada):
-    wrote(DB, 1, None, b"tea\n")
+    create_write(DB, 1, None, b"tea\n")
     answer = as_stranger.get(URL, {"from": "nothing"})
-    assert answer.status_code == 404 and "This version of MEMORY.md does not exist." in text_of(answer)
-    assert f'href="{URL}"' in text_of(answer)
+    assert answer.status_code == 404 and "This version of MEMORY.md does not exist." in get_text(answer)
+    assert f'href="{URL}"' in get_text(answer)
 
 
 def test_what_was_rolled_back_is_told_as_it_was_then(as_stranger, ada):
-    wrote(DB, 1, b"a\n", b"b\n"), took_back(DB, 2, ["w1"], b"b\n", b"a\n"), took_back(DB, 3, ["w2"], b"a\n", b"b\n")
-    table = text_of(as_stranger.get(URL)).partition("<tbody>")[2]
+    (
+        create_write(DB, 1, b"a\n", b"b\n"),
+        create_rollback(DB, 2, ["w1"], b"b\n", b"a\n"),
+        create_rollback(DB, 3, ["w2"], b"a\n", b"b\n"),
+    )
+    table = get_text(as_stranger.get(URL)).partition("<tbody>")[2]
     texts = (
         "Rollback undone: Likes tea.",
         "later undone",
@@ -79,56 +87,56 @@ def test_what_was_rolled_back_is_told_as_it_was_then(as_stranger, ada):
 
 
 def test_the_page_of_the_file_leads_here(as_stranger, ada):
-    wrote(DB, 1, None, b"tea\n")
-    page = text_of(as_stranger.get("/agents/ada/files/MEMORY.md/"))
+    create_write(DB, 1, None, b"tea\n")
+    page = get_text(as_stranger.get("/agents/ada/files/MEMORY.md/"))
     assert f'href="{URL}"' in page and 'href="/agents/ada/writes/blame/MEMORY.md/"' in page
     assert 'href="/agents/ada/writes/w1/"' in page
 
 
 def test_writes_that_changed_nothing_are_one_folded_line(as_stranger, ada):
-    wrote(DB, 1, None, b"tea\n")
+    create_write(DB, 1, None, b"tea\n")
     for number, status in enumerate(("refused", "refused", "skipped", "failed"), start=2):
         refuse(number, status=status, candidate_fact=f"Fact {number}.")
-    wrote(DB, 6, b"tea\n", b"milk\n")
+    create_write(DB, 6, b"tea\n", b"milk\n")
     refuse(7, candidate_fact="Alone.")
-    table = text_of(as_stranger.get(URL)).partition("<tbody>")[2]
+    table = get_text(as_stranger.get(URL)).partition("<tbody>")[2]
     assert table.count("<details") == 1 and table.count("<tr>") == 4, "one that stands alone is a line of its own"
     fold = table.partition("<details")[2].partition("</details>")[0]
     assert re.search(r"2 refused, 1 skipped, <span class=\"bad\">1 failed", fold)
     assert all(f'href="/agents/ada/writes/r{number}/"' in fold for number in (2, 3, 4, 5)) and "Alone." not in fold
-    changes = text_of(as_stranger.get(f"{URL}?show=changes")).partition("<tbody>")[2]
+    changes = get_text(as_stranger.get(f"{URL}?show=changes")).partition("<tbody>")[2]
     assert "<details" not in changes and changes.count("<tr>") == 2 and "Alone." not in changes
-    everything = text_of(as_stranger.get(f"{URL}?show=all")).partition("<tbody>")[2]
+    everything = get_text(as_stranger.get(f"{URL}?show=all")).partition("<tbody>")[2]
     assert "<details" not in everything and everything.count("<tr>") == 7
-    assert 'name="show" value="all"' in text_of(as_stranger.get(f"{URL}?show=all"))
-    assert "<details" in text_of(as_stranger.get(f"{URL}?show=nonsense")).partition("<tbody>")[2]
+    assert 'name="show" value="all"' in get_text(as_stranger.get(f"{URL}?show=all"))
+    assert "<details" in get_text(as_stranger.get(f"{URL}?show=nonsense")).partition("<tbody>")[2]
 
 
 def test_a_part_of_the_history_without_a_change_says_so(as_stranger, ada):
     refuse(1), refuse(2)
-    assert "Nothing in this part of the history changed the file." in text_of(as_stranger.get(f"{URL}?show=changes"))
+    assert "Nothing in this part of the history changed the file." in get_text(as_stranger.get(f"{URL}?show=changes"))
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 7])
 def test_pages_hold_everything_once_both_ways(as_stranger, ada, size):
-    """Writes and versions of one moment, and of several: no part between two pages is lost or said twice."""
+    """No event is lost or repeated between pages, also among events of one moment."""
     for number in range(8):
         refuse(number, created_at=T0 + number // 3)
         services.store_version(DB, "MEMORY.md", b"%d" % number, modified_ms=T0 + number // 4)
-    whole = told(as_stranger.get(f"{API}?limit=200"))
+    whole = read_events(as_stranger.get(f"{API}?limit=200"))
     assert len(whole) == 16
-    found, back, after, last = [], [], "", None
+    events, back, after, last = [], [], "", None
     while True:
         answer = as_stranger.get(f"{API}?limit={size}{after}")
-        found += told(answer)
+        events += read_events(answer)
         last = answer.json()
         if not last["next"]:
             break
         after = f"&after={last['next']}"
-    assert found == whole
+    assert events == whole
     while last["previous"]:
         answer = as_stranger.get(f"{API}?limit={size}&before={last['previous']}")
-        back, last = told(answer) + back, answer.json()
+        back, last = read_events(answer) + back, answer.json()
     assert back == whole[: len(back)] and len(back) >= 16 - size
 
 
@@ -141,24 +149,24 @@ def test_places_of_other_lists_are_refused(as_stranger, ada):
 
 
 def test_a_file_of_which_nothing_is_known(as_stranger, ada):
-    assert "Nothing is known of this file" in text_of(as_stranger.get(URL))
+    assert "Nothing is known of this file" in get_text(as_stranger.get(URL))
     refuse(1)
-    page = text_of(as_stranger.get(URL))
+    page = get_text(as_stranger.get(URL))
     assert "A password." in page and "Who wrote each line" not in page
     assert as_stranger.get(URL.replace("MEMORY", "AGENTS")).status_code == 404
     assert as_stranger.get(API.replace("MEMORY", "AGENTS")).status_code == 404
 
 
 def test_a_write_that_an_import_renames_meanwhile_is_left_out(as_stranger, ada):
-    wrote(DB, 1, None, b"tea\n")
+    create_write(DB, 1, None, b"tea\n")
     about = {"target_file": "MEMORY.md", "candidate_fact": "Likes coffee.", "status": "written", "origin": "imported"}
     row = WriteGuardianAudit(id="of-the-log", created_at=T0 + 5_000, **about)
-    write_store.store_reports(DB, [Report(row, Source.LOG, told_by="plugin")])
+    write_store.store_reports(DB, [Report(row, Source.LOG, reporter="plugin")])
 
     def renamed():
-        wrote(DB, 5, b"tea\n", b"coffee\n", candidate_fact="Likes coffee.")
+        create_write(DB, 5, b"tea\n", b"coffee\n", candidate_fact="Likes coffee.")
 
     with faults.before_statement(DB, lambda sql: '"write_guardian_audit"."id" IN' in sql, renamed):
         answer = as_stranger.get(API)
-    assert answer.status_code == 200 and ("write", "w1") in told(answer)
-    assert ("write", "w5") in told(as_stranger.get(API)) and "of-the-log" not in as_stranger.get(API).text
+    assert answer.status_code == 200 and ("write", "w1") in read_events(answer)
+    assert ("write", "w5") in read_events(as_stranger.get(API)) and "of-the-log" not in as_stranger.get(API).text

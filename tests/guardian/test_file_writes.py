@@ -1,4 +1,4 @@
-"""Which calls of tools wrote to a file, and which version each of them led to: on its page and in the API."""
+"""Tool calls that wrote to a file, and the version each led to: page and API."""
 
 import re
 
@@ -13,16 +13,16 @@ pytestmark = pytest.mark.django_db
 
 
 def call(session, number, tool, *, at, failed=None, db="agent_ada", **arguments):
-    """A record with one call, and its result if it is said whether that failed."""
+    """Store a record with one call, and its result if `failed` is not None."""
     block = {"type": "toolCall", "id": f"c{number}", "name": tool, "arguments": arguments}
-    asked = {"type": "message", "id": f"a{number}", "message": {"role": "assistant", "content": [block]}}
-    text = orjson.dumps(asked).decode()
-    where = {"db": db, "session": session, "turn_number": 3, "created_at": at}
-    EventFactory(**where, seq=number * 2, kind="assistant", tool_call_count=1, event_json=text)
+    record = {"type": "message", "id": f"a{number}", "message": {"role": "assistant", "content": [block]}}
+    text = orjson.dumps(record).decode()
+    columns = {"db": db, "session": session, "turn_number": 3, "created_at": at}
+    EventFactory(**columns, seq=number * 2, kind="assistant", tool_call_count=1, event_json=text)
     if failed is not None:
         message = {"role": "toolResult", "toolCallId": f"c{number}", "content": [], "isError": failed}
         text = orjson.dumps({"type": "message", "id": f"r{number}", "message": message}).decode()
-        EventFactory(**where, seq=number * 2 + 1, kind="tool_result", is_failed=failed, event_json=text)
+        EventFactory(**columns, seq=number * 2 + 1, kind="tool_result", is_failed=failed, event_json=text)
 
 
 @pytest.fixture
@@ -33,7 +33,7 @@ def session(as_stranger, ada):
     return SessionFactory(id="s/1", title="<b>Main</b> chat")
 
 
-def told(client):
+def read_writes(client):
     return [(w["record_id"], w["version_id"], w["is_certain"], w["is_failed"]) for w in client.get(API).json()["items"]]
 
 
@@ -44,7 +44,7 @@ def test_text_is_certain_and_time_is_near(as_stranger, session):
     call(session, 3, "write", at=T0 + HOUR + 1, path="./MEMORY.md", content="something else")
     call(session, 4, "edit", at=T0 + HOUR + 2, failed=True, path="MEMORY.md", **edit)
     call(session, 5, "edit", at=T0 + 9 * HOUR, path="MEMORY.md", **edit)
-    assert told(as_stranger) == [
+    assert read_writes(as_stranger) == [
         ("a5", None, False, False),
         ("a2", "v2", False, False),
         ("a4", None, False, True),
@@ -77,13 +77,13 @@ def test_what_changed_stands_above_the_text(as_stranger, session):
 )
 def test_other_calls_are_not_listed(as_stranger, session, tool, arguments):
     call(session, 1, tool, at=T0 + HOUR, **arguments)
-    assert told(as_stranger) == []
+    assert read_writes(as_stranger) == []
 
 
 def test_a_patch_names_its_files(as_stranger, session):
     patch = "*** Begin Patch\n*** Update File: MEMORY.md\n+Mei likes coffee\n*** End Patch"
     call(session, 1, "apply_patch", at=T0 + 2 * HOUR - 1, input=patch)
-    assert told(as_stranger) == [("a1", "v2", False, False)]
+    assert read_writes(as_stranger) == [("a1", "v2", False, False)]
 
 
 def test_a_search_ends_after_a_while_and_goes_on_when_asked(as_stranger, session, monkeypatch):

@@ -1,4 +1,4 @@
-"""`reflection gate` and `reflection guardian`: what both promise of lists, files and records."""
+"""`reflection gate` and `reflection guardian`: common behaviour of lists, files and records."""
 
 import io
 import sys
@@ -9,7 +9,7 @@ import pytest
 from gate.models import MemoryGateDecision
 from guardian.models import GuardianStatus, WriteGuardianAudit
 from tests import factories
-from tests.guardian.written import wrote
+from tests.guardian.write_rows import create_write
 from tests.suite import commands
 from tests.suite.commands import read_answer
 
@@ -27,15 +27,21 @@ both = pytest.mark.parametrize("verb", NAMES)
 
 
 @pytest.fixture
-def some():
-    """Three decisions and two writes of one session, a minute apart, and one of each of another a day later."""
+def stored_rows():
+    """Three decisions and two writes of one session, and one of each of another.
+
+    Those of the first session are a minute apart, those of the other are a day later.
+    """
     factories.SessionFactory(id="s1", session_key="agent:ada:irc:x")
     for n in range(3):
         factories.DecisionFactory(id=f"d{n}", session_id="s1", created_at=T0 + n * MINUTE)
-    about = {"session_id": "s2", "created_at": T0 + 1_440 * MINUTE}
-    factories.DecisionFactory(id="d3", decision="NO_WRITE", candidate_fact=None, **about)
-    wrote(DB, 1, None, b"tea\n", created_at=T0), wrote(DB, 2, b"tea\n", b"coffee\n", created_at=T0 + MINUTE)
-    wrote(DB, 3, None, None, target_file="USER.md", status="refused", **about)
+    columns = {"session_id": "s2", "created_at": T0 + 1_440 * MINUTE}
+    factories.DecisionFactory(id="d3", decision="NO_WRITE", candidate_fact=None, **columns)
+    (
+        create_write(DB, 1, None, b"tea\n", created_at=T0),
+        create_write(DB, 2, b"tea\n", b"coffee\n", created_at=T0 + MINUTE),
+    )
+    create_write(DB, 3, None, None, target_file="USER.md", status="refused", **columns)
 
 
 def ids(verb, *words):
@@ -45,7 +51,7 @@ def ids(verb, *words):
 
 
 @pytest.mark.parametrize(
-    ("verb", "words", "found"),
+    ("verb", "words", "expected"),
     [
         ("gate", "", "d3 d2 d1 d0"),
         ("gate", "--limit 2", "d3 d2"),
@@ -64,8 +70,8 @@ def ids(verb, *words):
         ("guardian", "--since 2026-01-05T00:01:00Z --until 2026-01-06", "w2"),
     ],
 )
-def test_a_list_is_narrowed(some, verb, words, found):
-    assert ids(verb, *words.split()) == found
+def test_a_list_is_narrowed(stored_rows, verb, words, expected):
+    assert ids(verb, *words.split()) == expected
 
 
 @pytest.mark.parametrize(
@@ -84,7 +90,7 @@ def test_a_list_is_narrowed(some, verb, words, found):
         ("guardian", "history NOTES.md", ""),
     ],
 )
-def test_wrong_use_is_told(some, verb, words, sentence):
+def test_wrong_use_is_told(stored_rows, verb, words, sentence):
     out, status = read_answer(verb, *words.split())
     assert (status, sentence in out, "d0" in out) == (2, True, False)
 
@@ -102,10 +108,10 @@ def test_an_agent_that_is_not_there_is_told(verb):
         *(("guardian", kind, "-f MEMORY.md") for kind in ("json", "csv")),
     ],
 )
-def test_an_export_has_every_row_that_fits(some, tmp_path, verb, kind, which):
+def test_an_export_has_every_row_that_fits(stored_rows, tmp_path, verb, kind, which):
     file = tmp_path / "out"
     out, status = read_answer(verb, "export", "--format", kind, *which.split(), "--output", str(file))
-    rows = commands.rows_of(file.read_text("utf-8"), kind)
+    rows = commands.parse_rows(file.read_text("utf-8"), kind)
     assert (status, f"{len(rows)} {NAMES[verb]} " in out) == (0, True)
     assert [row["id"] for row in rows] == ids(verb, *which.split()).split()
     assert rows[0]["candidate_fact"] and "place" not in rows[0]

@@ -1,4 +1,7 @@
-"""The tables of write_guardian as the Reflection spec writes them, looked at with plain sqlite3, and its statements."""
+"""The tables of write_guardian as in the Reflection spec, read with plain sqlite3.
+
+The statements of the spec are run as well.
+"""
 
 import re
 import sqlite3
@@ -11,7 +14,7 @@ from django.db import IntegrityError, connections, transaction
 from agents import databases, services
 from guardian.models import BehaviorCorrection, FileSnapshot, Rollback, WriteGuardianAudit
 from tests.factories import T0
-from tests.guardian.written import wrote
+from tests.guardian.write_rows import create_write
 
 SEEDS = Path(__file__).resolve().parents[3] / "shared" / "seeds"
 pytestmark = pytest.mark.django_db
@@ -43,7 +46,7 @@ in_spec = pytest.mark.skipif(not SEEDS.exists(), reason="the specs are not on th
 def file(real_files):
     """The file of an agent with a write, its rollback and its correction."""
     agent = services.register("main")
-    audit = wrote(agent.db, 1, b"# Facts\n", b"# Facts\n- tea\n", decision_id="d1", turn_id="t1")
+    audit = create_write(agent.db, 1, b"# Facts\n", b"# Facts\n- tea\n", decision_id="d1", turn_id="t1")
     Rollback.objects.using(agent.db).create(
         id="r1", audit=audit, rolled_back_at=T0, rolled_back_by="otto", reason="Wrong.",
         restored_snapshot=audit.before_snapshot, previous_status="written",
@@ -61,20 +64,23 @@ def spec():
 
 
 def statements():
-    """The statements that create the tables of REQ-003, each by its table; indexes inside of a table are a slip."""
+    """Return the statements that create the tables of REQ-003, by table.
+
+    Indexes inside of a table are left out: SQLite knows no such syntax.
+    """
     text = spec()
     part = text[text.index("REQ-003: write_guardian") :]
-    found = {}
+    statements_by_table = {}
     for table in TABLES:
         start = part.index(f"CREATE TABLE {table} (")
         lines = part[start : part.index("\n);", start)].splitlines()
-        kept = [line.partition("--")[0].rstrip() for line in lines if not line.strip().startswith("INDEX ")]
-        found[table] = "\n".join(kept).rstrip().rstrip(",") + "\n)"
-    return found
+        statement_lines = [line.partition("--")[0].rstrip() for line in lines if not line.strip().startswith("INDEX ")]
+        statements_by_table[table] = "\n".join(statement_lines).rstrip().rstrip(",") + "\n)"
+    return statements_by_table
 
 
 def columns(db, table):
-    """Each column: its type as SQLite means it, and whether it may be empty."""
+    """Return each column with its type as SQLite means it, and whether it is required."""
     rows = db.execute(f"PRAGMA table_info({table})").fetchall()
     kinds = {"varchar": "text", "bigint": "integer", "bool": "boolean"}
     return {
@@ -85,16 +91,16 @@ def columns(db, table):
 
 @in_spec
 def test_the_tables_are_those_of_the_spec(file):
-    """With its statements, run as they stand but for the slip; ours may have more columns."""
-    with closing(sqlite3.connect(":memory:")) as wanted, closing(sqlite3.connect(file)) as ours:
+    """The statements of the spec are run without their indexes; ours may have more columns."""
+    with closing(sqlite3.connect(":memory:")) as spec_db, closing(sqlite3.connect(file)) as own_db:
         for table, statement in statements().items():
-            wanted.execute(statement)
-            asked, have = columns(wanted, table), columns(ours, table)
-            assert asked.keys() == TABLES[table]
-            for name, (kind, is_required) in asked.items():
-                assert have[name][0] == kind, (table, name)
-                assert have[name][1] or not is_required or name in MENDED.get(table, ()), (table, name)
-            links = {(row[2], row[3], row[4]) for row in ours.execute(f"PRAGMA foreign_key_list({table})")}
+            spec_db.execute(statement)
+            spec_columns, own_columns = columns(spec_db, table), columns(own_db, table)
+            assert spec_columns.keys() == TABLES[table]
+            for name, (kind, is_required) in spec_columns.items():
+                assert own_columns[name][0] == kind, (table, name)
+                assert own_columns[name][1] or not is_required or name in MENDED.get(table, ()), (table, name)
+            links = {(row[2], row[3], row[4]) for row in own_db.execute(f"PRAGMA foreign_key_list({table})")}
             named = re.findall(r"FOREIGN KEY \((\w+)\) REFERENCES (\w+)\((\w+)\)", statement)
             inside = {(table, column, key) for column, table, key in named if table in TABLES}
             assert inside <= links  # turns, sessions and decisions are named without: they may be imported again
@@ -119,7 +125,10 @@ def test_the_optimising_index_is_made_as_it_stands(file):
 
 
 def test_what_the_rollback_of_the_spec_reads_is_there(file):
-    """Its steps name tables and columns: the write, the version before it, and the rollback, as rows of plain SQL."""
+    """The rollback steps of the spec find their tables and columns in plain SQL.
+
+    They read the write, the version before it, and the rollback.
+    """
     with closing(sqlite3.connect(file)) as db:
         db.row_factory = sqlite3.Row
         audit = db.execute("SELECT * FROM write_guardian_audit WHERE id = ?", ["w1"]).fetchone()
@@ -147,8 +156,14 @@ def test_the_file_itself_refuses_what_cannot_be(ada, model, values):
 
 
 def test_a_write_is_rolled_back_once(ada):
-    audit = wrote("agent_ada", 1, b"a\n", b"b\n")
-    told = {"audit": audit, "rolled_back_at": T0, "rolled_back_by": "otto", "reason": "x", "previous_status": "written"}
-    Rollback.objects.using("agent_ada").create(id="r1", **told)
+    audit = create_write("agent_ada", 1, b"a\n", b"b\n")
+    fields = {
+        "audit": audit,
+        "rolled_back_at": T0,
+        "rolled_back_by": "otto",
+        "reason": "x",
+        "previous_status": "written",
+    }
+    Rollback.objects.using("agent_ada").create(id="r1", **fields)
     with pytest.raises(IntegrityError), transaction.atomic(using="agent_ada"):
-        Rollback.objects.using("agent_ada").create(id="r2", **told)
+        Rollback.objects.using("agent_ada").create(id="r2", **fields)

@@ -1,4 +1,4 @@
-"""Who guards the memory files: a model behind an endpoint, told what to do with one fact and three tools."""
+"""Configuration of the built-in guardian: its model, its limits and its messages."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,13 +15,13 @@ from . import prompts
 
 STEPS = "writeGuardian.steps"
 LEAST_ANSWER = 4_000  # tokens that an answer may have beside what the file holds
-SECONDS = 120.0  # for one call altogether: a whole file may have to be said
+SECONDS = 120.0  # for one whole call: the answer may be a whole file
 
 RUNNER = Runner(
     kind="guardian",
     page="guardian:own_guardian",
     enabled="writeGuardian.enabled",
-    kept="writeGuardianAuditing.enabled",
+    recording_setting="writeGuardianAuditing.enabled",
     is_off=gettext_lazy("Nothing is sent: writeGuardian.enabled is off in the settings."),
     not_kept=gettext_lazy("Writes to memory files are not kept: writeGuardianAuditing.enabled is off in the settings."),
     is_running=gettext_lazy("The guardian of %(agent)s is running. Wait until that run has ended."),
@@ -51,16 +51,16 @@ class Guardian(LanguageModel):
 
     @property
     def prompt_version(self) -> str:
-        """What its prompt is called."""
+        """The version of its prompt."""
         return prompts.VERSION
 
     @property
     def least_tokens(self) -> int:
-        """What no call of it takes less of from the limit of a day."""
+        """The fewest tokens that one call takes from the daily limit."""
         return prompts.estimate_tokens(prompts.build_opening("", "")) + LEAST_ANSWER
 
     def ask(self, messages: list[dict[str, Any]], most_answer: int) -> client.Answer:
-        """What the model says or wants used, asked once. Raises CallFailed."""
+        """Ask the model once and return its text or tool calls. Raises CallFailed."""
         return client.ask_model(
             self.endpoint,
             model=self.model,
@@ -71,12 +71,15 @@ class Guardian(LanguageModel):
         )
 
 
-def compute_answer_limit(held: str) -> int:
-    """The most tokens of an answer about a file that holds this."""
-    return LEAST_ANSWER + prices.estimate_tokens(held)
+def compute_answer_limit(content: str) -> int:
+    """Return the most tokens of an answer about a file with this content."""
+    return LEAST_ANSWER + prices.estimate_tokens(content)
 
 
 def get_configured_guardian() -> Guardian:
-    """The guardian of the settings, also while nothing may be sent: its endpoint has no host then, or it no name."""
+    """Return the guardian of the settings.
+
+    It exists also while nothing may be sent: then its endpoint has no host, or the model no name.
+    """
     base, values = read_configured_model(STEPS)
     return Guardian(base.endpoint, base.model, base.prices, values[STEPS])

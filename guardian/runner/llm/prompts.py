@@ -1,4 +1,4 @@
-"""What a model is told about writing a fact down, and the three tools that it is offered."""
+"""The prompt of the built-in guardian, and the three tools that it offers."""
 
 import hashlib
 from collections.abc import Sequence
@@ -58,11 +58,11 @@ _TOOL_TOKENS = prices.estimate_tokens(orjson.dumps(TOOLS).decode())
 
 
 def build_opening(fact: str, target_file: str) -> list[dict[str, Any]]:
-    """The messages with which asking about a fact begins."""
-    told = orjson.dumps({"candidateFact": fact, "targetFile": target_file}).decode()
-    return [{"role": "system", "content": TEXT}, {"role": "user", "content": told}]
+    """Build the messages with which asking about a fact begins."""
+    question = orjson.dumps({"candidateFact": fact, "targetFile": target_file}).decode()
+    return [{"role": "system", "content": TEXT}, {"role": "user", "content": question}]
 
 
 def estimate_tokens(messages: Sequence[dict[str, Any]]) -> int:
-    """About how many tokens these messages have, with the declarations of the tools."""
+    """Estimate the tokens of these messages, with the declarations of the tools."""
     return _TOOL_TOKENS + prices.estimate_tokens(orjson.dumps(messages).decode())

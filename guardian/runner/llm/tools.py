@@ -1,4 +1,7 @@
-"""The three tools, carried out: nothing is written here, and nothing but the five memory files is read."""
+"""Runs the three tools that a model may call.
+
+They write nothing, and read only the five memory files.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -28,7 +31,7 @@ class End(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FactResult:
-    """What a model made of a fact: the whole new content of the file, or why there is none."""
+    """Result of a fact: the new content of the file, or why there is none."""
 
     end: End
     content: bytes = b""
@@ -37,7 +40,10 @@ class FactResult:
 
 @dataclass(frozen=True, slots=True)
 class ToolResult:
-    """What a tool answered: `told` for the model, `ended` when it was the last."""
+    """Answer of a tool.
+
+    `answer` is for the model; `result` is set by the last tool.
+    """
 
     answer: dict[str, Any]
     result: FactResult | None = None
@@ -45,56 +51,57 @@ class ToolResult:
 
 @dataclass(slots=True)
 class Tools:
-    """The tools for one fact. `reads` gives what a memory file holds, None where there is none; `held` is the target.
+    """The tools for one fact.
 
-    `is_hidden` says of which files nothing may be sent. `reads` raises Refused for a file that nobody may touch.
+    `read_file` returns what a memory file holds, None where there is none, and raises Refused for a file that nobody
+    may touch. `target_content` is what the target file holds. `is_hidden` says of which files nothing may be sent.
     """
 
     target_file: str
-    held: bytes | None
+    target_content: bytes | None
     read_file: Reads
     is_hidden: Callable[[str], bool]
     was_read: bool = field(default=False, init=False)
 
-    def run_tool(self, one: ToolCall) -> ToolResult:
-        """Do what a model wants, or tell it why that is not done."""
-        if one.fault:
-            return _not(one.fault)
-        if one.tool == REFUSE:
+    def run_tool(self, tool_call: ToolCall) -> ToolResult:
+        """Run the tool that a model called, or answer why that is not done."""
+        if tool_call.fault:
+            return _build_error(tool_call.fault)
+        if tool_call.tool == REFUSE:
             return ToolResult(
-                {"ok": True}, FactResult(End.REFUSE, reason=one.arguments["reason"].strip()[:MOST_REASON])
+                {"ok": True}, FactResult(End.REFUSE, reason=tool_call.arguments["reason"].strip()[:MOST_REASON])
             )
-        return self._read(one.arguments["file"]) if one.tool == READ else self._write(**one.arguments)
+        return self._read(tool_call.arguments["file"]) if tool_call.tool == READ else self._write(**tool_call.arguments)
 
     def _read(self, name) -> ToolResult:
         if name not in MEMORY_FILES:
-            return _not("There is no such memory file.")
+            return _build_error("There is no such memory file.")
         try:
-            data = self.held if name == self.target_file else self.read_file(name)
+            data = self.target_content if name == self.target_file else self.read_file(name)
         except Refused:  # a link, a file with a second name, or one that is too large
-            return _not(UNREADABLE)
+            return _build_error(UNREADABLE)
         if data is None:
             return ToolResult({"file": name, "missing": True})
         if self.is_hidden(name) or why_unreadable(data):
-            return _not(UNREADABLE)
+            return _build_error(UNREADABLE)
         self.was_read = self.was_read or name == self.target_file
         return ToolResult({"file": name, "content": data.decode()})
 
     def _write(self, file, content) -> ToolResult:
         if file != self.target_file:
-            return _not(f"Only {self.target_file} can be written.")
-        if self.held is not None and not self.was_read:
-            return _not(f"Read {self.target_file} first.")
-        data = fitted(self.held, content)
+            return _build_error(f"Only {self.target_file} can be written.")
+        if self.target_content is not None and not self.was_read:
+            return _build_error(f"Read {self.target_file} first.")
+        data = fitted(self.target_content, content)
         if "\x00" in content or len(data) > MOST_CONTENT:
-            return _not("The content holds NUL, or is too large.")
+            return _build_error("The content holds NUL, or is too large.")
         if not content.strip():
-            return _not("The content is empty. Nothing is ever emptied: refuse instead.")
+            return _build_error("The content is empty. Nothing is ever emptied: refuse instead.")
         return ToolResult({"ok": True}, FactResult(End.WRITE, data))
 
 
 def why_unreadable(data: bytes) -> str:
-    """What is wrong with a content that no model is shown, in one word; empty when nothing is."""
+    """Return why a content is not sent to a model, in one word; empty otherwise."""
     if len(data) > MOST_CONTENT:
         return "size"
     try:
@@ -103,9 +110,9 @@ def why_unreadable(data: bytes) -> str:
         return "bytes"
 
 
-def fitted(held: bytes | None, content: str) -> bytes:
-    """A new content with the line ends, the byte order mark and the last newline of what the file held."""
-    old = bytes_to_text(held or b"")
+def fitted(old_content: bytes | None, content: str) -> bytes:
+    """Encode new content with the old content's line endings, BOM and last newline."""
+    old = bytes_to_text(old_content or b"")
     if "\r\n" in old and "\n" not in old.replace("\r\n", ""):
         content = content.replace("\r\n", "\n").replace("\n", "\r\n")
     if old.startswith("\ufeff") and not content.startswith("\ufeff"):
@@ -116,5 +123,5 @@ def fitted(held: bytes | None, content: str) -> bytes:
     return content.encode("utf-8", "surrogatepass")
 
 
-def _not(sentence) -> ToolResult:
+def _build_error(sentence) -> ToolResult:
     return ToolResult({"error": sentence})

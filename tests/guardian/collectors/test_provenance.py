@@ -1,4 +1,4 @@
-"""OpenClaw's provenance records, whatever a state database holds in their place."""
+"""Provenance records of OpenClaw, read from state databases with any content."""
 
 import hashlib
 import json

@@ -1,10 +1,10 @@
-"""What people said of a write: a part of its page, and a page without scripts."""
+"""Corrections of a write: a part of its page, and a page without scripts."""
 
 import pytest
 
-from tests.guardian.written import took_back, wrote
+from tests.guardian.write_rows import create_rollback, create_write
 
-from .correcting import corrected
+from .correction_rows import create_correction
 
 pytestmark = pytest.mark.django_db
 DB = "agent_ada"
@@ -13,16 +13,16 @@ PAGE = "/agents/ada/corrections/w1/"
 
 @pytest.fixture(autouse=True)
 def write(ada):
-    return wrote(DB, 1, None, b"Likes tea.\n")
+    return create_write(DB, 1, None, b"Likes tea.\n")
 
 
 def test_a_flagged_write_says_so(as_stranger):
-    rule = corrected(apply_to_future=True)
-    wrote(DB, 2, None, b"x", candidate_fact="likes tea", rule_id=rule.id)
+    rule = create_correction(apply_to_future=True)
+    create_write(DB, 2, None, b"x", candidate_fact="likes tea", rule_id=rule.id)
     page = as_stranger.get("/agents/ada/corrections/w2/").content.decode()
     assert "This breaks a rule." in page and "Nobody has corrected" in page
     assert "writes/correct/w2" not in page and "Reason: " in page
-    took_back(DB, 3, ["w2"], b"x", b"Likes tea.\n")
+    create_rollback(DB, 3, ["w2"], b"x", b"Likes tea.\n")
     page = as_stranger.get("/agents/ada/corrections/w2/").content.decode()
     assert "Broke a rule; rolled back." in page and "A rule decided" not in page
 
@@ -35,8 +35,8 @@ def test_pages_about_a_write_keep_the_tabs_and_lead_back(as_reviewer, page):
 
 
 def test_corrections_are_shown_the_last_one_first(as_reviewer):
-    corrected(reason="In jest.")
-    corrected(status="written", file="USER.md", reason="About the user.")
+    create_correction(reason="In jest.")
+    create_correction(status="written", file="USER.md", reason="About the user.")
     page = as_reviewer.get(PAGE).content.decode()
     assert page.index("About the user.") < page.index("Replaced") < page.index("In jest.")
     assert "Correct again" in page and "writes/correct/w1" in page

@@ -1,4 +1,4 @@
-"""Patterns of rules: what they match, what is proposed, and that no pattern keeps the site busy."""
+"""Patterns of rules: matching, the proposed pattern, and bounded work."""
 
 import unicodedata
 
@@ -25,7 +25,7 @@ def test_a_proposal_matches_its_own_long_fact(fact):
 
 
 @pytest.mark.parametrize(
-    ("fact", "made"),
+    ("fact", "expected"),
     [
         ("Likes tea.", r"Likes\W+tea"),
         ("  Wakes at 7:30,\n every day!", r"Wakes\W+at\W+[0-9]+\W+[0-9]+\W+every\W+day"),
@@ -34,8 +34,8 @@ def test_a_proposal_matches_its_own_long_fact(fact):
         ("", ""),
     ],
 )
-def test_what_is_proposed(fact, made):
-    assert patterns.propose_pattern(fact) == made
+def test_what_is_proposed(fact, expected):
+    assert patterns.propose_pattern(fact) == expected
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ HOSTILE = [r"(a+)+$", r"(a|a)*b", r"(.*a){9}$", r"(x+x+)+y", r"(?:a?){99}a{99}",
 
 @given(st.sampled_from(HOSTILE), st.text("abx", min_size=1, max_size=4))
 def test_hostile_patterns_end(pattern, piece):
-    """Engines that try again need longer for these than anybody lives."""
+    """Engines with backtracking would need longer for these than anybody lives."""
     fact = (piece * patterns.LONGEST_FACT)[: patterns.LONGEST_FACT]
     assert patterns.matches_text(pattern, f"{fact}!") in (True, False)
     assert patterns.matches_text(r"b$|(?:a|b|x)*!$", f"{fact[:-1]}!")

@@ -1,4 +1,4 @@
-"""Rules in words: lines become a pattern and come back from it, and match like a plain reading of them."""
+"""Rules in words: lines become a pattern and back, and match as they read."""
 
 import unicodedata
 
@@ -15,21 +15,24 @@ LINES = st.lists(st.lists(PIECES, min_size=1, max_size=3), min_size=1, max_size=
 FACTS = st.text(ALPHABET + "\u0301\u200b\n", max_size=60)
 
 
-def plainly(text):
-    """A text as anybody would compare it: NFC, full-width as usual, one blank, lower case."""
+def normalise(text):
+    """Normalise a text for comparison: NFC, full-width as usual, one blank, lower case."""
     seen = "".join(char for char in text if char.isspace() or unicodedata.category(char) not in ("Cc", "Cf"))
     seen = unicodedata.normalize("NFC", " ".join(seen.split()))
     return unicodedata.normalize("NFKC", seen).lower() if any(char > "\uff00" for char in seen) else seen.lower()
 
 
 def is_letter(char):
-    """Of a script that puts blanks between words."""
+    """Whether a character is of a script that puts blanks between words."""
     name = unicodedata.name(char, "")
     return name.startswith(("LATIN", "CYRILLIC", "DIGIT", "COMBINING"))
 
 
-def is_found(piece, fact):
-    """Whether a piece is in a fact: a word where a word begins, one of two letters whole, anything else anywhere."""
+def contains_piece(piece, fact):
+    """Whether a fact contains a piece.
+
+    A piece that is a word must begin a word, one of two letters must be a whole word, anything else may stand anywhere.
+    """
     start = fact.find(piece)
     while start >= 0:
         before, after = fact[start - 1 : start], fact[start + len(piece) : start + len(piece) + 1]
@@ -44,8 +47,8 @@ def is_found(piece, fact):
 def test_lines_match_as_they_read(lines, fact):
     read = phrases.read_lines(phrases.format_lines(lines))
     if read:
-        found = all(any(is_found(plainly(piece), plainly(fact)) for piece in line) for line in read)
-        assert patterns.matches_text(phrases.write_pattern(read), fact) is found
+        is_match = all(any(contains_piece(normalise(piece), normalise(fact)) for piece in line) for line in read)
+        assert patterns.matches_text(phrases.write_pattern(read), fact) is is_match
 
 
 @given(LINES)
@@ -103,7 +106,7 @@ def test_lines_that_cannot_be_a_rule(lines):
 
 
 def test_a_thousand_rules_and_a_long_fact():
-    """All are compiled once and none is bigger than an expression may be, whatever the fact is like."""
+    """All rules are compiled once, and none exceeds the size limit, for any fact."""
     fact = patterns.encode_fact("nu minute no ut坚ａ" * 400)
     rules = [
         phrases.write_pattern(((f"w{n}", "nut", "坚果"), ("minute", f"x{n}"), (f"no{n % 7}", "ut")))

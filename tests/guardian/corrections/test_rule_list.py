@@ -1,4 +1,4 @@
-"""Rules on their page, in the API and in a terminal: counted, switched off and on, asked."""
+"""Rules on their page, in the API and in a terminal: counts, switches, checks of facts."""
 
 import html
 import json
@@ -11,10 +11,10 @@ from guardian.corrections import rule_counts, rules
 from guardian.models import BehaviorCorrection
 from people.models.bookkeeping import AuditEntry
 from tests.factories import TurnFactory
-from tests.guardian.written import wrote
-from tests.ledger.talks import text_of
+from tests.guardian.write_rows import create_write
+from tests.ledger.transcript_records import get_text
 
-from .correcting import corrected
+from .correction_rows import create_correction
 
 pytestmark = pytest.mark.django_db
 DB = "agent_ada"
@@ -24,8 +24,8 @@ API = "/api/v1/agents/ada/guardian/rules"
 
 @pytest.fixture
 def rule(ada):
-    wrote(DB, 1, None, b"Likes tea.\n")
-    return corrected(apply_to_future=True)
+    create_write(DB, 1, None, b"Likes tea.\n")
+    return create_correction(apply_to_future=True)
 
 
 @pytest.mark.parametrize("name", ["a/b", "../try", "rollback/do/x", "?a#b%2f", "<b>", "try"])
@@ -37,22 +37,22 @@ def test_a_rule_has_whatever_id_its_database_gave_it(as_operator, rule, name):
     assert BehaviorCorrection.objects.using(DB).get().switched_off_by == "otto"
 
 
-def flagged(number, rule):
-    return wrote(DB, number, b"a", b"%d" % number, candidate_fact="likes tea", rule_id=rule.id)
+def add_flagged_write(number, rule):
+    return create_write(DB, number, b"a", b"%d" % number, candidate_fact="likes tea", rule_id=rule.id)
 
 
 def test_numbers(rule):
     for number in (2, 3, 4):
-        flagged(number, rule)
-    corrected("w2", status="written", reason="True now.")
-    corrected("w3", status="written", reason="Perhaps.")
-    corrected("w3", status="refused", reason="No.")
-    (found,) = rule_counts.read_rule_counts(DB, [rule])
-    assert (found.acted, found.overruled, found.is_on, found.is_replaced) == (3, 1, True, False)
+        add_flagged_write(number, rule)
+    create_correction("w2", status="written", reason="True now.")
+    create_correction("w3", status="written", reason="Perhaps.")
+    create_correction("w3", status="refused", reason="No.")
+    (counts,) = rule_counts.read_rule_counts(DB, [rule])
+    assert (counts.acted, counts.overruled, counts.is_on, counts.is_replaced) == (3, 1, True, False)
 
 
 def test_the_page_shows_them_and_switches_them(as_operator, rule):
-    flagged(2, rule)
+    add_flagged_write(2, rule)
     page = as_operator.get(PAGE).content.decode()
     assert "Likes tea" in page and "Refuses matching facts" in page and "Turn off" in page
     assert as_operator.post(f"{PAGE}{rule.id}/switch/", {"to": "off"}).status_code == 302
@@ -67,21 +67,23 @@ def test_the_page_shows_them_and_switches_them(as_operator, rule):
 def test_a_rule_shows_the_facts_it_caught_and_what_people_overruled(as_operator, rule):
     TurnFactory(id="s1:m1", turn_number=4, user_from="Ben Koh")
     for number in range(2, 7):
-        wrote(DB, number, b"a", b"%d" % number, candidate_fact=f"likes tea {number}", rule_id=rule.id, turn_id="s1:m1")
-    corrected("w3", status="written", reason="True now.")
-    page = text_of(as_operator.get(PAGE))
+        create_write(
+            DB, number, b"a", b"%d" % number, candidate_fact=f"likes tea {number}", rule_id=rule.id, turn_id="s1:m1"
+        )
+    create_correction("w3", status="written", reason="True now.")
+    page = get_text(as_operator.get(PAGE))
     caught, overruled = page.split('<details class="fold">')[1].split("</details>")[0].split("Overruled by people")
     assert [number for number in range(2, 7) if f"/writes/w{number}/" in caught] == [4, 5, 6]
     assert (
         f'?rule={rule.id}&amp;segment=all">All 5</a>' in caught and "Ben Koh</strong>" in caught and "?turn=4" in caught
     )
     assert "/writes/w3/" in overruled and "/writes/w4/" not in overruled
-    listed = text_of(as_operator.get(f"/agents/ada/writes/?rule={rule.id}&segment=all"))
+    listed = get_text(as_operator.get(f"/agents/ada/writes/?rule={rule.id}&segment=all"))
     assert sum(f'href="w{number}/' in listed for number in range(2, 7)) == 5
 
 
 def test_a_replaced_rule_stays_off(as_operator, rule):
-    corrected(status="written", file="USER.md")
+    create_correction(status="written", file="USER.md")
     as_operator.post(f"{PAGE}{rule.id}/switch/", {"to": "on"})
     rule.refresh_from_db()
     assert rule.switched_off_at is not None
@@ -98,16 +100,16 @@ def test_without_rules(as_stranger, ada):
 
 
 def test_asking_before_a_write(as_operator, rule):
-    said = as_operator.post(f"{API}/check", {"fact": "Likes  tea", "file": "USER.md"}, "application/json").json()
-    assert said == {
+    ruling = as_operator.post(f"{API}/check", {"fact": "Likes  tea", "file": "USER.md"}, "application/json").json()
+    assert ruling == {
         "status": "refused",
         "fact": "Likes  tea",
         "file": "USER.md",
         "rule_id": rule.id,
         "reason": "Said in jest.",
     }
-    said = as_operator.post(f"{API}/check", {"fact": "Likes milk", "file": "USER.md"}, "application/json").json()
-    assert (said["status"], said["rule_id"]) == ("written", None)
+    ruling = as_operator.post(f"{API}/check", {"fact": "Likes milk", "file": "USER.md"}, "application/json").json()
+    assert (ruling["status"], ruling["rule_id"]) == ("written", None)
 
 
 def test_the_api_lists_and_switches(as_operator, rule):
@@ -124,9 +126,9 @@ def run(capsys, *words):
 
 
 def test_the_commands(capsys, ada):
-    wrote(DB, 1, None, b"Likes tea.\n")
-    told = run(capsys, "correct", "w1", "--status", "refused", "--reason", "No.", "--apply-to-future")
-    rule_id = told["correction"]["id"]
+    create_write(DB, 1, None, b"Likes tea.\n")
+    receipt = run(capsys, "correct", "w1", "--status", "refused", "--reason", "No.", "--apply-to-future")
+    rule_id = receipt["correction"]["id"]
     assert run(capsys, "rules", "--check", "likes tea", "--file", "USER.md")["rule_id"] == rule_id
     assert [row["is_on"] for row in run(capsys, "rules", "--off", rule_id)["rules"]] == [False]
     assert run(capsys, "rules", "--check", "likes tea", "--file", "USER.md")["rule_id"] is None

@@ -1,12 +1,12 @@
-"""A rule that begins with words: what they catch, and the fact that the rule is made from."""
+"""A new rule from words: the facts that they match, and the fact it comes from."""
 
 import html
 import re
 
 import pytest
 
-from tests.guardian.written import wrote
-from tests.ledger.talks import text_of
+from tests.guardian.write_rows import create_write
+from tests.ledger.transcript_records import get_text
 
 pytestmark = pytest.mark.django_db
 DB, PAGE = "agent_ada", "/agents/ada/writes/rules/"
@@ -14,9 +14,9 @@ DB, PAGE = "agent_ada", "/agents/ada/writes/rules/"
 
 @pytest.mark.usefixtures("ada")
 def test_a_new_rule_begins_with_words_and_a_fact(as_operator):
-    assert 'href="/agents/ada/writes/rules/new/"' in text_of(as_operator.get(PAGE))
-    wrote(DB, 2, None, b"x", candidate_fact="Drinks green tea at four.")
-    assert "Facts that contain all of" in text_of(as_operator.get(f"{PAGE}new/"))
+    assert 'href="/agents/ada/writes/rules/new/"' in get_text(as_operator.get(PAGE))
+    create_write(DB, 2, None, b"x", candidate_fact="Drinks green tea at four.")
+    assert "Facts that contain all of" in get_text(as_operator.get(f"{PAGE}new/"))
     typed = {"contains": "green, black\ntea", "name": "Hot drinks", "chooses": "1"}
     part = as_operator.post(f"{PAGE}try/", typed, headers={"HX-Request": "true"}).text
     (address,) = re.findall(r'href="([^"]+)">Create the rule from this fact', part)

@@ -1,4 +1,4 @@
-"""Kills of processes in the middle of what they do with memory files, and what their database says then."""
+"""Kills of processes that work on memory files, and the state of their database."""
 
 import random
 import sqlite3
@@ -20,11 +20,11 @@ RUNS = "SELECT count(*) FROM guardian_runs WHERE state = 'running' AND created_a
 
 RECOVER = """
 from agents.models import Agent
-from guardian.rollbacks import exchanging, recovering
-exchanging.LOOKS = (0.0,)
-print(len(recovering.recover(Agent.objects.get())))
+from guardian.rollbacks import apply, recovery
+apply.LOOKS = (0.0,)
+print(len(recovery.recover(Agent.objects.get())))
 """
-# What the newest write to a file found before it, or left after it.
+# The content before or after the newest write to a file.
 LAST = """SELECT coalesce(c.text, f.content) FROM write_guardian_audit a
           LEFT JOIN file_snapshots f ON f.id = a.{side}_snapshot_id
           LEFT JOIN file_contents c ON f.content = 'sha256:' || c.id
@@ -32,8 +32,11 @@ LAST = """SELECT coalesce(c.text, f.content) FROM write_guardian_audit a
 
 
 @contextmanager
-def opened(tmp_path, migrated):
-    """A home of one agent that was imported, whose workspace, its `folder`, this site may write to."""
+def open_site(tmp_path, migrated):
+    """Open a home with one imported agent, whose workspace this site may change.
+
+    Its attribute `folder` is the workspace.
+    """
     source = OpenClaw(tmp_path.resolve() / "openclaw")
     source.transcript(user("Hello"), assistant("Hello"))
     site = Home.copied(migrated, tmp_path / "home")
@@ -46,14 +49,16 @@ def opened(tmp_path, migrated):
     site.close()
 
 
-def rows(site, sql):
-    """What the database of the agent says."""
+def read_rows(site, sql):
+    """Return rows of the agent's database."""
     with closing(sqlite3.connect(site.path / "agents" / "main" / "agent" / "openclaw-agent.sqlite")) as store:
         return store.execute(sql).fetchall()
 
 
 class Killer:
-    """Kills processes at any moment of a piece of work that takes a few milliseconds. `met` counts those in its middle.
+    """Kills processes at any moment of a piece of work of a few milliseconds.
+
+    `met` counts the kills that came in the middle of the work.
 
     How long the work takes differs between machines: a kill that came too late makes the next ones earlier.
     """
@@ -64,17 +69,20 @@ class Killer:
         self.seconds, self.met = 0.02, 0
 
     def kill(self, process, work):
-        """Kill a process after the query `work` began to count something; what it counts when the process is gone."""
+        """Kill a process soon after the query `work` has begun to count something.
+
+        Returns what the query counts when the process is gone.
+        """
         time.sleep(self.pause * self.chance.random())
         deadline = time.monotonic() + HANG
-        while not rows(self.site, work)[0][0]:
+        while not read_rows(self.site, work)[0][0]:
             assert process.popen.poll() is None and time.monotonic() < deadline, process.said
             time.sleep(0.001)
         time.sleep(self.seconds * self.chance.random())
         assert process.popen.poll() is None, process.said
         process.popen.kill()
         process.end()
-        ((found,),) = rows(self.site, work)
-        self.seconds *= 1.05 if found else 0.6
-        self.met += bool(found)
-        return found
+        ((count,),) = read_rows(self.site, work)
+        self.seconds *= 1.05 if count else 0.6
+        self.met += bool(count)
+        return count

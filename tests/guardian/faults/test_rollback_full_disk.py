@@ -1,4 +1,7 @@
-"""Rollbacks on disks without room, in mount namespaces of their own: refused in a sentence, with nothing changed."""
+"""Rollbacks on disks without room, each in a mount namespace of its own.
+
+A rollback is refused in a sentence, and nothing is changed.
+"""
 
 import json
 import os
@@ -14,7 +17,7 @@ pytestmark = pytest.mark.kill
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory, migrated):
+def results(tmp_path_factory, migrated):
     if subprocess.run(["unshare", "-Urm", "true"], check=False).returncode:
         pytest.skip("this system has no user namespaces")
     folder = tmp_path_factory.mktemp("full").resolve()
@@ -30,54 +33,54 @@ def told(tmp_path_factory, migrated):
     return json.loads(done.stdout)
 
 
-def check_refused(one, *words):
-    """That nothing came of a rollback but a sentence."""
-    assert one["status"] in (1, 3) and "Traceback" not in one["said"], one
-    assert all(word in one["said"] for word in words), one["said"]
-    assert one["is_as_it_was"] and one["names"] == ["MEMORY.md"] and one["rollbacks"] == 0, one
-    assert set(one["states"]) <= {"undone"}, one
-    assert one["newest_is_in_the_file"] and one["copies_are_whole"], one
+def check_refused(result, *words):
+    """Check that a rollback was refused in a sentence and changed nothing."""
+    assert result["status"] in (1, 3) and "Traceback" not in result["said"], result
+    assert all(word in result["said"] for word in words), result["said"]
+    assert result["is_as_it_was"] and result["names"] == ["MEMORY.md"] and result["rollbacks"] == 0, result
+    assert set(result["states"]) <= {"undone"}, result
+    assert result["newest_is_in_the_file"] and result["copies_are_whole"], result
 
 
-def check_done(one):
-    assert one["status"] == 0 and one["is_restored"] and one["names"] == ["MEMORY.md"], one
-    assert one["rollbacks"] == 1 and one["states"][-1] == "done" and "planned" not in one["states"], one
+def check_done(result):
+    assert result["status"] == 0 and result["is_restored"] and result["names"] == ["MEMORY.md"], result
+    assert result["rollbacks"] == 1 and result["states"][-1] == "done" and "planned" not in result["states"], result
 
 
-def test_a_full_workspace(told):
-    for one in told["workspace"]["full"]:
-        check_refused(one, "MEMORY.md was not written: the disk is full.")
-    check_done(told["workspace"]["with_room"])
+def test_a_full_workspace(results):
+    for result in results["workspace"]["full"]:
+        check_refused(result, "MEMORY.md was not written: the disk is full.")
+    check_done(results["workspace"]["with_room"])
 
 
-def test_a_full_home(told):
-    with_reserve, without = told["home"]["full"]
+def test_a_full_home(results):
+    with_reserve, without = results["home"]["full"]
     check_refused(with_reserve, "Not enough space in", "needed")
     check_refused(without, "No space left on the disk of the home.")
-    check_done(told["home"]["with_room"])
+    check_done(results["home"]["with_room"])
 
 
 @pytest.mark.parametrize("moment", ["intend", "finish"])
-def test_a_home_that_is_full_in_the_middle(told, moment):
-    """Somebody else takes the last byte: before anything is touched, and when the file has been exchanged already."""
-    one = told["middle"][moment]
-    assert one["was_in_place"] == (moment == "finish")
-    check_refused(one["full"], "No space left in", "Nothing was written.")
-    check_done(one["with_room"])
+def test_a_home_that_is_full_in_the_middle(results, moment):
+    """Another program takes the last byte, before the exchange or after it."""
+    result = results["middle"][moment]
+    assert result["was_in_place"] == (moment == "finish")
+    check_refused(result["full"], "No space left in", "Nothing was written.")
+    check_done(result["with_room"])
 
 
-def test_a_home_without_a_reserve(told):
-    """The file is as it was. That nothing is under way any more stands in the database when there is room."""
-    one = told["middle"]["finish without reserve"]
-    assert one["full"]["status"] == 3 and one["full"]["is_as_it_was"] and one["full"]["names"] == ["MEMORY.md"]
-    assert one["full"]["states"] == ["planned"] and one["full"]["rollbacks"] == 0
-    check_done(one["with_room"])
+def test_a_home_without_a_reserve(results):
+    """The file is unchanged, and the intent ends as soon as there is room."""
+    result = results["middle"]["finish without reserve"]
+    assert result["full"]["status"] == 3 and result["full"]["is_as_it_was"] and result["full"]["names"] == ["MEMORY.md"]
+    assert result["full"]["states"] == ["planned"] and result["full"]["rollbacks"] == 0
+    check_done(result["with_room"])
 
 
-def test_a_home_that_is_full_at_the_end(told):
-    """The rollback is done, and whoever did it is in the log; what is left to do is done by the next one."""
-    one = told["middle"]["end"]
-    assert one["full"]["status"] == 0 and one["full"]["is_restored"] and "Rolled back." in one["full"]["said"]
-    assert one["full"]["logged"] == 1 and one["full"]["states"] == ["exchanged"]
-    assert "already" in one["with_room"]["said"]
-    check_done(one["with_room"] | {"status": 0})
+def test_a_home_that_is_full_at_the_end(results):
+    """The rollback is done and logged; the next rollback finishes its remaining steps."""
+    result = results["middle"]["end"]
+    assert result["full"]["status"] == 0 and result["full"]["is_restored"] and "Rolled back." in result["full"]["said"]
+    assert result["full"]["logged"] == 1 and result["full"]["states"] == ["exchanged"]
+    assert "already" in result["with_room"]["said"]
+    check_done(result["with_room"] | {"status": 0})

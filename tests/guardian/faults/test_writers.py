@@ -1,4 +1,7 @@
-"""Rollbacks of a file that an agent keeps writing, in place and by renaming over it: nothing that it wrote is lost."""
+"""Rollbacks of a file that an agent keeps writing lose none of its versions.
+
+The agent writes in place, or renames a new file over the old one.
+"""
 
 import os
 import sqlite3
@@ -9,12 +12,12 @@ from contextlib import closing
 import pytest
 
 from tests import processes
-from tests.guardian.faults.process_kills import SWITCHED_OFF, opened
+from tests.guardian.faults.process_kills import SWITCHED_OFF, open_site
 
 pytestmark = pytest.mark.kill
 ROLLBACKS = int(os.environ.get("ROLLBACKS", "1000"))  # of both kinds of writers together; more on request
 WITHOUT_THE_CALL = ROLLBACKS // 5  # the same
-# Writes contents that occur once, and notes each that is gone when it comes back: a rollback took it out.
+# Writes unique contents, and notes each that a rollback has taken out before the next write.
 WRITER = """
 import os, random, sys, time
 file, how, noted = sys.argv[1:]
@@ -48,22 +51,22 @@ WORK = """
 import sys
 from agents.models import Agent
 from guardian.models import WriteGuardianAudit
-from guardian.recording import storing
-from guardian.recording.reports import FileChange, Source, Told
-from guardian.rollbacks import exchanging, performing, places
+from guardian.recording import write_store
+from guardian.recording.reports import FileChange, Report, Source
+from guardian.rollbacks import apply, service
 from openclaw_web import clock
-exchanging.LOOKS = (0.0, 0.05)
+apply.LOOKS = (0.0, 0.05)
 main = Agent.objects.get()
-WISH = performing.Wish("otto", "test", keeps_copy=False)
+REQUEST = service.RollbackRequest("otto", "test", keeps_copy=False)
 done = refused = found = 0
 while done < {rollbacks}:
     row = WriteGuardianAudit(id=f"{name}-{{done}}-{{refused}}", session_id="s", target_file="MEMORY.md",
                              candidate_fact="x", status="written", created_at=clock.now_ms())
     told = FileChange(b"before %d\\n" % done, b"after %d %d\\n" % (done, refused))
-    storing.store(main.db, [Told(row, Source.API, told, body_sha256="1")])
+    write_store.store_reports(main.db, [Report(row, Source.API, told, body_sha256="1")])
     try:
-        result = performing.perform(main, row.id, WISH, seen=None, chosen=b"chosen %d\\n" % done)
-    except exchanging.Changed:
+        result = service.roll_back(main, row.id, REQUEST, seen=None, chosen=b"chosen %d\\n" % done)
+    except apply.FileChanged:
         refused += 1
     else:
         done += 1
@@ -74,7 +77,7 @@ print(f"done:{{done}},refused:{{refused}},met-a-writer:{{found}}")
 
 @pytest.fixture
 def site(tmp_path, migrated):
-    with opened(tmp_path, migrated) as site:
+    with open_site(tmp_path, migrated) as site:
         site.file = site.folder / "MEMORY.md"
         site.file.write_text("first\n")
         yield site
@@ -87,15 +90,15 @@ def test_every_version_that_a_rollback_displaced_is_in_place_or_kept(site, tmp_p
     code = f"{before}\n{WORK.format(rollbacks=count, name=how)}"
     writer = subprocess.Popen([sys.executable, "-c", WRITER, str(site.file), how, str(noted)])
     try:
-        said = site.python(code, seconds=processes.HANG + ROLLBACKS)
+        output = site.python(code, seconds=processes.HANG + ROLLBACKS)
     finally:
         writer.kill()
         writer.wait()
-    assert said.startswith(f"done:{count},")
+    assert output.startswith(f"done:{count},")
     with closing(sqlite3.connect(site.path / "agents" / "main" / "agent" / "openclaw-agent.sqlite")) as store:
-        kept = {row[0] for row in store.execute("SELECT content FROM file_snapshots")}
+        stored_texts = {row[0] for row in store.execute("SELECT content FROM file_snapshots")}
     displaced = noted.read_text().splitlines(keepends=True)
-    lost = [text for text in displaced if text not in kept and text != site.file.read_text()]
+    lost = [text for text in displaced if text not in stored_texts and text != site.file.read_text()]
     assert len(displaced) > count // 10
     assert lost == []
     assert [path.name for path in site.file.parent.iterdir() if "rollback" in path.name] == []

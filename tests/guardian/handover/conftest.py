@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from people.configuration import setting_values as configuration
-from tests.guardian.rollbacks.workspaces import may_write
+from tests.guardian.rollbacks.workspaces import allow_writes
 from tests.guardian.standing.recorded_homes import RecordedHome
 
 
 class Command:
-    """The scripted command: what it is to do, and how it was started."""
+    """The scripted command: its behaviour, and how it was started."""
 
     def __init__(self, folder: Path):
         self.path = folder / "openclaw.py"
@@ -20,8 +20,8 @@ class Command:
         self.path.chmod(self.path.stat().st_mode | stat.S_IXUSR)
         self.does("obeys")
 
-    def does(self, what, **more):
-        self.path.with_suffix(".json").write_text(json.dumps({"does": what} | more))
+    def does(self, behaviour, **more):
+        self.path.with_suffix(".json").write_text(json.dumps({"does": behaviour} | more))
 
     @property
     def starts(self):
@@ -31,10 +31,13 @@ class Command:
 
 @pytest.fixture
 def home(ada, settings, tmp_path, monkeypatch):
-    """The home of ada, whose MEMORY.md has a record; this site may write to it, and nobody waits for late writers."""
+    """The home of ada, whose MEMORY.md has a record; this site may write to it.
+
+    Rollbacks do not wait for late writers.
+    """
     home = RecordedHome(tmp_path.resolve() / "openclaw", ("ada",))
     ada.workspace = str(home.workspace("ada"))
-    may_write(ada, settings, tmp_path, monkeypatch, "ada")
+    allow_writes(ada, settings, tmp_path, monkeypatch, "ada")
     return home
 
 

@@ -1,4 +1,6 @@
-"""Stands for the command of OpenClaw: notes how it was started, and does with the change what a script says.
+"""Stands for the command of OpenClaw, and changes the file as a script says.
+
+It notes how it was started.
 
 The script lies beside it, as JSON: `does`, and `pause`, seconds before it does so.
 """
@@ -20,7 +22,7 @@ def note(**facts):
         log.write(json.dumps(facts) + "\n")
 
 
-def changed(text, data):
+def apply_change(text, data):
     if "content" in data:
         return data["content"]
     for edit in data["edits"]:
@@ -30,14 +32,14 @@ def changed(text, data):
 
 
 def record(name, data, origin):
-    """The record that OpenClaw has of a file after its own tools wrote it."""
-    about = {"fileHash": sha256(data).hexdigest(), "originClass": origin, "observedAt": time.time_ns() // 1_000_000}
+    """Store the record that OpenClaw has of a file after its own tools wrote it."""
+    fields = {"fileHash": sha256(data).hexdigest(), "originClass": origin, "observedAt": time.time_ns() // 1_000_000}
     store = sqlite3.connect(Path(os.environ["OPENCLAW_STATE_DIR"]) / "state" / "openclaw.sqlite")
     with store:
         for key, text in store.execute("SELECT entry_key, value_json FROM plugin_state_entries").fetchall():
             value = json.loads(text)
             if value.get("relativePath") == name:
-                value |= about | {"sessionKey": sys.argv[sys.argv.index("--session-key") + 1]}
+                value |= fields | {"sessionKey": sys.argv[sys.argv.index("--session-key") + 1]}
                 sql = "UPDATE plugin_state_entries SET value_json = ? WHERE entry_key = ?"
                 store.execute(sql, (json.dumps(value), key))
     store.close()
@@ -45,7 +47,7 @@ def record(name, data, origin):
 
 def act(does, data):
     file = Path(os.environ["OPENCLAW_STATE_DIR"]) / "workspace-ada" / data["file"]
-    new = changed(file.read_bytes().decode(), data).encode()
+    new = apply_change(file.read_bytes().decode(), data).encode()
     if does == "other":
         new += b"And more.\n"
     if does in ("obeys", "other", "untrusted", "shell"):

@@ -1,4 +1,7 @@
-"""The cure of a file that is left out: its whole content first, the text only where the outside writer was ours."""
+"""The cure of a file that OpenClaw leaves out of the prompt.
+
+The whole content comes first, a text for the agent only where this site was the outside writer.
+"""
 
 import json
 
@@ -14,10 +17,10 @@ from people.configuration import setting_values as configuration
 from tests import factories
 from tests.conftest import BACKEND
 from tests.guardian.standing.recorded_homes import sha
-from tests.guardian.written import T0, wrote
+from tests.guardian.write_rows import T0, create_write
 
-from .handed import AFTER, BEFORE, DB, NAME, remembered
-from .test_messages import quoted
+from .handover_rows import AFTER, BEFORE, DB, NAME, create_recorded_write
+from .test_messages import parse_quoted_data
 
 pytestmark = pytest.mark.django_db
 API = f"/api/v1/agents/ada/guardian/files/{NAME}/cure"
@@ -25,7 +28,7 @@ FELL = BEFORE + b"- Met Bo.\n"
 
 
 def turn(*tools, origin="main"):
-    """The turn in which the file fell, with calls of these tools."""
+    """Store the turn in which the file was marked as untrusted, with calls of tools."""
     session = factories.SessionFactory(db=DB, id="s9", session_key="agent:ada:main", origin=origin)
     factories.TurnFactory(
         db=DB, id="s9:u", session=session, turn_number=1, created_at=T0 + 10**9, user_message_id="u",
@@ -40,59 +43,59 @@ def turn(*tools, origin="main"):
     )
 
 
-def fallen(ada, home, *tools, by_us=True, origin="main"):
-    """A file that this site rolled back, and that fell at the agent's next write."""
-    remembered(home)
-    about = {"file_name": NAME, "workspace_key": "w", "state": "known", "origin_class": "agent", "version": 1}
+def create_untrusted_file(ada, home, *tools, by_us=True, origin="main"):
+    """Store a rolled back file that the agent's next write took out of the prompt."""
+    create_recorded_write(home)
+    columns = {"file_name": NAME, "workspace_key": "w", "state": "known", "origin_class": "agent", "version": 1}
     data = home.workspace("ada") / NAME
-    ProvenanceRecord(id="o", file_hash=sha(BEFORE), observed_at=T0 - 9, first_seen_at=T0 - 9, **about).save(using=DB)
-    ProvenanceRecord(id="p", file_hash=sha(AFTER), observed_at=T0, first_seen_at=T0, **about).save(using=DB)
+    ProvenanceRecord(id="o", file_hash=sha(BEFORE), observed_at=T0 - 9, first_seen_at=T0 - 9, **columns).save(using=DB)
+    ProvenanceRecord(id="p", file_hash=sha(AFTER), observed_at=T0, first_seen_at=T0, **columns).save(using=DB)
     if by_us:
         service.roll_back(ada, "w1", RollbackRequest("otto", "No.", accepts_effect=True), seen=None)
     else:
-        wrote(DB, 2, AFTER, BEFORE, origin="imported")
+        create_write(DB, 2, AFTER, BEFORE, origin="imported")
         data.write_bytes(BEFORE)
     turn(*tools, origin=origin)
     later = 4_000_000_000_000
-    wrote(DB, 3, BEFORE, FELL, created_at=later, session_id="s9")
+    create_write(DB, 3, BEFORE, FELL, created_at=later, session_id="s9")
     data.write_bytes(FELL)
     home.record(NAME, FELL, "untrusted", agent="ada", at=later, session="s9", sessionId="s9")
-    about |= {"origin_class": "untrusted", "observed_at": later, "session_id": "s9"}
-    ProvenanceRecord(id="q", file_hash=sha(FELL), first_seen_at=later, **about).save(using=DB)
+    columns |= {"origin_class": "untrusted", "observed_at": later, "session_id": "s9"}
+    ProvenanceRecord(id="q", file_hash=sha(FELL), first_seen_at=later, **columns).save(using=DB)
 
 
 def test_a_file_that_fell_after_our_rollback(ada, as_operator, home):
-    fallen(ada, home, "write", "read")
-    found = as_operator.get(API).json()
-    assert not found["problem"] and found["content"] == FELL.decode()
-    assert quoted(found["message"]) == {"file": NAME, "content": FELL.decode()}
+    create_untrusted_file(ada, home, "write", "read")
+    cure = as_operator.get(API).json()
+    assert not cure["problem"] and cure["content"] == FELL.decode()
+    assert parse_quoted_data(cure["message"]) == {"file": NAME, "content": FELL.decode()}
     words = as_operator.get(reverse("guardian:file_cure", args=["ada", NAME])).content.decode()
     assert words.index("Whole file") < words.index("Text for the agent") and "[OpenClaw Web task]" in words
 
 
 def test_the_pages_of_the_file_lead_there(ada, as_operator, home, stranger):
-    fallen(ada, home, "write")
+    create_untrusted_file(ada, home, "write")
     as_stranger = Client()
     as_stranger.force_login(stranger, backend=BACKEND)
     address = reverse("guardian:file_cure", args=["ada", NAME])
     for page in ("blame", "file_detail"):
-        shown = reverse(f"guardian:{page}", args=["ada", NAME])
-        assert address in as_operator.get(shown).content.decode()
-        assert address not in as_stranger.get(shown).content.decode()
+        page_address = reverse(f"guardian:{page}", args=["ada", NAME])
+        assert address in as_operator.get(page_address).content.decode()
+        assert address not in as_stranger.get(page_address).content.decode()
 
 
 @pytest.mark.parametrize("why", ["web", "stranger", "not ours", "no session", "opted out", "no record"])
 def test_otherwise_there_is_no_text(ada, as_operator, home, why):
     tools = ("web_fetch", "write") if why == "web" else ("write",)
-    fallen(ada, home, *tools, by_us=why != "not ours", origin="direct" if why == "stranger" else "main")
+    create_untrusted_file(ada, home, *tools, by_us=why != "not ours", origin="direct" if why == "stranger" else "main")
     if why == "no session":
         Session.objects.using(DB).filter(id="s9").delete()
     if why == "opted out":
         configuration.put("collector.optedOutSenders", ["mallory"])
     if why == "no record":
         home.record(NAME, FELL, agent="ada")
-    found = as_operator.get(API).json()
-    assert found["problem"] and not found["message"]
+    cure = as_operator.get(API).json()
+    assert cure["problem"] and not cure["message"]
     words = as_operator.get(reverse("guardian:file_cure", args=["ada", NAME])).content.decode()
     assert "Text for the agent" not in words
 

@@ -1,13 +1,13 @@
-"""The page of a change that was handed to the agent: asked for on a preview, what became of it, and checked again."""
+"""The page of a handover: requested on a preview, its outcome, checked again."""
 
 import pytest
 from django.urls import reverse
 
 from guardian.models import Handover
 from jobs.execution import run_next
-from tests.guardian.rollbacks.test_rollback import seen
+from tests.guardian.rollbacks.test_rollback import read_seen
 
-from .handed import AFTER, BEFORE, DB, NAME, audit, hand_over, held, remembered
+from .handover_rows import AFTER, BEFORE, DB, NAME, create_recorded_write, get_write, hand_over, read_file
 
 pytestmark = pytest.mark.django_db
 SENT = {"reason": "Not true.", "keeps_copy": "on"}
@@ -18,10 +18,10 @@ def page(name="rollback", key="w1"):
 
 
 def test_on_the_page_it_is_handed_to_the_agent(as_operator, home, command):
-    remembered(home)
-    shown = as_operator.get(page())
-    assert "Hand to the agent" in shown.content.decode()
-    done = as_operator.post(page("rollback_hand_over"), SENT | {"seen": seen(shown), "puts_back": ""})
+    create_recorded_write(home)
+    preview = as_operator.get(page())
+    assert "Hand to the agent" in preview.content.decode()
+    done = as_operator.post(page("rollback_hand_over"), SENT | {"seen": read_seen(preview), "puts_back": ""})
     row = Handover.objects.using(DB).get()
     assert done.status_code == 302 and done.url == row.get_absolute_url()
     words = as_operator.get(done.url).content.decode()
@@ -34,18 +34,20 @@ def test_on_the_page_it_is_handed_to_the_agent(as_operator, home, command):
 
 
 def test_one_that_was_not_done_is_checked_again(ada, as_operator, home, command):
-    remembered(home)
+    create_recorded_write(home)
     command.does("fails")
     row, _job = hand_over(ada)
     address = row.get_absolute_url()
     words = as_operator.get(address).content.decode()
     assert "Not done: the command of OpenClaw failed" in words and "gateway is not there" in words
     as_operator.post(page("handover_check", row.id))
-    assert Handover.objects.using(DB).get().outcome == "failed" and held(home) == AFTER
+    assert Handover.objects.using(DB).get().outcome == "failed" and read_file(home) == AFTER
     home.file(NAME, BEFORE, "ada")
     home.record(NAME, BEFORE, agent="ada", session="openclaw-web")
     as_operator.post(page("handover_check", row.id))
-    assert audit().status == "rolled_back" and "Done: the agent changed" in as_operator.get(address).content.decode()
+    assert (
+        get_write().status == "rolled_back" and "Done: the agent changed" in as_operator.get(address).content.decode()
+    )
 
 
 def test_one_that_is_not_there(as_operator, home):

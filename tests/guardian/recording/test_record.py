@@ -1,4 +1,4 @@
-"""What a running plugin tells of its writes, through the API."""
+"""Reports of a running plugin about its writes, through the API."""
 
 from base64 import b64encode
 
@@ -12,22 +12,24 @@ from guardian.urls import urlpatterns
 from people.configuration import setting_values as configuration
 from tests import factories
 from tests.factories import T0
-from tests.gate.decided import MINUTE, decide, talk
-from tests.guardian.written import wrote
+from tests.gate.decision_rows import MINUTE, create_decision, create_turns
+from tests.guardian.write_rows import create_write
 
 pytestmark = pytest.mark.django_db
 URL = "/api/v1/agents/ada/guardian/writes"
 WRITES = "agents/<str:agent>/writes/"
-ROUTES = [str(one.pattern).removeprefix(WRITES) for one in urlpatterns if str(one.pattern).startswith(WRITES)]
-BESIDE = sorted({name for name in (route.partition("/")[0] for route in ROUTES) if name and not name.startswith("<")})
+ROUTES = [str(route.pattern).removeprefix(WRITES) for route in urlpatterns if str(route.pattern).startswith(WRITES)]
+PAGE_NAMES = sorted(
+    {name for name in (route.partition("/")[0] for route in ROUTES) if name and not name.startswith("<")}
+)
 
 
 @pytest.fixture
 def turns(ada):
-    return talk()
+    return create_turns()
 
 
-def told(number=1, **more):
+def make_report(number=1, **more):
     return {
         "id": f"w{number}",
         "session_id": "s1",
@@ -47,8 +49,8 @@ def rows():
 
 
 def test_a_write_is_stored_with_both_sides_and_its_turn(as_operator, turns):
-    decide(1, decision="UPDATE_USER", candidate_fact="The user likes tea.")
-    answer = post(as_operator, told(before="# User\n", after="# User\n- likes tea\n", agent_steps=3))
+    create_decision(1, decision="UPDATE_USER", candidate_fact="The user likes tea.")
+    answer = post(as_operator, make_report(before="# User\n", after="# User\n- likes tea\n", agent_steps=3))
     assert (answer.status_code, answer.json()) == (201, {"recorded": ["w1"], "known": [], "withheld": 0})
     row = rows().get()
     assert (row.origin, row.turn_id, row.decision_id, row.session_id) == ("recorded", "s1:u1", "d1", "s1")
@@ -71,38 +73,42 @@ def test_the_names_of_the_interface_mean_the_same(as_operator, turns):
 
 
 def test_a_file_that_is_not_utf8_comes_as_base64(as_operator, turns):
-    post(as_operator, told(before="one\n", after_base64=b64encode(b"\xff\x00\r\n").decode()))
+    post(as_operator, make_report(before="one\n", after_base64=b64encode(b"\xff\x00\r\n").decode()))
     assert read_version_bytes(rows().get().after_snapshot) == b"\xff\x00\r\n"
 
 
 @pytest.mark.parametrize("status", ["refused", "failed", "skipped"])
 @pytest.mark.parametrize("sides", [{"before": "# User\n"}, {"before_base64": b64encode(b"# User\n").decode()}])
 def test_of_a_write_that_wrote_nothing_the_file_before_is_enough(as_operator, turns, status, sides):
-    first = told(1, status=status, reason="No.", **sides)
+    first = make_report(1, status=status, reason="No.", **sides)
     assert post(as_operator, first).status_code == 201
     row = rows().get()
     assert read_version_bytes(row.before_snapshot) == b"# User\n"
     assert (row.after_snapshot_id, row.diff, row.lines_added) == (None, None, None)
     assert post(as_operator, first).json() == {"recorded": [], "known": ["w1"], "withheld": 0}
-    post(as_operator, told(2, before="# User\n", after="# User\n- tea\n"), told(3, status=status, before="- other\n"))
-    assert [read_version_bytes(version) for version in FileSnapshot.objects.using("agent_ada").order_by("created_at")] == [
-        b"# User\n", b"# User\n- tea\n", b"- other\n"
-    ]  # fmt: skip
+    post(
+        as_operator,
+        make_report(2, before="# User\n", after="# User\n- tea\n"),
+        make_report(3, status=status, before="- other\n"),
+    )
+    snapshots = FileSnapshot.objects.using("agent_ada").order_by("created_at")
+    contents = [read_version_bytes(snapshot) for snapshot in snapshots]
+    assert contents == [b"# User\n", b"# User\n- tea\n", b"- other\n"]
     assert as_operator.get(f"{URL}/w1").json()["before_snapshot_id"] == row.before_snapshot_id
-    assert post(as_operator, told(4, status=status, before=None)).status_code == 201  # there was no file
+    assert post(as_operator, make_report(4, status=status, before=None)).status_code == 201  # there was no file
 
 
 def test_told_twice_it_is_one_however_it_is_spelled(as_operator, turns):
-    post(as_operator, told(before=None, after="Tea.\n"))
-    answer = post(as_operator, told(before=None, after_base64=b64encode(b"Tea.\n").decode()))
+    post(as_operator, make_report(before=None, after="Tea.\n"))
+    answer = post(as_operator, make_report(before=None, after_base64=b64encode(b"Tea.\n").decode()))
     assert (answer.status_code, answer.json()["known"]) == (200, ["w1"])
     assert rows().count() == 1 and FileSnapshot.objects.using("agent_ada").count() == 1
 
 
 @pytest.mark.parametrize("other", [{"reason": "Other."}, {"before": None, "after": "Coffee.\n"}])
 def test_an_id_with_other_content_is_a_conflict_and_stores_nothing(as_operator, turns, other):
-    post(as_operator, told(before=None, after="Tea.\n"))
-    answer = post(as_operator, told(2), told(1, **({"before": None, "after": "Tea.\n"} | other)))
+    post(as_operator, make_report(before=None, after="Tea.\n"))
+    answer = post(as_operator, make_report(2), make_report(1, **({"before": None, "after": "Tea.\n"} | other)))
     assert answer.status_code == 409 and answer.json()["reasons"][0]["id"] == "w1"
     assert rows().count() == 1
 
@@ -133,35 +139,35 @@ def test_an_id_with_other_content_is_a_conflict_and_stores_nothing(as_operator, 
     ],
 )
 def test_what_cannot_be_is_refused_whole(as_operator, turns, wrong, why):
-    answer = post(as_operator, told(2), told(1, **wrong))
+    answer = post(as_operator, make_report(2), make_report(1, **wrong))
     assert answer.status_code == 422
     assert why in answer.content.decode()
     assert not rows().exists()
 
 
-@pytest.mark.parametrize("name", BESIDE)
+@pytest.mark.parametrize("name", PAGE_NAMES)
 def test_names_of_pages_are_no_ids(as_operator, turns, name):
-    assert "opted-out" in BESIDE
-    answer = post(as_operator, told(1, id=name))
+    assert "opted-out" in PAGE_NAMES
+    answer = post(as_operator, make_report(1, id=name))
     assert answer.status_code == 422 and f"{name} cannot be the id of a write" in answer.content.decode()
 
 
 def test_a_refusal_names_the_place_in_what_was_sent(as_operator, turns):
-    answer = post(as_operator, told(1, after="Tea.\n")).json()
+    answer = post(as_operator, make_report(1, after="Tea.\n")).json()
     why = "before and after belong together: null is for a file that was not there"
     assert answer["detail"] == f"The request is not valid: writes.0: {why}."
     assert answer["errors"][0]["msg"] == why
 
 
 def test_a_file_has_five_megabytes_at_most_and_so_has_a_request(as_operator, turns):
-    assert post(as_operator, told(before=None, after="x" * 4_000_000)).status_code == 201
-    answer = post(as_operator, told(2, before="x" * 4_000_000, after="y" * 4_000_000))
+    assert post(as_operator, make_report(before=None, after="x" * 4_000_000)).status_code == 201
+    answer = post(as_operator, make_report(2, before="x" * 4_000_000, after="y" * 4_000_000))
     assert answer.status_code == 413 and "5.0 MB" in answer.json()["detail"]
 
 
 def test_turns_and_decisions_of_others_are_refused(as_operator, turns, bob):
     factories.TurnFactory(db="agent_bob", id="b1:u1", session=factories.SessionFactory(db="agent_bob", id="b1"))
-    decide(1, decision="UPDATE_USER", candidate_fact="Tea.")
+    create_decision(1, decision="UPDATE_USER", candidate_fact="Tea.")
     factories.SessionFactory(id="s2", session_key=None)
     for wrong, why in (
         ({"turn_id": "b1:u1"}, "This agent has no turn b1:u1."),
@@ -170,34 +176,34 @@ def test_turns_and_decisions_of_others_are_refused(as_operator, turns, bob):
         ({"decision_id": "d1", "turn_id": "s1:u2"}, "of another session or turn"),
         ({"decision_id": "d1", "session_id": "s2"}, "of another session or turn"),
     ):
-        answer = post(as_operator, told(**wrong))
+        answer = post(as_operator, make_report(**wrong))
         assert answer.status_code == 404 and why in answer.json()["detail"]
     assert not rows().exists()
 
 
 def test_a_decision_that_is_named_gives_the_turn(as_operator, turns):
-    decide(2, decision="UPDATE_USER", candidate_fact="Something else.")
-    post(as_operator, told(1, decision_id="d2"))
+    create_decision(2, decision="UPDATE_USER", candidate_fact="Something else.")
+    post(as_operator, make_report(1, decision_id="d2"))
     assert (rows().get().turn_id, rows().get().decision_id) == ("s1:u2", "d2")
 
 
 def test_of_decisions_with_the_same_fact_the_last_one_before_is_meant(as_operator, turns):
     for number, at in ((0, -90_000), (1, -20_000), (2, 30_000)):
         fact = {"candidate_fact": "The user likes tea.", "created_at": T0 + 2 * MINUTE + at}
-        decide(number, decision="UPDATE_USER", **fact)
-    post(as_operator, told(created_at=T0 + 2 * MINUTE))
+        create_decision(number, decision="UPDATE_USER", **fact)
+    post(as_operator, make_report(created_at=T0 + 2 * MINUTE))
     assert (rows().get().decision_id, rows().get().turn_id) == ("d1", "s1:u1")
 
 
 def test_without_a_decision_the_turn_is_found_by_key_and_time(as_operator, turns):
-    post(as_operator, told(1, session_id="channel:irc:group:#s1"), told(2, session_id="nobody"))
+    post(as_operator, make_report(1, session_id="channel:irc:group:#s1"), make_report(2, session_id="nobody"))
     near, far = rows()
     assert (near.turn_id, near.match, near.session_key) == ("s1:u1", "near", "channel:irc:group:#s1")
     assert (far.turn_id, far.match, far.session_id) == (None, "none", "nobody")
 
 
 def test_what_a_second_source_knows_of_a_write_is_kept_with_it(ada):
-    first = wrote("agent_ada", 1, None, b"Tea.\n")
+    first = create_write("agent_ada", 1, None, b"Tea.\n")
     more = {"session_key": "agent:ada:main", "decision_id": "d9", "llm_model": "guard-1"}
     same = {name: getattr(first, name) for name in ("target_file", "candidate_fact", "status", "created_at")}
     write_store.store_reports("agent_ada", [Report(WriteGuardianAudit(id="other", **same, **more), Source.LOG)])
@@ -207,17 +213,17 @@ def test_what_a_second_source_knows_of_a_write_is_kept_with_it(ada):
 
 def test_while_it_is_off_nothing_is_recorded(as_operator, turns):
     configuration.put("writeGuardianAuditing.enabled", False)
-    answer = post(as_operator, told())
+    answer = post(as_operator, make_report())
     assert answer.status_code == 409 and "writeGuardianAuditing.enabled is off" in answer.json()["detail"]
     assert not rows().exists()
     configuration.put("writeGuardianAuditing.enabled", True)
-    assert post(as_operator, told()).status_code == 201
+    assert post(as_operator, make_report()).status_code == 201
 
 
 def test_without_snapshots_there_are_neither_versions_nor_a_diff(as_operator, turns):
     configuration.put("writeGuardianAuditing.storeFileSnapshots", False)
-    post(as_operator, told(before="", after="Tea.\n"))
+    post(as_operator, make_report(before="", after="Tea.\n"))
     assert rows().get().diff is None and not FileSnapshot.objects.using("agent_ada").exists()
     configuration.put("writeGuardianAuditing.storeFileSnapshots", True)
-    post(as_operator, told(2, before="", after="Tea.\n"))
+    post(as_operator, make_report(2, before="", after="Tea.\n"))
     assert rows().last().diff and FileSnapshot.objects.using("agent_ada").count() == 2

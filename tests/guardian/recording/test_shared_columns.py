@@ -1,4 +1,7 @@
-"""Long contents and diffs are stored once, whoever told of them, and are read as if they stood in their rows."""
+"""Long contents and diffs are stored once, and read as if they were in each row.
+
+It does not matter which source reported them.
+"""
 
 import pytest
 from django.db import connections
@@ -8,7 +11,7 @@ from guardian.file_bytes import DamagedVersion, read_version_bytes
 from guardian.models import FileContent, FileSnapshot, WorkspaceFile, WriteGuardianAudit
 from guardian.recording import checks, snapshot_pruning
 from people.configuration import setting_values as configuration
-from tests.guardian.written import T0, wrote
+from tests.guardian.write_rows import T0, create_write
 
 pytestmark = pytest.mark.django_db
 DB = "agent_ada"
@@ -22,7 +25,7 @@ def stored_bytes():
 
 def test_the_same_two_versions_over_and_over_are_two_contents(ada):
     for number in range(20):
-        wrote(DB, number, *LONG)
+        create_write(DB, number, *LONG)
     assert FileSnapshot.objects.using(DB).count() == 40
     assert stored_bytes() < 6 * sum(map(len, LONG))  # with the diffs there and back
     for row in WriteGuardianAudit.objects.using(DB).filter(origin="recorded"):
@@ -55,7 +58,7 @@ def test_versions_from_before_are_read_in_place(ada):
 
 
 def test_a_content_that_is_gone_or_damaged_is_found_and_diffs_are_made_again(ada):
-    wrote(DB, 1, *LONG)
+    create_write(DB, 1, *LONG)
     write = WriteGuardianAudit.objects.using(DB).get(id="w1")
     with connections[DB].cursor() as cursor:
         cursor.execute("UPDATE file_contents SET text = 'x' WHERE text LIKE '--- a/%%'", [])
@@ -68,7 +71,7 @@ def test_a_content_that_is_gone_or_damaged_is_found_and_diffs_are_made_again(ada
 
 def test_contents_go_with_the_last_version_that_has_them(ada):
     configuration.put("writeGuardianAuditing.maxSnapshotsPerFile", 1)
-    wrote(DB, 1, *LONG)
+    create_write(DB, 1, *LONG)
     held = FileContent.objects.using(DB).count()
     for number, data in enumerate([LONG[0] + b"new\n", b"\xff" * 5_000, LONG[1]]):
         services.store_version(DB, "MEMORY.md", data, modified_ms=T0 + 100_000 + number)
@@ -79,15 +82,15 @@ def test_contents_go_with_the_last_version_that_has_them(ada):
 
 
 def test_a_version_that_is_the_newest_is_used_again_and_a_return_is_a_new_one(ada):
-    first = wrote(DB, 1, None, b"one\n")
-    second, third = wrote(DB, 2, b"one\n", b"two\n"), wrote(DB, 3, b"two\n", b"one\n")
+    first = create_write(DB, 1, None, b"one\n")
+    second, third = create_write(DB, 2, b"one\n", b"two\n"), create_write(DB, 3, b"two\n", b"one\n")
     assert first.before_snapshot is None and first.after_snapshot == second.before_snapshot
     assert third.after_snapshot != first.after_snapshot
     assert FileSnapshot.objects.using(DB).count() == 3
 
 
 def test_versions_that_lack_bytes_or_are_damaged_are_refused(ada):
-    row = wrote(DB, 1, b"\xff\n", b"fine\n")
+    row = create_write(DB, 1, b"\xff\n", b"fine\n")
     FileSnapshot.objects.using(DB).filter(id=row.before_snapshot_id).update(raw=None)
     FileSnapshot.objects.using(DB).filter(id=row.after_snapshot_id).update(content="other\n")
     row = WriteGuardianAudit.objects.using(DB).get(id=row.id)

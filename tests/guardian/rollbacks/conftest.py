@@ -9,5 +9,5 @@ from tests.guardian.rollbacks.workspaces import open_workspace
 
 @pytest.fixture
 def file(ada, settings, tmp_path, monkeypatch) -> Path:
-    """The MEMORY.md of ada; nobody waits for late writers."""
+    """The MEMORY.md of ada; rollbacks do not wait for late writers."""
     return open_workspace(ada, settings, tmp_path, monkeypatch) / "MEMORY.md"

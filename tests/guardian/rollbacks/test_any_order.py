@@ -1,4 +1,7 @@
-"""Any writes to a real file, taken back in any order: each gives what a model of its own confirms, or a conflict."""
+"""Writes to a real file, rolled back in any order and checked against a model.
+
+Each rollback gives what the model confirms, or a conflict.
+"""
 
 import re
 from collections import Counter
@@ -30,18 +33,21 @@ WHOLE = (
     st.just(b"\xef\xbb\xbfbegins with a mark\r\n"),
     st.none(),
 )
-# `one_of` would take those that stand there twice as one.
+# `one_of` would drop the repetitions, which give each kind its weight.
 CHANGE = st.sampled_from([EDITS] * 20 + [*WHOLE]).flatmap(lambda kind: kind)
 BACK = st.sampled_from(range(30))
 EVENT = st.sampled_from(["told", "told", "back", "back", "untold"]).flatmap(
-    lambda what: st.tuples(st.just(what), BACK if what == "back" else CHANGE)
+    lambda kind: st.tuples(st.just(kind), BACK if kind == "back" else CHANGE)
 )
 EVENTS = st.lists(EVENT, min_size=4, max_size=12)
 
 
 @dataclass
 class World:
-    """The file, what is in it as the test knows it, and every write that stands: its contents before and after."""
+    """The file, the content that the test expects, and every write that stands.
+
+    A write is kept as its contents before and after.
+    """
 
     ada: Agent
     file: Path
@@ -61,7 +67,7 @@ class World:
         return self.file.read_bytes() if self.file.exists() else None
 
     def changed(self, change):
-        """The content after a change; every line `new` is one that was never there."""
+        """Return the content after a change; each line `new` becomes a line of its own."""
         if isinstance(change, list):
             lines = split(self.now)
             for kind, at, line in change:
@@ -78,7 +84,7 @@ def split(data):
     return re.findall(rb"[^\n]*\n|[^\n]+", data or b"")
 
 
-def tell(world, change):
+def report_write(world, change):
     before, after = world.now, world.changed(change)
     if (before, after) == (None, None):
         return
@@ -106,49 +112,61 @@ def take_back(world, number):
         world.seen["refused"] += 1
         return
     final = world.holds()
-    world.seen[confirmed(before, after, world.now, final)] += 1
+    world.seen[confirm_rollback(before, after, world.now, final)] += 1
     own = Rollback.objects.using(DB).get(id=result.rollback_id).own_audit_id
     del world.writes[name]
     world.writes[own] = (world.now, final)  # taken back as well: that redoes it
     world.now = final
 
 
-def confirmed(before, after, now, final):
-    """What kind of rollback this was; fails when it is not one that takes back this write and nothing else."""
+def confirm_rollback(before, after, now, final):
+    """Return the kind of this rollback; fails unless it takes back exactly this write."""
     if now == after:
         assert final == before
         return "exact"
-    was, did, has, left = (split(one) for one in (before, after, now, final))
-    assert b"".join(left) == (final or b"") and set(left) <= {*was, *has}, "a line that nobody wrote"
-    counts = [Counter(some) for some in (was, did, has, left)]
-    assert all(counts[3][line] >= counts[2][line] for line in has if line not in did), "somebody's line is lost"
-    is_double = any(max(count.values(), default=0) > 1 for count in counts[:3]) or (set(was) - set(did)) & set(has)
-    if is_double or moved(was, did) or moved(did, has):
+    before_lines, after_lines, current_lines, final_lines = (split(content) for content in (before, after, now, final))
+    assert b"".join(final_lines) == (final or b"") and set(final_lines) <= {*before_lines, *current_lines}, (
+        "a line that nobody wrote"
+    )
+    counts = [Counter(lines) for lines in (before_lines, after_lines, current_lines, final_lines)]
+    assert all(counts[3][line] >= counts[2][line] for line in current_lines if line not in after_lines), (
+        "somebody's line is lost"
+    )
+    is_double = any(max(count.values(), default=0) > 1 for count in counts[:3]) or (
+        set(before_lines) - set(after_lines)
+    ) & set(current_lines)
+    if is_double or is_reordered(before_lines, after_lines) or is_reordered(after_lines, current_lines):
         return "merged among doubles"
-    assert set(left) == (set(has) - (set(did) - set(was))) | (set(was) - set(did))
-    assert len(left) == len(set(left)) and not moved(has, left) and not moved(was, left)
+    assert set(final_lines) == (set(current_lines) - (set(after_lines) - set(before_lines))) | (
+        set(before_lines) - set(after_lines)
+    )
+    assert (
+        len(final_lines) == len(set(final_lines))
+        and not is_reordered(current_lines, final_lines)
+        and not is_reordered(before_lines, final_lines)
+    )
     return "merged"
 
 
-def moved(one, other):
-    """Whether lines of both have another order in one than in the other."""
-    return [line for line in one if line in other] != [line for line in other if line in one]
+def is_reordered(first, second):
+    """Whether lines that both have stand in another order in one of them."""
+    return [line for line in first if line in second] != [line for line in second if line in first]
 
 
 class Undone(Exception):
-    """So that the next example begins with nothing."""
+    """Raised so that the next example begins with an empty database."""
 
 
-def played(world, events):
-    for what, value in events:
-        if what == "untold":
+def play_events(world, events):
+    for kind, value in events:
+        if kind == "untold":
             world.put(world.changed(value))
-        elif what == "told":
-            tell(world, value)
+        elif kind == "told":
+            report_write(world, value)
         else:
             take_back(world, value)
         assert world.holds() == world.now
-    assert [one.name for one in world.file.parent.iterdir()] == ([] if world.now is None else [NAME])
+    assert [path.name for path in world.file.parent.iterdir()] == ([] if world.now is None else [NAME])
     assert not RollbackIntent.objects.using(DB).filter(ended_at=None).exists()
     for name in world.writes:
         assert WriteGuardianAudit.objects.using(DB).get(id=name).status == "written"
@@ -164,7 +182,7 @@ def test_what_a_rollback_leaves_is_what_a_model_confirms(ada, file):
             with transaction.atomic(using=DB), transaction.atomic():
                 world = World(ada, file, None, {}, seen)
                 world.put(world.changed(start))
-                played(world, events)
+                play_events(world, events)
                 raise Undone
         except Undone:
             return

@@ -1,4 +1,4 @@
-"""The whole way of odd files, byte for byte: seen and told, shown, taken back, done again, and exported."""
+"""Files with odd bytes, byte for byte: import, report, pages, rollback, redo, export."""
 
 import json
 import os
@@ -37,7 +37,7 @@ SIDES = {
 
 @pytest.fixture
 def file(home, settings, monkeypatch):
-    """The MEMORY.md of an agent that was imported; nobody waits for late writers."""
+    """The MEMORY.md of an imported agent; rollbacks do not wait for late writers."""
     home.transcript(user("Hello"), assistant("Hello"))
     (home.root / "workspace").mkdir()
     settings.WORKSPACE_WRITES = True
@@ -47,32 +47,38 @@ def file(home, settings, monkeypatch):
 
 
 def put(file, data, second):
-    """What an agent leaves there, at a moment of its own; an old file keeps mode, owner and attributes."""
+    """Write what an agent leaves in the file, with a modification time of its own.
+
+    An old file keeps its mode, owner and attributes.
+    """
     if data is None:
         return
     file.write_bytes(data)
     os.utime(file, ns=(0, (T0 + second * 1000) * 1_000_000))
 
 
-def tell(client, before, after):
-    told = {"id": "w1", "session_id": "s", "target_file": NAME, "candidate_fact": "Tea.", "status": "written"}
-    told["created_at"] = T0 + 100_000
+def report_write(client, before, after):
+    report = {"id": "w1", "session_id": "s", "target_file": NAME, "candidate_fact": "Tea.", "status": "written"}
+    report["created_at"] = T0 + 100_000
     for side, data in (("before", before), ("after", after)):
-        told |= {side: None} if data is None else {f"{side}_base64": b64encode(data).decode()}
+        report |= {side: None} if data is None else {f"{side}_base64": b64encode(data).decode()}
         if data is not None and b"\x00" not in data and data.decode(errors="ignore").encode() == data:
-            told = {name: value for name, value in told.items() if name != f"{side}_base64"} | {side: data.decode()}
-    answer = client.post(f"{API}/writes", {"writes": [told]}, "application/json")
+            report = {name: value for name, value in report.items() if name != f"{side}_base64"} | {side: data.decode()}
+    answer = client.post(f"{API}/writes", {"writes": [report]}, "application/json")
     assert answer.status_code == 201, answer.content
 
 
-def written(home, client, file, before, after, *, is_told):
-    """An agent changes the file between two imports, and a plugin tells of it or not; the id of the write."""
+def change_file(home, client, file, before, after, *, is_told):
+    """Let an agent change the file between two imports; return the id of the write.
+
+    With `is_told`, a plugin reports the write as well.
+    """
     put(file, before, 0)
     collect_runs.run(home)
     if before is not None:
         mark(file)
     if is_told:
-        tell(client, before, after)
+        report_write(client, before, after)
     put(file, after, 100)
     collect_runs.run(home)
     return WriteGuardianAudit.objects.using(DB).get().id
@@ -86,8 +92,8 @@ def mark(file):
 
 
 def marks(file):
-    about = file.stat()
-    return stat.S_IMODE(about.st_mode), about.st_uid, about.st_gid, os.getxattr(file, "user.tag")
+    file_status = file.stat()
+    return stat.S_IMODE(file_status.st_mode), file_status.st_uid, file_status.st_gid, os.getxattr(file, "user.tag")
 
 
 def holds(file):
@@ -95,7 +101,7 @@ def holds(file):
 
 
 def check_shown(client, audit_id, before, after):
-    """That every page and the API answer, and give back each byte."""
+    """Check that every page and the API answer, and give back each byte."""
     detail = reverse("guardian:audit_detail", args=["main", audit_id])
     for address in (
         detail,
@@ -105,15 +111,15 @@ def check_shown(client, audit_id, before, after):
         *(f"{API}/{path}" for path in (f"writes/{audit_id}", f"files/{NAME}/history", f"files/{NAME}/blame")),
     ):
         assert client.get(address).status_code == 200, address
-    told = client.get(f"{API}/writes/{audit_id}").json()
+    write_fields = client.get(f"{API}/writes/{audit_id}").json()
     for side, data in (("before", before), ("after", after)):
         if data is None:
-            assert told[side] is None
+            assert write_fields[side] is None
             continue
         assert client.get(f"{detail}?download={side}").content == data
-        version = client.get("/api/v1/agents/main/files/version", {"id": told[side]["id"]}).json()
-        kept = version["content_base64"]
-        assert (b64decode(kept) if kept else version["content"].encode()) == data
+        version = client.get("/api/v1/agents/main/files/version", {"id": write_fields[side]["id"]}).json()
+        encoded = version["content_base64"]
+        assert (b64decode(encoded) if encoded else version["content"].encode()) == data
 
 
 def check_exported(capsys, audit_id, before, after):
@@ -125,7 +131,7 @@ def check_exported(capsys, audit_id, before, after):
 
 
 def roll_back(client, audit_id):
-    """Roll a write back; the id of the rollback as a write."""
+    """Roll a write back; return the id of the rollback's own write."""
     address = f"{API}/writes/{audit_id}/rollback"
     sent = {"reason": "Wrong.", "seen": client.get(address).json()["seen"]}
     answer = client.post(address, sent, "application/json")
@@ -139,7 +145,7 @@ def test_every_byte_comes_back(as_operator, home, file, capsys, kind, is_told):
     before, after = SIDES[kind]
     if before is None and not is_told:
         before = b"what an import saw first"  # a first version is no write
-    audit_id = written(home, as_operator, file, before, after, is_told=is_told)
+    audit_id = change_file(home, as_operator, file, before, after, is_told=is_told)
     assert WriteGuardianAudit.objects.using(DB).get().origin == ("recorded" if is_told else "unattributed")
     check_shown(as_operator, audit_id, before, after)
     check_exported(capsys, audit_id, before, after)
@@ -156,12 +162,12 @@ def test_every_byte_comes_back(as_operator, home, file, capsys, kind, is_told):
     assert [path.name for path in file.parent.iterdir()] == [NAME]
 
 
-@pytest.mark.kill  # takes as long as those
+@pytest.mark.kill  # takes as long as the tests of kills
 def test_five_megabytes(as_operator, home, file, tmp_path, capsys):
     lines = b"".join(b"%09d a line of it\n" % number for number in range(250_000))[:5_000_000]
     before, after = lines, lines[:2_000_000] + b"\xff\x00\r\n" + lines[2_000_004:]
     assert len(before) == len(after) == apply.workspace.MOST_BYTES
-    audit_id = written(home, as_operator, file, before, after, is_told=False)
+    audit_id = change_file(home, as_operator, file, before, after, is_told=False)
     check_shown(as_operator, audit_id, before, after)
     check_exported(capsys, audit_id, before, after)
     own = roll_back(as_operator, audit_id)

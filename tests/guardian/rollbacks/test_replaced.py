@@ -1,4 +1,7 @@
-"""Something else in place of a file between preview and rollback: refused, logged, nothing touched or followed."""
+"""Something else in place of a file between preview and rollback is refused.
+
+The refusal is logged; nothing is touched, and no link is followed.
+"""
 
 import json
 import os
@@ -11,7 +14,7 @@ from django.urls import reverse
 from guardian.file_bytes import read_version_bytes
 from guardian.models import FileSnapshot, Rollback, RollbackIntent, WriteGuardianAudit
 from people.models.bookkeeping import AuditEntry
-from tests.guardian.written import wrote
+from tests.guardian.write_rows import create_write
 
 DB, API = "agent_ada", "/api/v1/agents/ada/guardian/writes/w1/rollback"
 BEFORE, AFTER = b"# Facts\n", b"# Facts\nLikes tea.\n"
@@ -62,32 +65,35 @@ REPLACED = {
 }
 
 
-def everything(root):
-    """Every name below a folder, what it is, and what it holds."""
-    found = {}
+def list_everything(root):
+    """Return every name below a folder, with its metadata and its content."""
+    entries = {}
     for path in sorted(root.rglob("*")):
         data = path.read_bytes() if path.is_file() and not path.is_symlink() else None
-        about = path.lstat()
-        found[path] = (about.st_mode, about.st_ino, 0 if path.is_dir() else about.st_mtime_ns, data)
-    return found
+        metadata = path.lstat()
+        entries[path] = (metadata.st_mode, metadata.st_ino, 0 if path.is_dir() else metadata.st_mtime_ns, data)
+    return entries
 
 
-def refused(client, file):
-    """What the API, a page and its preview answer to a rollback that was previewed before."""
+def check_refusal(client, file):
+    """Yield after a preview, then yield the answers to its rollback.
+
+    They are those of the API and of the page, each for the rollback and for a new preview.
+    """
     page = reverse("guardian:rollback", args=["ada", "w1"])
     seen = json.loads(client.get(API).content)["seen"]
-    shown = client.get(page).content.decode()
-    assert seen in shown
+    page_text = client.get(page).content.decode()
+    assert seen in page_text
     yield
     sent = {"reason": "Wrong.", "seen": seen}
-    before = everything(file.parent.parent)
+    before = list_everything(file.parent.parent)
     answers = [
         client.post(API, sent, "application/json"),
         client.post(reverse("guardian:rollback_do", args=["ada", "w1"]), sent),
         client.get(API),
         client.get(page),
     ]
-    assert everything(file.parent.parent) == before
+    assert list_everything(file.parent.parent) == before
     assert WriteGuardianAudit.objects.using(DB).get(id="w1").status == "written"
     assert not Rollback.objects.using(DB).exists() and not RollbackIntent.objects.using(DB).exists()
     yield [(answer.status_code, answer.content.decode()) for answer in answers]
@@ -95,20 +101,20 @@ def refused(client, file):
 
 @pytest.mark.parametrize("replace", REPLACED)
 def test_what_is_no_plain_file_is_refused_and_logged(as_operator, file, replace):
-    wrote(DB, 1, BEFORE, AFTER)
+    create_write(DB, 1, BEFORE, AFTER)
     file.write_bytes(AFTER)
-    steps = refused(as_operator, file)
+    steps = check_refusal(as_operator, file)
     next(steps)
     replace(file)
     for status, words in next(steps):
         assert status == 409 and REPLACED[replace] in words and "MEMORY.md" in words
     entries = AuditEntry.objects.filter(action="rollback_refused", actor="otto", agent_id="ada", object_id="w1")
-    assert entries.count() == 2  # of the API and of the page: previews are no news
+    assert entries.count() == 2  # of the API and of the page: previews are not logged
     assert all(REPLACED[replace] in json.loads(entry.detail_json)["why"] for entry in entries)
 
 
 def test_a_session_is_refused_and_logged_as_well(as_operator, file):
-    wrote(DB, 1, BEFORE, AFTER)
+    create_write(DB, 1, BEFORE, AFTER)
     file.write_bytes(AFTER)
     address = "/api/v1/agents/ada/guardian/sessions/s1/rollback"
     hashes = as_operator.get(address).json()["hashes"]
@@ -119,28 +125,30 @@ def test_a_session_is_refused_and_logged_as_well(as_operator, file):
 
 
 def test_a_workspace_that_is_a_link_by_now_is_refused(as_operator, file):
-    wrote(DB, 1, BEFORE, AFTER)
+    create_write(DB, 1, BEFORE, AFTER)
     file.write_bytes(AFTER)
-    steps = refused(as_operator, file)
+    steps = check_refusal(as_operator, file)
     next(steps)
     _linked_workspace(file)
     for status, words in next(steps):
         assert status == 409 and re.search("workspace", words)
 
 
-@pytest.mark.parametrize("what", ["file", "folder"])
-def test_what_may_not_be_written_is_refused_and_the_patch_is_offered(as_operator, file, what):
-    wrote(DB, 1, BEFORE, AFTER)
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_what_may_not_be_written_is_refused_and_the_patch_is_offered(as_operator, file, kind):
+    create_write(DB, 1, BEFORE, AFTER)
     file.write_bytes(AFTER)
     page = reverse("guardian:rollback", args=["ada", "w1"])
     sent = {"reason": "Wrong.", "seen": as_operator.get(API).json()["seen"]}
-    with protected(file if what == "file" else file.parent):
-        before = everything(file.parent.parent)
-        told = as_operator.post(API, sent, "application/json")
-        shown = as_operator.post(reverse("guardian:rollback_do", args=["ada", "w1"]), sent)
-        assert everything(file.parent.parent) == before
-        assert told.status_code == 409 and re.search("MEMORY.md (is|was) not written: ", told.json()["detail"])
-        assert shown.status_code == 422 and "Download the patch" in shown.content.decode()
+    with protected(file if kind == "file" else file.parent):
+        before = list_everything(file.parent.parent)
+        api_answer = as_operator.post(API, sent, "application/json")
+        page_answer = as_operator.post(reverse("guardian:rollback_do", args=["ada", "w1"]), sent)
+        assert list_everything(file.parent.parent) == before
+        assert api_answer.status_code == 409 and re.search(
+            "MEMORY.md (is|was) not written: ", api_answer.json()["detail"]
+        )
+        assert page_answer.status_code == 422 and "Download the patch" in page_answer.content.decode()
         assert as_operator.get(API).json()["patch"].endswith("-Likes tea.\n")
         assert as_operator.get(f"{page}?file=patch").content.endswith(b"-Likes tea.\n")
     assert not Rollback.objects.using(DB).exists()
@@ -152,7 +160,10 @@ def test_what_may_not_be_written_is_refused_and_the_patch_is_offered(as_operator
 
 
 class protected:
-    """A file or folder that nobody may change for the block: root by an attribute, everybody else by its mode."""
+    """Makes a file or folder unchangeable while the block runs.
+
+    For root by an attribute, for everybody else by its mode.
+    """
 
     def __init__(self, path):
         self.path, self.mode, self.is_root = path, path.stat().st_mode, not os.geteuid()
@@ -171,7 +182,7 @@ class protected:
 
 
 def test_a_file_that_is_read_only_is_refused_for_root_as_well(as_operator, file):
-    wrote(DB, 1, BEFORE, AFTER)
+    create_write(DB, 1, BEFORE, AFTER)
     file.write_bytes(AFTER)
     file.chmod(0o444)
     preview, why = as_operator.get(API).json(), "MEMORY.md is not written: it is read-only."
@@ -188,7 +199,7 @@ def test_a_file_that_is_read_only_is_refused_for_root_as_well(as_operator, file)
 
 def test_a_workspace_that_is_another_folder_by_now_is_refused(as_operator, file):
     """Both files hold the same: the preview was of the other one."""
-    wrote(DB, 1, BEFORE, AFTER)
+    create_write(DB, 1, BEFORE, AFTER)
     file.write_bytes(AFTER)
     sent = {"reason": "Wrong.", "seen": as_operator.get(API).json()["seen"]}
     other = file.parent.parent / "elsewhere"
@@ -205,7 +216,7 @@ def test_a_workspace_that_is_another_folder_by_now_is_refused(as_operator, file)
 
 @pytest.mark.parametrize("place", ["/etc", "/usr/share", "/", "{home}/state"])
 def test_a_folder_of_the_system_or_of_this_site_is_no_workspace(as_operator, file, settings, place):
-    wrote(DB, 1, BEFORE, AFTER)
+    create_write(DB, 1, BEFORE, AFTER)
     named = {"agents": {"list": [{"id": "ada", "workspace": place.format(home=settings.HOME_DIR)}]}}
     (file.parent.parent / "openclaw.json").write_text(json.dumps(named))
     answer = as_operator.get(API)

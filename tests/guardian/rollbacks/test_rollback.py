@@ -1,4 +1,4 @@
-"""Rolling back on a page: what would happen first, then the button; conflicts are chosen, sessions are whole."""
+"""Rolling back on a page: preview, button, chosen conflicts, whole sessions."""
 
 import re
 from contextlib import ExitStack
@@ -10,7 +10,7 @@ from agents.models import Agent
 from guardian.models import WriteGuardianAudit
 from guardian.rollbacks import workspace_access
 from people.models.bookkeeping import AuditEntry
-from tests.guardian.written import wrote
+from tests.guardian.write_rows import create_write
 
 DB = "agent_ada"
 pytestmark = pytest.mark.django_db
@@ -20,7 +20,7 @@ def page(name="rollback", key="w1"):
     return reverse(f"guardian:{name}", args=["ada", key])
 
 
-def seen(response):
+def read_seen(response):
     return re.search(r'name="seen" value="(\w*)"', response.content.decode())[1]
 
 
@@ -29,30 +29,35 @@ def status(key="w1"):
 
 
 def test_the_third_at_once_is_refused_and_keeps_what_was_typed(as_operator, file, ada):
-    wrote(DB, 1, b"# Facts\n", b"# Facts\nLikes tea.\n")
+    create_write(DB, 1, b"# Facts\n", b"# Facts\nLikes tea.\n")
     file.write_bytes(b"# Facts\nLikes tea.\n")
-    sent = {"reason": "Not <i>true</i>.", "seen": seen(as_operator.get(page()))}
+    sent = {"reason": "Not <i>true</i>.", "seen": read_seen(as_operator.get(page()))}
     with ExitStack() as opened:
         for number in range(workspace_access.MAX_WRITERS):
             opened.enter_context(workspace_access.exclusive_write(Agent(agent_id=f"elsewhere-{number}")))
-        told = as_operator.post(page("rollback_do"), sent)
+        page_answer = as_operator.post(page("rollback_do"), sent)
         session = as_operator.post(page("session_rollback_do", "s1"), sent)
         program = as_operator.post("/api/v1/agents/ada/guardian/writes/w1/rollback", sent, "application/json")
     words = "Nothing was written: only 2 memory files can be written at a time. Try again in 5 seconds."
-    for answer in (told, session, program):
+    for answer in (page_answer, session, program):
         assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5") and words in answer.content.decode()
-    assert "Not &lt;i&gt;true&lt;/i&gt;." in told.content.decode() and program.json()["code"] == "too_many_rollbacks"
+    assert (
+        "Not &lt;i&gt;true&lt;/i&gt;." in page_answer.content.decode()
+        and program.json()["code"] == "too_many_rollbacks"
+    )
     assert status() == "written"
     assert as_operator.post(page("rollback_do"), sent).status_code == 302 and status() == "rolled_back"
 
 
 def test_it_works(as_operator, file):
-    wrote(DB, 1, b"# Facts\n", b"# Facts\nLikes <b>tea</b>.\n")
+    create_write(DB, 1, b"# Facts\n", b"# Facts\nLikes <b>tea</b>.\n")
     file.write_bytes(b"# Facts\nLikes <b>tea</b>.\n")
-    shown = as_operator.get(page())
-    words = shown.content.decode()
+    preview = as_operator.get(page())
+    words = preview.content.decode()
     assert "The previous version will be restored" in words and "&lt;b&gt;tea" in words
-    done = as_operator.post(page("rollback_do"), {"reason": "Not true.", "seen": seen(shown), "keeps_copy": "on"})
+    done = as_operator.post(
+        page("rollback_do"), {"reason": "Not true.", "seen": read_seen(preview), "keeps_copy": "on"}
+    )
     assert done.status_code == 302 and done.url == reverse("guardian:audit_detail", args=["ada", "w1"])
     assert file.read_bytes() == b"# Facts\n" and status() == "rolled_back"
     entry = AuditEntry.objects.get(action="write_rolled_back")
@@ -63,33 +68,33 @@ def test_it_works(as_operator, file):
 
 
 def test_a_reason_is_needed_and_the_file_must_be_as_it_was_seen(as_operator, file):
-    wrote(DB, 1, b"a\n", b"b\n")
+    create_write(DB, 1, b"a\n", b"b\n")
     file.write_bytes(b"b\n")
-    first = seen(as_operator.get(page()))
+    first = read_seen(as_operator.get(page()))
     assert as_operator.post(page("rollback_do"), {"reason": " ", "seen": first}).status_code == 422
     file.write_bytes(b"b\nmore\n")
     late = as_operator.post(page("rollback_do"), {"reason": "Wrong.", "seen": first})
-    assert late.status_code == 422 and "since the preview" in late.content.decode() and seen(late) != first
+    assert late.status_code == 422 and "since the preview" in late.content.decode() and read_seen(late) != first
     assert file.read_bytes() == b"b\nmore\n" and status() == "written"
-    assert as_operator.post(page("rollback_do"), {"reason": "Wrong.", "seen": seen(late)}).status_code == 302
+    assert as_operator.post(page("rollback_do"), {"reason": "Wrong.", "seen": read_seen(late)}).status_code == 302
     assert file.read_bytes() == b"a\nmore\n"
 
 
 def test_a_conflict_is_chosen_with_the_ends_of_lines_of_the_file(as_operator, file):
-    wrote(DB, 1, b"a\r\nb\r\n", b"a\r\nB\r\n")
+    create_write(DB, 1, b"a\r\nb\r\n", b"a\r\nB\r\n")
     file.write_bytes(b"a\r\nBBB\r\n")
-    shown = as_operator.get(page())
-    words = shown.content.decode()
+    preview = as_operator.get(page())
+    words = preview.content.decode()
     assert "Before the write" in words and "BBB" in words and "Choose what the file should hold" in words
-    sent = {"reason": "Both are wrong.", "seen": seen(shown), "content": "a\r\nmine\r\n"}
+    sent = {"reason": "Both are wrong.", "seen": read_seen(preview), "content": "a\r\nmine\r\n"}
     as_operator.post(page("rollback_do"), sent)
     assert file.read_bytes() == b"a\r\nmine\r\n" and status() == "rolled_back"
 
 
 def test_one_change_of_a_write(as_operator, file):
-    wrote(DB, 1, b"a\nb\nc\nd\ne\n", b"A\nb\nc\nd\nE\n")
+    create_write(DB, 1, b"a\nb\nc\nd\ne\n", b"A\nb\nc\nd\nE\n")
     file.write_bytes(b"A\nb\nc\nd\nE\n")
-    first = seen(as_operator.get(page() + "?hunk=2"))
+    first = read_seen(as_operator.get(page() + "?hunk=2"))
     as_operator.post(page("rollback_do") + "?hunk=2", {"reason": "Only this.", "seen": first})
     assert file.read_bytes() == b"A\nb\nc\nd\ne\n" and status() == "written"
     assert as_operator.get(page() + "?hunk=9").status_code == 409
@@ -97,7 +102,7 @@ def test_one_change_of_a_write(as_operator, file):
 
 def test_a_site_that_does_not_write_offers_the_patch(as_operator, file, settings):
     settings.WORKSPACE_WRITES = False
-    wrote(DB, 1, b"a\n", b"b\n")
+    create_write(DB, 1, b"a\n", b"b\n")
     file.write_bytes(b"b\n")
     words = as_operator.get(page()).content.decode()
     assert "OPENCLAW_WEB_WORKSPACE_WRITES=1" in words and "Download the patch" in words
@@ -110,8 +115,8 @@ def test_a_site_that_does_not_write_offers_the_patch(as_operator, file, settings
 
 
 def test_a_file_may_be_left_empty_where_somebody_has_to_choose(as_operator, file):
-    wrote(DB, 1, b"a\n", b"b\n")
+    create_write(DB, 1, b"a\n", b"b\n")
     file.write_bytes(b"other\n")
-    sent = {"reason": "Wrong.", "seen": seen(as_operator.get(page())), "content": ""}
+    sent = {"reason": "Wrong.", "seen": read_seen(as_operator.get(page())), "content": ""}
     assert as_operator.post(page("rollback_do"), sent).status_code == 302
     assert file.read_bytes() == b""

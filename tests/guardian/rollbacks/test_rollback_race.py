@@ -1,4 +1,7 @@
-"""Two operators roll back one write at once, on a real server: one of them does it, the other reads why not."""
+"""Two operators roll back one write at once: one succeeds, the other reads why not.
+
+The server is a real one, with two web processes.
+"""
 
 import http.client
 import json
@@ -43,7 +46,7 @@ WRITES = (
 
 
 class Site:
-    """A server with two web processes, the workspaces of its agents, and what people ask of it."""
+    """A server with two web processes, the workspaces of its agents, and its clients."""
 
     def __init__(self, home, source):
         self.home, self.source = home, source
@@ -55,16 +58,19 @@ class Site:
         assert self.send("POST", "/sign-in/", form=sent)[0] == 302
 
     def send(self, method, path, *, form=None, body=None, token=None):
-        """The status and the words of an answer: of a program with a token, else of the browser of Anna."""
+        """Send a request; return the status and the text of the answer.
+
+        A request has the token of a program, or the cookies of Anna's browser.
+        """
         headers = {"Authorization": f"Bearer {token}"} if token else {"Cookie": self.cookies}
         headers["Content-Type"] = "application/json" if token else "application/x-www-form-urlencoded"
         data = json.dumps(body) if body is not None else urlencode(form) if form is not None else None
         with closing(http.client.HTTPConnection(self.host, timeout=processes.HANG)) as connection:
             connection.request(method, path, data, headers)
             answer = connection.getresponse()
-            new = dict(one.partition(";")[0].split("=", 1) for one in answer.headers.get_all("Set-Cookie") or ())
+            new = dict(cookie.partition(";")[0].split("=", 1) for cookie in answer.headers.get_all("Set-Cookie") or ())
             if new and not token:
-                old = dict(one.split("=", 1) for one in self.cookies.split("; ") if one)
+                old = dict(cookie.split("=", 1) for cookie in self.cookies.split("; ") if cookie)
                 self.cookies = "; ".join(f"{name}={value}" for name, value in (old | new).items())
             return answer.status, answer.read().decode()
 
@@ -93,16 +99,19 @@ def site(tmp_path, migrated):
     home.close()
 
 
-def written(site, agent, number, name=NAME):
-    """An agent wrote, and its plugin told of it; the address of the rollback, and what the file holds after it."""
+def create_write(site, agent, number, name=NAME):
+    """Let an agent write and its plugin report it; return the address of the rollback.
+
+    Returns also what the file holds after the rollback.
+    """
     before, after, later, restored = WRITES[number]
-    told = {"id": f"w{number}", "session_id": "s", "target_file": name, "candidate_fact": f"Fact {number}"}
+    report = {"id": f"w{number}", "session_id": "s", "target_file": name, "candidate_fact": f"Fact {number}"}
     sides = {"before": before, "after": after}
-    told |= {f"{side}_base64" if data else side: data and b64encode(data).decode() for side, data in sides.items()}
-    told |= {} if after else {"after": ""}
-    told |= {"status": "written", "created_at": 1_770_000_000_000 + number * 60_000}
+    report |= {f"{side}_base64" if data else side: data and b64encode(data).decode() for side, data in sides.items()}
+    report |= {} if after else {"after": ""}
+    report |= {"status": "written", "created_at": 1_770_000_000_000 + number * 60_000}
     address = f"/api/v1/agents/{agent}/guardian/writes"
-    status, words = site.send("POST", address, body={"writes": [told]}, token=site.tokens["otto"])
+    status, words = site.send("POST", address, body={"writes": [report]}, token=site.tokens["otto"])
     assert status == 201, words
     site.file(agent).with_name(name).write_bytes(after if later is None else later)
     return f"{address}/w{number}/rollback", restored
@@ -121,19 +130,19 @@ def by_page(site, agent, number):
     return lambda: site.send("POST", action, form=form)
 
 
-def at_once(*asked):
-    """What each of them was answered."""
-    answers, barrier = [None] * len(asked), threading.Barrier(len(asked))
+def send_together(*requests):
+    """Send all requests at the same moment; return their answers."""
+    answers, barrier = [None] * len(requests), threading.Barrier(len(requests))
 
     def ask(place):
         barrier.wait()
-        answers[place] = asked[place]()
-        while answers[place][0] == 503:  # two at a time in each process: asked again, as it says
+        answers[place] = requests[place]()
+        while answers[place][0] == 503:  # each process takes two at a time: try again, as the answer says
             assert "Try again in 5 seconds." in answers[place][1]
             time.sleep(0.2)
-            answers[place] = asked[place]()
+            answers[place] = requests[place]()
 
-    threads = [threading.Thread(target=ask, args=[place]) for place in range(len(asked))]
+    threads = [threading.Thread(target=ask, args=[place]) for place in range(len(requests))]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -141,26 +150,29 @@ def at_once(*asked):
     return answers
 
 
-def rounds(site, agent, told):
+def run_rounds(site, agent, results):
     for number in range(ROUNDS):
-        address, restored = written(site, agent, number)
+        address, restored = create_write(site, agent, number)
         seen = json.loads(site.send("GET", address, token=site.tokens["otto"])[1])["seen"]
         other = by_page(site, agent, number) if number % 2 else by_program(site, "anna", address, seen)
-        answers = at_once(by_program(site, "otto", address, seen), other)
+        answers = send_together(by_program(site, "otto", address, seen), other)
         file = site.file(agent)
-        told.append((answers, (file.read_bytes() if file.exists() else None) == restored))
+        results.append((answers, (file.read_bytes() if file.exists() else None) == restored))
 
 
 def test_of_twenty_at_once_most_are_refused_at_once_and_the_site_answers(site):
-    """Each rollback holds a thread for five seconds: four do in two processes, and twelve threads are for pages."""
-    addresses = [written(site, agent, *each)[0] for agent in AGENTS for each in enumerate(MEMORY_FILES)]
+    """Each rollback holds a thread for five seconds, two at a time in each process.
+
+    Twelve threads remain for pages.
+    """
+    addresses = [create_write(site, agent, *each)[0] for agent in AGENTS for each in enumerate(MEMORY_FILES)]
     seen = [json.loads(site.send("GET", address, token=site.tokens["otto"])[1])["seen"] for address in addresses]
-    asked = [
-        partial(site.send, "POST", address, body={"reason": "Wrong.", "seen": one}, token=site.tokens["otto"])
-        for address, one in zip(addresses, seen, strict=True)
+    requests = [
+        partial(site.send, "POST", address, body={"reason": "Wrong.", "seen": seen_hash}, token=site.tokens["otto"])
+        for address, seen_hash in zip(addresses, seen, strict=True)
     ]
     answers = []
-    threads = [threading.Thread(target=lambda ask=ask: answers.append(ask())) for ask in asked]
+    threads = [threading.Thread(target=lambda ask=ask: answers.append(ask())) for ask in requests]
     for thread in threads:
         thread.start()
     healthy = 0
@@ -171,25 +183,25 @@ def test_of_twenty_at_once_most_are_refused_at_once_and_the_site_answers(site):
         thread.join()
     busy = [words for status, words in answers if status == 503]
     assert {status for status, _words in answers} == {200, 503}
-    assert len(busy) == len(asked) - 4 and healthy > len(asked)
+    assert len(busy) == len(requests) - 4 and healthy > len(requests)
     assert all(json.loads(words)["code"] == "too_many_rollbacks" for words in busy)
 
 
 def test_one_of_two_does_it_and_the_other_reads_why_not(site):
-    told = []
-    threads = [threading.Thread(target=rounds, args=[site, agent, told]) for agent in AGENTS]
+    results = []
+    threads = [threading.Thread(target=run_rounds, args=[site, agent, results]) for agent in AGENTS]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert len(told) == len(AGENTS) * ROUNDS
-    for answers, is_restored in told:
+    assert len(results) == len(AGENTS) * ROUNDS
+    for answers, is_restored in results:
         (won,) = [words for status, words in answers if status in (200, 302)]
         (lost,) = [(status, words) for status, words in answers if status not in (200, 302)]
         assert is_restored and lost[0] in (409, 422) and "has been rolled back already" in lost[1], (won, lost)
     winners = set()
     for agent in AGENTS:
-        assert [one.name for one in site.file(agent).parent.iterdir()] in ([NAME], [])
+        assert [path.name for path in site.file(agent).parent.iterdir()] in ([NAME], [])
         states = "SELECT state, count(*), count(ended_at) FROM rollback_intents GROUP BY state"
         assert site.rows(agent, states) == [("done", ROUNDS, ROUNDS)]
         assert site.rows(agent, "SELECT count(*), count(DISTINCT audit_id) FROM rollbacks") == [(ROUNDS, ROUNDS)]

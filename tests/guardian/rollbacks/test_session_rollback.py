@@ -6,7 +6,7 @@ import pytest
 from django.urls import reverse
 
 from guardian.models import WriteGuardianAudit
-from tests.guardian.written import wrote
+from tests.guardian.write_rows import create_write
 
 DB = "agent_ada"
 pytestmark = pytest.mark.django_db
@@ -17,8 +17,8 @@ def page(name):
 
 
 def test_a_session_whole(as_operator, file):
-    wrote(DB, 1, b"a\n", b"a\nb\n")
-    wrote(DB, 2, b"a\nb\n", b"a\nb\nc\n")
+    create_write(DB, 1, b"a\n", b"a\nb\n")
+    create_write(DB, 2, b"a\nb\n", b"a\nb\nc\n")
     file.write_bytes(b"a\nb\nc\n")
     words = as_operator.get(page("session_rollback")).content.decode()
     (hash_,) = re.findall(r'name="seen-MEMORY.md" value="(\w+)"', words)
@@ -32,8 +32,8 @@ def test_a_session_whole(as_operator, file):
 
 
 def test_a_conflict_leaves_all_of_it(as_operator, file):
-    wrote(DB, 1, b"a\n", b"b\n")
-    wrote(DB, 2, None, b"tea\n", target_file="USER.md")
+    create_write(DB, 1, b"a\n", b"b\n")
+    create_write(DB, 2, None, b"tea\n", target_file="USER.md")
     file.write_bytes(b"mine\n")
     (file.parent / "USER.md").write_bytes(b"tea\n")
     words = as_operator.get(page("session_rollback")).content.decode()

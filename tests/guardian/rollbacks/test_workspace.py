@@ -21,7 +21,7 @@ def test_a_file_never_runs_as_its_owner(place):
     (place / NAME).write_bytes(b"old")
     (place / NAME).chmod(0o6750)
     with workspace.open_workspace(place) as folder:
-        held = folder.held(NAME)
+        held = folder.open_file(NAME)
         folder.write_draft(DRAFT, b"new", held)
         held.close()
     assert stat.S_IMODE((place / DRAFT).stat().st_mode) == 0o750
@@ -29,7 +29,7 @@ def test_a_file_never_runs_as_its_owner(place):
 
 def test_a_file_that_is_not_there_is_created_and_none_is_replaced(place):
     with workspace.open_workspace(place) as folder:
-        assert folder.held(NAME) is None
+        assert folder.open_file(NAME) is None
         folder.write_draft(DRAFT, b"first", None)
         assert folder.create(DRAFT, NAME)
         folder.write_draft(DRAFT, b"second", None)
@@ -47,7 +47,7 @@ def test_a_file_that_is_moved_aside_is_kept(place):
 @pytest.mark.parametrize("name", ["AGENTS.md", "../MEMORY.md", "memory/2026-01-01.md", "MEMORY.md/", ""])
 def test_other_files_are_refused(place, name):
     with workspace.open_workspace(place) as folder, pytest.raises(NotWritten):
-        folder.held(name)
+        folder.open_file(name)
 
 
 def test_links_on_the_way_are_refused(place):
@@ -63,7 +63,7 @@ def test_links_on_the_way_are_refused(place):
 def test_a_draft_that_cannot_be_written_leaves_nothing(place):
     (place / NAME).write_bytes(b"old")
     with workspace.open_workspace(place) as folder:
-        held = folder.held(NAME)
+        held = folder.open_file(NAME)
         (place / DRAFT).write_bytes(b"somebody's")
         with pytest.raises(NotWritten):
             folder.write_draft(DRAFT, b"new", held)

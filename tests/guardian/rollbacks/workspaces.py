@@ -5,17 +5,17 @@ from guardian.rollbacks import apply
 
 
 def open_workspace(ada, settings, tmp_path, monkeypatch):
-    """Its folder; nobody waits for late writers."""
+    """Create the workspace and return its folder; rollbacks do not wait for late writers."""
     root = tmp_path.resolve() / "openclaw"
     for folder in ("agents/ada/sessions", "workspace-ada"):
         (root / folder).mkdir(parents=True)
     (root / "openclaw.json").write_text("{}")
-    may_write(ada, settings, tmp_path, monkeypatch, "agents/ada")
+    allow_writes(ada, settings, tmp_path, monkeypatch, "agents/ada")
     return root / "workspace-ada"
 
 
-def may_write(ada, settings, tmp_path, monkeypatch, path):
-    """Let this site write to the workspace of ada in the home of OpenClaw below a folder."""
+def allow_writes(ada, settings, tmp_path, monkeypatch, path):
+    """Let this site write to ada's workspace in the OpenClaw home below a folder."""
     root = tmp_path.resolve() / "openclaw"
     CollectorSource.objects.create(source_key="k", kind="agent", root=str(root), path=path, agent_id="ada")
     ada.home_name = "ada"

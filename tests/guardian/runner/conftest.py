@@ -5,7 +5,7 @@ from people.configuration import setting_values as configuration
 from tests.guardian.rollbacks.workspaces import open_workspace
 from tests.llm_endpoint import Endpoint
 
-from .proposed import writes
+from .proposal_rows import writes
 
 
 @pytest.fixture
@@ -25,7 +25,10 @@ def guardian_on(db):
 
 @pytest.fixture
 def endpoint(settings, guardian_on, monkeypatch):
-    """An endpoint that reads and then writes, unless it is told to go on otherwise; attempts follow without a pause."""
+    """An endpoint that reads and then writes, unless a test scripts other answers.
+
+    Attempts follow each other without a pause.
+    """
     monkeypatch.setattr(client, "FIRST_PAUSE", 0.0)
     with Endpoint(*writes()) as endpoint:
         settings.LLM_API_URL, settings.LLM_API_KEY = endpoint.url, "sk-test"

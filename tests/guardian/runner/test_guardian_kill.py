@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from tests.gate.runner.test_gate_kill import ENDS, slowly, stop
-from tests.guardian.faults.process_kills import INTENTS, LAST, RECOVER, RUNS, Killer, opened, rows
+from tests.gate.runner.test_gate_kill import ENDS, stop_command, with_delay
+from tests.guardian.faults.process_kills import INTENTS, LAST, RECOVER, RUNS, Killer, open_site, read_rows
 from tests.llm_endpoint import Endpoint, answer, sends
 from tests.processes import FEW, until_met, wait_for
 
@@ -19,10 +19,10 @@ SETTINGS = {
 }
 SET = """
 from agents.models import Agent
-from people.configuration import keys
-from guardian.runner import switch
-keys.put_all({values!r})
-switch.turn_on(Agent.objects.get(), "MEMORY.md", by="root")
+from people.configuration import setting_values as configuration
+from guardian.runner import unattended_writes
+configuration.put_all({values!r})
+unattended_writes.turn_on(Agent.objects.get(), "MEMORY.md", by="root")
 print("set")
 """
 # New facts for ever: those for MEMORY.md are written unattended, those for USER.md are proposed and then approved.
@@ -31,13 +31,12 @@ import itertools, time
 from agents.models import Agent
 from gate.models import MemoryGateDecision
 from guardian.models import GuardianRun
-from guardian.runner import approving, automatic, running
-from guardian.runner.fact_selection import Asked
-from guardian.rollbacks import exchanging, recovering
-from guardian.rollbacks.apply import Changed
+from guardian.runner import auto_run, job, proposals
+from guardian.rollbacks import apply
+from guardian.rollbacks.apply import FileChanged
 from jobs.progress import Progress
 from openclaw_web import clock
-exchanging.LOOKS = (0.0,)
+apply.LOOKS = (0.0,)
 main = Agent.objects.get()
 
 def decide(number, decision):
@@ -48,17 +47,17 @@ def decide(number, decision):
 def approve():
     for one in GuardianRun.objects.using(main.db).filter(state="proposed", target_file="USER.md"):
         try:
-            approving.approve(main, one.id, by="otto", seen=approving.preview(main, one).seen)
-        except Changed:  # a fact whose run was killed was handled together with a new one
-            approving.decline(main, one.id, by="otto", reason="out of date")
+            proposals.approve(main, one.id, by="otto", seen=proposals.preview(main, one).seen)
+        except FileChanged:  # the fact of a killed run was handled again, together with a new one
+            proposals.decline(main, one.id, by="otto", reason="out of date")
 
 print("working", flush=True)
 for number in itertools.count(MemoryGateDecision.objects.using(main.db).count()):
     decide(number, "UPDATE_MEMORY" if number % 2 else "UPDATE_USER")
     if number % 2:
-        automatic.JOB.run({}, Progress())
+        auto_run.JOB.run({}, Progress())
     else:
-        running.run({"agent": "main", "before_at": clock.now_ms() + 1}, Progress())
+        job.run({"agent": "main", "before_at": clock.now_ms() + 1}, Progress())
         approve()
 """
 DECIDE = """
@@ -73,21 +72,21 @@ print("decided")
 """
 PAGE_RUN = """
 from agents.models import Agent
-from guardian.runner import running
-from guardian.runner.fact_selection import Asked
-print(running.start(Agent.objects.get(), Asked(), by="otto").id)
+from guardian.runner import job
+from guardian.runner.fact_selection import FactChoice
+print(job.start_run(Agent.objects.get(), FactChoice(), by="otto").id)
 """
 PROPOSED = "SELECT count(*), count(DISTINCT decision_id) FROM guardian_runs WHERE state = 'proposed'"
 
 
 def model(handler):
-    """Reads the file of the fact, and then writes it with one line more."""
+    """Answer as a model that reads the file of the fact, then adds one line."""
     messages = handler.request_read.question["messages"]
-    asked = json.loads(messages[1]["content"])
-    tool, arguments = "read", {"file": asked["targetFile"]}
+    fact = json.loads(messages[1]["content"])
+    tool, arguments = "read", {"file": fact["targetFile"]}
     if messages[-1]["role"] == "tool":
-        held = json.loads(messages[-1]["content"]).get("content", "")
-        tool, arguments = "write", arguments | {"content": f"{held}- {asked['candidateFact']}\n"}
+        content = json.loads(messages[-1]["content"]).get("content", "")
+        tool, arguments = "write", arguments | {"content": f"{content}- {fact['candidateFact']}\n"}
     value = answer(None, prompt_tokens=100, completion_tokens=20)
     called = {"id": "c", "type": "function", "function": {"name": tool, "arguments": json.dumps(arguments)}}
     value["choices"][0]["message"]["tool_calls"] = [called]
@@ -96,29 +95,32 @@ def model(handler):
 
 @pytest.fixture
 def site(tmp_path, migrated):
-    with opened(tmp_path, migrated) as site, Endpoint(model) as site.endpoint:
+    with open_site(tmp_path, migrated) as site, Endpoint(model) as site.endpoint:
         site.env["OPENCLAW_WEB_LLM_URL"] = site.endpoint.url
         assert "set" in site.python(SET.format(values=SETTINGS))
         yield site
 
 
 def check(site):
-    """That each file holds what the last write left there, line by line, and every write is of a run that says so."""
+    """Check that files, writes and runs agree.
+
+    Each file holds what the last write left there, line by line, and every write belongs to a run that names it.
+    """
     names = {"MEMORY.md", "USER.md"}
-    assert [one.name for one in site.folder.iterdir() if one.name not in names] == []
-    assert rows(site, INTENTS) == [(0,)]
+    assert [path.name for path in site.folder.iterdir() if path.name not in names] == []
+    assert read_rows(site, INTENTS) == [(0,)]
     for name in sorted(names):
         file = site.folder / name
-        last = rows(site, LAST.format(side="after", name=name))
+        last = read_rows(site, LAST.format(side="after", name=name))
         assert (file.read_text() if file.exists() else None) == (last[0][0] if last else None)
     written = "SELECT id FROM write_guardian_audit WHERE status = 'written' AND origin = 'own' ORDER BY id"
-    assert rows(site, written) == rows(
+    assert read_rows(site, written) == read_rows(
         site, "SELECT audit_id FROM guardian_runs WHERE state = 'written' ORDER BY audit_id"
     )
     twice = """SELECT decision_id FROM write_guardian_audit WHERE decision_id IS NOT NULL
                GROUP BY decision_id HAVING count(*) > 1"""
-    assert rows(site, twice) == []
-    assert rows(site, "SELECT count(*) FROM guardian_steps WHERE outcome = 'failed'") == [(0,)]
+    assert read_rows(site, twice) == []
+    assert read_rows(site, "SELECT count(*) FROM guardian_steps WHERE outcome = 'failed'") == [(0,)]
 
 
 def test_kills_leave_file_and_database_in_agreement(site):
@@ -130,20 +132,20 @@ def test_kills_leave_file_and_database_in_agreement(site):
         killer.kill(process, work)
         site.python(RECOVER)
         check(site)
-    by = dict(rows(site, "SELECT decided_by, count(*) FROM guardian_runs WHERE state = 'written' GROUP BY 1"))
+    by = dict(read_rows(site, "SELECT decided_by, count(*) FROM guardian_runs WHERE state = 'written' GROUP BY 1"))
     assert by["guardian"] and by["otto"]  # kills met both kinds of writes
-    met = rows(site, "SELECT count(*) FROM guardian_runs WHERE state = 'stopped'")[0][0]
-    assert met + rows(site, "SELECT count(*) FROM rollback_intents WHERE state = 'undone'")[0][0] > 0
+    met = read_rows(site, "SELECT count(*) FROM guardian_runs WHERE state = 'stopped'")[0][0]
+    assert met + read_rows(site, "SELECT count(*) FROM rollback_intents WHERE state = 'undone'")[0][0] > 0
 
 
 @pytest.mark.parametrize("number", ENDS)
 def test_a_run_of_a_terminal_ends_with_it_and_its_fact_waits_for_a_person(site, number):
     site.python(DECIDE)
-    site.endpoint.then(slowly(model))
+    site.endpoint.then(with_delay(model))
     site.start("work")
-    job = stop(site, number, "reflection", "guardian", "run")
+    job = stop_command(site, number, "reflection", "guardian", "run")
     assert "facts without one can be handled by another run" in job["message"]
-    states = dict(rows(site, "SELECT state, count(*) FROM guardian_runs GROUP BY 1"))
+    states = dict(read_rows(site, "SELECT state, count(*) FROM guardian_runs GROUP BY 1"))
     assert states.keys() <= {"proposed", "stopped"} and sum(states.values()) < 20
     site.python(PAGE_RUN)  # the same, asked for on a page
-    wait_for(lambda: rows(site, PROPOSED) == [(20, 20)])
+    wait_for(lambda: read_rows(site, PROPOSED) == [(20, 20)])

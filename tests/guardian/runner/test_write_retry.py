@@ -1,4 +1,4 @@
-"""A write that is asked for again, on its page and in the API."""
+"""Retries of a write, on its page and in the API."""
 
 import pytest
 
@@ -12,36 +12,36 @@ from jobs.models import JobRun
 from jobs.progress import Progress
 from openclaw_web.errors import Refused
 from people.configuration import setting_values as configuration
-from tests.guardian.written import wrote
+from tests.guardian.write_rows import create_write
 
-from .proposed import API, DB, HELD, JSON, PAGE, audits, runs, text_of, writes
+from .proposal_rows import API, DB, HELD, JSON, PAGE, audits, runs, text_of, writes
 
 pytestmark = pytest.mark.django_db
 
 
-def retried(as_operator, **body):
+def retry_write(as_operator, **body):
     return as_operator.post(f"{API}/writes/w1/retry", body, **JSON)
 
 
 def test_a_write_is_asked_for_again(ada, workspace, endpoint, as_operator):
-    wrote(DB, 1, None, b"x\n", target_file="USER.md", decision_id="d9")
-    told = retried(as_operator, fact="Likes green tea.")
-    assert told.status_code == 202
-    [one] = runs()
-    assert (one.id, one.state, one.retry_of, one.candidate_fact) == (
-        told.json()["proposal_id"], "queued", "w1", "Likes green tea.",
+    create_write(DB, 1, None, b"x\n", target_file="USER.md", decision_id="d9")
+    answer = retry_write(as_operator, fact="Likes green tea.")
+    assert answer.status_code == 202
+    [retry_run] = runs()
+    assert (retry_run.id, retry_run.state, retry_run.retry_of, retry_run.candidate_fact) == (
+        answer.json()["proposal_id"], "queued", "w1", "Likes green tea.",
     )  # fmt: skip
     endpoint.then(*writes(HELD + "- Likes green tea.\n"))
-    job.run({"agent": "ada", "run": one.id, "before_at": one.created_at}, Progress())
-    one = GuardianRun.objects.using(DB).get()
-    assert (one.state, one.decision_id) == ("proposed", "d9")
-    seen = as_operator.get(f"{API}/proposals/{one.id}").json()["seen"]
-    as_operator.post(f"{API}/proposals/{one.id}/approve", {"seen": seen}, **JSON)
+    job.run({"agent": "ada", "run": retry_run.id, "before_at": retry_run.created_at}, Progress())
+    retry_run = GuardianRun.objects.using(DB).get()
+    assert (retry_run.state, retry_run.decision_id) == ("proposed", "d9")
+    seen = as_operator.get(f"{API}/proposals/{retry_run.id}").json()["seen"]
+    as_operator.post(f"{API}/proposals/{retry_run.id}/approve", {"seen": seen}, **JSON)
     assert audits()[-1].retry_of == "w1"
 
 
 def test_retrying_on_its_page(ada, workspace, endpoint, as_operator):
-    wrote(DB, 1, None, b"x\n", target_file="USER.md")
+    create_write(DB, 1, None, b"x\n", target_file="USER.md")
     address = f"{PAGE}retry/w1/"
     assert f'href="{address}"' in text_of(as_operator.get("/agents/ada/writes/w1/"))
     assert "Likes tea." in text_of(as_operator.get(address))
@@ -53,50 +53,53 @@ def test_retrying_on_its_page(ada, workspace, endpoint, as_operator):
 
 
 def test_a_fact_is_kept_with_the_line_ends_of_others(ada, workspace, endpoint, as_operator):
-    wrote(DB, 1, None, b"x\n", target_file="USER.md")
+    create_write(DB, 1, None, b"x\n", target_file="USER.md")
     as_operator.post(f"{PAGE}retry/w1/", {"fact": "one\r\ntwo", "file": "USER.md"})
     assert runs()[0].candidate_fact == "one\ntwo"
-    assert retried(as_operator, fact="a\0b").status_code == 422
+    assert retry_write(as_operator, fact="a\0b").status_code == 422
 
 
 def test_while_a_run_is_under_way_nothing_is_queued(ada, workspace, endpoint, as_operator):
-    wrote(DB, 1, None, b"x\n", target_file="USER.md")
-    assert retried(as_operator).status_code == 202
-    again = retried(as_operator, fact="Other.")
+    create_write(DB, 1, None, b"x\n", target_file="USER.md")
+    assert retry_write(as_operator).status_code == 202
+    again = retry_write(as_operator, fact="Other.")
     assert (again.status_code, "is running" in again.json()["detail"], len(runs())) == (409, True, 1)
     assert "is running" in text_of(as_operator.post(f"{PAGE}retry/w1/", {"fact": "x", "file": "USER.md"}))
 
 
 def test_a_job_that_is_cancelled_leaves_nothing_queued(ada, workspace, endpoint, as_operator):
-    wrote(DB, 1, None, b"x\n", target_file="USER.md")
-    retried(as_operator)
+    create_write(DB, 1, None, b"x\n", target_file="USER.md")
+    retry_write(as_operator)
     jobs.cancel(JobRun.objects.get(), by="otto")
     assert (runs()[0].state, runs()[0].reason) == ("stopped", "The job ended before the model was asked.")
-    assert retried(as_operator).status_code == 202
+    assert retry_write(as_operator).status_code == 202
 
 
 def test_a_job_that_finds_another_at_work_leaves_nothing_queued(ada, workspace, endpoint, as_operator):
-    wrote(DB, 1, None, b"x\n", target_file="USER.md")
-    retried(as_operator)
+    create_write(DB, 1, None, b"x\n", target_file="USER.md")
+    retry_write(as_operator)
     with launch.exclusive_run(RUNNER, "ada"):
         assert jobs_running.run_next().state == "refused"
         with pytest.raises(Refused, match="is running"):
             retries.run_here(ada, retries.build_run(ada, "w1", fact=None, file=None, by="otto"), by="otto")
-    [one] = runs()
-    assert (one.state, "is running" in one.reason) == ("stopped", True)
+    [retry_run] = runs()
+    assert (retry_run.state, "is running" in retry_run.reason) == ("stopped", True)
 
 
 def test_what_is_queued_without_a_job_ends_with_the_next_run(ada, workspace, endpoint, as_operator):
-    wrote(DB, 1, None, b"x\n", target_file="USER.md")
-    retried(as_operator, fact="One.")
+    create_write(DB, 1, None, b"x\n", target_file="USER.md")
+    retry_write(as_operator, fact="One.")
     JobRun.objects.all().delete()
-    retried(as_operator, fact="Two.")
+    retry_write(as_operator, fact="Two.")
     jobs_running.run_next()
-    assert [(one.candidate_fact, one.state) for one in runs()] == [("One.", "stopped"), ("Two.", "proposed")]
+    assert [(retry_run.candidate_fact, retry_run.state) for retry_run in runs()] == [
+        ("One.", "stopped"),
+        ("Two.", "proposed"),
+    ]
 
 
 def test_without_an_endpoint_its_page_says_so_beside_the_button(ada, workspace, as_operator):
-    wrote(DB, 1, None, b"x\n", target_file="USER.md")
+    create_write(DB, 1, None, b"x\n", target_file="USER.md")
     write = text_of(as_operator.get("/agents/ada/writes/w1/"))
     assert "Retry this write" in write and f'href="{PAGE}retry/w1/"' not in write and "No endpoint for" in write
     page = text_of(as_operator.get(f"{PAGE}retry/w1/"))
@@ -104,11 +107,11 @@ def test_without_an_endpoint_its_page_says_so_beside_the_button(ada, workspace, 
 
 
 def test_what_cannot_be_retried(ada, workspace, as_operator, settings):
-    wrote(DB, 1, None, b"x\n", target_file="USER.md")
-    told = retried(as_operator)
-    assert (told.status_code, "No endpoint" in told.json()["detail"]) == (409, True)
-    assert retried(as_operator, file="AGENTS.md").status_code == 422
+    create_write(DB, 1, None, b"x\n", target_file="USER.md")
+    answer = retry_write(as_operator)
+    assert (answer.status_code, "No endpoint" in answer.json()["detail"]) == (409, True)
+    assert retry_write(as_operator, file="AGENTS.md").status_code == 422
     assert as_operator.post(f"{API}/writes/nothing/retry", {}, **JSON).status_code == 404
     configuration.put("collector.optedOutSenders", ["mallory"])
-    assert "opted out" in retried(as_operator).json()["detail"]
+    assert "opted out" in retry_write(as_operator).json()["detail"]
     assert runs() == []

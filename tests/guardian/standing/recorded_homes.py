@@ -30,7 +30,7 @@ class RecordedHome(SqliteHome):
         return self.root / f"workspace-{agent}"
 
     def elsewhere(self, agent="main"):
-        """The workspace as the machine calls it on which OpenClaw runs."""
+        """Return the path of the workspace on the machine that runs OpenClaw."""
         return f"/srv/claw/workspace-{agent}"
 
     def file(self, name, data, agent="main"):
@@ -43,7 +43,7 @@ class RecordedHome(SqliteHome):
         return path
 
     def record(self, name, data, origin="agent", *, agent="main", at=T0, session="w1", **fields):
-        """The record of a file, whose hash is that of `data`; `fields` replace what it says."""
+        """Store the record of a file, with the hash of `data`; `fields` replace its values."""
         key = f"{sha(self.elsewhere(agent))}:{sha(name)}"
         value = {"version": 1, "workspaceKey": sha(self.elsewhere(agent)), "relativePath": name}
         value |= {"fileHash": sha(data), "originClass": origin, "observedAt": at, "sessionId": session}
@@ -64,18 +64,21 @@ class RecordedHome(SqliteHome):
         return self.entry("k", json.dumps({"token": CANARY}), namespace="other")
 
     def forget(self, name, agent="main"):
-        """The record is gone, as after the agent deleted the file."""
+        """Remove the record of a file, as after the agent deleted the file."""
         with self.state() as store:
             sql = "DELETE FROM plugin_state_entries WHERE entry_key LIKE '%:' || ?"
             store.execute(sql, (sha(name),))
 
     def prompt(self, files, *, agent="main", at=T0 + 1_000, session="p1", key=None, **report):
         """A session with a report: `files` are (name, raw, injected) or whole entries."""
-        listed = [_listed("AGENTS.md", 10, 10), *(one if isinstance(one, dict) else _listed(*one) for one in files)]
+        listed = [
+            _build_entry("AGENTS.md", 10, 10),
+            *(file if isinstance(file, dict) else _build_entry(*file) for file in files),
+        ]
         report = {"generatedAt": at, "workspaceDir": self.elsewhere(agent), "injectedWorkspaceFiles": listed} | report
         key = key or f"agent:{agent}:{session}"
         return self.session(session, user("Hi"), agent=agent, key=key, systemPromptReport=report)
 
 
-def _listed(name, raw, injected, **more):
+def _build_entry(name, raw, injected, **more):
     return {"name": name, "rawChars": raw, "injectedChars": injected, "truncated": raw > injected} | more

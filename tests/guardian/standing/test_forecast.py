@@ -1,4 +1,7 @@
-"""What a write does to a file's place in the prompt, against 122 observations of a living OpenClaw 2026.9.6."""
+"""Effects of writes on a file's place in the prompt, compared with 122 observations.
+
+The observations are of a living OpenClaw 2026.9.6.
+"""
 
 import json
 from pathlib import Path
@@ -21,20 +24,20 @@ OBSERVED = [json.loads(line) for line in DATA.read_text("utf-8").splitlines()]
 
 
 def content(row):
-    """A text for the file whose first digits of the hash were recorded."""
+    """Return a text for the file whose first digits of the hash were observed."""
     return None if row["sha"] == "-" else f"content {row['sha']}\n"
 
 
-def lay_out(home, agent, row):
-    """The state that a row describes: the record, the file, and the report of the newest prompt."""
+def create_state(home, agent, row):
+    """Create the state that a row describes: record, file, and report of the newest prompt."""
     name, text = row["file"], content(row)
     origin = row["record"].split()[0]
     if origin != "none":
         home.record(name, text if "=file" in row["record"] else "what was recorded", origin, agent=agent)
     home.file(name, text, agent)
     if "report" in row:
-        listed = [(name, one["rawChars"], one["injectedChars"]) for one in row["report"]]
-        home.prompt(listed, agent=agent, at=T0 + 10**12, session=f"p-{agent}")
+        entries = [(name, entry["rawChars"], entry["injectedChars"]) for entry in row["report"]]
+        home.prompt(entries, agent=agent, at=T0 + 10**12, session=f"p-{agent}")
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +49,7 @@ def test_every_observation_is_foretold(tmp_path, real_files, agents):
     assert len(OBSERVED) == 122
     home = RecordedHome(tmp_path / "openclaw", tuple(agents))
     for agent, row in zip(agents, OBSERVED, strict=True):
-        lay_out(home, agent, row)
+        create_state(home, agent, row)
     run(home)
     before, foretold = {}, 0
     for name, row in zip(agents, OBSERVED, strict=True):
@@ -56,7 +59,7 @@ def test_every_observation_is_foretold(tmp_path, real_files, agents):
             falls = effect == Effect.TAKEN_OUT or last["record"].startswith("untrusted")
             assert row["record"].startswith("untrusted" if falls else "agent"), row
             foretold += 1
-        # To hold what the file holds now, whoever wrote it: that is what the agent's next write meets.
+        # The record must match the present file, whoever wrote it: the agent's next write finds that.
         data = content(row)
         before[place] = row, forecast_effect(agent, row["file"], data.encode() if data else None)
         check_standing(agent, row)
@@ -64,19 +67,19 @@ def test_every_observation_is_foretold(tmp_path, real_files, agents):
 
 
 def check_standing(agent, row):
-    """What the page says of the file agrees with what the next prompt held."""
-    found = standing.read_standing(agent, row["file"])
+    """Check that the page about the file agrees with the next prompt."""
+    file_standing = standing.read_standing(agent, row["file"])
     if row["file"] not in GUARDED:
-        assert found.state in ("in_prompt", "no_report", "missing"), row
+        assert file_standing.state in ("in_prompt", "no_report", "missing"), row
     elif row["record"].startswith("untrusted"):
-        assert found.state == "left_out", row
+        assert file_standing.state == "left_out", row
     elif row.get("report"):
         expected = (
             "will_be_left_out" if "≠" in row["record"] else "in_prompt" if "agent" in row["record"] else "no_record"
         )
-        assert found.state == expected and found.injected_chars, row
+        assert file_standing.state == expected and file_standing.injected_chars, row
     elif row["sha"] == "-":
-        assert found.state == "missing", row
+        assert file_standing.state == "missing", row
 
 
 def test_effects(tmp_path, real_files):

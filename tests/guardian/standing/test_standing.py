@@ -10,7 +10,7 @@ from guardian import standing
 from guardian.files import MEMORY_FILES
 from guardian.models import ProvenanceRecord
 from tests.collecting.collect_runs import run
-from tests.guardian.written import wrote
+from tests.guardian.write_rows import create_write
 from tests.problems.check_results import check
 from tests.sqlite_homes import CANARY, T0
 
@@ -34,9 +34,18 @@ def test_it_works(home):
     home.file("MEMORY.md", "one\n")
     home.record("MEMORY.md", "one\n").secret().prompt([("MEMORY.md", 3, 3)], at=LATER)
     assert run(home)["schedules"]["provenance"] == 1
-    found = state_of()
-    assert (found.state, found.injected_chars, found.raw_chars, found.is_equal) == ("in_prompt", 3, 3, True)
-    assert (found.session_key, found.since, found.report_session_id) == ("agent:main:w1", T0, "p1")
+    file_standing = state_of()
+    assert (file_standing.state, file_standing.injected_chars, file_standing.raw_chars, file_standing.is_equal) == (
+        "in_prompt",
+        3,
+        3,
+        True,
+    )
+    assert (file_standing.session_key, file_standing.since, file_standing.report_session_id) == (
+        "agent:main:w1",
+        T0,
+        "p1",
+    )
     assert CANARY not in str(list(ProvenanceRecord.objects.using("agent_main").values()))
 
 
@@ -69,8 +78,8 @@ def test_states(home, name, text, record, listed, expected, lost):
     entry = {"name": name, "missing": True} if is_missing else (name, *(listed or ()))
     home.prompt([] if listed is None else [entry], at=LATER)
     run(home)
-    found = state_of(name)
-    assert (found.state, found.lost_chars) == (expected, lost)
+    file_standing = state_of(name)
+    assert (file_standing.state, file_standing.lost_chars) == (expected, lost)
 
 
 def test_without_an_ordinary_report_nothing_is_said_of_the_prompt(home):
@@ -162,16 +171,16 @@ def test_one_problem_an_agent_names_who_wrote_last(home):
     home.record("MEMORY.md", "one\n").prompt([("MEMORY.md", 3, 3), ("USER.md", 5_000, 4_000)], at=LATER)
     run(home)
     agent = Agent.objects.get()
-    first, second = told()
+    first, second = read_prompt_problems()
     assert first.startswith("The agent's next write takes MEMORY.md of main out of the prompt. Who wrote it last is")
     assert second == "OpenClaw's limit cuts USER.md of main. Not in the prompt: 1,000 characters."
-    wrote(agent.db, 1, b"one\n", b"two\n", created_at=T0 + 1_000)
-    assert "The plugin wrote it last." in told()[0]
+    create_write(agent.db, 1, b"one\n", b"two\n", created_at=T0 + 1_000)
+    assert "The plugin wrote it last." in read_prompt_problems()[0]
     home.file("MEMORY.md", "three\n")
     home.record("MEMORY.md", "three\n", "untrusted", at=T0 + 20_000)
     home.prompt([("USER.md", 5_000, 4_000)], at=LATER + 1, session="p2")
     run(home)
-    sentence = told()[0]
+    sentence = read_prompt_problems()[0]
     assert sentence.startswith("OpenClaw has left MEMORY.md of main out of every prompt since 2026-02-21")
     assert "in the session agent:main:w1" in sentence and "the plugin had written it" in sentence
 
@@ -180,11 +189,11 @@ def test_a_file_that_was_removed_behind_openclaws_back_is_a_problem(home):
     home.record("MEMORY.md", "one\n").prompt([], at=LATER)
     run(home)
     assert (state_of().state, state_of().will_be_left_out) == ("missing", True)
-    assert told()[0].startswith("The agent's next write takes MEMORY.md of main out")
+    assert read_prompt_problems()[0].startswith("The agent's next write takes MEMORY.md of main out")
 
 
-def told():
-    """What is said of the memory files."""
+def read_prompt_problems():
+    """Return the problems that mention the prompt."""
     return [sentence for sentence in check() if "prompt" in sentence]
 
 
@@ -203,8 +212,8 @@ RECORDED = {
 def test_the_recorded_home(real_files):
     run(SimpleNamespace(root=DEMOTED))
     for agent in Agent.objects.all():
-        found = standing.read_standings(agent, MEMORY_FILES)
-        states = {one.file_name: one.state for one in found}
+        standings = standing.read_standings(agent, MEMORY_FILES)
+        states = {file_standing.file_name: file_standing.state for file_standing in standings}
         assert (states["MEMORY.md"], states["USER.md"]) == RECORDED[agent.agent_id], agent
         assert (states["SOUL.md"], states["TOOLS.md"]) == ("in_prompt", "missing")
     assert state_of(agent="editor").session_key == "agent:editor:s4"

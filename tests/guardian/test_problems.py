@@ -1,4 +1,4 @@
-"""What an operator is told of memory files under System, Problems."""
+"""Problems of memory files that an operator sees under System, Problems."""
 
 import re
 
@@ -9,17 +9,17 @@ from openclaw_web import clock
 from people.configuration import setting_values as configuration
 from problems.check_pass import check_all
 from tests.guardian.test_opted_out import turns  # noqa: F401 - a fixture
-from tests.guardian.written import wrote
-from tests.ledger.talks import text_of
+from tests.guardian.write_rows import create_write
+from tests.ledger.transcript_records import get_text
 
 pytestmark = pytest.mark.django_db
 DB = "agent_ada"
 
 
 def problems(browser):
-    """The rows of the page after a check."""
+    """Return the rows of the page of problems after a check."""
     check_all()
-    return text_of(browser.get("/operations/")).partition("data-rows")[2]
+    return get_text(browser.get("/operations/")).partition("data-rows")[2]
 
 
 def intent(**columns):
@@ -39,26 +39,26 @@ def test_what_was_written_during_a_rollback_waits_for_somebody(as_operator, ada)
     intent(ended_at=2, meanwhile_json='["v1"]', state=RollbackIntent.State.DONE)
     page = problems(as_operator)
     assert "USER.md of ada was changed while this site was writing to it." in page
-    assert "/agents/ada/writes/history/USER.md/" in page  # nobody knows of the write
-    wrote(DB, 1, None, b"one\n", target_file="USER.md")
+    assert "/agents/ada/writes/history/USER.md/" in page  # no source reported the write
+    create_write(DB, 1, None, b"one\n", target_file="USER.md")
     assert 'href="/agents/ada/writes/w1/"' in problems(as_operator)
     RollbackIntent.objects.using(DB).update(settled_at=3)
     assert "USER.md of ada was changed" not in problems(as_operator)
 
 
 def test_changes_without_a_write_are_counted(as_operator, ada):
-    wrote(DB, 1, None, b"one\n", origin=WriteGuardianAudit.Origin.UNATTRIBUTED)
+    create_write(DB, 1, None, b"one\n", origin=WriteGuardianAudit.Origin.UNATTRIBUTED)
     WriteGuardianAudit.objects.using(DB).update(created_at=clock.now_ms())
     page = problems(as_operator)
     assert "1 change to memory files of ada in the last 7 days has no known author." in page
     (link,) = set(re.findall(r'href="(/agents/ada/writes/\?segment=unattributed[^"]*)"', page))
-    assert "w1" in text_of(as_operator.get(link.replace("&amp;", "&")))
+    assert "w1" in get_text(as_operator.get(link.replace("&amp;", "&")))
 
 
 def test_many_changes_by_the_consolidation_hide_no_other(as_operator, ada):
     for number in range(102):
         reason = "consolidation" if number else None
-        wrote(DB, number, b"%d" % number, b"%d" % (number + 1), origin="unattributed", reason=reason)
+        create_write(DB, number, b"%d" % number, b"%d" % (number + 1), origin="unattributed", reason=reason)
     rows = WriteGuardianAudit.objects.using(DB)
     rows.update(created_at=clock.now_ms())
     rows.filter(id="w0").update(created_at=clock.now_ms() - 1_000)

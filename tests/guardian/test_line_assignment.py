@@ -1,4 +1,7 @@
-"""Which write put each line there: compared with carrying the writer of every line along, from the first write on."""
+"""Assignment of lines to writes, compared with a model that carries writers along.
+
+The model takes each line's writer along from the first write on.
+"""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,8 +14,8 @@ from openclaw_web.diffs.line_diff import split_lines
 states = st.lists(st.lists(st.sampled_from(["a\n", "b\n", "c\n", "\n", "d"]), max_size=10).map("".join), max_size=8)
 
 
-def carried(states):
-    """The writer of each line of the last state."""
+def find_line_writers(states):
+    """Return the writer of each line of the last state."""
     writers, before = [], None
     for number, state in enumerate(states):
         hunks = compute_change(None if before is None else before.encode(), state.encode(), "MEMORY.md").hunks
@@ -31,16 +34,16 @@ def writes(states):
 @given(states)
 def test_it_is_what_each_line_carried_with_it(states):
     count = len(split_lines(states[-1])) if states else 0
-    assert assign_writes(count, reversed(list(writes(states)))) == (carried(states) if states else [])
+    assert assign_writes(count, reversed(list(writes(states)))) == (find_line_writers(states) if states else [])
 
 
 @given(states, st.integers(0, 8))
 def test_lines_from_before_the_first_write_are_nobodys(states, known):
     count = len(split_lines(states[-1])) if states else 0
-    some = list(writes(states))[known:]
-    named = {name for name, _hunks in some}
-    wanted = [name if name in named else None for name in (carried(states) if states else [])]
-    assert assign_writes(count, reversed(some)) == wanted
+    later_writes = list(writes(states))[known:]
+    named = {name for name, _hunks in later_writes}
+    expected = [name if name in named else None for name in (find_line_writers(states) if states else [])]
+    assert assign_writes(count, reversed(later_writes)) == expected
 
 
 @given(st.binary(max_size=60), st.binary(max_size=60))

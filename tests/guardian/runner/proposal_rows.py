@@ -1,4 +1,7 @@
-"""Facts for our own guardian, answers of its model, and what is stored; the endpoint is tests.llm_endpoint."""
+"""Facts and model answers for tests of our own guardian, and its stored rows.
+
+The endpoint itself is tests.llm_endpoint.
+"""
 
 import json
 import time
@@ -20,12 +23,12 @@ JSON = {"content_type": "application/json"}
 
 
 def text_of(answer):
-    """A page with every run of spaces as one."""
+    """Return a page as text in which every run of spaces is one space."""
     return " ".join(answer.content.decode().split())
 
 
-def decided(number=0, *, fact="Likes tea.", decision="UPDATE_USER", turn=True, **more):
-    """A decision to write, on a turn of its own."""
+def create_decision(number=0, *, fact="Likes tea.", decision="UPDATE_USER", turn=True, **more):
+    """Store a decision to write, on a turn of its own."""
     session = factories.SessionFactory(db=DB, id=f"s{number}", session_key=f"agent:ada:main:s{number}")
     if turn:
         factories.TurnFactory(
@@ -40,12 +43,12 @@ def decided(number=0, *, fact="Likes tea.", decision="UPDATE_USER", turn=True, *
 
 
 def read(name="USER.md"):
-    """A model that reads a file."""
+    """Return the answer of a model that reads a file."""
     return uses(("read", {"file": name}), **USED)
 
 
 def write(content=NEW, name="USER.md"):
-    """A model that writes a file."""
+    """Return the answer of a model that writes a file."""
     return uses(("write", {"file": name, "content": content}), **USED)
 
 
@@ -54,14 +57,17 @@ def refuse(reason="Not lasting."):
 
 
 def writes(content=NEW, name="USER.md"):
-    """The two answers with which a file is written."""
+    """Return the two answers with which a file is written."""
     return read(name), write(content, name)
 
 
-def run(agent, listener=None, **asked):
-    """A run in this process; its job. Decisions of the millisecond in which it begins come too late for it."""
+def run(agent, listener=None, **choice):
+    """Run the guardian in this process, and return its job.
+
+    Decisions of the millisecond in which the run begins come too late for it.
+    """
     time.sleep(0.002)
-    return job.run_here(agent, FactChoice(**asked).to_params(agent), by="root", listener=listener)
+    return job.run_here(agent, FactChoice(**choice).to_params(agent), by="root", listener=listener)
 
 
 def runs():
@@ -76,21 +82,21 @@ def audits():
     return list(WriteGuardianAudit.objects.using(DB).order_by("created_at", "id"))
 
 
-def told(request):
-    """What the last message of a request tells the model about its last tool."""
+def read_tool_answer(request):
+    """Return what the last message of a request tells about the last tool call."""
     return json.loads(request.words)
 
 
-def proposal(agent, *script, endpoint, **decision):
-    """The run of a proposal that waits."""
-    decided(**decision)
+def create_proposal(agent, *script, endpoint, **decision):
+    """Run the guardian, and return the run whose proposal waits."""
+    create_decision(**decision)
     if script:
         endpoint.then(*script)
     run(agent)
     return runs()[-1]
 
 
-def approve(agent, one, by="otto"):
+def approve(agent, row, by="otto"):
     """Approve a proposal as its preview shows it."""
-    seen = proposals.preview(agent, proposals.find(agent.db, one.id)).seen
-    return proposals.approve(agent, one.id, by=by, seen=seen)
+    seen = proposals.preview(agent, proposals.find(agent.db, row.id)).seen
+    return proposals.approve(agent, row.id, by=by, seen=seen)

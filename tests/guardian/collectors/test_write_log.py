@@ -1,4 +1,4 @@
-"""Lines of write_guardian's log: each is a write with an id of its own, or says what is wrong with it."""
+"""Lines of write_guardian's log: each is a write with its own id, or a problem."""
 
 import json
 
@@ -22,20 +22,20 @@ def lines(*entries):
 
 
 def read(raw):
-    """What one reader makes of lines."""
+    """Return the writes and problems that one reader finds in lines."""
     reader = LogReader()
-    return [found for line in raw if (found := reader.feed(line)) is not None]
+    return [entry for line in raw if (entry := reader.feed(line)) is not None]
 
 
 def test_a_file_that_is_not_named_is_that_of_the_decision():
-    (one,) = read(lines({}))
-    assert (one.target_file, one.kind, one.fact, one.status) == ("USER.md", "UPDATE_USER", "Tea.", "written")
+    (write,) = read(lines({}))
+    assert (write.target_file, write.kind, write.fact, write.status) == ("USER.md", "UPDATE_USER", "Tea.", "written")
 
 
 def test_ids_are_always_the_same_and_equal_lines_are_one_write():
-    found = [one.id for one in read(lines({}, {}, {"candidateFact": "Milk."}))]
-    assert len(found) == len(set(found)) == 2
-    assert found == [one.id for one in read(lines({}, {}, {"candidateFact": "Milk."}))]
+    ids = [write.id for write in read(lines({}, {}, {"candidateFact": "Milk."}))]
+    assert len(ids) == len(set(ids)) == 2
+    assert ids == [write.id for write in read(lines({}, {}, {"candidateFact": "Milk."}))]
 
 
 def test_what_is_no_write_says_why():
@@ -43,11 +43,11 @@ def test_what_is_no_write_says_why():
         {"status": "rolled_back"}, {"decision": "NO_WRITE"}, {"targetFile": "notes.md"}, {"timestamp": None},
         {"targetFile": "/srv/w/USER.md"}, {"candidateFact": 3},
     )  # fmt: skip
-    assert all(isinstance(one, Rejection) and one.detail for one in read(wrong))
+    assert all(isinstance(problem, Rejection) and problem.detail for problem in read(wrong))
     assert len(read(wrong)) == 6
 
 
 @given(st.lists(st.binary(max_size=60)))
 def test_any_bytes_are_writes_or_problems(raw):
-    for one in read(raw):
-        assert isinstance(one, SourceWrite | Rejection)
+    for entry in read(raw):
+        assert isinstance(entry, SourceWrite | Rejection)

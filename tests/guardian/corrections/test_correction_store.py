@@ -1,4 +1,4 @@
-"""What a write should have been: said once more, never edited, and as a rule for facts to come."""
+"""Corrections of writes, which are stored beside the write, and the rules they become."""
 
 import pytest
 
@@ -7,9 +7,9 @@ from guardian.models import BehaviorCorrection
 from openclaw_web.errors import Refused
 from people.configuration import setting_values as configuration
 from people.models.bookkeeping import AuditEntry
-from tests.guardian.written import wrote
+from tests.guardian.write_rows import create_write
 
-from .correcting import corrected
+from .correction_rows import create_correction
 
 pytestmark = pytest.mark.django_db
 DB = "agent_ada"
@@ -17,17 +17,17 @@ DB = "agent_ada"
 
 @pytest.fixture(autouse=True)
 def write(ada):
-    return wrote(DB, 1, None, b"Likes tea.\n")
+    return create_write(DB, 1, None, b"Likes tea.\n")
 
 
-def refusal(**said):
+def refusal(**columns):
     with pytest.raises(Refused) as refused:
-        corrected(**said)
+        create_correction(**columns)
     return refused.value.sentence
 
 
 def test_a_correction_keeps_both_sides():
-    row = corrected(status="written", fact=" Likes green tea. ", file="USER.md", reason=" About the user. ")
+    row = create_correction(status="written", fact=" Likes green tea. ", file="USER.md", reason=" About the user. ")
     assert (row.original_status, row.original_candidate_fact, row.original_target_file) == (
         *("written", "Likes tea.", "MEMORY.md"),
     )
@@ -40,7 +40,7 @@ def test_a_correction_keeps_both_sides():
 
 
 @pytest.mark.parametrize(
-    "said",
+    "columns",
     [
         {"status": "failed"},
         {"status": "rolled_back"},
@@ -58,8 +58,8 @@ def test_a_correction_keeps_both_sides():
         {"apply_to_future": True, "pattern": "tea|\udcff"},
     ],
 )
-def test_what_is_no_correction_is_refused(said):
-    assert refusal(**said).endswith(".")
+def test_what_is_no_correction_is_refused(columns):
+    assert refusal(**columns).endswith(".")
     assert not BehaviorCorrection.objects.using(DB).exists()
 
 
@@ -70,13 +70,13 @@ def test_patterns_that_cannot_be_rules(pattern):
 
 
 def test_the_pattern_is_proposed_from_the_fact():
-    assert corrected(apply_to_future=True).correction_pattern == r"Likes\W+tea"
+    assert create_correction(apply_to_future=True).correction_pattern == r"Likes\W+tea"
 
 
 def test_a_later_correction_stands_and_ends_the_rule_of_the_one_before():
-    first = corrected(apply_to_future=True)
+    first = create_correction(apply_to_future=True)
     assert "says the same" in refusal()
-    second = corrected(status="written", file="USER.md")
+    second = create_correction(status="written", file="USER.md")
     assert [row.id for row in BehaviorCorrection.objects.using(DB).order_by("-corrected_at")] == [second.id, first.id]
     first.refresh_from_db()
     assert first.switched_off_at == second.corrected_at
@@ -84,30 +84,32 @@ def test_a_later_correction_stands_and_ends_the_rule_of_the_one_before():
 
 
 def test_a_correction_can_be_taken_back_and_become_a_rule_later():
-    corrected()
-    assert corrected(apply_to_future=True).correction_pattern
+    create_correction()
+    assert create_correction(apply_to_future=True).correction_pattern
     assert "says the same" in refusal(apply_to_future=True)
-    assert corrected(status="written").corrected_status == "written"
+    assert create_correction(status="written").corrected_status == "written"
 
 
 def test_a_write_without_a_fact_needs_a_pattern():
-    wrote(DB, 2, b"a", b"b", candidate_fact=None, origin="imported")
+    create_write(DB, 2, b"a", b"b", candidate_fact=None, origin="imported")
     assert "not known" in refusal(audit_id="w2", apply_to_future=True)
-    assert corrected("w2", apply_to_future=True, pattern="tea").correction_pattern == "tea"
+    assert create_correction("w2", apply_to_future=True, pattern="tea").correction_pattern == "tea"
 
 
 def test_a_rolled_back_write_was_written():
-    write = wrote(DB, 2, b"a", b"b")
+    write = create_write(DB, 2, b"a", b"b")
     type(write).objects.using(DB).filter(id="w2").update(status="rolled_back")
-    assert corrected("w2").original_status == "written"
+    assert create_correction("w2").original_status == "written"
 
 
 def test_rules_are_limited():
     for number in range(rules.MAX_RULES):
-        wrote(DB, number + 10, None, b"x", candidate_fact=f"fact {chr(97 + number // 26)}{chr(97 + number % 26)}")
-        corrected(f"w{number + 10}", apply_to_future=True)
+        create_write(
+            DB, number + 10, None, b"x", candidate_fact=f"fact {chr(97 + number // 26)}{chr(97 + number % 26)}"
+        )
+        create_correction(f"w{number + 10}", apply_to_future=True)
     assert "Switch one off" in refusal(apply_to_future=True)
-    corrected()
+    create_correction()
 
 
 def test_words_of_somebody_who_opted_out_are_not_said_again():
@@ -118,13 +120,13 @@ def test_words_of_somebody_who_opted_out_are_not_said_again():
 
 def test_unknown_writes(ada):
     with pytest.raises(Refused) as refused:
-        corrected("nowhere")
+        create_correction("nowhere")
     assert refused.value.status == 404
 
 
 def test_a_flagged_write_is_approved_against_its_rule():
-    corrected(apply_to_future=True)
-    wrote(
+    create_correction(apply_to_future=True)
+    create_write(
         DB,
         2,
         b"Likes tea.\n",
@@ -132,11 +134,11 @@ def test_a_flagged_write_is_approved_against_its_rule():
         candidate_fact="likes TEA",
         rule_id=rules.find_active_rules(DB).get().id,
     )
-    assert corrected("w2", status="written", reason="True now.").corrected_status == "written"
+    assert create_correction("w2", status="written", reason="True now.").corrected_status == "written"
     assert "says the same" in refusal(audit_id="w2", status="written")
 
 
 def test_a_rule_can_be_agreed_with():
-    rule = corrected(apply_to_future=True)
-    wrote(DB, 2, b"Likes tea.\n", b"Likes tea!\n", candidate_fact="likes TEA", rule_id=rule.id)
-    assert corrected("w2").corrected_status == "refused"
+    rule = create_correction(apply_to_future=True)
+    create_write(DB, 2, b"Likes tea.\n", b"Likes tea!\n", candidate_fact="likes TEA", rule_id=rule.id)
+    assert create_correction("w2").corrected_status == "refused"

@@ -1,4 +1,7 @@
-"""Writing without a person: where an admin turned it on, within limits; whatever these refuse waits as a proposal."""
+"""Unattended writing: only where an admin turned it on, and within limits.
+
+What the limits refuse waits as a proposal.
+"""
 
 import pytest
 
@@ -12,10 +15,10 @@ from openclaw_web import clock
 from openclaw_web.errors import Refused
 from people.configuration import setting_values as configuration
 from people.models import AuditEntry
-from tests.guardian.written import wrote
+from tests.guardian.write_rows import create_write
 from tests.llm_endpoint import fails
 
-from .proposed import DB, HELD, NEW, audits, decided, read, refuse, run, runs, write, writes
+from .proposal_rows import DB, HELD, NEW, audits, create_decision, read, refuse, run, runs, write, writes
 
 pytestmark = pytest.mark.django_db
 
@@ -28,7 +31,7 @@ def on(ada, workspace, endpoint):
 
 def new(number=0, **more):
     """A decision of this moment."""
-    return decided(number, **({"created_at": clock.now_ms()} | more))
+    return create_decision(number, **({"created_at": clock.now_ms()} | more))
 
 
 def go():
@@ -73,11 +76,11 @@ def test_a_file_that_nobody_may_touch_holds_up_nothing_else(ada, on, workspace, 
     new(2, decision="UPDATE_TOOLS")
     assert auto_run.JOB.schedule.is_possible()
     go()
-    assert [(one.target_file, one.state) for one in runs()] == [("TOOLS.md", "written")]
+    assert [(guardian_run.target_file, guardian_run.state) for guardian_run in runs()] == [("TOOLS.md", "written")]
 
 
 def test_only_new_facts_for_files_that_are_on(ada, on, workspace, endpoint):
-    decided(1)  # before the switch
+    create_decision(1)  # before the switch
     new(2, decision="UPDATE_MEMORY")
     assert not auto_run.JOB.schedule.is_possible()
     assert go()["agents"] == []
@@ -145,7 +148,7 @@ def test_so_many_writes_a_day(ada, on, workspace, endpoint, later):
         endpoint.then(*writes(HELD + f"- {number}\n"))
         new(number)
         go()
-    assert [(one.state, one.note) for one in runs()] == [
+    assert [(guardian_run.state, guardian_run.note) for guardian_run in runs()] == [
         ("written", ""),
         ("proposed", "The limit of unattended writes of today is reached."),
     ]
@@ -153,7 +156,7 @@ def test_so_many_writes_a_day(ada, on, workspace, endpoint, later):
 
 @pytest.mark.parametrize("origin", ["recorded", "imported"])
 def test_while_the_plugin_writes_nothing_is_written(ada, on, workspace, endpoint, origin):
-    wrote(DB, 1, None, b"x\n", target_file="TOOLS.md", origin=origin)
+    create_write(DB, 1, None, b"x\n", target_file="TOOLS.md", origin=origin)
     (row,) = audits()
     type(row).objects.using(DB).filter(id=row.id).update(created_at=clock.now_ms() - 6 * 86_400_000)
     new()
@@ -167,7 +170,7 @@ def test_while_the_plugin_writes_nothing_is_written(ada, on, workspace, endpoint
 
 
 def test_a_write_of_the_plugin_that_was_rolled_back_counts(ada, on, workspace, endpoint):
-    row = wrote(DB, 1, None, b"x\n", target_file="TOOLS.md", status="rolled_back")
+    row = create_write(DB, 1, None, b"x\n", target_file="TOOLS.md", status="rolled_back")
     type(row).objects.using(DB).filter(id=row.id).update(created_at=clock.now_ms())
     new()
     go()
@@ -203,11 +206,11 @@ def test_an_endpoint_that_is_down_is_left_alone_for_a_while(ada, on, workspace, 
 
 
 def rule(**columns):
-    wrote(DB, 7, None, b"x\n")
-    told = {"id": "rule", "original_status": "written", "corrected_status": "refused", "corrected_by": "otto",
+    create_write(DB, 7, None, b"x\n")
+    defaults = {"id": "rule", "original_status": "written", "corrected_status": "refused", "corrected_by": "otto",
             "correction_reason": "Never drinks.", "apply_to_future": True, "correction_pattern": "tea",
             "corrected_at": 1}  # fmt: skip
-    BehaviorCorrection.objects.using(DB).create(audit_id="w7", **(told | columns))
+    BehaviorCorrection.objects.using(DB).create(audit_id="w7", **(defaults | columns))
 
 
 def test_a_rule_refuses_before_anything_is_sent(ada, on, workspace, endpoint):
@@ -225,8 +228,12 @@ def test_a_rule_changes_fact_and_file(ada, on, workspace, endpoint):
     endpoint.then(write("- green tea\n", "TOOLS.md"))
     new()
     run(ada)
-    [one] = runs()
-    assert (one.candidate_fact, one.target_file, one.rule_id) == ("Likes green tea.", "TOOLS.md", "rule")
+    [guardian_run] = runs()
+    assert (guardian_run.candidate_fact, guardian_run.target_file, guardian_run.rule_id) == (
+        "Likes green tea.",
+        "TOOLS.md",
+        "rule",
+    )
     assert endpoint.requests[0].words == '{"candidateFact":"Likes green tea.","targetFile":"TOOLS.md"}'
 
 

@@ -1,4 +1,4 @@
-"""Writes that agents carried out, for tests that roll them back, and moments at which a process may end."""
+"""Writes for tests that roll them back, and moments at which a process may end."""
 
 from guardian.models import WriteGuardianAudit
 from guardian.recording import write_store
@@ -12,9 +12,9 @@ DB, T0, NAME = "agent_ada", 1_770_000_000_000, "MEMORY.md"
 WISH = RollbackRequest("otto", "wrong")
 
 
-def wrote(file, number, before, after):
-    """A write that an agent carried out and a plugin told of."""
-    told(file, number, before, after)
+def create_write(file, number, before, after):
+    """Store a write that an agent carried out and a plugin reported."""
+    report_write(file, number, before, after)
 
 
 def roll_back(ada, number, **more):
@@ -22,17 +22,20 @@ def roll_back(ada, number, **more):
     return service.roll_back(ada, f"w{number}", WISH, **({"seen": seen} | more))
 
 
-def verb(*words):
-    """How `reflection guardian rollback --json` ended, and what it printed."""
+def run_verb(*words):
+    """Return the exit status of `reflection guardian rollback --json`, and its output."""
     return commands.reflection("guardian", "rollback", "--json", *words)[:2]
 
 
-def row(name):
+def get_write(name):
     return WriteGuardianAudit.objects.using(DB).get(id=name)
 
 
-def told(file, number, before, after, **columns):
-    """A write that was told, whatever the file holds."""
+def report_write(file, number, before, after, **columns):
+    """Store a write as a plugin reports it, and put its result into the file.
+
+    The file may hold anything before.
+    """
     columns = {"session_id": "s1", "target_file": file.name} | columns
     row = WriteGuardianAudit(
         id=f"w{number}", candidate_fact="x", status="written", created_at=T0 + number * 1000, **columns
@@ -41,12 +44,15 @@ def told(file, number, before, after, **columns):
     file.write_bytes(after)
 
 
-class Killed(BaseException):
-    """Stands for the end of a process: nothing of ours catches it. Real kills are in test_rollback_kill.py."""
+class ProcessEnd(BaseException):
+    """Stands for the end of a process: our code never catches it.
+
+    Real kills are in test_rollback_kill.py.
+    """
 
 
 def _die():
-    raise Killed
+    raise ProcessEnd
 
 
 STEPS = {

@@ -1,4 +1,4 @@
-"""Taking a write out of a file that went on: the bytes that were there, or a conflict, never anything else."""
+"""Reverting a write in a file that changed since: the earlier bytes, or a conflict."""
 
 from collections import Counter
 from itertools import pairwise
@@ -54,13 +54,13 @@ def test_a_conflict_leaves_what_the_file_holds(before, after, current):
 @given(st.lists(texts, min_size=2, max_size=6), st.data())
 def test_writes_taken_out_in_any_order_restore_the_first_text_or_say_why_not(states, data):
     writes = list(pairwise(states))
-    current, told = states[-1], 0
+    current, problem_count = states[-1], 0
     for number in data.draw(st.permutations(range(len(writes)))):
         merged = take_out(*writes[number], current)
-        told += len(merged.conflicts) + len(merged.done)  # what somebody removed meanwhile comes back with that removal
+        problem_count += len(merged.conflicts) + len(merged.done)  # some return with a later rollback
         if merged.is_whole:
             current = merged.text
-    assert told or current == states[0]
+    assert problem_count or current == states[0]
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_one_hunk_alone():
 
 
 def test_a_last_line_without_an_ending_never_runs_on_into_the_next():
-    merged = take_out("a", "a\nb\n", "a\nb\nc\n")  # the write ended it, and somebody went on below
+    merged = take_out("a", "a\nb\n", "a\nb\nc\n")  # the write ended the last line, and another one added lines below
     assert [conflict.hunk for conflict in merged.conflicts] == [0] and merged.text == "a\nb\nc\n"
     assert take_out("x\na", "x\nb\n", "x\nmore\nb\n").text == "x\nmore\na"
     assert take_out("a", "b\n", "more\nb\n").text == "more\na"
@@ -110,7 +110,7 @@ def test_what_somebody_else_made_of_the_same_text_is_put_in(base, theirs):
 
 @given(WHOLE, WHOLE)
 def test_lines_that_somebody_else_added_to_the_end_have_a_place(base, current):
-    """Whatever became of the lines before them; the file keeps all that it has."""
+    """The file keeps all its lines, whatever became of the lines before them."""
     merged = put_in(base, f"{base}late\nlater\n", current)
     assert merged is not None and Counter(merged.splitlines()) == Counter([*current.splitlines(), "late", "later"])
     assert "late\nlater\n" in merged

@@ -1,4 +1,7 @@
-"""Files, logs, databases and a plugin tell of the same writes in any order: the same rows come of it."""
+"""Several sources report the same writes in any order, always with the same result.
+
+The sources are files, logs, databases and a plugin.
+"""
 
 import hashlib
 from dataclasses import dataclass
@@ -23,7 +26,7 @@ MANY = settings(max_examples=20, suppress_health_check=[HealthCheck.function_sco
 
 @dataclass(frozen=True)
 class Step:
-    """Something that changed the file (or a fact that was refused), and who saw it."""
+    """A change of the file, or a refused fact, and the sources that saw it."""
 
     after: int  # seconds
     content: str
@@ -48,40 +51,43 @@ STEPS = st.lists(
 )
 
 
-def history(steps):
-    """What each source can tell: versions that collects saw, lines of the log, what a plugin sends."""
+def build_history(steps):
+    """Return what each source reports: versions that imports saw, and reported writes.
+
+    The log has lines of the reported writes, and the plugin sends them.
+    """
     at, now = T0, "start\n"
-    seen, told = [(at, now)], []
+    seen, reported = [(at, now)], []
     for number, step in enumerate(steps):
         at += step.after * SECOND
         before = now
         now = before if step.is_refused else step.content
         if step.is_told or step.is_refused:
             fact = step.words or f"Fact {number}"
-            told.append((number, at, step.is_refused, before, now, fact))
+            reported.append((number, at, step.is_refused, before, now, fact))
         if step.is_seen and seen[-1][1] != now:
             seen.append((at, now))
-    return seen, told
+    return seen, reported
 
 
-def files(seen, _told):
+def import_files(seen, _reported):
     for at, content in seen:
         services.store_version(DB, NAME, content.encode(), modified_ms=at)
     snapshot_matching.match_new_snapshots(DB, NAME)
 
 
-def log(_seen, told):
+def import_log(_seen, reported):
     agent = factories.AgentFactory(agent_id="ada")
-    found = []
-    for _number, at, is_refused, _before, _after, fact in told:
+    entries = []
+    for _number, at, is_refused, _before, _after, fact in reported:
         status = "refused" if is_refused else "written"
         name = compute_write_id(at + 1, "UPDATE_MEMORY", NAME, (status, None, fact), 0)
-        found.append(SourceWrite(id=name, at=at + 1, target_file=NAME, status=status, fact=fact))
-    log_import.import_writes(agent, found, Source.LOG)
+        entries.append(SourceWrite(id=name, at=at + 1, target_file=NAME, status=status, fact=fact))
+    log_import.import_writes(agent, entries, Source.LOG)
 
 
-def plugin(_seen, told):
-    for number, at, is_refused, before, after, fact in told:
+def report_by_plugin(_seen, reported):
+    for number, at, is_refused, before, after, fact in reported:
         row = WriteGuardianAudit(
             id=f"w{number}", session_id="s1", target_file=NAME, candidate_fact=fact, created_at=at,
             status="refused" if is_refused else "written", origin=Origin.RECORDED,
@@ -92,57 +98,60 @@ def plugin(_seen, told):
         )
 
 
-def rows():
-    """Everything that matters of each write, without the names of versions."""
+def read_rows():
+    """Return everything that matters of each write, without the ids of versions."""
     hashes = dict(FileSnapshot.objects.using(DB).values_list("id", "content_hash"))
     columns = ("origin", "status", "candidate_fact", "sources", "is_diff_shared", "diff", "hunks_json", "reason")
-    found = []
+    tuples = []
     for row in WriteGuardianAudit.objects.using(DB).order_by("created_at", "id"):
         sides = (hashes.get(row.before_snapshot_id), hashes.get(row.after_snapshot_id))
         name = None if row.origin == Origin.UNATTRIBUTED else row.id
-        found.append((name, *(getattr(row, column) for column in columns), *sides, row.statuses.count()))
-    return sorted(found, key=str)
+        tuples.append((name, *(getattr(row, column) for column in columns), *sides, row.statuses.count()))
+    return sorted(tuples, key=str)
 
 
-def outcome(steps, *sources):
+def import_steps(steps, *sources):
     try:
         with transaction.atomic(using=DB):
             for source in sources:
-                source(*history(steps))
-            found = rows()
+                source(*build_history(steps))
+            first_result = read_rows()
             snapshot_matching.match_snapshots(DB, NAME)
-            assert rows() == found  # doing it again, from the start, does no harm
+            assert read_rows() == first_result  # matching again from the start changes nothing
             for source in sources:
-                source(*history(steps))
-            assert rows() == found  # and neither does telling it again
-            assert GuardianStatus.objects.using(DB).count() == len(found)
+                source(*build_history(steps))
+            assert read_rows() == first_result  # and neither do the same reports again
+            assert GuardianStatus.objects.using(DB).count() == len(first_result)
             raise Undone
     except Undone:
-        return found
+        return first_result
 
 
 class Undone(Exception):
-    """So that the next order begins with nothing."""
+    """Raised so that the next order begins with an empty database."""
 
 
-def as_it_happens(seen, told):
-    """Both tell of everything in its moment; where both do, whoever comes first in the list."""
-    for _at, tell in sorted(
-        [*((at, ("seen", (at, content))) for at, content in seen), *((one[1], ("told", one)) for one in told)],
+def report_in_time_order(seen, reported):
+    """Report every event at its time; where both sources do, the first listed is first."""
+    for _at, event_data in sorted(
+        [
+            *((at, ("seen", (at, content))) for at, content in seen),
+            *((write[1], ("told", write)) for write in reported),
+        ],
         key=lambda event: event[0],
     ):
-        if tell[0] == "seen":
-            files([tell[1]], [])
+        if event_data[0] == "seen":
+            import_files([event_data[1]], [])
         else:
-            plugin([], [tell[1]])
+            report_by_plugin([], [event_data[1]])
 
 
 # Sources, and the same in another order.
 ORDERS = {
-    "files and log": ((files, log), (log, files)),
-    "log and plugin": ((plugin, log), (log, plugin)),
-    "files and plugin": ((files, plugin), (as_it_happens,)),
-    "all three": ((files, log, plugin), (as_it_happens, log)),
+    "files and log": ((import_files, import_log), (import_log, import_files)),
+    "log and plugin": ((report_by_plugin, import_log), (import_log, report_by_plugin)),
+    "files and plugin": ((import_files, report_by_plugin), (report_in_time_order,)),
+    "all three": ((import_files, import_log, report_by_plugin), (report_in_time_order, import_log)),
 }
 
 
@@ -151,13 +160,13 @@ ORDERS = {
 @MANY
 def test_the_order_does_not_matter(ada, name, steps):
     first, second = ORDERS[name]
-    assert outcome(steps, *first) == outcome(steps, *second)
+    assert import_steps(steps, *first) == import_steps(steps, *second)
 
 
 @given(steps=STEPS)
 @MANY
 def test_every_change_that_was_seen_belongs_to_a_write(ada, steps):
-    found = outcome(steps, files, log)
-    seen, _told = history(steps)
-    wanted = {hashlib.sha256(content.encode()).hexdigest() for _at, content in seen[1:]}
-    assert wanted <= {row[-2] for row in found}
+    write_rows = import_steps(steps, import_files, import_log)
+    seen, _reported = build_history(steps)
+    seen_hashes = {hashlib.sha256(content.encode()).hexdigest() for _at, content in seen[1:]}
+    assert seen_hashes <= {row[-2] for row in write_rows}
