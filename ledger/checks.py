@@ -1,4 +1,4 @@
-"""What the doctor looks for in sums of sessions and tools: whether they are what the records add up to."""
+"""The doctor's checks of derived totals of sessions and tools against their records."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -23,7 +23,10 @@ UNCHECKED = ngettext_lazy(
 
 
 def wrong_sessions(db: str, *, is_deep: bool) -> dict[str, list[str]]:
-    """Which sums of which sessions are not what their records add up to; `is_deep` compares every derived column."""
+    """The sessions with wrong totals, and the names of those, by session id.
+
+    `is_deep` compares every derived column with what the records give.
+    """
     wrong: dict[str, list[str]] = {}
     for session in (*quick_checks.find_differences(db), *(deep_checks.find_differences(db) if is_deep else ())):
         names = wrong.setdefault(session.session_id, [])
@@ -33,8 +36,8 @@ def wrong_sessions(db: str, *, is_deep: bool) -> dict[str, list[str]]:
 
 def _name_sessions(db, *, is_deep) -> Iterator[str]:
     for session_id, names in wrong_sessions(db, is_deep=is_deep).items():
-        few = names if len(names) <= COLUMNS_NAMED else [*names[: COLUMNS_NAMED - 1], "…"]
-        yield f"{session_id} ({listed(few)})"
+        shortened = names if len(names) <= COLUMNS_NAMED else [*names[: COLUMNS_NAMED - 1], "…"]
+        yield f"{session_id} ({listed(shortened)})"
 
 
 def _removed_with_days(db):
@@ -44,7 +47,7 @@ def _removed_with_days(db):
 
 
 def mend_sessions(agent) -> int:
-    """Make all sums again that are not what the records add up to, by every column; of how many sessions."""
+    """Derive all wrong totals of an agent again; return how many sessions were wrong."""
     wrong = wrong_sessions(agent.db, is_deep=True)
     repeats.mark_repeats(agent.db, is_forced=True)
     for session_id in wrong:
@@ -54,7 +57,7 @@ def mend_sessions(agent) -> int:
 
 
 def mend_tool_days(agent) -> int:
-    """Add the tools of all sessions up again; how many days were wrong."""
+    """Derive the daily totals by tool again; return how many days were wrong."""
     count = sum(1 for _day in quick_checks.find_different_tool_days(agent.db))
     sums.rebuild_tool_days(agent.db)
     return count

@@ -1,7 +1,8 @@
-"""Opting out: which turns and which messages may be used today, asked each time by whoever shows, keeps or sends words.
+"""Opting out: which turns and messages may be used today.
 
-While somebody has opted out, theirs may not be used, and neither may what is of nobody known. What is read anew
-is asked about record by record, in transcripts.withholding. Lines of files lead to turns: guardian.detail.opted_out_lines.
+It is asked each time words are shown, stored or sent. While somebody has opted out, their words may not be used, and
+neither may those of an unknown sender. Records that are read anew are checked one by one, in
+transcripts.opt_out_filter. Lines of files lead to turns: guardian.detail.opted_out_lines.
 """
 
 from collections import defaultdict
@@ -18,37 +19,42 @@ from .transcripts.trimming import full_record
 
 SETTING = "collector.optedOutSenders"
 WITHHELD = TranscriptEvent.Kind.WITHHELD
-LOOKED_AT = 500  # turns of a session, back from the last one that is asked about
-CHUNK = 200  # turns that are looked at together
+LOOKED_AT = 500  # turns of a session, back from the last one in question
+CHUNK = 200  # turns that are checked together
 Key = TypeVar("Key", str, str | None)
 Messages = list[dict[str, Any]]
 
 
 def read_opted_out() -> frozenset[str]:
-    """Who has opted out, today."""
+    """The names of those who have opted out today."""
     return frozenset(configuration.get_texts(SETTING))
 
 
 def find_withheld(db: str, turns: Collection[ConversationTurn]) -> set[str]:
-    """Ids of those of these turns whose words may not be used today; none while nobody has opted out."""
+    """Ids of the turns whose words may not be used today.
+
+    It is empty while nobody has opted out.
+    """
     names = read_opted_out() if turns else frozenset()
     if not names:
         return set()
-    messages = _messages(db, turns)
+    messages = _read_messages(db, turns)
     sessions = Session.objects.using(db).in_bulk({turn.session_id for turn in turns})
-    theirs = {session.id for session in sessions.values() if origins.is_direct_with(session, names)}
-    alone = {session.id for session in sessions.values() if not origins.is_group(session)}
+    opted_out_sessions = {session.id for session in sessions.values() if origins.is_direct_with(session, names)}
+    ungrouped_sessions = {session.id for session in sessions.values() if not origins.is_group(session)}
     return {
         turn.id
         for turn in turns
-        if turn.session_id in theirs or _is_withheld(turn, messages, names, is_group=turn.session_id not in alone)
+        if turn.session_id in opted_out_sessions
+        or _is_withheld(turn, messages, names, is_group=turn.session_id not in ungrouped_sessions)
     }
 
 
 def find_withheld_keys(db: str, turn_ids: Iterable[Key]) -> set[Key]:
-    """Those of these ids that lead to no turn whose words may be used today; none while nobody has opted out.
+    """The given ids that lead to no turn whose words may be used today.
 
-    That of no turn, and None, is one of them: nobody can tell whose the words are.
+    It is empty while nobody has opted out. An id without a turn, and None, is among them: nobody can tell whose words
+    they are.
     """
     keys, usable = set(turn_ids), set[str]()
     if not keys or not read_opted_out():
@@ -61,7 +67,7 @@ def find_withheld_keys(db: str, turn_ids: Iterable[Key]) -> set[Key]:
 
 
 def filter_messages(db: str, messages: Mapping[Key, Messages]) -> Mapping[Key, Messages]:
-    """Those of the messages that may be used today, by the turn in which or before which they were said.
+    """The messages that may be used today, by the turn that they belong to or precede.
 
     All of them while nobody has opted out. Left out are messages of turns that are withheld, and those that no turn of
     the session up to that one has. A key that leads to no usable turn has no entry.
@@ -73,27 +79,29 @@ def filter_messages(db: str, messages: Mapping[Key, Messages]) -> Mapping[Key, M
     for turn in turns.values():
         by_session[turn.session_id].append(turn)
     usable: dict[Key, Messages] = {}
-    for some in by_session.values():
-        usable |= _usable_messages(db, some, messages)
+    for session_turns in by_session.values():
+        usable |= _filter_session_messages(db, session_turns, messages)
     return usable
 
 
-def _usable_messages(db, turns, messages):
-    """The same for turns of one session."""
-    wanted = {_spoken(message) for turn in turns for message in messages[turn.id]}
+def _filter_session_messages(db, turns, messages):
+    """The usable messages of turns of one session."""
+    spoken_messages = {_get_spoken(message) for turn in turns for message in messages[turn.id]}
     last = max(turn.first_seq for turn in turns)
     before = ConversationTurn.objects.using(db).filter(session_id=turns[0].session_id, first_seq__lte=last)
     speakers = defaultdict(list)
-    for turn in before.order_by("-first_seq")[: LOOKED_AT + len(turns)] if wanted else ():
+    for turn in before.order_by("-first_seq")[: LOOKED_AT + len(turns)] if spoken_messages else ():
         for spoken in (("user", turn.user_message_content), ("agent", turn.agent_message_content)):
-            if spoken in wanted:
+            if spoken in spoken_messages:
                 speakers[spoken].append(turn)
-    involved = {turn.id: turn for some in (turns, *speakers.values()) for turn in some}
+    involved = {turn.id: turn for group in (turns, *speakers.values()) for turn in group}
     hidden = find_withheld(db, involved.values())
 
     def may_use(message, turn):
-        of = [speaker for speaker in speakers[_spoken(message)] if speaker.first_seq <= turn.first_seq]
-        return bool(of) and hidden.isdisjoint(speaker.id for speaker in of)
+        earlier_speakers = [
+            speaker for speaker in speakers[_get_spoken(message)] if speaker.first_seq <= turn.first_seq
+        ]
+        return bool(earlier_speakers) and hidden.isdisjoint(speaker.id for speaker in earlier_speakers)
 
     return {
         turn.id: [message for message in messages[turn.id] if may_use(message, turn)]
@@ -102,8 +110,8 @@ def _usable_messages(db, turns, messages):
     }
 
 
-def _spoken(message):
-    """Who said it, `user` or `agent`, and what."""
+def _get_spoken(message):
+    """The speaker of a message, `user` or `agent`, and its text."""
     return message["role"], message["message"]
 
 
@@ -115,12 +123,12 @@ def _is_withheld(turn, messages, names, *, is_group):
             return True
     if kind == WITHHELD or record is None:
         return True
-    found = read_facts(record)
-    return find_withheld_reason(found.sender, found.around, names, is_group=is_group) is not None
+    record_facts = read_facts(record)
+    return find_withheld_reason(record_facts.sender, record_facts.envelope, names, is_group=is_group) is not None
 
 
-def _messages(db, turns):
-    """Kind and record of the users' and the agent's messages of these turns, by session and record id."""
+def _read_messages(db, turns):
+    """Kind and record of the turns' messages, by session and record id."""
     ids = {name for turn in turns for name in (turn.user_message_id, turn.agent_message_id) if name}
     sessions = {turn.session_id for turn in turns}
     places = TranscriptEventIdentity.objects.using(db).filter(session_id__in=sessions, event_id__in=ids)

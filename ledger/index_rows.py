@@ -1,4 +1,4 @@
-"""What session indexes say of sessions, stored with as few statements as there are kinds of change."""
+"""Stores the entries of session indexes with as few statements as possible."""
 
 import hashlib
 from collections.abc import Iterable
@@ -17,7 +17,7 @@ from .transcripts.transcript_store import INSERT_SESSION, SESSION_COLUMNS
 
 CHUNK_ENTRIES = 10_000  # of a session index
 DEFAULTS = {field.attname: field.get_default() for field in Session._meta.concrete_fields}
-# What a session index says of a session.
+# The columns that come from a session index.
 INDEXED_COLUMNS = (
     *("session_key", "origin", "channel_id", "conversation_target", "account_id", "model", "title", "metadata"),
     *("last_activity_at", "prompt_report_id", "parents"),
@@ -26,46 +26,55 @@ UPDATE_INDEXED = f"UPDATE sessions SET {', '.join(f'{name} = %s' for name in IND
 
 
 def store_index(db: str, entries: Iterable[IndexEntry]) -> int:
-    """Bring sessions that are not removed up to what the session index says; returns how many entries there were."""
+    """Update sessions to their entries in a session index; return how many entries there were.
+
+    Sessions that were removed are left out. New sessions are created.
+    """
     reports: dict[str, PromptReport] = {}
-    left, count = iter(entries), 0
-    while batch := list(islice(left, CHUNK_ENTRIES)):
+    remaining, count = iter(entries), 0
+    while batch := list(islice(remaining, CHUNK_ENTRIES)):
         with transaction.atomic(using=db):  # one for each batch: an index may name some hundred thousand sessions
             count += _store_entries(db, batch, reports)
     return count
 
 
 def _store_entries(db, entries, reports):
-    """Store entries with as few statements as there are kinds of change; how many there were."""
+    """Store a batch of entries, with one statement for each kind of change; return their number."""
     removed = removal.find_removed_ids(db, [entry.session_id for entry in entries])
     entries = [entry for entry in entries if entry.session_id not in removed]
     known = Session.objects.using(db).in_bulk([entry.session_id for entry in entries])
     new, changed = {}, {}
     for entry in entries:
-        session = known.get(entry.session_id) or _new_session(db, entry)
+        session = known.get(entry.session_id) or _build_session(db, entry)
         is_changed = _apply_entry(db, session, entry, reports)
         if session.id not in known:
             new[session.id] = known[session.id] = session
         elif is_changed and session.id not in new:
             changed[session.id] = session
-    statements.run_many(db, INSERT_SESSION, _values(new, SESSION_COLUMNS))
-    statements.run_many(db, UPDATE_INDEXED, _values(changed, (*INDEXED_COLUMNS, "id")))
+    statements.run_many(db, INSERT_SESSION, _list_values(new, SESSION_COLUMNS))
+    statements.run_many(db, UPDATE_INDEXED, _list_values(changed, (*INDEXED_COLUMNS, "id")))
     return len(entries)
 
 
-def _new_session(db, entry):
-    """As Session(...), in a third of the time: every column is given, none asks for its default."""
+def _build_session(db, entry):
+    """A new session of an entry, built in a third of the time of Session(...).
+
+    Every column is given, so that no field computes its default.
+    """
     moment = entry.updated_at or 0
     values = {**DEFAULTS, "id": entry.session_id, "created_at": moment, "last_activity_at": moment}
     return Session.from_db(db, SESSION_COLUMNS, values.values())
 
 
-def _values(sessions, columns):
+def _list_values(sessions, columns):
     return [[getattr(session, column) for column in columns] for session in sessions.values()]
 
 
 def _apply_entry(db, session, entry, reports):
-    """Whether it changes the session. An entry's own words win over what was guessed; times only ever move outwards."""
+    """Apply an entry to a session; return whether it changed.
+
+    The entry's own words win over what was guessed. Times only ever move outwards.
+    """
     before = dict(session.__dict__)
     session.session_key = entry.session_key
     session.origin = entry.origin
@@ -79,14 +88,14 @@ def _apply_entry(db, session, entry, reports):
     if entry.parents:
         session.parents = lineage.add_parents(session.parents, entry.parents)
     if entry.report:
-        session.prompt_report_id = _report(db, entry.report, reports)
+        session.prompt_report_id = _store_report(db, entry.report, reports)
     if session.channel_id != before["channel_id"] and session.record_count:
         tool_days.move_sums(db, session.id, session.channel_id)
     return session.__dict__ != before
 
 
-def _report(db, report, reports):
-    """The id of a report's row; equal ones are one row."""
+def _store_report(db, report, reports):
+    """The id of a report's row; equal reports are one row."""
     text = orjson.dumps(report, option=orjson.OPT_SORT_KEYS)
     report_id = hashlib.sha256(text).hexdigest()
     if report_id not in reports:

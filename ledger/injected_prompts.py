@@ -1,4 +1,4 @@
-"""What OpenClaw writes before the words of its own prompts, taken apart for pages: `[cron:74a5… Morning orders]`."""
+"""Parses the prefixes that OpenClaw writes before its own prompts, such as `[cron:74a5… Morning orders]`."""
 
 import re
 from dataclasses import dataclass
@@ -14,21 +14,27 @@ TASK = re.compile(r"\[Subagent Task\]:?\s*")
 
 @dataclass(frozen=True, slots=True)
 class InjectedPrompt:
-    """Why OpenClaw asked: a key of `ledger.words.INJECTED_WORDS`, and the name it gave, as of a scheduled task."""
+    """Why OpenClaw sent a prompt, and the name it gave, as of a scheduled task.
+
+    `kind` is a key of `ledger.words.INJECTED_WORDS`.
+    """
 
     kind: str
     name: str = ""
 
 
 def split_injected(text: str) -> tuple[InjectedPrompt | None, str]:
-    """What stands before the words, and the words; a text that nothing stands before is given back as it is."""
+    """The prefix of a prompt, parsed, and the words after it.
+
+    A text without a prefix is returned as it is, with None.
+    """
     if not text.startswith("["):
         kind = text_kind(text)
         return (InjectedPrompt(kind) if kind else None), text
-    if found := CRON.match(text):
-        return InjectedPrompt("cron", (found[2] or "").strip()), text[found.end() :]
-    if found := SYSTEM.match(text):
-        return InjectedPrompt("system_message"), text[found.end() :]
+    if match := CRON.match(text):
+        return InjectedPrompt("cron", (match[2] or "").strip()), text[match.end() :]
+    if match := SYSTEM.match(text):
+        return InjectedPrompt("system_message"), text[match.end() :]
     if CONTEXT.match(text):
         task = TASK.search(text, 0, LONGEST)
         return InjectedPrompt("subagent_task"), text[task.end() :] if task else text

@@ -1,4 +1,4 @@
-"""The workspace in which the newest prompt of an agent was made, as OpenClaw's reports say in its session indexes."""
+"""The workspace of an agent's newest prompt, as reports in OpenClaw's session indexes name it."""
 
 from collections.abc import Iterable
 
@@ -16,49 +16,52 @@ MAX_INDEX_BYTES = 64 * 1024 * 1024
 
 
 def store_newest(agent: Agent, home_name: str, entries: Iterable[IndexEntry]) -> None:
-    """Keep what the newest report says, when it is newer than the one that is kept."""
+    """Store the workspace of the newest report, when it is newer than the stored one."""
     at, folder = find_newest(home_name, entries)
     if folder and at > (agent.workspace_reported_at or 0):
         _save(agent, at, folder)
 
 
 def store_none(agent: Agent) -> None:
-    """Keep that no report names a workspace, when none does: its indexes were read."""
+    """Store that no report names a workspace, when the indexes were read and none does."""
     if agent.workspace_reported_at is None:
         _save(agent, 0, "")
 
 
 def find_newest(home_name: str, entries: Iterable[IndexEntry]) -> tuple[int, str]:
-    """When the newest prompt of an agent was made, and in which workspace; (0, "") when no report says so.
+    """When the newest prompt of an agent was made (ms), and in which workspace.
 
-    A time later than now counts as now, so that a clock that was wrong once does not win for ever.
+    (0, "") when no report says so. A time later than now counts as now, so that a wrong clock does not win for ever.
     """
-    own = [entry for entry in entries if entry.workspace and _is_own(home_name, entry.session_key)]
-    last = max(own, key=lambda entry: entry.workspace_at, default=None)
+    own_entries = [entry for entry in entries if entry.workspace and _is_own(home_name, entry.session_key)]
+    last = max(own_entries, key=lambda entry: entry.workspace_at, default=None)
     return (max(1, min(last.workspace_at, now_ms())), last.workspace) if last else (0, "")
 
 
-def read_newest(home: Home, found: HomeAgent, copies: Copies) -> tuple[int, str]:
-    """The same from the indexes of an agent as they are now; what cannot be read says nothing."""
+def read_newest(home: Home, home_agent: HomeAgent, copies: Copies) -> tuple[int, str]:
+    """The newest workspace from the indexes of an agent as they are now.
+
+    Indexes that cannot be read are passed over.
+    """
     entries: list[IndexEntry] = []
-    for database in found.databases:
+    for database in home_agent.databases:
         try:
-            with copies.of(home.root, database) as copy, Database(copy.path, AGENT) as opened:
+            with copies.open_copy(home.root, database) as copy, Database(copy.path, AGENT) as opened:
                 entries += agent_database.read_index(opened).entries
         except (DamagedDatabase, NotReadable, NotCopied):
             continue
-    for folder in found.session_folders:
-        index = found.index if found.index and found.index.parent == folder else folder / "sessions.json"
+    for folder in home_agent.session_folders:
+        index = home_agent.index if home_agent.index and home_agent.index.parent == folder else folder / "sessions.json"
         try:
             with open_regular(home.root, index) as file:
                 entries += session_index.read(file.read(MAX_INDEX_BYTES))
         except (NotReadable, ValueError):
             continue
-    return find_newest(found.home_name, entries)
+    return find_newest(home_agent.home_name, entries)
 
 
 def _is_own(home_name, key):
-    """Whether a session is the agent's own: an index may be shared, and name sessions of others."""
+    """Whether a session is the agent's own: an index may be shared, and name others' sessions."""
     parts = key.split(":", 2)
     return parts[0] != "agent" or len(parts) < 3 or normalise_or_empty(parts[1]) == normalise_or_empty(home_name)
 

@@ -1,4 +1,4 @@
-"""What states, kinds and reasons are called on pages."""
+"""The words for states, kinds and reasons on pages."""
 
 from django.utils.translation import gettext_lazy as _
 
@@ -48,7 +48,7 @@ STOP_WORDS = {
 STATE_WORDS = {state: states.word(state) for state in Session.State}
 
 
-# What kinds of records are called in lists and filters.
+# Names of the kinds of records in lists and filters.
 EVENT_WORDS = {
     TranscriptEvent.Kind.SESSION: _("Session start"),
     TranscriptEvent.Kind.USER: _("User"),
@@ -70,7 +70,7 @@ EVENT_WORDS = {
     TranscriptEvent.Kind.UNKNOWN: states.word("unknown"),
 }
 
-# Where sessions come from (ledger.collectors.session_index): what a key names, and the channels that OpenClaw has.
+# Origins of sessions as keys name them (ledger.collectors.session_index), and the channels of OpenClaw.
 ORIGIN_WORDS = {
     "main": _("Main session"),
     "direct": _("Direct message"),
@@ -112,7 +112,7 @@ CHANNEL_WORDS = {
     "zalo": "Zalo",
 }
 
-# Why a line of a file is no record, or is listed among those that are none.
+# Why a line of a file is no record, or is listed among the rejected lines.
 REJECT_WORDS = {
     "absurd_number": _("A number too large to read"),
     "too_deep": _("Nested too deeply for a record"),
@@ -133,7 +133,7 @@ REJECT_WORDS = {
     "unknown_envelope": _("Stored, but lines that OpenClaw added around the message were not recognized"),
 }
 
-# What steps of a run are called (ledger.collectors.trajectories), and how one ended.
+# Names of the steps of a run (ledger.collectors.trajectories), and how a run ended.
 STEP_WORDS = {
     "context.compiled": _("Context compiled"),
     "model.completed": _("Model call"),
@@ -152,5 +152,5 @@ STEP_ENDS = {
     "idleTimedOut": _("Timed out while idle"),
     "timedOutByRunBudget": _("Out of time for the run"),
 }
-# What a memory index is made of.
+# Sources of a memory index.
 SOURCE_WORDS = {"memory": _("Memory"), "sessions": _("Sessions")}

@@ -1,4 +1,4 @@
-"""Artifacts of a part: outputs that were stashed, handles that were mentioned, and how to look inside each."""
+"""Artifacts of a compacted part: stashed outputs, mentioned handles, and the command that reads each."""
 
 import re
 from collections.abc import Iterator
@@ -16,9 +16,9 @@ from .recent_items import RecentItems
 from .texts import clip_line
 
 ARTIFACTS, SUMMARY = 100, 240
-CHARS = 2_000  # of what a hint asks for
+CHARS = 2_000  # that the command of an artifact reads
 JSON_BYTES = 16 * 1024 * 1024  # beyond it a path is refused
-# What a summary of `artifacts.contents.summaries` begins with.
+# First words of the summaries that `artifacts.contents.summaries` writes.
 TYPES = {
     "JSON": content_types.JSON,
     "JSON lines": content_types.JSON_LINES,
@@ -35,22 +35,22 @@ ERRORS = "error|exception|traceback|fatal|fail"
 class PartArtifacts:
     """Collects handles from records."""
 
-    found: RecentItems = field(default_factory=lambda: RecentItems(ARTIFACTS))
+    entries: RecentItems = field(default_factory=lambda: RecentItems(ARTIFACTS))
 
-    def note(self, seen: PartRecord) -> None:
-        """Look at the next record."""
-        outputs = {output.handle: output for output in parse_stashed(seen.row["trim_json"])}
+    def note(self, part_record: PartRecord) -> None:
+        """Add the handles of the next record."""
+        outputs = {output.handle: output for output in parse_stashed(part_record.row["trim_json"])}
         for handle, output in outputs.items():
-            told = {"chars": output.chars, "bytes": output.bytes, "lines": output.lines}
-            told |= {"summary": clip_line(output.summary, SUMMARY), "content_type": _type(output.summary)}
-            self._put(handle, seen, "output", told)
-        for handle in _within(seen.record):
+            values = {"chars": output.chars, "bytes": output.bytes, "lines": output.lines}
+            values |= {"summary": clip_line(output.summary, SUMMARY), "content_type": _parse_type(output.summary)}
+            self._put(handle, part_record, "output", values)
+        for handle in _find_handles(part_record.record):
             if handle not in outputs:
-                self._put(handle, seen, "mentioned", {})
+                self._put(handle, part_record, "mentioned", {})
 
     def items(self, db: str, agent_id: str) -> list[dict[str, Any]]:
-        """What was found, the latest last, with the command that looks inside."""
-        items = self.found.items
+        """The artifacts, the latest last, each with the command that reads it."""
+        items = self.entries.items
         unknown = [item["handle"] for item in items if item["bytes"] is None]
         rows = Artifact.objects.using(db).filter(handle__in=unknown).order_by("-created_at", "-id")
         known = {row.handle: row for row in rows}  # of several uses the first one stays
@@ -61,27 +61,31 @@ class PartArtifacts:
             item["fetch"] = command(item, agent_id)
         return items
 
-    def _put(self, handle, seen, relation, told):
+    def _put(self, handle, part_record, relation, values):
         empty = dict.fromkeys(("chars", "bytes", "lines", "content_type"))
-        before = self.found.get(handle) or {"handle": handle, "relation": relation, "uses": 0, "summary": "", **empty}
-        place = {"record_id": seen.record_id, "turn": seen.row["turn_number"], "tool": clip_line(_tool(seen), 100)}
+        before = self.entries.get(handle) or {"handle": handle, "relation": relation, "uses": 0, "summary": "", **empty}
+        place = {
+            "record_id": part_record.record_id,
+            "turn": part_record.row["turn_number"],
+            "tool": clip_line(_get_tool_name(part_record), 100),
+        }
         if relation == "mentioned" and before["relation"] == "output":
             place = {}  # where it came from says more than where it was named again
         relation = "output" if "output" in (relation, before["relation"]) else relation
-        self.found.put(handle, {**before, **place, **told, "relation": relation, "uses": before["uses"] + 1})
+        self.entries.put(handle, {**before, **place, **values, "relation": relation, "uses": before["uses"] + 1})
 
 
 def command(item: dict[str, Any], agent_id: str) -> str:
-    """The line that looks inside an artifact with a selector that fits what it is."""
-    return handles.build_fetch_command(item["handle"], agent_id, _selector(item).as_options())
+    """The command that reads an artifact, with a selector that suits its content type."""
+    return handles.build_fetch_command(item["handle"], agent_id, _choose_selector(item).as_options())
 
 
-def _selector(item):
+def _choose_selector(item):
     kind, summary = item["content_type"], item["summary"]
     if kind == content_types.JSON and (item["bytes"] or 0) <= JSON_BYTES:
         path = "$[:3]" if ITEMS.search(summary) else "$.*"
-        if found := LIST.search(summary):
-            path = f"$.{found[1]}[:3]"
+        if match := LIST.search(summary):
+            path = f"$.{match[1]}[:3]"
         return Selector("jsonpath", CHARS, path=path)
     if kind == content_types.JSON_LINES:
         return Selector("head", CHARS)
@@ -92,17 +96,20 @@ def _selector(item):
     return Selector("headtail", CHARS)
 
 
-def _type(summary):
+def _parse_type(summary):
     begin = summary.partition(" · ")[0]
     return TYPES.get(begin, begin if "/" in begin else None)
 
 
-def _tool(seen):
-    return seen.said.tool_name or ""
+def _get_tool_name(part_record):
+    return part_record.facts.tool_name or ""
 
 
-def _within(value: Any) -> Iterator[str]:
-    """Every handle in the texts of a record, each as often as it is there; a record may be nested deeply."""
+def _find_handles(value: Any) -> Iterator[str]:
+    """Every handle in the texts of a record, each as often as it occurs.
+
+    Records may be nested too deeply for recursion.
+    """
     waiting = [value]
     while waiting:
         value = waiting.pop()

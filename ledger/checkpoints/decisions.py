@@ -1,4 +1,7 @@
-"""Which records state a decision, by marks that anybody can check: nothing is guessed from what a text means."""
+"""Finds the records that state a decision, by marks in their text or type.
+
+The marks can be checked by anybody: no decision is guessed from the meaning of a text.
+"""
 
 import re
 from collections.abc import Callable, Iterable, Iterator
@@ -9,7 +12,7 @@ from .compactions import PartRecord
 from .texts import clip_line
 
 DECISIONS, LENGTH = 100, 300
-EACH = 5  # of one record
+EACH = 5  # decisions of one record
 LOOKED_AT = 40_000  # characters of one text
 # Line by line: "Decision: ...", "**Decided:** ...", "- 决定：...".
 MARKED = re.compile(
@@ -22,7 +25,7 @@ BULLET = re.compile(r"^\s*(?:[-*+]|\d{1,3}[.)]) +(.*)$")
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """One decision: `source` says by which rule it was found, `record_id` which record states it."""
+    """One decision: `source` names the rule that found it, `record_id` the record that states it."""
 
     source: str
     text: str
@@ -31,41 +34,48 @@ class Decision:
     at: int | None
 
     def as_item(self) -> dict[str, Any]:
-        """As a pack holds it."""
+        """The decision as an item of a pack."""
         return {**asdict(self), "text": clip_line(self.text, LENGTH)}
 
 
-# What an app above adds: given database, session and the time until which, the decisions that it knows of.
+# A function of another app: given database, session id and latest time (ms), it returns more decisions.
 DecisionSource = Callable[[str, str, int], Iterable[Decision]]
 
 
-def find_stated_decisions(seen: PartRecord) -> Iterator[Decision]:
-    """The decisions that a record states: a label, an event called a decision, or lines of an answer that say so."""
-    place = (seen.record_id, seen.row["turn_number"], seen.row["created_at"])
-    kind = seen.row["kind"]
-    if kind == "label" and seen.said.text.strip():
-        yield Decision("label", seen.said.text, *place)
+def find_stated_decisions(part_record: PartRecord) -> Iterator[Decision]:
+    """The decisions that a record states.
+
+    It is a label, an event whose type names a decision, or an answer with lines marked as decisions.
+    """
+    place = (part_record.record_id, part_record.row["turn_number"], part_record.row["created_at"])
+    kind = part_record.row["kind"]
+    if kind == "label" and part_record.facts.text.strip():
+        yield Decision("label", part_record.facts.text, *place)
     elif kind in ("custom", "custom_message"):
-        name = seen.record.get("customType")
-        if isinstance(name, str) and "decision" in name.lower() and (text := _text(seen)):
+        name = part_record.record.get("customType")
+        if isinstance(name, str) and "decision" in name.lower() and (text := _find_event_text(part_record)):
             yield Decision("event", text, *place)
-    elif kind == "assistant" and not seen.row["is_synthetic"]:
-        marked = (MARKED.match(line) for line in seen.said.text[:LOOKED_AT].splitlines())
-        found = [match[1] for match in marked if match]
-        yield from (Decision("answer", text, *place) for text in found[:EACH])
+    elif kind == "assistant" and not part_record.row["is_synthetic"]:
+        marked = (MARKED.match(line) for line in part_record.facts.text[:LOOKED_AT].splitlines())
+        texts = [match[1] for match in marked if match]
+        yield from (Decision("answer", text, *place) for text in texts[:EACH])
 
 
 def find_summary_decisions(summary: str, record_id: str, at: int) -> Iterator[Decision]:
-    """The points under the headings of a compaction's summary that name decisions, each once."""
-    is_about, found = False, {}
+    """The points under headings of a compaction's summary that name decisions, each once."""
+    is_decision_heading, points = False, {}
     for line in summary[:LOOKED_AT].splitlines():
         if heading := HEADING.match(line):
-            is_about = bool(ABOUT_DECISIONS.search(heading[1]))
-        elif is_about and (point := BULLET.match(line)) and point[1].strip().strip("()").lower() not in ("", "none"):
-            found[point[1]] = None
-    yield from (Decision("summary", text, record_id, None, at) for text in found)
+            is_decision_heading = bool(ABOUT_DECISIONS.search(heading[1]))
+        elif (
+            is_decision_heading
+            and (point := BULLET.match(line))
+            and point[1].strip().strip("()").lower() not in ("", "none")
+        ):
+            points[point[1]] = None
+    yield from (Decision("summary", text, record_id, None, at) for text in points)
 
 
-def _text(seen):
-    texts = (seen.said.details.get(name) for name in ("decision", "summary", "text", "content"))
-    return seen.said.text or next((text for text in texts if isinstance(text, str) and text), "")
+def _find_event_text(part_record):
+    texts = (part_record.facts.details.get(name) for name in ("decision", "summary", "text", "content"))
+    return part_record.facts.text or next((text for text in texts if isinstance(text, str) and text), "")

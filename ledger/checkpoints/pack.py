@@ -1,4 +1,4 @@
-"""What a checkpoint pack holds, field by field: `docs/checkpoints.md` tells the rules behind them."""
+"""The format of a checkpoint pack, field by field; docs/checkpoints.md has its rules."""
 
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
@@ -154,12 +154,12 @@ class Pack(Schema):
 
 
 def pack_to_bytes(pack: dict[str, Any]) -> bytes:
-    """The bytes of a pack: the same for the same values, wherever and whenever it is built."""
+    """The bytes of a pack: the same for the same values."""
     return orjson.dumps(pack, option=orjson.OPT_SORT_KEYS)
 
 
 def read_pack(db: str, handle: str) -> tuple[Artifact, dict[str, Any]]:
-    """The pack behind a handle, checked against its hash and its format, with the row that refers to it.
+    """The pack behind a handle, checked against its hash and format, and its row.
 
     Raises NotAHandle, NoSuchArtifact, Damaged, and Refused for an artifact that is no pack.
     """
@@ -167,15 +167,15 @@ def read_pack(db: str, handle: str) -> tuple[Artifact, dict[str, Any]]:
     rows = Artifact.objects.using(db).filter(handle=handle, kind=KIND)
     row = rows.order_by("created_at", "id").first() or row
     if row.bytes > MAX_BYTES or row.content_type != content_types.JSON:
-        raise _no_pack()
+        raise _refuse_no_pack()
     content = blobs.read_whole(layout.get_root(), row.sha256, expected=row.bytes)
     try:
         pack = orjson.loads(content)
         Pack.model_validate(pack)
     except (orjson.JSONDecodeError, ValidationError) as exc:
-        raise _no_pack() from exc
+        raise _refuse_no_pack() from exc
     return row, pack
 
 
-def _no_pack():
+def _refuse_no_pack():
     return Refused(_("This artifact is not a checkpoint. “artifact fetch” shows its content."))

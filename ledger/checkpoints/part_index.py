@@ -1,4 +1,7 @@
-"""The index of a compacted part: what was in it, in lists of limited length, from records that pass by once."""
+"""The index of a compacted part: its turns, files, calls, errors, decisions and artifacts.
+
+Its lists have a limited length. It is built from records that are read once.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -17,7 +20,7 @@ TURNS, WORDS, REPLY, MODELS = 300, 160, 200, 5
 
 @dataclass(slots=True)
 class PartIndex:
-    """Collects from records; `listed` is the outcome."""
+    """Collects the contents of a part from its records."""
 
     turns: RecentItems = field(default_factory=lambda: RecentItems(TURNS))
     decisions: RecentItems = field(default_factory=lambda: RecentItems(DECISIONS))
@@ -31,20 +34,20 @@ class PartIndex:
     started_at: int | None = None
     ended_at: int | None = None
 
-    def note(self, seen: PartRecord) -> None:
-        """Look at the next record of the part."""
+    def note(self, part_record: PartRecord) -> None:
+        """Add the next record of the part."""
         self.record_count += 1
-        self.first, self.last = self.first or seen, seen
-        at = seen.row["created_at"]
+        self.first, self.last = self.first or part_record, part_record
+        at = part_record.row["created_at"]
         self.started_at = at if self.started_at is None else min(at, self.started_at)
         self.ended_at = at if self.ended_at is None else max(at, self.ended_at)
-        if seen.row["kind"] == "withheld":
+        if part_record.row["kind"] == "withheld":
             self.withheld_count += 1
             return
-        self._note_turn(seen)
-        self.work.note(seen)
-        self.artifacts.note(seen)
-        for decision in find_stated_decisions(seen):
+        self._note_turn(part_record)
+        self.work.note(part_record)
+        self.artifacts.note(part_record)
+        for decision in find_stated_decisions(part_record):
             self.decide(decision)
 
     def decide(self, decision: Decision) -> None:
@@ -52,52 +55,55 @@ class PartIndex:
         item = decision.as_item()
         self.decisions.put((item["source"], item["record_id"], item["text"]), item)
 
-    def _note_turn(self, seen):
-        number = seen.row["turn_number"]
+    def _note_turn(self, part_record):
+        number = part_record.row["turn_number"]
         if number is None:
             return
-        if seen.row["kind"] == "user":
-            self.turn_ids.add(seen.record_id)
-        turn = self.turns.get(number) or _begun(number, seen)
-        turn["last_record_id"], turn["ended_at"] = seen.record_id, seen.row["created_at"]
+        if part_record.row["kind"] == "user":
+            self.turn_ids.add(part_record.record_id)
+        turn = self.turns.get(number) or _begin_turn(number, part_record)
+        turn["last_record_id"], turn["ended_at"] = part_record.record_id, part_record.row["created_at"]
         turn["record_count"] += 1
-        turn["calls"] += len(seen.said.calls)
-        turn["failures"] += bool(seen.row["is_failed"])
-        if seen.row["kind"] == "assistant" and not seen.row["is_synthetic"]:
-            _answered(turn, seen)
+        turn["calls"] += len(part_record.facts.calls)
+        turn["failures"] += bool(part_record.row["is_failed"])
+        if part_record.row["kind"] == "assistant" and not part_record.row["is_synthetic"]:
+            _add_answer(turn, part_record)
         self.turns.put(number, turn)
 
 
 def build_index(compaction: Compaction, part: Part) -> PartIndex:
-    """The index of a part; what was kept is looked at only for how open things ended."""
+    """The index of a part.
+
+    The records after it, up to the compaction, tell only how open calls and errors ended.
+    """
     index = PartIndex()
-    for seen in read_records(compaction, part.first_seq, part.end_seq):
-        index.note(seen)
+    for part_record in read_records(compaction, part.first_seq, part.end_seq):
+        index.note(part_record)
     index.work.end_part()
     if index.work.has_open:
-        for seen in read_records(compaction, part.end_seq, compaction.seq):
-            index.work.note(seen)
+        for part_record in read_records(compaction, part.end_seq, compaction.seq):
+            index.work.note(part_record)
     return index
 
 
-def to_pack_list(found: RecentItems, items: Iterable[dict[str, Any]] | None = None) -> dict[str, Any]:
-    """A list of a pack, with how many more there were."""
-    return {"items": found.items if items is None else list(items), "more": found.more}
+def to_pack_list(recent: RecentItems, items: Iterable[dict[str, Any]] | None = None) -> dict[str, Any]:
+    """A list of a pack: its items, and how many more there were."""
+    return {"items": recent.items if items is None else list(items), "more": recent.more}
 
 
-def _begun(number, seen):
-    is_user = seen.row["kind"] == "user"
+def _begin_turn(number, part_record):
+    is_user = part_record.row["kind"] == "user"
     return {
         "number": number,
-        "user_record_id": seen.record_id if is_user else None,
+        "user_record_id": part_record.record_id if is_user else None,
         "is_continued": not is_user,  # its question is in the part before
-        "first_record_id": seen.record_id,
-        "last_record_id": seen.record_id,
+        "first_record_id": part_record.record_id,
+        "last_record_id": part_record.record_id,
         "record_count": 0,
-        "started_at": seen.row["created_at"],
-        "ended_at": seen.row["created_at"],
-        "words": clip_line(seen.said.text, WORDS) if is_user else "",
-        "injected": clip_line(str(seen.said.sender.get("injected", "")), 40) if is_user else "",
+        "started_at": part_record.row["created_at"],
+        "ended_at": part_record.row["created_at"],
+        "words": clip_line(part_record.facts.text, WORDS) if is_user else "",
+        "injected": clip_line(str(part_record.facts.sender.get("injected", "")), 40) if is_user else "",
         "reply": "",
         "models": [],
         "calls": 0,
@@ -105,9 +111,9 @@ def _begun(number, seen):
     }
 
 
-def _answered(turn, seen):
-    model = clip_line(seen.said.model or "", 100)
+def _add_answer(turn, part_record):
+    model = clip_line(part_record.facts.model or "", 100)
     if model and model not in turn["models"] and len(turn["models"]) < MODELS:
         turn["models"].append(model)
-    if seen.said.text.strip() and seen.said.stop_reason not in STOP_WORDS:
-        turn["reply"] = clip_line(seen.said.text, REPLY)
+    if part_record.facts.text.strip() and part_record.facts.stop_reason not in STOP_WORDS:
+        turn["reply"] = clip_line(part_record.facts.text, REPLY)

@@ -1,4 +1,4 @@
-"""The last so many different things of a long row of them, and how many more there were."""
+"""The most recent different items of a long sequence, and how many more there were."""
 
 import hashlib
 from collections.abc import Hashable
@@ -6,7 +6,10 @@ from typing import Any
 
 
 class RecentItems:
-    """Values by key, the one that was put last at the end; of those that fell out only the number is known."""
+    """The last `most` values by key, the most recently stored at the end.
+
+    Of older keys only a digest is kept, to count them.
+    """
 
     def __init__(self, most: int):
         self.most = most
@@ -14,11 +17,11 @@ class RecentItems:
         self._gone: set[bytes] = set()
 
     def get(self, key: Hashable) -> Any:
-        """The value of a key; None when there is none, or when it fell out."""
+        """The value of a key; None when it is unknown or among the older ones."""
         return self._kept.get(key)
 
     def put(self, key: Hashable, value: Any) -> None:
-        """Keep a value; the key is now the latest."""
+        """Store a value; its key is now the latest."""
         if self._kept.pop(key, None) is None and self._gone:
             self._gone.discard(_digest(key))
         self._kept[key] = value
@@ -39,7 +42,7 @@ class RecentItems:
 
     @property
     def more(self) -> int:
-        """How many others there were."""
+        """How many older keys there were."""
         return len(self._gone)
 
 

@@ -1,6 +1,7 @@
-"""What was begun and how it ended: calls of tools, the files they touched, what failed and was not put right.
+"""Calls of tools in a part, the files that they touched, and errors that stayed open.
 
-The records of the part come first; then those that were kept, which may still answer a call or put an error right.
+The records of the part come first; then the kept records after it, which may still answer a call or follow an error
+with a success.
 """
 
 import re
@@ -28,7 +29,7 @@ THE_MODEL = ("", "")  # stands for its own calls among those of tools
 
 @dataclass(slots=True)
 class PendingCall:
-    """A call that nobody answered yet."""
+    """A call without a result so far."""
 
     call: dict[str, Any]
     key: tuple[str, str]
@@ -39,7 +40,10 @@ class PendingCall:
 
 @dataclass(slots=True)
 class Work:
-    """Collects from records; afterwards `read`, `modified`, `open_calls` and `open_errors` are known."""
+    """Collects calls and errors from records.
+
+    Afterwards `read`, `modified`, `open_calls` and `open_errors` are known.
+    """
 
     read: RecentItems = field(default_factory=lambda: RecentItems(FILES))
     modified: RecentItems = field(default_factory=lambda: RecentItems(FILES))
@@ -48,76 +52,78 @@ class Work:
     _waiting: dict[str, PendingCall] = field(default_factory=dict)
     _is_kept: bool = False
 
-    def note(self, seen: PartRecord) -> None:
-        """Look at the next record."""
-        kind = seen.row["kind"]
-        if kind == "assistant" and not seen.row["is_synthetic"]:
-            self._note_answer(seen)
+    def note(self, part_record: PartRecord) -> None:
+        """Add the next record."""
+        kind = part_record.row["kind"]
+        if kind == "assistant" and not part_record.row["is_synthetic"]:
+            self._note_answer(part_record)
         elif kind == "tool_result":
-            self._note_result(seen)
+            self._note_result(part_record)
 
     def end_part(self) -> None:
-        """What comes from here on was kept: it ends things, and begins none."""
+        """End the part: later records only answer its calls or follow its errors with a success."""
         self._is_kept = True
         for waiting in self._waiting.values():
-            self._open(waiting)
+            self._add_open_call(waiting)
 
     @property
     def has_open(self) -> bool:
-        """Whether records that were kept may still end something."""
+        """Whether kept records may still end a call or an error."""
         return bool(self.open_calls.items or self.open_errors.items)
 
     def add_named_files(self, read: list[str], modified: list[str]) -> None:
         """Add the files that the compaction itself names."""
-        for found, paths in ((self.read, read), (self.modified, modified)):
+        for files, paths in ((self.read, read), (self.modified, modified)):
             for path in paths:
-                self._touch(found, path, None, is_named=True)
+                self._touch_file(files, path, None, is_named=True)
 
-    def _note_answer(self, seen):
-        if seen.row["is_failed"]:
-            self._failed(THE_MODEL, seen, "model", seen.said.error or seen.said.stop_reason or "")
+    def _note_answer(self, part_record):
+        if part_record.row["is_failed"]:
+            self._add_error(
+                THE_MODEL, part_record, "model", part_record.facts.error or part_record.facts.stop_reason or ""
+            )
         else:
-            self._put_right(THE_MODEL, seen)
-        for number, call in enumerate(seen.said.calls):
-            if not call.id:  # nothing can be said to answer it
+            self._mark_put_right(THE_MODEL, part_record)
+        for number, call in enumerate(part_record.facts.calls):
+            if not call.id:  # no result can be matched to it
                 continue
-            if (before := self._waiting.pop(call.id, None)) and not before.is_kept:
-                self._open(before)
-            self._waiting[call.id] = _waiting(seen, number, call, is_kept=self._is_kept)
+            if (earlier_call := self._waiting.pop(call.id, None)) and not earlier_call.is_kept:
+                self._add_open_call(earlier_call)
+            self._waiting[call.id] = _waiting(part_record, number, call, is_kept=self._is_kept)
             if len(self._waiting) > WAITING:
                 oldest = self._waiting.pop(next(iter(self._waiting)))
                 if not oldest.is_kept:
-                    self._open(oldest)
+                    self._add_open_call(oldest)
 
-    def _note_result(self, seen):
-        waiting = self._waiting.pop(seen.said.tool_call_id or "", None)
-        key = waiting.key if waiting else (seen.said.tool_name or "", "")
+    def _note_result(self, part_record):
+        waiting = self._waiting.pop(part_record.facts.tool_call_id or "", None)
+        key = waiting.key if waiting else (part_record.facts.tool_name or "", "")
         if waiting and self._is_kept and not waiting.is_kept:
-            waiting.call["answered_by"] = seen.record_id
-        if seen.row["is_failed"]:
-            self._failed(key, seen, "tool", _complaint(seen))
+            waiting.call["answered_by"] = part_record.record_id
+        if part_record.row["is_failed"]:
+            self._add_error(key, part_record, "tool", _find_error_line(part_record))
             return
-        self._put_right(key, seen)
+        self._mark_put_right(key, part_record)
         if waiting and not waiting.is_kept:
-            for found, paths in ((self.read, waiting.read), (self.modified, waiting.modified)):
+            for files, paths in ((self.read, waiting.read), (self.modified, waiting.modified)):
                 for path in paths:
-                    self._touch(found, path, waiting.call)
+                    self._touch_file(files, path, waiting.call)
 
-    def _open(self, waiting):
+    def _add_open_call(self, waiting):
         self.open_calls.put((waiting.call["record_id"], waiting.call["number"]), waiting.call)
 
-    def _failed(self, key, seen, kind, text):
+    def _add_error(self, key, part_record, kind, text):
         if self._is_kept:
             return
         before = self.open_errors.get(key)
-        exit_code = seen.said.details.get("exitCode")
+        exit_code = part_record.facts.details.get("exitCode")
         error = {
             "kind": kind,
             "tool": clip_line(key[0], ARGUMENT),
             "argument": key[1],
-            "record_id": seen.record_id,
-            "turn": seen.row["turn_number"],
-            "at": seen.row["created_at"],
+            "record_id": part_record.record_id,
+            "turn": part_record.row["turn_number"],
+            "at": part_record.row["created_at"],
             "exit_code": exit_code if type(exit_code) is int and abs(exit_code) < 2**31 else None,
             "text": clip_line(text, LINE),
             "count": (before["count"] if before else 0) + 1,
@@ -125,37 +131,37 @@ class Work:
         }
         self.open_errors.put(key, error)
 
-    def _put_right(self, key, seen):
+    def _mark_put_right(self, key, part_record):
         if not self._is_kept:
             self.open_errors.drop(key)
         elif (error := self.open_errors.get(key)) and error["put_right_by"] is None:
-            error["put_right_by"] = seen.record_id
+            error["put_right_by"] = part_record.record_id
 
-    def _touch(self, found, path, call, *, is_named=False):
+    def _touch_file(self, files, path, call, *, is_named=False):
         path = clip(path, PATH)
-        file = found.get(path) or {"path": path, "calls": 0, "record_id": None, "turn": None, "is_named": False}
+        file = files.get(path) or {"path": path, "calls": 0, "record_id": None, "turn": None, "is_named": False}
         file["is_named"] = file["is_named"] or is_named
         if call:
             file |= {"calls": file["calls"] + 1, "record_id": call["record_id"], "turn": call["turn"]}
-        found.put(path, file)
+        files.put(path, file)
 
 
-def _waiting(seen, number, call: ToolCall, *, is_kept):
+def _waiting(part_record, number, call: ToolCall, *, is_kept):
     main = _main_argument(call.arguments)
-    about = {
-        "record_id": seen.record_id,
+    call_item = {
+        "record_id": part_record.record_id,
         "number": number,
         "tool": clip_line(call.name, ARGUMENT),
         "argument": main,
-        "turn": seen.row["turn_number"],
-        "at": seen.row["created_at"],
+        "turn": part_record.row["turn_number"],
+        "at": part_record.row["created_at"],
         "answered_by": None,
     }
-    return PendingCall(about, (call.name, main), *_files(call), is_kept)
+    return PendingCall(call_item, (call.name, main), *_find_files(call), is_kept)
 
 
-def _files(call):
-    """`(files it reads, files it changes)` as the call names them."""
+def _find_files(call):
+    """`(files it reads, files it changes)` as the arguments of the call name them."""
     name = call.name.lower()
     if name in PATCHES:
         texts = [value for value in call.arguments.values() if isinstance(value, str)]
@@ -172,12 +178,15 @@ def _main_argument(arguments):
     return clip_line(next(texts, ""), ARGUMENT)
 
 
-def _complaint(seen):
-    """The line of a result that says what is wrong: of an output that is an artifact, its summary."""
-    if outputs := parse_stashed(seen.row["trim_json"]):
+def _find_error_line(part_record):
+    """The line of a failed result that tells the error.
+
+    For an output that is an artifact this is its summary.
+    """
+    if outputs := parse_stashed(part_record.row["trim_json"]):
         return outputs[0].summary
-    error = seen.said.details.get("error")
+    error = part_record.facts.details.get("error")
     if isinstance(error, str) and error:
         return error
-    lines = [line for line in seen.said.text[:20_000].splitlines() if line.strip()]
+    lines = [line for line in part_record.facts.text[:20_000].splitlines() if line.strip()]
     return next((line for line in lines if SAYS_ERROR.search(line[:2000])), lines[-1] if lines else "")

@@ -1,4 +1,7 @@
-"""A copy of one of OpenClaw's databases, opened so that only allow-listed columns can be read. No Django."""
+"""Opens a copy of an OpenClaw database, with access to allow-listed columns only.
+
+No Django.
+"""
 
 import re
 import sqlite3
@@ -21,21 +24,22 @@ MAX_VALUE = 4 * MAX_LINE  # bytes of one value: archives are bigger than records
 
 
 class DamagedDatabase(Exception):
-    """The file is no database, or its pages do not fit together."""
+    """The file is no database, or its pages are inconsistent."""
 
 
 class Database:
-    """Read-only access by name: a table or column that is missing reads as empty, one that is not allowed never.
+    """Read-only access by name to allowed tables and columns.
 
-    Texts come as bytes: what is not UTF-8 is for the caller to judge. A table with generated columns, which SQLite
-    computes as the file says, counts as missing, and is among `computed`. Use it as a context manager.
+    A table or column that is missing reads as empty; one that is not allowed can never be read. Texts are returned as
+    bytes, because they may not be UTF-8. A table with generated columns, which SQLite computes as the file says, counts
+    as missing, and is among `computed`. Use it as a context manager.
     """
 
     def __init__(self, file: Path | sqlite3.Connection, tables: Tables, extracts: tuple[Extract, ...] = ()):
-        """Open `file`, a private copy, or take a connection to one for this alone.
+        """Open `file`, a private copy, or take over a connection to one.
 
-        The rows of an extract are read by its name; nothing else of its table can be. Raises Damaged when SQLite
-        cannot make sense of the file.
+        The rows of an extract are read by its name; other rows and columns of its table cannot be read. Raises
+        DamagedDatabase when SQLite cannot read the file.
         """
         self.allowed = {**tables, **{extract.name: extract.columns for extract in extracts}}
         self._extracts = extracts
@@ -54,37 +58,40 @@ class Database:
     def _prepare(self):
         self._connection.text_factory = bytes
         self._connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE)
-        self._connection.set_authorizer(self._may)
-        # Checks call functions that this SQLite may not know; what they promise is looked at here anyway.
+        self._connection.set_authorizer(self._authorize)
+        # Checks call functions that this SQLite may not know; this package checks every value itself.
         self._connection.execute("PRAGMA ignore_check_constraints=ON")
-        found = {name.decode(errors="replace"): self._columns_of(name) for (name,) in self._connection.execute(TABLES)}
+        columns_by_table = {
+            name.decode(errors="replace"): self._read_columns(name) for (name,) in self._connection.execute(TABLES)
+        }
         # A column that is computed may take for ever, and no progress handler is asked within a function.
-        self.computed = sorted(name for name, columns in found.items() if columns is None)
-        self.tables = {name: columns for name, columns in found.items() if columns is not None}
+        self.computed = sorted(name for name, columns in columns_by_table.items() if columns is None)
+        self.tables = {name: columns for name, columns in columns_by_table.items() if columns is not None}
         self.virtual = [name.decode(errors="replace") for (name,) in self._connection.execute(VIRTUAL)]
         self.columns = {
-            table: frozenset(wanted).intersection(columns)
-            for table, wanted in self.allowed.items()
-            if table not in {extract.name for extract in self._extracts} and (columns := found.get(table)) is not None
+            table: frozenset(allowed_columns).intersection(columns)
+            for table, allowed_columns in self.allowed.items()
+            if table not in {extract.name for extract in self._extracts}
+            and (columns := columns_by_table.get(table)) is not None
         }
         self._copy_extracts()
         self._connection.execute("PRAGMA query_only=ON")
         self.version = self._connection.execute("PRAGMA user_version").fetchone()[0]
 
     def _copy_extracts(self):
-        """Copy rows of tables that are shut into temporary ones; after that, the authorizer refuses those tables."""
+        """Copy rows of closed tables into temporary ones, before the authorizer refuses those tables."""
         for extract in self._extracts:
             known = self.tables.get(extract.table, set())
             if not known.issuperset((*extract.columns, *extract.filters)):
                 continue
-            columns = ", ".join(f"{_shortened(name, extract.most_bytes)} AS {name}" for name in extract.columns)
+            columns = ", ".join(f"{_build_bounded_sql(name, extract.most_bytes)} AS {name}" for name in extract.columns)
             sql = f"SELECT {columns} FROM main.{extract.table} WHERE {extract.where} LIMIT {extract.most_rows}"  # noqa: S608 - constants
             self._connection.set_authorizer(None)
             try:
                 self._connection.execute("PRAGMA temp_store=MEMORY")
                 self._connection.execute(f"CREATE TEMP TABLE {extract.name} AS {sql}")
             finally:
-                self._connection.set_authorizer(self._may)
+                self._connection.set_authorizer(self._authorize)
             self.columns[extract.name] = frozenset(extract.columns)
 
     def __enter__(self) -> "Database":
@@ -94,31 +101,32 @@ class Database:
         self.close()
 
     def close(self) -> None:
-        """Give the file up."""
+        """Close the file."""
         self._connection.close()
 
     def check(self) -> None:
-        """Have SQLite look at every page, where columns are computed of the tables that are read.
+        """Let SQLite check every page, and the tables that are read where columns are computed.
 
-        Raises Damaged with its first complaint.
+        Raises DamagedDatabase with its first message.
         """
         if next(self.ask(SHARED), None):
             raise DamagedDatabase("two tables have the same pages")
-        for what in self.columns if self.computed else ("1",):
-            found = next(self.ask(f"PRAGMA quick_check({what})"), (b"no answer",))
-            if found != (b"ok",):
-                raise DamagedDatabase(found[0].decode(errors="replace"))
+        for table in self.columns if self.computed else ("1",):
+            answer = next(self.ask(f"PRAGMA quick_check({table})"), (b"no answer",))
+            if answer != (b"ok",):
+                raise DamagedDatabase(answer[0].decode(errors="replace"))
 
     def has(self, table: str, *columns: str) -> bool:
-        """Whether the table is there with all of these columns."""
+        """Whether a table exists with all of these columns."""
         return table in self.columns and self.columns[table].issuperset(columns)
 
     def rows(
         self, table: str, *columns: str, where: str = "", values: tuple[Any, ...] = (), order: str = ""
     ) -> Iterator[tuple[Any, ...]]:
-        """Rows with these columns (None for one that is missing); none without the table, or what `where` names of it.
+        """Rows with these columns, None for a missing column.
 
-        `where` is SQL of this package, `order` a column. Raises Damaged when SQLite stumbles.
+        There are no rows without the table, or without a column that `where` names. `where` is SQL of this package,
+        `order` a column. Raises DamagedDatabase when SQLite fails.
         """
         if table not in self.columns:
             return iter(())
@@ -131,18 +139,21 @@ class Database:
         return self.ask(f"SELECT {names} FROM {table}{condition}{f' ORDER BY {order}' if order else ''}", values)  # noqa: S608 - names are constants of this package
 
     def count(self, table: str) -> int:
-        """How many rows a table of `tables` has, whether it may be read or not. Raises Damaged when SQLite stumbles."""
+        """How many rows a table of `tables` has, also one that may not be read.
+
+        Raises DamagedDatabase when SQLite fails.
+        """
         quoted = table.replace('"', '""')
         return next(self.ask(f'SELECT count(*) FROM "{quoted}"'))[0]  # noqa: S608 - quoted
 
     def ask(self, sql: str, values: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-        """The rows of a query of this package. Raises Damaged when SQLite stumbles."""
+        """The rows of a query of this package. Raises DamagedDatabase when SQLite fails."""
         try:
             yield from self._connection.execute(sql, values)
         except (sqlite3.Error, UnicodeError) as exc:
             raise DamagedDatabase(str(exc)) from exc
 
-    def _columns_of(self, table):
+    def _read_columns(self, table):
         """The names of its columns; None where one of them is computed."""
         quoted = table.decode(errors="replace").replace('"', '""')
         rows = self._connection.execute(f'PRAGMA table_xinfo("{quoted}")').fetchall()
@@ -150,8 +161,8 @@ class Database:
             return None
         return {row[1].decode(errors="replace") for row in rows}
 
-    def _may(self, action, first, second, _database, _trigger):
-        """SQLite asks for every table and column while it prepares a query."""
+    def _authorize(self, action, first, second, _database, _trigger):
+        """The authorizer: SQLite calls it for every table and column of a query."""
         if action == sqlite3.SQLITE_SELECT:
             return sqlite3.SQLITE_OK
         if action == sqlite3.SQLITE_FUNCTION:
@@ -164,6 +175,6 @@ class Database:
         return sqlite3.SQLITE_DENY
 
 
-def _shortened(name, most_bytes):
+def _build_bounded_sql(name, most_bytes):
     """SQL of a column without values that are too long."""
     return f"CASE WHEN length(CAST({name} AS BLOB)) <= {most_bytes} THEN {name} END"

@@ -1,4 +1,7 @@
-"""What an agent's database holds besides sessions: steps of runs, indexed memory, contents. No Django."""
+"""Reads steps of runs, indexed memory and files from an agent's database.
+
+No Django.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,7 +18,7 @@ MAX_PATH = 4_000
 
 @dataclass(slots=True)
 class MemoryIndexFile:
-    """A file of the memory index and in how many pieces it is."""
+    """A file of the memory index, and its number of chunks."""
 
     path: str
     source: str
@@ -26,8 +29,10 @@ class MemoryIndexFile:
 
 @dataclass(slots=True)
 class DatabaseFile:
-    """A file that the database holds: a VFS entry, or what a tool or a run left. `data` is None for a folder, or one
-    that is too big."""
+    """A file in the database: a VFS entry, or an artifact of a run.
+
+    A tool leaves such artifacts as well. `data` is None for a folder, or for a file that is too big.
+    """
 
     table: str
     place: str  # namespace or run
@@ -39,7 +44,10 @@ class DatabaseFile:
 
 
 def read_last_step_seqs(database: Database) -> dict[str, int]:
-    """Session -> the highest `seq` of its steps; without sessions that no page could name."""
+    """Session -> the highest `seq` of its steps.
+
+    Sessions that no page could name are left out.
+    """
     if not database.has("trajectory_runtime_events", "session_id", "seq", "event_json"):
         return {}
     sql = f"SELECT session_id, max(seq) FROM trajectory_runtime_events WHERE {IS_VALID_SEQ} GROUP BY session_id"  # noqa: S608 - a constant
@@ -68,36 +76,36 @@ def read_indexed_files(database: Database) -> Iterator[MemoryIndexFile]:
         for path, source, modified, size in database.rows(files, "path", "source", "mtime", "size"):
             if name := decode_text(path)[:MAX_PATH]:
                 pieces = counts.get((path, source), 0)
-                yield MemoryIndexFile(name, decode_text(source), _size(size), parse_moment_ms(modified), pieces)
+                yield MemoryIndexFile(name, decode_text(source), _valid_size(size), parse_moment_ms(modified), pieces)
 
 
 def read_database_files(database: Database) -> Iterator[DatabaseFile]:
-    """Everything that is a file in the database. Raises Damaged half-way when a page is."""
-    yield from _contents(database, "vfs_entries", "namespace", "path", "content_blob", "updated_at")
-    yield from _contents(database, "tool_artifacts", "run_id", "artifact_id", "blob", "created_at")
-    yield from _contents(database, "run_artifacts", "run_id", "path", "blob", "created_at")
+    """All files in the database. Raises DamagedDatabase when a page cannot be read."""
+    yield from _read_table_files(database, "vfs_entries", "namespace", "path", "content_blob", "updated_at")
+    yield from _read_table_files(database, "tool_artifacts", "run_id", "artifact_id", "blob", "created_at")
+    yield from _read_table_files(database, "run_artifacts", "run_id", "path", "blob", "created_at")
 
 
-def _contents(database, table, place, path, blob, moment):
+def _read_table_files(database, table, place, path, blob, moment):
     if not database.has(table, place, path, blob):
         return
     kind = "kind" if database.has(table, "kind") else "NULL"
-    when = moment if database.has(table, moment) else "NULL"
-    held = f"CASE WHEN length({blob}) <= {MAX_VALUE // 2} THEN {blob} END"
-    sql = f"SELECT {place}, {path}, {kind}, {when}, length({blob}), {held} FROM {table} ORDER BY 1, 2"  # noqa: S608 - names of this package
-    for owner, name, what, created, size, data in database.ask(sql):
+    moment_sql = moment if database.has(table, moment) else "NULL"
+    data_sql = f"CASE WHEN length({blob}) <= {MAX_VALUE // 2} THEN {blob} END"
+    sql = f"SELECT {place}, {path}, {kind}, {moment_sql}, length({blob}), {data_sql} FROM {table} ORDER BY 1, 2"  # noqa: S608 - names of this package
+    for owner, name, kind_value, created, size, data in database.ask(sql):
         if decode_text(name):
-            found = data if isinstance(data, bytes) else None
+            content = data if isinstance(data, bytes) else None
             yield DatabaseFile(
                 table,
                 decode_text(owner),
                 decode_text(name)[:MAX_PATH],
-                decode_text(what),
-                _size(size),
+                decode_text(kind_value),
+                _valid_size(size),
                 parse_moment_ms(created),
-                found,
+                content,
             )
 
 
-def _size(value):
+def _valid_size(value):
     return value if isinstance(value, int) and 0 <= value < 2**53 else None

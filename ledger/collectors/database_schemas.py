@@ -1,4 +1,7 @@
-"""Known versions of OpenClaw's databases, and what of a database holds something and is not read. No Django."""
+"""Known versions of OpenClaw's databases, and parts with content that is not read.
+
+No Django.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -12,10 +15,10 @@ MOST = 100  # names in one list
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """One of OpenClaw's two databases: its known versions, and its tables by what becomes of them.
+    """One of OpenClaw's two databases: its known versions, and its tables by treatment.
 
-    `not_read` hold something a person may miss, `familiar` nothing that does: secrets, queues, caches, indexes.
-    `columns` are those of tables that are read in part.
+    `not_read` are tables with content that a person may miss, `familiar` those without: secrets, queues, caches,
+    indexes. `columns` are those of tables that are read in part.
     """
 
     versions: range
@@ -27,7 +30,10 @@ class Schema:
 
 @dataclass(frozen=True, slots=True)
 class UnreadParts:
-    """What of one database is not read; `rows` counts those of each declared table."""
+    """The parts of one database that are not read.
+
+    `rows` counts those of each declared table.
+    """
 
     version: int
     known: int  # the highest version that is known
@@ -35,7 +41,7 @@ class UnreadParts:
     unfamiliar: list[str]  # tables with rows, and columns as `table.column`, that no known version has
 
     def as_json(self) -> dict[str, Any]:
-        """The same for the store, a receipt and the doctor."""
+        """The same values for the store, a receipt and the doctor."""
         return {
             "version": self.version,
             "known": self.known,
@@ -45,19 +51,19 @@ class UnreadParts:
         }
 
 
-def _names(words):
+def _split_names(words):
     return frozenset(words.split())
 
 
 AGENT = Schema(
     range(14, 26),
     database_tables.AGENT,
-    _names(
+    _split_names(
         "session_reactions session_participants session_members session_suggestions session_progress_cards"
         " conversation_deliveries heartbeat_outcomes memory_entry_origins memory_index_chunk_provenance"
         " memory_session_tombstones standing_intents board_tabs board_widgets"
     ),
-    _names(
+    _split_names(
         "acp_parent_stream_events auth_profile_state auth_profile_store cache_entries context_engine_turn_outbox"
         " memory_embedding_cache memory_index_chunk_recall_metadata memory_index_meta memory_index_state"
         " message_tool_run_outcomes session_canonical_validation_pending session_conversations"
@@ -66,14 +72,14 @@ AGENT = Schema(
         " session_transcript_index_state state_leases kv"
     ),
     {
-        "session_nodes": _names(
+        "session_nodes": _split_names(
             "archived_at category created_actor_id created_actor_type created_at created_via entry_valid"
             " fork_source_entry_id fork_source_session_id fork_source_session_key icon last_activity_at"
             " last_interaction_at last_read_at legacy_acp_migration_json owner_actor_id owner_actor_type"
             " owner_assigned_at owner_assigned_by_id owner_assigned_by_type parent_session_key pinned_at project_id"
             " snapshot_revision spawned_by status"
         ),
-        "session_windows": _names(
+        "session_windows": _split_names(
             "acp_owned agent_harness_id ended_at hook_external_content_source parent_session_key plugin_owner_id"
             " session_entry_provenance session_scope spawned_by started_at transcript_observed_at"
             " transcript_updated_at"
@@ -86,12 +92,12 @@ AGENT = Schema(
 STATE = Schema(
     range(1, 21),
     database_tables.STATE,
-    _names(
+    _split_names(
         "audit_events update_runs session_groups session_state_events meeting_transcript_sessions"
         " meeting_transcript_summaries meeting_transcript_utterances task_delivery_state diagnostic_events"
         " channel_ingress_events skill_workshop_proposals projects"
     ),
-    _names(
+    _split_names(
         "acp_replay_events acp_replay_sessions acp_sessions agent_database_leases agent_databases"
         " agent_deletion_journal agent_model_catalogs agent_provenance android_notification_recent_packages"
         " apns_registration_tombstones apns_registrations audit_identity_keys auth_profile_state auth_profile_stores"
@@ -127,7 +133,10 @@ STATE = Schema(
 
 
 def find_unread_parts(database: Database, schema: Schema) -> UnreadParts:
-    """Find what of an opened database holds something and is not read. Raises Damaged when SQLite stumbles."""
+    """Find the parts of an opened database with content that is not read.
+
+    Raises DamagedDatabase when SQLite fails.
+    """
     rows = {name: count for name in sorted(schema.not_read & database.tables.keys()) if (count := database.count(name))}
     known = schema.not_read | schema.familiar | schema.tables.keys()
     strange = [name for name in sorted(database.tables) if name not in known and not _is_of_sqlite(name, database)]
@@ -139,5 +148,8 @@ def find_unread_parts(database: Database, schema: Schema) -> UnreadParts:
 
 
 def _is_of_sqlite(name, database):
-    """Whether SQLite keeps a table for itself, or for a virtual table: a search index repeats what is elsewhere."""
+    """Whether SQLite made a table for itself, or for a virtual table.
+
+    A search index repeats content of other tables.
+    """
     return name.startswith("sqlite_") or any(name.startswith(f"{virtual}_") for virtual in database.virtual)

@@ -1,4 +1,4 @@
-"""What of OpenClaw's databases is read: every table and every column, and nothing besides them.
+"""The tables and columns of OpenClaw's databases that may be read.
 
 A column that is not named here cannot be read: `ledger.collectors.database` tells SQLite so, and SQLite refuses the
 query. Tables of secrets (auth profiles, devices, tokens, approvals) and everybody's else are not here. Of the state of
@@ -12,9 +12,9 @@ Tables = dict[str, tuple[str, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Extract:
-    """Rows of a table that is shut otherwise, copied out when a database is opened; `where` is SQL of constants.
+    """Rows of a closed table, which are copied out when a database is opened.
 
-    A value of more than `most_bytes` is NULL; at most `most_rows` are copied.
+    `where` is SQL of constants. A value of more than `most_bytes` is NULL; at most `most_rows` are copied.
     """
 
     name: str
@@ -183,7 +183,7 @@ STATE: Tables = {
         "cleanup_handled",
         "payload_json",
     ),
-    # What was to be said (entry_json) and to whom (target) is not read.
+    # The message (entry_json) and its recipient (target) are not read.
     "delivery_queue_entries": (
         "queue_name",
         "id",

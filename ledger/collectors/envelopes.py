@@ -1,8 +1,8 @@
-"""The lines OpenClaw puts around a person's words before a model sees them, and keeps as part of the words.
+"""The lines that OpenClaw adds around a person's words before a model sees them.
 
-Until the middle of 2026 a block began with `Sender (untrusted metadata):`, since then with `Sender: ⟦openclaw:ctx⟧`.
-OpenClaw's doctor rewrites stored records from the one spelling to the other, in place: here both are one. Pure: no
-Django, no files.
+OpenClaw stores them as part of the words. Until the middle of 2026 a block began with `Sender (untrusted metadata):`,
+since then with `Sender: ⟦openclaw:ctx⟧`. OpenClaw's doctor rewrites stored records from the one spelling to the other,
+in place: here both are the same. Pure: no Django, no files.
 """
 
 import hashlib
@@ -37,7 +37,7 @@ FENCED = {
 }
 LEGACY_HISTORY = "Chat history since last reply (untrusted, for context):"
 CHRONOLOGICAL = " (untrusted, chronological"
-# What a block is.
+# Kinds of blocks.
 CONVERSATION, SENDER, FORWARDED, QUOTE, OTHER, PLAIN = "conversation", "sender", "forwarded", "quote", "other", "plain"
 WITH_ENVELOPES = ("user", "assistant")
 SIGNS = (
@@ -58,9 +58,10 @@ class Block:
 
 @dataclass(slots=True)
 class UnwrappedMessage:
-    """`words` without what stood around them; `unknown` begins what looks like an envelope and is not understood.
+    """A message without the lines that OpenClaw added: `words`, and what those lines said.
 
-    `images` and `files` came with the words, as lines name them. `is_unnamed`: a header tells of no sender.
+    `unknown` is the beginning of a part that looks like an envelope and is not understood. `images` and `files` came
+    with the words, as lines name them. `is_unnamed`: a header names no sender.
     """
 
     words: str
@@ -73,7 +74,9 @@ class UnwrappedMessage:
 
 
 def content_digest(record: dict[str, Any]) -> str:
-    """What a record says, as a SHA-256 in hex: equal for both spellings of a record, and for the stored whole of it.
+    """The content of a record as a SHA-256 in hex.
+
+    It is equal for both spellings of a record, and for the stored whole of it.
 
     `record` is a parsed line of a transcript, or `trimming.full_record` of a row.
     """
@@ -81,35 +84,43 @@ def content_digest(record: dict[str, Any]) -> str:
 
 
 def fingerprint(raw: bytes, record: dict[str, Any]) -> int | str:
-    """What tells two records under one id apart, within one run: quicker than `content_digest` where no envelope is."""
+    """A value that differs between two records under one id, within one run.
+
+    It is quicker than `content_digest` for records without an envelope.
+    """
     return content_digest(record) if any(sign in raw for sign in SIGNS) else hash(raw)
 
 
 def is_header(text: str) -> bool:
-    """Whether a title is the beginning of an envelope, on one line and cut: OpenClaw made titles of first messages."""
+    """Whether a title is the beginning of an envelope, cut to one line.
+
+    OpenClaw made titles of first messages.
+    """
     prefix = TIME_PREFIX.match(text)
     start = prefix.end() if prefix else 0
     return "⟦openclaw" in text or text.startswith((*FENCED, LEGACY_CONTEXT, LEGACY_HISTORY), start)
 
 
 def normalise_record(record: dict[str, Any]) -> dict[str, Any]:
-    """The record with its envelopes in today's spelling, without an output it repeats; `record` is left alone.
+    """The record with its envelopes in today's spelling, and without a repeated output.
 
-    What the model saw of a message is left out too: OpenClaw adds it to a record that may have been read before.
+    `record` is not changed. The model's view of a message is left out too: OpenClaw adds it to a record that may have
+    been read before.
     """
     record, _left_out = without_repeated_output(without_projection(record))
     message = record.get("message")
     if record.get("type") != "message" or not isinstance(message, dict) or message.get("role") not in WITH_ENVELOPES:
         return record
     content = message.get("content")
-    told = _respelled(content)
-    return record if told is content else {**record, "message": {**message, "content": told}}
+    new_content = _respell_content(content)
+    return record if new_content is content else {**record, "message": {**message, "content": new_content}}
 
 
 def without_repeated_output(record: dict[str, Any]) -> tuple[dict[str, Any], int | None]:
-    """The record without `details.aggregated` when its content holds that, and how many characters it had; else None.
+    """The record without `details.aggregated` when its content holds it, and the length of that.
 
-    A command's output stands in the content and again in `details.aggregated`: the first is kept.
+    Otherwise the record itself, and None. A command's output is in the content and again in `details.aggregated`: the
+    first is kept.
     """
     message = record.get("message")
     details = message.get("details") if isinstance(message, dict) else None
@@ -129,7 +140,10 @@ def without_repeated_output(record: dict[str, Any]) -> tuple[dict[str, Any], int
 
 
 def with_repeated_output(record: dict[str, Any], length: int | None) -> dict[str, Any]:
-    """The record with so many characters of its content in `details.aggregated`, which were left out of it."""
+    """The record with `length` characters of its content in `details.aggregated`.
+
+    It restores what `without_repeated_output` left out.
+    """
     message = record.get("message")
     if length is None or not isinstance(message, dict) or not isinstance(details := message.get("details"), dict):
         return record
@@ -147,35 +161,38 @@ def respell_text(text: str) -> str:
         return text
     prefix = DOCTORS_PREFIX.match(text)
     start = prefix.end() if prefix else 0
-    parts, done, at = [text[:start]], start, start
+    parts, copied_to, at = [text[:start]], start, start
     while (at := text.find("ntrusted", at)) >= 0:
         begin, end = text.rfind("\n", start, at) + 1 or start, _line_end(text, at)
-        if new := _today(text, begin, end):
-            parts += (text[done:begin], new)
-            done = end
+        if new := _respell_header(text, begin, end):
+            parts += (text[copied_to:begin], new)
+            copied_to = end
         at = end
-    parts.append(text[done:])
+    parts.append(text[copied_to:])
     return "".join(parts)
 
 
-def _respelled(content):
+def _respell_content(content):
     if isinstance(content, str):
         return respell_text(content)
     if not isinstance(content, list):
         return content
-    told = [_respelled_block(block) for block in content]
-    return told if any(new is not old for new, old in zip(told, content, strict=True)) else content
+    new_blocks = [_respell_block(block) for block in content]
+    return new_blocks if any(new is not old for new, old in zip(new_blocks, content, strict=True)) else content
 
 
-def _respelled_block(block):
+def _respell_block(block):
     text = block.get("text") if isinstance(block, dict) else None
-    if not isinstance(text, str) or (told := respell_text(text)) == text:
+    if not isinstance(text, str) or (new_text := respell_text(text)) == text:
         return block
-    return {**block, "text": told}
+    return {**block, "text": new_text}
 
 
-def _today(text, begin, end):
-    """The line from `begin` to `end` in today's spelling; empty when it is no header, or has it already."""
+def _respell_header(text, begin, end):
+    """The line from `begin` to `end` in today's spelling, or "".
+
+    It is empty when the line is no header, or has that spelling already.
+    """
     line = text[begin:end]
     if (new := FENCED.get(line.rstrip(" \t"))) and text.startswith(FENCE, end + 1):
         return new
@@ -189,12 +206,15 @@ def _today(text, begin, end):
     elif words == LEGACY_HISTORY:
         new = f"Chat history since last reply: {MARKER}"
     else:
-        new = _today_history(words)
+        new = _respell_history(words)
     return new + line[len(words) :] if new else ""
 
 
-def _today_history(line):
-    """`<label> (untrusted, chronological[, more]):`; from the last place that fits, looked for without going back."""
+def _respell_history(line):
+    """`<label> (untrusted, chronological[, more]):` in today's spelling, or "".
+
+    The last place that fits counts; it is searched without backtracking.
+    """
     if not line.endswith("):"):
         return ""
     first = line.rfind(")", 0, -2) + 1

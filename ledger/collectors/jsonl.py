@@ -1,4 +1,7 @@
-"""Lines of a JSONL file as records, each with its place; a line that is no record says why. No Django."""
+"""Reads the lines of a JSONL file as records, each with its place.
+
+A line without a record has a reason. No Django.
+"""
 
 import re
 from collections.abc import Callable, Iterator
@@ -9,7 +12,7 @@ import orjson
 
 MAX_LINE = 16 * 1024 * 1024
 BOM = b"\xef\xbb\xbf"
-MAX_DEPTH = 200  # what can be written as JSON again and walked through without running out of stack
+MAX_DEPTH = 200  # deeper values could not be written as JSON again, or walked through without running out of stack
 LONE_SURROGATE = re.compile(
     rb"(?i)(?<!\\)((?:\\\\)*)(?:(\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2})|\\ud[89a-f][0-9a-f]{2})"
 )
@@ -17,7 +20,7 @@ LONE_SURROGATE = re.compile(
 
 @dataclass(slots=True)
 class Line:
-    """One line from byte `offset` up to `end`: a record, or the reason why it is none."""
+    """One line from byte `offset` up to `end`: a record, or the reason for none."""
 
     offset: int
     end: int
@@ -25,16 +28,17 @@ class Line:
     record: dict[str, Any] | None = None
     reason: str = ""
     detail: str = ""
-    is_withheld: bool = False  # the place of a record that was withheld when it was met, put back
+    is_withheld: bool = False  # restores the place of a record that was withheld
 
 
 def read_lines(
     file: BinaryIO, offset: int = 0, *, is_closed: bool = False, take: Callable[[bytes], object] = len
 ) -> Iterator[Line]:
-    """The lines from byte `offset` on; empty ones are skipped. `take` is given all that was read, in pieces.
+    """The lines from byte `offset` on, without empty ones.
 
-    A last line without its newline is a writer at work: it is left for the next time, unless it already is a whole
-    record or `is_closed` says that nobody writes this file any more.
+    `take` is called with all bytes that are read, in pieces. A last line without its newline is a writer at work: it is
+    left for the next time, unless it already is a whole record or `is_closed` says that nobody writes this file any
+    more.
     """
     file.seek(offset)
     while raw := file.readline(MAX_LINE):
@@ -57,12 +61,15 @@ def read_lines(
 
 
 def parse_line(line: Line, *, is_typed: bool = True) -> Line:
-    """Fill in the record of a line, or the reason why it has none; records of `is_typed` formats have a `type`."""
+    """Fill in the record of a line, or the reason why it has none.
+
+    Records of `is_typed` formats have a `type`.
+    """
     try:
         record = orjson.loads(line.raw)
     except orjson.JSONDecodeError as exc:
         if (mended := _mend(line.raw)) is None:
-            line.reason, line.detail = _why_not(line.raw, exc)
+            line.reason, line.detail = _explain(line.raw, exc)
             return line
         line.raw, record = mended
     if not isinstance(record, dict):
@@ -77,9 +84,10 @@ def parse_line(line: Line, *, is_typed: bool = True) -> Line:
 
 
 def _mend(raw):
-    """The text and its value without a byte order mark and half characters; None when that was not the fault.
+    """The text and its value without a byte order mark and half characters, or None.
 
-    JavaScript writes half an emoji as `\\ud83d`; no UTF-8 text can hold it, so it becomes U+FFFD.
+    None means that these were not the fault. JavaScript writes half an emoji as `\\ud83d`; no UTF-8 text can hold it,
+    so it becomes U+FFFD.
     """
     has_bom = raw.startswith(BOM)
     raw = raw.removeprefix(BOM).lstrip()
@@ -93,7 +101,10 @@ def _mend(raw):
 
 
 def is_too_deep(raw: bytes, value: Any) -> bool:
-    """Whether containers are nested over MAX_DEPTH times, looked at level by level: recursion is what it protects."""
+    """Whether containers are nested more than MAX_DEPTH times.
+
+    They are checked level by level, because recursion could run out of stack.
+    """
     if len(raw) <= 2 * MAX_DEPTH or raw.count(b"[") + raw.count(b"{") <= MAX_DEPTH:
         return False
     depth, level = 0, [value]
@@ -106,21 +117,24 @@ def is_too_deep(raw: bytes, value: Any) -> bool:
 
 
 def load_object(data: bytes) -> dict[str, Any]:
-    """The JSON object a whole file holds. Raises ValueError for anything else, and for one that is nested too deep."""
+    """The JSON object that a whole file holds.
+
+    Raises ValueError for anything else, and for an object that is nested too deeply.
+    """
     try:
-        found = orjson.loads(data)
+        value = orjson.loads(data)
     except orjson.JSONDecodeError:
         if (mended := _mend(data)) is None:
             raise
-        data, found = mended
-    if not isinstance(found, dict):
+        data, value = mended
+    if not isinstance(value, dict):
         raise ValueError("not a JSON object")
-    if is_too_deep(data, found):
+    if is_too_deep(data, value):
         raise ValueError(f"nested more than {MAX_DEPTH} times")
-    return found
+    return value
 
 
-def _why_not(raw, exc):
+def _explain(raw, exc):
     if b"\x00" in raw:
         return "nul_bytes", f"{raw.count(0)} NUL bytes"
     try:

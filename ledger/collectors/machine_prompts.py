@@ -1,7 +1,8 @@
-"""Prompts that nobody typed: which texts OpenClaw writes where a person's message would stand. Pure: no Django.
+"""Recognises prompts that OpenClaw wrote in place of a person's message.
 
-A message's own `provenance` is believed first, then the kind of its session key, then the table of texts. A new text
-is a row of TEXTS. Each row names the versions of the npm package `openclaw` whose files have it, and one such file.
+A message's own `provenance` is believed first, then the kind of its session key, then the table of texts. A new text is
+a row of TEXTS. Each row names the versions of the npm package `openclaw` whose files have it, and one such file. Pure:
+no Django.
 """
 
 import re
@@ -24,7 +25,7 @@ RESULT = r'A [a-z][a-z -]{2,40} "(?:.|\n){0,4000}?" just (?:completed|timed out|
 
 @dataclass(frozen=True, slots=True)
 class PromptText:
-    """How the text of a prompt begins: `start` is literal, or a pattern when `is_pattern`."""
+    """The beginning of a prompt's text: literal, or a pattern when `is_pattern`."""
 
     kind: str
     start: str
@@ -138,7 +139,7 @@ TEXTS = (
 
 STARTS = tuple(text.start for text in TEXTS if not text.is_pattern)
 PATTERNS = tuple((re.compile(text.start), text.kind) for text in TEXTS if text.is_pattern)
-# What the first words of every pattern are: a text that begins with none of them is tried with no pattern.
+# The first words of all patterns: a text that begins with none of them needs no match.
 FIRST = re.compile(
     r"\[(?:cron:|OpenClaw )|A |Wake up|Background task |Task: |Job ID: |Received: |Agent-to-agent |The prev|Use the "
 )
@@ -180,14 +181,17 @@ NAMER, DREAMER = "slug-generator", "dreaming-narrative"
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What a message's provenance says: the kind of prompt, empty for a person's words; or that it is not known."""
+    """The kind of prompt by a message's provenance, or that it is unknown.
+
+    The kind is empty for a person's words.
+    """
 
     kind: str = ""
     is_unknown: bool = False
 
 
 def text_kind(text: str, at: int = 0) -> str:
-    """The kind of the prompt that begins at this place of a text; empty when the table has none."""
+    """The kind of the prompt at this place of a text, or "" if unknown."""
     if text.startswith(STARTS, at):
         return next(row.kind for row in TEXTS if not row.is_pattern and text.startswith(row.start, at))
     if FIRST.match(text, at):
@@ -196,7 +200,7 @@ def text_kind(text: str, at: int = 0) -> str:
 
 
 def parse_provenance(provenance: Any, text: str) -> Origin | None:
-    """What the provenance of a message says of it; None when it has none."""
+    """The origin of a message by its provenance; None when it has none."""
     if not isinstance(provenance, dict) or not provenance:
         return None
     kind, tool, prefix = (provenance.get(name) for name in ("kind", "sourceTool", "sourcePromptPrefix"))
@@ -211,7 +215,10 @@ def parse_provenance(provenance: Any, text: str) -> Origin | None:
 
 
 def session_kind(session_key: str | None, session_id: str = "") -> str:
-    """The kind of every prompt in a session of programs, by its key or its id; empty where a person may speak."""
+    """The kind of every prompt in a session of programs, or "".
+
+    The session's key or id decides. The kind is empty where a person may speak.
+    """
     parts = (session_key or "").split(":")
     place = parts[2:] if parts[0] == "agent" else parts
     first = place[0] if place else ""
@@ -225,9 +232,12 @@ def session_kind(session_key: str | None, session_id: str = "") -> str:
 
 
 def prompt_kind(sender: dict[str, Any], session_key: str | None, session_id: str = "") -> str:
-    """The kind of prompt that a user message is, empty for a person's; `sender` is what `records` read of it."""
+    """The kind of prompt of a user message, or "" for a person's.
+
+    `sender` is the one that `records` reads from the message.
+    """
     if "injected" in sender:
         return str(sender["injected"] or "")
     kind = session_kind(session_key, session_id)
-    # OpenClaw takes what this site hands over for a person's words: the command is that of its owner.
+    # OpenClaw treats tasks of this site as a person's words, because the command is that of its owner.
     return "" if sender.get("is_person") and kind != HANDOVER else kind

@@ -1,7 +1,7 @@
-"""A person's words without the blocks that OpenClaw puts before, between and after them. Pure: no Django, no files.
+"""Removes the blocks that OpenClaw puts before, between and after a person's words.
 
 A block is a header line, then a JSON fence or plain lines up to an empty one; `Context` runs to the end. The time it
-takes grows with the length of the text and no faster.
+takes grows linearly with the length of the text. Pure: no Django, no files.
 """
 
 import re
@@ -39,7 +39,7 @@ from .wrappers import (
 )
 from .wrappers import STARTS as WRAPPER_STARTS
 
-# What a block is, by its label in today's spelling.
+# The kind of a block, by its label in today's spelling.
 KINDS = {
     "Conversation info:": CONVERSATION,
     "Sender:": SENDER,
@@ -66,7 +66,7 @@ HINTS = (
     " reply is genuinely warranted, send it with the `message` tool; anything else you produce stays private.",
 )
 GOAL = re.compile(r"Active goal: [^\n]* — advance; keep active until [^\n]*")
-# Of an event of several lines the first has a time, and what channels say of themselves has none.
+# Of an event of several lines the first has a time; status lines of channels have none.
 SYSTEM_LINES = re.compile(
     r"(?:System(?: \([^)\n]{1,40}\))?: (?!\[)[^\n]*\n)*"
     r"System(?: \([^)\n]{1,40}\))?: \[[^\]\n]{6,40}\][^\n]*(?:\n|\Z)"
@@ -75,7 +75,7 @@ SYSTEM_LINES = re.compile(
 # Telegram's quote, which names nobody and leads into the words.
 REPLYING = re.compile(r'Current message:\n\[Replying to: "(?:[^"\\\n]|\\.){0,4000}"\](?:\n#\S{1,64}:)? ?')
 ODD_HEADER = re.compile(r"[^\n]{1,80} \([Uu]ntrusted[^)\n]{0,60}\):[ \t]*")
-# How the first versions of 2026 wrapped words: seen, and not understood.
+# Wrappers of the first versions of 2026, which are recognised but not understood.
 FIRST_SPELLINGS = re.compile(
     r"\[(?:Chat messages since|Current message - |Replying to |Forwarded from |Thread (?:starter|history))"
     r"|\[[A-Z][\w -]{1,30} [^\]\n]{1,200}\d{4}-\d\d-\d\d[T ]\d\d:\d\d[^\]\n]{0,40}\]"
@@ -86,217 +86,235 @@ INSIDE = ("ntrusted", MARKER, MEMORY_OPEN, DELIVERY, *SIGNS)
 BLANK = re.compile(r"(?:[^\S\n]*\n)*")
 EMPTY_LINE = re.compile(r"\n[^\S\n]*(?:\n|\Z)")
 FIRST_LINE = 120
-PASSES = 12  # how often the whole of a text may be gone through, until nothing is left to take off
+PASSES = 12  # how often a whole text may be read, until no layer is left
 
 
 def may_be_wrapped(text: str) -> bool:
-    """Whether a text is worth unwrapping: most are not, and this is quick."""
+    """Whether a text is worth unwrapping; this check is quick, and most texts are not."""
     if any(sign in text for sign in INSIDE):
         return True
     return STARTS.match(text) is not None or WRAPPER_STARTS.match(text) is not None
 
 
 def unwrap_message(text: str) -> UnwrappedMessage:
-    """The words of a user message, and what stood around them. Unwrapping words again changes nothing."""
+    """The words of a user message, and the contents of the lines around them.
+
+    Unwrapping words again changes nothing.
+    """
     if not may_be_wrapped(text):
         return UnwrappedMessage(text)
-    found = UnwrappedMessage(text)
-    found.words = _Layers(found, len(text)).words(respell_text(text))
-    return found
+    message = UnwrappedMessage(text)
+    message.words = _Layers(message, len(text)).words(respell_text(text))
+    return message
 
 
 class _Layers:
-    """Takes one layer after the other off, within a number of characters that grows with the text and no faster."""
+    """Removes one layer after the other, within a budget of characters.
 
-    def __init__(self, found: UnwrappedMessage, size: int):
-        self.found = found
-        self.left = PASSES * (size + FIRST_LINE)
+    The budget is proportional to the length of the text.
+    """
+
+    def __init__(self, message: UnwrappedMessage, size: int):
+        self.message = message
+        self.budget = PASSES * (size + FIRST_LINE)
 
     def words(self, text: str) -> str:
-        """The words of a message, or of one of several that waited."""
+        """The words of a message, or of one of several queued ones."""
         while True:
-            self.left -= len(text)
-            reader = _Reader(text, self.found)
+            self.budget -= len(text)
+            reader = _Reader(text, self.message)
             start = reader.leading()
-            if self.left < 0 or reader.is_stuck:
-                self.found.unknown = self.found.unknown or text[:FIRST_LINE].partition("\n")[0]
+            if self.budget < 0 or reader.is_stuck:
+                self.message.unknown = self.message.unknown or text[:FIRST_LINE].partition("\n")[0]
                 return text
             if (messages := split_queued_messages(text, start)) is not None:
-                return self._several(messages)
+                return self._unwrap_queued(messages)
             words = reader.rest(start)
             if not reader.is_stuck:
-                words = find_spoken_words(strip_trailers(words, self.found), self.found)
+                words = find_spoken_words(strip_trailers(words, self.message), self.message)
             if words == text or reader.is_stuck:
                 return words
             text = words
 
-    def _several(self, messages):
-        """The words of messages that waited, without prompts that nobody typed where others are."""
-        said = [self._message(name, text) for name, text in messages]
-        said = [words for words in said if words.strip() and words != QUEUE]
-        typed = [words for words in said if not text_kind(words)]
-        return "\n\n".join(typed or said)
+    def _unwrap_queued(self, messages):
+        """The words of queued messages; prompts that nobody typed are dropped beside typed ones."""
+        spoken = [self._unwrap_one(name, text) for name, text in messages]
+        spoken = [words for words in spoken if words.strip() and words != QUEUE]
+        typed = [words for words in spoken if not text_kind(words)]
+        return "\n\n".join(typed or spoken)
 
-    def _message(self, name, text):
-        """The words of one of several messages, and its lines among those of all. In a group each names its sender."""
+    def _unwrap_one(self, name, text):
+        """The words of one queued message; its blocks are added to those of all.
+
+        In a group each message names its sender.
+        """
         layers = _Layers(UnwrappedMessage(text, [Block(SENDER, {"name": name})] if name else []), 0)
-        layers.left = self.left
-        words, own = layers.words(text), layers.found
-        self.left, found = layers.left, self.found
-        found.blocks += own.blocks
-        found.system_lines = found.system_lines or own.system_lines
-        found.unknown = found.unknown or own.unknown
-        found.images, found.files = found.images + own.images, found.files + own.files
-        found.is_unnamed |= not name and (own.is_unnamed or not any(map(_names_sender, own.blocks)))
+        layers.budget = self.budget
+        words, part = layers.words(text), layers.message
+        self.budget, message = layers.budget, self.message
+        message.blocks += part.blocks
+        message.system_lines = message.system_lines or part.system_lines
+        message.unknown = message.unknown or part.unknown
+        message.images, message.files = message.images + part.images, message.files + part.files
+        message.is_unnamed |= not name and (part.is_unnamed or not any(map(_names_sender, part.blocks)))
         return words
 
 
 class _Reader:
-    """Goes through a text once. A fence that never ends stops it: where the words begin again nobody can tell."""
+    """Reads a text once, and collects its blocks.
 
-    def __init__(self, text: str, found: UnwrappedMessage):
+    A fence that never ends stops it, because nobody can tell where the words begin again.
+    """
+
+    def __init__(self, text: str, message: UnwrappedMessage):
         self.text = text
-        self.found = found
+        self.message = message
         self.is_stuck = self.has_no_memory_end = False
 
     def leading(self) -> int:
-        """Take in the blocks before the words; where the words begin."""
+        """Read the blocks before the words; return where the words begin."""
         at = 0
         while not self.is_stuck:
-            start = self._blank(at)
-            after = self._block_at(start)
+            start = self._skip_blank(at)
+            after = self._read_block_at(start)
             if after < 0:
                 if self._is_odd(start):
-                    self._puzzle(start)
+                    self._note_unknown(start)
                 return start if at else 0
             at = after
         return at
 
     def rest(self, start: int) -> str:
-        """The words from `start` on, without the blocks between and after them; a gap stays an empty line."""
-        parts, done, at = [], start, start
+        """The words from `start` on, without the blocks between and after them.
+
+        A gap stays an empty line.
+        """
+        parts, copied_to, at = [], start, start
         while not self.is_stuck and (token := TOKENS.search(self.text, at)):
-            begin, end = self.text.rfind("\n", at, token.start()) + 1 or at, self._line_end(token.start())
-            begin, after = self._later_block(begin, end, token[0], done)
+            begin, end = self.text.rfind("\n", at, token.start()) + 1 or at, self._find_line_end(token.start())
+            begin, after = self._read_later_block(begin, end, token[0], copied_to)
             at = end
             if after >= 0 and not self.is_stuck:
-                parts.append(self.text[done:begin])
-                done = at = self._blank(after)
-        parts.append(self.text[done:])
+                parts.append(self.text[copied_to:begin])
+                copied_to = at = self._skip_blank(after)
+        parts.append(self.text[copied_to:])
         words = parts[0]
         if len(parts) > 1:
             gaps = [part if part.endswith("\n\n") or not part else f"{part}\n" for part in parts[:-1]]
             words = "".join([*gaps, parts[-1]]).strip("\n")
         return words
 
-    def _block_at(self, start):
+    def _read_block_at(self, start):
         """Where the block that begins at `start` ends; -1 when none begins there."""
         text = self.text
         if text.startswith("[", start):  # first: many of them may be on one line
             prefix = TIME_PREFIX.match(text, start)
-            return prefix.end() if prefix else find_wrapper_end(text, start, self.found)
-        if (after := find_wrapper_end(text, start, self.found)) >= 0:
+            return prefix.end() if prefix else find_wrapper_end(text, start, self.message)
+        if (after := find_wrapper_end(text, start, self.message)) >= 0:
             return after
-        end = self._line_end(start)
+        end = self._find_line_end(start)
         line = text[start:end].strip()
         if _is_header(line):
-            return self._block(start, end, line)
+            return self._read_block(start, end, line)
         if lines := SYSTEM_LINES.match(text, start):
-            self.found.system_lines = f"{self.found.system_lines}\n{lines[0]}".strip()[:2000]
+            self.message.system_lines = f"{self.message.system_lines}\n{lines[0]}".strip()[:2000]
             return lines.end()
         if quote := REPLYING.match(text, start):
-            self.found.blocks.append(Block(QUOTE, None))
+            self.message.blocks.append(Block(QUOTE, None))
             return quote.end()
         if (line.startswith(DELIVERY) and TOOL in line) or GOAL.fullmatch(line):
             return end + 1
-        if line == ACTIVE_MEMORY and self._line(end + 1) == MEMORY_OPEN:
-            return self._memory(start, end + 1)
+        if line == ACTIVE_MEMORY and self._get_line(end + 1) == MEMORY_OPEN:
+            return self._skip_memory(start, end + 1)
         if line in FENCED:  # an old header that no fence follows
-            return self._block(start, end, FENCED[line])
-        if ODD_HEADER.fullmatch(line) and self._line(end + 1) == FENCE:
-            return self._block(start, end, f"{line} {MARKER}")
+            return self._read_block(start, end, FENCED[line])
+        if ODD_HEADER.fullmatch(line) and self._get_line(end + 1) == FENCE:
+            return self._read_block(start, end, f"{line} {MARKER}")
         return -1
 
     def _is_odd(self, start):
-        """Whether something begins here that looks like an envelope, and is no block and no prompt that is known."""
+        """Whether an unknown envelope seems to begin here.
+
+        It looks like an envelope, and is no known block or prompt.
+        """
         if text_kind(self.text, start):
             return False
         is_old = FIRST_SPELLINGS.match(self.text, start) or ODD_HEADER.match(self.text, start)
         return bool(is_old) or is_odd_wrapper(self.text, start)
 
-    def _later_block(self, begin, end, token, done):
-        """Where the block around a token begins and ends; -1 as its end when there is none."""
+    def _read_later_block(self, begin, end, token, copied_to):
+        """Where the block around a token begins and ends; its end is -1 without one."""
         line = self.text[begin:end].strip()
         if token == MEMORY_OPEN:
-            before = self.text.rfind("\n", done, max(begin - 1, done)) + 1 or done
+            before = self.text.rfind("\n", copied_to, max(begin - 1, copied_to)) + 1 or copied_to
             is_one = line == MEMORY_OPEN and self.text[before:begin].strip() == ACTIVE_MEMORY
-            return (before, self._memory(before, begin)) if is_one else (begin, -1)
+            return (before, self._skip_memory(before, begin)) if is_one else (begin, -1)
         if line in HINTS:
             return begin, end + 1
         if line == MARKER:
-            self._puzzle(begin)
-        return begin, self._block(begin, end, line) if _is_header(line) else -1
+            self._note_unknown(begin)
+        return begin, self._read_block(begin, end, line) if _is_header(line) else -1
 
-    def _block(self, begin, end, header):
-        """Take in the block under a header; where it ends."""
+    def _read_block(self, begin, end, header):
+        """Read the block under a header; return where it ends."""
         label = header[: -len(MARKER)].rstrip()
         kind = KINDS.get(label) or (QUOTE if "(chronological" in label else OTHER)
         if header == CONTEXT:
-            self.found.blocks.append(Block(QUOTE, self.text[end + 1 :].split("\n")))
+            self.message.blocks.append(Block(QUOTE, self.text[end + 1 :].split("\n")))
             return len(self.text)
-        if self._line(end + 1) == FENCE:
-            return self._fenced(kind, begin, self._line_end(end + 1) + 1)
+        if self._get_line(end + 1) == FENCE:
+            return self._read_fenced(kind, begin, self._find_line_end(end + 1) + 1)
         stop = EMPTY_LINE.search(self.text, end)
         lines = self.text[end + 1 : stop.start() if stop else len(self.text)].split("\n")
-        self.found.blocks.append(Block(kind, lines))
+        self.message.blocks.append(Block(kind, lines))
         if kind in OBJECTS:
-            self._puzzle(begin)
+            self._note_unknown(begin)
         return stop.end() if stop else len(self.text)
 
-    def _fenced(self, kind, begin, body):
-        close = self._closing(FENCE_END, body)
+    def _read_fenced(self, kind, begin, body):
+        close = self._find_closing(FENCE_END, body)
         if close < 0:
             self.is_stuck = True
-            self._puzzle(begin)
+            self._note_unknown(begin)
             return begin
         try:
             value = orjson.loads(self.text[body:close])
         except orjson.JSONDecodeError:
             value = None
-        self.found.blocks.append(Block(kind, value))
+        self.message.blocks.append(Block(kind, value))
         if value is None or (kind in OBJECTS and not isinstance(value, dict)):
-            self._puzzle(begin)
-        return self._line_end(close) + 1
+            self._note_unknown(begin)
+        return self._find_line_end(close) + 1
 
-    def _memory(self, begin, opening):
-        close = -1 if self.has_no_memory_end else self._closing(MEMORY_CLOSE, self._line_end(opening))
+    def _skip_memory(self, begin, opening):
+        close = -1 if self.has_no_memory_end else self._find_closing(MEMORY_CLOSE, self._find_line_end(opening))
         if close < 0:
             self.has_no_memory_end = True
-            self._puzzle(begin)
+            self._note_unknown(begin)
             return -1
-        return self._line_end(close) + 1
+        return self._find_line_end(close) + 1
 
-    def _closing(self, words, at):
-        """Where the next line begins that holds nothing but these words; -1 when there is none."""
+    def _find_closing(self, words, at):
+        """Where the next line begins that holds only these words; -1 when there is none."""
         while (at := self.text.find(words, at)) >= 0:
-            begin, end = self.text.rfind("\n", 0, at) + 1, self._line_end(at)
+            begin, end = self.text.rfind("\n", 0, at) + 1, self._find_line_end(at)
             if self.text[begin:end].strip() == words:
                 return begin
             at = end
         return -1
 
-    def _puzzle(self, begin):
-        line = self.text[begin : min(self._line_end(begin), begin + FIRST_LINE)]
-        self.found.unknown = self.found.unknown or line
+    def _note_unknown(self, begin):
+        line = self.text[begin : min(self._find_line_end(begin), begin + FIRST_LINE)]
+        self.message.unknown = self.message.unknown or line
 
-    def _blank(self, at):
+    def _skip_blank(self, at):
         match = BLANK.match(self.text, at)
         return match.end() if match else at
 
-    def _line(self, at):
-        return self.text[at : self._line_end(at)].strip()
+    def _get_line(self, at):
+        return self.text[at : self._find_line_end(at)].strip()
 
-    def _line_end(self, at):
+    def _find_line_end(self, at):
         end = self.text.find("\n", at)
         return len(self.text) if end < 0 else end
 

@@ -1,7 +1,7 @@
-"""What OpenClaw records instead of a value, or of a part of it. A value with such a placeholder in it is not whole.
+"""Finds OpenClaw's placeholders for values, or parts of values, that it did not record.
 
-OpenClaw limits the length and the depth of what it records of a run, and masks what may be a secret. What looks like
-one of its placeholders counts as one: a prompt that merely quotes them is taken for one that is not whole.
+OpenClaw limits the length and the depth of what it records of a run, and masks what may be a secret. Any text that
+looks like one of its placeholders counts as one: a prompt that merely quotes them is taken for incomplete.
 """
 
 import re
@@ -9,7 +9,7 @@ from typing import Any
 
 import orjson
 
-# Why a value is not whole; `unknown_form`: it is none of the shapes that are known.
+# Reasons why a value is incomplete; `unknown_form`: it has an unknown shape.
 TRUNCATED, REDACTED, UNKNOWN_FORM = "truncated", "redacted", "unknown_form"
 _TRUNCATED = re.compile(
     r"""(?ix)
@@ -38,7 +38,7 @@ _WORDS = {"truncated": TRUNCATED, "redacted": REDACTED}
 
 
 def find_placeholder(text: str) -> str:
-    """Why a text is not whole: one of TRUNCATED and REDACTED; empty when it is."""
+    """The reason why a text is incomplete, TRUNCATED or REDACTED; empty when it is complete."""
     lowered = text.lower()
     if not any(hint in lowered for hint in _HINTS):
         return ""
@@ -50,7 +50,10 @@ def find_placeholder(text: str) -> str:
 
 
 def find_nested_placeholder(value: Any) -> str:
-    """The same of a value of JSON, its names and whatever is nested in it; UNKNOWN_FORM when it cannot be told."""
+    """The reason why a JSON value is incomplete, with its names and nested values.
+
+    It is UNKNOWN_FORM when the value cannot be read, and empty when it is complete.
+    """
     if isinstance(value, str):
         return find_placeholder(value)
     try:

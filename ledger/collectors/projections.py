@@ -1,7 +1,7 @@
-"""The text that a model saw instead of a person's words: OpenClaw adds it to their message later. No Django.
+"""The text that a model saw instead of a person's words.
 
-`message.__openclaw.modelPromptProjection` is `{"version": 1, "text": ...}`: the words with what hooks put around them.
-It is never what the person said.
+OpenClaw adds it to their message later: `message.__openclaw.modelPromptProjection` is `{"version": 1, "text": ...}`,
+the words with what hooks put around them. It is never what the person said. No Django.
 """
 
 from typing import Any
@@ -15,19 +15,19 @@ def get_projection(record: dict[str, Any]) -> dict[str, Any] | None:
     """The projection of a user message, of any version; None when there is none."""
     message = record.get("message")
     own = message.get(OWN) if isinstance(message, dict) and message.get("role") == "user" else None
-    found = own.get(PROJECTION) if isinstance(own, dict) else None
-    return found if isinstance(found, dict) else None
+    projection = own.get(PROJECTION) if isinstance(own, dict) else None
+    return projection if isinstance(projection, dict) else None
 
 
 def get_projected_text(record: dict[str, Any]) -> str:
-    """The text that the model saw; empty when the record does not say, or in an unknown version."""
-    found = get_projection(record)
-    text = found.get("text") if found and found.get("version") == VERSION else None
+    """The text that the model saw; empty when it is missing or of an unknown version."""
+    projection = get_projection(record)
+    text = projection.get("text") if projection and projection.get("version") == VERSION else None
     return text if isinstance(text, str) else ""
 
 
 def without_projection(record: dict[str, Any]) -> dict[str, Any]:
-    """The record without its projection; the record itself when it has none."""
+    """The record without its projection; the same object when it has none."""
     if get_projection(record) is None:
         return record
     own = {name: value for name, value in record["message"][OWN].items() if name != PROJECTION}

@@ -1,7 +1,8 @@
-"""What one transcript record says, in both dialects OpenClaw has been seen to write. Pure: no Django, no files.
+"""Reads one transcript record, in both dialects that OpenClaw writes.
 
-Real transcripts use `toolCall`/`arguments` and `usage.input`; the data format specification (and older files)
-use `tool_use`/`input` and `usage.inputTokens`. Both are read, neither is rewritten: the record is stored as it is.
+Real transcripts use `toolCall`/`arguments` and `usage.input`; the data format specification (and older files) use
+`tool_use`/`input` and `usage.inputTokens`. Both are read, neither is rewritten: the record is stored as it is. Pure: no
+Django, no files.
 """
 
 from collections.abc import Iterator
@@ -39,7 +40,7 @@ KINDS_BY_TYPE = {
 }
 TEXT_BLOCKS = frozenset({"text", "output_text", "input_text"})
 CALL_BLOCKS = frozenset({"toolCall", "tool_use", "tool_call"})
-# What was sent beside words, in the spellings of model providers; OpenClaw itself writes `image`.
+# Attachments in the spellings of model providers; OpenClaw itself writes `image`.
 FILE_BLOCKS = frozenset({"image_url", "input_image", "file", "input_file", "document", "audio", "input_audio", "video"})
 # A year that a log of agents can have: anything else is a damaged number.
 EARLIEST_MS, LATEST_MS = 946_684_800_000, 4_102_444_800_000
@@ -48,7 +49,7 @@ MAX_NAME = 256
 
 @dataclass(slots=True)
 class ToolCall:
-    """A call an assistant asked for; `arguments` is always an object."""
+    """A call of a tool by the assistant; `arguments` is always an object."""
 
     id: str
     name: str
@@ -57,7 +58,7 @@ class ToolCall:
 
 @dataclass(slots=True)
 class Facts:
-    """One record in plain words; everything a record does not say is empty or None."""
+    """The values of one record; values that it lacks are empty or None."""
 
     type: str
     kind: str
@@ -80,83 +81,86 @@ class Facts:
     usage: Usage | None = None
     sender: dict[str, Any] = field(default_factory=dict)
     details: dict[str, Any] = field(default_factory=dict)
-    around: UnwrappedMessage | None = None  # what stood around the words of a person
-    is_unwrapped: bool = False  # and something did
+    envelope: UnwrappedMessage | None = None  # the lines around the words of a person
+    is_unwrapped: bool = False  # whether there were any
     model_prompt: str = ""  # what the model saw of a person's message; never what the person said
 
 
 def read_facts(record: dict[str, Any]) -> Facts:
-    """Read one record. Never raises for odd shapes: what cannot be understood is left out."""
-    message = _message(record)
+    """Read one record. It never raises for odd shapes: unreadable values are left out."""
+    message = _get_message(record)
     if message is not None:
-        found = read_message_facts(record)
-        if found.kind == "assistant":
-            _read_assistant(found, message)
-        elif found.kind == "user":
-            _read_sender(found, message)
-            found.model_prompt = get_projected_text(record)
+        record_facts = read_message_facts(record)
+        if record_facts.kind == "assistant":
+            _read_assistant(record_facts, message)
+        elif record_facts.kind == "user":
+            _read_sender(record_facts, message)
+            record_facts.model_prompt = get_projected_text(record)
     else:
         type_ = record.get("type", "")
         base = type_.split(":", 1)[0]  # the specification writes custom:<customType>
-        found = Facts(type_, KINDS_BY_TYPE.get(base, "unknown"))
-        _read_other(found, record)
-    found.record_id = own_id(record)
-    found.parent_id = own_parent(record)
-    found.created_at = own_moment(record)
-    return found
+        record_facts = Facts(type_, KINDS_BY_TYPE.get(base, "unknown"))
+        _read_other(record_facts, record)
+    record_facts.record_id = own_id(record)
+    record_facts.parent_id = own_parent(record)
+    record_facts.created_at = own_moment(record)
+    return record_facts
 
 
 def read_message_facts(record: dict[str, Any]) -> Facts:
-    """What a message says, as `facts` reads it, without who, when and with which model: for readers of very many.
+    """Read the content of a message, as `read_facts` does, for readers of very many records.
 
-    Of a record that is no message, all of it.
+    Its sender, time and usage are left out. A record that is no message is read completely.
     """
-    message = _message(record)
+    message = _get_message(record)
     if message is None:
         return read_facts(record)
     role = message.get("role")
-    found = Facts("message", KINDS_BY_ROLE.get(role, "message") if isinstance(role, str) else "message")
-    _read_content(found, message.get("content"))
-    if found.kind == "assistant":
-        found.model = _name(message.get("model"))
-        found.is_synthetic = found.model in SYNTHETIC_MODELS
-    elif found.kind == "tool_result":
-        _read_tool_result(found, message)
-    elif found.kind == "user" and may_be_wrapped(found.text):
-        found.around = around = unwrap_message(found.text)
-        found.is_unwrapped = around.words != found.text
-        found.text = around.words
-        found.images, found.files = max(found.images, around.images), max(found.files, around.files)
-    return found
+    message_facts = Facts("message", KINDS_BY_ROLE.get(role, "message") if isinstance(role, str) else "message")
+    _read_content(message_facts, message.get("content"))
+    if message_facts.kind == "assistant":
+        message_facts.model = _clean_name(message.get("model"))
+        message_facts.is_synthetic = message_facts.model in SYNTHETIC_MODELS
+    elif message_facts.kind == "tool_result":
+        _read_tool_result(message_facts, message)
+    elif message_facts.kind == "user" and may_be_wrapped(message_facts.text):
+        message_facts.envelope = envelope = unwrap_message(message_facts.text)
+        message_facts.is_unwrapped = envelope.words != message_facts.text
+        message_facts.text = envelope.words
+        message_facts.images, message_facts.files = (
+            max(message_facts.images, envelope.images),
+            max(message_facts.files, envelope.files),
+        )
+    return message_facts
 
 
 def read_content_facts(record: dict[str, Any]) -> Facts:
     """The blocks of a message's content, with a person's words as they are wrapped."""
-    found = Facts("message", "message")
-    _read_content(found, (_message(record) or {}).get("content"))
-    return found
+    message_facts = Facts("message", "message")
+    _read_content(message_facts, (_get_message(record) or {}).get("content"))
+    return message_facts
 
 
 def own_id(record: dict[str, Any]) -> str | None:
-    """The id that a record brings, when it can be used; None otherwise."""
-    return _identifier(record.get("id"))
+    """The id that a record has itself, when it is usable; None otherwise."""
+    return _valid_id(record.get("id"))
 
 
 def own_parent(record: dict[str, Any]) -> str | None:
-    """The record that this one says it follows; None when it says none that can be used."""
-    return _identifier(record.get("parentId"))
+    """The parent that a record names itself, when it is usable; None otherwise."""
+    return _valid_id(record.get("parentId"))
 
 
 def own_moment(record: dict[str, Any]) -> int | None:
-    """When a record says it was written, in milliseconds; None when it does not say."""
+    """When a record says that it was written (ms); None when it does not."""
     if moment := parse_moment_ms(record.get("timestamp")):
         return moment
-    message = _message(record)
+    message = _get_message(record)
     return (message and parse_moment_ms(message.get("timestamp"))) or None
 
 
 def get_run_id(record: dict[str, Any]) -> str:
-    """The run that wrote a message, when the record says so; empty otherwise."""
+    """The id of the run that wrote a message, when the record has it; empty otherwise."""
     message = record.get("message")
     own = message.get("__openclaw") if isinstance(message, dict) else None
     run_id = own.get("runId") if isinstance(own, dict) else None
@@ -164,7 +168,10 @@ def get_run_id(record: dict[str, Any]) -> str:
 
 
 def parse_moment_ms(value: Any) -> int | None:
-    """An ISO text or a number of milliseconds as milliseconds since 1970 UTC; None for anything absurd."""
+    """An ISO text or a number of milliseconds, as milliseconds since 1970 UTC.
+
+    None for anything absurd.
+    """
     if isinstance(value, str):
         try:
             moment = datetime.fromisoformat(value)
@@ -182,177 +189,196 @@ def parse_moment_ms(value: Any) -> int | None:
 
 
 def is_text_block(block: Any) -> bool:
-    """Whether a block of a message's content holds words; its `type` may be of any JSON type."""
+    """Whether a block of a message's content holds words.
+
+    Its `type` may be of any JSON type.
+    """
     kind = block.get("type") if isinstance(block, dict) else None
     return isinstance(kind, str) and kind in TEXT_BLOCKS
 
 
 def read_file_lists(summary: str, details: dict[str, Any]) -> tuple[list[str], list[str]]:
-    """The files a compaction says were read and modified: from its details, else from the tags in its summary."""
-    read, modified = _texts(details.get("readFiles")), _texts(details.get("modifiedFiles"))
-    return read or _tagged(summary, "read-files"), modified or _tagged(summary, "modified-files")
+    """The files that a compaction says were read and modified.
+
+    They come from its details, else from the tags in its summary.
+    """
+    read, modified = _filter_texts(details.get("readFiles")), _filter_texts(details.get("modifiedFiles"))
+    return read or _find_tagged(summary, "read-files"), modified or _find_tagged(summary, "modified-files")
 
 
-def _tagged(summary, tag):
-    """The lines between every pair of tags. By hand: a pattern that may look for an end at every start is quadratic."""
-    found: list[str] = []
+def _find_tagged(summary, tag):
+    """The lines between every pair of tags.
+
+    Without a pattern: one that may look for an end at every start is quadratic.
+    """
+    lines: list[str] = []
     end = 0
     while (start := summary.find(f"<{tag}>", end)) >= 0 and (end := summary.find(f"</{tag}>", start)) >= 0:
         body = summary[start + len(tag) + 2 : end]
-        found += [line.strip().removeprefix("- ").strip() for line in body.splitlines() if line.strip()]
-    return found
+        lines += [line.strip().removeprefix("- ").strip() for line in body.splitlines() if line.strip()]
+    return lines
 
 
-def _message(record):
+def _get_message(record):
     """The message of a record that is one; None for others."""
     message = record.get("message") if record.get("type") == "message" else None
     return message if isinstance(message, dict) else None
 
 
-def _read_content(found, content):
+def _read_content(record_facts, content):
     if isinstance(content, str):
-        found.text = content
+        record_facts.text = content
         return
     texts, thoughts = [], []
-    for block in _dicts(content):
-        kind = _text(block.get("type"))  # of any JSON type: one that cannot be looked up is none we know
+    for block in _filter_dicts(content):
+        kind = _get_text(block.get("type"))  # of any JSON type: only a text can be a known kind
         if kind in TEXT_BLOCKS:
-            texts.append(_text(block.get("text")) or "")
+            texts.append(_get_text(block.get("text")) or "")
         elif kind == "thinking":
-            thoughts.append(_text(block.get("thinking")) or "")
+            thoughts.append(_get_text(block.get("thinking")) or "")
         elif kind in CALL_BLOCKS:
-            found.calls.append(_call(block))
+            record_facts.calls.append(_build_call(block))
         elif kind == "image":
-            found.images += 1
+            record_facts.images += 1
         elif kind in FILE_BLOCKS:
-            found.files += 1
-    found.text = texts[0] if len(texts) == 1 else "\n\n".join(texts)
-    found.thinking = "\n\n".join(thoughts)
+            record_facts.files += 1
+    record_facts.text = texts[0] if len(texts) == 1 else "\n\n".join(texts)
+    record_facts.thinking = "\n\n".join(thoughts)
 
 
-def _call(block):
+def _build_call(block):
     arguments = block.get("arguments", block.get("input"))
     if isinstance(arguments, str):
-        arguments = _loaded(arguments)
+        arguments = _load_arguments(arguments)
     if not isinstance(arguments, dict):
         arguments = {} if arguments is None else {"_value": arguments}
-    return ToolCall(_text(block.get("id")) or "", _text(block.get("name")) or "", arguments)
+    return ToolCall(_get_text(block.get("id")) or "", _get_text(block.get("name")) or "", arguments)
 
 
-def _loaded(text):
-    """The arguments in a text of JSON; the text itself where it is none, or nested deeper than a record may be."""
+def _load_arguments(text):
+    """The arguments in a text of JSON, or the text itself under `_text`.
+
+    The text stays where it is no JSON, or is nested deeper than a record may be.
+    """
     try:
-        found = orjson.loads(text)
+        arguments = orjson.loads(text)
     except orjson.JSONDecodeError:
         return {"_text": text}
-    return {"_text": text} if is_too_deep(text.encode(), found) else found
+    return {"_text": text} if is_too_deep(text.encode(), arguments) else arguments
 
 
-def _read_assistant(found, message):
-    found.provider = _text(message.get("provider"))
-    found.stop_reason = _text(message.get("stopReason"))
-    found.error = _text(message.get("errorMessage"))
+def _read_assistant(record_facts, message):
+    record_facts.provider = _get_text(message.get("provider"))
+    record_facts.stop_reason = _get_text(message.get("stopReason"))
+    record_facts.error = _get_text(message.get("errorMessage"))
     # A person who stops an answer is no failure, whatever the message says.
-    found.is_failed = found.stop_reason == "error" or (found.error is not None and found.stop_reason != "aborted")
-    if isinstance(usage := message.get("usage"), dict) and not found.is_synthetic:
-        found.usage = read_usage(usage)
+    record_facts.is_failed = record_facts.stop_reason == "error" or (
+        record_facts.error is not None and record_facts.stop_reason != "aborted"
+    )
+    if isinstance(usage := message.get("usage"), dict) and not record_facts.is_synthetic:
+        record_facts.usage = read_usage(usage)
 
 
-def _read_tool_result(found, message):
-    found.tool_call_id = _text(message.get("toolCallId")) or _text(message.get("tool_use_id"))
-    found.tool_name = _name(message.get("toolName")) or _name(message.get("name"))
+def _read_tool_result(record_facts, message):
+    record_facts.tool_call_id = _get_text(message.get("toolCallId")) or _get_text(message.get("tool_use_id"))
+    record_facts.tool_name = _clean_name(message.get("toolName")) or _clean_name(message.get("name"))
     details = message.get("details")
-    found.details = details if isinstance(details, dict) else {}
+    record_facts.details = details if isinstance(details, dict) else {}
     # Most failures are not flagged: a command that exits with 3 has isError false.
-    found.is_failed = (
+    record_facts.is_failed = (
         message.get("isError") is True
-        or found.details.get("status") in ("error", "failed")
-        or found.details.get("exitCode") not in (0, None)
+        or record_facts.details.get("status") in ("error", "failed")
+        or record_facts.details.get("exitCode") not in (0, None)
     )
 
 
-def _read_other(found, record):
+def _read_other(record_facts, record):
     details = record.get("details", record.get("data"))
-    found.details = details if isinstance(details, dict) else {}
-    if found.kind in ("compaction", "branch_summary"):
-        found.usage = read_usage(usage) if isinstance(usage := record.get("usage"), dict) else None
-        found.text = _text(record.get("summary")) or ""
-    elif found.kind == "custom_message":
-        _read_content(found, record.get("content"))
-    elif found.kind == "model_change":
-        found.provider, found.model = _text(record.get("provider")), _name(record.get("modelId"))
-    elif found.kind == "thinking_level_change":
-        found.text = _text(record.get("thinkingLevel")) or ""
-    elif found.kind == "session_info":
-        found.text = _text(record.get("name")) or ""
-    elif found.kind == "label":
-        found.text = _text(record.get("label")) or ""
-    elif found.kind == "reset":
-        found.text = _text(record.get("reason")) or ""
-    elif found.kind == "usage":
-        found.provider, found.model = _text(record.get("provider")), _name(record.get("model"))
-        told = record.get("usage", found.details.get("usage"))
-        found.usage = read_usage(told if isinstance(told, dict) else found.details or record)
+    record_facts.details = details if isinstance(details, dict) else {}
+    if record_facts.kind in ("compaction", "branch_summary"):
+        record_facts.usage = read_usage(usage) if isinstance(usage := record.get("usage"), dict) else None
+        record_facts.text = _get_text(record.get("summary")) or ""
+    elif record_facts.kind == "custom_message":
+        _read_content(record_facts, record.get("content"))
+    elif record_facts.kind == "model_change":
+        record_facts.provider, record_facts.model = (
+            _get_text(record.get("provider")),
+            _clean_name(record.get("modelId")),
+        )
+    elif record_facts.kind == "thinking_level_change":
+        record_facts.text = _get_text(record.get("thinkingLevel")) or ""
+    elif record_facts.kind == "session_info":
+        record_facts.text = _get_text(record.get("name")) or ""
+    elif record_facts.kind == "label":
+        record_facts.text = _get_text(record.get("label")) or ""
+    elif record_facts.kind == "reset":
+        record_facts.text = _get_text(record.get("reason")) or ""
+    elif record_facts.kind == "usage":
+        record_facts.provider, record_facts.model = _get_text(record.get("provider")), _clean_name(record.get("model"))
+        usage_values = record.get("usage", record_facts.details.get("usage"))
+        record_facts.usage = read_usage(
+            usage_values if isinstance(usage_values, dict) else record_facts.details or record
+        )
 
 
-# What an agent writes when nothing is to be sent: to a heartbeat also before or after words.
+# Replies of an agent that are not sent; in an answer to a heartbeat also before or after words.
 SILENT, HEARTBEAT = "NO_REPLY", "HEARTBEAT_OK"
 
 
 def find_injected_kind(text: str) -> str:
-    """Which of OpenClaw's own prompts a text is by its words alone (`machine_prompts.TEXTS`); empty for others."""
+    """The kind of OpenClaw's own prompt by its words (`machine_prompts.TEXTS`), or ""."""
     return text_kind(text)
 
 
 def is_silent(reply: str) -> bool:
-    """Whether a reply says that nothing is to be sent."""
+    """Whether a reply means that no message is sent."""
     words = reply.strip()
     return words == SILENT or words.startswith(HEARTBEAT) or words.endswith(HEARTBEAT)
 
 
-def _read_sender(found, message):
-    """Who said the words of a user, from the lines that the gateway puts around a channel message."""
-    own, around = message.get("__openclaw"), found.around
-    if around is not None:
-        found.sender = read_sender(around.blocks, own)
-        if around.system_lines:
-            found.sender["system_lines"] = around.system_lines
-        if around.unknown:
-            found.sender["envelope"] = "unknown"
+def _read_sender(record_facts, message):
+    """Read the sender of a user message, from the lines of the gateway around it."""
+    own, envelope = message.get("__openclaw"), record_facts.envelope
+    if envelope is not None:
+        record_facts.sender = read_sender(envelope.blocks, own)
+        if envelope.system_lines:
+            record_facts.sender["system_lines"] = envelope.system_lines
+        if envelope.unknown:
+            record_facts.sender["envelope"] = "unknown"
     elif own is not None:
-        found.sender = read_sender([], own)
-    _read_prompt(found, message.get("provenance"))
+        record_facts.sender = read_sender([], own)
+    _read_prompt(record_facts, message.get("provenance"))
 
 
-def _read_prompt(found, provenance):
-    """Whether somebody typed the words: the record's own provenance says it, else the words."""
-    origin = parse_provenance(provenance, found.text)
-    kind = text_kind(found.text) if origin is None or origin.is_unknown else origin.kind
-    if not kind and origin is None and not found.text.strip() and "system_lines" in found.sender:
+def _read_prompt(record_facts, provenance):
+    """Read whether a person typed the words, by provenance, else by the words."""
+    origin = parse_provenance(provenance, record_facts.text)
+    kind = text_kind(record_facts.text) if origin is None or origin.is_unknown else origin.kind
+    if not kind and origin is None and not record_facts.text.strip() and "system_lines" in record_facts.sender:
         kind = SYSTEM_MESSAGE  # events alone, without words of anybody
     if kind:
-        found.sender["injected"] = kind
+        record_facts.sender["injected"] = kind
     elif origin is not None:
-        found.sender["envelope" if origin.is_unknown else "is_person"] = "unknown" if origin.is_unknown else True
+        record_facts.sender["envelope" if origin.is_unknown else "is_person"] = "unknown" if origin.is_unknown else True
 
 
-def _identifier(value):
-    """An id that can stand in a column and in an address; anything else is as good as none."""
+def _valid_id(value):
+    """An id that can be in a column and in an address; None for others."""
     usable = isinstance(value, str) and 0 < len(value) <= MAX_NAME and value.isprintable()
-    return value if usable and not value.startswith("@") else None  # @<offset> is what we call a record without one
+    return value if usable and not value.startswith("@") else None  # @<offset> is our name for a record without one
 
 
-def _name(value):
+def _clean_name(value):
     return value[:MAX_NAME].replace("\x00", "\ufffd") if isinstance(value, str) else None
 
 
-def _text(value):
+def _get_text(value):
     return value if isinstance(value, str) else None
 
 
-def _texts(value):
+def _filter_texts(value):
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
 
-def _dicts(value: Any) -> Iterator[dict[str, Any]]:
+def _filter_dicts(value: Any) -> Iterator[dict[str, Any]]:
     return (item for item in value if isinstance(item, dict)) if isinstance(value, list) else iter(())

@@ -1,4 +1,7 @@
-"""`sessions.json`: the flat map OpenClaw writes, and the nested one of the data format specification. No Django."""
+"""Reads `sessions.json`: OpenClaw's flat map, and the nested one of the specification.
+
+The second is that of the data format specification. No Django.
+"""
 
 import re
 from collections.abc import Iterator
@@ -11,12 +14,12 @@ from .jsonl import load_object
 from .records import parse_moment_ms
 
 SESSION_ID = re.compile(r"[A-Za-z0-9][\w.:-]{0,127}", re.ASCII)
-# What a program calls its own sessions (`tui-<uuid>`) where a key of older times names a channel.
+# Names of programs' own sessions (`tui-<uuid>`), where an older key names a channel.
 PROGRAM = re.compile(r"[a-z]+-[0-9a-f]{8}(?:-.*)?", re.IGNORECASE)
 MAX_FILE = 4096
 
-# What an entry may say about a session, and in which types; everything else (snapshots, paths, other programs' state)
-# is left behind.
+# Fields of an entry that are stored, and their types; everything else (snapshots, paths, other programs' state)
+# is left out.
 KEPT: dict[str, type | tuple[type, ...]] = {
     "chatType": str,
     "label": str,
@@ -43,7 +46,7 @@ KEPT: dict[str, type | tuple[type, ...]] = {
     "archivedAt": (int, float),
     "snoozedUntil": (int, float),
 }
-# Titles and recaps that a model may have made of what somebody said.
+# Titles and recaps that a model may have made of somebody's words.
 MODEL_TEXT_FIELDS = ("label", "displayName", "autoLabel", "activitySummary")
 RECAP, RECAP_TEXTS = "activitySummary", ("text", "summary", "recap")
 MAX_RECAP = 4_000  # characters
@@ -63,7 +66,10 @@ CHANNEL_OF_ORIGIN = {
 
 @dataclass(slots=True)
 class IndexEntry:
-    """What the index says about one session; `report` holds skills, injected files and tools, without their texts."""
+    """The entry of one session in the index.
+
+    `report` holds skills, injected files and tools, without their texts.
+    """
 
     session_key: str
     session_id: str
@@ -84,9 +90,10 @@ class IndexEntry:
 
 
 def read(data: bytes, unusable: list[str] | None = None) -> Iterator[IndexEntry]:
-    """The entries of an index, one per session: of two keys for one session the more specific one wins.
+    """The entries of an index, one per session.
 
-    Keys without a session are added to `unusable`. Raises ValueError when the file is not a JSON object.
+    Of two keys for one session the more specific one wins. Keys without a session are added to `unusable`. Raises
+    ValueError when the file is not a JSON object.
     """
     index = load_object(data)
     nested = index.get("agents")
@@ -96,36 +103,36 @@ def read(data: bytes, unusable: list[str] | None = None) -> Iterator[IndexEntry]
 
 
 def read_entries(index: dict[str, Any], unusable: list[str] | None = None) -> Iterator[IndexEntry]:
-    """The entries of an index that has been parsed, one per session; `unusable` as for `read`."""
-    found: dict[str, IndexEntry] = {}
+    """The entries of a parsed index, one per session; `unusable` as for `read`."""
+    entries: dict[str, IndexEntry] = {}
     for key, entry in index.items():
         session_id = (entry.get("sessionId") or entry.get("activeSessionId")) if isinstance(entry, dict) else None
         if not isinstance(session_id, str) or not SESSION_ID.fullmatch(session_id):
             if unusable is not None and (isinstance(entry, dict) or key.startswith("agent:")):
                 unusable.append(key)
             continue
-        read_entry = _entry(key, session_id, entry)
-        if (earlier := found.get(session_id)) is not None:
+        read_entry = _build_entry(key, session_id, entry)
+        if (earlier := entries.get(session_id)) is not None:
             earlier.files[key] = read_entry.files[key]
             read_entry.files = earlier.files
         if earlier is None or len(key) > len(earlier.session_key):
-            found[session_id] = read_entry
+            entries[session_id] = read_entry
         if earlier is not None:
-            latest = max(earlier, read_entry, key=lambda one: one.workspace_at)
-            found[session_id].workspace, found[session_id].workspace_at = latest.workspace, latest.workspace_at
-    for read_entry in found.values():
+            latest = max(earlier, read_entry, key=lambda candidate: candidate.workspace_at)
+            entries[session_id].workspace, entries[session_id].workspace_at = latest.workspace, latest.workspace_at
+    for read_entry in entries.values():
         if len(read_entry.files) > 1:
             read_entry.metadata["keys"] = sorted(read_entry.files)
-    yield from found.values()
+    yield from entries.values()
 
 
 def get_file_name(path: str) -> str:
-    """The last name of a path that some system wrote, Windows too."""
+    """The last name of a path of any system, Windows too."""
     return re.split(r"[/\\]", path)[-1]
 
 
 def parse_session_key(key: str) -> tuple[str, str | None, str | None]:
-    """What a session key says: origin (main, direct, group, cron, ...), channel, target."""
+    """`(origin, channel, target)` of a session key; origin is main, direct, group, cron, ..."""
     parts = key.split(":", 4)
     if parts[0] == "channel" and len(parts) >= 2:
         return "channel", parts[1], ":".join(parts[2:]) or None
@@ -144,80 +151,89 @@ def parse_session_key(key: str) -> tuple[str, str | None, str | None]:
 
 
 def find_title(metadata: dict[str, Any]) -> str:
-    """The title that an entry gives its session: a person's before one that a model made."""
+    """The title that an entry gives its session: a person's before a model's."""
     return metadata.get("label") or metadata.get("displayName") or metadata.get("autoLabel") or ""
 
 
-def _entry(key, session_id, entry):
+def _build_entry(key, session_id, entry):
     origin, channel, target = parse_session_key(key)
-    delivery = _dict(entry, "deliveryContext")
+    delivery = _get_dict(entry, "deliveryContext")
     model = entry.get("model")
     if isinstance(model, dict):
         model = model.get("model")
     metadata = {name: entry[name] for name, types in KEPT.items() if _is_usable(entry.get(name), types)}
-    metadata["origin"] = {k: v for k, v in _dict(entry, "origin").items() if isinstance(v, str)}
-    metadata["prompt"] = _prompt(entry)
-    metadata[RECAP] = _recap(entry.get(RECAP), session_id)
-    channel = _text(delivery, "channel") or _text(entry, "lastChannel") or _text(entry, "channel") or channel
+    metadata["origin"] = {k: v for k, v in _get_dict(entry, "origin").items() if isinstance(v, str)}
+    metadata["prompt"] = _read_prompt(entry)
+    metadata[RECAP] = _read_recap(entry.get(RECAP), session_id)
+    channel = (
+        _get_text(delivery, "channel") or _get_text(entry, "lastChannel") or _get_text(entry, "channel") or channel
+    )
     return IndexEntry(
         session_key=key,
         session_id=session_id,
         origin=origin,
         channel=channel or "unknown",
-        target=target or _text(delivery, "to") or _text(entry, "lastTo"),
-        account=_text(delivery, "accountId") or _text(entry, "lastAccountId"),
+        target=target or _get_text(delivery, "to") or _get_text(entry, "lastTo"),
+        account=_get_text(delivery, "accountId") or _get_text(entry, "lastAccountId"),
         updated_at=parse_moment_ms(entry.get("updatedAt")),
         model=model if isinstance(model, str) else None,
         label=find_title(metadata),
         metadata={name: value for name, value in metadata.items() if value not in ("", {})},
-        report=_report(entry),
-        **_workspace(entry),
+        report=_read_report(entry),
+        **_read_workspace(entry),
         parents=lineage.find_entry_parents(key, entry),
-        files={key: (_text(entry, "sessionFile") or "")[:MAX_FILE]},
+        files={key: (_get_text(entry, "sessionFile") or "")[:MAX_FILE]},
     )
 
 
-def _workspace(entry):
-    """The workspace of a session's last prompt; none of one made in a sandbox, which has a folder of its own."""
-    report = _dict(entry, "systemPromptReport")
-    folder, at = _text(report, "workspaceDir"), parse_moment_ms(report.get("generatedAt"))
-    if not folder or len(folder) > MAX_PATH or _dict(report, "sandbox").get("sandboxed") is True:
+def _read_workspace(entry):
+    """The workspace of a session's last prompt.
+
+    A prompt made in a sandbox has none, because the sandbox has a folder of its own.
+    """
+    report = _get_dict(entry, "systemPromptReport")
+    folder, at = _get_text(report, "workspaceDir"), parse_moment_ms(report.get("generatedAt"))
+    if not folder or len(folder) > MAX_PATH or _get_dict(report, "sandbox").get("sandboxed") is True:
         return {}
     return {"workspace": folder, "workspace_at": at or 0}
 
 
-def _prompt(entry):
+def _read_prompt(entry):
     """When and where the last prompt was made."""
-    report, place = _dict(entry, "systemPromptReport"), _workspace(entry)
+    report, place = _get_dict(entry, "systemPromptReport"), _read_workspace(entry)
     at = parse_moment_ms(report.get("generatedAt"))
-    about = {"at": at, "workspace": place.get("workspace")}
-    if _dict(report, "sandbox").get("sandboxed") is True:
-        about["isSandboxed"] = True
-    return {name: value for name, value in about.items() if value}
+    values = {"at": at, "workspace": place.get("workspace")}
+    if _get_dict(report, "sandbox").get("sandboxed") is True:
+        values["isSandboxed"] = True
+    return {name: value for name, value in values.items() if value}
 
 
-def _report(entry):
-    """Names and sizes of what went into the prompt; the texts themselves stay where they are."""
-    report = _dict(entry, "systemPromptReport")
-    snapshot = _dict(entry, "skillsSnapshot")
+def _read_report(entry):
+    """Names and sizes of the parts of the prompt; their texts are left out."""
+    report = _get_dict(entry, "systemPromptReport")
+    snapshot = _get_dict(entry, "skillsSnapshot")
     skills = snapshot.get("resolvedSkills") or snapshot.get("skills") or entry.get("skills")
     tools = report.get("tools")
-    found = {
-        "skills": [_named(item, description=str) for item in _list(skills) if _name(item)],
+    report_values = {
+        "skills": [_pick_named(item, description=str) for item in _valid_list(skills) if _get_name(item)],
         "files": [
-            _named(item, rawChars=int, injectedChars=int, truncated=bool, missing=bool)
-            for item in _list(report.get("injectedWorkspaceFiles"))
-            if _name(item)
+            _pick_named(item, rawChars=int, injectedChars=int, truncated=bool, missing=bool)
+            for item in _valid_list(report.get("injectedWorkspaceFiles"))
+            if _get_name(item)
         ],
-        "tools": [_name(item) for item in _list(tools.get("entries") if isinstance(tools, dict) else None)],
-        "toolSchemas": _number(report.get("toolSchemas")),
-        "systemPromptChars": _number(_dict(report, "systemPrompt").get("chars")) or _number(report.get("totalSize")),
+        "tools": [_get_name(item) for item in _valid_list(tools.get("entries") if isinstance(tools, dict) else None)],
+        "toolSchemas": _valid_number(report.get("toolSchemas")),
+        "systemPromptChars": _valid_number(_get_dict(report, "systemPrompt").get("chars"))
+        or _valid_number(report.get("totalSize")),
     }
-    return {name: value for name, value in found.items() if value}
+    return {name: value for name, value in report_values.items() if value}
 
 
-def _recap(value, session_id):
-    """The text of OpenClaw's recap of a session; empty for one of another session, or in an unknown shape."""
+def _read_recap(value, session_id):
+    """The text of OpenClaw's recap of a session.
+
+    It is empty for one of another session, or in an unknown shape.
+    """
     if isinstance(value, dict):
         if value.get("sessionId", session_id) != session_id:
             return ""
@@ -226,7 +242,10 @@ def _recap(value, session_id):
 
 
 def _is_usable(value, types):
-    """Whether a value has the type that belongs there; a text where a number belongs is none."""
+    """Whether a value has the type that belongs there.
+
+    A text in place of a number is not usable.
+    """
     if isinstance(value, bool) or types is bool:
         return isinstance(value, bool) and types is bool
     if isinstance(value, str):
@@ -234,7 +253,7 @@ def _is_usable(value, types):
     return isinstance(value, types) and -BIGGEST < value < BIGGEST
 
 
-def _named(item, **types):
+def _pick_named(item, **types):
     if isinstance(item, str):
         return {"name": item}
     return {
@@ -243,24 +262,24 @@ def _named(item, **types):
     }
 
 
-def _name(item):
+def _get_name(item):
     name = item.get("name") if isinstance(item, dict) else item
     return name if isinstance(name, str) else ""
 
 
-def _dict(entry, name):
+def _get_dict(entry, name):
     value = entry.get(name)
     return value if isinstance(value, dict) else {}
 
 
-def _number(value):
+def _valid_number(value):
     return value if _is_usable(value, int) else None
 
 
-def _list(value):
+def _valid_list(value):
     return value if isinstance(value, list) else []
 
 
-def _text(entry, name):
+def _get_text(entry, name):
     value = entry.get(name)
     return value if isinstance(value, str) and value else None

@@ -1,4 +1,7 @@
-"""Tokens and cost of a model call, in the spellings of OpenClaw and of model providers. Pure: no Django, no files."""
+"""Reads tokens and cost of a model call, in the spellings of OpenClaw and providers.
+
+Pure: no Django, no files.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +24,10 @@ COSTS = ("input", "output", "cacheRead", "cacheWrite", "cache_read", "cache_writ
 
 @dataclass(slots=True)
 class Usage:
-    """Tokens and US dollars of one model call; `cost` is None when the record does not say."""
+    """Tokens and US dollars of one model call.
+
+    `cost` is None when the record does not say.
+    """
 
     input: int = 0
     output: int = 0
@@ -32,36 +38,47 @@ class Usage:
 
     @property
     def prompt(self) -> int:
-        """What the model read: new, from the cache and into the cache."""
+        """The tokens that the model read: new, from the cache and into the cache."""
         return self.input + self.cache_read + self.cache_write
 
 
 def read_usage(usage: dict[str, Any]) -> Usage:
-    """The usage object of a record. What is not a number, or is out of range, is as if it were not there."""
-    read = Usage(_count(usage, INPUT), _count(usage, OUTPUT), _count(usage, CACHE_READ), _count(usage, CACHE_WRITE))
-    given = _count(usage, TOTAL)
+    """The usage object of a record.
+
+    Values that are not numbers, or out of range, are ignored.
+    """
+    read = Usage(
+        _find_count(usage, INPUT),
+        _find_count(usage, OUTPUT),
+        _find_count(usage, CACHE_READ),
+        _find_count(usage, CACHE_WRITE),
+    )
+    given = _find_count(usage, TOTAL)
     if not read.input or (not read.cache_read and "cacheRead" not in usage):
         _read_prompt(usage, read, given)
     read.total = given or read.prompt + read.output
-    read.cost = _cost(usage.get("cost"), read.total)
+    read.cost = _compute_cost(usage.get("cost"), read.total)
     return read
 
 
 def _read_prompt(usage, read, total):
-    """A prompt that is given whole, and the part of it that the cache gave; the total may say that it is beside."""
+    """Read a prompt that is given as a whole, and its part from the cache.
+
+    The total may show that the cached part is not inside of it.
+    """
     is_whole = not usage.get("input")
-    read.input = read.input or _count(usage, PROMPT)
+    read.input = read.input or _find_count(usage, PROMPT)
     if not read.cache_read:
         inner = (details for name in DETAILS if isinstance(details := usage.get(name), dict))
-        cached = _count(usage, CACHED) or next((_count(details, CACHED) for details in inner), 0)
+        cached = _find_count(usage, CACHED) or next((_find_count(details, CACHED) for details in inner), 0)
         read.cache_read, is_inside = cached, is_whole
     else:
-        is_inside = is_whole and bool(_count(usage, PROMPT))
+        is_inside = is_whole and bool(_find_count(usage, PROMPT))
     if is_inside and total != read.prompt + read.output:
         read.input = max(0, read.input - read.cache_read - read.cache_write)
 
 
-def _count(usage, names):
+def _find_count(usage, names):
     """The first of these numbers that is not 0."""
     for name in names:
         value = usage.get(name)
@@ -70,15 +87,18 @@ def _count(usage, names):
     return 0
 
 
-def _cost(cost, tokens):
-    """The dollars of a call: the total, else the sum of its parts. Nothing for tokens is no price."""
-    total = _dollars(cost.get("total")) if isinstance(cost, dict) else _dollars(cost)
+def _compute_cost(cost, tokens):
+    """The dollars of a call: the total, else the sum of its parts.
+
+    A cost of 0 for tokens is no price.
+    """
+    total = _valid_dollars(cost.get("total")) if isinstance(cost, dict) else _valid_dollars(cost)
     if not total and isinstance(cost, dict):
-        parts = [part for name in COSTS if (part := _dollars(cost.get(name))) is not None]
+        parts = [part for name in COSTS if (part := _valid_dollars(cost.get(name))) is not None]
         total = sum(parts) if parts else total
     return None if tokens and not total else total
 
 
-def _dollars(value):
+def _valid_dollars(value):
     is_usable = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value <= MAX_AMOUNT
     return float(value) if is_usable else None

@@ -1,7 +1,8 @@
-"""The lines and brackets that OpenClaw's channels put around a person's words, beside the blocks of `unwrapping`.
+"""The lines and brackets that OpenClaw's channels put around a person's words.
 
-Headers of channels until early 2026, several messages that waited, attachments, transcripts of speech, and what
-stands behind the words. Whoever types such a line removes their own words and nothing else. Pure: no Django, no files.
+The blocks of `message_unwrapping` are not among them. These are headers of channels until early 2026, several messages
+that were queued, attachments, transcripts of speech, and lines after the words. Whoever types such a line removes their
+own words and no others. Pure: no Django, no files.
 """
 
 import re
@@ -48,7 +49,7 @@ ID_LINE = re.compile(r"\[(?:message_id|(?:slack|discord|telegram) message id): [
 FROM_LINE = re.compile(r"\[from: ([^\]\n]{1,200})\]\s*")
 QUOTES = {"[/Replying]": re.compile(r"(?:^|\n)\[Replying to "), "[/Quoting]": re.compile(r"(?:^|\n)\[Quoting ")}
 LONGEST_LINE = 300
-SIGNS = ("[message_id: ", " message id: ", FILE_END, *QUOTES)  # of what stands behind the words
+SIGNS = ("[message_id: ", " message id: ", FILE_END, *QUOTES)  # of lines after the words
 STARTS = re.compile(r"\s*(?:\[|<<<|<media:|User text:|Use the \"|Note: The previous|To send an image|System)")
 # Shapes of wrappers that no version read here writes.
 ODD = re.compile(
@@ -64,7 +65,7 @@ ODD = re.compile(
 
 
 def is_odd_wrapper(text: str, at: int) -> bool:
-    """Whether what begins here has the shape of a wrapper, and is none that is known."""
+    """Whether the text at `at` has the shape of a wrapper, and is no known one."""
     if text.startswith(QUEUE, at) and QUEUED.search(text, at):
         return False
     if text.startswith(NO_CAPTION, at) or SECTION.match(text, at) or ID_LINE.match(text, at):
@@ -72,26 +73,27 @@ def is_odd_wrapper(text: str, at: int) -> bool:
     return ODD.match(text, at) is not None
 
 
-def find_wrapper_end(text: str, at: int, found: UnwrappedMessage) -> int:
-    """Take in the line or bracket that begins here; where it ends, -1 when none does."""
+def find_wrapper_end(text: str, at: int, message: UnwrappedMessage) -> int:
+    """Read the line or bracket that begins here; return its end, or -1 without one."""
     if text.startswith("[", at):
-        return _bracket_end(text, at, found)
+        return _read_bracket(text, at, message)
     if text.startswith(MEDIA_HINT, at):
-        return _line_end(text, at) + 1
+        return _find_line_end(text, at) + 1
     if hint := next((hint for hint in HINTS if text.startswith(hint, at)), ""):
         return at + len(hint)
     if skill := SKILL.match(text, at):
         return skill.end()
     if media := PLACEHOLDER.match(text, at):
-        _count(found, is_image=media[1] in ("image", "sticker"))
+        _count_media(message, is_image=media[1] in ("image", "sticker"))
         return media.end()
     return -1
 
 
 def split_queued_messages(text: str, at: int) -> list[tuple[str, str]] | None:
-    """The messages that waited, when such a list begins here: of each the name of its sender, if told, and its text.
+    """The queued messages of a list that begins here, as `(sender, text)`.
 
-    Every separator counts, also one that somebody typed: a real one is never taken for words.
+    The sender is empty when it is not named. None when no list begins here. Every separator counts, also one that
+    somebody typed: a real one is never taken for words.
     """
     if not text.startswith(QUEUE, at):
         return None
@@ -105,10 +107,10 @@ def split_queued_messages(text: str, at: int) -> list[tuple[str, str]] | None:
     return [(name, message) for name, message in messages if name or message.strip()]
 
 
-def strip_trailers(words: str, found: UnwrappedMessage) -> str:
-    """The words without ids, senders, quotes and files behind them."""
-    end, kept, speaker = len(words), len(words), ""
-    has_header = found.is_unnamed or any(block.kind == SENDER for block in found.blocks)
+def strip_trailers(words: str, message: UnwrappedMessage) -> str:
+    """The words without ids, senders, quotes and files after them."""
+    end, cut, speaker = len(words), len(words), ""
+    has_header = message.is_unnamed or any(block.kind == SENDER for block in message.blocks)
     while True:
         while end and words[end - 1].isspace():
             end -= 1
@@ -118,24 +120,27 @@ def strip_trailers(words: str, found: UnwrappedMessage) -> str:
             has_header = True
         elif has_header and not speaker and (sender := FROM_LINE.fullmatch(last)):
             speaker = sender[1]
-            found.blocks.append(Block(SENDER, {"name": speaker}))
-        elif (opening := _quote_start(words, last, end)) >= 0:
+            message.blocks.append(Block(SENDER, {"name": speaker}))
+        elif (opening := _find_quote_start(words, last, end)) >= 0:
             start = opening
-            found.blocks.append(Block(QUOTE, words[start:end].split("\n")))
-        elif words.endswith(FILE_END, 0, end) and (opening := _line_start(FILE, words, end)) >= 0:
+            message.blocks.append(Block(QUOTE, words[start:end].split("\n")))
+        elif words.endswith(FILE_END, 0, end) and (opening := _find_line_start(FILE, words, end)) >= 0:
             start = opening
-            found.files += words.count('<file name="', start, end)
+            message.files += words.count('<file name="', start, end)
         else:
             break
-        end = kept = max(start - 1, 0)
+        end = cut = max(start - 1, 0)
     begin = len(speaker) + 2 if speaker and words.startswith(f"{speaker}: ") else 0
-    return words[begin:kept].rstrip("\n") if kept < len(words) else words
+    return words[begin:cut].rstrip("\n") if cut < len(words) else words
 
 
-def find_spoken_words(text: str, found: UnwrappedMessage) -> str:
-    """What a person wrote and said, where media were put into words; what a program saw in them is left out."""
+def find_spoken_words(text: str, message: UnwrappedMessage) -> str:
+    """The words that a person wrote and spoke, where media were put into words.
+
+    Descriptions of images and videos by a program are left out.
+    """
     if text.strip() == NO_CAPTION:
-        found.images = found.images or 1
+        message.images = message.images or 1
         return ""
     written, rest = "", text
     if text.startswith(USER_TEXT) and (first := NEXT_SECTION.search(text)):
@@ -147,75 +152,76 @@ def find_spoken_words(text: str, found: UnwrappedMessage) -> str:
         head = SECTION.match(section)
         kind = head[1] if head else ""
         label = "Transcript:\n" if kind == "Audio" else "Description:\n"
-        before, mark, told = section[head.end() if head else 0 :].partition(label)
+        before, mark, transcript = section[head.end() if head else 0 :].partition(label)
         if not mark or (before and not (before.startswith(USER_TEXT) and before.endswith("\n"))):
-            found.unknown = found.unknown or section[:120].partition("\n")[0]
+            message.unknown = message.unknown or section[:120].partition("\n")[0]
             return text
         words.append(before.removeprefix(USER_TEXT).strip("\n"))
         if kind == "Audio":
-            words.append(told)
+            words.append(transcript)
         else:
-            _count(found, is_image=kind == "Image")
+            _count_media(message, is_image=kind == "Image")
     return "\n\n".join(part.strip("\n") for part in words if part.strip())
 
 
-def _bracket_end(text, at, found):
+def _read_bracket(text, at, message):
     if media := MEDIA.match(text, at):
         if not FILE_COUNT.fullmatch(media[1]):
-            _count(found, is_image=IMAGE_TYPE.search(media[1]) is not None)
+            _count_media(message, is_image=IMAGE_TYPE.search(media[1]) is not None)
         return media.end()
     if header := HEADER.match(text, at) or UNDATED.match(text, at):
-        return _header_end(text, header, found)
+        return _read_header(text, header, message)
     if history := next((mark for mark in HISTORY if text.startswith(mark, at)), ""):
         # The last mark is the right one: the messages before it are other people's.
         current = text.rfind(CURRENT, at)
         if current < 0:
             return -1
-        found.blocks.append(Block(QUOTE, text[at + len(history) : current].split("\n")))
+        message.blocks.append(Block(QUOTE, text[at + len(history) : current].split("\n")))
         return current + len(CURRENT)
     if forward := FORWARD.match(text, at):
-        found.blocks.append(Block(FORWARDED, {"forwarded_from": forward[1]}))
+        message.blocks.append(Block(FORWARDED, {"forwarded_from": forward[1]}))
         return forward.end()
     return -1
 
 
-def _header_end(text, header, found):
-    """Take in the header of a channel: whom it names, and who speaks in a group.
+def _read_header(text, header, message):
+    """Read the header of a channel: the person it names, and the speaker in a group.
 
-    Only a name with an id before the words tells who speaks: a name alone, or a line behind them, may be anybody's.
+    Only a name with an id before the words identifies the speaker: a name alone, or a line after the words, may be
+    anybody's.
     """
     label, _sep, number = (header[2] or "").strip().rpartition(" id:")
     label, is_group = label or number, GROUP.search(header[2] or "") is not None
     speaker = (SPEAKER if is_group else LABELLED).match(text, header.end())
     if speaker:
-        found.blocks.append(Block(SENDER, {"name": speaker[1]}))
-    found.is_unnamed = not speaker or not speaker[1].endswith(")")
+        message.blocks.append(Block(SENDER, {"name": speaker[1]}))
+    message.is_unnamed = not speaker or not speaker[1].endswith(")")
     if label and (speaker or is_group):
-        found.blocks.append(Block(SENDER, {"label": label}))
+        message.blocks.append(Block(SENDER, {"label": label}))
     elif label:
         person = PERSON.fullmatch(label)
         sender = {"name": person[1], "username": person[2]} if person else {"name": label}
-        found.blocks.append(Block(SENDER, sender | ({"id": number} if number != label else {})))
+        message.blocks.append(Block(SENDER, sender | ({"id": number} if number != label else {})))
     return speaker.end() if speaker else header.end()
 
 
-def _quote_start(words, last, end):
-    """Where the quote begins that this last line ends; -1 when it ends none."""
-    return _line_start(QUOTES[last], words, end) if last in QUOTES else -1
+def _find_quote_start(words, last, end):
+    """Where the quote that this last line ends begins; -1 when it ends none."""
+    return _find_line_start(QUOTES[last], words, end) if last in QUOTES else -1
 
 
-def _line_start(pattern, words, end):
+def _find_line_start(pattern, words, end):
     match = pattern.search(words, 0, end)
     return -1 if match is None else match.end() - len(match[0].lstrip("\n"))
 
 
-def _count(found, *, is_image):
+def _count_media(message, *, is_image):
     if is_image:
-        found.images += 1
+        message.images += 1
     else:
-        found.files += 1
+        message.files += 1
 
 
-def _line_end(text, at):
+def _find_line_end(text, at):
     end = text.find("\n", at)
     return len(text) if end < 0 else end

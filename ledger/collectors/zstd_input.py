@@ -1,4 +1,7 @@
-"""zstd from outside: single records and whole transcripts, never unpacked beyond a limit. No Django."""
+"""Reads zstd from outside: single records and whole transcripts, unpacked up to a limit.
+
+No Django.
+"""
 
 import io
 from collections.abc import Iterator
@@ -15,7 +18,10 @@ _records = zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW)
 
 
 def unpack_record(packed: bytes) -> bytes:
-    """One packed record. Raises ValueError for damaged bytes and for more than a line may have."""
+    """One unpacked record.
+
+    Raises ValueError for damaged bytes and for more than a line may have.
+    """
     try:
         if zstandard.frame_content_size(packed) > MAX_LINE:
             raise ValueError(f"over {MAX_LINE} bytes")
@@ -25,7 +31,10 @@ def unpack_record(packed: bytes) -> bytes:
 
 
 def read_packed_lines(file: BinaryIO) -> Iterator[Line]:
-    """The lines of a packed transcript, placed by their unpacked bytes; damage ends it with a rejected line."""
+    """The lines of a packed transcript, placed by their unpacked bytes.
+
+    Damage ends it with a rejected line.
+    """
     unpacked = _Unpacked(file)
     end = 0
     try:
@@ -37,12 +46,12 @@ def read_packed_lines(file: BinaryIO) -> Iterator[Line]:
 
 
 def read_unpacked_start(file: BinaryIO, most: int) -> bytes:
-    """The first `most` bytes of what a packed file holds. Raises ZstdError for damaged bytes."""
+    """The first `most` bytes of a packed file's content. Raises ZstdError for damaged bytes."""
     return zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW).stream_reader(file, closefd=False).read(most)
 
 
 class _Unpacked:
-    """A packed file as something that lines are read from once."""
+    """A packed file from which lines are read once."""
 
     def __init__(self, file):
         reader = zstandard.ZstdDecompressor(max_window_size=MAX_WINDOW).stream_reader(

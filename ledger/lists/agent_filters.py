@@ -1,4 +1,4 @@
-"""What the filters of the lists of sessions, records and turns share."""
+"""The filters that the lists of sessions, records and turns share."""
 
 from typing import Any
 
@@ -33,7 +33,10 @@ class AgentFilters(DayFilters):
         }
 
     def in_words(self, name, value):
-        """As every list does it; a cost in dollars, a duration in its unit, a channel by its name."""
+        """The text of a filter's value: dollars, a duration in its unit, a channel's name.
+
+        Other values are as in every list.
+        """
         if name in self.WORDS:
             return str(self.WORDS[name].get(value, value))
         if name == "slow" and value is not True:  # lists of decisions have a box of this name

@@ -1,4 +1,4 @@
-"""Lists of an agent: its sessions, the records and turns of all of them, and what could not be read."""
+"""Lists of an agent in the API: sessions, records, turns and rejected lines."""
 
 from dataclasses import replace
 
@@ -26,20 +26,26 @@ router = Operations("ledger_lists_api", tags=["ledger"])
 @agent_view
 @needs("viewer")
 def session_list(request, agent, filters: Query[SessionQuery]):
-    """Sessions of an agent, last active first. A search may return fewer than `limit`, and a `next`."""
-    return page_to_json(SESSIONS.fits(agent, **filters.asked()).page(**filters.place))
+    """Sessions of an agent, last active first.
+
+    A search may return fewer than `limit`, and a `next`.
+    """
+    return page_to_json(SESSIONS.fits(agent, **filters.criteria()).page(**filters.place))
 
 
 @router.get("/agents/{agent}/events", Page[AgentEventOut], 404, 409, 503)
 @agent_view
 @needs("viewer")
 def event_list(request, agent, filters: Query[EventQuery]):
-    """Records of all sessions of an agent, newest first. A search may return fewer than `limit`, and a `next`."""
-    found = EVENTS.fits(agent, **filters.asked())
-    rows = found.rows.defer("full_zstd") if filters.include_payload else found.rows.defer(*PAYLOAD_COLUMNS)
-    found = replace(found, rows=with_identities(rows))
+    """Records of all sessions of an agent, newest first.
+
+    A search may return fewer than `limit`, and a `next`.
+    """
+    listing = EVENTS.fits(agent, **filters.criteria())
+    rows = listing.rows.defer("full_zstd") if filters.include_payload else listing.rows.defer(*PAYLOAD_COLUMNS)
+    listing = replace(listing, rows=with_identities(rows))
     limits = {"budget": BUDGET_BYTES, "weigh": count_event_bytes} if filters.include_payload else {}
-    page = found.page(**filters.place, **limits)
+    page = listing.page(**filters.place, **limits)
     if filters.include_payload:
         annotate_payloads(page)
     return page_to_json(page)
@@ -49,9 +55,12 @@ def event_list(request, agent, filters: Query[EventQuery]):
 @agent_view
 @needs("viewer")
 def turn_list(request, agent, filters: Query[AgentTurnQuery]):
-    """Turns of all sessions of an agent, newest first. A search may return fewer than `limit`, and a `next`."""
-    found = TURNS.fits(agent, **filters.asked())
-    return page_to_json(found.page(**filters.place, budget=BUDGET_BYTES, weigh=count_turn_bytes))
+    """Turns of all sessions of an agent, newest first.
+
+    A search may return fewer than `limit`, and a `next`.
+    """
+    listing = TURNS.fits(agent, **filters.criteria())
+    return page_to_json(listing.page(**filters.place, budget=BUDGET_BYTES, weigh=count_turn_bytes))
 
 
 @router.get("/agents/{agent}/rejected", Page[RejectedOut], 404, 409, 503)
@@ -59,13 +68,13 @@ def turn_list(request, agent, filters: Query[AgentTurnQuery]):
 @needs("viewer")
 def rejected_list(request, agent, filters: Query[RejectedQuery]):
     """Lines that could not be read, with their location and the reason; newest first."""
-    return page_to_json(REJECTED.fits(agent, **filters.asked()).page(**filters.place))
+    return page_to_json(REJECTED.fits(agent, **filters.criteria()).page(**filters.place))
 
 
 def with_identities(events):
-    """Records with their own id and the one before it, which another table holds."""
-    who = TranscriptEventIdentity.objects.using(events.db)
-    who = who.filter(session_id=OuterRef("session_id"), seq=OuterRef("seq"))
+    """Annotate records with their id and their parent's id, which are in another table."""
+    identities = TranscriptEventIdentity.objects.using(events.db)
+    identities = identities.filter(session_id=OuterRef("session_id"), seq=OuterRef("seq"))
     return events.annotate(
-        record_id=Subquery(who.values("event_id")[:1]), parent_id=Subquery(who.values("parent_id")[:1])
+        record_id=Subquery(identities.values("event_id")[:1]), parent_id=Subquery(identities.values("parent_id")[:1])
     )

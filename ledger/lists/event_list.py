@@ -1,4 +1,4 @@
-"""The list of the records of all sessions of an agent: its filters and what fits them, its columns and its words."""
+"""The list of the records of all sessions of an agent."""
 
 from dataclasses import replace
 from typing import Any
@@ -21,7 +21,7 @@ from .agent_filters import COUNTED, AgentFilters
 from .session_list import SESSIONS, read_titles
 from .turn_list import FIRST_CHARACTERS
 
-WINDOW = 1_000  # records are big: fewer of them are looked through
+WINDOW = 1_000  # records are big: a search reads fewer of them than of other rows
 TEXT_WINDOW = 500  # records whose whole text one search reads
 LONGEST_READ = 16_000  # characters of a record that is read to say how it begins
 SEARCHED = _("Searches the start of long texts. Search inside a session to cover everything.")
@@ -50,57 +50,61 @@ class EventFilters(AgentFilters):
     counted = forms.BooleanField(**COUNTED)
 
 
-def fits(agent, *, sort=EventFilters.DEFAULT, session="", types=(), counted=False, **asked) -> Listing:
-    """The records of all sessions that fit by time, or of one `session` in its order; of one of `types`.
+def fits(agent, *, sort=EventFilters.DEFAULT, session="", types=(), counted=False, **values) -> Listing:
+    """The records of all sessions that fit by time, or of one `session` in its order.
 
-    With `counted` only those that sums count: no copies, and none that repeats a record of another session.
+    With `types` only records of these kinds. With `counted` only those that sums count: no copies, and none that
+    repeats a record of another session.
     """
     order = get_order_columns(EventFilters.ORDERS, sort)
     rows = TranscriptEvent.objects.using(agent.db).placed()
     if session:  # its records lie together, in the order of their numbers
         rows, order = rows.filter(session_id=session), (f"{'-' if sort.startswith('-') else ''}seq",)
     # A record is JSON: there a quotation mark is written \", a new line \n.
-    words = orjson.dumps(asked.get("q") or "").decode()[1:-1]
-    wanted = build_terms(asked, COLUMNS, moment="created_at") + (
+    words = orjson.dumps(values.get("q") or "").decode()[1:-1]
+    conditions = build_terms(values, COLUMNS, moment="created_at") + (
         [Term("event_json", "icontains", words)] if words else []
     )
-    wanted += [Term("is_synthetic", "exact", False), Term("repeat_of", "isnull", True)] if counted else []
-    found = build_listing(rows, wanted, order=order, window=TEXT_WINDOW if words else WINDOW)
+    conditions += [Term("is_synthetic", "exact", False), Term("repeat_of", "isnull", True)] if counted else []
+    listing = build_listing(rows, conditions, order=order, window=TEXT_WINDOW if words else WINDOW)
     if not types:
-        return found
-    of_types = Q(kind__in=types)
-    return replace(found, condition=found.condition & of_types if found.condition else of_types)
+        return listing
+    has_type = Q(kind__in=types)
+    return replace(listing, condition=listing.condition & has_type if listing.condition else has_type)
 
 
 def _read(events: QuerySet[TranscriptEvent]) -> QuerySet[TranscriptEvent, dict[str, Any]]:
-    """Records as dictionaries, with `record_id` and `body`: the record's JSON, or how it begins when that is long."""
-    who = TranscriptEventIdentity.objects.using(events.db)
-    who = who.filter(session_id=OuterRef("session_id"), seq=OuterRef("seq")).values("event_id")[:1]
+    """Records as dictionaries with `record_id` and `body`.
+
+    `body` is the record's JSON, or the beginning of it when that is long.
+    """
+    identities = TranscriptEventIdentity.objects.using(events.db)
+    identities = identities.filter(session_id=OuterRef("session_id"), seq=OuterRef("seq")).values("event_id")[:1]
     short = When(long__lte=LONGEST_READ, then=F("event_json"))
     return events.alias(long=Length("event_json")).values(
         *READ,
         "place",
-        record_id=Subquery(who),
+        record_id=Subquery(identities),
         body=Case(short, default=Substr("event_json", 1, FIRST_CHARACTERS), output_field=TextField()),
     )
 
 
-def _beginning(body):
+def _find_beginning(body):
     record = decode(body)
     if not record:  # only its beginning was read
         return body[:FIRST_CHARACTERS]
-    said = read_facts(record)
-    calls = " ".join(f"{call.name} {orjson.dumps(call.arguments).decode()}" for call in said.calls[:3])
-    return (said.text or calls or said.thinking or said.error or "")[:FIRST_CHARACTERS]
+    record_facts = read_facts(record)
+    calls = " ".join(f"{call.name} {orjson.dumps(call.arguments).decode()}" for call in record_facts.calls[:3])
+    return (record_facts.text or calls or record_facts.thinking or record_facts.error or "")[:FIRST_CHARACTERS]
 
 
 def _shape(event):
-    return {name: event[name] for name in FIELDS[:-1]} | {"text": _beginning(event["body"])}
+    return {name: event[name] for name in FIELDS[:-1]} | {"text": _find_beginning(event["body"])}
 
 
-def _prepared(page, _filters, agent):
+def _prepare(page, _filters, agent):
     for event in page:
-        event["text"] = _beginning(event["body"])
+        event["text"] = _find_beginning(event["body"])
     words = {kind: str(EVENT_WORDS.get(kind, kind)) for kind in {event["kind"] for event in page}}
     return {"rows": page, "titles": read_titles(agent.db, page), "kinds": words}
 
@@ -127,7 +131,7 @@ EVENTS = List(
     ),
     table=TranscriptEvent,
     fields=FIELDS,
-    prepare=_prepared,
+    prepare=_prepare,
     read=_read,
     file=_read,
     shape=_shape,

@@ -1,4 +1,4 @@
-"""The values that columns take, found by hopping through their indexes, however many rows there are."""
+"""The values of indexed columns, read by one index step each however many rows there are."""
 
 from django.db import OperationalError
 
@@ -25,21 +25,24 @@ COUNTED = (
 
 def read_values(db: str, columns: list[str], table: str = "sessions") -> dict[str, list[str]]:
     """The first MOST values of each of these indexed columns of a table, in order."""
-    found: dict[str, list[str]] = {column: [] for column in columns}
-    asked = " UNION ALL ".join(VALUES.format(column, MOST, table) for column in columns)
-    for column, value in statements.read_rows(db, asked):
-        found[column].append(value)
-    return found
+    values: dict[str, list[str]] = {column: [] for column in columns}
+    query = " UNION ALL ".join(VALUES.format(column, MOST, table) for column in columns)
+    for column, value in statements.read_rows(db, query):
+        values[column].append(value)
+    return values
 
 
 def count_values(db: str, column: str, budget_ms: int, table: str = "sessions") -> dict[str, RowCount]:
-    """How many rows have each value of an indexed column, as far as that is counted; nothing when it takes long."""
-    counted = COUNTED.format(column, MOST, COUNTED_UP_TO + 1, table)
+    """How many rows have each value of an indexed column, up to COUNTED_UP_TO.
+
+    It is empty when counting takes longer than `budget_ms` milliseconds.
+    """
+    query = COUNTED.format(column, MOST, COUNTED_UP_TO + 1, table)
     with time_box(db, budget_ms) as is_up:
         try:
-            found = statements.read_rows(db, counted)
+            rows = statements.read_rows(db, query)
         except OperationalError as exc:
             if not is_up(exc):
                 raise
             return {}
-    return {value: RowCount(min(count, COUNTED_UP_TO), count > COUNTED_UP_TO) for value, count in found}
+    return {value: RowCount(min(count, COUNTED_UP_TO), count > COUNTED_UP_TO) for value, count in rows}

@@ -1,4 +1,4 @@
-"""The last words of sessions, for a list of them: how the last reply begins, or what waits for one."""
+"""How the last reply of each session begins, or the prompt that waits for one."""
 
 import re
 from dataclasses import dataclass
@@ -8,14 +8,15 @@ from openclaw_web.sqlite.json_columns import encode
 
 from ..injected_prompts import InjectedPrompt, split_injected
 
-READ = 400  # characters of each side: what OpenClaw put before them is cut away
+READ = 400  # characters of each side: the prefix that OpenClaw adds is cut away
 SHOWN = 160
 MARKS = re.compile(r"\*\*|`+|(?m:^\s{0,3}(?:#{1,6}|>|[-*]|\d{1,3}\.)\s+)")  # of Markdown, which a line does without
 # One step in the index for each session; turns that have left the active branch are passed over.
 LAST = f"""
     SELECT listed.value, substr(turn.user_message_content, 1, {READ}), substr(turn.agent_message_content, 1, {READ}),
         turn.user_from, turn.user_metadata
-    FROM {dialect.json_array("listed")} JOIN conversation_turns turn ON turn.session_id = listed.value AND turn.turn_number = (
+    FROM {dialect.json_array("listed")} JOIN conversation_turns turn
+    ON turn.session_id = listed.value AND turn.turn_number = (
         SELECT own.turn_number FROM conversation_turns own WHERE own.session_id = listed.value AND own.is_active
         ORDER BY own.turn_number DESC LIMIT 1)
 """  # noqa: S608 - constants
@@ -23,9 +24,10 @@ LAST = f"""
 
 @dataclass(frozen=True, slots=True)
 class LastWords:
-    """`text` on one line; `is_reply` when the agent said it; `injected` when OpenClaw asked, not a person.
+    """The last words of a session, on one line.
 
-    `user_from` and `user_metadata` are columns of the turn: who asked.
+    `is_reply` is True when the agent said it; `injected` is set when OpenClaw sent the prompt, not a person.
+    `user_from` and `user_metadata` are columns of the turn that name its sender.
     """
 
     text: str
@@ -36,11 +38,11 @@ class LastWords:
 
 
 def read_last_words(db: str, session_ids: list[str]) -> dict[str, LastWords]:
-    """The last words of these sessions; those without a turn have none."""
+    """The last words of these sessions; sessions without a turn have none."""
     rows = statements.read_rows(db, LAST, [encode(session_ids)])
-    return {session_id: _said(*turn) for session_id, *turn in rows}
+    return {session_id: _build_last_words(*turn) for session_id, *turn in rows}
 
 
-def _said(user, reply, *sender):
-    injected, asked = split_injected(user)
-    return LastWords(" ".join(MARKS.sub("", reply or asked).split())[:SHOWN], bool(reply), injected, *sender)
+def _build_last_words(user, reply, *sender):
+    injected, prompt = split_injected(user)
+    return LastWords(" ".join(MARKS.sub("", reply or prompt).split())[:SHOWN], bool(reply), injected, *sender)

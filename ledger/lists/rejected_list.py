@@ -1,4 +1,4 @@
-"""The list of lines that could not be read: its filters and what fits them, its columns and its words."""
+"""The list of an agent's rejected lines: filters, columns and words."""
 
 from dataclasses import dataclass
 
@@ -32,7 +32,10 @@ class RejectedFilters(ListFilters):
 
 @dataclass(slots=True)
 class RejectedRow:
-    """One line as the page shows it; `session_id` only when that session is in the store."""
+    """One rejected line as a row of the page.
+
+    `session_id` is set only when that session is stored.
+    """
 
     row: RejectedRecord
     session_id: str | None
@@ -41,19 +44,19 @@ class RejectedRow:
     preview: SafeString
 
 
-def fits(agent, *, sort=RejectedFilters.DEFAULT, **asked) -> Listing:
+def fits(agent, *, sort=RejectedFilters.DEFAULT, **values) -> Listing:
     """The rejected records of an agent that fit."""
     rows = RejectedRecord.objects.using(agent.db).all()
-    return build_listing(rows, build_terms(asked, COLUMNS), order=get_order_columns(RejectedFilters.ORDERS, sort))
+    return build_listing(rows, build_terms(values, COLUMNS), order=get_order_columns(RejectedFilters.ORDERS, sort))
 
 
-def _prepared(page, _filters, agent):
-    asked = {row.session_id for row in page if row.session_id}
-    known = set(Session.objects.using(agent.db).filter(id__in=asked).values_list("id", flat=True))
-    return {"agent": agent, "rows": [_in_words(row, known) for row in page]}
+def _prepare(page, _filters, agent):
+    session_ids = {row.session_id for row in page if row.session_id}
+    known = set(Session.objects.using(agent.db).filter(id__in=session_ids).values_list("id", flat=True))
+    return {"agent": agent, "rows": [_build_row(row, known) for row in page]}
 
 
-def _in_words(row, known_sessions):
+def _build_row(row, known_sessions):
     return RejectedRow(
         row=row,
         session_id=row.session_id if row.session_id in known_sessions else None,
@@ -88,5 +91,5 @@ REJECTED = List(
     ),
     table=RejectedRecord,
     fields=file_columns(RejectedRecord, "id"),
-    prepare=_prepared,
+    prepare=_prepare,
 )

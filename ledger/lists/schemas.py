@@ -1,4 +1,4 @@
-"""What the API takes for the lists of an agent: filters and orders, the same as on the pages."""
+"""The query parameters of an agent's lists in the API: the same filters as on pages."""
 
 from typing import Annotated, Any, Literal
 
@@ -56,10 +56,10 @@ class EventQuery(TimeRangeQuery):
     )
     sort: EVENT_SORTS = Field(EventFilters.DEFAULT, description=LARGEST_FIRST)  # type: ignore[valid-type]
 
-    def asked(self, **names: str) -> dict[str, Any]:
-        """As every list's; the kinds one by one."""
+    def criteria(self, **names: str) -> dict[str, Any]:
+        """The values of the filters; comma-separated kinds are split."""
         kinds = [kind.strip() for kinds in self.types for kind in kinds.split(",") if kind.strip()]
-        return super().asked(session_id="session", **names) | {"types": kinds}
+        return super().criteria(session_id="session", **names) | {"types": kinds}
 
 
 class AgentTurnQuery(TimeRangeQuery):
@@ -76,9 +76,9 @@ class AgentTurnQuery(TimeRangeQuery):
     counted: bool = Field(False, description=COUNTED)
     sort: TURN_SORTS = Field(TurnFilters.DEFAULT, description=LARGEST_FIRST)  # type: ignore[valid-type]
 
-    def asked(self, **names: str) -> dict[str, Any]:
-        """As every list's; the branches as a switch."""
-        return super().asked(**names) | {"branches": self.branch == "all"}
+    def criteria(self, **names: str) -> dict[str, Any]:
+        """The values of the filters; `branch` becomes the switch `branches`."""
+        return super().criteria(**names) | {"branches": self.branch == "all"}
 
 
 class RejectedQuery(PageQuery):

@@ -1,4 +1,4 @@
-"""The list of an agent's sessions: its filters and what fits them, its columns and its words."""
+"""The list of an agent's sessions: filters, columns and words."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ from . import facets, last_words
 from .agent_filters import COST, TOKENS, AgentFilters
 
 WINDOW = paging.WINDOW
-SCATTERED_WINDOW = 2_000  # by another order than activity they do not lie side by side in the file
+SCATTERED_WINDOW = 2_000  # in another order than activity, sessions are not side by side in the file
 COLUMNS = {
     "channel": "channel_id",
     "origin": "origin",
@@ -71,13 +71,16 @@ class SessionFilters(AgentFilters):
     errors = forms.BooleanField(label=_("Only with errors"), required=False)
 
 
-def fits(agent, *, sort=SessionFilters.DEFAULT, segment="", **asked) -> Listing:
-    """The sessions of an agent that fit, without their metadata; days are those of the last activity."""
+def fits(agent, *, sort=SessionFilters.DEFAULT, segment="", **values) -> Listing:
+    """The sessions of an agent that fit, without their metadata.
+
+    Days are those of the last activity.
+    """
     order = get_order_columns(SessionFilters.ORDERS, sort)
     seeks, window = (SEEKS, WINDOW) if sort.endswith("activity") else ((), SCATTERED_WINDOW)
     rows = Session.objects.using(agent.db).for_reading()
-    wanted = [*SEGMENTS.term(segment), *build_terms(asked, COLUMNS, moment="last_activity_at")]
-    return build_listing(rows, wanted, order=order, seeks=seeks, window=window)
+    conditions = [*SEGMENTS.term(segment), *build_terms(values, COLUMNS, moment="last_activity_at")]
+    return build_listing(rows, conditions, order=order, seeks=seeks, window=window)
 
 
 def read_titles(db: str, rows: list[dict[str, Any]]) -> dict[str, str]:
@@ -86,7 +89,7 @@ def read_titles(db: str, rows: list[dict[str, Any]]) -> dict[str, str]:
     return dict(Session.objects.using(db).filter(id__in=ids).values_list("id", "title"))
 
 
-def _prepared(page, _filters, agent):
+def _prepare(page, _filters, agent):
     return {"rows": page, "last_words": last_words.read_last_words(agent.db, [session.id for session in page])}
 
 
@@ -119,6 +122,6 @@ SESSIONS = List(
         *("created_at", "last_activity_at", "turn_count", "record_count", "tool_call_count", "error_count"),
         *("input_tokens", "output_tokens", "cache_read_tokens", "cache_write_tokens"),
     ),
-    prepare=_prepared,
+    prepare=_prepare,
     amounts=lambda agent, ms: SEGMENTS.amounts(lambda column: facets.count_values(agent.db, column, ms)),
 )

@@ -1,4 +1,4 @@
-"""What an agent's own database keeps beside transcripts, as lists bounded by what they hold."""
+"""The memory index and the files in an agent's own database, as lists."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ BUDGET_CHARACTERS = 1_000_000
 
 @dataclass(slots=True)
 class Row:
-    """One row: `cells` are shown behind `title`, in the order of its list's headings."""
+    """One row: `cells` follow `title`, in the order of its list's headings."""
 
     title: str
     note: str
@@ -30,11 +30,11 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class StoredList:
-    """A list of one kind: what it is called, its columns, what is said when it is empty."""
+    """A list of one kind: its name, its columns, and its text when it is empty."""
 
     name: str
     label: Any
-    headings: tuple[Any, ...]  # behind the title; the first is the state when `has_state`
+    headings: tuple[Any, ...]  # after the title; the first is the state when `has_state`
     has_state: bool
     empty: Any
     order: tuple[str, ...]
@@ -42,40 +42,42 @@ class StoredList:
     row: Callable[[Any], Row]
 
 
-def read_page(agent: Agent, shown: StoredList, **place: Any) -> Page:
-    """One page of a list. `place`: see page_of."""
-    rows = _page(agent, shown, **place)
-    made = Page(shown.row(one) for one in rows)
-    made.next, made.previous = rows.next, rows.previous
-    return made
+def read_page(agent: Agent, stored_list: StoredList, **place: Any) -> Page:
+    """One page of a list; for `place` see page_of."""
+    rows = _read_page(agent, stored_list, **place)
+    result = Page(stored_list.row(entry) for entry in rows)
+    result.next, result.previous = rows.next, rows.previous
+    return result
 
 
 def read_rows(agent: Agent, lists: tuple[StoredList, ...], name: str, **place: Any) -> Page:
-    """The same as rows of the tables; `name` is that of one of `lists`."""
-    return _page(agent, next(one for one in lists if one.name == name), **place)
+    """One page of a list as rows of its table; `name` names one of `lists`."""
+    return _read_page(agent, next(stored_list for stored_list in lists if stored_list.name == name), **place)
 
 
-def _page(agent, shown, **place):
-    return page_of(shown.rows(agent), order=shown.order, **place, budget=BUDGET_CHARACTERS, weigh=_weight)
+def _read_page(agent, stored_list, **place):
+    return page_of(
+        stored_list.rows(agent), order=stored_list.order, **place, budget=BUDGET_CHARACTERS, weigh=_count_characters
+    )
 
 
-def _weight(one):
-    return sum(len(value) for value in one.__dict__.values() if isinstance(value, str))
+def _count_characters(entry):
+    return sum(len(value) for value in entry.__dict__.values() if isinstance(value, str))
 
 
 def build_row(title: str, *cells: Any, note: str = "", error: str = "", state: str = "") -> Row:
-    """A `Row` of what a table holds; only some lists have notes, errors or states."""
+    """A `Row` of a stored entry; only some lists have notes, errors or states."""
     return Row(title, note, error, state, tuple(str(cell) for cell in cells))
 
 
-def _indexed(one):
-    cells = (number(one.chunk_count), size(one.size_bytes), ago(one.modified_at))
-    return build_row(one.path, *cells, note=str(SOURCE_WORDS.get(one.source, one.source)))
+def _build_memory_row(file):
+    cells = (number(file.chunk_count), size(file.size_bytes), ago(file.modified_at))
+    return build_row(file.path, *cells, note=str(SOURCE_WORDS.get(file.source, file.source)))
 
 
-def _vfs(one):
-    note = " · ".join(word for word in (one.namespace, one.kind, one.handle) if word)
-    return build_row(one.path, size(one.bytes), ago(one.updated_at), note=note)
+def _build_file_row(entry):
+    note = " · ".join(word for word in (entry.namespace, entry.kind, entry.handle) if word)
+    return build_row(entry.path, size(entry.bytes), ago(entry.updated_at), note=note)
 
 
 STORED_LISTS = (
@@ -87,7 +89,7 @@ STORED_LISTS = (
         _("Files that the agent's memory search has indexed appear here."),
         ("database", "source", "path"),
         lambda agent: IndexedFile.objects.using(agent.db).all(),
-        _indexed,
+        _build_memory_row,
     ),
     StoredList(
         "files",
@@ -97,6 +99,6 @@ STORED_LISTS = (
         _("Some OpenClaw versions keep files of an agent in its database. Such files appear here."),
         ("namespace", "path"),
         lambda agent: VfsEntry.objects.using(agent.db).all(),
-        _vfs,
+        _build_file_row,
     ),
 )

@@ -1,4 +1,4 @@
-"""What an agent's own database keeps beside transcripts."""
+"""The page of the memory index and the files in an agent's own database."""
 
 from django.views.decorators.http import require_safe
 
@@ -14,20 +14,20 @@ from . import stored_tables
 @agent_view
 @needs("viewer")
 def stored_list(request, agent):
-    """What the memory index of an agent holds, or the files in its database (`?kind=`); read only."""
+    """The memory index of an agent, or the files in its database (`?kind=`)."""
     return render_page(
         request, "ledger/stored_list.html", build_list_context(request, agent, stored_tables.STORED_LISTS)
     )
 
 
 def build_list_context(request, agent, lists):
-    """What a page of several lists shows, one of them chosen (`?kind=`)."""
-    wanted = request.GET.get("kind")
-    shown = next((one for one in lists if one.name == wanted), lists[0])
-    tabs = [{"label": one.label, "href": f"?kind={one.name}", "is_current": one is shown} for one in lists]
+    """The template context of a page with several lists, one of them chosen (`?kind=`)."""
+    name = request.GET.get("kind")
+    chosen = next((entry for entry in lists if entry.name == name), lists[0])
+    tabs = [{"label": entry.label, "href": f"?kind={entry.name}", "is_current": entry is chosen} for entry in lists]
     return {
         "agent": agent,
-        "shown": shown,
-        "rows": stored_tables.read_page(agent, shown, **read_cursors(request)),
+        "stored_list": chosen,
+        "rows": stored_tables.read_page(agent, chosen, **read_cursors(request)),
         "tabs": tabs,
     }

@@ -1,4 +1,4 @@
-"""The list of the turns of all sessions of an agent: its filters and what fits them, its columns and its words."""
+"""The list of the turns of all sessions of an agent."""
 
 from dataclasses import replace
 from typing import Any
@@ -51,11 +51,11 @@ class TurnFilters(AgentFilters):
     counted = forms.BooleanField(**COUNTED)
 
 
-def fits(agent, *, sort=TurnFilters.DEFAULT, session="", branches=False, slow=None, counted=False, **asked) -> Listing:
-    """The turns of all sessions that fit by time, or of one `session` by number: of the branches sessions ended with.
+def fits(agent, *, sort=TurnFilters.DEFAULT, session="", branches=False, slow=None, counted=False, **values) -> Listing:
+    """The turns of all sessions that fit by time, or of one `session` by number.
 
-    With `branches` those of the branches that were left as well, with `counted` without those whose message was said
-    in another session; `slow` is the least duration in seconds.
+    Usually these are turns of active branches; with `branches` those of abandoned ones as well. With `counted` turns
+    whose message repeats another session are left out. `slow` is the least duration in seconds.
     """
     order = get_order_columns(TurnFilters.ORDERS, sort)
     rows = ConversationTurn.objects.using(agent.db).placed()
@@ -64,14 +64,14 @@ def fits(agent, *, sort=TurnFilters.DEFAULT, session="", branches=False, slow=No
         rows = rows.exclude(Exists(repeated.filter(session_id=OuterRef("session_id"), seq=OuterRef("first_seq"))))
     if session:
         rows, order = rows.filter(session_id=session), (f"{'-' if sort.startswith('-') else ''}turn_number",)
-    wanted = build_terms(asked, COLUMNS, moment="created_at")
-    wanted += [Term("latency_ms", "gte", round(slow * 1000))] if slow else []
-    found = build_listing(rows, wanted, order=order)
+    conditions = build_terms(values, COLUMNS, moment="created_at")
+    conditions += [Term("latency_ms", "gte", round(slow * 1000))] if slow else []
+    listing = build_listing(rows, conditions, order=order)
     if branches:
-        return found
-    if found.condition is None:  # nearly all turns are active: one that is not is passed over, no search is needed
-        return replace(found, rows=found.rows.active())
-    return build_listing(rows, [*wanted, Term("is_active", "exact", True)], order=order)
+        return listing
+    if listing.condition is None:  # nearly all turns are active, so passing over the others needs no search
+        return replace(listing, rows=listing.rows.active())
+    return build_listing(rows, [*conditions, Term("is_active", "exact", True)], order=order)
 
 
 def _read(turns: QuerySet[ConversationTurn]) -> QuerySet[ConversationTurn, dict[str, Any]]:

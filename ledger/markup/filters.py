@@ -1,4 +1,7 @@
-"""What templates can do with the words of transcripts. Formatting only: no queries, no HTML but Markdown's."""
+"""Template filters for texts of transcripts.
+
+They only format: no queries, and no HTML except that of Markdown.
+"""
 
 import re
 from collections.abc import Iterator
@@ -36,40 +39,43 @@ CLOSED = ("a", "summary")
 
 
 def handles(html: SafeString) -> Iterator[tuple[SafeString, str]]:
-    """`html`, made of escaped texts, in pieces: each with the name of the content when it is a handle, else with ""."""
-    kept, closed = "", 0
+    """Pieces of `html`, each with the content's name when it is a handle, else with "".
+
+    `html` is made of escaped texts.
+    """
+    pending, closed = "", 0
     for number, part in enumerate(TAG.split(html)):
         if number % 2:
             if part.strip("</>").split(" ", 1)[0] in CLOSED:
                 closed += -1 if part.startswith("</") else 1
-            kept += part
+            pending += part
         elif closed:
-            kept += part
+            pending += part
         else:
-            text, *found = HANDLE.split(part)
-            kept += text
-            for handle, after in zip(found[::2], found[1::2], strict=True):
-                yield SafeString(kept), ""
+            text, *pieces = HANDLE.split(part)
+            pending += text
+            for handle, after in zip(pieces[::2], pieces[1::2], strict=True):
+                yield SafeString(pending), ""
                 yield SafeString(handle), handle.removeprefix(PREFIX)
-                kept = after
-    yield SafeString(kept), ""
+                pending = after
+    yield SafeString(pending), ""
 
 
 WORDS = 160  # characters of a turn in a table
 
 
 def rich(text):
-    """What an agent wrote in Markdown, as safe HTML."""
+    """A text in Markdown as safe HTML."""
     return markdown.render(text)
 
 
 def copy_word(model):
-    """Who wrote a synthetic assistant message."""
+    """The author of a synthetic assistant message."""
     return COPY_WORDS.get(model, model)
 
 
 def kind_word(kind):
-    """What stands for who speaks in a record that is no message."""
+    """The word in place of a speaker for a record that is no message."""
     return KIND_WORDS.get(kind, kind)
 
 
@@ -122,47 +128,50 @@ def share_of(part, whole):
 
 
 def first_words(text):
-    """The beginning of what was said, on one line."""
+    """The beginning of a text on one line."""
     return " ".join(text[: WORDS * 4].split())[:WORDS]
 
 
 def injected(text):
-    """A prompt as the words of a chip, empty when a person wrote it, and what is left of it."""
-    found, words = injecting.split_injected(text or "")
-    return injected_word(found), words
+    """`(words of the chip of a prompt, its text)`; no words when a person wrote it."""
+    prompt, words = injecting.split_injected(text or "")
+    return injected_word(prompt), words
 
 
-def injected_word(found):
-    """What a chip says of why OpenClaw asked (ledger.injected_prompts.InjectedPrompt): the name of a scheduled task."""
-    return str(found.name or INJECTED_WORDS[found.kind]) if found else ""
+def injected_word(prompt):
+    """The reason why OpenClaw sent a prompt: the name of a scheduled task, or its kind."""
+    return str(prompt.name or INJECTED_WORDS[prompt.kind]) if prompt else ""
 
 
 def turn_sums(turn):
-    """What a turn adds up to: `3 calls · 25.6k tokens · $0.07 · 117 ms`."""
-    found = []
+    """The totals of a turn: `3 calls · 25.6k tokens · $0.07 · 117 ms`."""
+    parts = []
     if calls := turn["tool_call_count"]:
-        found.append(ngettext("%(count)s call", "%(count)s calls", calls) % {"count": f"{calls:,}"})
+        parts.append(ngettext("%(count)s call", "%(count)s calls", calls) % {"count": f"{calls:,}"})
     if turn["total_tokens"]:
         count = turn["total_tokens"]
-        found.append(ngettext("%(count)s token", "%(count)s tokens", count) % {"count": tokens(count)})
+        parts.append(ngettext("%(count)s token", "%(count)s tokens", count) % {"count": tokens(count)})
     if turn["cost_usd"] or turn["unpriced_tokens"]:
-        found.append(_cost(turn["cost_usd"], turn["unpriced_tokens"]))
+        parts.append(_format_cost(turn["cost_usd"], turn["unpriced_tokens"]))
     if turn["latency_ms"] is not None:
-        found.append(duration(turn["latency_ms"]))
-    return " · ".join(found)
+        parts.append(duration(turn["latency_ms"]))
+    return " · ".join(parts)
 
 
-def _cost(usd, unpriced):
-    """`$0.07`, `≥$0.07` when there are tokens without a price beside it, `cost unknown` when they all are."""
+def _format_cost(usd, unpriced):
+    """`$0.07`, or `≥$0.07` when some tokens have no price, or `cost unknown` when none has."""
     return f"{'≥' if unpriced else ''}{money(usd)}" if usd else _("cost unknown")
 
 
 def entry_notes(entry):
-    """What stands beside who speaks in a record (ledger.session.timeline.Entry): `6.4k tokens · $0.02`."""
-    return " · ".join(_notes(entry))
+    """The notes beside the speaker of a record: `6.4k tokens · $0.02`.
+
+    `entry` is a ledger.session.timeline.Entry.
+    """
+    return " · ".join(_list_notes(entry))
 
 
-def _notes(entry):
+def _list_notes(entry):
     if entry.sender:
         injected = entry.sender["injected"]
         if name := INJECTED_WORDS.get(injected, injected) or entry.sender["name"]:
@@ -173,7 +182,7 @@ def _notes(entry):
         yield str(STOP_WORDS[entry.stop_reason])
     if entry.tokens:
         yield ngettext("%(count)s token", "%(count)s tokens", entry.tokens) % {"count": tokens(entry.tokens)}
-        yield _cost(entry.cost, 0 if entry.cost else entry.tokens)
+        yield _format_cost(entry.cost, 0 if entry.cost else entry.tokens)
     if entry.model and entry.kind == "assistant" and not entry.copy:
         yield entry.model
     if before := entry.tokens_before:
@@ -186,4 +195,7 @@ _WORDS = (
     *(copy_word, kind_word, event_word, origin_word, channel_word, reject_word, step_word),
     *(characters, chars, errors, share_of, first_words),
 )
-FILTERS = {made.__name__: made for made in (*_WORDS, injected, injected_word, turn_sums, entry_notes, rich, handles)}
+FILTERS = {
+    template_filter.__name__: template_filter
+    for template_filter in (*_WORDS, injected, injected_word, turn_sums, entry_notes, rich, handles)
+}

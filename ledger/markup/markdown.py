@@ -1,4 +1,4 @@
-"""What an agent wrote, as HTML that can do nothing: no images, no raw HTML, no links but http, https and mailto."""
+"""Renders Markdown as safe HTML: no images, no raw HTML, only http, https and mailto links."""
 
 import re
 from functools import lru_cache
@@ -17,7 +17,7 @@ TAGS = {
 LEVELS = {"h1": "h3", "h2": "h4", "h3": "h5", "h4": "h6", "h5": "h6", "h6": "h6"}  # below the page's own headings
 # A text without any of these says the same as Markdown and as plain text; most messages are such texts.
 SYNTAX = re.compile(r"[*_`\[\]<>&\\~|#]|^[ \t]*(?:[-+=]|\d{1,9}[.)])|^(?: {4}|\t)|  $", re.MULTILINE)
-# The parser takes quadratic time over these; a text made of them is shown as it is instead.
+# The parser takes quadratic time for these; a text made of them is shown as plain text instead.
 COSTLY = str.maketrans("", "", "*_[]<&!~|")
 MOST_COSTLY = 1_000
 
@@ -31,26 +31,26 @@ LONGEST_KEPT = 8_000  # characters of a text whose HTML is remembered: 512 of th
 
 def render(text: str) -> SafeString:
     """Markdown as safe HTML."""
-    return _remembered(text) if len(text) <= LONGEST_KEPT else _rendered(text)
+    return _render_cached(text) if len(text) <= LONGEST_KEPT else _render_text(text)
 
 
 @lru_cache(maxsize=512)
-def _remembered(text):
-    return _rendered(text)
+def _render_cached(text):
+    return _render_text(text)
 
 
-def _rendered(text):
+def _render_text(text):
     text = text.replace("\r\n", "\n").replace("\x00", "‹NUL›")
     is_rich = SYNTAX.search(text) and len(text) - len(text.translate(COSTLY)) <= MOST_COSTLY
-    return glyphs.mark_html(_rich(text) if is_rich else _plain(text))
+    return glyphs.mark_html(_render_rich(text) if is_rich else _render_plain(text))
 
 
-def _plain(text):
+def _render_plain(text):
     paragraphs = (part.strip("\n") for part in re.split(r"\n[ \t]*\n", text))
     return "".join("<p>" + escape(part).replace("\n", "<br>") + "</p>" for part in paragraphs if part.strip())
 
 
-def _rich(text):
+def _render_rich(text):
     tokens = _parser.parse(text)
     for token in tokens:
         token.tag = LEVELS.get(token.tag, token.tag)

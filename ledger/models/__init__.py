@@ -1,4 +1,6 @@
-"""What one agent did: sessions, their records, turns. Derived rows: they can be dropped and collected again.
+"""One agent's sessions, their records and turns.
+
+The rows are derived: they can be deleted and imported again.
 
 Columns named in the episodic, database-first and Reflection specs keep those specs' names and types; the rest
 is ours and comes after them.
@@ -126,18 +128,21 @@ class Session(Totals):
 
     @property
     def agent_id(self):
-        """Whose session it is: its file is called after the agent."""
+        """The agent of the session: its file is named after the agent."""
         return self._state.db.removeprefix("agent_")
 
     def cache_key(self):
-        """What is different once its records are: for what is computed from them and remembered."""
+        """A key that changes with the session's records, for caches of what is computed from them."""
         names = ("record_count", "leaf_record_id", "last_activity_at", "turn_count", "compaction_count", "error_count")
         return tuple(getattr(self, name) for name in (*names, "tool_call_count", "total_tokens", "created_at", "title"))
 
 
 class PlacedQuerySet(models.QuerySet):
     def placed(self):
-        """With `place`: rows of one moment come in the order of their arrival, which the index of the time holds."""
+        """Annotate `place`, which orders rows of one moment by their arrival.
+
+        The index of the time holds it.
+        """
         return self.annotate(place=RowId())
 
 
@@ -214,7 +219,7 @@ class TranscriptEvent(models.Model):
 
 
 class TranscriptEventIdentity(models.Model):
-    """Who a record is and what it follows (database-first spec `transcript_event_identities`)."""
+    """The id of a record and its parent (database-first spec `transcript_event_identities`)."""
 
     pk = models.CompositePrimaryKey("session_id", "event_id")
     session = models.ForeignKey(Session, models.CASCADE, db_index=False, related_name="identities")
@@ -343,7 +348,7 @@ class ConversationContext(models.Model):
 
 
 class RejectedRecord(models.Model):
-    """A line that could not be read: kept with its place and the reason, never in the way of the rest."""
+    """A line that could not be read, with its place and the reason."""
 
     id = models.AutoField(primary_key=True)
     file = PlainText(shown="api file", help_text="relative to the home it was read from")

@@ -1,4 +1,4 @@
-"""What a database of OpenClaw holds around its transcripts: runs as they went, indexed memory, files of its own."""
+"""Contents of an OpenClaw database besides transcripts: steps of runs, indexed memory, files."""
 
 from django.db import models
 
@@ -7,7 +7,10 @@ from openclaw_web.sqlite.json_columns import JsonProperty
 
 
 class TrajectoryEvent(models.Model):
-    """One step of a run as OpenClaw measured it; texts are left out (transcripts have them), prompts are artifacts."""
+    """One step of a run as OpenClaw measured it.
+
+    Texts are left out, because transcripts have them; prompts are artifacts.
+    """
 
     id = PlainText(primary_key=True, shown="api", help_text="made of session, run, type, time and seq")
     session_id = PlainText(shown="")

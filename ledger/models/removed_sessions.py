@@ -1,4 +1,4 @@
-"""Sessions that were here and were removed."""
+"""Sessions that were stored and then removed."""
 
 from django.db import models
 
@@ -6,7 +6,10 @@ from openclaw_web.sqlite.fields import Count, EpochMs, OperatorText, PlainText
 
 
 class RemovedSession(models.Model):
-    """A session that was removed because of its age: a collect passes it over until its transcript goes on."""
+    """A session that was removed because of its age.
+
+    An import passes it over until its transcript grows.
+    """
 
     class Why(models.TextChoices):
         RETENTION = "retention"

@@ -1,4 +1,4 @@
-"""What records add up to: columns that every row with sums has, and sums by session, tool and day."""
+"""Sums of records: the columns that all sums have, and sums by session, tool and day."""
 
 from django.db import models
 
@@ -6,7 +6,10 @@ from openclaw_web.sqlite.fields import Count, Number, PlainText
 
 
 class Totals(models.Model):
-    """What a session, a turn or a day adds up to. Synthetic assistants and repeated records are in none of these."""
+    """The sums of a session, a turn or a day.
+
+    Synthetic assistants and repeated records are in none of these.
+    """
 
     tool_call_count = Count(default=0, shown="api file")
     error_count = Count(default=0, shown="api file", help_text="failed tool calls and failed model calls")
@@ -23,7 +26,7 @@ class Totals(models.Model):
 
 
 class SessionDay(Totals):
-    """What one session adds up to on one UTC day: the rows that `agent_daily_stats` is summed from."""
+    """The sums of one session on one UTC day, from which `agent_daily_stats` is summed."""
 
     pk = models.CompositePrimaryKey("session_id", "date")
     # Sums stay when their session is removed because of its age (ledger.transcripts.removal).
@@ -46,7 +49,7 @@ class SessionDay(Totals):
 
 
 class ToolSums(models.Model):
-    """What outputs of a tool add up to. Characters are those of the whole texts.
+    """The sums of a tool's outputs; characters are those of the whole texts.
 
     They follow their session when the index says later that it was in another channel.
     """
@@ -91,7 +94,7 @@ class SessionTool(ToolSums):
 
 
 class ToolDay(ToolSums):
-    """The outputs of one tool on one day, of all sessions of a channel: the sums of `session_tools`."""
+    """The sums of `session_tools` of one tool on one day, by channel."""
 
     pk = models.CompositePrimaryKey("date", "tool", "channel_id")
 

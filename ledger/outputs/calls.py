@@ -1,4 +1,4 @@
-"""The calls that outputs came from: what the agent ran, read or fetched, found beside the result in its transcript."""
+"""Finds the calls that outputs came from, in the transcript before each result."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ from ..models import Session
 from ..session.timeline import find_main_argument
 
 NEAR = 60  # records between a call and its result, at most: other calls of the same answer, and their results
-# For each use a step to its record and a few back: the last one before it that asked under this id.
+# For each use one step to its record and a few back, to the last call before it with this id.
 CALLS = f"""
     SELECT {dialect.json_text("listed.value", "id")}, asked.event_json
     FROM {dialect.json_array("listed")}
@@ -27,16 +27,19 @@ CALLS = f"""
 
 
 def find_calls(db: str, uses: list[dict[str, Any]]) -> tuple[dict[str, str], dict[str, str]]:
-    """The main argument of the call of each use (`artifacts.artifact_names.PLACE`) by its id, and the titles of sessions."""
-    whole = [use for use in uses if all(use.values())]
-    rows = statements.read_rows(db, CALLS, [encode(whole)]) if whole else []
-    wanted = {use["id"]: use["tool_call_id"] for use in whole}
-    said = {use_id: _said(text, wanted[use_id]) for use_id, text in rows}
+    """The main argument of each use's call by the use's id, and the titles of sessions.
+
+    `uses` have the fields of `artifacts.naming.PLACE`.
+    """
+    complete_uses = [use for use in uses if all(use.values())]
+    rows = statements.read_rows(db, CALLS, [encode(complete_uses)]) if complete_uses else []
+    call_ids = {use["id"]: use["tool_call_id"] for use in complete_uses}
+    arguments = {use_id: _find_argument(text, call_ids[use_id]) for use_id, text in rows}
     ids = {use["session_id"] for use in uses if use["session_id"]}
     titles = Session.objects.using(db).filter(id__in=ids).values_list("id", "title") if ids else ()
-    return said, {session_id: split_injected(title)[1] for session_id, title in titles}
+    return arguments, {session_id: split_injected(title)[1] for session_id, title in titles}
 
 
-def _said(text, call_id):
+def _find_argument(text, call_id):
     calls = read_facts(decode(text)).calls
     return next((find_main_argument(call.arguments) for call in calls if call.id == call_id), "")

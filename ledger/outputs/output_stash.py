@@ -1,4 +1,7 @@
-"""Big outputs of tools become artifacts while their records are stored; the record keeps handle, preview and a line."""
+"""Stores big outputs of tools as artifacts while their records are stored.
+
+The record keeps a handle, a preview and a line.
+"""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -22,31 +25,35 @@ from ..transcripts.rows import Row
 from ..transcripts.trimming import Keep, StashedOutput, find_texts, untrim
 
 SETTING = "collector.stashOutputs"
-# What is worth looking at ahead: a line that is long, has many line breaks in it, or a text like JSON or a page.
+# Lines worth parsing ahead are long, have many line breaks in them, or a text like JSON or a page.
 HEAD = 1_000  # bytes of a line in which its role is looked for
 AHEAD_CHARS = 16_000_000  # of outputs that are written ahead in one block; it holds them in memory
 ROLES = (b'"toolResult"', b'"tool"')
 BREAK = rb"\n"  # as JSON has it
 READ = ("session_id", "seq", "event_json", "full_zstd")
 OPENS = re.compile(rb'"text": ?"(?:[\[{<%]|\\n)')
-UNWRITABLE = (NoRoom, DamagedArtifact)  # what the store says when it cannot take anything
-UNREADABLE = (NoSuchArtifact, DamagedArtifact)  # what it says of an output that it cannot give back
+UNWRITABLE = (NoRoom, DamagedArtifact)  # raised by a store that cannot be written
+UNREADABLE = (NoSuchArtifact, DamagedArtifact)  # raised by a store for an output that it cannot read
 
 
 @dataclass(slots=True)
 class Outputs:
-    """The big outputs of one agent's records on their way into the store; made by `outputs`.
+    """The big outputs of one agent's records on their way into the store.
 
-    Without a `batch` nothing becomes an artifact; `problem` is the sentence that says why, when the store failed.
+    `open_outputs` makes it. Without a `batch` no output becomes an artifact; `problem` is the sentence that says why,
+    when the store failed.
     """
 
     batch: StashBatch | None = None
     problem: str = ""
-    _kept: list[tuple[Row, Artifact]] = field(default_factory=list)
+    _pending: list[tuple[Row, Artifact]] = field(default_factory=list)
     _ahead: int = 0
 
     def build_keeper(self, session_id: str, row: Row) -> Keep | None:
-        """What `trimming.trim` asks about each text of this record; None for a record that keeps its texts."""
+        """A function that `trimming.trim` calls for each text of this record.
+
+        None for a record that keeps its texts.
+        """
         batch = self.batch
         if batch is None or row.facts.kind != "tool_result":
             return None
@@ -55,15 +62,15 @@ class Outputs:
             if not adoption.is_adoptable(text):
                 return None
             artifact = add(batch, session_id, row, text)
-            self._kept.append((row, artifact))
+            self._pending.append((row, artifact))
             return artifact.preview, note(path, artifact)
 
         return keep
 
     def write_ahead(self, lines: Iterable[bytes]) -> None:
-        """Write the outputs among raw lines that are about to be stored, so that many become durable together.
+        """Write the outputs among raw lines that are about to be stored, many at a time.
 
-        Those of lines that are not stored after all are left to `gc`.
+        In this way many become durable together. Those of lines that are not stored after all are left to `gc`.
         """
         try:
             for raw in lines:
@@ -75,20 +82,23 @@ class Outputs:
             self.give_up(exc.sentence)
 
     def set_turns(self, session_id: str, users: dict[int, str]) -> None:
-        """Tell the artifacts of new records in which turn they were used; `users` names each turn's user message."""
-        for row, artifact in self._kept:
+        """Set the turns of the artifacts of new records; `users` has each turn's user message."""
+        for row, artifact in self._pending:
             if row.turn_number in users:
                 artifact.turn_id = f"{session_id}:{users[row.turn_number]}"
 
     def save(self) -> None:
-        """Write the rows of what was kept, in the caller's transaction. Raises NoRoom or Damaged."""
-        if self.batch and self._kept:
+        """Write the rows of the stashed outputs, in the caller's transaction.
+
+        Raises NoRoom or Damaged.
+        """
+        if self.batch and self._pending:
             self.batch.save()
-        self._kept.clear()
+        self._pending.clear()
 
     def discard(self) -> None:
-        """Forget what has no row yet: its transaction failed."""
-        self._kept.clear()
+        """Forget the outputs without a row, because their transaction failed."""
+        self._pending.clear()
         if self.batch:
             self.batch.discard()
 
@@ -111,44 +121,50 @@ class Outputs:
 
 @contextmanager
 def open_outputs(db: str, *, is_on: bool | None = None) -> Iterator[Outputs]:
-    """Where the outputs of records go that are stored in the block, for the agent whose file is `db`.
+    """Open the store for the outputs of records that are stored in the block.
 
-    `is_on` (default: the setting) says whether they become artifacts. A store that cannot be written stops nothing:
-    the records keep their outputs, and `problem` says why.
+    `db` is the agent's file. `is_on` (default: the setting) says whether outputs become artifacts. A store that cannot
+    be written is no error: the records keep their outputs, and `problem` says why.
     """
-    made = Outputs()
-    with ExitStack() as held:
+    stash = Outputs()
+    with ExitStack() as stack:
         if configuration.is_on(SETTING) if is_on is None else is_on:
             try:
-                made.batch = held.enter_context(services.open_stash_batch(db, holds_rows=True))
+                stash.batch = stack.enter_context(services.open_stash_batch(db, holds_rows=True))
             except NoRoom as exc:
-                made.problem = exc.sentence
-        held.callback(made.discard)
-        yield made
+                stash.problem = exc.sentence
+        stack.callback(stash.discard)
+        yield stash
 
 
 def has_due_output(db: str, session_id: str) -> bool:
-    """Whether a session holds an output that should be an artifact and is none; a damaged record holds none."""
+    """Whether a session holds an output that should be an artifact and is none.
+
+    A damaged record counts as holding none.
+    """
     results = TranscriptEvent.objects.using(db).filter(session_id=session_id, kind=TranscriptEvent.Kind.TOOL_RESULT)
     results = results.filter(Q(trim_json=None) | ~Q(trim_json__contains='"stashed"')).only(*READ)
-    return any(adoption.is_adoptable(text) for event in results.iterator(chunk_size=20) for text in _texts_of(event))
+    return any(adoption.is_adoptable(text) for event in results.iterator(chunk_size=20) for text in _read_texts(event))
 
 
 def add(batch: StashBatch, session_id: str, row: Row, text: str) -> Artifact:
-    """Stash one output of a record; the row to be. Its turn, which may change, is no part of its id."""
-    found = row.facts
-    place = Place(session_id, None, row.record_id, found.tool_name, _short(found.tool_call_id))
-    return batch.add(text, place=place, exit_code=_exit_code(found.details), at=row.created_at)[0]
+    """Stash one output of a record, and return its row, which is not stored yet.
+
+    The turn of an output may change, so it is no part of the row's id.
+    """
+    record_facts = row.facts
+    place = Place(session_id, None, row.record_id, record_facts.tool_name, _clean_name(record_facts.tool_call_id))
+    return batch.add(text, place=place, exit_code=_get_exit_code(record_facts.details), at=row.created_at)[0]
 
 
 def note(path: str, artifact: Artifact) -> StashedOutput:
-    """What a record says of an output that is an artifact."""
+    """The note of a record about an output that is an artifact."""
     secrets = artifact.secrets
     sizes = {"chars": artifact.chars, "bytes": artifact.bytes, "lines": artifact.lines}
     return StashedOutput(path, artifact.handle, **sizes, summary=artifact.summary, secrets=secrets)
 
 
-def _texts_of(event):
+def _read_texts(event):
     try:
         message = untrim(event.event_json, event.full_zstd).get("message")
     except (ValueError, Refused):
@@ -157,17 +173,17 @@ def _texts_of(event):
 
 
 def _may_hold_output(raw):
-    """Whether a raw line is worth parsing; what is missed is written with its record."""
+    """Whether a raw line is worth parsing; missed outputs are written with their record."""
     head = raw[:HEAD]
     if len(raw) <= adoption.JSON_CHARS or not any(role in head for role in ROLES):
         return False
     return len(raw) > adoption.CHARS or raw.count(BREAK) > adoption.LINES or bool(OPENS.search(raw))
 
 
-def _short(value):
+def _clean_name(value):
     return value[:MAX_NAME].replace("\x00", "\ufffd") if value else None
 
 
-def _exit_code(details):
+def _get_exit_code(details):
     code = details.get("exitCode")
     return code if type(code) is int and abs(code) < 2**31 else None

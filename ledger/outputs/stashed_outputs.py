@@ -1,4 +1,4 @@
-"""Outputs that are artifacts, for readers of records: how a page names them, and what their records leave out."""
+"""Outputs of records that are artifacts: how pages and the API show them."""
 
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
@@ -18,7 +18,7 @@ Row = dict[str, Any]
 
 @dataclass(slots=True)
 class Output:
-    """One output as a page shows it, beside the preview that stands in its record.
+    """One output as a page shows it, beside the preview that is in its record.
 
     `missing` counts the characters that the preview does not show; `address` is the artifact's page.
     """
@@ -31,13 +31,19 @@ class Output:
 
 
 def read_outputs(agent_id: str, rows: Iterable[Row]) -> dict[int, list[Output]]:
-    """The outputs of rows (with `seq`, `trim_json` and the parsed `record`) that are artifacts, by `seq`."""
-    notes = {row["seq"]: found for row in rows if (found := parse_stashed(row["trim_json"]))}
+    """The outputs of rows that are artifacts, by `seq`.
+
+    A row has `seq`, `trim_json` and the parsed `record`.
+    """
+    notes = {row["seq"]: row_notes for row in rows if (row_notes := parse_stashed(row["trim_json"]))}
     if not notes:
         return {}
-    kinds = counted(note for found in notes.values() for note in found)
+    kinds = counted(note for row_notes in notes.values() for note in row_notes)
     records = {row["seq"]: row["record"] for row in rows if row["seq"] in notes}
-    return {seq: [_output(agent_id, records[seq], note, kinds) for note in found] for seq, found in notes.items()}
+    return {
+        seq: [_build_output(agent_id, records[seq], note, kinds) for note in row_notes]
+        for seq, row_notes in notes.items()
+    }
 
 
 def read_event_outputs(agent_id: str, event: TranscriptEvent) -> list[Output]:
@@ -49,19 +55,26 @@ def read_event_outputs(agent_id: str, event: TranscriptEvent) -> list[Output]:
 
 
 def outputs_to_json(events: Iterable[TranscriptEvent]) -> dict[tuple[str, int], list[Row]]:
-    """What the API says of the outputs of records that are artifacts, by session and `seq`."""
-    notes = {(event.session_id, event.seq): found for event in events if (found := parse_stashed(event.trim_json))}
-    kinds = counted(note for found in notes.values() for note in found)
-    return {place: [_told(note, kinds) for note in found] for place, found in notes.items()}
+    """The outputs of records that are artifacts as the API has them, by session and `seq`."""
+    notes = {
+        (event.session_id, event.seq): event_notes
+        for event in events
+        if (event_notes := parse_stashed(event.trim_json))
+    }
+    kinds = counted(note for event_notes in notes.values() for note in event_notes)
+    return {place: [_output_to_json(note, kinds) for note in event_notes] for place, event_notes in notes.items()}
 
 
 def counted(notes: Iterable[StashedOutput]) -> frozenset[str]:
-    """The kinds of secrets that flag an artifact; the setting is only read when one of these holds any."""
+    """The kinds of secrets that flag an artifact.
+
+    The setting is only read when one of these outputs holds a secret.
+    """
     return secret_flags.read_flagged_kinds() if any(note.secrets for note in notes) else frozenset()
 
 
 def is_flagged(trim_json: str | None, kinds: frozenset[str]) -> bool:
-    """Whether an output of a record is an artifact that holds one of these kinds of secrets."""
+    """Whether an output of a record is an artifact with one of these kinds of secrets."""
     return any(secret_flags.is_flagged(note.secrets, kinds) for note in parse_stashed(trim_json))
 
 
@@ -71,14 +84,17 @@ def count_hidden(trim_json: str | None) -> int:
 
 
 def read_whole_record(event_json: str, full_zstd: bytes | None, trim_json: str | None) -> tuple[Row, str]:
-    """A whole record, and a sentence when an output of it cannot be read: then its preview stands for it."""
+    """A whole record, and a sentence when an output of it cannot be read.
+
+    The preview of such an output stays in its place.
+    """
     try:
         return untrim(event_json, full_zstd, trim_json), ""
     except (NoSuchArtifact, DamagedArtifact) as problem:
         return untrim(event_json, full_zstd), problem.sentence
 
 
-def _output(agent_id, record, note, kinds):
+def _build_output(agent_id, record, note, kinds):
     place = [agent_id, handles.parse(note.handle)]
     return Output(
         summary=note.summary,
@@ -89,6 +105,6 @@ def _output(agent_id, record, note, kinds):
     )
 
 
-def _told(note, kinds):
-    told = asdict(note)
-    return told | {"is_flagged": secret_flags.is_flagged(told.pop("secrets"), kinds)}
+def _output_to_json(note, kinds):
+    values = asdict(note)
+    return values | {"is_flagged": secret_flags.is_flagged(values.pop("secrets"), kinds)}

@@ -1,1 +1,1 @@
-"""Derived rows and sums, from the records again."""
+"""Derives rows and sums from stored records again."""

@@ -1,7 +1,7 @@
-"""Everything that follows from the records of a session, worked out from those records and nothing else.
+"""Derives everything that follows from the records of a session, from those records alone.
 
-A record is what `transcript_events` and `transcript_event_identities` hold of it: what it says, the numbers beside it,
-its order and whom it follows. Nothing is written: `rebuilding` does that, and `sum_checks` compares.
+A record is its rows in `transcript_events` and `transcript_event_identities`: its content, the numbers beside it, its
+order and its parent. No row is written here: `rebuild.sums` does that, and `deep_checks` compares.
 """
 
 from collections import Counter
@@ -34,7 +34,10 @@ PROMPT = tuple(TOTALS.index(name) for name in tool_days.PROMPT_COLUMNS)
 
 
 class Record(NamedTuple):
-    """The small columns of a record; `numbers` are those of TOTALS, which one that is synthetic or repeated has not."""
+    """The small columns of a record.
+
+    `numbers` are those of TOTALS; a synthetic or repeated record has none.
+    """
 
     seq: int
     kind: str
@@ -49,9 +52,9 @@ class Record(NamedTuple):
 
 @dataclass(slots=True)
 class DerivedRows:
-    """What follows from the records of a session; rows are dicts of their columns.
+    """The rows that follow from the records of a session, as dicts of their columns.
 
-    `places` are turn number and branch of each record by `seq`, `stored` the same as the store has them.
+    `places` are turn number and branch of each record by `seq`, `stored` the same as in the store.
     """
 
     session: Session
@@ -65,77 +68,86 @@ class DerivedRows:
 
 
 def derive_rows(db: str, session_id: str) -> DerivedRows | None:
-    """What follows from the records of a session; None when there is no such session and no record of it."""
+    """The derived rows of a session; None when it has no row and no records."""
     records = {record.seq: record for record in _records(db, session_id)}
     session = Session.objects.using(db).filter(id=session_id).first()
     if session is None:
         if not records:
             return None
         session = Session(id=session_id, created_at=0, last_activity_at=0)
-    tree = Tree(_nodes(db, session_id, records))
-    leaf_id = _end_of_branch(db, session, tree, records)
+    tree = Tree(_read_nodes(db, session_id, records))
+    leaf_id = _find_leaf(db, session, tree, records)
     active = tree.active(leaf_id)
-    found = DerivedRows(session, stored={record.seq: record.place for record in records.values()})
+    derived = DerivedRows(session, stored={record.seq: record.place for record in records.values()})
     branched = tree.turns(active)
     numbers = {node.seq: number for number, turn in enumerate(branched, start=1) for node in turn.nodes}
-    found.places = dict.fromkeys(records, (None, False))
-    found.places |= {node.seq: (numbers.get(node.seq), node.record_id in active) for node in tree.nodes}
-    reader = _Reader(db, session_id, records, found.places, {node.seq: node.record_id for node in tree.nodes})
-    found.turns = list(_turns(session, branched, reader))
+    derived.places = dict.fromkeys(records, (None, False))
+    derived.places |= {node.seq: (numbers.get(node.seq), node.record_id in active) for node in tree.nodes}
+    reader = _Reader(db, session_id, records, derived.places, {node.seq: node.record_id for node in tree.nodes})
+    derived.turns = list(_build_turns(session, branched, reader))
     compactions = [node.seq for node in tree.nodes if records[node.seq].kind == "compaction"]
-    found.snapshots = [turns.build_snapshot_row(session, tree, row) for row in reader.rows(compactions)]
-    found.days = _days(records.values(), found.places)
-    found.columns = _columns(session, records, found.turns)
-    found.columns |= {"leaf_record_id": leaf_id, "id_checksum": compute_checksum(tree.by_id)}
-    found.tools = tool_days.compute_sums(db, session_id)
-    return found
+    derived.snapshots = [turns.build_snapshot_row(session, tree, row) for row in reader.rows(compactions)]
+    derived.days = _sum_days(records.values(), derived.places)
+    derived.columns = _build_session_columns(session, records, derived.turns)
+    derived.columns |= {"leaf_record_id": leaf_id, "id_checksum": compute_checksum(tree.by_id)}
+    derived.tools = tool_days.compute_sums(db, session_id)
+    return derived
 
 
 def _records(db, session_id) -> Iterator[Record]:
-    about = ("seq", "kind", "created_at", "is_failed", "is_synthetic", "model")
-    columns = (*about, "turn_number", "is_active", "repeat_of", *ADDED)
+    columns_of_record = ("seq", "kind", "created_at", "is_failed", "is_synthetic", "model")
+    columns = (*columns_of_record, "turn_number", "is_active", "repeat_of", *ADDED)
     events = TranscriptEvent.objects.using(db).filter(session_id=session_id).order_by("seq")
     for seq, kind, at, failed, synthetic, model, *more in events.values_list(*columns).iterator():
         number, is_active, repeat_of, *numbers = more
-        counted = UNKNOWN if synthetic or repeat_of else _numbers(numbers)
+        counted = UNKNOWN if synthetic or repeat_of else _compute_totals(numbers)
         yield Record(seq, kind, at, failed, synthetic, model, (number, is_active), repeat_of, counted)
 
 
-def _numbers(values):
-    """TOTALS of a record; one without usage has no cost, and no tokens without one."""
+def _compute_totals(values):
+    """TOTALS of a record.
+
+    A record without usage has no cost, and no tokens without a cost.
+    """
     *counts, cost = values
     tokens = counts[TOKENS]
     return (*(count or 0 for count in counts), cost, 0 if cost is not None else tokens or 0)
 
 
-def _nodes(db, session_id, records):
-    """Places in the tree; one whose record is gone is none."""
+def _read_nodes(db, session_id, records):
+    """The places of records in the tree; identities without a record are left out."""
     known = TranscriptEventIdentity.objects.using(db).filter(session_id=session_id)
     for record_id, seq, parent_id in known.values_list("event_id", "seq", "parent_id").iterator():
         if seq in records:
             yield Node(seq, record_id, parent_id, records[seq].kind == "user")
 
 
-def _end_of_branch(db, session, tree, records):
-    """Where the branch ends is the source's word; when that is lost, the last record or what a `leaf` names."""
+def _find_leaf(db, session, tree, records):
+    """The id of the record that the branch ends with.
+
+    The source says it; when that is lost, it is the last record or the target of a `leaf`.
+    """
     if session.leaf_record_id in tree.by_id:
         return session.leaf_record_id
     for node in reversed(tree.nodes):
         kind = records[node.seq].kind
-        found = _target(db, session.id, node.seq) if kind == "leaf" else node.record_id
-        if found and kind != "session":
-            return found
+        leaf_id = _read_target(db, session.id, node.seq) if kind == "leaf" else node.record_id
+        if leaf_id and kind != "session":
+            return leaf_id
     return None
 
 
-def _target(db, session_id, seq):
+def _read_target(db, session_id, seq):
     event = TranscriptEvent.objects.using(db).filter(session_id=session_id, seq=seq)
-    found = decode(event.values_list("event_json", flat=True).get()).get("targetId")
-    return found if isinstance(found, str) else None
+    target_id = decode(event.values_list("event_json", flat=True).get()).get("targetId")
+    return target_id if isinstance(target_id, str) else None
 
 
 class _Reader:
-    """Records as they were when they came in; what is not in SAYING has its kind and place alone."""
+    """Reads records as they were when they came in.
+
+    Kinds outside of SAYING have only their kind and place.
+    """
 
     def __init__(self, db, session_id, records, places, ids):
         self._events = TranscriptEvent.objects.using(db).filter(session_id=session_id)
@@ -143,24 +155,24 @@ class _Reader:
 
     def rows(self, seqs: list[int]) -> list[Row]:
         """The rows of these records, in their order."""
-        said = {}
+        events_by_seq = {}
         for start in range(0, len(seqs), BATCH):
             events = self._events.filter(seq__in=seqs[start : start + BATCH], kind__in=SAYING)
-            said |= {event.seq: event for event in events.only("session_id", "seq", "event_json", "full_zstd")}
-        return [self._row(self._records[seq], said.get(seq)) for seq in seqs]
+            events_by_seq |= {event.seq: event for event in events.only("session_id", "seq", "event_json", "full_zstd")}
+        return [self._build_row(self._records[seq], events_by_seq.get(seq)) for seq in seqs]
 
-    def _row(self, record, event):
-        found = _facts(event) if event else Facts("", record.kind)
-        found.kind, found.model = record.kind, record.model
-        found.is_failed, found.is_synthetic = record.is_failed, record.is_synthetic
+    def _build_row(self, record, event):
+        record_facts = _read_facts(event) if event else Facts("", record.kind)
+        record_facts.kind, record_facts.model = record.kind, record.model
+        record_facts.is_failed, record_facts.is_synthetic = record.is_failed, record.is_synthetic
         text = event.event_json if event else ""
-        row = Row(self._ids[record.seq], None, record.created_at, found, text, None, None, None)
+        row = Row(self._ids[record.seq], None, record.created_at, record_facts, text, None, None, None)
         row.seq, (row.turn_number, row.is_active) = record.seq, self._places[record.seq]
         row.repeat_of = record.repeat_of
         return row
 
     def numbers(self, seqs: list[int]) -> list[float | None]:
-        """What these records add up to, as TOTALS."""
+        """The sums of these records, as TOTALS."""
         return [sum_totals(column) for column in zip(*(self._records[seq].numbers for seq in seqs), strict=True)]
 
     def biggest_prompt(self, seqs: list[int]) -> int | None:
@@ -169,52 +181,52 @@ class _Reader:
         return max((sum(call.numbers[place] for place in PROMPT) for call in calls), default=0) or None
 
 
-def _facts(event):
+def _read_facts(event):
     try:
         return read_facts(untrim(event.event_json, event.full_zstd))
     except (ValueError, Refused):  # damaged: it keeps its place, and the numbers beside it count
         return Facts("", "unknown")
 
 
-def _turns(session, branched: list[Branched], reader) -> Iterator[dict[str, Any]]:
-    for some in _groups(branched):
-        rows = {row.seq: row for row in reader.rows([node.seq for turn in some for node in turn.nodes])}
-        for turn in some:
+def _build_turns(session, branched: list[Branched], reader) -> Iterator[dict[str, Any]]:
+    for group in _group_turns(branched):
+        rows = {row.seq: row for row in reader.rows([node.seq for turn in group for node in turn.nodes])}
+        for turn in group:
             seqs = [node.seq for node in turn.nodes]
-            made = turns.build_turn_row(session, [rows[seq] for seq in seqs])
-            made |= dict(zip(TOTALS, reader.numbers(seqs), strict=True))
-            yield made | {"prompt_tokens": reader.biggest_prompt(seqs)}
+            turn_row = turns.build_turn_row(session, [rows[seq] for seq in seqs])
+            turn_row |= dict(zip(TOTALS, reader.numbers(seqs), strict=True))
+            yield turn_row | {"prompt_tokens": reader.biggest_prompt(seqs)}
 
 
-def _groups(branched):
-    """Turns that are read together: of a long session not all words are held at once."""
-    some, size = [], 0
+def _group_turns(branched):
+    """Turns in groups that are read together, so that memory use stays small."""
+    group, size = [], 0
     for turn in branched:
-        some.append(turn)
+        group.append(turn)
         size += len(turn.nodes)
         if size >= ROWS_AT_ONCE:
-            yield some
-            some, size = [], 0
-    yield some
+            yield group
+            group, size = [], 0
+    yield group
 
 
-def _days(records, places):
-    found: dict[str, list[float]] = {}
+def _sum_days(records, places):
+    sums_by_day: dict[str, list[float]] = {}
     for record in records:
         is_turn = record.kind == "user" and places[record.seq][1] and not record.repeat_of
         numbers = (*record.numbers, is_turn, 1)
         day = turns.utc_day(record.created_at)
-        found[day] = list(map(add_totals, found[day], numbers)) if day in found else [*numbers]
+        sums_by_day[day] = list(map(add_totals, sums_by_day[day], numbers)) if day in sums_by_day else [*numbers]
     names = (*TOTALS, "turn_count", "record_count")
-    return [{"date": day, **dict(zip(names, found[day], strict=True))} for day in sorted(found)]
+    return [{"date": day, **dict(zip(names, sums_by_day[day], strict=True))} for day in sorted(sums_by_day)]
 
 
-def _columns(session, records, made_turns):
-    """The columns of `sessions` that records decide."""
+def _build_session_columns(session, records, turn_rows):
+    """The columns of `sessions` that follow from records."""
     kinds = [record.kind for record in records.values()]
     numbers = [record.numbers for record in records.values()] or [UNKNOWN]
     moments = [record.created_at for record in records.values()]
-    current = [turn for turn in made_turns if turn["is_active"]]
+    current = [turn for turn in turn_rows if turn["is_active"]]
     repeated = {record.seq for record in records.values() if record.repeat_of}
     words = [(turn["user_message_content"], turn["user_metadata"]) for turn in current[: turns.TITLE_TURNS]]
     return {
@@ -226,12 +238,12 @@ def _columns(session, records, made_turns):
         "withheld_count": kinds.count("withheld"),
         "created_at": min(moments, default=session.created_at),
         "last_activity_at": max(session.last_activity_at, *moments) if moments else session.last_activity_at,
-        "model": _model(records.values()) or session.model,
+        "model": _find_last_model(records.values()) or session.model,
         "title": session.title or turns.find_title(words),
     }
 
 
-def _model(records):
+def _find_last_model(records):
     """The last model that answered."""
     answers = (record.model for record in records if record.kind == "assistant" and not record.is_synthetic)
     return next((model for model in reversed(list(answers)) if model), None)

@@ -1,8 +1,9 @@
-"""Whether sums are what their records add up to: no sum is believed, and none is compared with another.
+"""Compares stored sums with the numbers of their records.
 
-`quick` adds up the numbers beside all records of an agent in one walk, and compares with them sessions, days, turns and
-what is counted of tools by day. `whole` works everything derived of a session out anew and compares every column. What
-stayed of removed sessions is passed over: their records are gone, so there is nothing to compare it with.
+No sum is compared with another sum. `find_differences` adds up the numbers beside all records of an agent in one walk,
+and compares them with sessions, days, turns and the daily counts of tools. `deep_checks.find_differences` derives
+everything of a session anew and compares every column. The sums of removed sessions are passed over: their records are
+gone, so there is no source to compare them with.
 """
 
 from collections.abc import Iterable, Iterator
@@ -47,7 +48,7 @@ COUNTED = (
 PROMPTS = ("input_tokens", "cache_read_tokens", "cache_write_tokens")
 
 
-def _unlike(name):
+def _build_difference_sql(name):
     if name == "cost_usd":
         apart = f"ABS(of_records.{name} - turns.{name})"
         is_apart = f"{apart} > {CLOSE} AND {apart} > {CLOSE} * ABS(of_records.{name})"
@@ -56,8 +57,8 @@ def _unlike(name):
     return dialect.differ(f"of_records.{name}", f"turns.{name}")
 
 
-# The first column of each is the session, whose order all of them have. What is compared with the records of each turn
-# is compared by SQLite: there are many.
+# The first column of each is the session, and all are in its order. Turns are compared with their records by SQLite,
+# because there are many.
 SOURCES = {
     "parts": f"""
         SELECT session_id, created_at / {DAY_MS}, MIN(created_at), MAX(created_at),
@@ -66,7 +67,7 @@ SOURCES = {
     """,  # noqa: S608 - constants of this module
     "turns": f"""
         SELECT of_records.session_id, COUNT(*), {dialect.count_if("turns.id IS NULL")},
-            {", ".join(dialect.count_if(_unlike(name)) for name in TURN_SQL)}
+            {", ".join(dialect.count_if(_build_difference_sql(name)) for name in TURN_SQL)}
         FROM (
             SELECT session_id, turn_number, {", ".join(f"{sql} AS {name}" for name, sql in TURN_SQL.items())}
             FROM transcript_events WHERE turn_number IS NOT NULL GROUP BY 1, 2
@@ -95,7 +96,10 @@ DIFFERENT_DAYS = f"""
 
 @dataclass(slots=True)
 class WrongSession:
-    """A session whose sums are not those of its records; `names` say which, as `table.column` or `table`."""
+    """A session with sums that differ from those of its records.
+
+    `names` say which, as `table.column` or `table`.
+    """
 
     session_id: str
     names: list[str] = field(default_factory=list)
@@ -103,15 +107,15 @@ class WrongSession:
 
 @dataclass(slots=True)
 class Sums:
-    """What records add up to, and when the first and the last of them were."""
+    """The sums of records, and when the first and the last of them were."""
 
     first_at: int = 2**63 - 1
     last_at: int = 0
     sums: list[float | None] = field(default_factory=lambda: [None] * len(SUMMED))
 
-    def add(self, part: tuple[Any, ...]) -> None:
-        """Count in what the records of a session on one day add up to."""
-        _id, _day, first_at, last_at, *sums = part
+    def add(self, row: tuple[Any, ...]) -> None:
+        """Add the sums of a session's records on one day."""
+        _id, _day, first_at, last_at, *sums = row
         self.first_at, self.last_at = min(self.first_at, first_at), max(self.last_at, last_at)
         self.sums = list(map(add_totals, self.sums, sums))
 
@@ -126,56 +130,65 @@ def find_differences(db: str) -> Iterator[WrongSession]:
             session_id for (session_id,) in statements.iterate_rows(db, "SELECT session_id FROM removed_sessions")
         }
         sources = {name: statements.iterate_rows(db, query) for name, query in SOURCES.items()}
-        for session_id, found in _together(sources):
-            if session_id not in removed and (names := list(dict.fromkeys(_wrong_of(found)))):
+        for session_id, rows_by_source in _merge_sources(sources):
+            if session_id not in removed and (names := list(dict.fromkeys(_find_wrong_names(rows_by_source)))):
                 yield WrongSession(session_id, names)
 
 
 def find_different_tool_days(db: str) -> Iterator[str]:
-    """Rows of `tool_days` that are not what `session_tools`, those that stayed of removed sessions too, add up to."""
+    """Rows of `tool_days` that differ from the sum of `session_tools`.
+
+    Rows that stayed of removed sessions are among those.
+    """
     for place in statements.iterate_rows(db, DIFFERENT_DAYS):
         yield " ".join(["tool_days", *map(str, place)])
 
 
-def is_different(one: Any, other: Any) -> bool:
-    """Whether two values of a column are not the same; costs may be added up in another order."""
-    if isinstance(one, float) and isinstance(other, float | int):
-        return abs(one - other) > CLOSE * max(1, abs(one))
-    return bool(one != other)
+def is_different(value: Any, other: Any) -> bool:
+    """Whether two values of a column differ.
+
+    Costs are compared with a tolerance, because they may be added up in another order.
+    """
+    if isinstance(value, float) and isinstance(other, float | int):
+        return abs(value - other) > CLOSE * max(1, abs(value))
+    return bool(value != other)
 
 
-def _together(sources: dict[str, Iterable[tuple[Any, ...]]]):
-    """Each session with its rows of every source, which are all in the order of their sessions."""
+def _merge_sources(sources: dict[str, Iterable[tuple[Any, ...]]]):
+    """Each session with its rows of every source.
+
+    All sources are in the order of their sessions.
+    """
     streams = {name: groupby(rows, itemgetter(0)) for name, rows in sources.items()}
     heads = {name: next(stream, None) for name, stream in streams.items()}
     while waiting := [head[0] for head in heads.values() if head]:
-        session_id, found = min(waiting), {}
+        session_id, rows_by_source = min(waiting), {}
         for name, head in heads.items():
-            found[name] = []
+            rows_by_source[name] = []
             if head and head[0] == session_id:
-                found[name] = list(head[1])
+                rows_by_source[name] = list(head[1])
                 heads[name] = next(streams[name], None)
-        yield session_id, found
+        yield session_id, rows_by_source
 
 
-def _wrong_of(found) -> Iterator[str]:
+def _find_wrong_names(rows_by_source) -> Iterator[str]:
     total, days = Sums(), {}
-    for part in found["parts"]:
+    for part in rows_by_source["parts"]:
         total.add(part)
         days[utc_day(part[1] * DAY_MS)] = sums = Sums()
         sums.add(part)
-    yield from _wrong_session(found, total)
-    yield from _wrong_days(found["days"], days)
-    yield from _wrong_turns(found)
-    yield from _wrong_tools(found["tools"], days)
+    yield from _find_wrong_session(rows_by_source, total)
+    yield from _find_wrong_days(rows_by_source["days"], days)
+    yield from _find_wrong_turns(rows_by_source)
+    yield from _find_wrong_tools(rows_by_source["tools"], days)
 
 
-def _wrong_session(found, total):
+def _find_wrong_session(rows_by_source, total):
     count = total["record_count"]
-    if not found["sessions"]:
+    if not rows_by_source["sessions"]:
         yield "sessions"
         return
-    _id, *values, created_at, last_at = found["sessions"][0]
+    _id, *values, created_at, last_at = rows_by_source["sessions"][0]
     for name, value in zip(OF_SESSION, values, strict=True):
         if is_different(total[name], value):
             yield f"sessions.{name}"
@@ -183,17 +196,17 @@ def _wrong_session(found, total):
         yield "sessions.created_at"
     if count and last_at < total.last_at:
         yield "sessions.last_activity_at"
-    if count != _count(found["identities"]):
+    if count != _get_count(rows_by_source["identities"]):
         yield "transcript_event_identities"
-    if total["compaction_count"] != _count(found["snapshots"]):
+    if total["compaction_count"] != _get_count(rows_by_source["snapshots"]):
         yield "transcript_snapshots"
 
 
-def _count(rows):
+def _get_count(rows):
     return rows[0][1] if rows else 0
 
 
-def _wrong_days(rows, days):
+def _find_wrong_days(rows, days):
     stored = {day: values for _id, day, *values in rows}
     if stored.keys() != days.keys():
         yield "session_days"
@@ -203,24 +216,27 @@ def _wrong_days(rows, days):
                 yield f"session_days.{name}"
 
 
-def _wrong_turns(found):
-    _id, count, gone, *unlike = found["turns"][0] if found["turns"] else (0, 0, 0)
-    if gone or count != _count(found["turn_rows"]):
+def _find_wrong_turns(rows_by_source):
+    _id, count, gone, *unlike = rows_by_source["turns"][0] if rows_by_source["turns"] else (0, 0, 0)
+    if gone or count != _get_count(rows_by_source["turn_rows"]):
         yield "conversation_turns"
     for name, unlike_count in zip(TURN_SQL, unlike, strict=False):
         if unlike_count and unlike_count > gone:
             yield f"conversation_turns.{name}"
 
 
-def _wrong_tools(rows, days):
-    """By day, over all tools: which tools were called stands in the records alone, and `whole` reads those."""
+def _find_wrong_tools(rows, days):
+    """Names of daily sums over all tools that are wrong.
+
+    Which tools were called stands in the records alone, which only the deep check reads.
+    """
     stored: dict[str, list[int]] = {}
     for _id, day, *values in rows:
-        stored[day] = [one + other for one, other in zip(stored.get(day, [0] * len(values)), values, strict=True)]
+        stored[day] = [value + other for value, other in zip(stored.get(day, [0] * len(values)), values, strict=True)]
     for day in stored.keys() | days.keys():
         sums = days.get(day) or Sums()
         prompts = sum(sums[name] for name in PROMPTS)
-        wanted = [sums["tool_call_count"], sums["result_count"], sums["failed_count"], prompts]
-        for name, one, other in zip(OF_TOOLS, wanted, stored.get(day, [0] * len(wanted)), strict=True):
-            if one != other:
+        expected = [sums["tool_call_count"], sums["result_count"], sums["failed_count"], prompts]
+        for name, value, other in zip(OF_TOOLS, expected, stored.get(day, [0] * len(expected)), strict=True):
+            if value != other:
                 yield f"session_tools.{name}"

@@ -1,7 +1,8 @@
-"""A session made again from its sources: beside the store first, then exchanged for what is there in one transaction.
+"""Imports a session again from all its sources.
 
-What no source holds any more stays: stored records that are not met again are put where they stood. Evidence is not
-touched; it names turns and records by ids, which are the same afterwards.
+It is made in an empty file first, and then exchanged for the stored one in one transaction. Stored records that no
+source holds any more are put back where they were. Evidence is not touched; it names turns and records by ids, which
+are the same afterwards.
 """
 
 from collections import Counter
@@ -33,7 +34,7 @@ from ..transcripts import session_holdings, tool_days, transcript_store, turns
 from . import sums
 from .session_sources import WITHHELD, KeptRecords, SessionSource, order_sources
 
-# In the order in which they are put back.
+# In the order in which their rows are inserted again.
 EXCHANGED = (
     Session,
     TranscriptEvent,
@@ -43,7 +44,7 @@ EXCHANGED = (
     SessionDay,
     SessionTool,
 )
-# What the session index says of a session, which transcripts do not.
+# Columns that come from the session index, not from transcripts.
 INDEXED = (
     *("session_key", "origin", "channel_id", "conversation_target", "account_id", "metadata", "prompt_report_id"),
     "parents",
@@ -52,16 +53,20 @@ INDEXED = (
 
 @dataclass(slots=True)
 class ReimportResult:
-    """What came of one session. `held` is what it has now; `withheld` are records whose words went."""
+    """The changes to one session that was imported again.
+
+    `held` is what the session has now; `withheld` are records whose content was removed. `kept_count` counts the
+    records without a source.
+    """
 
     is_changed: bool = False
     is_new: bool = False
     added: Counter[str] = field(default_factory=Counter)
-    kept: int = 0
-    moved: Counter[str] = field(default_factory=Counter)  # records that turned out to be of another session, by kind
+    kept_count: int = 0
+    moved: Counter[str] = field(default_factory=Counter)  # records that belong to another session, by kind
     withheld: list[str] = field(default_factory=list)
     kind_changes: Counter[tuple[str, str]] = field(default_factory=Counter)  # of stored records: before, now
-    words: set[str] = field(default_factory=set)  # the texts of those, for whoever looks where else they are
+    words: set[str] = field(default_factory=set)  # the texts of those, to find other places that hold them
     artifacts: list[str] = field(default_factory=list)  # handles that no record of the session uses any more
     held: Holding = field(default_factory=Holding)
 
@@ -76,69 +81,70 @@ def reimport_session(
     stashes: bool,
     moved: Sequence[SessionSource] = (),
 ) -> ReimportResult:
-    """Make a session of an agent's file `db` again from `parts`; of several the one that comes last is read last.
+    """Make a session of an agent's file `db` again from `parts`, its sources.
 
-    `beside` is an empty agent's file, `entry` what the session index says of the session. Records keep their ids and
-    turns their numbers; the words of people who opted out are withheld now. Nothing is written when all is as it was.
-    `moved` are sources that were taken for this session's and are another's: records that only they hold go.
+    Of several sources the last one of `source_order` is read last. `beside` is an empty agent's file, `entry` the
+    session's entry in the index. Records keep their ids and turns their numbers; the words of people who opted out are
+    withheld now. When everything is as it was, no row is written. `moved` are sources that were taken for this
+    session's and belong to another: records that only they hold are removed.
     """
-    _clear(beside, session_id)
+    _clear_tables(beside, session_id)
     parts = order_sources(parts)
-    kept = KeptRecords(db, session_id, parts, moved)
-    _seed(db, beside, session_id, entry)
-    numbers = _numbers(db, session_id)
+    kept_records = KeptRecords(db, session_id, parts, moved)
+    _create_session(db, beside, session_id, entry)
+    numbers = _read_turn_numbers(db, session_id)
     with output_stash.open_outputs(beside, is_on=stashes) as outputs:
         for index, part in enumerate(parts):
-            part.about.turn_numbers, part.about.names = numbers, kept.names[index]
+            part.transcript.turn_numbers, part.transcript.names = numbers, kept_records.names[index]
             with part.lines() as lines:
-                found = kept.interleave(lines, kept.names[index], is_first=index == 0)
-                transcript_store.store_transcript(beside, part.about, found, outputs=outputs)
+                interleaved = kept_records.interleave(lines, kept_records.names[index], is_first=index == 0)
+                transcript_store.store_transcript(beside, part.transcript, interleaved, outputs=outputs)
     if not Session.objects.using(beside).filter(id=session_id).exists():  # sources without a single record
         return ReimportResult()
-    if not any(part.about.opted_out for part in parts):  # whose words an old title is of cannot be told
+    if not any(part.transcript.opted_out for part in parts):  # nobody can tell whose words an old title is
         _keep_title(db, beside, session_id)
     if len(parts) > 1:
         source_order.refresh_title_and_model(beside, session_id)
     session_holdings.recount_holding(beside, session_id)
     _keep_marks(db, beside, session_id)
-    exchange = _Exchange(db, beside, session_id, [part.about.file for part in parts], len(kept.lines))
-    exchange.found.moved = kept.moved
+    exchange = _Exchange(db, beside, session_id, [part.transcript.file for part in parts], len(kept_records.lines))
+    exchange.result.moved = kept_records.moved
     return exchange.run()
 
 
-def _numbers(db, session_id):
-    """Record -> the number of its turn, from whatever is left: numbers are never given to another turn."""
+def _read_turn_numbers(db, session_id):
+    """Record id -> number of its turn, so that no number is given to another turn."""
     stored = ConversationTurn.objects.using(db).filter(session_id=session_id)
     own = {record_id: abs(number) for record_id, number in stored.values_list("user_message_id", "turn_number")}
     return dict(statements.read_rows(db, NUMBERS, [session_id])) | own
 
 
-def _seed(db, beside, session_id, entry):
-    """What the index says of the session, now or when it was read last."""
+def _create_session(db, beside, session_id, entry):
+    """Create the session with its index entry, as it is now or was read last."""
     old = Session.objects.using(db).filter(id=session_id).first()
     if old is not None:
         if old.prompt_report_id and (report := PromptReport.objects.using(db).filter(id=old.prompt_report_id).first()):
             PromptReport.objects.using(beside).update_or_create(
                 id=report.id, defaults={"report_json": report.report_json}
             )
-        said = {name: getattr(old, name) for name in INDEXED}
+        indexed = {name: getattr(old, name) for name in INDEXED}
         moments = {"created_at": old.created_at, "last_activity_at": 0 if entry else old.last_activity_at}
-        Session.objects.using(beside).create(id=session_id, source_state=old.source_state, **said, **moments)
+        Session.objects.using(beside).create(id=session_id, source_state=old.source_state, **indexed, **moments)
     if entry is not None:
         index_rows.store_index(beside, [entry])
 
 
 def _keep_title(db, beside, session_id):
-    """A title that an index gave and that nothing gives any more stays."""
+    """Keep a title that an index gave, when no source gives one now."""
     old = Session.objects.using(db).filter(id=session_id).values_list("title", flat=True).first()
     new = Session.objects.using(beside).get(id=session_id)
-    told = turns.find_title(_words(db, session_id))
-    if old and old != told and new.title == turns.find_title(_words(beside, session_id)):
+    derived_title = turns.find_title(_read_title_texts(db, session_id))
+    if old and old != derived_title and new.title == turns.find_title(_read_title_texts(beside, session_id)):
         Session.objects.using(beside).filter(id=session_id).update(title=old)
 
 
 def _keep_marks(db, beside, session_id):
-    """Repeated records stay so until they are compared again: that is done once all sessions are made (repeats)."""
+    """Keep the marks of repeated records until all sessions were imported and are compared again."""
     marks = statements.read_rows(db, MARKS, [session_id])
     if marks:
         statements.run_many(beside, MARK, [(source, session_id, session_id, record_id) for record_id, source in marks])
@@ -147,12 +153,12 @@ def _keep_marks(db, beside, session_id):
     Session.objects.using(beside).filter(id=session_id).update(repeats_mark=known or "")
 
 
-def _words(db, session_id):
+def _read_title_texts(db, session_id):
     stored = ConversationTurn.objects.using(db).filter(session_id=session_id, is_active=True).order_by("first_seq")
     return stored.values_list("user_message_content", "user_metadata")[: turns.TITLE_TURNS]
 
 
-def _clear(beside, session_id):
+def _clear_tables(beside, session_id):
     for table in ("artifacts", "rejected_records", *map(_table, reversed(EXCHANGED)), _table(ToolDay)):
         statements.run(beside, f"DELETE FROM {table}")  # noqa: S608 - our tables
 
@@ -162,81 +168,83 @@ def _table(model):
 
 
 class _Exchange:
-    """What was made beside takes the place of what is there, when it differs."""
+    """Replaces the stored session by the one made beside it, when they differ."""
 
-    def __init__(self, db, beside, session_id, files, kept):
+    def __init__(self, db, beside, session_id, files, kept_count):
         self.db, self.beside, self.session_id, self.files = db, beside, session_id, files
-        self.found = ReimportResult(kept=kept)
+        self.result = ReimportResult(kept_count=kept_count)
 
     def run(self) -> ReimportResult:
         with upkeep.attach_database(self.db, self.beside):
             self._compare()
-            self._tell()
-            if self.found.is_changed:
+            self._describe_changes()
+            if self.result.is_changed:
                 with transaction.atomic(using=self.db, durable=True):
                     self._exchange()
-        return self.found
+        return self.result
 
     def _compare(self):
-        own = [self.session_id]
-        self.found.is_new = not Session.objects.using(self.db).filter(id=self.session_id).exists()
-        self.found.is_changed = self.found.is_new or any(map(self._differs, EXCHANGED))
-        self.found.is_changed = self.found.is_changed or bool(statements.read_row(self.db, ARTIFACTS_DIFFER, own))
+        key = [self.session_id]
+        self.result.is_new = not Session.objects.using(self.db).filter(id=self.session_id).exists()
+        self.result.is_changed = self.result.is_new or any(map(self._is_different, EXCHANGED))
+        self.result.is_changed = self.result.is_changed or bool(statements.read_row(self.db, ARTIFACTS_DIFFER, key))
 
-    def _differs(self, model):
-        columns, own = ", ".join(_columns(model)), _own(model)
+    def _is_different(self, model):
+        columns, own = ", ".join(_list_columns(model)), _own_key(model)
         sides = [f"SELECT {columns} FROM {where}.{_table(model)} WHERE {own} = %s" for where in (MAIN, ATTACHED)]  # noqa: S608
-        both = (f"{one} EXCEPT {other} LIMIT 1" for one, other in (sides, reversed(sides)))
+        both = (f"{query} EXCEPT {other} LIMIT 1" for query, other in (sides, reversed(sides)))
         return any(statements.read_row(self.db, query, [self.session_id] * 2) for query in both)
 
-    def _tell(self):
-        own = [self.session_id]
+    def _describe_changes(self):
+        key = [self.session_id]
         before, now = (
-            dict(statements.read_rows(self.db, IDS_AND_KINDS.format(where=where), own)) for where in (MAIN, ATTACHED)
+            dict(statements.read_rows(self.db, IDS_AND_KINDS.format(where=where), key)) for where in (MAIN, ATTACHED)
         )
-        found = self.found
-        found.held = Holding(Counter(now.values()), compute_checksum(now))
+        result = self.result
+        result.held = Holding(Counter(now.values()), compute_checksum(now))
         pairs = ((before.get(record_id, kind), kind) for record_id, kind in now.items())
-        found.kind_changes = Counter(pair for pair in pairs if pair[0] != pair[1])
-        found.added = Counter(kind for record_id, kind in now.items() if record_id not in before)
-        found.withheld = [
-            one for one, kind in now.items() if kind == WITHHELD and before.get(one, WITHHELD) != WITHHELD
+        result.kind_changes = Counter(pair for pair in pairs if pair[0] != pair[1])
+        result.added = Counter(kind for record_id, kind in now.items() if record_id not in before)
+        result.withheld = [
+            record_id
+            for record_id, kind in now.items()
+            if kind == WITHHELD and before.get(record_id, WITHHELD) != WITHHELD
         ]
-        if found.withheld:
-            rows = statements.read_rows(self.db, HANDLES_OF_WITHHELD, own * 2)
-            found.artifacts = sorted(handle for (handle,) in rows)
-            texts = statements.read_rows(self.db, WORDS_OF_WITHHELD, own * 2)
-            found.words = {text for both in texts for text in both if text}
+        if result.withheld:
+            rows = statements.read_rows(self.db, HANDLES_OF_WITHHELD, key * 2)
+            result.artifacts = sorted(handle for (handle,) in rows)
+            texts = statements.read_rows(self.db, WORDS_OF_WITHHELD, key * 2)
+            result.words = {text for both in texts for text in both if text}
 
     def _exchange(self):
-        own = [self.session_id]
+        key = [self.session_id]
         tool_days.remove_sums(self.db, self.session_id)
-        statements.run(self.db, REMOVE_CONTEXTS, own * 3)
-        statements.run(self.db, SET_ASIDE, own * 3)
-        statements.run(self.db, REMOVE_RETURNED, own)
+        statements.run(self.db, REMOVE_CONTEXTS, key * 3)
+        statements.run(self.db, SET_ASIDE, key * 3)
+        statements.run(self.db, REMOVE_RETURNED, key)
         for model in reversed(EXCHANGED):
-            statements.run(self.db, f"DELETE FROM {MAIN}.{_table(model)} WHERE {_own(model)} = %s", own)  # noqa: S608
-        self._bring(PromptReport, dialect.INSERT_OR_LEAVE)
+            statements.run(self.db, f"DELETE FROM {MAIN}.{_table(model)} WHERE {_own_key(model)} = %s", key)  # noqa: S608
+        self._copy_rows(PromptReport, dialect.INSERT_OR_LEAVE)
         for model in EXCHANGED:
-            self._bring(model, "INSERT")
+            self._copy_rows(model, "INSERT")
         tool_days.add_to_days(self.db, self.session_id)
-        statements.run(self.db, REMOVE_WITHHELD, own * 2)
-        self._bring(Artifact, dialect.INSERT_OR_REPLACE)
+        statements.run(self.db, REMOVE_WITHHELD, key * 2)
+        self._copy_rows(Artifact, dialect.INSERT_OR_REPLACE)
         for file in self.files:
-            statements.run(self.db, REMOVE_REJECTED, [*own, file])
+            statements.run(self.db, REMOVE_REJECTED, [*key, file])
         statements.run(self.db, BRING_REJECTED)
 
-    def _bring(self, model, verb):
-        columns = ", ".join(_columns(model))
+    def _copy_rows(self, model, verb):
+        columns = ", ".join(_list_columns(model))
         table = _table(model)
         statements.run(self.db, f"{verb} INTO {MAIN}.{table} ({columns}) SELECT {columns} FROM {ATTACHED}.{table}")  # noqa: S608
 
 
-def _columns(model):
+def _list_columns(model):
     return [field.column for field in model._meta.concrete_fields]
 
 
-def _own(model):
+def _own_key(model):
     if model is ConversationTurn:  # without those that were set aside
         return "turn_number > 0 AND session_id"
     return "id" if model is Session else "session_id"
@@ -273,7 +281,7 @@ WORDS_OF_WITHHELD = f"""
     SELECT user_message_content, agent_message_content FROM {MAIN}.conversation_turns
     WHERE session_id = %s AND user_message_id IN ({WITHHELD_NOW})
 """  # noqa: S608
-# The messages of turns that are withheld now, by text and moment: what others said alike stays.
+# The messages of turns that are withheld now, by text and moment: the same words of others stay.
 REMOVE_CONTEXTS = f"""
     DELETE FROM {MAIN}.conversation_contexts
     WHERE turn_id IN (SELECT id FROM {MAIN}.conversation_turns WHERE session_id = %s) AND EXISTS (
@@ -302,7 +310,7 @@ ARTIFACTS_DIFFER = f"""
         SELECT 1 FROM {MAIN}.artifacts there
         WHERE there.id = made.id AND NOT ({dialect.differ("there.turn_id", "made.turn_id")})) LIMIT 1
 """  # noqa: S608
-# Lines that can be read by now are rejected no more.
+# Lines that can be read now are no longer rejected.
 REMOVE_REJECTED = f"""
     DELETE FROM {MAIN}.rejected_records WHERE session_id = %s AND file = %s AND NOT EXISTS (
         SELECT 1 FROM {ATTACHED}.rejected_records made
@@ -311,5 +319,6 @@ REMOVE_REJECTED = f"""
 """  # noqa: S608
 REJECTED = "file, byte_offset, byte_length, reason, detail, raw_preview, session_id, created_at"
 BRING_REJECTED = f"""
-    {dialect.INSERT_OR_LEAVE} INTO {MAIN}.rejected_records ({REJECTED}) SELECT {REJECTED} FROM {ATTACHED}.rejected_records
+    {dialect.INSERT_OR_LEAVE} INTO {MAIN}.rejected_records ({REJECTED})
+    SELECT {REJECTED} FROM {ATTACHED}.rejected_records
 """  # noqa: S608

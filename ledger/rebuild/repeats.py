@@ -1,9 +1,9 @@
-"""Repeated records: each belongs to one session, is marked in the others, and counts once in every sum.
+"""Repeated records: each belongs to one session, and is marked in the other ones.
 
-A record is the same when its id, its time, its usage and what it says agree. It belongs to the first of the sessions
-that have it (families); a mark that leads to a session which retention removed stays, because that session's sums do.
-Marks are written for one session at a time together with all that follows from them, so that a process killed at any
-point leaves work that the next run does.
+In this way it counts once in every sum. A record is the same when its id, its time, its usage and its content agree. It
+belongs to the first of the sessions that have it (families); a mark that leads to a session which retention removed
+stays, because that session's sums do. Marks are written for one session at a time together with all that follows from
+them, so that a process killed at any point leaves work that the next run does.
 """
 
 import hashlib
@@ -28,7 +28,7 @@ from . import sums
 from .families import ALONE, Relatives, find_relatives
 
 BATCH = 500
-# Records without an id are called @<offset>, which is another one in a copy.
+# Records without an id are called @<offset>, which names another record in a copy.
 SHARED = f"""
     SELECT ids.event_id, ids.created_at, ids.session_id, ids.seq FROM transcript_event_identities ids
     WHERE ids.session_id IN (SELECT value FROM {dialect.json_array("members")}) AND NOT ids.event_id BETWEEN '@' AND 'A'
@@ -42,32 +42,33 @@ Marks = dict[Place, str]  # the session that has the record
 
 
 def mark_repeats(db: str, *, is_forced: bool = False) -> list[str]:
-    """Mark the repeated records of an agent's sessions, and make the sums of those again whose marks change.
+    """Mark the repeated records of an agent's sessions, and update sums whose marks changed.
 
-    Returns the ids of these sessions. What was compared before, and did not change, is passed over unless forced.
+    Returns the ids of the changed sessions. Groups that were compared before and did not change are passed over, unless
+    `is_forced`.
     """
     changed = []
     for group in find_relatives(db):
         if is_forced or not group.is_compared:
-            changed += _settle(db, group, is_forced=is_forced)
+            changed += _mark_group(db, group, is_forced=is_forced)
     return changed
 
 
 def find_wrongly_marked(db: str) -> Iterator[str]:
-    """The sessions whose marks are not what a comparison of all records gives."""
+    """The sessions whose marks differ from those that a comparison of all records gives."""
     for group in find_relatives(db):
-        stored, wanted = _marks(db, group, is_forced=True)
-        yield from sorted({session_id for session_id, _seq in _differing(stored, wanted)})
+        stored, expected = _compute_marks(db, group, is_forced=True)
+        yield from sorted({session_id for session_id, _seq in _find_differing(stored, expected)})
 
 
-def _settle(db, group: Relatives, *, is_forced):
-    stored, wanted = _marks(db, group, is_forced=is_forced)
+def _mark_group(db, group: Relatives, *, is_forced):
+    stored, expected = _compute_marks(db, group, is_forced=is_forced)
     places = defaultdict(list)
-    for session_id, seq in _differing(stored, wanted):
+    for session_id, seq in _find_differing(stored, expected):
         places[session_id].append(seq)
     for session_id, seqs in sorted(places.items()):
         with transaction.atomic(using=db):
-            statements.run_many(db, MARK, [(wanted.get((session_id, seq)), session_id, seq) for seq in seqs])
+            statements.run_many(db, MARK, [(expected.get((session_id, seq)), session_id, seq) for seq in seqs])
             sums.rebuild_session(db, session_id)
     names = [member.session_id for member in group.members if member.parents]
     for start in range(0, len(names), BATCH):
@@ -75,33 +76,33 @@ def _settle(db, group: Relatives, *, is_forced):
     return sorted(places)
 
 
-def _differing(stored: Marks, wanted: Marks) -> list[Place]:
-    return [place for place in stored.keys() | wanted.keys() if stored.get(place) != wanted.get(place)]
+def _find_differing(stored: Marks, expected: Marks) -> list[Place]:
+    return [place for place in stored.keys() | expected.keys() if stored.get(place) != expected.get(place)]
 
 
-def _marks(db, group: Relatives, *, is_forced):
+def _compute_marks(db, group: Relatives, *, is_forced):
     """The marks that records of these sessions have, and those they should have."""
     names = [member.session_id for member in group.members]
-    stored = _stored(db, names)
+    stored = _read_marks(db, names)
     removed = removal.find_removed_ids(db, sorted({*stored.values()}))
-    kept = {place: source for place, source in stored.items() if source in removed}
+    lasting = {place: source for place, source in stored.items() if source in removed}
     if group.mark == ALONE:
-        return stored, kept
+        return stored, lasting
     order = {name: place for place, name in enumerate(names)}
-    wanted, waiting = dict(kept), []
-    for records in _shared(db, names):
+    expected, waiting = dict(lasting), []
+    for records in _find_shared(db, names):
         records.sort(key=lambda place: order[place[0]])
-        source = kept.get(records[0], records[0][0])
+        source = lasting.get(records[0], records[0][0])
         if not is_forced and all(stored.get(place) == source for place in records[1:]):
-            wanted |= dict.fromkeys(records[1:], source)
+            expected |= dict.fromkeys(records[1:], source)
         else:
             waiting.append(records)
     for start in range(0, len(waiting), BATCH):
-        wanted |= _compared(db, waiting[start : start + BATCH], kept)
-    return stored, wanted
+        expected |= _compare_groups(db, waiting[start : start + BATCH], lasting)
+    return stored, expected
 
 
-def _stored(db, names) -> Marks:
+def _read_marks(db, names) -> Marks:
     marks: Marks = {}
     for start in range(0, len(names), BATCH):
         rows = TranscriptEvent.objects.using(db).filter(session_id__in=names[start : start + BATCH])
@@ -110,8 +111,8 @@ def _stored(db, names) -> Marks:
     return marks
 
 
-def _shared(db, names) -> Iterator[list[Place]]:
-    """The records with one id and time, where several sessions have one."""
+def _find_shared(db, names) -> Iterator[list[Place]]:
+    """The records with one id and time that several sessions have."""
     rows = statements.iterate_rows(db, SHARED, [encode(names)])
     for _same, records in groupby(rows, itemgetter(0, 1)):
         places = [(session_id, seq) for _id, _time, session_id, seq in records]
@@ -119,53 +120,56 @@ def _shared(db, names) -> Iterator[list[Place]]:
             yield places
 
 
-def _compared(db, groups: list[list[Place]], kept: Marks) -> Marks:
-    """The marks of records by what they say; each group is in the order of its sessions."""
-    said = _said(db, {place for records in groups for place in records})
+def _compare_groups(db, groups: list[list[Place]], lasting: Marks) -> Marks:
+    """The marks of records by their content; each group is in the order of its sessions."""
+    contents = _read_contents(db, {place for records in groups for place in records})
     marks: Marks = {}
     for records in groups:
         sources: dict[Any, str] = {}
         for place in records:
-            what = said.get(place)
-            if what is None:
+            content = contents.get(place)
+            if content is None:
                 continue
-            if what in sources:
-                marks[place] = sources[what]
+            if content in sources:
+                marks[place] = sources[content]
             else:
-                sources[what] = kept.get(place, place[0])
+                sources[content] = lasting.get(place, place[0])
     return marks
 
 
-def _said(db, places: Iterable[Place]) -> dict[Place, Any]:
+def _read_contents(db, places: Iterable[Place]) -> dict[Place, Any]:
     by_session = defaultdict(list)
     for session_id, seq in places:
         by_session[session_id].append(seq)
-    found = {}
+    contents = {}
     for session_id, seqs in by_session.items():
         for start in range(0, len(seqs), BATCH):
             rows = TranscriptEvent.objects.using(db).filter(session_id=session_id, seq__in=seqs[start : start + BATCH])
-            found |= {(session_id, event.seq): _what(event) for event in rows.iterator(chunk_size=50)}
-    return found
+            contents |= {(session_id, event.seq): _get_content(event) for event in rows.iterator(chunk_size=50)}
+    return contents
 
 
-def _what(event: TranscriptEvent):
-    """What two records have to have in common to be the same; None of one that is like no other."""
+def _get_content(event: TranscriptEvent):
+    """The values that two equal records have in common; None for a record like no other."""
     if event.kind == TranscriptEvent.Kind.WITHHELD:
         return None
     try:
         record = untrim(event.event_json, event.full_zstd)
-        words_said = _words(event, record)
+        words_said = _get_text(event, record)
     except (Refused, ValueError, LookupError, TypeError, AttributeError):  # a damaged row
         return None
     return (event.kind, event.model, event.tool_name, *(getattr(event, name) for name in NUMBERS), words_said)
 
 
-def _words(event, record):
-    """What a record says, however it is spelled and wherever its outputs are stored. Its parent may be another one."""
+def _get_text(event, record):
+    """The text of a record, however it is spelled and wherever its outputs are stored.
+
+    Its parent may be another one in a copy.
+    """
     if event.kind == TranscriptEvent.Kind.TOOL_RESULT:
         return read_facts(record).tool_call_id, unnamed_records.find_output_handles(event, record)
     if event.kind == TranscriptEvent.Kind.ASSISTANT:  # thoughts may be left out of a copy, or signed anew
-        found = read_facts(record)
-        text = hashlib.sha256(found.text.encode(errors="replace")).hexdigest()
-        return text, tuple((call.id, call.name) for call in found.calls)
+        record_facts = read_facts(record)
+        text = hashlib.sha256(record_facts.text.encode(errors="replace")).hexdigest()
+        return text, tuple((call.id, call.name) for call in record_facts.calls)
     return content_digest({name: value for name, value in record.items() if name != "parentId"})

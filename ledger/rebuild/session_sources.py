@@ -1,4 +1,8 @@
-"""The sources of a session that is made again: their order, names of records, and records that no source holds."""
+"""The sources of a session that is imported again, and its records without a source.
+
+They are put in order, records without an id get their names again, and records that no source has any more stay where
+they were.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
@@ -23,27 +27,33 @@ WITHHELD = TranscriptEvent.Kind.WITHHELD
 
 @dataclass(frozen=True, slots=True)
 class SessionSource:
-    """One source of a session: what `store_transcript` wants to know of it, and its lines, each time anew."""
+    """One source of a session: its description for `store_transcript`, and its lines.
 
-    about: Transcript
+    `lines` opens the source anew each time it is called.
+    """
+
+    transcript: Transcript
     lines: Callable[[], AbstractContextManager[Iterator[Line]]]
 
 
 def order_sources(parts: list[SessionSource]) -> list[SessionSource]:
-    """The sources of a session in the order in which they are stored; a session is live while one of them is."""
+    """The sources of a session in the order in which they are stored.
+
+    When one of them is live, all are marked as live.
+    """
     if len(parts) < 2:
         return parts
-    by_name = {f"{part.about.file}\n{place}": part for place, part in enumerate(parts)}
-    ordered = source_order.order_sources(_records(name, part) for name, part in by_name.items())
-    names = [one.name for one in ordered]
+    by_name = {f"{part.transcript.file}\n{place}": part for place, part in enumerate(parts)}
+    ordered = source_order.order_sources(_read_source_records(name, part) for name, part in by_name.items())
+    names = [source.name for source in ordered]
     ordered_parts = [by_name[name] for name in [*(name for name in by_name if name not in names), *names]]
-    if any(part.about.state == Session.State.LIVE for part in parts):
+    if any(part.transcript.state == Session.State.LIVE for part in parts):
         for part in parts:
-            part.about.state = Session.State.LIVE
+            part.transcript.state = Session.State.LIVE
     return ordered_parts
 
 
-def _records(name, part):
+def _read_source_records(name, part):
     records = SourceRecords(name)
     with part.lines() as lines:
         for line in lines:
@@ -54,20 +64,20 @@ def _records(name, part):
 
 
 class KeptRecords:
-    """What is known beforehand: names of records without an id, and records that no source holds any more."""
+    """The names of records without an id, and the records that no source holds any more."""
 
     def __init__(self, db, session_id, parts, moved=()):
         self.moved: Counter[str] = Counter()
         identities = TranscriptEventIdentity.objects.using(db).filter(session_id=session_id)
         stored = list(identities.order_by("seq", "event_id").values_list("event_id", "seq"))
         naming = _Naming(db, session_id, {record_id: place for place, (record_id, _seq) in enumerate(stored)})
-        self.names = [naming.of(part) for part in parts] if stored else [{} for _part in parts]
+        self.names = [naming.find_names(part) for part in parts] if stored else [{} for _part in parts]
         self.lines: dict[str, Line] = {}
         self._after: dict[str | None, list[str]] = defaultdict(list)
-        before, elsewhere = None, _digests(moved)
+        before, elsewhere = None, _compute_digests(moved)
         for record_id, seq in stored:
-            line = _stored_line(db, session_id, record_id, seq) if record_id not in naming.met else None
-            if line is not None and elsewhere and _digest(line.record) in elsewhere:
+            line = _read_stored_line(db, session_id, record_id, seq) if record_id not in naming.met else None
+            if line is not None and elsewhere and _compute_digest(line.record) in elsewhere:
                 self.moved[read_facts(line.record).kind] += 1
                 continue
             # A damaged row may be known by another name than its record has, which a source holds.
@@ -82,29 +92,32 @@ class KeptRecords:
             names.update(settled)
 
     def interleave(self, lines: Iterator[Line], names: Mapping[int, str], *, is_first: bool) -> Iterator[Line]:
-        """The lines of a source, each followed by the kept records that stood behind it."""
+        """The lines of a source, each followed by the kept records that stood after it."""
         if is_first:
-            yield from self._behind(None)
+            yield from self._pop_followers(None)
         for line in lines:
             yield line
             if self._after and line.record is not None:
-                yield from self._behind(own_id(line.record) or names.get(line.offset))
+                yield from self._pop_followers(own_id(line.record) or names.get(line.offset))
 
-    def _behind(self, record_id):
-        return [self.lines[kept] for kept in self._after.pop(record_id, ())]
+    def _pop_followers(self, record_id):
+        return [self.lines[kept_id] for kept_id in self._after.pop(record_id, ())]
 
 
 class _Naming:
-    """Which stored records are met again; one without an id is known by what it says, and keeps its name."""
+    """Finds which stored records the sources hold.
+
+    A record without an id is recognised by its content, and keeps its name.
+    """
 
     def __init__(self, db, session_id, stored):
         self.stored, self.met, self.last = stored, set(), -1  # the place of the record that was met last
         self._by_key: dict[str, list[str]] = defaultdict(list)
         if any(record_id.startswith("@") for record_id in stored):
-            for name, what in unnamed_records.read_keys(db, session_id).items():
-                self._by_key[what].append(name)
+            for name, content_key in unnamed_records.read_keys(db, session_id).items():
+                self._by_key[content_key].append(name)
 
-    def of(self, part) -> dict[int, str]:
+    def find_names(self, part) -> dict[int, str]:
         """The names of the records without an id in a source, by offset."""
         names = {}
         with part.lines() as lines:
@@ -113,42 +126,45 @@ class _Naming:
                     continue
                 name = own_id(line.record)
                 if name is None:
-                    name = names[line.offset] = self._name(line)
+                    name = names[line.offset] = self._find_name(line)
                 self.met.add(name)
                 self.last = self.stored.get(name, self.last)
         return names
 
-    def _name(self, line):
+    def _find_name(self, line):
         place = f"@{line.offset}"
-        known = self._by_key.get(unnamed_records.compute_key(line.record), []) or self._withheld(place)
+        known = self._by_key.get(unnamed_records.compute_key(line.record), []) or self._find_withheld(place)
         if known:
-            # Of several that say the same, the one that comes next.
-            later = (one for one in known if self.stored[one] > self.last)
+            # Of several records with this content, take the one that comes next.
+            later = (name for name in known if self.stored[name] > self.last)
             name = next(later, place if place in known else known[0])
             known.remove(name)
             return name
         return unnamed_records.find_free_name(place, self.stored, self.met)
 
-    def _withheld(self, place):
-        """What was withheld says nothing: only its place is left of it."""
+    def _find_withheld(self, place):
+        """The withheld record at a place, as a list; only its place is known."""
         return [place] if place in self._by_key.get(unnamed_records.WITHHELD, ()) and place not in self.met else []
 
 
-def _digests(parts):
-    """What the records of sources say."""
-    found = set()
+def _compute_digests(parts):
+    """The digests of all records of some sources."""
+    digests = set()
     for part in parts:
         with part.lines() as lines:
-            found |= {_digest(line.record) for line in lines if line.record is not None}
-    return found
+            digests |= {_compute_digest(line.record) for line in lines if line.record is not None}
+    return digests
 
 
-def _digest(record):
+def _compute_digest(record):
     return content_digest(record) if record else ""
 
 
-def _stored_line(db, session_id, record_id, seq):
-    """A stored record as a line; None when its row is lost. An output that cannot be read stays as its preview."""
+def _read_stored_line(db, session_id, record_id, seq):
+    """A stored record as a line; None when its row is lost.
+
+    An output that cannot be read stays as its preview.
+    """
     event = TranscriptEvent.objects.using(db).filter(session_id=session_id, seq=seq).first()
     if event is None:
         return None

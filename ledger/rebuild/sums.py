@@ -1,4 +1,4 @@
-"""What follows from the records of a session, written again."""
+"""Stores again everything that is derived from the records of a session."""
 
 from django.db import transaction
 from django.db.models import Sum
@@ -23,7 +23,7 @@ from ..transcripts.tool_days import SUM_COLUMNS, TOTAL_PLACE
 from . import derivation
 from .derivation import DerivedRows
 
-# What names a turn that is there was told so, by a record or by a person.
+# An artifact that names an existing turn keeps it: a record or a person set it.
 TURN_OF_ARTIFACT = """
     UPDATE artifacts SET turn_id = (
         SELECT turns.id FROM transcript_event_identities ids
@@ -44,7 +44,7 @@ WITHOUT_RECORD = """
 
 
 def rebuild_session(db: str, session_id: str) -> None:
-    """Make everything derived of a session again from its stored records, in one transaction (or the caller's).
+    """Derive everything of a session again from its stored records, in one transaction (or the caller's).
 
     Covers: turn and active branch of each record; `conversation_turns`, `transcript_snapshots`, `session_days`,
     `session_tools` with `tool_days`; the turn of its artifacts; of `sessions` all totals and counts, `created_at`, the
@@ -60,70 +60,81 @@ def rebuild_session(db: str, session_id: str) -> None:
     """
     with transaction.atomic(using=db):
         statements.run(db, WITHOUT_RECORD, [session_id, session_id])
-        found = derivation.derive_rows(db, session_id)
-        if found is None:
-            _clear(db, session_id)
+        derived = derivation.derive_rows(db, session_id)
+        if derived is None:
+            _clear_derived(db, session_id)
             return
-        session = found.session
-        for name, value in found.columns.items():
+        session = derived.session
+        for name, value in derived.columns.items():
             setattr(session, name, value)
         session.save(using=db, force_insert=session._state.adding)
-        _places(db, found)
-        _turns(db, found)
-        _days_and_snapshots(db, found)
-        tool_days.replace_sums(db, session_id, session.channel_id, found.tools)
+        _store_places(db, derived)
+        _store_turns(db, derived)
+        _store_days_and_snapshots(db, derived)
+        tool_days.replace_sums(db, session_id, session.channel_id, derived.tools)
         statements.run(db, TURN_OF_ARTIFACT, [session_id, OUTPUT_KIND])
 
 
 def rebuild_tool_days(db: str) -> None:
-    """Make the sums by tool of all sessions again from those of each, which `rebuild_session` makes of records."""
+    """Make the daily sums by tool again from the sums of each session.
+
+    `rebuild_session` makes those of each session from its records.
+    """
     with transaction.atomic(using=db):
         sums = {name: Sum(name) for name in SUM_COLUMNS}
         rows = SessionTool.objects.using(db).order_by().values_list(*TOTAL_PLACE).annotate(**sums)
         columns, place = (*TOTAL_PLACE, *SUM_COLUMNS), len(TOTAL_PLACE)
         ToolDay.objects.using(db).all().delete()
-        found = [ToolDay(**dict(zip(columns, row, strict=True))) for row in rows if any(row[place:])]
-        ToolDay.objects.using(db).bulk_create(found, batch_size=500)
+        rows_to_store = [ToolDay(**dict(zip(columns, row, strict=True))) for row in rows if any(row[place:])]
+        ToolDay.objects.using(db).bulk_create(rows_to_store, batch_size=500)
 
 
 def find_lonely_turns(db: str, session_id: str) -> set[str]:
-    """Turns whose user message is no record any more and that kept messages, which are evidence, refer to."""
+    """Turns that are no longer in the records, but are referred to by kept messages.
+
+    Their user message is no record any more; the kept messages (`conversation_contexts`) are evidence.
+    """
     identities = TranscriptEventIdentity.objects.using(db).filter(session_id=session_id, event_type="message")
     ids = {f"{session_id}:{record_id}" for record_id in identities.values_list("event_id", flat=True)}
     contexts = ConversationContext.objects.using(db).filter(turn__session_id=session_id)
     return set(contexts.values_list("turn_id", flat=True)) - ids
 
 
-def _clear(db, session_id):
-    """Sums of a session that is not here are of nothing, unless it was removed: then they are what stayed of it."""
+def _clear_derived(db, session_id):
+    """Delete the sums of a session without records, unless it was removed.
+
+    The sums of a removed session stay.
+    """
     if not RemovedSession.objects.using(db).filter(session_id=session_id).exists():
         SessionDay.objects.using(db).filter(session_id=session_id).delete()
         tool_days.remove_sums(db, session_id)
         TranscriptSnapshot.objects.using(db).filter(session_id=session_id).delete()
-        kept = find_lonely_turns(db, session_id)
-        ConversationTurn.objects.using(db).filter(session_id=session_id).exclude(id__in=kept).delete()
+        lonely_ids = find_lonely_turns(db, session_id)
+        ConversationTurn.objects.using(db).filter(session_id=session_id).exclude(id__in=lonely_ids).delete()
 
 
-def _places(db, found: DerivedRows):
-    changed = [(*place, found.session.id, seq) for seq, place in found.places.items() if found.stored[seq] != place]
+def _store_places(db, derived: DerivedRows):
+    changed = [
+        (*place, derived.session.id, seq) for seq, place in derived.places.items() if derived.stored[seq] != place
+    ]
     statements.run_many(db, PLACE, changed)
 
 
-def _turns(db, found: DerivedRows):
-    stored = ConversationTurn.objects.using(db).filter(session_id=found.session.id)
-    kept = find_lonely_turns(db, found.session.id)
-    gone = stored.exclude(id__in=kept).values_list("id", flat=True)
-    # Not through the model: contexts, which are evidence, would go with them.
-    statements.run_many(db, "DELETE FROM conversation_turns WHERE id = %s", [(turn_id,) for turn_id in gone])
-    for number, turn_id in enumerate(sorted(kept), start=1):  # a number that no record of a session gets
+def _store_turns(db, derived: DerivedRows):
+    stored = ConversationTurn.objects.using(db).filter(session_id=derived.session.id)
+    lonely_ids = find_lonely_turns(db, derived.session.id)
+    removed_ids = stored.exclude(id__in=lonely_ids).values_list("id", flat=True)
+    # Not through the model: it would delete their contexts too, which are evidence.
+    statements.run_many(db, "DELETE FROM conversation_turns WHERE id = %s", [(turn_id,) for turn_id in removed_ids])
+    for number, turn_id in enumerate(sorted(lonely_ids), start=1):  # a number that no record of a session gets
         stored.filter(id=turn_id).update(turn_number=-number, is_active=False)
-    rows = [[*map(turn.get, TURN_COLUMNS)] for turn in found.turns]
+    rows = [[*map(turn.get, TURN_COLUMNS)] for turn in derived.turns]
     statements.run_many(db, insert_sql("conversation_turns", TURN_COLUMNS), rows)
 
 
-def _days_and_snapshots(db, found: DerivedRows):
-    session_id = found.session.id
+def _store_days_and_snapshots(db, derived: DerivedRows):
+    session_id = derived.session.id
     SessionDay.objects.using(db).filter(session_id=session_id).delete()
-    SessionDay.objects.using(db).bulk_create([SessionDay(session_id=session_id, **day) for day in found.days])
+    SessionDay.objects.using(db).bulk_create([SessionDay(session_id=session_id, **day) for day in derived.days])
     TranscriptSnapshot.objects.using(db).filter(session_id=session_id).delete()
-    TranscriptSnapshot.objects.using(db).bulk_create(found.snapshots)
+    TranscriptSnapshot.objects.using(db).bulk_create(derived.snapshots)

@@ -1,1 +1,1 @@
-"""What stashing outputs saved."""
+"""Savings by stashed outputs, and sizes of prompts."""

@@ -1,4 +1,4 @@
-"""What keeping big outputs off the prompt would save, of an agent and of one session."""
+"""Savings by big outputs kept off the prompt, of an agent and of one session."""
 
 from dataclasses import fields
 
@@ -20,10 +20,13 @@ router = Operations("ledger_savings_api", tags=["ledger"])
 @agent_view
 @needs("viewer")
 def agent_savings(request, agent, filters: Query[SavingsQuery]):
-    """Totals of an agent's outputs, the largest and the repeated outputs, and the size of its prompts by day."""
+    """Totals of an agent's outputs, and the size of its prompts by day.
+
+    The largest and the repeated outputs are listed.
+    """
     scope = sums.Scope(agent.db, sums.find_first_day(agent.db, int(filters.days)), filters.tool, filters.channel)
-    found = _answer(sums.read_agent_savings(scope))
-    return found | {"since": str(scope.since), "prompts": prompts.read_agent_prompts(scope)}
+    answer = _build_answer(sums.read_agent_savings(scope))
+    return answer | {"since": str(scope.since), "prompts": prompts.read_agent_prompts(scope)}
 
 
 @router.get("/agents/{agent}/sessions/{session_id}/savings", SessionSavingsOut, 404, 409, 503)
@@ -32,11 +35,13 @@ def agent_savings(request, agent, filters: Query[SavingsQuery]):
 def session_savings(request, agent, session_id: str, place: Query[TurnsQuery]):
     """The same for one session, with the size of its prompts by turn."""
     session = get_object_or_404(Session.objects.using(agent.db), id=session_id)
-    found = prompts.read_session_prompts(session, after=place.after, before=place.before)
-    page = {"next": found.page.next, "previous": found.page.previous}
-    return _answer(sums.read_session_savings(session)) | {"prompts": {"turns": found.turns, "band": found.band, **page}}
+    session_prompts = prompts.read_session_prompts(session, after=place.after, before=place.before)
+    page = {"next": session_prompts.page.next, "previous": session_prompts.page.previous}
+    return _build_answer(sums.read_session_savings(session)) | {
+        "prompts": {"turns": session_prompts.turns, "band": session_prompts.band, **page}
+    }
 
 
-def _answer(found):
-    values = {field.name: getattr(found, field.name) for field in fields(found)}
-    return values | {"chars_per_token": sums.CHARS_PER_TOKEN, "carried_percent": found.carried_percent}
+def _build_answer(savings):
+    values = {field.name: getattr(savings, field.name) for field in fields(savings)}
+    return values | {"chars_per_token": sums.CHARS_PER_TOKEN, "carried_percent": savings.carried_percent}

@@ -1,4 +1,4 @@
-"""How big prompts were over time: whether input tokens stay within a tight band.
+"""Sizes of prompts over time, which show whether input tokens stay within a narrow band.
 
 The prompt of a turn is what its biggest model call read: new tokens, tokens from the cache and tokens into the cache.
 """
@@ -23,14 +23,14 @@ from .sums import Scope, limit_to_newest
 
 TURNS = 60  # points of a session's chart
 NEWEST = 10_000  # turns that an agent's chart is made of
-LEAST = 5  # values that have a middle worth speaking of
+LEAST = 5  # values that are needed for a band
 LOW, MEDIAN, HIGH = 0.1, 0.5, 0.9
 COLUMNS = ("turn_number", "prompt_tokens", "created_at", "first_seq", "last_seq", "session_id")
 
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """Between which sizes the middle 80% of prompts lie."""
+    """The range of the middle 80% of prompts, in tokens."""
 
     low: int
     high: int
@@ -38,13 +38,13 @@ class Band:
 
     @property
     def times(self) -> float:
-        """How many times the low end the high end is."""
+        """The high end divided by the low end."""
         return round(self.high / self.low, 1)
 
 
 @dataclass(frozen=True, slots=True)
 class TurnPrompt:
-    """The prompt of one turn (None: not known), and how many compactions there were in it."""
+    """The prompt of one turn in tokens (None: unknown), and its number of compactions."""
 
     turn_number: int
     prompt_tokens: int | None
@@ -53,7 +53,10 @@ class TurnPrompt:
 
 @dataclass(frozen=True, slots=True)
 class SessionPrompts:
-    """Some turns of a session in order, their band, and the page of turns (ConversationTurn) they are made of."""
+    """Prompts of some turns of a session in order, and their band.
+
+    `page` is the page of turns (ConversationTurn) that they are made of.
+    """
 
     turns: Sequence[TurnPrompt]
     band: Band | None
@@ -72,7 +75,10 @@ class DayPrompts:
 
 @dataclass(frozen=True, slots=True)
 class AgentPrompts:
-    """The prompts of an agent by day, their band; `since` is when they begin if the days hold too many (ms)."""
+    """The prompts of an agent by day, and their band.
+
+    `since` is the time (ms) from which turns are included, when there are too many.
+    """
 
     days: Sequence[DayPrompts]
     band: Band | None
@@ -80,27 +86,35 @@ class AgentPrompts:
 
 
 def read_session_prompts(session: Session, *, after: str | None = None, before: str | None = None) -> SessionPrompts:
-    """The latest TURNS turns of a session's active branch, or those beside them by a cursor of the page."""
+    """The prompts of the latest TURNS turns of a session's active branch.
+
+    With a cursor of the page they are those before or after it.
+    """
     turns = session.turns.active().only(*COLUMNS)
     page = page_of(turns, order=("-turn_number",), after=after, before=before, size=TURNS)
-    shown = page[::-1]
-    marks = _compactions(session, shown)
-    found = [TurnPrompt(turn.turn_number, turn.prompt_tokens, marks.get(turn.turn_number, 0)) for turn in shown]
-    return SessionPrompts(found, band([turn.prompt_tokens for turn in found if turn.prompt_tokens]), page)
+    ordered = page[::-1]
+    marks = _count_compactions(session, ordered)
+    turn_prompts = [
+        TurnPrompt(turn.turn_number, turn.prompt_tokens, marks.get(turn.turn_number, 0)) for turn in ordered
+    ]
+    return SessionPrompts(turn_prompts, band([turn.prompt_tokens for turn in turn_prompts if turn.prompt_tokens]), page)
 
 
 def read_agent_prompts(scope: Scope) -> AgentPrompts:
-    """The newest prompts of an agent in the days of a scope; of one tool there are none of their own."""
+    """The newest prompts of an agent in the days of a scope.
+
+    The tool of the scope is ignored: a tool has no prompts of its own.
+    """
     turns = ConversationTurn.objects.using(scope.db).filter(is_active=True, prompt_tokens__gt=0)
     turns, since = limit_to_newest(turns, NEWEST, since=scope.since_ms)
-    newest = list(scope.of_channel(turns).order_by("created_at").values_list("created_at", "prompt_tokens"))
+    newest = list(scope.filter_by_channel(turns).order_by("created_at").values_list("created_at", "prompt_tokens"))
     by_day = groupby(newest, key=lambda row: row[0] // 86_400_000)
-    days = [_day(number, sorted(prompt for _at, prompt in rows)) for number, rows in by_day]
+    days = [_build_day(number, sorted(prompt for _at, prompt in rows)) for number, rows in by_day]
     return AgentPrompts(days, band([prompt for _at, prompt in newest]), since)
 
 
 def band(values: Sequence[int]) -> Band | None:
-    """The band of prompts; None when there are too few to speak of one."""
+    """The band of prompts; None when there are fewer than LEAST."""
     if len(values) < LEAST:
         return None
     ordered = sorted(values)
@@ -112,62 +126,65 @@ def percentile(ordered: Sequence[int], share: float) -> int:
     return ordered[max(ceil(share * len(ordered)) - 1, 0)]
 
 
-def build_session_chart(found: SessionPrompts, here: str) -> Chart:
-    """A point for each turn, its band shaded, compactions as dashed lines; `here` is the transcript's address."""
+def build_session_chart(session_prompts: SessionPrompts, session_url: str) -> Chart:
+    """A point for each turn, with the band shaded and compactions as dashed lines.
+
+    `session_url` is the transcript's address.
+    """
     return line_chart(
-        [_point(turn, here) for turn in found.turns],
+        [_build_point(turn, session_url) for turn in session_prompts.turns],
         title=_("Prompt tokens by turn"),
         unit=_("Turn"),
         series=[Series(_("Prompt tokens"))],
-        band=_ends(found.band),
-        marks=[index for index, turn in enumerate(found.turns) if turn.compactions],
+        band=_get_bounds(session_prompts.band),
+        marks=[index for index, turn in enumerate(session_prompts.turns) if turn.compactions],
     )
 
 
-def build_agent_chart(found: AgentPrompts) -> Chart:
+def build_agent_chart(agent_prompts: AgentPrompts) -> Chart:
     """Median and high end of each day; days without a turn are left out."""
     return line_chart(
-        [_day_point(day) for day in found.days],
+        [_build_day_point(day) for day in agent_prompts.days],
         title=_("Prompt tokens by day (UTC)"),
         unit=_("Day"),
         series=[Series(_("90th percentile"), "muted"), Series(_("Median"))],
-        band=_ends(found.band),
+        band=_get_bounds(agent_prompts.band),
     )
 
 
-def _ends(found):
-    return (found.low, found.high) if found else None
+def _get_bounds(prompt_band):
+    return (prompt_band.low, prompt_band.high) if prompt_band else None
 
 
-def _point(turn, here):
+def _build_point(turn, session_url):
     name = _("Turn %(number)s") % {"number": turn.turn_number}
     if turn.compactions:
         name += " · " + ngettext("%(n)s compaction", "%(n)s compactions", turn.compactions) % {"n": turn.compactions}
     number = str(turn.turn_number)
-    return Point(name, number, (turn.prompt_tokens,), f"{here}?turn={number}#t-{number}")
+    return Point(name, number, (turn.prompt_tokens,), f"{session_url}?turn={number}#t-{number}")
 
 
-def _day_point(day):
+def _build_day_point(day):
     when = date.fromisoformat(day.date)
     turns = ngettext("%(n)s turn", "%(n)s turns", day.turn_count) % {"n": f"{day.turn_count:,}"}
     name, short = f"{day_in_words(when)} ({turns})", day_in_words(when, has_year=False)
     return Point(name, short, (day.high, day.median))
 
 
-def _day(number, prompts):
+def _build_day(number, prompts):
     day = datetime.fromtimestamp(number * 86_400, UTC).date()
     return DayPrompts(str(day), len(prompts), percentile(prompts, MEDIAN), percentile(prompts, HIGH))
 
 
-def _compactions(session, turns):
-    """How many compactions lie in each of some turns that follow each other, by number."""
+def _count_compactions(session, turns):
+    """The number of compactions in each of some consecutive turns, by turn number."""
     if not turns:
         return {}
     snapshots = TranscriptSnapshot.objects.using(session._state.db).filter(session_id=session.id)
-    found = TranscriptEventIdentity.objects.using(session._state.db).filter(
+    identities = TranscriptEventIdentity.objects.using(session._state.db).filter(
         session_id=session.id,
         event_id__in=snapshots.values("snapshot_id"),
         seq__range=(turns[0].first_seq, turns[-1].last_seq),
     )
     starts = [turn.first_seq for turn in turns]
-    return Counter(turns[bisect(starts, seq) - 1].turn_number for seq in found.values_list("seq", flat=True))
+    return Counter(turns[bisect(starts, seq) - 1].turn_number for seq in identities.values_list("seq", flat=True))

@@ -1,4 +1,4 @@
-"""What the API says about savings. Tokens of outputs are estimates: characters / `chars_per_token`."""
+"""Savings in the API; tokens of outputs are estimates: characters / `chars_per_token`."""
 
 from typing import Literal
 
@@ -97,7 +97,10 @@ class TurnPromptOut(Schema):
 
 
 class SessionPromptsOut(Schema):
-    """The largest prompt of each turn of the current branch: the latest 60 in order, or the 60 before or after."""
+    """The largest prompt of each turn of the current branch.
+
+    These are the latest 60 in order, or the 60 before or after.
+    """
 
     turns: list[TurnPromptOut]
     band: BandOut | None

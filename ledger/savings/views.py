@@ -1,4 +1,4 @@
-"""The page of what keeping big outputs off the prompt would save, of an agent and of one session."""
+"""The pages of savings by big outputs, of an agent and of one session."""
 
 from typing import Any
 
@@ -21,25 +21,25 @@ DEFAULT_DAYS = 35
 
 
 class SavingsFilters(forms.Form):
-    """Which outputs to add up: the last days, one tool, one channel."""
+    """Filters for the outputs: the last days, one tool, one channel."""
 
     days = forms.TypedChoiceField(required=False, choices=[(n, n) for n in DAYS], coerce=int, empty_value=DEFAULT_DAYS)
     tool = forms.CharField(required=False, max_length=256, strip=False)
     channel = forms.CharField(required=False, max_length=500, strip=False)
 
     def scope(self, db: str) -> sums.Scope:
-        """What is asked for. Raises Refused for what cannot be."""
+        """The scope of the filters. Raises Refused for an invalid one."""
         if not self.is_valid():
             raise Refused(_("This address is not valid for savings. Remove the filters from the address."))
-        said = self.cleaned_data
-        return sums.Scope(db, sums.find_first_day(db, said["days"]), said["tool"], said["channel"])
+        values = self.cleaned_data
+        return sums.Scope(db, sums.find_first_day(db, values["days"]), values["tool"], values["channel"])
 
 
 @require_safe
 @agent_view
 @needs("viewer")
 def savings(request, agent):
-    """What an agent's outputs add up to in some days, which are the largest, and how big its prompts were."""
+    """Sums of an agent's outputs in some days, the largest ones, and its prompts' sizes."""
     filters = SavingsFilters(request.GET)
     scope = filters.scope(agent.db)
     context = {
@@ -48,7 +48,7 @@ def savings(request, agent):
         "days": DAYS,
         "since": scope.since,
         "channels": facets.read_values(agent.db, ["channel_id"])["channel_id"],
-        **_shown(agent.db, sums.read_agent_savings(scope)),
+        **_build_context(agent.db, sums.read_agent_savings(scope)),
     }
     by_day = prompts.read_agent_prompts(scope)
     context |= {"prompts": by_day, "chart": prompts.build_agent_chart(by_day)}
@@ -56,21 +56,22 @@ def savings(request, agent):
 
 
 def build_session_savings_context(session: Session, *, after: str, before: str) -> dict[str, Any]:
-    """What the page of a session's savings shows; `after` and `before` are cursors of its turns."""
+    """The template context of a session's savings; the cursors are those of its turns."""
     by_turn = prompts.read_session_prompts(session, after=after, before=before)
     return {
-        **_shown(session._state.db, sums.read_session_savings(session)),
+        **_build_context(session._state.db, sums.read_session_savings(session)),
         "prompts": by_turn,
         "chart": prompts.build_session_chart(by_turn, session.get_absolute_url()),
     }
 
 
-def _shown(db, found):
+def _build_context(db, result):
     uses = [
-        {name: getattr(use, name) for name in artifact_names.READ_COLUMNS} for use in (*found.largest, *found.repeated)
+        {name: getattr(use, name) for name in artifact_names.READ_COLUMNS}
+        for use in (*result.largest, *result.repeated)
     ]
     return {
-        "savings": found,
+        "savings": result,
         "names": artifact_names.build_names(db, uses),
         "chars_per_token": sums.CHARS_PER_TOKEN,
         "looked_at": sums.LOOKED_AT,

@@ -1,4 +1,4 @@
-"""One session: its records, branches and turns."""
+"""One session in the API: its records, branches and turns."""
 
 from dataclasses import asdict
 
@@ -47,10 +47,10 @@ def session_detail(request, agent, session_id: str):
 def session_events(request, agent, session_id: str, filters: Query[EventQuery]):
     """The records of a session in order; their content only with `include_payload`."""
     session = get_object_or_404(Session.objects.using(agent.db).only("id", "leaf_record_id"), id=session_id)
-    events = _events(session, filters)
+    events = _filter_events(session, filters)
     limits = {"budget": BUDGET_BYTES, "weigh": count_event_bytes} if filters.include_payload else {}
     page = page_of(events, order=("seq",), **filters.place, **limits)
-    _say_who(page, session)
+    _set_ids(page, session)
     if filters.include_payload:
         annotate_payloads(page)
     return page_to_json(page)
@@ -62,12 +62,12 @@ def session_events(request, agent, session_id: str, filters: Query[EventQuery]):
 def session_branches(request, agent, session_id: str):
     """The abandoned branches of a session, latest first."""
     session = get_object_or_404(Session.objects.using(agent.db), id=session_id)
-    found = forks.find_branches(session)
+    abandoned = forks.find_branches(session)
     items = [
         asdict(branch) | ({"fork_seq": None, "fork_id": None} if branch.fork_seq == forks.ROOT else {})
-        for branch in forks.describe_branches(session, found[: forks.MAX_BRANCHES])
+        for branch in forks.describe_branches(session, abandoned[: forks.MAX_BRANCHES])
     ]
-    return {"items": items, "count": len(found)}
+    return {"items": items, "count": len(abandoned)}
 
 
 @router.get("/agents/{agent}/sessions/{session_id}/turns", Page[TurnOut], 404, 409, 503)
@@ -84,17 +84,17 @@ def session_turns(request, agent, session_id: str, filters: Query[TurnQuery]):
 @needs("viewer")
 def turn_context(request, agent, turn_id: str = Query(..., max_length=2000, description="`id` of a turn")):
     """The messages before a turn: as stored, or computed now with the setting `memoryGate.windowSize`."""
-    found = contexts.read_context(agent.db, configuration.get_number(contexts.SETTING), id=turn_id)
-    request.opened = ("session", found.turn.session_id)
-    return found.as_json()
+    context = contexts.read_context(agent.db, configuration.get_number(contexts.SETTING), id=turn_id)
+    request.opened = ("session", context.turn.session_id)
+    return context.as_json()
 
 
-def _events(session, filters):
-    way = branch_records.find_branch_records(session, "" if filters.branch == "active" else filters.branch)
-    if way is None:
+def _filter_events(session, filters):
+    records = branch_records.find_branch_records(session, "" if filters.branch == "active" else filters.branch)
+    if records is None:
         raise Refused(_("This session has no such branch. See the list of its branches."))
     columns = {"kind": filters.kind, "is_failed": filters.failed, "tool_name": filters.tool}
-    events = way.events().filter(**{name: value for name, value in columns.items() if value is not None})
+    events = records.events().filter(**{name: value for name, value in columns.items() if value is not None})
     return events.defer("full_zstd") if filters.include_payload else events.defer(*PAYLOAD_COLUMNS)
 
 
@@ -105,8 +105,8 @@ def _turn_page(turns, filters, *, order):
     return page_to_json(page)
 
 
-def _say_who(events, session):
-    """Give events of a page their record's id and the one before it, which another table holds."""
+def _set_ids(events, session):
+    """Set the id and parent id of a page's events, which are in another table."""
     if not events:
         return
     identities = TranscriptEventIdentity.objects.using(session._state.db).filter(
@@ -118,22 +118,22 @@ def _say_who(events, session):
 
 
 def annotate_payloads(events):
-    """Give events of a page what they hold; of one that is too big only its size."""
-    told = outputs.outputs_to_json(events)
+    """Set the payloads of a page's events, or only the size of big ones."""
+    stashed_outputs = outputs.outputs_to_json(events)
     for event in events:
         event.payload_bytes = count_event_bytes(event)
         event.payload = event.record if event.payload_bytes <= BUDGET_BYTES else None
-        trimmed = {name: value for name, value in event.trim.items() if name != "stashed"}  # told by itself
+        trimmed = {name: value for name, value in event.trim.items() if name != "stashed"}  # a field of its own
         event.trimmed = trimmed or None
-        event.stashed = told.get((event.session_id, event.seq), [])
+        event.stashed = stashed_outputs.get((event.session_id, event.seq), [])
 
 
 def count_event_bytes(event):
-    """How much a record adds to an answer."""
+    """The size of a record in an answer, in bytes."""
     return len(event.event_json.encode())
 
 
 def count_turn_bytes(turn):
-    """How much a turn adds to an answer."""
+    """The size of a turn in an answer, in bytes."""
     texts = (turn.user_message_content, turn.agent_message_content, turn.user_metadata, turn.agent_metadata)
     return sum(len((text or "").encode()) for text in texts)

@@ -1,4 +1,4 @@
-"""Which records of a session are read: the branch it ended with, every record, or one branch that was left."""
+"""The records of a session on one branch: the active one, an abandoned one, or all."""
 
 from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, field
@@ -16,7 +16,10 @@ ANY = Q()
 
 @dataclass(slots=True)
 class BranchRecords:
-    """A way through a session. `branch` is "" (the active one), "all", or the id of the record a branch ends with."""
+    """The records on a branch of a session.
+
+    `branch` is "" (the active one), "all", or the id of the record a branch ends with.
+    """
 
     session: Session
     branch: str = ""
@@ -30,25 +33,28 @@ class BranchRecords:
 
     @property
     def is_aside(self):
-        """Whether it is one branch that was left."""
+        """Whether it is an abandoned branch."""
         return bool(self.branch) and not self.is_all
 
     def holds(self, seq, is_active):
-        """Whether a record is on the way."""
+        """Whether a record is on the branch."""
         if self.is_aside:
             at = bisect_left(self.own, seq)
             return (is_active and seq <= self.fork_seq) or self.own[at : at + 1] == [seq]
         return self.is_all or is_active
 
     def events(self):
-        """The records on the way as one queryset; of a branch that was left, its first MANY own ones."""
+        """The records on the branch as one queryset.
+
+        An abandoned branch has its first MANY own ones.
+        """
         events = self.session.events.all()
         if self.is_aside:
             return events.filter(Q(is_active=True, seq__lte=self.fork_seq) | Q(seq__in=self.own[:MANY]))
         return events if self.is_all else events.filter(is_active=True)
 
     def after(self, seq, limit, *columns, only=ANY, until=None):
-        """Values of the next `limit` records after `seq` that fit, `until` at the farthest."""
+        """Values of the next `limit` records after `seq` that fit, up to `until`."""
         bounds = {"seq__gt": seq} | ({"seq__lte": until} if until is not None else {})
         own = self.own[bisect_right(self.own, seq) :]
         rows = []
@@ -59,7 +65,10 @@ class BranchRecords:
         return rows
 
     def before(self, seq, limit, *columns, only=ANY, since=None):
-        """Values of the last `limit` records before `seq` that fit, the last first, `since` at the farthest."""
+        """Values of the last `limit` records before `seq` that fit, the last first.
+
+        Records before `since` are left out.
+        """
         bounds = {"seq__lt": seq} | ({"seq__gte": since} if since is not None else {})
         own = self.own[: bisect_left(self.own, seq)]
         rows = []
@@ -70,7 +79,7 @@ class BranchRecords:
         return rows
 
     def _pieces(self, own, *, is_before):
-        """Querysets whose records follow each other: a branch has the active one's beginning, then its own."""
+        """Consecutive querysets: the beginning on the active branch, then the branch's own records."""
         events = self.session.events.all()
         if not self.is_aside:
             return [self.events()]
@@ -85,8 +94,11 @@ class BranchRecords:
 
 
 def find_branch_records(session: Session, branch: str) -> BranchRecords | None:
-    """The way an address asks for: "", "all" or the id of a record off the active branch; None for any other."""
+    """The records of the branch that an address names; None for an unknown one.
+
+    `branch` is "", "all" or the id of a record off the active branch.
+    """
     if branch in ("", EVERYTHING, session.leaf_record_id):
         return BranchRecords(session, branch if branch == EVERYTHING else "")
-    way = forks.find_branch_path(session, branch)
-    return BranchRecords(session, branch, way.fork_seq, way.own) if way else None
+    path = forks.find_branch_path(session, branch)
+    return BranchRecords(session, branch, path.fork_seq, path.own) if path else None

@@ -1,4 +1,4 @@
-"""The message behind a fact: who wrote it, where and when, and what was said just before and after it."""
+"""The message behind a fact, and the messages just before and after it."""
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,9 +28,10 @@ NOT_REPORTED = gettext_lazy("The turn is not known: no source reported this chan
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """The beginning of a message; `author` is empty where the channel named nobody, `at` None where nobody knows.
+    """The beginning of a message, its author and its time.
 
-    `injected` is a key of ledger.words.INJECTED_WORDS where no person sent it, and `automatic` says so in words.
+    `author` is empty where the channel named nobody, `at` is None where the time is unknown. `injected` is a key of
+    ledger.words.INJECTED_WORDS where no person sent it, and `automatic` is its name.
     """
 
     role: str  # user or agent
@@ -45,13 +46,16 @@ class Message:
 
     @property
     def is_cut(self) -> bool:
-        """Whether there is more than is shown."""
+        """Whether the message is longer than `text`."""
         return len(self.text) < self.length
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The message that a fact comes from, or in `missing` why there is none to show; the messages around it."""
+    """The message that a fact comes from, with its neighbours.
+
+    Without a message, `missing` is the reason as a sentence.
+    """
 
     session_id: str
     session: Session | None = None
@@ -64,12 +68,18 @@ class Evidence:
 
 
 def get_speaker_name(turn: ConversationTurn) -> str:
-    """The name that the channel gave, what sent an automatic message, or an id; empty: nobody is known."""
+    """The name of a turn's speaker, in the reader's language; empty when nobody is known.
+
+    It is the name that the channel gave, the source of an automatic message, or an id.
+    """
     return format_speaker(get_speaker_key(turn))
 
 
 def get_speaker_key(turn: ConversationTurn) -> str:
-    """The same to be stored: what sent an automatic message by its kind, which `speaker_word` names."""
+    """The speaker of a turn as it is stored.
+
+    An automatic message has the key of its kind, which `format_speaker` names.
+    """
     sender = turn.sender
     if kind := sender.get("injected"):
         return f"{INJECTED}{kind}"[:LONGEST_NAME]
@@ -83,68 +93,71 @@ def format_speaker(key: str) -> str:
     return key if kind == key else str(INJECTED_WORDS.get(kind, kind))
 
 
-def read_evidence(db: str, row: Any, *, neighbors: bool = True) -> Evidence:
-    """The message behind a write, a decision or a sample: anything with `turn_id` and `session_id`."""
-    turn = _turns(db, LONGEST).filter(id=row.turn_id).first() if row.turn_id else None
-    before, after = _turns_around(db, turn) if turn and neighbors else ([], [])
+def read_evidence(db: str, row: Any, *, neighbours: bool = True) -> Evidence:
+    """The message behind a write, a decision or a sample.
+
+    `row` is any object with `turn_id` and `session_id`.
+    """
+    turn = _read_turns(db, LONGEST).filter(id=row.turn_id).first() if row.turn_id else None
+    before, after = _read_turns_around(db, turn) if turn and neighbours else ([], [])
     hidden = consent.find_withheld(db, [turn, *before, *after]) if turn else set()
-    session = _sessions(db).filter(id=turn.session_id if turn else row.session_id or "").first()
-    evidence = _evidence(row, turn, session, hidden, _removals(db, [row] if turn is None else []))
-    if evidence.message is None or not neighbors:
+    session = _read_sessions(db).filter(id=turn.session_id if turn else row.session_id or "").first()
+    evidence = _build_evidence(row, turn, session, hidden, _read_removals(db, [row] if turn is None else []))
+    if evidence.message is None or not neighbours:
         return evidence
-    return replace(evidence, before=_neighbors(before, hidden, last=True),
-                   after=_neighbors([turn, *after], hidden, last=False))  # fmt: skip
+    return replace(evidence, before=_build_neighbours(before, hidden, last=True),
+                   after=_build_neighbours([turn, *after], hidden, last=False))  # fmt: skip
 
 
 def read_messages(db: str, rows: Iterable[Any]) -> dict[str, Evidence]:
-    """The same of each of many rows by its `id`, without the messages around theirs."""
+    """The message behind each of many rows by its `id`, without neighbours."""
     rows = list(rows)
-    turns = _turns(db, LONGEST_NEIGHBOR).in_bulk({row.turn_id for row in rows if row.turn_id})
+    turns = _read_turns(db, LONGEST_NEIGHBOR).in_bulk({row.turn_id for row in rows if row.turn_id})
     hidden = consent.find_withheld(db, turns.values())
     ids = {turn.session_id for turn in turns.values()} | {row.session_id for row in rows if row.session_id}
-    sessions = _sessions(db).in_bulk(ids)
-    removed = _removals(db, [row for row in rows if row.turn_id and row.turn_id not in turns])
+    sessions = _read_sessions(db).in_bulk(ids)
+    removed = _read_removals(db, [row for row in rows if row.turn_id and row.turn_id not in turns])
     by_id = {}
     for row in rows:
         turn = turns.get(row.turn_id or "")
         session = sessions.get(turn.session_id if turn else row.session_id or "")
-        by_id[row.id] = _evidence(row, turn, session, hidden, removed)
+        by_id[row.id] = _build_evidence(row, turn, session, hidden, removed)
     return by_id
 
 
-def _turns(db: str, longest: int) -> QuerySet[ConversationTurn]:
-    """Turns with the beginnings of both messages: whole ones may be as long as a file."""
+def _read_turns(db: str, longest: int) -> QuerySet[ConversationTurn]:
+    """Turns with the beginnings of both messages, because whole ones may be very long."""
     texts = {"user": "user_message_content", "agent": "agent_message_content"}
     parts = {f"{role}_words": Substr(name, 1, longest) for role, name in texts.items()}
     lengths = {f"{role}_length": Length(name) for role, name in texts.items()}
     return ConversationTurn.objects.using(db).only(*TURN).annotate(**parts, **lengths)
 
 
-def _sessions(db):
+def _read_sessions(db):
     return Session.objects.using(db).only("id", "title", "channel_id", "origin")
 
 
-def _turns_around(db, turn) -> tuple[list[ConversationTurn], list[ConversationTurn]]:
+def _read_turns_around(db, turn) -> tuple[list[ConversationTurn], list[ConversationTurn]]:
     """Turns before and after one, enough for the messages on each side, in their order.
 
-    Of a turn on a branch that was left there are none: its session does not say which turns that branch had.
+    A turn on an abandoned branch has none: its session does not say which turns that branch had.
     """
     if not turn.is_active:
         return [], []
-    rows = _turns(db, LONGEST_NEIGHBOR).filter(session_id=turn.session_id, is_active=True)
+    rows = _read_turns(db, LONGEST_NEIGHBOR).filter(session_id=turn.session_id, is_active=True)
     before = rows.filter(turn_number__lt=turn.turn_number).order_by("-turn_number")[:NEIGHBORS]
     after = rows.filter(turn_number__gt=turn.turn_number).order_by("turn_number")[:NEIGHBORS]
     return list(before)[::-1], list(after)
 
 
-def _neighbors(turns: Sequence[Any], hidden: Collection[str], *, last: bool) -> list[Message]:
-    """The messages of turns next to the message; those after it begin with the reply of its own turn."""
+def _build_neighbours(turns: Sequence[Any], hidden: Collection[str], *, last: bool) -> list[Message]:
+    """The messages of turns next to the message; those after it begin with its reply."""
     messages = []
     for number, turn in enumerate(turns):
         if turn.id in hidden:
             continue
         if (last or number) and turn.user_length:
-            messages.append(_user_message(turn))
+            messages.append(_build_user_message(turn))
         if turn.agent_length:
             at = turn.created_at + turn.latency_ms if turn.latency_ms is not None else None
             text = turn.agent_words[:LONGEST_NEIGHBOR]
@@ -152,17 +165,17 @@ def _neighbors(turns: Sequence[Any], hidden: Collection[str], *, last: bool) -> 
     return messages[-NEIGHBORS:] if last else messages[:NEIGHBORS]
 
 
-def _removals(db, rows):
-    """Why the sessions of rows without their turn were removed, by session: those that were."""
+def _read_removals(db, rows):
+    """The reasons why sessions of rows without their turn were removed, by session."""
     ids = {row.session_id for row in rows if row.turn_id and row.session_id}
     removed = RemovedSession.objects.using(db).filter(session_id__in=ids) if ids else ()
     return {session.session_id: session.why for session in removed}
 
 
-def _evidence(row, turn, session, hidden, removed):
+def _build_evidence(row, turn, session, hidden, removed):
     if turn is None:
         session_id = row.session_id or ""
-        return Evidence(session_id, session, missing=_why_missing(row, removed.get(session_id)))
+        return Evidence(session_id, session, missing=_explain_missing(row, removed.get(session_id)))
     place = {"session_id": turn.session_id, "session": session, "turn_number": turn.turn_number}
     if turn.id in hidden:
         sentence = _("The message is not shown: somebody in this conversation has opted out.")
@@ -171,11 +184,11 @@ def _evidence(row, turn, session, hidden, removed):
         return Evidence(**place, missing=_("No message began this turn: the agent spoke first."))
     if not turn.user_length:
         return Evidence(**place, missing=_("The message has no text. It may be a picture or a file."))
-    return Evidence(**place, message=_user_message(turn))
+    return Evidence(**place, message=_build_user_message(turn))
 
 
-def _why_missing(row, why):
-    """Why there is no turn, as a sentence."""
+def _explain_missing(row, why):
+    """The reason why there is no turn, as a sentence."""
     if not row.turn_id:
         return str(NOT_REPORTED if getattr(row, "earliest_at", None) is not None else NOT_NAMED)
     if why is None:
@@ -185,7 +198,7 @@ def _why_missing(row, why):
     return _("The message is not stored any more: its session was removed because of its age.")
 
 
-def _user_message(turn: Any) -> Message:
+def _build_user_message(turn: Any) -> Message:
     prompt, words = injecting.split_injected(turn.user_words)
     kind = turn.sender.get("injected") or (prompt.kind if prompt else "")
     automatic = str(INJECTED_WORDS.get(kind, kind)) if kind else ""

@@ -1,4 +1,4 @@
-"""What comes in through the address of a record; `filters` has the lists', `session_forms` the session page's."""
+"""The form of a record's address; `session_forms` has those of the session pages."""
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
@@ -11,7 +11,7 @@ BIGGEST = 2**53
 
 
 class PieceForm(forms.Form):
-    """Which piece of a record."""
+    """The piece of a record to show."""
 
     field = forms.ChoiceField(required=False, choices=[(name, name) for name in pieces.FIELDS])
     call = forms.IntegerField(required=False, min_value=0, max_value=BIGGEST)

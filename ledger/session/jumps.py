@@ -1,4 +1,4 @@
-"""From one turn, error, compaction or tool call of a session to the next."""
+"""Jumps from one turn, error, compaction or tool call of a session to the next."""
 
 from urllib.parse import quote, urlencode
 
@@ -21,23 +21,25 @@ NO_TARGET_NOTICES = {
 }
 
 
-def find_target(reach: BranchRecords, kind: str, seq: int, *, backwards: bool) -> str | None:
-    """The id of the nearest record of a kind after (or before) `seq` on a way; None when there is none."""
-    look = reach.before if backwards else reach.after
-    rows = look(seq, 1, "seq", only=CONDITIONS[kind])
+def find_target(records: BranchRecords, kind: str, seq: int, *, backwards: bool) -> str | None:
+    """The id of the nearest record of a kind after (or before) `seq`, or None."""
+    read = records.before if backwards else records.after
+    rows = read(seq, 1, "seq", only=CONDITIONS[kind])
     if not rows:
         return None
-    return reach.session.identities.filter(seq=rows[0]["seq"]).values_list("event_id", flat=True).first()
+    return records.session.identities.filter(seq=rows[0]["seq"]).values_list("event_id", flat=True).first()
 
 
-def build_address(reach: BranchRecords, *, record_id: str | None = None, seq: int = 0, backwards: bool = False) -> str:
-    """Where a record is on a way; without one, the place that was looked from."""
-    asked = {"branch": reach.branch} if reach.branch else {}
+def build_address(
+    records: BranchRecords, *, record_id: str | None = None, seq: int = 0, backwards: bool = False
+) -> str:
+    """The address of a record on a branch; without one, of the starting place."""
+    parameters = {"branch": records.branch} if records.branch else {}
     if record_id is None:
         if backwards:
-            asked["after"] = max(min(seq, reach.session.record_count) - 1, 0)
+            parameters["after"] = max(min(seq, records.session.record_count) - 1, 0)
         else:
-            asked["before"] = min(max(seq, 0) + 1, reach.session.record_count)
-        return f"{reach.session.get_absolute_url()}?{urlencode(asked)}"
-    asked["record"] = record_id
-    return f"{reach.session.get_absolute_url()}?{urlencode(asked)}#r-{quote(record_id, safe='')}"
+            parameters["before"] = min(max(seq, 0) + 1, records.session.record_count)
+        return f"{records.session.get_absolute_url()}?{urlencode(parameters)}"
+    parameters["record"] = record_id
+    return f"{records.session.get_absolute_url()}?{urlencode(parameters)}#r-{quote(record_id, safe='')}"

@@ -25,7 +25,7 @@ KEPT = 128  # sessions
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Some records in a row: the first and last, and how many of what are among them."""
+    """Some consecutive records: the first and last, and counts by kind."""
 
     number: int
     first: int
@@ -38,7 +38,10 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
-    """What a session is made of: its parts in order (none where no record is), and the tools it used with how often."""
+    """The parts of a session in order, and the tools it used with how often.
+
+    A part without records is left out.
+    """
 
     width: int  # records in one part
     count: int  # parts
@@ -46,59 +49,75 @@ class Outline:
     tools: tuple[tuple[str, int], ...]
 
     def total(self, name):
-        """A count of `Part` over all parts."""
+        """The sum of one count of `Part` over all parts."""
         return sum(getattr(part, name) for part in self.parts)
 
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """What is drawn: where the `page` is (x and width), `marks` as kind and path of SVG, `parts` as x, query
-    and words, `stop` the x of the part that Tab stops at; `kept` is the end of their queries."""
+    """The drawing of a strip.
+
+    `page` is the position of the page (x and width), `marks` are kinds and paths of SVG, `parts` are x, query and
+    words, `stop` is the x of the part that Tab stops at; `branch_query` is the end of their queries.
+    """
 
     page: tuple[float, ...]
     marks: list[tuple[str, str]]
     parts: list[tuple[int, str, str]]
     stop: int
-    kept: str
+    branch_query: str
 
 
 def read_outline(session: Session) -> Outline:
     """The outline of a session, read again only when the session has changed."""
-    return _outline(session._state.db, session.id, session.mark())
+    return _count_parts(session._state.db, session.id, session.cache_key())
 
 
-def build_strip(found: Outline, branch: str, first: int, last: int) -> Strip:
-    """The strip; `branch` is kept in its links, `first` and `last` are the records on the page."""
-    place = (round(first / found.width, 2), round(max((last - first + 1) / found.width, 0.6), 2)) if first >= 0 else ()
-    kept = f"&branch={quote(branch, safe='')}" if branch else ""
-    marks, parts = _placed(found, get_language())
-    here = (x for x, *_rest in parts if place and x + 1 > place[0])
-    return Strip(place, marks, parts, next(here, parts[0][0] if parts else 0), kept)
+def build_strip(session_outline: Outline, branch: str, first: int, last: int) -> Strip:
+    """The strip of an outline, with the page from record `first` to `last`.
+
+    `branch` is added to its links.
+    """
+    place = (
+        (round(first / session_outline.width, 2), round(max((last - first + 1) / session_outline.width, 0.6), 2))
+        if first >= 0
+        else ()
+    )
+    branch_query = f"&branch={quote(branch, safe='')}" if branch else ""
+    marks, parts = _build_marks(session_outline, get_language())
+    page_places = (x for x, *_rest in parts if place and x + 1 > place[0])
+    return Strip(place, marks, parts, next(page_places, parts[0][0] if parts else 0), branch_query)
 
 
 @lru_cache(maxsize=KEPT)
-def _placed(found, _language):
-    """The marks, one path for each kind, and the parts: the same for everybody until something changes."""
-    most = max((part.calls for part in found.parts), default=0) or 1
+def _build_marks(session_outline, _language):
+    """The marks, one path for each kind, and the parts.
+
+    They are the same for everybody until the session changes.
+    """
+    most = max((part.calls for part in session_outline.parts), default=0) or 1
     paths = {
-        "compaction": [_box(part, 0.35, 0, 0.3, 32) for part in found.parts if part.compactions],
-        "turn": [_box(part, 0.1, 1, 0.8, 4) for part in found.parts if part.turns],
+        "compaction": [_draw_box(part, 0.35, 0, 0.3, 32) for part in session_outline.parts if part.compactions],
+        "turn": [_draw_box(part, 0.1, 1, 0.8, 4) for part in session_outline.parts if part.turns],
         "tool": [
-            _box(part, 0.1, 23 - (height := max(round(part.calls / most * TALLEST, 1), 1.5)), 0.8, height)
-            for part in found.parts
+            _draw_box(part, 0.1, 23 - (height := max(round(part.calls / most * TALLEST, 1), 1.5)), 0.8, height)
+            for part in session_outline.parts
             if part.calls
         ],
-        "error": [_box(part, 0.1, 26, 0.8, 5) for part in found.parts if part.errors],
+        "error": [_draw_box(part, 0.1, 26, 0.8, 5) for part in session_outline.parts if part.errors],
     }
     marks = [(kind, "".join(boxes)) for kind, boxes in paths.items() if boxes]
-    return marks, [(part.number, f"after={part.first - 1}" if part.first else "", _said(part)) for part in found.parts]
+    return marks, [
+        (part.number, f"after={part.first - 1}" if part.first else "", _describe_part(part))
+        for part in session_outline.parts
+    ]
 
 
-def _box(part, x, y, width, height):
+def _draw_box(part, x, y, width, height):
     return f"M{round(part.number + x, 2)} {round(y, 1)}h{width}v{height}h-{width}z"
 
 
-def _said(part):
+def _describe_part(part):
     """`Records 81 to 160: 20 turns, 19 tool calls, 1 error`."""
     counts = [
         ngettext("%(count)s turn", "%(count)s turns", part.turns) % {"count": part.turns} if part.turns else "",
@@ -114,7 +133,7 @@ def _said(part):
 
 
 @lru_cache(maxsize=KEPT)
-def _outline(db, session_id, _mark):
+def _count_parts(db, session_id, _cache_key):
     events = TranscriptEvent.objects.using(db).filter(session_id=session_id)
     end = (events.order_by("-seq").values_list("seq", flat=True).first() or 0) + 1
     width = max(-(-end // PARTS), 1)

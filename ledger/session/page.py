@@ -1,4 +1,4 @@
-"""What the pages of a session show: map, filters, branches, origin, and tables of them."""
+"""Template contexts of a session's pages: map, filters, branches, origin, and tables."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -22,28 +22,31 @@ FORKS = 60  # branches named on one page
 
 
 def build_session_context(session: Session) -> dict[str, Any]:
-    """What every view of a session shows above its content."""
+    """The context of every session view above its content."""
     return {
         "session": session,
-        "here": session.get_absolute_url(),
-        "about": session_metadata.build_session_metadata(session),
+        "session_url": session.get_absolute_url(),
+        "session_metadata": session_metadata.build_session_metadata(session),
         "origin": origins.read_origin(session),
-        "sources": _sources(session),
+        "sources": _read_sources(session),
         "outline": minimap.read_outline(session),
     }
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Another session that records of this one are from."""
+    """Another session from which records of this one were copied."""
 
     session_id: str
     title: str
     count: int
 
 
-def _sources(session):
-    """Sessions that records of a session are from, those with most of them first. Most sessions name no parent."""
+def _read_sources(session):
+    """The sessions from which records of a session were copied, most records first.
+
+    Most sessions name no parent, and need no query.
+    """
     if not session.parents:
         return []
     rows = (
@@ -55,10 +58,11 @@ def _sources(session):
 
 
 def build_transcript_context(session: Session, form, outline) -> dict[str, Any]:
-    """The chunk of the transcript that an address asks for, with its map and what a live page asks next."""
-    page = transcript_page.read_page(session, transcript_page.find_place(session, **form.asked()), form.filter())
+    """The chunk of the transcript at an address, with its map and its first poll."""
+    place = transcript_page.find_place(session, **form.read_place())
+    page = transcript_page.read_page(session, place, form.read_filter())
     origins.link_children(session, page.sections)
-    if not page.found:
+    if not page.filter_result:
         show_forks(session, page)
     strip = minimap.build_strip(outline, page.place.branch, page.first_seq, page.last_seq) if has_map(session) else None
     return {
@@ -67,7 +71,7 @@ def build_transcript_context(session: Session, form, outline) -> dict[str, Any]:
         "form": form,
         "chips": list(form.chips()),
         "map": strip,
-        "news": live_update.build_first_update(session, page),
+        "update": live_update.build_first_update(session, page),
     }
 
 
@@ -76,15 +80,18 @@ def build_turns_context(session: Session, *, branch: str, after: str, before: st
     rows = session.turns.all() if branch == "all" else session.turns.active()
     rows = rows.only(*TURN_COLUMNS, "session_id").order_by("turn_number")
     page = page_of(rows, order=("turn_number",), after=after, before=before, size=TURNS)
-    return _aside(session) | {"turns": page}
+    return _count_abandoned(session) | {"turns": page}
 
 
 def build_branches_context(session: Session) -> dict[str, Any]:
-    """The branches of a session that were left, the latest first; at most forks.SHOWN, with how many there are."""
-    found = forks.find_branches(session)
-    return _aside(session) | {
-        "branches": forks.describe_branches(session, found[: forks.MAX_BRANCHES]),
-        "branch_count": len(found),
+    """The abandoned branches of a session, the latest first, and their number.
+
+    At most forks.MAX_BRANCHES are listed.
+    """
+    abandoned = forks.find_branches(session)
+    return _count_abandoned(session) | {
+        "branches": forks.describe_branches(session, abandoned[: forks.MAX_BRANCHES]),
+        "branch_count": len(abandoned),
         "active_count": session.events.filter(is_active=True).count(),
     }
 
@@ -92,16 +99,16 @@ def build_branches_context(session: Session) -> dict[str, Any]:
 def build_steps_context(session: Session, *, after: str, before: str) -> dict[str, Any]:
     """A page of the steps of a session's runs."""
     page = steps.read_page(session, after=after, before=before)
-    return _aside(session) | {"steps": page, "rows": [(step, steps.describe_step(step)) for step in page]}
+    return _count_abandoned(session) | {"steps": page, "rows": [(step, steps.describe_step(step)) for step in page]}
 
 
 def build_savings_context(session: Session, *, after: str, before: str) -> dict[str, Any]:
-    """What keeping big outputs off the prompt would save; the cursors are those of its turns."""
-    return _aside(session) | savings_views.build_session_savings_context(session, after=after, before=before)
+    """The context of a session's savings; the cursors are those of its turns."""
+    return _count_abandoned(session) | savings_views.build_session_savings_context(session, after=after, before=before)
 
 
-def _aside(session):
-    """How many records are on branches that were left: with some, the session has a tab for them."""
+def _count_abandoned(session):
+    """The number of records on abandoned branches; with some, the session has a tab for them."""
     return {"aside_count": session.events.filter(is_active=False).count()}
 
 
@@ -111,33 +118,33 @@ def has_map(session: Session) -> bool:
 
 
 def show_forks(session: Session, page: transcript_page.TranscriptPage) -> None:
-    """Give the records on a page the branches that go on from them, when those are few enough to look for."""
+    """Add to a page's records the branches that continue from them, when these are few."""
     if not 0 < page.aside_count <= forks.MAX_ASIDE_RECORDS:
         return
-    shown = [
+    nearby = [
         branch
         for branch in forks.find_branches(session)
         if page.first_seq <= branch.fork_seq <= page.last_seq or (branch.fork_seq < 0 and page.earlier is None)
     ]
-    shown = [branch for branch in shown if branch.leaf_id != page.place.branch][:FORKS]
-    if not shown and not page.reach.is_aside:
+    nearby = [branch for branch in nearby if branch.leaf_id != page.place.branch][:FORKS]
+    if not nearby and not page.records.is_aside:
         return
-    shown = forks.describe_branches(session, shown)
+    nearby = forks.describe_branches(session, nearby)
     places = {entry.record_id: entry for section in page.sections for entry in section.entries}
     for entry in list(places.values()):
         places |= {call.result.record_id: entry for call in entry.calls if call.result}
-    for branch in shown:
+    for branch in nearby:
         if branch.fork_seq < 0:
             page.roots.append(branch)
         elif entry := places.get(branch.fork_id):
             entry.branches.append(branch)
-    _offer_the_active(session, page, places)
+    _add_active_branch(session, page, places)
 
 
-def _offer_the_active(session, page, places):
-    """On a branch that was left, the fork also leads back to the branch the session ended with."""
-    if not page.reach.is_aside:
+def _add_active_branch(session, page, places):
+    """On an abandoned branch, add the way back to the active branch to the fork."""
+    if not page.records.is_aside:
         return
-    fork = session.identities.filter(seq=page.reach.fork_seq).values_list("event_id", flat=True).first()
+    fork = session.identities.filter(seq=page.records.fork_seq).values_list("event_id", flat=True).first()
     if fork in places:
-        places[fork].branches.insert(0, forks.Branch("", -1, -1, page.reach.fork_seq, fork, 0))
+        places[fork].branches.insert(0, forks.Branch("", -1, -1, page.records.fork_seq, fork, 0))

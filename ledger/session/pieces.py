@@ -1,4 +1,4 @@
-"""The texts of one record in pieces that a page can hold, however long they are."""
+"""The texts of one record in pieces that fit on a page, however long they are."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,12 +14,15 @@ from .timeline import format_json
 SIZE = 16_000  # characters
 WORDS = ("text", "model_prompt", "thinking")
 FIELDS = (*WORDS, "arguments", "raw")
-CALLS = 5  # whose arguments stand on the record's page; the others have links
+CALLS = 5  # calls with their arguments on the record's page; the others have links
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """`text` is what stands at `offset` in a whole of `length` characters; `call` is a call's place in its record."""
+    """One piece of a text: `text` at `offset` in a whole of `length` characters.
+
+    `call` is the place of a call in its record.
+    """
 
     html_id: str
     field: str
@@ -41,44 +44,46 @@ class Piece:
 
     @property
     def previous(self):
-        """Where the piece before begins, None for the first."""
+        """The offset of the piece before, None for the first."""
         return max(0, self.offset - SIZE) if self.offset else None
 
     @property
     def next(self):
-        """Where the piece after begins, None for the last."""
+        """The offset of the piece after, None for the last."""
         return self.last if self.last < self.length else None
 
 
 def build_record_context(agent_id: str, event: TranscriptEvent, *, field="", call=0, offset=0) -> dict[str, Any]:
-    """What a page says of a record: `said` (its facts), `pieces` of all its texts, `piece` the one asked for,
-    `repeated` how many characters were left out because its own text holds them, `outputs` that are artifacts,
-    `problem` why one of those cannot be read (its preview stands for it) or nothing.
+    """The template context of a record.
+
+    `record_facts` are its facts, `pieces` those of all its texts, `piece` the requested one, `repeated` how many
+    characters were left out because its own text holds them, `outputs` those that are artifacts, `problem` why one of
+    those cannot be read (its preview stays in its place), or empty.
     """
     packed = (event.event_json, event.full_zstd, event.trim_json)
     record, problem = outputs.read_whole_record(*packed) if event.record else ({}, "")
-    said = read_facts(record)
-    whole = WholeRecord(event.seq, record, said)
-    asked = whole.piece(field or "raw", call, offset)
-    found = [asked if each.html_id == asked.html_id else each for each in whole.first_pieces()]
-    if asked not in found:
-        found.insert(-1, asked)
+    record_facts = read_facts(record)
+    whole_record = WholeRecord(event.seq, record, record_facts)
+    piece = whole_record.piece(field or "raw", call, offset)
+    pieces = [piece if each.html_id == piece.html_id else each for each in whole_record.first_pieces()]
+    if piece not in pieces:
+        pieces.insert(-1, piece)
     repeated = trimming.parse_repeated_length(event.trim_json)
     stashed = outputs.read_event_outputs(agent_id, event)
-    told = {"problem": problem, "outputs": stashed}
-    return {"said": said, "pieces": found, "piece": asked, "repeated": repeated} | told
+    notes = {"problem": problem, "outputs": stashed}
+    return {"record_facts": record_facts, "pieces": pieces, "piece": piece, "repeated": repeated} | notes
 
 
 @dataclass(frozen=True, slots=True)
 class WholeRecord:
-    """A record to cut pieces from."""
+    """A record that is cut into pieces."""
 
     seq: int
     record: dict[str, Any]
-    said: Facts
+    facts: Facts
 
     def piece(self, field: str, call: int, offset: int = 0) -> Piece:
-        """One piece; Http404 for a call or a place that the record does not have."""
+        """One piece. Raises Http404 for a call or a place that the record does not have."""
         text, name = self._text(field, call)
         if offset and offset >= len(text):
             raise Http404
@@ -86,16 +91,16 @@ class WholeRecord:
         return Piece(html_id, field, call, name, text[offset : offset + SIZE], offset, len(text))
 
     def first_pieces(self):
-        """The first piece of everything the record says, the record itself last."""
-        yield from (self.piece(name, 0) for name in WORDS if getattr(self.said, name))
-        yield from (self.piece("arguments", number) for number in range(len(self.said.calls[:CALLS])))
+        """The first piece of every text of the record, the record itself last."""
+        yield from (self.piece(name, 0) for name in WORDS if getattr(self.facts, name))
+        yield from (self.piece("arguments", number) for number in range(len(self.facts.calls[:CALLS])))
         yield self.piece("raw", 0)
 
     def _text(self, field, call):
         if field in WORDS:
-            return getattr(self.said, field), ""
+            return getattr(self.facts, field), ""
         if field == "raw":
             return format_json(self.record), ""
-        if call >= len(self.said.calls):
+        if call >= len(self.facts.calls):
             raise Http404
-        return format_json(self.said.calls[call].arguments), self.said.calls[call].name
+        return format_json(self.facts.calls[call].arguments), self.facts.calls[call].name

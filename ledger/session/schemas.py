@@ -1,4 +1,4 @@
-"""What the API says about sessions, their records and turns."""
+"""Sessions, their records and turns in the API."""
 
 from typing import Any, Literal
 

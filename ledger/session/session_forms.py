@@ -1,4 +1,4 @@
-"""What comes in through the addresses of a session's pages: a place, a branch, filters, a jump, a poll."""
+"""Forms of the session pages' addresses: a place, a branch, filters, a jump, a poll."""
 
 from django import forms
 from django.core.validators import RegexValidator
@@ -25,26 +25,26 @@ def _choice(values):
 
 
 class TableForm(forms.Form):
-    """The part of a table of a session: `after` and `before` are cursors of its list."""
+    """The part of a session's table to show: `after` and `before` are cursors."""
 
     branch = _choice(["all"])
     after = forms.CharField(required=False, max_length=1000)
     before = forms.CharField(required=False, max_length=1000)
 
     def read_values(self):
-        """The cleaned values. Raises Refused for what is no place."""
+        """The cleaned values. Raises Refused for an invalid address."""
         if not self.is_valid():
             raise Refused(_("This address is not a place in a session. Open the session from the list."))
         return self.cleaned_data
 
     def read_cursors(self):
-        """The cursors alone. Raises Refused for what is no place."""
-        asked = self.read_values()
-        return {"after": asked["after"], "before": asked["before"]}
+        """The cursors alone. Raises Refused for an invalid address."""
+        values = self.read_values()
+        return {"after": values["after"], "before": values["before"]}
 
 
 class PlaceForm(forms.Form):
-    """Where in a session to read, on which branch, and what to leave out."""
+    """The place and branch of a session to read, and filters."""
 
     after = _seq()
     before = _seq()
@@ -57,39 +57,39 @@ class PlaceForm(forms.Form):
     find = forms.CharField(required=False, max_length=200)
 
     def require(self):
-        """Raise Refused for an address that is no place."""
+        """Raise Refused for an invalid address."""
         if not self.is_valid():
             raise Refused(_("This address is not a place in a session. Open the session from the list."))
 
     def read_place(self):
-        """Arguments for `reading.find`. Raises Refused for a place that cannot exist."""
+        """Arguments for `transcript_page.find_place`. Raises Refused for an impossible place."""
         self.require()
-        said = self.cleaned_data
-        return {"everything": said["all"], "branch": said["branch"], **{name: said[name] for name in PLACE}}
+        values = self.cleaned_data
+        return {"everything": values["all"], "branch": values["branch"], **{name: values[name] for name in PLACE}}
 
     def kinds(self):
-        """The kinds of records to narrow to: value and words."""
+        """The kinds of records to filter by: value and words."""
         return record_filter.KINDS.items()
 
     def read_filter(self):
-        """What the page is narrowed to (within.Filter)."""
+        """The filter of the page (record_filter.RecordFilter)."""
         return record_filter.RecordFilter(**{name: self.cleaned_data[name] for name in FILTERS})
 
     def chips(self):
-        """`(label, value, address without it)` of every filter in force."""
+        """`(label, value, address without it)` of every active filter."""
         labels = {"kind": _("Only"), "tool": _("Tool"), "find": _("Words")}
-        said = self.cleaned_data
+        values = self.cleaned_data
         for name in FILTERS:
-            if said[name]:
+            if values[name]:
                 query = QueryDict(mutable=True)
-                kept = ("branch", "all", *(other for other in FILTERS if other != name))
-                query.update({other: self.data[other] for other in kept if self.data.get(other)})
-                shown = str(record_filter.KINDS[said[name]]) if name == "kind" else said[name]
-                yield labels[name], shown, f"?{query.urlencode()}"
+                other_names = ("branch", "all", *(other for other in FILTERS if other != name))
+                query.update({other: self.data[other] for other in other_names if self.data.get(other)})
+                text = str(record_filter.KINDS[values[name]]) if name == "kind" else values[name]
+                yield labels[name], text, f"?{query.urlencode()}"
 
 
 class JumpForm(forms.Form):
-    """From which record to look for the next of a kind."""
+    """The record from which to jump to the next one of a kind."""
 
     next = _choice(JUMPS)
     prev = _choice(JUMPS)
@@ -100,22 +100,22 @@ class JumpForm(forms.Form):
         self.fields["from"] = forms.IntegerField(required=False, min_value=-1, max_value=BIGGEST)
 
     def read_jump(self):
-        """`(kind, whether backwards, seq, branch)`. Raises Refused for a jump that cannot be made."""
+        """`(kind, whether backwards, seq, branch)`. Raises Refused for an impossible jump."""
         if not self.is_valid() or not (self.cleaned_data["next"] or self.cleaned_data["prev"]):
             raise Refused(_("This address is not a place in a session. Open the session from the list."))
-        said = self.cleaned_data
-        backwards = not said["next"]
-        if said["from"] is None:
-            return said["next"] or said["prev"], backwards, BIGGEST if backwards else -1, said["branch"]
-        return said["next"] or said["prev"], backwards, said["from"], said["branch"]
+        values = self.cleaned_data
+        backwards = not values["next"]
+        if values["from"] is None:
+            return values["next"] or values["prev"], backwards, BIGGEST if backwards else -1, values["branch"]
+        return values["next"] or values["prev"], backwards, values["from"], values["branch"]
 
 
 class LiveForm(forms.Form):
-    """What an open page already shows, so that a poll can answer with what is new.
+    """The state of an open page, so that a poll can return only what is new.
 
-    `live` is the last record on the page, `id` its own id, `count` how many records the session had when it was asked
-    last, `base` how many when the page was made, `leaf` where its branch ended, `end` whether the page goes to the end,
-    `into` the section the page ends with.
+    `live` is the last record on the page, `id` its own id, `count` the session's records at the last poll, `base` those
+    when the page was rendered, `leaf` the end of its branch, `end` whether the page goes to the end, `into` the section
+    the page ends with.
     """
 
     live = forms.IntegerField(min_value=-1, max_value=BIGGEST)
@@ -135,18 +135,18 @@ class LiveForm(forms.Form):
         return self.cleaned_data
 
     def build_place_query(self):
-        """What of the poll is a place of the page: links in its answer lead on from there."""
+        """The part of the poll that links in its answer have to keep."""
         query = QueryDict(mutable=True)
         query.update({name: self.data[name] for name in ("branch", "all") if self.data.get(name)})
         return query
 
 
 class TurnNumbersForm(forms.Form):
-    """Which turns a page of a session shows: `turn`, once for each."""
+    """The turns that a page of a session shows: `turn`, once for each."""
 
     MOST = 200
 
     def read_numbers(self):
-        """Their numbers; what is none is left out."""
+        """The numbers of the turns; values that are no numbers are left out."""
         texts = self.data.getlist("turn")[: self.MOST]
         return [int(text) for text in texts if text.isascii() and text.isdecimal() and len(text) < 10]

@@ -1,4 +1,4 @@
-"""What a session was started with, shaped for its page: skills, injected files, tools, and what its index said."""
+"""Data of a session besides its records: skills, injected files, tools and index entry."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,7 +17,7 @@ DESCRIPTION = 300  # characters
 
 @dataclass(slots=True)
 class SessionMetadata:
-    """What is known of a session besides its records; lists are empty when its index did not say."""
+    """Data of a session besides its records; lists are empty when its index lacks them."""
 
     skills: list[dict[str, Any]] = field(default_factory=list)
     files: list[dict[str, Any]] = field(default_factory=list)
@@ -30,41 +30,44 @@ class SessionMetadata:
 
 
 def build_session_metadata(session: Session) -> SessionMetadata:
-    """What a session (with its `prompt_report`) was started with."""
-    found = SessionMetadata()
+    """The metadata of a session (with its `prompt_report`) for its page."""
+    metadata = SessionMetadata()
     if session.prompt_report:
         report = session.prompt_report.report
-        found.skills = [_skill(row) for row in _named(report.get("skills"))]
-        found.files = [_file(row) for row in _named(report.get("files"))]
-        found.tools = [name for name in _list(report.get("tools")) if isinstance(name, str)][:MOST]
-        found.prompt_length = parse_count(report.get("systemPromptChars"))
-    if said := session.index_entry:
-        found.metadata = build_preview(format_json(said), METADATA)
-        found.status, found.recap = _text(said.get("status")), _text(said.get("activitySummary"))
-        found.moments = {name: ms for name in MOMENTS if (ms := parse_moment_ms(said.get(name)))}
-    return found
+        metadata.skills = [_build_skill(row) for row in _filter_named(report.get("skills"))]
+        metadata.files = [_build_file(row) for row in _filter_named(report.get("files"))]
+        metadata.tools = [name for name in _get_list(report.get("tools")) if isinstance(name, str)][:MOST]
+        metadata.prompt_length = parse_count(report.get("systemPromptChars"))
+    if index_entry := session.index_entry:
+        metadata.metadata = build_preview(format_json(index_entry), METADATA)
+        metadata.status, metadata.recap = (
+            _get_text(index_entry.get("status")),
+            _get_text(index_entry.get("activitySummary")),
+        )
+        metadata.moments = {name: ms for name in MOMENTS if (ms := parse_moment_ms(index_entry.get(name)))}
+    return metadata
 
 
-def _named(rows):
-    return [row for row in _list(rows) if isinstance(row, dict) and isinstance(row.get("name"), str)][:MOST]
+def _filter_named(rows):
+    return [row for row in _get_list(rows) if isinstance(row, dict) and isinstance(row.get("name"), str)][:MOST]
 
 
-def _skill(row):
+def _build_skill(row):
     description = row.get("description")
     return {"name": row["name"], "description": description[:DESCRIPTION] if isinstance(description, str) else ""}
 
 
-def _file(row):
-    """A file with its sizes; what is no number is left out."""
+def _build_file(row):
+    """A file with its sizes; values that are no numbers are left out."""
     raw, injected = parse_count(row.get("rawChars")), parse_count(row.get("injectedChars"))
     is_cut = row.get("truncated") is True and None not in (raw, injected)
-    told = {"name": row["name"], "rawChars": raw, "injectedChars": injected}
-    return told | {"missing": row.get("missing") is True, "truncated": is_cut}
+    values = {"name": row["name"], "rawChars": raw, "injectedChars": injected}
+    return values | {"missing": row.get("missing") is True, "truncated": is_cut}
 
 
-def _text(value):
+def _get_text(value):
     return value if isinstance(value, str) else ""
 
 
-def _list(value):
+def _get_list(value):
     return value if isinstance(value, list) else []

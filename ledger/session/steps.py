@@ -1,4 +1,4 @@
-"""Steps of a session's runs as OpenClaw measured them: in the order they happened, and one with all it says."""
+"""Steps of a session's runs as OpenClaw measured them."""
 
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -27,7 +27,10 @@ BAD = frozenset({"error", "failed", "failure", "aborted", "timeout"})
 
 @dataclass(slots=True)
 class StepDescription:
-    """What a step says: `words` for a line of a list, `given` as `(label, sha256 of an artifact)`, `usage` counts."""
+    """The description of a step for people.
+
+    `words` are for a line of a list, `given` are `(label, sha256 of an artifact)`, `usage` are counts.
+    """
 
     words: list[str] = field(default_factory=list)
     given: list[tuple[Any, str]] = field(default_factory=list)
@@ -41,18 +44,18 @@ class StepDescription:
 
     @property
     def tokens_in(self):
-        """What a model call read; None when that is no number."""
-        return _whole(self.usage.get("input"))
+        """Tokens that a model call read; None when they are unknown."""
+        return _valid_int(self.usage.get("input"))
 
     @property
     def tokens_out(self):
-        """What a model call wrote."""
-        return _whole(self.usage.get("output"))
+        """Tokens that a model call wrote; None when they are unknown."""
+        return _valid_int(self.usage.get("output"))
 
     @property
     def cost(self):
-        """What a model call cost in US dollars; None when that is unknown: tokens for nothing have no price."""
-        return _number(self.usage.get("cost")) or (None if self.tokens_in or self.tokens_out else 0)
+        """US dollars of a model call; None when unknown: 0 for tokens is no price."""
+        return _valid_number(self.usage.get("cost")) or (None if self.tokens_in or self.tokens_out else 0)
 
 
 def find_steps(session: Session):
@@ -62,7 +65,7 @@ def find_steps(session: Session):
 
 
 def has_steps(db: str) -> Exists:
-    """Whether a session of a query has any, asked along with it."""
+    """An expression for queries of sessions: whether a session has steps."""
     return Exists(TrajectoryEvent.objects.using(db).filter(session_id=OuterRef("id")))
 
 
@@ -72,7 +75,7 @@ def read_page(session: Session, *, size: int = SIZE, **place: Any) -> Page:
 
 
 def weight(step: TrajectoryEvent) -> int:
-    """How much a step adds to an answer."""
+    """The size of a step in an answer, in characters."""
     return len(step.about_json) + len(step.run_id) + len(step.type)
 
 
@@ -82,7 +85,7 @@ def read_step_facts(step: TrajectoryEvent) -> dict[str, Any]:
 
 
 def describe_step(step: TrajectoryEvent) -> StepDescription:
-    """A step for people."""
+    """The description of a step for people."""
     facts = read_step_facts(step)
     status = facts.get("status") or facts.get("finalStatus") or ""
     words = [facts.get(name) for name in ("name", "modelId", "trigger", "stopReason")]
@@ -91,7 +94,7 @@ def describe_step(step: TrajectoryEvent) -> StepDescription:
     usage = facts.get("usage")
     return StepDescription(
         words=[word for word in words if isinstance(word, str) and word],
-        given=[(label, found) for name, label in GIVEN.items() if (found := _sha256(facts.get(name)))],
+        given=[(label, sha256) for name, label in GIVEN.items() if (sha256 := _parse_handle(facts.get(name)))],
         usage=usage if isinstance(usage, dict) else {},
         is_failed=facts.get("success") is False or (isinstance(status, str) and status in BAD),
     )
@@ -102,16 +105,16 @@ def format_facts(step: TrajectoryEvent) -> str:
     return format_json(read_step_facts(step))
 
 
-def _number(value):
+def _valid_number(value):
     return value if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 2**53 else None
 
 
-def _whole(value):
-    found = _number(value)
-    return None if found is None else int(found)
+def _valid_int(value):
+    number = _valid_number(value)
+    return None if number is None else int(number)
 
 
-def _sha256(handle):
+def _parse_handle(handle):
     with suppress(handles.NotAHandle):
         return handles.parse(handle)
     return ""

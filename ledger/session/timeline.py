@@ -1,6 +1,6 @@
-"""A transcript shaped for reading: sections by turn, results under their calls, texts cut to what a page can hold.
+"""Shapes a transcript for reading: sections by turn, results under their calls, cut texts.
 
-Pure functions over rows as `reading.COLUMNS` names them, plus `record` and `record_id`: no queries here.
+Pure functions over rows as `transcript_page.COLUMNS` names them, plus `record` and `record_id`: no queries here.
 """
 
 from collections import Counter
@@ -49,13 +49,13 @@ class Preview:
 
     @property
     def is_cut(self):
-        """Whether there is more than is shown."""
+        """Whether the whole is longer than `text`."""
         return len(self.text) < self.length
 
 
 @dataclass(slots=True)
 class Result:
-    """What a tool answered."""
+    """The result of a tool call."""
 
     record_id: str
     url_id: str  # for addresses
@@ -71,9 +71,10 @@ class Result:
 
 @dataclass(slots=True)
 class Call:
-    """One call of a tool, with its result when that is on the page; `number` is its place in its record.
+    """One call of a tool, with its result when that is on the page.
 
-    `is_asked` is false for a result that stands alone, because the page does not hold who asked.
+    `number` is its place in its record. `is_asked` is false for a result that stands alone, because the page does not
+    hold its call.
     """
 
     url_id: str  # of the record that asked
@@ -90,7 +91,7 @@ class Call:
 
 @dataclass(slots=True)
 class Entry:
-    """One record as the page shows it; what a record does not say is empty or None."""
+    """One record as the page shows it; values that it lacks are empty or None."""
 
     record_id: str
     url_id: str  # for addresses
@@ -112,7 +113,7 @@ class Entry:
     tokens: int | None = None
     cost: float | None = None
     repeat_of: str | None = None  # the session that has it first
-    is_marked: bool = True  # it says so itself, because its turn does not
+    is_marked: bool = True  # the entry shows the repeated session, because its turn does not
     error: str | None = None
     stop_reason: str | None = None
     read_files: list[str] = field(default_factory=list)
@@ -128,7 +129,7 @@ class Entry:
 
     @property
     def has_head(self):
-        """Whether it says who speaks: calls without words do not."""
+        """Whether it shows its speaker: calls without words do not."""
         return self.kind != "assistant" or bool(self.text.text or self.copy or self.error or not self.calls)
 
     @property
@@ -138,106 +139,117 @@ class Entry:
 
     @property
     def is_long(self):
-        """Whether its text is too long to be set in strong letters."""
+        """Whether its text is too long for strong letters."""
         return self.text.length > LONG
 
     @property
     def has_rest(self):
-        """Whether there is something below its words: most records have nothing there."""
+        """Whether there is something below its words; most records have none of it."""
         return bool(self.error or self.images or self.more_calls or self.text.is_cut or self.is_empty)
 
 
 @dataclass(slots=True)
 class Section:
-    """Records in a row that belong to one turn, or to none; `hidden` counts those that are not shown."""
+    """Consecutive records of one turn, or of none."""
 
     number: int | None
     turn: dict[str, Any] | None
     is_continued: bool
     entries: list[Entry] = field(default_factory=list)
-    hidden: int = 0
+    hidden: int = 0  # count of its records that are not shown
 
     @property
     def repeat_of(self):
-        """The session that all of it is from; empty when some of it is its own."""
+        """The session that all of it is from; empty when part of it is its own."""
         sources = {entry.repeat_of for entry in self.entries}
         return (sources.pop() if len(sources) == 1 else None) or ""
 
     @property
     def html_id(self):
-        """Its id in HTML; the part of a turn that a second page begins with has another one than the turn."""
+        """Its id in HTML.
+
+        The part of a turn that a later page begins with has another id than the turn.
+        """
         begin = f"-{self.entries[0].seq}" if self.is_continued and self.entries else ""
         return f"t-{self.number}{begin}"
 
     @property
     def may_be_sample(self):
-        """Whether it is the beginning of a turn of its own on the active branch."""
+        """Whether it is the beginning of an unrepeated turn on the active branch."""
         return bool(self.turn and self.turn["is_active"] and not self.turn["repeat_of"] and not self.is_continued)
 
 
 def build_sections(rows, turns, *, show_all=False, keep=None, outputs=NO_OUTPUTS) -> list[Section]:
-    """Rows in order as sections. `turns` maps a turn's number to its values; `keep` is a record to show in any case.
+    """Rows in order as sections.
 
-    `outputs` are those of the rows that are artifacts (ledger.outputs.stashed_outputs.read_outputs).
+    `turns` maps a turn's number to its values; `keep` is the id of a record to show in any case. `outputs` are those of
+    the rows that are artifacts (ledger.outputs.stashed_outputs.read_outputs).
     """
-    found: list[Section] = []
+    result_sections: list[Section] = []
     calls: dict[str, Call] = {}
     for row in rows:
-        if not found or found[-1].number != row["turn_number"]:
-            found.append(_section(row, turns.get(row["turn_number"])))
-        section = found[-1]
+        if not result_sections or result_sections[-1].number != row["turn_number"]:
+            result_sections.append(_build_section(row, turns.get(row["turn_number"])))
+        section = result_sections[-1]
         if row["kind"] in HIDDEN_KINDS and not show_all and row["record_id"] != keep:
             section.hidden += 1
             continue
-        said = read_facts(row["record"])
-        missing, stashed = _missing(row["trim_json"]), outputs.get(row["seq"], ())
+        record_facts = read_facts(row["record"])
+        missing, stashed = _count_missing(row["trim_json"]), outputs.get(row["seq"], ())
         if row["kind"] == "tool_result":
             missing["text"] += sum(output.missing for output in stashed)
-            result = _result(row, said, missing, stashed)
-            call = calls.get(said.tool_call_id or "")
+            result = _build_result(row, record_facts, missing, stashed)
+            call = calls.get(record_facts.tool_call_id or "")
             if call is not None and call.result is None:
                 call.result, call.is_open = result, result.record_id == keep
                 continue
-            call = Call("", 0, said.tool_name or "–", result=result, is_asked=False, is_open=True)
-            section.entries.append(_entry(row, said, missing, calls=[call]))
+            call = Call("", 0, record_facts.tool_name or "–", result=result, is_asked=False, is_open=True)
+            section.entries.append(_build_entry(row, record_facts, missing, calls=[call]))
             continue
-        entry = _entry(row, said, missing)
+        entry = _build_entry(row, record_facts, missing)
         if section.turn and entry.model == section.turn["model"]:
             entry.model = None  # the turn's own line says it
-        calls.update((asked.id, call) for asked, call in zip(said.calls, entry.calls, strict=False) if asked.id)
+        calls.update(
+            (tool_call.id, call)
+            for tool_call, call in zip(record_facts.calls, entry.calls, strict=False)
+            if tool_call.id
+        )
         section.entries.append(entry)
-    for section in found:
+    for section in result_sections:
         for entry in section.entries:
             entry.is_marked = not (section.turn and section.repeat_of)
-    return found
+    return result_sections
 
 
 def estimate_length(row) -> int:
-    """About how many characters `sections` shows of a row."""
+    """The estimated number of characters that `build_sections` shows of a row."""
     cap = SHORT * 2 if row["kind"] == "tool_result" else WORDS * 3
     return min(len(row["event_json"]), cap)
 
 
 def build_preview(text: str, limit: int, missing: int = 0) -> Preview:
-    """The first `limit` characters of a text that is `missing` characters longer than what is given."""
+    """The first `limit` characters of a text that is `missing` characters longer than `text`."""
     return Preview(text[:limit], len(text) + missing)
 
 
 def format_json(value: Any) -> str:
-    """A JSON value on several lines; on one when it is so big or deep that indenting would multiply it."""
+    """A JSON value on several lines; a big or deep one on one line.
+
+    Indenting would multiply the size of such a value.
+    """
     try:
         plain = orjson.dumps(value)
         is_small = len(plain) <= MAX_INDENTED and plain.count(b"[") + plain.count(b"{") <= MAX_INDENTED // 16
         return (orjson.dumps(value, option=orjson.OPT_INDENT_2) if is_small else plain).decode()
-    except TypeError:  # arguments that came as text may be nested deeper than can be written
+    except TypeError:  # arguments in a text may be nested too deeply to be written as JSON
         return "…"
 
 
-def _section(row, turn):
+def _build_section(row, turn):
     return Section(row["turn_number"], turn, bool(turn) and row["seq"] > turn["first_seq"])
 
 
-def _entry(row, said: Facts, missing, calls=None):
+def _build_entry(row, record_facts: Facts, missing, calls=None):
     entry = Entry(
         record_id=row["record_id"],
         url_id=quote(row["record_id"], safe=""),
@@ -247,65 +259,65 @@ def _entry(row, said: Facts, missing, calls=None):
         created_at=row["created_at"],
         is_active=bool(row["is_active"]),
         is_failed=bool(row["is_failed"]),
-        text=build_preview(said.text, WORDS, missing["text"]),
-        images=said.images,
+        text=build_preview(record_facts.text, WORDS, missing["text"]),
+        images=record_facts.images,
         calls=calls or [],
         repeat_of=row["repeat_of"],
         tokens=row["total_tokens"],
         cost=row["cost_usd"],
     )
     if shape := SHAPES.get(row["kind"]):
-        shape(entry, row, said, missing)
-    elif not said.text and calls is None:
-        entry.raw = _raw(row)
+        shape(entry, row, record_facts, missing)
+    elif not record_facts.text and calls is None:
+        entry.raw = _preview_raw(row)
     return entry
 
 
-def _shape_user(entry, row, said, missing):
-    name = next((str(said.sender[key]) for key in SENDER_NAMES if said.sender.get(key)), "")
+def _shape_user(entry, row, record_facts, missing):
+    name = next((str(record_facts.sender[key]) for key in SENDER_NAMES if record_facts.sender.get(key)), "")
     entry.sender = {
         "name": name[:80],
-        "injected": said.sender.get("injected", ""),
-        "envelope": said.sender.get("envelope", ""),
-        "system_lines": str(said.sender.get("system_lines", "")),
+        "injected": record_facts.sender.get("injected", ""),
+        "envelope": record_facts.sender.get("envelope", ""),
+        "system_lines": str(record_facts.sender.get("system_lines", "")),
     }
-    if said.model_prompt:
-        entry.model_prompt = build_preview(said.model_prompt, WORDS // 2, missing["model_prompt"])
+    if record_facts.model_prompt:
+        entry.model_prompt = build_preview(record_facts.model_prompt, WORDS // 2, missing["model_prompt"])
 
 
-def _shape_assistant(entry, row, said, missing):
-    entry.copy = (said.model or "") if row["is_synthetic"] else ""
+def _shape_assistant(entry, row, record_facts, missing):
+    entry.copy = (record_facts.model or "") if row["is_synthetic"] else ""
     entry.model = row["model"]
-    entry.error, entry.stop_reason = said.error and said.error[:SHORT], said.stop_reason
-    if said.thinking:
-        entry.thinking = build_preview(said.thinking, WORDS // 2, missing["thinking"])
-    entry.calls = [_call(entry.url_id, number, call) for number, call in enumerate(said.calls[:CALLS])]
-    entry.more_calls = len(said.calls) - len(entry.calls)
+    entry.error, entry.stop_reason = record_facts.error and record_facts.error[:SHORT], record_facts.stop_reason
+    if record_facts.thinking:
+        entry.thinking = build_preview(record_facts.thinking, WORDS // 2, missing["thinking"])
+    entry.calls = [_build_call(entry.url_id, number, call) for number, call in enumerate(record_facts.calls[:CALLS])]
+    entry.more_calls = len(record_facts.calls) - len(entry.calls)
 
 
-def _shape_compaction(entry, row, said, missing):
-    read, modified = read_file_lists(said.text, said.details)
+def _shape_compaction(entry, row, record_facts, missing):
+    read, modified = read_file_lists(record_facts.text, record_facts.details)
     entry.read_files, entry.modified_files = read[:FILES], modified[:FILES]
     before = row["record"].get("tokensBefore")
     entry.tokens_before = before if isinstance(before, int) else None
 
 
-def _shape_model(entry, row, said, missing):
-    name = "/".join(part for part in (said.provider, said.model) if part)
+def _shape_model(entry, row, record_facts, missing):
+    name = "/".join(part for part in (record_facts.provider, record_facts.model) if part)
     entry.text = build_preview(name, SHORT)
 
 
-def _shape_header(entry, row, said, missing):
+def _shape_header(entry, row, record_facts, missing):
     cwd = row["record"].get("cwd")
     entry.text = build_preview(cwd if isinstance(cwd, str) else "", SHORT)
 
 
-def _shape_words(entry, row, said, missing):
-    """Its text is all there is to say, also when there is none."""
+def _shape_words(entry, row, record_facts, missing):
+    """Leave the entry as it is: its text is all there is."""
 
 
-def _shape_raw(entry, row, said, missing):
-    entry.raw = _raw(row)
+def _shape_raw(entry, row, record_facts, missing):
+    entry.raw = _preview_raw(row)
 
 
 SHAPES = {
@@ -328,36 +340,36 @@ SHAPES = {
 }
 
 
-def _call(url_id, number, call: ToolCall):
-    shown: list[tuple[str, Preview]] = []
-    left = SHORT
+def _build_call(url_id, number, call: ToolCall):
+    previews: list[tuple[str, Preview]] = []
+    budget = SHORT
     for name, value in call.arguments.items():
-        if left <= 0:
+        if budget <= 0:
             break
-        part = build_preview(value if isinstance(value, str) else format_json(value), left)
-        shown.append((name[:80], part))
-        left -= len(part.text) + 20  # twenty empty arguments weigh something too
-    is_cut = len(shown) < len(call.arguments) or any(part.is_cut for _, part in shown)
-    return Call(url_id, number, call.name[:80] or "–", find_main_argument(call.arguments), shown, is_cut)
+        part = build_preview(value if isinstance(value, str) else format_json(value), budget)
+        previews.append((name[:80], part))
+        budget -= len(part.text) + 20  # twenty empty arguments weigh something too
+    is_cut = len(previews) < len(call.arguments) or any(part.is_cut for _, part in previews)
+    return Call(url_id, number, call.name[:80] or "–", find_main_argument(call.arguments), previews, is_cut)
 
 
 def find_main_argument(arguments: dict[str, Any]) -> str:
-    """What says most about a call, on one line: its command, path, address or query."""
+    """The main argument of a call (its command), or its first text, on one line."""
     texts = (arguments[name] for name in MAIN_ARGUMENTS if isinstance(arguments.get(name), str))
     text = next(texts, None) or next((value for value in arguments.values() if isinstance(value, str)), "")
     return " ".join(text[:400].split())[:200]
 
 
-def _result(row, said: Facts, missing, outputs):
-    exit_code, duration = said.details.get("exitCode"), said.details.get("durationMs")
-    diff = said.details.get("diff")
+def _build_result(row, record_facts: Facts, missing, outputs):
+    exit_code, duration = record_facts.details.get("exitCode"), record_facts.details.get("durationMs")
+    diff = record_facts.details.get("diff")
     return Result(
         record_id=row["record_id"],
         url_id=quote(row["record_id"], safe=""),
         created_at=row["created_at"],
         is_failed=bool(row["is_failed"]),
-        text=build_preview(said.text, SHORT, missing["text"]),
-        images=said.images,
+        text=build_preview(record_facts.text, SHORT, missing["text"]),
+        images=record_facts.images,
         exit_code=exit_code if isinstance(exit_code, int) else None,
         duration_ms=round(duration) if isinstance(duration, int | float) and 0 <= duration < 1e15 else None,
         diff=build_preview(diff, SHORT) if isinstance(diff, str) and diff else None,
@@ -365,19 +377,19 @@ def _result(row, said: Facts, missing, outputs):
     )
 
 
-def _raw(row):
+def _preview_raw(row):
     return build_preview(format_json(row["record"]), SHORT)
 
 
-def _missing(trim_json):
-    """How many characters of which part are not in `event_json`: what is kept compressed only."""
+def _count_missing(trim_json):
+    """The number of characters by part that are not in `event_json`, only compressed."""
     missing: Counter[str] = Counter()
     for path, count in trimming.parse_cuts(trim_json):
-        missing[_part(path)] += count
+        missing[_find_part(path)] += count
     return missing
 
 
-def _part(path):
+def _find_part(path):
     if path.endswith(".thinking"):
         return "thinking"
     if path == MODEL_PROMPT:

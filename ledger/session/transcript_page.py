@@ -1,4 +1,4 @@
-"""Which records of a session a page shows: chunks of its transcript, found by place, turn or record."""
+"""Pages of a session's transcript: chunks of records, found by place, turn or record."""
 
 from dataclasses import dataclass, field
 from itertools import takewhile
@@ -17,7 +17,7 @@ from .branch_records import BranchRecords
 
 CHUNK = 80  # records
 BUDGET = 150_000  # characters shown
-LEAD = 40  # records before the one asked for, at most: it is read in its turn
+LEAD = 40  # at most so many records before a requested one, so that it is read in its turn
 COLUMNS = (
     *("seq", "kind", "turn_number", "is_active", "is_failed", "is_synthetic", "created_at"),
     *("model", "total_tokens", "cost_usd", "repeat_of", "tool_call_count", "trim_json", "event_json"),
@@ -30,7 +30,10 @@ TURN_COLUMNS = (
 
 @dataclass(slots=True)
 class TranscriptPlace:
-    """Where a page of the transcript begins (`after` a record) or ends (`before` one), and what it leaves out."""
+    """The place of a transcript's page.
+
+    It begins `after` a record, or ends `before` one. `everything` shows hidden records too.
+    """
 
     after: int = -1
     before: int | None = None
@@ -42,13 +45,14 @@ class TranscriptPlace:
 
 @dataclass(slots=True)
 class TranscriptPage:
-    """One chunk of a transcript; `earlier` and `later` are the records that the chunks around it border on.
+    """One chunk of a transcript.
 
-    `found` says what a search looked at, when the page is narrowed to what fits a filter.
+    `earlier` and `later` are the records that the chunks around it border on. `filter_result` tells how many records a
+    search read, when the page is filtered.
     """
 
     place: TranscriptPlace
-    reach: BranchRecords
+    records: BranchRecords
     sections: list[timeline.Section] = field(default_factory=list)
     record_count: int = 0
     earlier: int | None = None
@@ -58,21 +62,21 @@ class TranscriptPage:
     last_id: str = ""
     aside_count: int = 0  # records on other branches
     roots: list[forks.Branch] = field(default_factory=list)  # branches with a beginning of their own
-    found: record_filter.FilterResult | None = None
+    filter_result: record_filter.FilterResult | None = None
 
     @property
     def first_id(self):
-        """The id of the first record that is shown."""
+        """The id of the first shown record."""
         return next((entry.record_id for section in self.sections for entry in section.entries), "")
 
     @property
     def sample_turns(self):
-        """The turns that begin on it and may have become samples, as the end of an address: `turn=3&turn=4`."""
+        """The turns that begin on it and may be samples, as a query: `turn=3&turn=4`."""
         return urlencode([("turn", section.number) for section in self.sections if section.may_be_sample])
 
     @property
     def begun_turns(self):
-        """The turns that begin on it, in the same way."""
+        """The turns that begin on it, as the same kind of query."""
         begun = [section for section in self.sections if section.turn and not section.is_continued]
         return urlencode([("turn", section.number) for section in begun])
 
@@ -85,7 +89,10 @@ class TranscriptPage:
 def find_place(
     session: Session, *, after=None, before=None, turn=None, record="", branch="", everything=False
 ) -> TranscriptPlace:
-    """The place an address asks for. One that does not exist (any more) leads to the nearest, with a notice."""
+    """The place that an address names.
+
+    A place that does not exist (any more) leads to the nearest one, with a notice.
+    """
     place = TranscriptPlace(branch=branch, everything=everything, record=record)
     if record:
         _go_to_record(session, place)
@@ -99,94 +106,103 @@ def find_place(
 
 
 def read_page(
-    session: Session, place: TranscriptPlace, wanted: record_filter.RecordFilter | None = None
+    session: Session, place: TranscriptPlace, session_filter: record_filter.RecordFilter | None = None
 ) -> TranscriptPage:
-    """The chunk at a place; only what fits a filter, with one."""
-    way = branch_records.find_branch_records(session, place.branch)
-    if way is None:
+    """The chunk at a place; with a filter, only the records that fit."""
+    records = branch_records.find_branch_records(session, place.branch)
+    if records is None:
         place.notice = place.notice or _("No branch of this session ends with %(id)s.") % {"id": place.branch[:80]}
-        place.branch, way = "", BranchRecords(session)
-    found = TranscriptPage(place, way)
-    found.aside_count = session.events.filter(is_active=False).count()
-    rows = _hits(found, wanted) if wanted else _chunk(found)
+        place.branch, records = "", BranchRecords(session)
+    result = TranscriptPage(place, records)
+    result.aside_count = session.events.filter(is_active=False).count()
+    rows = _read_hits(result, session_filter) if session_filter else _read_chunk(result)
     if rows:
-        found.sections = read_sections(way, rows, show_all=place.everything or bool(wanted), keep=place.record)
-        found.record_count, found.first_seq, found.last_seq = len(rows), rows[0]["seq"], rows[-1]["seq"]
-        found.last_id = rows[-1]["record_id"]
-    return found
+        result.sections = read_sections(
+            records, rows, show_all=place.everything or bool(session_filter), keep=place.record
+        )
+        result.record_count, result.first_seq, result.last_seq = len(rows), rows[0]["seq"], rows[-1]["seq"]
+        result.last_id = rows[-1]["record_id"]
+    return result
 
 
-def read_sections(way: BranchRecords, rows, *, show_all=False, keep=None) -> list[timeline.Section]:
-    """Rows of COLUMNS, in order, as a page shows them."""
-    parse_rows(way.session, rows)
-    if way.is_aside:  # nothing on the branch that is read is beside it
+def read_sections(records: BranchRecords, rows, *, show_all=False, keep=None) -> list[timeline.Section]:
+    """Rows of COLUMNS, in order, as sections of a page."""
+    parse_rows(records.session, rows)
+    if records.is_aside:  # all records of the branch that is read are shown as active
         for row in rows:
             row["is_active"] = True
-    turns = _turns(way.session, {row["turn_number"] for row in rows} - {None})
-    stashed = outputs.read_outputs(way.session.agent_id, rows)
+    turns = _read_turns(records.session, {row["turn_number"] for row in rows} - {None})
+    stashed = outputs.read_outputs(records.session.agent_id, rows)
     return timeline.build_sections(rows, turns, show_all=show_all, keep=keep, outputs=stashed)
 
 
-def _chunk(found):
-    place = found.place
+def _read_chunk(result):
+    place = result.place
     backwards = place.before is not None
-    rows, has_more = _rows_before(found.reach, place.before) if backwards else read_rows_after(found.reach, place.after)
+    rows, has_more = (
+        _read_rows_before(result.records, place.before) if backwards else read_rows_after(result.records, place.after)
+    )
     if rows:
-        found.earlier = rows[0]["seq"] if (has_more if backwards else place.after >= 0) else None
-        more = found.reach.after(rows[-1]["seq"], 1, "seq") if backwards else has_more
-        found.later = rows[-1]["seq"] if more else None
+        result.earlier = rows[0]["seq"] if (has_more if backwards else place.after >= 0) else None
+        more = result.records.after(rows[-1]["seq"], 1, "seq") if backwards else has_more
+        result.later = rows[-1]["seq"] if more else None
     return rows
 
 
-def _hits(found, wanted):
-    place = found.place
-    found.found = record_filter.find_records(found.reach, wanted, COLUMNS, after=place.after, before=place.before)
-    found.earlier, found.later = found.found.earlier, found.found.later
-    return found.found.rows
+def _read_hits(result, session_filter):
+    place = result.place
+    result.filter_result = record_filter.find_records(
+        result.records, session_filter, COLUMNS, after=place.after, before=place.before
+    )
+    result.earlier, result.later = result.filter_result.earlier, result.filter_result.later
+    return result.filter_result.rows
 
 
-def read_rows_after(way: BranchRecords, after: int):
+def read_rows_after(records: BranchRecords, after: int):
     """The values of a chunk of records after a place, and whether there are more."""
-    rows = way.after(after, CHUNK + 1, *COLUMNS)
-    kept = take_fitting(rows[:CHUNK])
-    has_more = len(kept) < len(rows)
+    rows = records.after(after, CHUNK + 1, *COLUMNS)
+    chunk = take_fitting(rows[:CHUNK])
+    has_more = len(chunk) < len(rows)
     if has_more:
-        kept = _without_open_calls(kept)
-    return kept, has_more
+        chunk = _drop_open_calls(chunk)
+    return chunk, has_more
 
 
-def _rows_before(way, before):
-    rows = way.before(before, CHUNK + 1, *COLUMNS)
-    kept = take_fitting(rows[:CHUNK])[::-1]
-    has_more = len(kept) < len(rows)
+def _read_rows_before(records, before):
+    rows = records.before(before, CHUNK + 1, *COLUMNS)
+    chunk = take_fitting(rows[:CHUNK])[::-1]
+    has_more = len(chunk) < len(rows)
     if has_more:  # results whose call would be on the page before go there with it
-        kept = kept[_results_at_start(kept) :] or kept
-    return kept, has_more
+        chunk = chunk[_count_leading_results(chunk) :] or chunk
+    return chunk, has_more
 
 
 def take_fitting(rows, budget: int = BUDGET):
-    """As many rows from the beginning as the budget (characters shown) allows; one at least."""
-    left = budget
+    """The first rows that fit in a budget of shown characters, at least one."""
+    remaining = budget
     for number, row in enumerate(rows):
-        left -= timeline.estimate_length(row)
-        if left < 0 and number:
+        remaining -= timeline.estimate_length(row)
+        if remaining < 0 and number:
             return rows[:number]
     return rows
 
 
-def _without_open_calls(rows):
-    """Leave an assistant to the next page when results of its calls only follow there."""
-    answers = _results_at_start(reversed(rows))
+def _drop_open_calls(rows):
+    """Leave a call for the next page when its results only follow there."""
+    answers = _count_leading_results(reversed(rows))
     last = len(rows) - answers - 1
     return rows[:last] if last > 0 and rows[last]["tool_call_count"] > answers else rows
 
 
-def _results_at_start(rows):
+def _count_leading_results(rows):
     return len(list(takewhile(lambda row: row["kind"] == "tool_result", rows)))
 
 
 def parse_rows(session: Session, rows) -> None:
-    """Parse the records of rows and name them. A record without an id of its own is named in another table."""
+    """Parse the records of rows, and set their ids.
+
+    A record without an id of its own is named in another table.
+    """
     for row in rows:
         row["record"] = decode(row["event_json"])
         own = row["record"].get("id")
@@ -197,7 +213,7 @@ def parse_rows(session: Session, rows) -> None:
             nameless[seq]["record_id"] = event_id
 
 
-def _turns(session, numbers) -> dict[int, dict[str, Any]]:
+def _read_turns(session, numbers) -> dict[int, dict[str, Any]]:
     rows = session.turns.filter(turn_number__in=numbers).values(*TURN_COLUMNS)
     return {row["turn_number"]: row for row in rows}
 
@@ -211,8 +227,8 @@ def _go_to_turn(session, place, number):
         place.notice = _("There is no turn %(number)s in this session.") % {"number": number}
         return
     if exact is None:
-        said = {"number": number, "nearest": nearest["turn_number"]}
-        place.notice = _("There is no turn %(number)s. This is the nearest earlier turn, %(nearest)s.") % said
+        numbers = {"number": number, "nearest": nearest["turn_number"]}
+        place.notice = _("There is no turn %(number)s. This is the nearest earlier turn, %(nearest)s.") % numbers
     _open_branch(session, place, nearest["first_seq"], nearest["is_active"])
     place.after = nearest["first_seq"] - 1
 
@@ -231,7 +247,7 @@ def _go_to_record(session, place):
 
 
 def _open_branch(session, place, seq, is_active):
-    """Read every branch when the one that was asked for does not hold the place."""
-    way = branch_records.find_branch_records(session, place.branch)
-    if way is None or not way.holds(seq, is_active):
+    """Read every branch when the requested one does not have the place."""
+    records = branch_records.find_branch_records(session, place.branch)
+    if records is None or not records.holds(seq, is_active):
         place.branch = branch_records.EVERYTHING

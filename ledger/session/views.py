@@ -1,4 +1,4 @@
-"""One session to read: its transcript, the tables beside it, what is new in it; one record whole, one step of a run."""
+"""Pages of one session: transcript, tables, live update, one record, one step."""
 
 from django.contrib import messages
 from django.http import HttpResponse
@@ -20,12 +20,12 @@ from .session_forms import JumpForm, LiveForm, PlaceForm, TableForm
 @needs("viewer")
 def session_detail(request, agent, session_id):
     """One session, turn by turn; `next=` and `prev=` lead to the next place of a kind."""
-    session = _session(agent, session_id)
+    session = _get_session(agent, session_id)
     if "next" in request.GET or "prev" in request.GET:
-        return _session_jump(request, session)
-    context = _around(request, agent, session)
+        return _jump(request, session)
+    context = _build_context(request, agent, session)
     context |= page.build_transcript_context(session, PlaceForm(request.GET), context["outline"])
-    context["kept"] = request.GET
+    context["place_query"] = request.GET
     return render_page(request, "ledger/session_detail.html", context, partial="transcript_part")
 
 
@@ -34,8 +34,8 @@ def session_detail(request, agent, session_id):
 @needs("viewer")
 def session_turns(request, agent, session_id):
     """The turns of one session as a table."""
-    session = _session(agent, session_id)
-    context = _around(request, agent, session) | page.build_turns_context(
+    session = _get_session(agent, session_id)
+    context = _build_context(request, agent, session) | page.build_turns_context(
         session, **TableForm(request.GET).read_values()
     )
     return render_page(request, "ledger/session_turns.html", context)
@@ -45,9 +45,9 @@ def session_turns(request, agent, session_id):
 @agent_view
 @needs("viewer")
 def session_branches(request, agent, session_id):
-    """The branches of one session that were left."""
-    session = _session(agent, session_id)
-    context = _around(request, agent, session) | page.build_branches_context(session)
+    """The abandoned branches of one session."""
+    session = _get_session(agent, session_id)
+    context = _build_context(request, agent, session) | page.build_branches_context(session)
     return render_page(request, "ledger/session_branches.html", context)
 
 
@@ -55,9 +55,9 @@ def session_branches(request, agent, session_id):
 @agent_view
 @needs("viewer")
 def session_steps(request, agent, session_id):
-    """How the runs of one session went, step by step."""
-    session = _session(agent, session_id)
-    context = _around(request, agent, session) | page.build_steps_context(
+    """The runs of one session, step by step."""
+    session = _get_session(agent, session_id)
+    context = _build_context(request, agent, session) | page.build_steps_context(
         session, **TableForm(request.GET).read_cursors()
     )
     return render_page(request, "ledger/session_steps.html", context)
@@ -67,9 +67,9 @@ def session_steps(request, agent, session_id):
 @agent_view
 @needs("viewer")
 def session_savings(request, agent, session_id):
-    """What keeping the big outputs of one session off the prompt would save."""
-    session = _session(agent, session_id)
-    context = _around(request, agent, session) | page.build_savings_context(
+    """Savings by keeping the big outputs of one session off the prompt."""
+    session = _get_session(agent, session_id)
+    context = _build_context(request, agent, session) | page.build_savings_context(
         session, **TableForm(request.GET).read_cursors()
     )
     return render_page(request, "ledger/session_savings.html", context)
@@ -79,29 +79,34 @@ def session_savings(request, agent, session_id):
 @agent_view
 @needs("viewer")
 def session_live(request, agent, session_id):
-    """What an open page does not show yet: 204 for nothing, 286 when nothing more will come."""
+    """The changes since a page was rendered; 204 for none, 286 when it is over."""
     form = LiveForm(request.GET)
-    asked = form.read_state()
-    if live_update.compare_session(agent.db, session_id, asked) == "same":
+    page_state = form.read_state()
+    if live_update.compare_session(agent.db, session_id, page_state) == "same":
         return HttpResponse(status=204)
     session = Session.objects.using(agent.db).filter(id=session_id).first()
-    news = live_update.read_update(session, asked) if session else live_update.build_gone_update()
-    here = session.get_absolute_url() if session else ""
-    context = {"session": session, "here": here, "news": news, "kept": form.build_place_query()}
+    update = live_update.read_update(session, page_state) if session else live_update.build_gone_update()
+    session_url = session.get_absolute_url() if session else ""
+    context = {
+        "session": session,
+        "session_url": session_url,
+        "update": update,
+        "place_query": form.build_place_query(),
+    }
     context["may_label"] = request.user.has_role("labeller")
     response = render(request, "ledger/session_live.html", context)
-    return stop_polling(response) if news.is_over else response
+    return stop_polling(response) if update.is_over else response
 
 
-def _session(agent, session_id):
+def _get_session(agent, session_id):
     known = (
         Session.objects.using(agent.db).select_related("prompt_report").annotate(has_steps=steps.has_steps(agent.db))
     )
     return get_object_or_404(known, id=session_id)
 
 
-def _around(request, agent, session):
-    """What is around the content of each page of a session."""
+def _build_context(request, agent, session):
+    """The context around the content of each page of a session."""
     may_label = request.user.has_role("labeller")
     return {
         "agent": agent,
@@ -111,31 +116,31 @@ def _around(request, agent, session):
     }
 
 
-def _session_jump(request, session):
-    """To the next record of a kind; without one, back to where it was looked for, with a notice."""
+def _jump(request, session):
+    """Redirect to the next record of a kind; without one, back with a notice."""
     kind, backwards, seq, branch = JumpForm(request.GET).read_jump()
-    way = branch_records.find_branch_records(session, branch) or branch_records.BranchRecords(session)
-    record_id = jumps.find_target(way, kind, seq, backwards=backwards)
+    records = branch_records.find_branch_records(session, branch) or branch_records.BranchRecords(session)
+    record_id = jumps.find_target(records, kind, seq, backwards=backwards)
     if record_id is None:
         messages.info(request, jumps.NO_TARGET_NOTICES[kind][backwards])
-        return redirect(jumps.build_address(way, seq=seq, backwards=backwards))
-    return redirect(jumps.build_address(way, record_id=record_id))
+        return redirect(jumps.build_address(records, seq=seq, backwards=backwards))
+    return redirect(jumps.build_address(records, record_id=record_id))
 
 
 @require_safe
 @agent_view
 @needs("viewer")
 def record_detail(request, agent, session_id, record_id):
-    """One record whole, in pieces."""
+    """One whole record, in pieces."""
     identity = get_object_or_404(
         TranscriptEventIdentity.objects.using(agent.db).select_related("session"),
         session_id=session_id,
         event_id=record_id,
     )
     event = get_object_or_404(TranscriptEvent.objects.using(agent.db), session_id=session_id, seq=identity.seq)
-    asked = PieceForm(request.GET).read_place()
+    place = PieceForm(request.GET).read_place()
     context = {"agent": agent, "session": identity.session, "identity": identity, "event": event}
-    context |= pieces.build_record_context(agent.agent_id, event, **asked)
+    context |= pieces.build_record_context(agent.agent_id, event, **place)
     return render_page(request, "ledger/record_detail.html", context, partial="piece")
 
 
@@ -143,14 +148,14 @@ def record_detail(request, agent, session_id, record_id):
 @agent_view
 @needs("viewer")
 def step_detail(request, agent, session_id, step_id):
-    """One step of a session's runs with all that was kept of it."""
+    """One step of a session's runs with all stored facts."""
     step = get_object_or_404(TrajectoryEvent.objects.using(agent.db), session_id=session_id, id=step_id)
     session = Session.objects.using(agent.db).filter(id=session_id).first()
     context = {
         "agent": agent,
         "session": session,
         "step": step,
-        "told": steps.describe_step(step),
-        "whole": steps.format_facts(step),
+        "description": steps.describe_step(step),
+        "facts_json": steps.format_facts(step),
     }
     return render_page(request, "ledger/step_detail.html", context)

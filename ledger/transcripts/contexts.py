@@ -1,4 +1,7 @@
-"""The messages before a turn, written down once the turn becomes evidence: turns go and come back, evidence stays."""
+"""The messages before a turn, stored once the turn becomes evidence.
+
+Turns may be removed and come back; evidence stays.
+"""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping
@@ -22,7 +25,7 @@ Messages = list[dict[str, Any]]
 NONE_GIVEN: Mapping[str, Messages] = MappingProxyType({})
 SETTING = "memoryGate.windowSize"
 BUDGET_BYTES = 2_000_000  # of messages in one answer
-OWN = 10_000  # records of a branch that was left, the last ones, in which its turns are looked for
+OWN = 10_000  # the last records of an abandoned branch, in which its turns are searched
 
 COLUMNS = ("turn_id", "role", "message", "timestamp", "sequence_number")
 KEEP = sqlite_rows.insert_sql("conversation_contexts", COLUMNS).replace("INSERT", dialect.INSERT_OR_LEAVE, 1)
@@ -36,10 +39,11 @@ class NoSuchTurn(Refused):
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """The messages before a turn, oldest first. `is_kept`: written down, because the turn is evidence.
+    """The messages before a turn, oldest first.
 
-    Each item is `{"id", "turn_id", "role", "message", "timestamp", "sequence_number"}`, as the Reflection spec has it;
-    one that is not kept has no `id`. Messages are as long as turns hold them. `left_out` older ones did not fit.
+    `is_kept`: they are stored, because the turn is evidence. Each item is `{"id", "turn_id", "role", "message",
+    "timestamp", "sequence_number"}`, as the Reflection spec has it; an item that is not stored has no `id`. Messages
+    are as long as turns hold them. `left_out` older ones did not fit.
     """
 
     turn: ConversationTurn
@@ -61,10 +65,10 @@ class Context:
 
 
 def read_context(db: str, size: int, **which: Any) -> Context:
-    """What was said before one turn: as it was kept, else the `size` messages before it now. Raises NoSuchTurn.
+    """The messages before one turn: the stored ones, else the `size` messages before it now.
 
-    Nothing from before a reset of the session is in it. `which` is `id`, or `session` and `turn_number`. A turn off
-    the active branch has the messages of its own branch.
+    Raises NoSuchTurn. Messages from before a reset of the session are left out. `which` is `id`, or `session` and
+    `turn_number`. A turn off the active branch has the messages of its own branch.
     """
     turn = ConversationTurn.objects.using(db).filter(**which).defer("agent_message_content").first()
     if turn is None:
@@ -73,16 +77,16 @@ def read_context(db: str, size: int, **which: Any) -> Context:
     items = list(rows.values("id", "turn_id", "role", "message", "timestamp", "sequence_number"))
     is_kept = bool(items)
     if not is_kept:
-        before = _before(db, [turn], size)[turn.id]
+        before = _read_before(db, [turn], size)[turn.id]
         items = [
             {"id": None, "turn_id": turn.id, **message, "sequence_number": number}
             for number, message in enumerate(before)
         ]
-    fitting = _fitting(items)
+    fitting = _take_fitting(items)
     return Context(turn, fitting, is_kept, len(items) - len(fitting), read_model_prompt(turn))
 
 
-def _fitting(items):
+def _take_fitting(items):
     """The last of these messages that fit in an answer."""
     room, start = BUDGET_BYTES, len(items)
     for item in reversed(items):
@@ -96,15 +100,16 @@ def _fitting(items):
 def store_contexts(
     db: str, turns: list[ConversationTurn], size: int, *, given: Mapping[str, Messages] = NONE_GIVEN
 ) -> dict[str, Messages]:
-    """Write down the `size` messages before each of these turns of one session; returns them by turn id.
+    """Store the `size` messages before each of these turns of one session.
 
-    Oldest first, each `{"role": "user"|"agent", "message", "timestamp"}`. What was kept before stays and is
-    returned, so keeping twice is keeping once. `given` are those of turns for which somebody said what they were.
+    Returns them by turn id, oldest first, each `{"role": "user"|"agent", "message", "timestamp"}`. Messages that are
+    stored already stay and are returned, so storing twice is storing once. `given` are messages of turns that the
+    caller knows.
     """
-    contexts = _kept(db, turns)
+    contexts = _read_kept(db, turns)
     unkept = [turn for turn in turns if turn.id not in contexts]
     fresh = {turn.id: given[turn.id] for turn in unkept if turn.id in given}
-    fresh |= _before(db, [turn for turn in unkept if turn.id not in given], size)
+    fresh |= _read_before(db, [turn for turn in unkept if turn.id not in given], size)
     rows = (
         (turn_id, message["role"], message["message"], message["timestamp"], number)
         for turn_id, messages in fresh.items()
@@ -115,7 +120,7 @@ def store_contexts(
     return {turn_id: messages[-size:] if size else [] for turn_id, messages in contexts.items()}
 
 
-def _kept(db, turns):
+def _read_kept(db, turns):
     contexts: dict[str, Messages] = {}
     rows = ConversationContext.objects.using(db).filter(turn_id__in=[turn.id for turn in turns])
     columns = ("turn_id", "role", "message", "timestamp")
@@ -124,33 +129,42 @@ def _kept(db, turns):
     return contexts
 
 
-def _before(db, turns, size):
-    """The messages before each turn, from the turns before it on its branch: three queries for all active ones."""
-    aside = {turn.id: _before_aside(db, turn, size) for turn in turns if not turn.is_active}
-    return aside | _before_active(db, [turn for turn in turns if turn.is_active], size)
+def _read_before(db, turns, size):
+    """The messages before each turn, from the turns before it on its branch.
+
+    It takes three queries for all active turns.
+    """
+    aside = {turn.id: _read_before_abandoned(db, turn, size) for turn in turns if not turn.is_active}
+    return aside | _read_before_active(db, [turn for turn in turns if turn.is_active], size)
 
 
-def _before_aside(db, turn, size):
-    """Of a turn on a branch that was left: its own turns, and those of the active branch before it forks off."""
-    way = forks.find_branch_path(turn.session, turn.id.removeprefix(f"{turn.session_id}:"))
-    if way is None:
-        return _before_active(db, [turn], size)[turn.id]
-    shared, aside = Q(is_active=True, first_seq__lte=way.fork_seq), Q(is_active=False, first_seq__in=way.own[-OWN:])
+def _read_before_abandoned(db, turn, size):
+    """The messages before a turn on an abandoned branch.
+
+    They are those of its own turns, and of the active branch before it forks off.
+    """
+    branch = forks.find_branch_path(turn.session, turn.id.removeprefix(f"{turn.session_id}:"))
+    if branch is None:
+        return _read_before_active(db, [turn], size)[turn.id]
+    shared, aside = (
+        Q(is_active=True, first_seq__lte=branch.fork_seq),
+        Q(is_active=False, first_seq__in=branch.own[-OWN:]),
+    )
     turns = ConversationTurn.objects.using(db).filter(shared | aside, session_id=turn.session_id)
-    own = set(way.own)
+    own = set(branch.own)
     resets = [
-        seq for seq, active in list_resets(db, turn.session_id) if (seq <= way.fork_seq if active else seq in own)
+        seq for seq, active in list_resets(db, turn.session_id) if (seq <= branch.fork_seq if active else seq in own)
     ]
     begin = find_last_before(resets, turn.first_seq)
     near = turns.filter(first_seq__gt=begin, first_seq__lt=turn.first_seq).order_by("-first_seq")
     near = near.values_list("turn_number", flat=True)
     numbers = list(near[:size])
-    said = _messages(turns.filter(turn_number__in=numbers))
-    messages = [message for number in reversed(numbers) for message in said[number]]
+    messages_by_turn = _read_messages(turns.filter(turn_number__in=numbers))
+    messages = [message for number in reversed(numbers) for message in messages_by_turn[number]]
     return messages[-size:] if size else []
 
 
-def _before_active(db, turns, size):
+def _read_before_active(db, turns, size):
     if not turns:
         return {}
     active = ConversationTurn.objects.using(db).active().filter(session_id=turns[0].session_id)
@@ -163,20 +177,22 @@ def _before_active(db, turns, size):
         end = bisect_left(seqs, turn.first_seq)
         before = places[max(begin, end - size) : end]  # each turn has one message at least
         near[turn.id] = [number for _, number in before]
-    said = _messages(active.filter(turn_number__in={number for numbers in near.values() for number in numbers}))
+    messages_by_turn = _read_messages(
+        active.filter(turn_number__in={number for numbers in near.values() for number in numbers})
+    )
     contexts = {}
     for turn_id, numbers in near.items():
-        messages = [message for number in numbers for message in said[number]]
+        messages = [message for number in numbers for message in messages_by_turn[number]]
         contexts[turn_id] = messages[-size:] if size else []
     return contexts
 
 
-def _messages(turns):
+def _read_messages(turns):
     """The one or two messages of each turn, by turn number."""
-    said: dict[int, Messages] = {}
+    messages_by_turn: dict[int, Messages] = {}
     columns = ("turn_number", "created_at", "latency_ms", "user_message_content", "agent_message_content")
-    for number, asked_at, latency, user, agent in turns.values_list(*columns):
-        said[number] = [{"role": "user", "message": user, "timestamp": asked_at}]
+    for number, user_at, latency, user, agent in turns.values_list(*columns):
+        messages_by_turn[number] = [{"role": "user", "message": user, "timestamp": user_at}]
         if agent:
-            said[number].append({"role": "agent", "message": agent, "timestamp": asked_at + (latency or 0)})
-    return said
+            messages_by_turn[number].append({"role": "agent", "message": agent, "timestamp": user_at + (latency or 0)})
+    return messages_by_turn

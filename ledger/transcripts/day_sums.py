@@ -1,4 +1,7 @@
-"""What sessions add up to by day. A turn counts on the day of its user message, and only on the active branch."""
+"""Sums of sessions by UTC day.
+
+A turn counts on the day of its user message, and only on the active branch.
+"""
 
 from collections import Counter
 from collections.abc import Mapping
@@ -15,8 +18,11 @@ ADDED = (*TOTALS, "record_count")
 
 
 def add(db: str, session_id: str, new: Mapping[str, RecordSums], turns_by_day: Counter[str], *, is_new: bool) -> None:
-    """Count new records in, by day, and set the turns of all days, in the caller's transaction."""
-    stored = {} if is_new else _stored(db, session_id)
+    """Add new records to the sums by day, and set the turns of all days.
+
+    It runs in the caller's transaction.
+    """
+    stored = {} if is_new else _read_days(db, session_id)
     fresh = []
     for date in stored.keys() | new.keys():
         day = stored.get(date) or SessionDay(session_id=session_id, date=date)
@@ -31,5 +37,5 @@ def add(db: str, session_id: str, new: Mapping[str, RecordSums], turns_by_day: C
     statements.run_many(db, INSERT, [[getattr(day, column) for column in COLUMNS] for day in fresh])
 
 
-def _stored(db, session_id):
+def _read_days(db, session_id):
     return {day.date: day for day in SessionDay.objects.using(db).filter(session_id=session_id)}

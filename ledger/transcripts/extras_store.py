@@ -1,4 +1,4 @@
-"""Writing down what a database holds around its transcripts."""
+"""Stores steps of runs, the memory index and files from an agent's database."""
 
 from collections.abc import Iterable
 
@@ -18,45 +18,49 @@ ROWS = 500
 
 
 def store_steps(db: str, steps: Iterable[Step]) -> tuple[int, int]:
-    """Add steps of runs; those that are there stay. System prompts and tool schemas become artifacts of the session.
+    """Add steps of runs; steps that are stored already stay.
 
-    How many steps there were, and how many of them do not hold whole what a model was given.
+    System prompts and tool schemas become artifacts of the session. Returns how many steps there were, and how many of
+    them do not hold everything that the model was given.
     """
     count = cut = 0
     with artifacts.open_stash_batch(db) as batch, transaction.atomic(using=db):
         rows = []
         for step in steps:
             if step.session_id and step.type:
-                rows.append(_row(batch, step))
+                rows.append(_build_step(batch, step))
                 count += 1
                 cut += step.is_cut
             if len(rows) >= ROWS:
-                _insert(db, rows)
+                _insert_steps(db, rows)
         batch.save()
-        _insert(db, rows)
+        _insert_steps(db, rows)
     return count, cut
 
 
 def store_prompt(
     db: str, session_id: str | None, kind: str, content: bytes, meta: dict[str, str], at: int | None = None
 ) -> None:
-    """Keep a system prompt or tool schemas of an exported bundle as an artifact of its session, of the time `at`."""
+    """Store a system prompt or tool schemas of an exported bundle as an artifact.
+
+    It belongs to the bundle's session; `at` is its time (ms).
+    """
     with artifacts.open_stash_batch(db) as batch:
         batch.add(content, kind=kind, meta=meta, place=Place(session_id=session_id), at=at)
 
 
 def store_indexed_files(db: str, database: str, files: Iterable[MemoryIndexFile]) -> int:
-    """What a memory index holds now, instead of what it held; how many files."""
+    """Replace the stored list of a memory index; return how many files it has."""
     rows = [
         IndexedFile(
             database=database,
-            source=one.source,
-            path=one.path,
-            size_bytes=one.size,
-            modified_at=one.modified_at,
-            chunk_count=one.chunks,
+            source=file.source,
+            path=file.path,
+            size_bytes=file.size,
+            modified_at=file.modified_at,
+            chunk_count=file.chunks,
         )
-        for one in files
+        for file in files
     ]
     with transaction.atomic(using=db):
         IndexedFile.objects.using(db).filter(database=database).delete()
@@ -65,25 +69,25 @@ def store_indexed_files(db: str, database: str, files: Iterable[MemoryIndexFile]
 
 
 def store_database_files(db: str, contents: Iterable[DatabaseFile], *, is_secret: Iterable[str] = ()) -> int:
-    """Contents as artifacts, and the listing of the VFS as it is now; how many contents.
+    """Store files of a database as artifacts, and its VFS listing; return their number.
 
-    A file with a name in `is_secret` is listed and its content left alone.
+    A file with a name in `is_secret` is listed, and its content is not stored.
     """
     names, count, listed = frozenset(is_secret), 0, []
     with artifacts.open_stash_batch(db) as batch, transaction.atomic(using=db):
-        for one in contents:
-            is_kept = one.data is not None and not names.intersection(one.path.split("/"))
-            handle = _stash(batch, one) if is_kept else None
+        for file in contents:
+            is_kept = file.data is not None and not names.intersection(file.path.split("/"))
+            handle = _stash_content(batch, file) if is_kept else None
             count += handle is not None
-            if one.table == "vfs_entries":
-                listed.append(_entry(one, handle))
+            if file.table == "vfs_entries":
+                listed.append(_build_entry(file, handle))
         batch.save()
         VfsEntry.objects.using(db).all().delete()
         VfsEntry.objects.using(db).bulk_create(listed, batch_size=ROWS, ignore_conflicts=True)
     return count
 
 
-def _row(batch: StashBatch, step: Step) -> TrajectoryEvent:
+def _build_step(batch: StashBatch, step: Step) -> TrajectoryEvent:
     place = Place(session_id=step.session_id)
     if step.prompt:
         step.about["systemPrompt"] = batch.add(step.prompt, kind=SYSTEM_PROMPT, place=place, at=step.created_at)[
@@ -103,22 +107,22 @@ def _row(batch: StashBatch, step: Step) -> TrajectoryEvent:
     )
 
 
-def _insert(db: str, rows: list[TrajectoryEvent]) -> None:
+def _insert_steps(db: str, rows: list[TrajectoryEvent]) -> None:
     TrajectoryEvent.objects.using(db).bulk_create(rows, batch_size=ROWS, ignore_conflicts=True)
     rows.clear()
 
 
-def _stash(batch: StashBatch, one: DatabaseFile) -> str:
-    meta = {"table": one.table, "place": one.place[:500], "path": one.path[:1000], "kind": one.kind[:100]}
-    return batch.add(one.data or b"", kind=ARTIFACT_KINDS[one.table], meta=meta, at=one.created_at)[0].handle
+def _stash_content(batch: StashBatch, file: DatabaseFile) -> str:
+    meta = {"table": file.table, "place": file.place[:500], "path": file.path[:1000], "kind": file.kind[:100]}
+    return batch.add(file.data or b"", kind=ARTIFACT_KINDS[file.table], meta=meta, at=file.created_at)[0].handle
 
 
-def _entry(one: DatabaseFile, handle: str | None) -> VfsEntry:
+def _build_entry(file: DatabaseFile, handle: str | None) -> VfsEntry:
     return VfsEntry(
-        namespace=one.place,
-        path=one.path,
-        kind=one.kind,
-        bytes=one.size,
+        namespace=file.place,
+        path=file.path,
+        kind=file.kind,
+        bytes=file.size,
         handle=handle,
-        updated_at=one.created_at,
+        updated_at=file.created_at,
     )

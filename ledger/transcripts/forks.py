@@ -1,6 +1,6 @@
-"""The branches of a session that were left: where each forks off, where it ends, how long it is.
+"""The abandoned branches of a session: where each forks off and ends, and its length.
 
-Records on the active branch are flagged, so only the others are looked at: few, in almost every session.
+Records on the active branch are flagged, so only the others are read: few, in almost every session.
 """
 
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ KEPT = 64  # sessions whose branches are remembered
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """One branch that was left; `first_seq` is its first record of its own, `fork_seq` the one it forks off after."""
+    """One abandoned branch; `first_seq` is its first record, `fork_seq` the one before that."""
 
     leaf_id: str
     leaf_seq: int
@@ -37,7 +37,10 @@ class Branch:
 
 @dataclass(slots=True)
 class BranchPath:
-    """The records of one branch: those of the active branch up to `fork_seq`, then its `own` in order."""
+    """The records of one branch.
+
+    They are those of the active branch up to `fork_seq`, then its `own` in order.
+    """
 
     fork_seq: int
     own: list[int]
@@ -45,7 +48,10 @@ class BranchPath:
 
 @dataclass(slots=True)
 class Forest:
-    """The records off the active branch with their parents. A loop in a damaged file ends where it began."""
+    """The records off the active branch with their parents.
+
+    A loop in a damaged file ends where it began.
+    """
 
     nodes: dict[str, Node]
     outside: dict[str, int] = field(default_factory=dict)  # parents on the active branch: id -> seq
@@ -55,14 +61,15 @@ class Forest:
         self.places = {node.seq: node for node in self.nodes.values()}
 
     def parent(self, node: Node) -> Node | int:
-        """The record before it: a node, or the seq of one on the active branch (ROOT: there is none).
+        """The record before a node, or the seq of one on the active branch.
 
-        As in `trees`, a parent that is not there is replaced by the record that came before.
+        It is ROOT when there is none. As in `trees`, a parent that is missing is replaced by the record that came
+        before.
         """
         if node.parent_id is None:
             return ROOT
-        if found := self.nodes.get(node.parent_id):
-            return found
+        if parent := self.nodes.get(node.parent_id):
+            return parent
         seq = self.outside.get(node.parent_id, node.seq - 1)
         return self.places.get(seq, seq)
 
@@ -76,50 +83,55 @@ class Forest:
         return BranchPath(place if isinstance(place, int) else ROOT, sorted(own))
 
     def branches(self) -> list[Branch]:
-        """Every branch, the latest leaf first. Each record is looked at once, however many branches share it."""
+        """Every branch, the latest leaf first; each record is visited once."""
         parents = {node.seq: self.parent(node) for node in self.nodes.values()}
         inner = {parent.seq for parent in parents.values() if isinstance(parent, Node)}
         leaves = [node for node in self.nodes.values() if node.seq not in inner]
         known: dict[int, tuple[int, int, int]] = {}
-        found = []
+        branches = []
         for leaf in sorted(leaves, key=lambda node: -node.seq):
-            first, fork, count = _depth(leaf, parents, known)
-            found.append(Branch(leaf.record_id, leaf.seq, first, fork, "", count))
-        return found
+            first, fork, count = _measure(leaf, parents, known)
+            branches.append(Branch(leaf.record_id, leaf.seq, first, fork, "", count))
+        return branches
 
 
 def forest(session: Session) -> Forest:
     """The records off the active branch."""
     rows = session.identities.filter(seq__in=session.events.filter(is_active=False).values("seq"))
     columns = rows.values_list("event_id", "parent_id", "seq")
-    found = Forest({event_id: Node(seq, event_id, parent_id, False) for event_id, parent_id, seq in columns})
-    asked = sorted({node.parent_id for node in found.nodes.values() if node.parent_id not in found.nodes} - {None})
-    for start in range(0, len(asked), BATCH):
-        known = session.identities.filter(event_id__in=asked[start : start + BATCH])
-        found.outside.update(known.values_list("event_id", "seq"))
-    return found
+    abandoned = Forest({event_id: Node(seq, event_id, parent_id, False) for event_id, parent_id, seq in columns})
+    parent_ids = sorted(
+        {node.parent_id for node in abandoned.nodes.values() if node.parent_id not in abandoned.nodes} - {None}
+    )
+    for start in range(0, len(parent_ids), BATCH):
+        known = session.identities.filter(event_id__in=parent_ids[start : start + BATCH])
+        abandoned.outside.update(known.values_list("event_id", "seq"))
+    return abandoned
 
 
 def find_branches(session: Session) -> tuple[Branch, ...]:
-    """Every branch that was left, the latest leaf first; looked for again only when the session has changed."""
-    return _branches(session._state.db, session.id, session.mark())
+    """Every abandoned branch, the latest leaf first; cached until the session changes."""
+    return _find_cached(session._state.db, session.id, session.cache_key())
 
 
 def find_branch_path(session: Session, leaf_id: str) -> BranchPath | None:
-    """The records of the branch that ends with a record; None when that is on no branch that was left."""
-    found = forest(session)
-    leaf = found.nodes.get(leaf_id)
-    return found.way(leaf) if leaf else None
+    """The records of the branch that ends with a record; None when it is on none.
+
+    Only abandoned branches are searched.
+    """
+    abandoned = forest(session)
+    leaf = abandoned.nodes.get(leaf_id)
+    return abandoned.way(leaf) if leaf else None
 
 
 def describe_branches(session: Session, branches: Sequence[Branch]) -> list[Branch]:
-    """The same branches with the id of their fork, the time of their end and their first words."""
-    forks = dict(_ids(session, {branch.fork_seq for branch in branches} - {ROOT}))
+    """The same branches with their forks' ids, end times and first words."""
+    forks = dict(_read_ids(session, {branch.fork_seq for branch in branches} - {ROOT}))
     ends = dict(
         session.events.filter(seq__in=[branch.leaf_seq for branch in branches]).values_list("seq", "created_at")
     )
     firsts = session.events.filter(seq__in=[branch.first_seq for branch in branches]).values_list("seq", "event_json")
-    words = {seq: _words(event_json) for seq, event_json in firsts}
+    words = {seq: _find_first_words(event_json) for seq, event_json in firsts}
     return [
         replace(
             branch,
@@ -132,33 +144,33 @@ def describe_branches(session: Session, branches: Sequence[Branch]) -> list[Bran
 
 
 @lru_cache(maxsize=KEPT)
-def _branches(db, session_id, _mark):
+def _find_cached(db, session_id, _cache_key):
     return tuple(forest(Session.objects.using(db).only("id").get(id=session_id)).branches())
 
 
-def _depth(leaf, parents, known):
+def _measure(leaf, parents, known):
     """`(first own record, fork, length)` of the branch that ends with a node."""
-    way, seen = [], set()
+    path, seen = [], set()
     place = leaf
     while not isinstance(place, int) and place.seq not in known and place.seq not in seen:
         seen.add(place.seq)
-        way.append(place.seq)
+        path.append(place.seq)
         place = parents[place.seq]
     if isinstance(place, int):
-        first, fork, count = way[-1], place, 0
+        first, fork, count = path[-1], place, 0
     else:  # a stretch that another branch shares, or a loop
-        first, fork, count = known.get(place.seq, (way[-1], ROOT, 0))
-    for seq in reversed(way):
+        first, fork, count = known.get(place.seq, (path[-1], ROOT, 0))
+    for seq in reversed(path):
         count += 1
         known[seq] = (first, fork, count)
     return known[leaf.seq]
 
 
-def _ids(session, seqs):
+def _read_ids(session, seqs):
     return session.identities.filter(seq__in=seqs).values_list("seq", "event_id")
 
 
-def _words(event_json):
-    said = read_facts(decode(event_json))
-    text = said.text or next((f"{call.name} …" for call in said.calls), "")
+def _find_first_words(event_json):
+    record_facts = read_facts(decode(event_json))
+    text = record_facts.text or next((f"{call.name} …" for call in record_facts.calls), "")
     return " ".join(text[: WORDS * 4].split())[:WORDS]

@@ -1,4 +1,4 @@
-"""Projections that OpenClaw added to messages which are stored: the text a model saw comes later than the words."""
+"""Adds texts that models saw to stored messages: OpenClaw writes them later."""
 
 from collections.abc import Container, Iterable
 
@@ -14,9 +14,9 @@ BATCH = 200
 
 
 def add_projections(db: str, session_id: str, lines: Iterable[Line], known: Container[str]) -> int:
-    """Put projections of `lines` into `known` stored messages that have none, in the caller's transaction.
+    """Add projections of `lines` to stored messages without one, in the caller's transaction.
 
-    Returns how many there were.
+    `known` are the ids of stored records. Returns how many were added.
     """
     late = {}
     for line in lines:
@@ -29,11 +29,11 @@ def add_projections(db: str, session_id: str, lines: Iterable[Line], known: Cont
         )
         places = dict(rows.values_list("seq", "event_id"))
         for event in TranscriptEvent.objects.using(db).filter(session_id=session_id, seq__in=places, kind="user"):
-            added += _add(db, event, late[places[event.seq]])
+            added += _add_projection(db, event, late[places[event.seq]])
     return added
 
 
-def _add(db, event, projection):
+def _add_projection(db, event, projection):
     record = trimming.untrim(event.event_json, event.full_zstd)
     if projections.get_projection(record) is not None or trimming.parse_stashed(event.trim_json):
         return False
@@ -46,7 +46,10 @@ def _add(db, event, projection):
 
 
 def read_model_prompt(turn: ConversationTurn) -> str | None:
-    """The text that the model saw of a turn's message; None when OpenClaw did not record it."""
+    """The text of a turn's message as the model saw it, or None if unknown.
+
+    OpenClaw does not record it of every message.
+    """
     events = TranscriptEvent.objects.using(turn._state.db).filter(session_id=turn.session_id, seq=turn.first_seq)
     event = events.first()
     if event is None:

@@ -1,4 +1,7 @@
-"""What of a session is not kept while somebody is opted out: their messages, what follows them, what may quote them."""
+"""Finds the records of a session that are withheld while somebody has opted out.
+
+These are messages of such a person, records that follow them, and records that may quote them.
+"""
 
 from typing import Any
 
@@ -13,7 +16,10 @@ SUMMARY_ROLES = ("compactionSummary", "branchSummary")
 
 
 class OptOutFilter:
-    """Asked about the records of one session in their order; `session_key` is that of a session no index has named."""
+    """Decides which records of one session are withheld; it reads them in their order.
+
+    `session_key` is that of a session that no index has named.
+    """
 
     def __init__(self, session: Session, known: KnownNodes, opted_out: frozenset[str], session_key: str = ""):
         self.opted_out = opted_out
@@ -22,16 +28,16 @@ class OptOutFilter:
         self.is_group = bool(opted_out) and origins.is_group(named)
 
     def find_reason(self, row: Row, record: dict[str, Any]) -> WithheldReason | None:
-        """Why this record is not kept; None for one that is."""
-        return self._why(row, record) if self.opted_out else None
+        """The reason why this record is withheld; None when it is stored."""
+        return self._check(row, record) if self.opted_out else None
 
     def hide(self, row: Row) -> None:
-        """A record that is not kept: what answers it is not kept either."""
+        """Note a withheld record: its answers are withheld too."""
         self.hidden.add(row.record_id)
 
-    def _why(self, row, record):
+    def _check(self, row, record):
         if row.facts.kind == "user":
-            return find_withheld_reason(row.facts.sender, row.facts.around, self.opted_out, is_group=self.is_group)
+            return find_withheld_reason(row.facts.sender, row.facts.envelope, self.opted_out, is_group=self.is_group)
         # A summary is of records that need not be parents of it.
         follows = row.parent_id in self.hidden or (self.hidden and _is_summary(row.facts.kind, record))
         return WithheldReason.ANSWER if follows else None

@@ -1,6 +1,7 @@
-"""Where a session came from and what it started: schedules, sub-agents, the session that asked for one.
+"""The origin of a session, and the sessions that it started.
 
-Only keys are read here. What a key leads to (a job, a run) is on pages of other apps, which are linked by address.
+Origins are schedules, sub-agents, and the session that requested one. Only keys are read here. The job or run that a
+key leads to is on pages of other apps, which are linked by address.
 """
 
 import re
@@ -25,13 +26,16 @@ PARENT_NAMES = ("spawnedBy", "parentSessionKey", "requesterSessionKey")
 
 
 def is_group(session: Session) -> bool:
-    """Whether several people may speak in a session; true as well when its origin cannot be told."""
+    """Whether several people may speak in a session, or its origin is unknown."""
     origin = parse_session_key(session.session_key)[0] if session.session_key else session.origin
     return origin not in ONE_PERSON_ORIGINS or decode_metadata(session.metadata).get("chatType") in GROUPS
 
 
 def is_direct_with(session: Session, names: frozenset[str]) -> bool:
-    """Whether a session is a direct conversation with one of these people: all that was said in it is theirs."""
+    """Whether a session is a direct conversation with one of these people.
+
+    Then all of its words are theirs.
+    """
     origin, _channel, target = (
         parse_session_key(session.session_key) if session.session_key else (session.origin, None, None)
     )
@@ -41,22 +45,26 @@ def is_direct_with(session: Session, names: frozenset[str]) -> bool:
 
 
 def find_people(metadata: dict[str, Any]) -> set[str]:
-    """What the index calls the person of a direct conversation, besides its key."""
-    found = metadata.get("origin")
-    told = found if isinstance(found, dict) else {}
-    return {name for key in ("from", "to", "label") if isinstance(name := told.get(key), str)}
+    """The names that an index gives the person of a direct conversation, besides its key."""
+    origin = metadata.get("origin")
+    names = origin if isinstance(origin, dict) else {}
+    return {name for key in ("from", "to", "label") if isinstance(name := names.get(key), str)}
 
 
 def decode_metadata(metadata: str | None) -> dict[str, Any]:
-    """What the index said of a session, from the column `metadata`; empty for anything that is no object."""
+    """The index's metadata of a session; empty for anything that is no object.
+
+    `metadata` is the column of that name.
+    """
     return decode(metadata)
 
 
 @dataclass(slots=True)
 class Origin:
-    """`kind` is cron, subagent or empty; `key` the session's own; `parent` the session that asked, when it is here.
+    """The origin of a session: a schedule, or the session that started it.
 
-    `parent_key` is kept also when no session here has it.
+    `kind` is cron, subagent or empty; `key` is the session's own. `parent` is the session that requested it, when it is
+    stored; `parent_key` is set also when it is not.
     """
 
     kind: str = ""
@@ -68,7 +76,10 @@ class Origin:
 
 @dataclass(slots=True)
 class Child:
-    """A session that a tool call started, maybe of another agent; `session_id` is empty when it is not here."""
+    """A session that a tool call started, maybe of another agent.
+
+    `session_id` is empty when it is not stored.
+    """
 
     key: str
     agent_id: str
@@ -76,45 +87,50 @@ class Child:
 
 
 def read_origin(session: Session) -> Origin:
-    """Where a session came from, by its key and by what its index said."""
-    found = Origin(key=session.session_key or "")
-    if match := KEY.fullmatch(found.key):
-        found.kind = match[2]
-        found.job_id = match[3].partition(":")[0] if found.kind == "cron" else ""
+    """The origin of a session, by its key and its index metadata."""
+    origin = Origin(key=session.session_key or "")
+    if match := KEY.fullmatch(origin.key):
+        origin.kind = match[2]
+        origin.job_id = match[3].partition(":")[0] if origin.kind == "cron" else ""
     if session.metadata and any(f'"{name}"' in session.metadata for name in PARENT_NAMES):
-        said = decode_metadata(session.metadata)
-        keys = (said.get(name) for name in PARENT_NAMES)
-        found.parent_key = next((key[:500] for key in keys if isinstance(key, str) and key), "")
-    if found.parent_key:
-        found.parent = _with_key(session, [found.parent_key]).first()
-    return found
+        metadata = decode_metadata(session.metadata)
+        keys = (metadata.get(name) for name in PARENT_NAMES)
+        origin.parent_key = next((key[:500] for key in keys if isinstance(key, str) and key), "")
+    if origin.parent_key:
+        origin.parent = _find_by_key(session, [origin.parent_key]).first()
+    return origin
 
 
 def link_children(session: Session, sections) -> None:
-    """Give every call on a page (timeline.Section) that started a sub-agent its `child`; one query, if any did."""
+    """Set `child` of every call on a page that started a sub-agent.
+
+    `sections` are timeline.Section. It takes one query, if any call did.
+    """
     calls = [call for section in sections for entry in section.entries for call in entry.calls]
-    spawned = [(call, key) for call in calls if call.name in SPAWNERS and call.result and (key := _child_key(call))]
+    spawned = [
+        (call, key) for call in calls if call.name in SPAWNERS and call.result and (key := _find_child_key(call))
+    ]
     if not spawned:
         return
-    known = dict(_with_key(session, {key for _, key in spawned}).values_list("session_key", "id"))
+    known = dict(_find_by_key(session, {key for _, key in spawned}).values_list("session_key", "id"))
     for call, key in spawned:
         agent = key.split(":", 2)[1]
         call.child = Child(key, agent if AGENT_ID.fullmatch(agent) else "", known.get(key, ""))
 
 
-def _with_key(session, keys):
+def _find_by_key(session, keys):
     rows = Session.objects.using(session._state.db).filter(session_key__in=keys)
     return rows.order_by("last_activity_at").only("id", "title", "session_key")
 
 
-def _child_key(call):
-    """The key of the session that a call says it started."""
+def _find_child_key(call):
+    """The key of the session that a call's result names."""
     text = call.result.text
     if text.is_cut or len(text.text) > LONGEST:
         return ""
     try:
-        said = orjson.loads(text.text)
+        result = orjson.loads(text.text)
     except orjson.JSONDecodeError:
         return ""
-    key = said.get("childSessionKey") if isinstance(said, dict) else None
+    key = result.get("childSessionKey") if isinstance(result, dict) else None
     return key if isinstance(key, str) and KEY.fullmatch(key) else ""

@@ -1,4 +1,7 @@
-"""Removing whole sessions, and having them back. What says that one was removed is written in the same transaction."""
+"""Removes whole sessions, and restores them.
+
+The row that says that a session was removed is written in the same transaction.
+"""
 
 from collections.abc import Callable, Iterable
 from itertools import groupby
@@ -18,7 +21,7 @@ from . import session_holdings, session_rows, tool_days
 
 
 class NotRemoved(Refused):
-    """A session that is not removed after all; the sentence says why."""
+    """A session that is not removed; the sentence says why."""
 
 
 def read_all_removed_ids(db: str) -> set[str]:
@@ -42,11 +45,12 @@ def remove_session(
     archive: str = "",
     digest: str = "",
 ) -> Session | None:
-    """Remove a session with all its rows in one transaction; as it was, or None when it is gone already.
+    """Remove a session with all its rows in one transaction.
 
-    Raises Kept when it was active at `before` (milliseconds) or later, when `needed_by(session_id)` gives a sentence,
-    or when its rows are not those of `digest` any more. Activity in the future is none: whoever chose the session knows
-    when it was imported. What its days add up to stays.
+    Returns the session as it was, or None when it does not exist. Raises NotRemoved when it was active at `before`
+    (milliseconds) or later, when `needed_by(session_id)` gives a sentence, or when its rows are not those of `digest`
+    any more. Activity in the future does not count: whoever chose the session knows when it was imported. The sums of
+    its days stay.
     """
     with transaction.atomic(using=db, durable=True):  # under the write lock: from here on nobody else changes it
         session = Session.objects.using(db).filter(id=session_id).first()
@@ -73,9 +77,10 @@ def remove_session(
 
 
 def delete_session(db: str, session_id: str) -> list[str]:
-    """Remove a session with all its rows and sums, in a transaction of its own; the handles of its artifacts.
+    """Remove a session with its rows and sums; return the handles of its artifacts.
 
-    Nothing is written down of it in this file: whoever takes it out says elsewhere why.
+    It has a transaction of its own. No row of the removal is written in this file: the caller notes the reason
+    elsewhere.
     """
     with transaction.atomic(using=db, durable=True):
         uses = Artifact.objects.using(db).filter(session_id=session_id).order_by()
@@ -87,20 +92,21 @@ def delete_session(db: str, session_id: str) -> list[str]:
 
 
 def clear_remains(db: str, session_id: str) -> None:
-    """A removed session comes back: what stayed of it goes, in the caller's transaction."""
+    """Delete the remains of a removed session that comes back, in the caller's transaction."""
     if RemovedSession.objects.using(db).filter(session_id=session_id).delete()[0]:
         SessionDay.objects.using(db).filter(session_id=session_id).delete()
         tool_days.remove_sums(db, session_id)
 
 
 def restore_session(db: str, session_id: str, rows: Iterable[tuple[str, dict[str, Any]]], *, digest: str) -> None:
-    """Write the rows of a session that is not here, each with its table, in the caller's transaction.
+    """Insert the rows of a session that is not stored, in the caller's transaction.
 
-    Raises Refused when they are not all of this session, or are not those of `digest` once they are here.
+    Each row comes with the name of its table. Raises Refused when they are not all of this session, or are not those of
+    `digest` once they are stored.
     """
     clear_remains(db, session_id)
-    for name, some in groupby(rows, key=itemgetter(0)):
-        session_rows.insert_rows(db, session_id, session_rows.TABLES_BY_NAME[name], map(itemgetter(1), some))
+    for name, table_rows in groupby(rows, key=itemgetter(0)):
+        session_rows.insert_rows(db, session_id, session_rows.TABLES_BY_NAME[name], map(itemgetter(1), table_rows))
     tool_days.add_to_days(db, session_id)
     session_holdings.recount_holding(db, session_id)
     if session_rows.compute_digest(db, session_id) != digest:
@@ -108,9 +114,9 @@ def restore_session(db: str, session_id: str, rows: Iterable[tuple[str, dict[str
 
 
 def clean_up(db: str, *, little_room: bool = False) -> None:
-    """Remove prompt reports that no session has any more, and give free pages back to the file system.
+    """Delete unused prompt reports, and return free pages to the file system.
 
-    With `little_room` that is done in steps that take next to none.
+    With `little_room` that is done in steps that need little disk space.
     """
     with transaction.atomic(using=db):
         used = Session.objects.using(db).filter(prompt_report__isnull=False).values("prompt_report_id")

@@ -1,10 +1,13 @@
-"""Where a session was reset and went on under its id: what was said before is in no context of what follows."""
+"""Places where a session was reset and went on under its id.
+
+Messages before a reset are in no context of the messages after it.
+"""
 
 from collections.abc import Sequence
 
 from openclaw_web.sqlite import statements
 
-# By what a record was when it came: a withheld one has lost its kind.
+# By the type in the identity: a withheld record has lost its kind.
 RESETS = (
     "SELECT i.session_id, i.seq, e.is_active FROM transcript_event_identities i"
     " JOIN transcript_events e ON e.session_id = i.session_id AND e.seq = i.seq"
@@ -21,16 +24,19 @@ def list_resets(db: str, session_id: str) -> list[tuple[int, bool]]:
 
 
 def list_active_resets(db: str, session_ids: Sequence[str]) -> dict[str, list[int]]:
-    """Places of resets on the active branch, in order, of those of these sessions that have any."""
-    found: dict[str, list[int]] = {}
+    """Places of resets on the active branch, in order, by session.
+
+    Sessions without any are left out.
+    """
+    resets: dict[str, list[int]] = {}
     for start in range(0, len(session_ids), BATCH):
         batch = list(session_ids[start : start + BATCH])
         for session_id, seq, is_active in statements.read_rows(
             db, RESETS.format(marks=", ".join(["%s"] * len(batch))), batch
         ):
             if is_active:
-                found.setdefault(session_id, []).append(seq)
-    return found
+                resets.setdefault(session_id, []).append(seq)
+    return resets
 
 
 def find_last_before(resets: Sequence[int], seq: int) -> int:

@@ -1,4 +1,7 @@
-"""Whether a row that somebody else's file tells of can be one of ours: what pages and sums rely on without looking."""
+"""Checks that a row from a file outside can be one of ours.
+
+Pages and sums rely on these properties without checking them.
+"""
 
 import hashlib
 import re
@@ -21,7 +24,7 @@ STEP_ID = re.compile(r"[0-9a-f]{32}")
 
 
 def is_session_id(name: Any) -> bool:
-    """Whether a session can be called so: it has a page, and files are named after it."""
+    """Whether a session can have this id: pages and files are named after it."""
     return isinstance(name, str) and 0 < len(name) <= LONGEST_ID and name.isprintable() and "/" not in name
 
 
@@ -40,7 +43,7 @@ def is_valid_value(field: models.Field, value: Any) -> bool:
 
 
 def find_wrong_column(table: str, row: dict[str, Any]) -> str:
-    """The first column of a row with right types that does not hold what it has to, or ""."""
+    """The first column of a row that breaks a rule of its table, or ""."""
     for name, is_right in RULES.get(table, {}).items():
         if row[name] is not None and not is_right(row[name], row):
             return name

@@ -1,4 +1,7 @@
-"""Records as the rows of the ledger's tables: which column holds what. The only place that knows their order."""
+"""Builds the rows of the ledger's tables from records.
+
+This is the only place that knows the order of their columns.
+"""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -95,7 +98,7 @@ class Row:
 
     def event(self, session_id: str) -> tuple[Any, ...]:
         """The values of EVENT_COLUMNS."""
-        found, usage = self.facts, self.facts.usage
+        record_facts, usage = self.facts, self.facts.usage
         counts = (
             (usage.input, usage.output, usage.cache_read, usage.cache_write, usage.total, usage.cost)
             if usage
@@ -105,14 +108,14 @@ class Row:
             session_id,
             self.seq,
             self.created_at,
-            found.kind,
+            record_facts.kind,
             self.turn_number,
             self.is_active,
-            found.is_failed,
-            found.is_synthetic,
-            found.model,
-            found.tool_name,
-            len(found.calls),
+            record_facts.is_failed,
+            record_facts.is_synthetic,
+            record_facts.model,
+            record_facts.tool_name,
+            len(record_facts.calls),
             *counts,
             self.trim_json,
             self.event_json,
@@ -134,23 +137,24 @@ class Row:
 
 
 def build_row(line: Line, *, before: Row | None, fallback_ms: int) -> Row:
-    """The row of a line that holds a record; `before` is the record before it, for what the line leaves out.
+    """The row of a line that holds a record.
 
-    What the record said is filled in by `fill`, or is left out by `withheld`.
+    `before` is the record before it, for values that the line leaves out. `fill_row` adds the content of the record, or
+    `withhold_row` leaves it out.
     """
     record = line.record
     assert record is not None  # noqa: S101 - the caller sorted lines without a record out
-    found = read_facts(record)
-    parent_id = found.parent_id
-    if parent_id is None and "parentId" not in record and found.kind != "session":
+    record_facts = read_facts(record)
+    parent_id = record_facts.parent_id
+    if parent_id is None and "parentId" not in record and record_facts.kind != "session":
         parent_id = before.record_id if before else None  # older lines have no links: the file's order is the chain
     message = record.get("message")
     key = message.get("idempotencyKey") if isinstance(message, dict) else None
     return Row(
-        record_id=found.record_id or f"@{line.offset}",
+        record_id=record_facts.record_id or f"@{line.offset}",
         parent_id=parent_id,
-        created_at=found.created_at or (before.created_at if before else fallback_ms),
-        facts=found,
+        created_at=record_facts.created_at or (before.created_at if before else fallback_ms),
+        facts=record_facts,
         event_json="",
         trim_json=None,
         full_zstd=None,
@@ -159,22 +163,22 @@ def build_row(line: Line, *, before: Row | None, fallback_ms: int) -> Row:
 
 
 def fill_row(row: Row, line: Line, keep: Keep | None = None) -> None:
-    """Put what the line's record says into its row; `keep` as for `trimming.trim`."""
+    """Fill the content of the line's record into its row; `keep` as for `trimming.trim`."""
     assert line.record is not None  # noqa: S101 - it has a row
     event_json, row.trim_json, row.full_zstd = trim(line.record, line.raw, keep)
     row.event_json = event_json.decode()
 
 
 def withhold_row(row: Row) -> Row:
-    """The same place in the tree without anything that was said."""
+    """Remove the content from a row; its place in the tree stays."""
     row.facts = Facts(row.facts.type, "withheld", record_id=row.record_id)
     row.event_json, row.trim_json, row.full_zstd, row.idempotency_key = '{"type":"withheld"}', None, None, None
     return row
 
 
-def add_totals(one: Any, other: Any) -> Any:
+def add_totals(value: Any, other: Any) -> Any:
     """The sum of two totals, of which each may be unknown."""
-    return other if one is None else one if other is None else one + other
+    return other if value is None else value if other is None else value + other
 
 
 def sum_totals(numbers: Iterable[Any]) -> Any:
@@ -184,7 +188,7 @@ def sum_totals(numbers: Iterable[Any]) -> Any:
 
 @dataclass(slots=True)
 class RecordSums:
-    """What rows add up to; synthetic assistants and repeated records add nothing."""
+    """The sums of rows; synthetic assistants and repeated records add nothing."""
 
     tool_call_count: int = 0
     error_count: int = 0
@@ -199,14 +203,14 @@ class RecordSums:
     biggest_prompt: int = 0
 
     def add(self, row: Row) -> None:
-        """Count one row in."""
-        found = row.facts
+        """Add one row."""
+        record_facts = row.facts
         self.record_count += 1
-        if found.is_synthetic or row.repeat_of:
+        if record_facts.is_synthetic or row.repeat_of:
             return
-        self.tool_call_count += len(found.calls)
-        self.error_count += found.is_failed
-        if usage := found.usage:
+        self.tool_call_count += len(record_facts.calls)
+        self.error_count += record_facts.is_failed
+        if usage := record_facts.usage:
             self.input_tokens += usage.input
             self.output_tokens += usage.output
             self.cache_read_tokens += usage.cache_read
@@ -216,7 +220,7 @@ class RecordSums:
                 self.unpriced_tokens += usage.total
             else:
                 self.cost_usd = usage.cost + (self.cost_usd or 0)
-            if found.kind == "assistant":  # other records may tell of many calls
+            if record_facts.kind == "assistant":  # other records may tell of many calls
                 self.biggest_prompt = max(self.biggest_prompt, usage.prompt)
 
     def totals(self) -> tuple[float | None, ...]:

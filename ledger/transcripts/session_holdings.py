@@ -1,4 +1,7 @@
-"""Which records a session has, by kind and checksum: kept where they are stored, and counted from the rows."""
+"""The number of a session's records by kind, and a checksum of their ids.
+
+They are kept while records are stored, and can be counted from the rows.
+"""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
@@ -12,12 +15,12 @@ from ..models import Session, TranscriptEvent, TranscriptEventIdentity
 
 
 def get_holding(session: Session) -> Holding:
-    """What was noted of a session while its records were stored."""
+    """The holding of a session that was noted while its records were stored."""
     return Holding(Counter(orjson.loads(session.kind_counts)), session.id_checksum)  # of each session of an import
 
 
 def add(session: Session, kinds: Mapping[str, int], ids: Iterable[str]) -> Holding:
-    """Count new records in, and give them back."""
+    """Add new records to a session's holding, and return the holding of those alone."""
     added = Holding(Counter(kinds), compute_checksum(ids))
     now = get_holding(session).plus(added)
     session.kind_counts = orjson.dumps(now.kinds, option=orjson.OPT_SORT_KEYS).decode()
@@ -26,16 +29,22 @@ def add(session: Session, kinds: Mapping[str, int], ids: Iterable[str]) -> Holdi
 
 
 def rows_of(db: str, session_id: str | None = None) -> dict[str, Counter[str]]:
-    """Session -> kind -> rows that are in the file now, of one session or of all. Reads every row's first columns."""
+    """Session -> kind -> number of rows now, of one session or of all.
+
+    This reads the first columns of every row.
+    """
     rows = TranscriptEvent.objects.using(db).filter(**({"session_id": session_id} if session_id else {}))
-    found: dict[str, Counter[str]] = defaultdict(Counter)
+    counts: dict[str, Counter[str]] = defaultdict(Counter)
     for name, kind, count in rows.order_by().values_list("session_id", "kind").annotate(count=Count("*")):
-        found[name][kind] = count
-    return found
+        counts[name][kind] = count
+    return counts
 
 
 def count_holding(db: str, session_id: str) -> Holding | None:
-    """What the rows of a session hold now; None when they do not belong together: a record without its id."""
+    """The holding of a session counted from its rows.
+
+    None when rows do not belong together, as a record without its id.
+    """
     kinds = rows_of(db, session_id).get(session_id, Counter())
     places = set(TranscriptEvent.objects.using(db).filter(session_id=session_id).values_list("seq", flat=True))
     rows = TranscriptEventIdentity.objects.using(db).filter(session_id=session_id).order_by()
@@ -46,11 +55,14 @@ def count_holding(db: str, session_id: str) -> Holding | None:
 
 
 def recount_holding(db: str, session_id: str) -> Holding:
-    """Note what a session has now; for one whose sources were all just read and compared with it."""
+    """Count and store the holding of a session, and return it.
+
+    For a session whose sources were all just read and compared with it.
+    """
     identities = TranscriptEventIdentity.objects.using(db).filter(session_id=session_id)
     checksum = compute_checksum(identities.order_by().values_list("event_id", flat=True).iterator())
-    held = Holding(rows_of(db, session_id).get(session_id, Counter()), checksum)
+    holding = Holding(rows_of(db, session_id).get(session_id, Counter()), checksum)
     Session.objects.using(db).filter(id=session_id).update(
-        kind_counts=Session.kinds.encode(held.kinds), id_checksum=checksum
+        kind_counts=Session.kinds.encode(holding.kinds), id_checksum=checksum
     )
-    return held
+    return holding

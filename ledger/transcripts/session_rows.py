@@ -1,4 +1,4 @@
-"""All rows that belong to one session, as lines of JSON and back: what an archive holds and what it is compared by."""
+"""Rows of one session as lines of JSON, for archives, comparison and restoring."""
 
 import base64
 import binascii
@@ -37,17 +37,17 @@ COUNTED = {(Session, "kind_counts"), (Session, "id_checksum")}
 
 
 class WrongRow(Refused):
-    """A row that cannot be one of the session, or of any."""
+    """A row that cannot belong to the session, or to any."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table with rows of sessions: their order, and whether rows of it may be there already."""
+    """A table with rows of sessions: their order, and whether rows may exist already."""
 
     model: type[models.Model]
     order: str
     is_shared: bool = False
-    is_numbered: bool = False  # its ids are numbers of this file: elsewhere they are somebody else's
+    is_numbered: bool = False  # its ids are numbers of this file: in another file they name other rows
 
     @property
     def name(self) -> str:
@@ -55,13 +55,13 @@ class Table:
 
     @property
     def columns(self) -> dict[str, models.Field]:
-        """Its columns by name, without those that are counted anew where the rows are put back."""
+        """Its columns by name, without those that are counted anew when rows are restored."""
         fields = self.model._meta.concrete_fields
         return {field.column: field for field in fields if (self.model, field.column) not in COUNTED}
 
     @property
     def condition(self) -> str:
-        """Which of its rows belong to a session."""
+        """The SQL condition for the rows of a session."""
         if self.model is PromptReport:
             return "id = (SELECT prompt_report_id FROM sessions WHERE id = %s)"
         if self.model is ConversationContext:
@@ -69,7 +69,7 @@ class Table:
         return "id = %s" if self.model is Session else "session_id = %s"
 
 
-# In the order in which rows can be put back.
+# In the order in which rows can be inserted.
 TABLES = (
     Table(PromptReport, "id", is_shared=True),
     Table(Session, "id"),
@@ -85,7 +85,7 @@ TABLES = (
     Table(Artifact, "id", is_shared=True),
 )
 TABLES_BY_NAME = {table.name: table for table in TABLES}
-# What goes with a session: not its sums, which its days are made of, and not a prompt report that others may have.
+# Rows of these tables are deleted with a session. Its sums stay, and so does a prompt report that others may have.
 STAYING = {PromptReport, SessionDay, SessionTool}
 GOING = tuple(table for table in reversed(TABLES) if table.model not in STAYING)
 
@@ -96,71 +96,71 @@ def read_row_lines(db: str, session_id: str) -> Iterator[tuple[str, bytes]]:
         names = list(table.columns)
         query = f"SELECT {', '.join(names)} FROM {table.name} WHERE {table.condition} ORDER BY {table.order}"  # noqa: S608
         for values in statements.iterate_rows(db, query, [session_id]):
-            row = dict(zip(names, map(_told, values), strict=True))
-            told = {"table": table.name, "row": row}
-            yield table.name, orjson.dumps(told, option=orjson.OPT_APPEND_NEWLINE)
+            row = dict(zip(names, map(_encode_value, values), strict=True))
+            content = {"table": table.name, "row": row}
+            yield table.name, orjson.dumps(content, option=orjson.OPT_APPEND_NEWLINE)
 
 
 def compute_digest(db: str, session_id: str) -> str:
-    """A sha256 of all rows of a session as they are now."""
-    found = hashlib.sha256()
+    """A SHA-256 of all rows of a session as they are now, in hex."""
+    hasher = hashlib.sha256()
     for table, line in read_row_lines(db, session_id):
-        found.update(strip_row_id(table, line))
-    return found.hexdigest()
+        hasher.update(strip_row_id(table, line))
+    return hasher.hexdigest()
 
 
 def strip_row_id(table: str, line: bytes) -> bytes:
-    """What the digest takes of a line: all of it, but no number that another file would give otherwise."""
+    """The part of a line that the digest covers: all, except ids that differ between files."""
     if not TABLES_BY_NAME[table].is_numbered:
         return line
-    told = orjson.loads(line)
-    told["row"] = {name: value for name, value in _row(told).items() if name != "id"}
-    return orjson.dumps(told, option=orjson.OPT_APPEND_NEWLINE)
+    content = orjson.loads(line)
+    content["row"] = {name: value for name, value in _get_row(content).items() if name != "id"}
+    return orjson.dumps(content, option=orjson.OPT_APPEND_NEWLINE)
 
 
 def check_row(session_id: str, table: str, row: Any) -> None:
-    """Whether `insert` would take a row. Raises WrongRow."""
-    _checked(session_id, TABLES_BY_NAME[table], TABLES_BY_NAME[table].columns, row)
+    """Check that `insert_rows` would accept a row. Raises WrongRow."""
+    _check_values(session_id, TABLES_BY_NAME[table], TABLES_BY_NAME[table].columns, row)
 
 
 def insert_rows(db: str, session_id: str, table: Table, rows: Iterable[dict[str, Any]]) -> None:
-    """Put rows back that `lines` told, in the caller's transaction. Raises WrongRow.
+    """Insert rows that `read_row_lines` gave, in the caller's transaction. Raises WrongRow.
 
-    A number that another row has by now is given anew.
+    A row gets a new number when another row has its number by now.
     """
     columns = table.columns
     verb = dialect.INSERT_OR_LEAVE if table.is_shared else "INSERT"
-    free = f"(SELECT ours.id FROM (SELECT %s AS id) ours WHERE ours.id NOT IN (SELECT id FROM {table.name}))"  # noqa: S608
-    marks = ", ".join(free if table.is_numbered and name == "id" else "%s" for name in columns)
+    unused_id = f"(SELECT ours.id FROM (SELECT %s AS id) ours WHERE ours.id NOT IN (SELECT id FROM {table.name}))"  # noqa: S608
+    marks = ", ".join(unused_id if table.is_numbered and name == "id" else "%s" for name in columns)
     query = f"{verb} INTO {table.name} ({', '.join(columns)}) VALUES ({marks})"
     waiting = iter(rows)
-    while some := list(islice(waiting, ROWS)):
-        statements.run_many(db, query, [_checked(session_id, table, columns, row) for row in some])
+    while batch := list(islice(waiting, ROWS)):
+        statements.run_many(db, query, [_check_values(session_id, table, columns, row) for row in batch])
 
 
 def delete_rows(db: str, session_id: str) -> None:
-    """Delete what goes with a session, in the caller's transaction."""
+    """Delete the rows of a session, in the caller's transaction; its sums stay."""
     for table in GOING:
         statements.run(db, f"DELETE FROM {table.name} WHERE {table.condition}", [session_id])  # noqa: S608 - our tables
 
 
-def _told(value):
+def _encode_value(value):
     return {BYTES: base64.b64encode(value).decode()} if isinstance(value, bytes) else value
 
 
-def _checked(session_id, table, columns, row):
-    """The values of a row, each of its column's type."""
+def _check_values(session_id, table, columns, row):
+    """The values of a row, each checked against its column's type."""
     if not isinstance(row, dict) or row.keys() != columns.keys():
-        raise _wrong(table, "?")
-    if name := _not_own(session_id, table, row):
-        raise _wrong(table, name)
-    values = {name: _value(table, name, field, row) for name, field in columns.items()}
+        raise _build_error(table, "?")
+    if name := _find_foreign_column(session_id, table, row):
+        raise _build_error(table, name)
+    values = {name: _check_value(table, name, field, row) for name, field in columns.items()}
     if name := row_checks.find_wrong_column(table.name, values):
-        raise _wrong(table, name)
+        raise _build_error(table, name)
     return list(values.values())
 
 
-def _not_own(session_id, table, row):
+def _find_foreign_column(session_id, table, row):
     """The column that says that a row belongs to something else, or ""."""
     if table.model is PromptReport:
         return ""
@@ -170,27 +170,27 @@ def _not_own(session_id, table, row):
     return "" if row.get(own) == session_id else own
 
 
-def _value(table, name, field, row):
-    value = _bytes(row[name]) if isinstance(field, models.BinaryField) else row[name]
+def _check_value(table, name, field, row):
+    value = _decode_bytes(row[name]) if isinstance(field, models.BinaryField) else row[name]
     field = field.target_field if field.is_relation else field
     is_right = (value is None and (field.null or table.columns[name].null)) or row_checks.is_valid_value(field, value)
     if not is_right:
-        raise _wrong(table, name)
+        raise _build_error(table, name)
     return value
 
 
-def _row(told):
-    row = told.get("row")
+def _get_row(content):
+    row = content.get("row")
     return row if isinstance(row, dict) else {}
 
 
-def _bytes(value):
+def _decode_bytes(value):
     try:
         return base64.b64decode(value[BYTES], validate=True) if isinstance(value, dict) else value
     except (KeyError, TypeError, binascii.Error):
         return {}
 
 
-def _wrong(table, name):
-    told = {"table": table.name, "column": name}
-    return WrongRow(_("The archive contains an invalid row of %(table)s: %(column)s.") % told)
+def _build_error(table, name):
+    names = {"table": table.name, "column": name}
+    return WrongRow(_("The archive contains an invalid row of %(table)s: %(column)s.") % names)

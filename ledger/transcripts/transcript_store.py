@@ -1,4 +1,4 @@
-"""Every write to the ledger while transcripts are read: their records, and rejected lines."""
+"""Stores transcripts: their records with everything derived, and rejected lines."""
 
 import logging
 from collections import Counter
@@ -50,8 +50,8 @@ UPDATE_SESSION = f"UPDATE sessions SET {', '.join(f'{name} = %s' for name in SES
 CHUNK_BYTES = 24 * 1024 * 1024
 PREVIEW = 2_000
 UNKNOWN_ENVELOPE = "unknown_envelope"  # a reason among rejected lines whose record is stored all the same
-# What a value may raise that is too big, too deep or spelled wrongly: it costs its record. A value of another type than
-# expected raises nothing, because readers look before they take it: a TypeError is a bug (docs/decisions/0009).
+# Raised by values that are too big, too deep or spelled wrongly; their record is rejected. A value of an unexpected
+# type raises no error, because readers check types first: a TypeError is a bug (docs/decisions/0009).
 UNFORESEEN = (OverflowError, RecursionError, ValueError)
 
 log = logging.getLogger(__name__)
@@ -59,9 +59,10 @@ log = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class Transcript:
-    """One transcript file as `store_transcript` takes it: whose session, where it was found, in which state it is.
+    """One transcript file as `store_transcript` takes it.
 
-    `goes_on`: its lines are those that came after the ones that were stored before, not all it has.
+    It says whose session it is, where it was found and in which state. `goes_on`: its lines are those that came after
+    the ones that were stored before, not all it has.
     """
 
     session_id: str
@@ -74,13 +75,16 @@ class Transcript:
     has_others: bool = False  # the session was read from other sources as well: see `source_order`
     turn_numbers: Mapping[str, int] = field(default_factory=dict)  # of turns by record: as they were before
     names: Mapping[int, str] = field(default_factory=dict)  # of records without an id by offset: as they were before
-    # It is stored in the caller's transaction, with other sessions: as they were before, each until it is met.
+    # Set when it is stored in the caller's transaction with other sessions: their rows before, until each is stored.
     batch: dict[str, Session | None] | None = None
 
 
 @dataclass(slots=True)
 class StoreResult:
-    """What a file added to the store; `held` is what its session has then, None when nothing was stored."""
+    """The result of storing a file: new records, rejected lines, and the session's holding.
+
+    `held` is the session's holding afterwards, None when no record was stored.
+    """
 
     kinds: Counter[str] = field(default_factory=Counter)
     rejected: Counter[str] = field(default_factory=Counter)
@@ -98,7 +102,7 @@ class StoreResult:
         return self.kinds.total()
 
     def add(self, other: "StoreResult") -> None:
-        """Count in what a chunk added."""
+        """Add the result of a chunk."""
         self.kinds += other.kinds
         self.rejected += other.rejected
         self.withheld += other.withheld
@@ -115,17 +119,17 @@ def store_transcript(
     outputs: Outputs | None = None,
     on_bytes: Callable[[int], None] | None = None,
 ) -> StoreResult:
-    """Add the records of `lines` to a session; records it already has are counted and left alone.
+    """Add the records of `lines` to a session; records that it has are counted and skipped.
 
     Each chunk is one transaction with everything that follows from it (turns, sums, branch, artifacts), so a process
-    killed at any point leaves a store that the next run completes. `outputs` takes the big outputs of tools; without
-    it they go where the setting says. `on_bytes(offset)` hears how far it is.
+    killed at any point leaves a store that the next run completes. `outputs` takes the big outputs of tools; without it
+    the setting decides about them. `on_bytes(offset)` is called after each chunk.
     """
     stored, ending = StoreResult(), Ending()
     unnamed = UnnamedRecords(db, transcript.session_id, transcript.names, goes_on=transcript.goes_on)
     with output_stash.open_outputs(db) if outputs is None else nullcontext(outputs) as taken:
-        while chunk := list(_chunk(lines)):
-            stored.add(_stored_chunk(db, transcript, chunk, taken, unnamed, ending))
+        while chunk := list(_read_chunk(lines)):
+            stored.add(_store_or_retry(db, transcript, chunk, taken, unnamed, ending))
             stored.end = chunk[-1].end
             if on_bytes:
                 on_bytes(stored.end)
@@ -135,12 +139,12 @@ def store_transcript(
 
 
 def mark_state(db: str, session_id: str, state: str) -> None:
-    """Say that a session's file was renamed (reset, deleted) since it was read."""
+    """Set the state of a session whose file was renamed (reset, deleted) since it was read."""
     Session.objects.using(db).filter(id=session_id).exclude(source_state=state).update(source_state=state)
 
 
 def store_rejected_lines(db: str, file: str, lines: Iterable[Line], *, session_id: str | None = None) -> None:
-    """Keep lines that hold no record, each once, with place and reason."""
+    """Store lines that hold no record, each once, with place and reason."""
     now = now_ms()
     RejectedRecord.objects.using(db).bulk_create(
         [
@@ -160,7 +164,7 @@ def store_rejected_lines(db: str, file: str, lines: Iterable[Line], *, session_i
     )
 
 
-def _chunk(lines):
+def _read_chunk(lines):
     size = 0
     for line in islice(lines, CHUNK_LINES):
         yield line
@@ -169,35 +173,35 @@ def _chunk(lines):
             return
 
 
-def _stored_chunk(db, transcript, chunk, outputs, unnamed, ending):
+def _store_or_retry(db, transcript, chunk, outputs, unnamed, ending):
     """Store a chunk in one transaction; without artifacts when their store cannot be written.
 
-    In a batch that is left to the caller, whose transaction is rolled back.
+    In a batch the caller tries again without artifacts, because its transaction is rolled back.
     """
     stored, is_alone = StoreResult(), transcript.batch is None
     try:
         with transaction.atomic(using=db, durable=True) if is_alone else nullcontext():
-            begun = replace(ending)
-            _store_chunk(db, transcript, chunk, stored, outputs, unnamed, begun)
+            advanced = replace(ending)
+            _store_chunk(db, transcript, chunk, stored, outputs, unnamed, advanced)
             outputs.save()
-        ending.become(begun)
+        ending.copy_from(advanced)
     except output_stash.UNWRITABLE as exc:
         outputs.give_up(exc.sentence)
         if not is_alone:
             raise
-        return _stored_chunk(db, transcript, chunk, outputs, unnamed, ending)
-    except BaseException:  # also a Ctrl-C: what has no row must not get one from the next transaction
+        return _store_or_retry(db, transcript, chunk, outputs, unnamed, ending)
+    except BaseException:  # also a Ctrl-C: an output without a row must not get one from the next transaction
         outputs.discard()
         raise
     return stored
 
 
 def _store_chunk(db, transcript, chunk, stored, outputs, unnamed, ending):
-    session = _session(db, transcript)
+    session = _get_session(db, transcript)
     known = turns.read_known_nodes(db, session) if session.record_count else {}
     if transcript.goes_on and ending.before is None:
         ending.before = turns.build_last_row(session, known)
-    rows = _new_rows(db, session, transcript, chunk, known, stored, outputs, unnamed, ending)
+    rows = _build_new_rows(db, session, transcript, chunk, known, stored, outputs, unnamed, ending)
     if known and not transcript.opted_out and any(projections.SIGN in line.raw for line in chunk):
         add_projections(db, session.id, chunk, known)
     if headers := [line.record for line in chunk if line.record is not None and line.record["type"] == "session"]:
@@ -208,56 +212,59 @@ def _store_chunk(db, transcript, chunk, stored, outputs, unnamed, ending):
     session.leaf_record_id = leaf_id or session.leaf_record_id
     session.source_state = transcript.state
     if rows or has_moved:
-        tree = Tree([*(node for node, *_ in known.values()), *map(_node, rows)])
+        tree = Tree([*(node for node, *_ in known.values()), *map(_build_node, rows)])
         refresh = turns.assign_turns(db, session, tree, rows, known, transcript.turn_numbers)
         if outputs.batch:
             outputs.set_turns(session.id, turns.find_user_records(rows, known))
-        _insert(db, session, rows)
+        _insert_rows(db, session, rows)
         turns_by_day = turns.store_turns(db, session, rows, refresh)
         turns.store_snapshots(db, session, tree, rows)
         if rows:
             tool_days.add(db, session, rows)
-        stored.added = _add_up(db, session, rows, turns_by_day)
-    statements.run(db, *_saved(session))
+        stored.added = _add_sums(db, session, rows, turns_by_day)
+    statements.run(db, *_build_save(session))
     stored.held = session_holdings.get_holding(session)
 
 
-def _session(db, transcript):
-    """The session's row; a new one is saved with the chunk's last word (foreign keys are checked at the commit)."""
+def _get_session(db, transcript):
+    """The session's row; a new one is saved at the end of the chunk.
+
+    Foreign keys are checked at the commit.
+    """
     if transcript.batch and transcript.session_id in transcript.batch:
-        found = transcript.batch.pop(transcript.session_id)
+        session = transcript.batch.pop(transcript.session_id)
     else:
-        found = Session.objects.using(db).filter(id=transcript.session_id).first()
-    if found is None:
+        session = Session.objects.using(db).filter(id=transcript.session_id).first()
+    if session is None:
         removal.clear_remains(db, transcript.session_id)
-    return found or Session(id=transcript.session_id, created_at=transcript.modified_ms, last_activity_at=0)
+    return session or Session(id=transcript.session_id, created_at=transcript.modified_ms, last_activity_at=0)
 
 
-def _saved(session):
-    """The statement that writes a session whole, and its values."""
+def _build_save(session):
+    """The statement that writes a whole session row, and its values."""
     values = [getattr(session, column) for column in SESSION_COLUMNS]
     if session._state.adding:
         return INSERT_SESSION, values
     return UPDATE_SESSION, [*values, session.id]
 
 
-def _new_rows(db, session, transcript, chunk, known, stored, outputs, unnamed, ending):
-    """The rows that are not in the store yet, numbered; `ending` goes on to the end of the chunk."""
+def _build_new_rows(db, session, transcript, chunk, known, stored, outputs, unnamed, ending):
+    """The rows that are not stored yet, numbered; `ending` is advanced to the chunk's end."""
     rows: list[Row] = []
     bad: list[Line] = []
     seen: dict[str, Line] = {}
     withholding = transcript.opted_out and OptOutFilter(session, known, transcript.opted_out, transcript.session_key)
     seq = max((node.seq for node, *_ in known.values()), default=-1)
     for line in chunk:
-        if line.record is None or (row := _row(line, ending.before, transcript.modified_ms)) is None:
+        if line.record is None or (row := _try_build_row(line, ending.before, transcript.modified_ms)) is None:
             bad.append(line)
             continue
         why = WithheldReason.EARLIER if line.is_withheld else withholding and withholding.find_reason(row, line.record)
         if row.facts.record_id is None:
-            row.record_id = unnamed.name(line, known, seen, is_withheld=bool(why))
-        ending.meet(row, line.record, is_new=row.record_id not in known)
+            row.record_id = unnamed.find_name(line, known, seen, is_withheld=bool(why))
+        ending.advance(row, line.record, is_new=row.record_id not in known)
         if row.record_id in known or row.record_id in seen:
-            is_same = row.facts.record_id is None or _says_the_same(line, row, seen)
+            is_same = row.facts.record_id is None or _is_same_record(line, row, seen)
             stored.repeated += is_same
             bad += [] if is_same else [line]
             continue
@@ -272,27 +279,30 @@ def _new_rows(db, session, transcript, chunk, known, stored, outputs, unnamed, e
             session.withheld_count += 1
             stored.withheld[why.value] += 1
         else:
-            keep = outputs.keeper(session.id, row) if outputs.batch else None
-            fill_row(row, _storable(line, transcript), keep)
+            keep = outputs.build_keeper(session.id, row) if outputs.batch else None
+            fill_row(row, _strip_projection(line, transcript), keep)
         seq += 1
         row.seq = seq
         rows.append(row)
     stored.kinds.update(row.facts.kind for row in rows)
     stored.rejected.update(line.reason for line in bad if line.reason != UNKNOWN_ENVELOPE)
-    _reject_of(db, transcript, bad)
+    _reject_lines(db, transcript, bad)
     return rows
 
 
-def _storable(line, transcript):
-    """The line, while somebody is opted out without what the model saw: that may hold words of anybody."""
+def _strip_projection(line, transcript):
+    """The line, without the model's view of a message while somebody has opted out.
+
+    That view may hold words of anybody.
+    """
     if not transcript.opted_out or projections.SIGN not in line.raw:
         return line
     record = projections.without_projection(line.record)
     return line if record is line.record else replace(line, raw=orjson.dumps(record), record=record)
 
 
-def _row(line, before, fallback_ms):
-    """The row of a line's record; None, with the reason in the line, when nobody foresaw what it holds."""
+def _try_build_row(line, before, fallback_ms):
+    """The row of a line's record, or None with the reason set in the line."""
     try:
         return build_row(line, before=before, fallback_ms=fallback_ms)
     except UNFORESEEN as exc:
@@ -301,8 +311,8 @@ def _row(line, before, fallback_ms):
         return None
 
 
-def _says_the_same(line, row, seen):
-    """Whether a record that is known came again; another record under its id is told apart and rejected."""
+def _is_same_record(line, row, seen):
+    """Whether a known record came again; another record under its id is rejected."""
     first = seen.setdefault(row.record_id, line)
     if first is line or fingerprint(first.raw, first.record) == fingerprint(line.raw, line.record):
         return True
@@ -310,25 +320,25 @@ def _says_the_same(line, row, seen):
     return False
 
 
-def _reject_of(db, transcript, bad):
-    if transcript.opted_out:  # whose words a line without a place in the tree holds, nobody can tell
+def _reject_lines(db, transcript, bad):
+    if transcript.opted_out:  # nobody can tell whose words a line without a place in the tree holds
         for line in bad:
             line.raw = b""
     if bad:
         store_rejected_lines(db, transcript.file, bad, session_id=transcript.session_id)
 
 
-def _node(row):
+def _build_node(row):
     return Node(row.seq, row.record_id, row.parent_id, row.facts.kind == "user")
 
 
-def _insert(db, session, rows):
+def _insert_rows(db, session, rows):
     statements.run_many(db, INSERT_EVENT, [row.event(session.id) for row in rows])
     statements.run_many(db, INSERT_IDENTITY, [row.identity(session.id) for row in rows])
 
 
-def _add_up(db, session, rows, turns_by_day):
-    """Count new rows into the sums of their session and its days; what was counted of them by kind and id."""
+def _add_sums(db, session, rows, turns_by_day):
+    """Add new rows to the sums of their session and its days; return their holding."""
     days: dict[str, RecordSums] = {}
     added, is_new = Holding(), not session.record_count
     for row in rows:

@@ -1,6 +1,6 @@
-"""The tree of a transcript: which records are on the branch the session ended with, and whose turn each one is.
+"""The tree of a transcript: the active branch, and the turn of each record.
 
-Pure functions over plain nodes, so that an import and an append come to the same answer.
+Pure functions over plain nodes, so that an import and an append get the same result.
 """
 
 from collections.abc import Iterable
@@ -19,7 +19,10 @@ class Node:
 
 @dataclass(slots=True)
 class Turn:
-    """One user record and the records that follow it, on its own branch up to the next user record."""
+    """One user record and the records that follow it on its branch.
+
+    It ends before the next user record.
+    """
 
     user: Node
     is_active: bool
@@ -45,47 +48,53 @@ class Tree:
             before = node
 
     def branch(self, leaf_id: str | None) -> list[Node]:
-        """The way from the leaf to its root, leaf first. Without a usable leaf, the last node is the leaf."""
+        """The path from the leaf to its root, leaf first.
+
+        Without a usable leaf, the last node is the leaf.
+        """
         if not self.nodes:
             return []
         node = self.by_id.get(leaf_id) if leaf_id else None
         node = node or self.nodes[-1]
-        way, seen = [], set()
+        path, seen = [], set()
         while node is not None and node.record_id not in seen:  # a damaged file may hold a loop
             seen.add(node.record_id)
-            way.append(node)
+            path.append(node)
             node = self.parents[node.record_id]
-        return way
+        return path
 
     def depth(self, record_id: str) -> int:
-        """How many records come before this one on its branch. Each record is counted once, however often asked."""
-        way: list[str] = []
+        """How many records come before this one on its branch; results are cached."""
+        path: list[str] = []
         seen: set[str] = set()
         node: Node | None = self.by_id[record_id]
         while node is not None and node.record_id not in self._depths and node.record_id not in seen:
             seen.add(node.record_id)
-            way.append(node.record_id)
+            path.append(node.record_id)
             node = self.parents[node.record_id]
         depth = self._depths.get(node.record_id, -1) if node else -1
-        for each in reversed(way):
+        for each in reversed(path):
             depth += 1
             self._depths[each] = depth
         return self._depths[record_id]
 
     def active(self, leaf_id: str | None) -> set[str]:
-        """The ids on the active branch. Loose records without a parent (the header) are on every branch."""
-        found = {node.record_id for node in self.branch(leaf_id)}
-        found.update(node.record_id for node in self.nodes if node.parent_id is None and not node.starts_turn)
-        return found
+        """The ids on the active branch.
+
+        Loose records without a parent (the header) are on every branch.
+        """
+        ids = {node.record_id for node in self.branch(leaf_id)}
+        ids.update(node.record_id for node in self.nodes if node.parent_id is None and not node.starts_turn)
+        return ids
 
     def turns(self, active: set[str]) -> list[Turn]:
-        """The turns in order of arrival. A record belongs to the turn of its nearest user ancestor."""
-        found: list[Turn] = []
+        """The turns in order of arrival; a record belongs to its nearest user ancestor's turn."""
+        turns: list[Turn] = []
         owner: dict[str, Turn | None] = {}
         for node in self.nodes:
             if node.starts_turn:
                 turn: Turn | None = Turn(node, node.record_id in active)
-                found.append(turn)  # type: ignore[arg-type]
+                turns.append(turn)  # type: ignore[arg-type]
             else:
                 parent = self.parents[node.record_id]
                 # A parent that comes later in the file has no turn yet: only a damaged file has one.
@@ -93,4 +102,4 @@ class Tree:
             owner[node.record_id] = turn
             if turn is not None:
                 turn.nodes.append(node)
-        return found
+        return turns

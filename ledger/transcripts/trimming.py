@@ -1,7 +1,7 @@
-"""How much of a record is kept in reach: long texts are capped, the rest is kept compressed, nothing twice.
+"""Caps long texts of records and compresses the rest, so that each is stored once.
 
-`trim` answers with the JSON to store, what it leaves out, and the rests of the texts that were capped, packed.
-`full_record` puts a record together again, with the outputs that are artifacts.
+`trim` returns the JSON to store, what it leaves out, and the compressed rests of capped texts. `full_record` puts a
+record together again, with the outputs that are artifacts.
 """
 
 from collections.abc import Callable, Iterator
@@ -20,16 +20,17 @@ from ..collectors.records import KINDS_BY_ROLE, is_text_block
 from ..models import TranscriptEvent
 
 CAP = 8_000  # characters of one text; a record of no more bytes has none that is longer
-# Of what a tool answered, most of a store: the longest text that stays whole, and how much of a longer one does.
+# Results of tools are most of a store: the longest text that stays whole, and how much of a longer one is kept.
 RESULT_CAP, RESULT_KEPT = 2_000, 1_000
 ANSWER = ("message", "content")
 
 
 @dataclass(frozen=True, slots=True)
 class StashedOutput:
-    """An output that is an artifact: the record has its preview in the place `path`, with `summary` in one line.
+    """An output that is an artifact; the record has its preview in the place `path`.
 
-    `chars`, `bytes` and `lines` are those of the whole; `secrets` are names of `artifacts.contents.secrets.KINDS`.
+    `summary` is one line. `chars`, `bytes` and `lines` are those of the whole output; `secrets` are names of
+    `artifacts.contents.secrets.KINDS`.
     """
 
     path: str
@@ -42,7 +43,10 @@ class StashedOutput:
 
 
 def parse_stashed(trim_json: str | None) -> list[StashedOutput]:
-    """The outputs of a record that are artifacts, in the order of their places; none at once for most notes."""
+    """The outputs of a record that are artifacts, in the order of their places.
+
+    Most notes have none, which a search for the word tells without parsing them.
+    """
     if not trim_json or '"stashed"' not in trim_json:
         return []
     return [StashedOutput(**note) for note in decode(trim_json).get("stashed", ())]
@@ -53,20 +57,20 @@ Rest = tuple[tuple[str | int, ...], int, int, str]  # a text's place, how much i
 
 
 def trim(record: dict[str, Any], line: bytes, keep: Keep | None = None) -> tuple[bytes, str | None, bytes | None]:
-    """`(event_json, trim_json, full_zstd)` of a record whose own line is `line`; the record is left as it is.
+    """`(event_json, trim_json, full_zstd)` of a record whose line is `line`.
 
-    `keep(path, text)` is asked about each text of a message: for one that became an artifact it gives the preview that
-    takes its place, and a note. `trim_json` is None, or a JSON object: `aggregated` is the length of a repeated
-    tool output that was left out, `stashed` holds the notes, `capped` lists `[path, characters, characters kept]` of
-    texts that were cut. `full_zstd` holds the rests of those.
+    The record is not changed. `keep(path, text)` is called for each text of a message: for one that became an artifact
+    it returns the preview that takes its place, and a note. `trim_json` is None, or a JSON object: `aggregated` is the
+    length of a repeated tool output that was left out, `stashed` holds the notes, `capped` lists `[path, characters,
+    characters kept]` of texts that were cut. `full_zstd` holds the rests of those.
     """
-    told, left_out = without_repeated_output(record)
-    told, notes = _with_previews(told, keep) if keep else (told, [])
-    return _trimmed(told, orjson.dumps(told) if told is not record else line, left_out, notes)
+    trimmed, left_out = without_repeated_output(record)
+    trimmed, notes = _replace_texts(trimmed, keep) if keep else (trimmed, [])
+    return _cap_record(trimmed, orjson.dumps(trimmed) if trimmed is not record else line, left_out, notes)
 
 
 def find_texts(message: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    """The texts of a message's content, each with its place in the record (`message.content.0.text`)."""
+    """The texts of a message's content, each with its place (`message.content.0.text`)."""
     content = message.get("content")
     if isinstance(content, str):
         yield "message.content", content
@@ -84,26 +88,26 @@ def untrim(event_json: str, full_zstd: bytes | memoryview | None, trim_json: str
     """
     record = orjson.loads(event_json)
     if full_zstd:
-        record = _with_rests(record, orjson.loads(packing.unpack(bytes(full_zstd))))
+        record = _restore_texts(record, orjson.loads(packing.unpack(bytes(full_zstd))))
     for note in parse_stashed(trim_json):
-        _put(record, note.path, _content(note))
+        _set_text(record, note.path, _read_content(note))
     return record
 
 
 def parse_cuts(trim_json: str | None) -> Iterator[tuple[str, int]]:
-    """The texts of a record that were cut: each one's place, and how many characters `event_json` leaves out."""
-    for path, length, kept in decode(trim_json).get("capped", ()):
-        yield path, length - kept
+    """The texts of a record that were cut: `(place, characters that are left out)`."""
+    for path, length, kept_length in decode(trim_json).get("capped", ()):
+        yield path, length - kept_length
 
 
 def parse_repeated_length(trim_json: str | None) -> int | None:
-    """How many characters of an output a record said again in another place, and were left out; None: it did not."""
+    """The length of a repeated output that was left out of a record, or None."""
     return decode(trim_json).get("aggregated")
 
 
 def get_text(record: dict[str, Any], path: str) -> str:
     """The text of a place that `message.content.0.text` names."""
-    return _at(record, path.split("."))
+    return _get_at(record, path.split("."))
 
 
 def full_record(event: TranscriptEvent) -> dict[str, Any]:
@@ -111,50 +115,54 @@ def full_record(event: TranscriptEvent) -> dict[str, Any]:
     return untrim(event.event_json, event.full_zstd, event.trim_json)
 
 
-def _content(note):
+def _read_content(note):
     return blobs.read_whole(layout.get_root(), handles.parse(note.handle), expected=note.bytes).decode()
 
 
-def _put(record, path, text):
-    """Set the text of a place as `message.content.0.text` names it."""
-    *way, last = path.split(".")
-    _at(record, way)[last] = text
+def _set_text(record, path, text):
+    """Set the text of a place such as `message.content.0.text`."""
+    *parents, last = path.split(".")
+    _get_at(record, parents)[last] = text
 
 
-def _at(value, way):
-    for name in way:
+def _get_at(value, path):
+    for name in path:
         value = value[int(name)] if isinstance(value, list) else value[name]
     return value
 
 
-def _with_previews(record, keep):
-    """The record with the preview in the place of each text that became an artifact, and the notes of those."""
+def _replace_texts(record, keep):
+    """The record with previews in place of texts that became artifacts, and their notes."""
     message = record.get("message")
-    found = [(path, *kept) for path, text in find_texts(message) if (kept := keep(path, text))] if message else []
-    if not found:
+    replaced = (
+        [(path, *replacement) for path, text in find_texts(message) if (replacement := keep(path, text))]
+        if message
+        else []
+    )
+    if not replaced:
         return record, []
     content = message["content"]
     changed = {**record, "message": {**message, "content": content if isinstance(content, str) else [*content]}}
-    for path, preview, _note in found:
+    for path, preview, _notes in replaced:
         if path != "message.content":
             index = int(path.split(".")[2])
             changed["message"]["content"][index] = {**content[index], "text": preview}
         else:
             changed["message"]["content"] = preview
-    return changed, [note for *_, note in found]
+    return changed, [note for *_, note in replaced]
 
 
-def _trimmed(record, full, left_out, notes):
+def _cap_record(record, full, left_out, notes):
     is_result = len(full) > RESULT_CAP and _is_result(record.get("message"))
     if not is_result and len(full) <= CAP:
-        return full, _note(left_out, [], notes), None
+        return full, _encode_note(left_out, [], notes), None
     rests: list[Rest] = []
-    record = _cap(record, (), rests, is_result)
+    record = _cap_value(record, (), rests, is_result)
     if not rests:
-        return full, _note(left_out, [], notes), None
-    capped = [[".".join(map(str, way)), begin + len(text), kept] for way, kept, begin, text in rests]
-    packed = packing.pack(orjson.dumps([[way, begin, text] for way, _kept, begin, text in rests]))
-    return orjson.dumps(record), _note(left_out, capped, notes), packed
+        return full, _encode_note(left_out, [], notes), None
+    capped = [[".".join(map(str, path)), begin + len(text), kept_length] for path, kept_length, begin, text in rests]
+    packed = packing.pack(orjson.dumps([[path, begin, text] for path, _kept_length, begin, text in rests]))
+    return orjson.dumps(record), _encode_note(left_out, capped, notes), packed
 
 
 def _is_result(message):
@@ -162,30 +170,30 @@ def _is_result(message):
     return isinstance(role, str) and KINDS_BY_ROLE.get(role) == "tool_result"
 
 
-def _cap(value, way, rests, is_result):
+def _cap_value(value, path, rests, is_result):
     if isinstance(value, str):
-        cap, kept = (RESULT_CAP, RESULT_KEPT) if is_result and way[:2] == ANSWER else (CAP, CAP)
+        cap, kept_length = (RESULT_CAP, RESULT_KEPT) if is_result and path[:2] == ANSWER else (CAP, CAP)
         if len(value) <= cap:
             return value
-        begin = kept - handles.LENGTH  # a handle that is cut in two is whole in the rest, for who looks for mentions
-        rests.append((way, kept, begin, value[begin:]))
-        return value[:kept]
+        begin = kept_length - handles.LENGTH  # a handle at the cut is whole in the rest, for searches
+        rests.append((path, kept_length, begin, value[begin:]))
+        return value[:kept_length]
     if isinstance(value, dict):
-        return {key: _cap(item, (*way, key), rests, is_result) for key, item in value.items()}
+        return {key: _cap_value(item, (*path, key), rests, is_result) for key, item in value.items()}
     if isinstance(value, list):
-        return [_cap(item, (*way, index), rests, is_result) for index, item in enumerate(value)]
+        return [_cap_value(item, (*path, index), rests, is_result) for index, item in enumerate(value)]
     return value
 
 
-def _with_rests(record, rests):
-    """The record with its texts whole again."""
-    for (*way, last), begin, text in rests:
-        place = _at(record, way)
+def _restore_texts(record, rests):
+    """The record with its capped texts whole again."""
+    for (*parents, last), begin, text in rests:
+        place = _get_at(record, parents)
         place[last] = place[last][:begin] + text
     return record
 
 
-def _note(left_out, capped, stashed):
+def _encode_note(left_out, capped, stashed):
     note: dict[str, Any] = {}
     if left_out is not None:
         note["aggregated"] = left_out

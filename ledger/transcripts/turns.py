@@ -1,4 +1,7 @@
-"""Turns of a session kept true while its transcript grows: numbers, sums, words, and what is on the active branch."""
+"""Turns of a session, updated while its transcript grows.
+
+These are their numbers, sums and words, and whether they are on the active branch.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -27,33 +30,33 @@ TITLE_TURNS = 20
 EPOCH = date(1970, 1, 1).toordinal()
 BATCH = 500
 NONE: Mapping[str, int] = {}
-FROM = ("sender_id", "senderId", "id", "sender", "e164", "username", "name", "label")  # what best says who spoke
+FROM = ("sender_id", "senderId", "id", "sender", "e164", "username", "name", "label")  # the best name first
 
 
 def utc_day(ms: int) -> str:
     """The UTC day of a moment, YYYY-MM-DD."""
-    return _day(ms // 86_400_000)
+    return _format_day(ms // 86_400_000)
 
 
 @lru_cache(maxsize=4096)
-def _day(number):
+def _format_day(number):
     return date.fromordinal(EPOCH + number).isoformat()
 
 
 def read_known_nodes(db: str, session: Session) -> KnownNodes:
-    """Every record the store has of a session."""
+    """Every stored record of a session, by id."""
     events = TranscriptEvent.objects.using(db).filter(session_id=session.id)
     columns = ("seq", "is_active", "kind", "turn_number")
-    about = {seq: (active, kind, turn) for seq, active, kind, turn in events.values_list(*columns).iterator()}
+    values_by_seq = {seq: (active, kind, turn) for seq, active, kind, turn in events.values_list(*columns).iterator()}
     identities = TranscriptEventIdentity.objects.using(db).filter(session_id=session.id)
     return {
-        event_id: (Node(seq, event_id, parent_id, about[seq][1] == "user"), *about[seq])
+        event_id: (Node(seq, event_id, parent_id, values_by_seq[seq][1] == "user"), *values_by_seq[seq])
         for event_id, seq, parent_id in identities.values_list("event_id", "seq", "parent_id").iterator()
     }
 
 
 def build_last_row(session: Session, known: KnownNodes) -> Row | None:
-    """The record that came last before now: what an appended line without links follows."""
+    """The last stored record, which an appended line without links follows."""
     if not known:
         return None
     record_id, (node, *_) = max(known.items(), key=lambda item: item[1][0].seq)
@@ -65,9 +68,10 @@ def build_last_row(session: Session, known: KnownNodes) -> Row | None:
 def assign_turns(
     db: str, session: Session, tree: Tree, rows: list[Row], known: KnownNodes, before: Mapping[str, int] = NONE
 ) -> set[int]:
-    """Give new rows their turn and branch, move known ones; returns the numbers of stored turns to refresh.
+    """Give new rows their turn and branch, and move known ones.
 
-    `before` are the numbers that turns had before, by record: those get them again, and nobody else does.
+    Returns the numbers of stored turns to refresh. `before` are earlier numbers of turns by record: these turns get
+    them again, and no other turn does.
     """
     active = tree.active(session.leaf_record_id)
     numbers = {record_id: number for record_id, (node, _, _, number) in known.items() if node.starts_turn and number}
@@ -78,9 +82,9 @@ def assign_turns(
     taken, last = {*numbers.values(), *before.values()}, 0
     given = set(numbers.values())  # a record that is another one now may have been in a turn that has its number
     for turn in tree.turns(active):
-        number = numbers.get(turn.user.record_id) or _number_before(turn, before, given)
+        number = numbers.get(turn.user.record_id) or _find_earlier_number(turn, before, given)
         if number is None and before and last + 1 not in taken:
-            number = last + 1  # nothing of it is left but the gap
+            number = last + 1  # the turn is gone, and only its number is free
         if number is None:
             number = highest + 1
         taken.add(number)
@@ -92,10 +96,10 @@ def assign_turns(
                 refresh.add(number)
     for row in rows:
         row.is_active = row.record_id in active
-    return (refresh | _move(db, session, active, known)) & stored
+    return (refresh | _move_known(db, session, active, known)) & stored
 
 
-def _number_before(turn, before, given):
+def _find_earlier_number(turn, before, given):
     if not before:
         return None
     known = (before.get(record_id) for record_id in (turn.user.record_id, *(node.record_id for node in turn.nodes)))
@@ -103,13 +107,13 @@ def _number_before(turn, before, given):
 
 
 def find_user_records(rows: list[Row], known: KnownNodes) -> dict[int, str]:
-    """The record of the user message of each turn, by the turn's number; call it after `place`."""
-    found = {number: record_id for record_id, (node, _, _, number) in known.items() if node.starts_turn and number}
-    return found | {row.turn_number: row.record_id for row in rows if row.facts.kind == "user" and row.turn_number}
+    """Turn number -> id of its user message; call it after `assign_turns`."""
+    user_ids = {number: record_id for record_id, (node, _, _, number) in known.items() if node.starts_turn and number}
+    return user_ids | {row.turn_number: row.record_id for row in rows if row.facts.kind == "user" and row.turn_number}
 
 
 def store_turns(db: str, session: Session, rows: list[Row], refresh: set[int]) -> Counter[str]:
-    """Write the turns that new rows begin, and compute the turns in `refresh` again from what is stored.
+    """Write the turns that new rows begin, and compute the turns in `refresh` again.
 
     Returns how many turns of the active branch each UTC day has; all of them are the session's `turn_count`.
     """
@@ -118,7 +122,7 @@ def store_turns(db: str, session: Session, rows: list[Row], refresh: set[int]) -
         if row.turn_number is not None and row.turn_number not in refresh:
             members.setdefault(row.turn_number, []).append(row)
     # As plain rows: of a big import, building and saving model objects would be a third of the time.
-    values = [{**_begun(session, turn[0]), **_summed(turn)} for turn in members.values()]
+    values = [{**_build_first_columns(session, turn[0]), **_build_sum_columns(turn)} for turn in members.values()]
     statements.run_many(db, INSERT_TURN, [[*map(each.get, TURN_COLUMNS)] for each in values])
     if not session.record_count:  # a new session: its turns are at hand
         current = [turn for turn in values if turn["is_active"]]
@@ -127,7 +131,7 @@ def store_turns(db: str, session: Session, rows: list[Row], refresh: set[int]) -
     else:
         stored = ConversationTurn.objects.using(db).filter(session_id=session.id)
         for turn in stored.filter(turn_number__in=refresh).order_by("turn_number"):
-            stored.filter(id=turn.id).update(**_summed(_stored_rows(db, turn)))
+            stored.filter(id=turn.id).update(**_build_sum_columns(_read_stored_rows(db, turn)))
         days = by_day(db, session.id)
         active = stored.filter(is_active=True).order_by("first_seq")
         words = [*active.values_list("user_message_content", "user_metadata")[:TITLE_TURNS]]
@@ -138,9 +142,9 @@ def store_turns(db: str, session: Session, rows: list[Row], refresh: set[int]) -
 
 
 def by_day(db: str, session_id: str) -> Counter[str]:
-    """How many turns of the active branch a session has on each UTC day: what a turn counts for, everywhere.
+    """How many turns of the active branch a session has on each UTC day.
 
-    A turn whose user message was said in another session counts there.
+    Turns are counted in this way everywhere. A turn whose user message repeats another session counts in that session.
     """
     turns = ConversationTurn.objects.using(db).filter(session_id=session_id, is_active=True)
     repeated = TranscriptEvent.objects.using(db).filter(session_id=session_id, repeat_of__isnull=False)
@@ -150,24 +154,24 @@ def by_day(db: str, session_id: str) -> Counter[str]:
 
 
 def store_snapshots(db: str, session: Session, tree: Tree, rows: Iterable[Row]) -> None:
-    """Write down the compactions among new rows: what they summarised and which files they name."""
+    """Store the compactions among new rows: their summaries and the files they name."""
     TranscriptSnapshot.objects.using(db).bulk_create(
-        [_snapshot(session, tree, row) for row in rows if row.facts.kind == "compaction"], ignore_conflicts=True
+        [_build_snapshot(session, tree, row) for row in rows if row.facts.kind == "compaction"], ignore_conflicts=True
     )
 
 
 def build_turn_row(session: Session, rows: list[Row]) -> dict[str, Any]:
-    """The values of TURN_COLUMNS of the turn that these records are, its user message first."""
-    return {**_begun(session, rows[0]), **_summed(rows)}
+    """The values of TURN_COLUMNS of a turn, from its records, user message first."""
+    return {**_build_first_columns(session, rows[0]), **_build_sum_columns(rows)}
 
 
 def build_snapshot_row(session: Session, tree: Tree, row: Row) -> TranscriptSnapshot:
-    """What is written down of a compaction, not saved yet."""
-    return _snapshot(session, tree, row)
+    """The row of a compaction, not saved yet."""
+    return _build_snapshot(session, tree, row)
 
 
-def _move(db, session, active, known):
-    """Known records that left or joined the active branch."""
+def _move_known(db, session, active, known):
+    """Update known records that left or joined the active branch; return their turns."""
     moved: set[int] = set()
     for now_active in (True, False) if known else ():
         changed = [
@@ -183,27 +187,27 @@ def _move(db, session, active, known):
     return moved
 
 
-def _begun(session, user):
-    """The columns of a turn that its user message alone decides."""
+def _build_first_columns(session, user):
+    """The columns of a turn that follow from its user message alone."""
     return {
         "id": f"{session.id}:{user.record_id}",
         "session_id": session.id,
         "turn_number": user.turn_number,
         "user_message_id": user.record_id,
-        "user_message_content": _words(user.facts.text),
-        "user_from": _sender(user.facts.sender),
+        "user_message_content": _clean_text(user.facts.text),
+        "user_from": _find_sender_name(user.facts.sender),
         "user_metadata": orjson.dumps(user.facts.sender).decode() if user.facts.sender else None,
         "created_at": user.created_at,
         "first_seq": user.seq,
     }
 
 
-def _summed(rows):
+def _build_sum_columns(rows):
     """The columns of a turn that follow from its records, the user's first."""
     user, sums = rows[0], RecordSums()
     for row in rows:
         sums.add(row)
-    # What the agent says after a reset answers nobody before it.
+    # A message of the agent after a reset is no answer to one before it.
     answers = [
         row
         for row in takewhile(lambda row: not (row.facts.kind == "reset" and row.is_active == user.is_active), rows)
@@ -216,24 +220,24 @@ def _summed(rows):
         "is_active": user.is_active,
         "record_count": len(rows),
         "prompt_tokens": sums.biggest_prompt or None,
-        # An answer of its own makes it a turn of its own, wherever the question was asked first.
+        # With an answer of its own it is no repeated turn, even when its question repeats another session.
         "repeat_of": user.repeat_of if not reply or reply.repeat_of else None,
         "last_seq": rows[-1].seq,
         "model": next((row.facts.model for row in reversed(answers) if row.facts.model), None),
         "agent_message_id": reply.record_id if reply else None,
-        "agent_message_content": _words(reply.facts.text) if reply else "",
-        "agent_metadata": _about(last.facts) if last else None,
+        "agent_message_content": _clean_text(reply.facts.text) if reply else "",
+        "agent_metadata": _encode_reply_facts(last.facts) if last else None,
         "latency_ms": max(0, last.created_at - user.created_at) if last else None,
     }
 
 
-def _about(found):
-    about = {"provider": found.provider, "stopReason": found.stop_reason, "error": found.error}
-    return orjson.dumps({name: value for name, value in about.items() if value}).decode()
+def _encode_reply_facts(reply_facts):
+    values = {"provider": reply_facts.provider, "stopReason": reply_facts.stop_reason, "error": reply_facts.error}
+    return orjson.dumps({name: value for name, value in values.items() if value}).decode()
 
 
-def _stored_rows(db, turn):
-    """The rows of a stored turn as they were when they came in; capped texts are enough here."""
+def _read_stored_rows(db, turn):
+    """The rows of a stored turn as they were when they came in, with capped texts."""
     events = TranscriptEvent.objects.using(db).filter(
         session_id=turn.session_id, turn_number=turn.turn_number, seq__gte=turn.first_seq
     )
@@ -246,34 +250,34 @@ def _stored_rows(db, turn):
     for event in events.defer("full_zstd").order_by("seq").iterator(chunk_size=BATCH):
         # The words of the user count for no sum, and unwrapping them would take most of the time.
         read = read_content_facts if event.kind == "user" else read_facts
-        found = read(orjson.loads(event.event_json))
-        found.kind, found.is_failed = event.kind, event.is_failed
-        row = Row(ids[event.seq], None, event.created_at, found, "", None, None, None)
+        record_facts = read(orjson.loads(event.event_json))
+        record_facts.kind, record_facts.is_failed = event.kind, event.is_failed
+        row = Row(ids[event.seq], None, event.created_at, record_facts, "", None, None, None)
         row.seq, row.turn_number, row.is_active = event.seq, event.turn_number, event.is_active
         row.repeat_of = event.repeat_of
         rows.append(row)
     return rows
 
 
-def _snapshot(session, tree, row):
+def _build_snapshot(session, tree, row):
     record = decode(row.event_json)
     read, modified = read_file_lists(row.facts.text, row.facts.details)
-    about = {"summary": row.facts.text, "readFiles": read, "modifiedFiles": modified}
+    metadata = {"summary": row.facts.text, "readFiles": read, "modifiedFiles": modified}
     for name in ("firstKeptEntryId", "tokensBefore", "tokensAfter", "fromHook"):
         if record.get(name) is not None:
-            about[name] = record[name]
+            metadata[name] = record[name]
     return TranscriptSnapshot(
         session_id=session.id,
         snapshot_id=row.record_id,
         reason="compaction",
         event_count=tree.depth(row.record_id),
         created_at=row.created_at,
-        metadata_json=orjson.dumps(about).decode(),
+        metadata_json=orjson.dumps(metadata).decode(),
     )
 
 
 def find_title(words: Iterable[tuple[str, str | None]]) -> str:
-    """The first words a person said; the first injected prompt when nobody said any."""
+    """The first line that a person wrote, else the first injected prompt."""
     first = ""
     for text, metadata in words:
         line = next((line.strip() for line in text.splitlines() if line.strip()), "")
@@ -283,10 +287,13 @@ def find_title(words: Iterable[tuple[str, str | None]]) -> str:
     return first[:TITLE]
 
 
-def _words(text):
-    """Text for a column: capped (the record keeps the rest), without NUL, which SQLite's functions stop at."""
+def _clean_text(text):
+    """A text for a column: capped, and without NUL, at which SQLite's functions stop.
+
+    The record keeps the rest.
+    """
     return text[:CAP].replace("\x00", "\ufffd")
 
 
-def _sender(sender):
+def _find_sender_name(sender):
     return next((str(sender[key]) for key in FROM if sender.get(key)), None)

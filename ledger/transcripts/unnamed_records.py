@@ -1,9 +1,10 @@
-"""Records without an id: which of them the store has already, and what a new one is called.
+"""Records without an id: finds which of them are stored, and names new ones.
 
 Such a record is called `@<offset>` after its place. A file that was cut and has grown again, or a second file of the
-session, may have another record in that place, and the same record in another one. So what they say decides: read from
-the start, a record that says what a stored one says is that one, each stored one for one record of the file. Read on
-from where the last reading stopped, only a process that was killed can have stored it before, in this very place.
+session, may have another record in that place, and the same record in another one. So their content decides: in a file
+that is read from the start, a record with the content of a stored one is that record, each stored one for one record of
+the file. In a file that is read on from where the last reading stopped, only a process that was killed can have stored
+it before, in this very place.
 """
 
 import hashlib
@@ -26,71 +27,82 @@ ROWS = 500
 
 
 class UnnamedRecords:
-    """The records without an id in one reading of one file; `name` is asked for each in the file's order."""
+    """The records without an id in one reading of one file.
+
+    `find_name` is called for each in the file's order.
+    """
 
     def __init__(self, db: str, session_id: str, names: Mapping[int, str], *, goes_on: bool):
         self.db, self.session_id, self.goes_on = db, session_id, goes_on
         # By offset, beginning with those that are settled: a chunk that failed is stored again under the same names.
         self._names = dict(names)
-        self._free: dict[str, dict[str, None]] | None = None  # by what they say: stored ones that nothing was yet
+        self._free: dict[str, dict[str, None]] | None = None  # by content: stored records without a line yet
 
     def find_name(self, line: Line, known: Collection[str], seen: Collection[str], *, is_withheld: bool) -> str:
-        """What the record of `line` is called: one of `known` when the store has it, else a name that is free."""
+        """The name of the record of `line`: that of a stored record, else a new one.
+
+        `known` are the names of stored records, `seen` those of this reading.
+        """
         if line.offset not in self._names:
             place = f"@{line.offset}"
             may_be_stored = bool(known) and (not self.goes_on or place in known)
-            found = self._stored(line.record, place, is_withheld) if may_be_stored else None
-            self._names[line.offset] = found or find_free_name(place, known, seen)
+            stored_name = self._find_stored(line.record, place, is_withheld) if may_be_stored else None
+            self._names[line.offset] = stored_name or find_free_name(place, known, seen)
         return self._names[line.offset]
 
-    def _stored(self, record, place, is_withheld):
+    def _find_stored(self, record, place, is_withheld):
         """The name of the stored record that this one is."""
         if self._free is None:
             self._free = defaultdict(dict)
             given = set(self._names.values())  # by this reading: they are other lines of the file
-            for name, what in read_keys(self.db, self.session_id).items():
+            for name, content_key in read_keys(self.db, self.session_id).items():
                 if name not in given:
-                    self._free[what][name] = None
-        for what in (compute_key(record), WITHHELD):
-            names = self._free.get(what, {})
-            is_any = not self.goes_on and (what != WITHHELD or is_withheld)  # what was withheld says nothing
-            found = place if place in names else self._other(names, place, is_any)
-            if found:
-                del names[found]
-                return found
+                    self._free[content_key][name] = None
+        for content_key in (compute_key(record), WITHHELD):
+            names = self._free.get(content_key, {})
+            is_any = not self.goes_on and (content_key != WITHHELD or is_withheld)  # its content is unknown
+            match = place if place in names else self._find_other(names, place, is_any)
+            if match:
+                del names[match]
+                return match
         return None
 
-    def _other(self, names, place, is_any):
+    def _find_other(self, names, place, is_any):
         if self.goes_on:
             return next((name for name in names if name.startswith(f"{place}-")), None)
         return next(iter(names), None) if is_any else None
 
 
 def compute_key(record: dict[str, Any]) -> str:
-    """A fingerprint of what a record says, however its JSON is spelled."""
-    told, _left_out = without_repeated_output(record)
-    message = told.get("message")
-    outputs = {path: _handle(text) for path, text in find_texts(message)} if isinstance(message, dict) else {}
-    return _digest(told, outputs)
+    """A fingerprint of a record's content, however its JSON is spelled."""
+    content, _left_out = without_repeated_output(record)
+    message = content.get("message")
+    outputs = {path: _compute_handle(text) for path, text in find_texts(message)} if isinstance(message, dict) else {}
+    return _compute_digest(content, outputs)
 
 
 def read_keys(db: str, session_id: str) -> dict[str, str]:
-    """The `key` of each record without an id that the store has of a session, by its name, in their order."""
+    """Name -> content key of each stored record without an id, in their order."""
     names = _stored_names(db, session_id)
-    found: dict[str, str] = {}
+    keys: dict[str, str] = {}
     seqs = list(names)
     for start in range(0, len(seqs), ROWS):
         rows = TranscriptEvent.objects.using(db).filter(session_id=session_id, seq__in=seqs[start : start + ROWS])
         for row in rows.order_by("seq").iterator():
             try:
-                found[names[row.seq]] = WITHHELD if row.kind == TranscriptEvent.Kind.WITHHELD else _stored_key(row)
-            except (Refused, ValueError, LookupError, TypeError, AttributeError):  # a damaged row says what none does
-                found[names[row.seq]] = ""
-    return found
+                keys[names[row.seq]] = (
+                    WITHHELD if row.kind == TranscriptEvent.Kind.WITHHELD else _compute_stored_key(row)
+                )
+            except (Refused, ValueError, LookupError, TypeError, AttributeError):  # a damaged row matches no record
+                keys[names[row.seq]] = ""
+    return keys
 
 
 def count_missing(db: str, session_id: str, records: Counter[str]) -> int:
-    """How many of these records without an id (their keys) the store does not have; withheld ones may be any."""
+    """How many of these records without an id are not stored, by their content keys.
+
+    Withheld records may be any of them.
+    """
     stored = Counter(read_keys(db, session_id).values())
     return max(0, sum((records - stored).values()) - stored[WITHHELD])
 
@@ -103,32 +115,38 @@ def _stored_names(db, session_id):
 
 
 def find_output_handles(row: TranscriptEvent, record: dict[str, Any]) -> tuple[tuple[str, str], ...]:
-    """The handles of a stored record's outputs by their place, those outside of the artifact store too."""
+    """The handles of a stored record's outputs by their place.
+
+    Outputs that are no artifacts have handles too.
+    """
     message = record.get("message")
-    outputs = {path: _handle(text) for path, text in find_texts(message)} if isinstance(message, dict) else {}
+    outputs = {path: _compute_handle(text) for path, text in find_texts(message)} if isinstance(message, dict) else {}
     outputs |= {note.path: note.handle for note in parse_stashed(row.trim_json)}  # the record has a preview there
     return tuple(sorted(outputs.items()))
 
 
-def _stored_key(row):
+def _compute_stored_key(row):
     record = untrim(row.event_json, row.full_zstd)
-    return _digest(record, dict(find_output_handles(row, record)))
+    return _compute_digest(record, dict(find_output_handles(row, record)))
 
 
-def _digest(record, outputs):
-    """Outputs count by their handles: the record of a row may have them in the artifact store, or no more."""
-    told = {name: value for name, value in record.items() if name != "message"}
+def _compute_digest(record, outputs):
+    """The hash of a record, in which outputs count by their handles.
+
+    The record of a row may have its outputs in the artifact store, or no longer.
+    """
+    content_without_outputs = {name: value for name, value in record.items() if name != "message"}
     message = record.get("message")
     if isinstance(message, dict):
         content = message.get("content")
         rest = {name: value for name, value in message.items() if name != "content"}
-        told["message"] = [rest, _without_texts(content, outputs), outputs]
+        content_without_outputs["message"] = [rest, _strip_texts(content, outputs), outputs]
     elif "message" in record:
-        told["message"] = message
-    return hashlib.sha256(orjson.dumps(told, option=orjson.OPT_SORT_KEYS)).hexdigest()
+        content_without_outputs["message"] = message
+    return hashlib.sha256(orjson.dumps(content_without_outputs, option=orjson.OPT_SORT_KEYS)).hexdigest()
 
 
-def _without_texts(content, outputs):
+def _strip_texts(content, outputs):
     if isinstance(content, str):
         return None
     if not isinstance(content, list):
@@ -141,7 +159,7 @@ def _without_texts(content, outputs):
     ]
 
 
-def _handle(text):
+def _compute_handle(text):
     return handles.from_sha256(hashlib.sha256(text.encode()).hexdigest())
 
 

@@ -67,7 +67,7 @@ SLOW = "instr(hex(zeroblob(200000)), hex(zeroblob(100000)) || '1')"  # minutes w
 
 @pytest.mark.parametrize("name", ["flow_runs", "other", "\udcff"])
 def test_a_table_with_generated_columns_counts_as_missing_and_is_never_computed(file, name):
-    shown = name.encode(errors="surrogateescape").decode(errors="replace")
+    readable_name = name.encode(errors="surrogateescape").decode(errors="replace")
     with closing(sqlite3.connect(file)) as store:
         store.execute("DROP VIEW flow_runs")
         store.execute("CREATE TABLE made (flow_id TEXT, goal TEXT AS ('') VIRTUAL NOT NULL)")
@@ -80,7 +80,7 @@ def test_a_table_with_generated_columns_counts_as_missing_and_is_never_computed(
         store.commit()
     with Database(file, database_tables.AGENT | database_tables.STATE) as database:
         database.check()
-        assert database.computed == [shown] and list(database.rows("flow_runs", "flow_id")) == []
+        assert database.computed == [readable_name] and list(database.rows("flow_runs", "flow_id")) == []
         assert list(database.rows("transcript_events", "seq")) == [(0,)]
     with closing(sqlite3.connect(file)) as store:
         store.execute("PRAGMA writable_schema=ON")

@@ -21,10 +21,10 @@ RECORDS = st.recursive(JSON, lambda inner: st.dictionaries(NAMES, inner, max_siz
 
 @given(st.dictionaries(NAMES, RECORDS, max_size=8), st.sampled_from(["message", "compaction", "custom", "x", "leaf"]))
 def test_no_shape_of_record_makes_it_fail(record, type_):
-    found = read_facts({**record, "type": type_})
-    assert found.created_at is None or 946_684_800_000 <= found.created_at <= 4_102_444_800_000
-    assert all(isinstance(call.arguments, dict) for call in found.calls)
-    assert isinstance(found.text, str)
+    parsed = read_facts({**record, "type": type_})
+    assert parsed.created_at is None or 946_684_800_000 <= parsed.created_at <= 4_102_444_800_000
+    assert all(isinstance(call.arguments, dict) for call in parsed.calls)
+    assert isinstance(parsed.text, str)
 
 
 @given(
@@ -59,9 +59,9 @@ def test_moments(value, ms):
 def test_the_channel_envelope_is_not_the_persons_words():
     info = orjson.dumps({"sender_id": "42", "sender": "Alice", "timestamp": "Sat"}, option=orjson.OPT_INDENT_2).decode()
     text = f"Conversation info (untrusted metadata):\n```json\n{info}\n```\n\nHello ```json\n{{}}\n``` there"
-    found = read_facts({"type": "message", "message": {"role": "user", "content": text}})
-    assert found.text == "Hello ```json\n{}\n``` there"
-    assert find_sender_ids(found.sender) == {"42", "Alice"}
+    parsed = read_facts({"type": "message", "message": {"role": "user", "content": text}})
+    assert parsed.text == "Hello ```json\n{}\n``` there"
+    assert find_sender_ids(parsed.sender) == {"42", "Alice"}
 
 
 @pytest.mark.parametrize(
@@ -77,9 +77,9 @@ def test_the_channel_envelope_is_not_the_persons_words():
     ],
 )
 def test_lines_of_the_gateway(text, words, injected):
-    found = read_facts({"type": "message", "message": {"role": "user", "content": text}})
-    assert found.text == (words or text)
-    assert found.sender.get("injected") == injected
+    parsed = read_facts({"type": "message", "message": {"role": "user", "content": text}})
+    assert parsed.text == (words or text)
+    assert parsed.sender.get("injected") == injected
 
 
 def test_file_lists_come_from_the_details_first():

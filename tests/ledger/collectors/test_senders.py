@@ -1,4 +1,4 @@
-"""Who said a message, and whether it may be kept while somebody is opted out."""
+"""Senders of messages, and messages that are withheld while somebody is opted out."""
 
 import orjson
 import pytest
@@ -23,9 +23,9 @@ def read(text, **own):
     return read_facts({"type": "message", "message": {"role": "user", "content": text, **more}})
 
 
-def why(text, *, opted_out=BOB, is_group=True, **own):
-    found = read(text, **own)
-    return find_withheld_reason(found.sender, found.around, opted_out, is_group=is_group)
+def find_reason(text, *, opted_out=BOB, is_group=True, **own):
+    parsed = read(text, **own)
+    return find_withheld_reason(parsed.sender, parsed.envelope, opted_out, is_group=is_group)
 
 
 @pytest.mark.parametrize("new", [False, True])
@@ -45,10 +45,10 @@ def why(text, *, opted_out=BOB, is_group=True, **own):
     ],
 )
 def test_who_spoke(blocks, ids, new):
-    found = read("".join(spelled(label, value, new=new) for label, value in blocks) + "Hello")
-    assert found.text == "Hello"
-    assert find_sender_ids(found.sender) >= ids
-    assert "timestamp" not in found.sender
+    parsed = read("".join(spelled(label, value, new=new) for label, value in blocks) + "Hello")
+    assert parsed.text == "Hello"
+    assert find_sender_ids(parsed.sender) >= ids
+    assert "timestamp" not in parsed.sender
 
 
 def test_the_record_itself_says_who_spoke():
@@ -59,9 +59,9 @@ def test_the_first_block_counts_and_later_ones_are_people_too():
     text = (
         spelled("Sender", {"id": "42", "name": "Ada"}, new=True) + "One\n\n" + spelled("Sender", {"id": "7"}, new=True)
     )
-    found = read(text + "Two")
-    assert found.sender["id"] == "42"
-    assert find_sender_ids(found.sender) == {"42", "Ada", "7"}
+    parsed = read(text + "Two")
+    assert parsed.sender["id"] == "42"
+    assert find_sender_ids(parsed.sender) == {"42", "Ada", "7"}
 
 
 @pytest.mark.parametrize(
@@ -93,14 +93,17 @@ def test_a_person_who_opted_out_is_withheld_wherever_they_speak(is_group, new):
         ("Sender", {"label": "bob"}),
         ("Sender", {"name": "BOB"}),
     ):
-        assert why(spelled(label, value, new=new) + "Hello", is_group=is_group) == WithheldReason.SENDER
-    assert why("Hello", is_group=is_group, senderName="bob") == WithheldReason.SENDER
-    assert why("Hello", is_group=is_group, senderIdentity={"username": "bob"}, senderId="9") is not WithheldReason.QUOTE
+        assert find_reason(spelled(label, value, new=new) + "Hello", is_group=is_group) == WithheldReason.SENDER
+    assert find_reason("Hello", is_group=is_group, senderName="bob") == WithheldReason.SENDER
+    assert (
+        find_reason("Hello", is_group=is_group, senderIdentity={"username": "bob"}, senderId="9")
+        is not WithheldReason.QUOTE
+    )
 
 
 def test_of_several_senders_one_is_enough():
     text = spelled("Sender", {"id": "42"}, new=True) + "One\n\n" + spelled("Sender", {"name": "bob"}, new=True) + "Two"
-    assert why(text) == WithheldReason.SENDER
+    assert find_reason(text) == WithheldReason.SENDER
 
 
 @pytest.mark.parametrize(
@@ -117,10 +120,10 @@ def test_of_several_senders_one_is_enough():
     ],
 )
 def test_in_a_group_a_sender_who_cannot_be_told_is_withheld(text):
-    assert why(text) == WithheldReason.UNKNOWN_SENDER
-    assert why(text, is_group=False) is None
+    assert find_reason(text) == WithheldReason.UNKNOWN_SENDER
+    assert find_reason(text, is_group=False) is None
     in_group = spelled("Conversation info", {"is_group_chat": True}, new=True)
-    assert why(in_group + text, is_group=False) == WithheldReason.UNKNOWN_SENDER
+    assert find_reason(in_group + text, is_group=False) == WithheldReason.UNKNOWN_SENDER
 
 
 ADA = spelled("Conversation info", {"sender_id": "42", "sender": "Ada"}, new=True)
@@ -129,7 +132,7 @@ ADA = spelled("Conversation info", {"sender_id": "42", "sender": "Ada"}, new=Tru
 @pytest.mark.parametrize("block", [block for block in BLOCKS + ENDS if '"id"' not in block])
 def test_in_a_group_what_may_quote_them_is_withheld(block):
     quotes = not block.startswith(("Image turn", "Delivery", "Context:\n", "Untrusted context")) or "topic" in block
-    assert why(f"{ADA}{block}\n\nHello") == (WithheldReason.QUOTE if quotes else None)
+    assert find_reason(f"{ADA}{block}\n\nHello") == (WithheldReason.QUOTE if quotes else None)
 
 
 @pytest.mark.parametrize("label", ["Thread starter", "Reply target of current user message", "A label to come"])
@@ -137,12 +140,12 @@ def test_a_quote_is_kept_where_everybody_is_told_by_an_id(label):
     def quoting(value):
         return f"{ADA}{label}: {MARK}\n```json\n{orjson.dumps(value).decode()}\n```\n\nHello"
 
-    assert why(quoting({"sender_id": "7", "sender": "Carol", "body": "x"})) is None
-    assert why(quoting([{"sender": {"id": "7"}, "body": "x"}])) is None
-    assert why(quoting({"sender_label": "Carol", "body": "x"})) == WithheldReason.QUOTE
-    assert why(quoting([{"sender_id": "7", "body": "x"}, {"body": "y"}])) == WithheldReason.QUOTE
-    assert why(quoting([{"sender_id": "7", "sender_username": "bob", "body": "x"}])) == WithheldReason.QUOTE
-    assert why(quoting([{"sender_id": "7", "forwarded_from": "B.", "body": "x"}])) == WithheldReason.QUOTE
+    assert find_reason(quoting({"sender_id": "7", "sender": "Carol", "body": "x"})) is None
+    assert find_reason(quoting([{"sender": {"id": "7"}, "body": "x"}])) is None
+    assert find_reason(quoting({"sender_label": "Carol", "body": "x"})) == WithheldReason.QUOTE
+    assert find_reason(quoting([{"sender_id": "7", "body": "x"}, {"body": "y"}])) == WithheldReason.QUOTE
+    assert find_reason(quoting([{"sender_id": "7", "sender_username": "bob", "body": "x"}])) == WithheldReason.QUOTE
+    assert find_reason(quoting([{"sender_id": "7", "forwarded_from": "B.", "body": "x"}])) == WithheldReason.QUOTE
 
 
 def test_elsewhere_a_quote_is_withheld_when_it_names_them_and_a_forwarded_message_unless_an_id_tells():
@@ -151,14 +154,17 @@ def test_elsewhere_a_quote_is_withheld_when_it_names_them_and_a_forwarded_messag
     )
     history = f"Chat history since last reply: {MARK}\n#1 %s: hi\n\nHello"
     for text in (reply, history):
-        assert why(text % "Bob", is_group=False) == WithheldReason.QUOTE
-        assert why(text % "Bobby", is_group=False) is None
+        assert find_reason(text % "Bob", is_group=False) == WithheldReason.QUOTE
+        assert find_reason(text % "Bobby", is_group=False) is None
     assert (
-        why(spelled("Forwarded message context", {"from": "B."}, new=True) + "x", is_group=False)
+        find_reason(spelled("Forwarded message context", {"from": "B."}, new=True) + "x", is_group=False)
         == WithheldReason.QUOTE
     )
-    assert why("System: [2026-11-21 11:10] Slack message from bob: hi\n\nHello", is_group=False) == WithheldReason.QUOTE
-    assert why(ADA + "System: [2026-11-21 11:10] Slack message: hi\n\nHello") == WithheldReason.QUOTE
+    assert (
+        find_reason("System: [2026-11-21 11:10] Slack message from bob: hi\n\nHello", is_group=False)
+        == WithheldReason.QUOTE
+    )
+    assert find_reason(ADA + "System: [2026-11-21 11:10] Slack message: hi\n\nHello") == WithheldReason.QUOTE
 
 
 @given(st.dictionaries(st.sampled_from(["sender", "sender_id", "name", "id", "label"]), RECORDS), RECORDS)
@@ -169,7 +175,7 @@ def test_no_value_in_a_block_makes_it_fail(value, own):
         return
     for label in ("Sender", "Conversation info", "Reply target of current user message"):
         text = f"{label}: {MARK}\n```json\n{inside}\n```\n\nHello"
-        found = read_facts({"type": "message", "message": {"role": "user", "content": text, "__openclaw": own}})
-        assert found.text == "Hello"
-        orjson.dumps(found.sender)
-        find_withheld_reason(found.sender, found.around, BOB, is_group=True)
+        parsed = read_facts({"type": "message", "message": {"role": "user", "content": text, "__openclaw": own}})
+        assert parsed.text == "Hello"
+        orjson.dumps(parsed.sender)
+        find_withheld_reason(parsed.sender, parsed.envelope, BOB, is_group=True)

@@ -1,4 +1,4 @@
-"""Tokens and cost of a call, however they are spelled; what is not known is never 0."""
+"""Tokens and cost of a call in every spelling; an unknown value is never 0."""
 
 import pytest
 from hypothesis import given
@@ -19,14 +19,14 @@ NAMES = ("input", "output", "cacheRead", "prompt_tokens", "completion_tokens", "
         ({"prompt_tokens": 7, "completion_tokens": 1, "total_tokens": 8}, (7, 1, 0, 0, 8)),
         ({"promptTokens": 7, "completionTokens": 1}, (7, 1, 0, 0, 8)),
         ({"input": 0, "output": 0, "prompt_tokens": 7, "completion_tokens": 1}, (7, 1, 0, 0, 8)),
-        # A prompt that includes what the cache gave.
+        # Prompt tokens that include those from the cache.
         (
             {"prompt_tokens": 10, "completion_tokens": 1, "prompt_tokens_details": {"cached_tokens": 4}},
             (6, 1, 4, 0, 11),
         ),
         ({"input_tokens": 10, "output_tokens": 1, "input_tokens_details": {"cached_tokens": 4}}, (6, 1, 4, 0, 11)),
         ({"prompt_tokens": 10, "total_tokens": 11, "completion_tokens": 1, "cached_tokens": 4}, (6, 1, 4, 0, 11)),
-        # One beside which it stands.
+        # Prompt tokens without those from the cache.
         ({"input_tokens": 10, "output_tokens": 1, "cache_read_input_tokens": 4}, (10, 1, 4, 0, 15)),
         ({"promptTokens": 10, "completionTokens": 1, "cacheRead": 4, "totalTokens": 15}, (10, 1, 4, 0, 15)),
         ({"input": True, "output": -1, "cacheRead": "2"}, (0, 0, 0, 0, 0)),
@@ -86,8 +86,8 @@ USAGE = {"input": 100, "output": 20, "cost": {"total": 0.02}}
     ],
 )
 def test_calls_that_are_no_messages_have_usage(record):
-    found = read_facts(record)
-    assert (found.kind, found.usage) == (record["type"], Usage(100, 20, total=120, cost=0.02))
+    parsed = read_facts(record)
+    assert (parsed.kind, parsed.usage) == (record["type"], Usage(100, 20, total=120, cost=0.02))
 
 
 def test_other_records_have_none():

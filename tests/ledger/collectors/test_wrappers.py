@@ -1,4 +1,7 @@
-"""Words of people without the lines of channels, queues and attachments around them; and prompts that nobody typed."""
+"""Words of people without the lines of channels, queues and attachments around them.
+
+Also prompts that nobody typed.
+"""
 
 import time
 
@@ -64,8 +67,8 @@ def queued(*messages):
     ],
 )
 def test_only_the_words_are_left(text, words):
-    found = unwrap_message(text)
-    assert (found.words, found.unknown) == (words, "")
+    parsed = unwrap_message(text)
+    assert (parsed.words, parsed.unknown) == (words, "")
 
 
 @pytest.mark.parametrize(
@@ -84,8 +87,8 @@ def test_only_the_words_are_left(text, words):
     ],
 )
 def test_words_that_look_like_it_stay(text):
-    found = unwrap_message(text)
-    assert (found.words, found.unknown) == (text, "")
+    parsed = unwrap_message(text)
+    assert (parsed.words, parsed.unknown) == (text, "")
 
 
 WRAPPERS = [
@@ -110,9 +113,9 @@ def test_any_nesting_of_wrappers_gives_the_words_back(words, around):
     text = words
     for wrap in around:
         text = wrap(text)
-    found = unwrap_message(text)
-    assert (found.words, found.unknown) == (words, "")
-    assert unwrap_message(found.words).words == words
+    parsed = unwrap_message(text)
+    assert (parsed.words, parsed.unknown) == (words, "")
+    assert unwrap_message(parsed.words).words == words
 
 
 @given(st.lists(WORDS, min_size=1, max_size=5), st.lists(st.sampled_from(WRAPPERS[:-1]), max_size=3))
@@ -127,8 +130,8 @@ def test_every_message_that_waited_is_read_on_its_own(messages, around):
 
 
 def withheld(text, *opted_out, is_group=True):
-    found = unwrap_message(text)
-    return find_withheld_reason(read_sender(found.blocks, None), found, frozenset(opted_out), is_group=is_group)
+    parsed = unwrap_message(text)
+    return find_withheld_reason(read_sender(parsed.blocks, None), parsed, frozenset(opted_out), is_group=is_group)
 
 
 def test_senders_of_messages_that_waited_can_opt_out():
@@ -219,8 +222,8 @@ def test_a_prompt_is_recognized_also_after_a_time(kind, text):
 
 @pytest.mark.parametrize("end", ["", "\n", "\nSystem: more of it"])
 def test_system_events_without_words_are_a_prompt_that_nobody_typed(end):
-    said = read_facts(message(f"System: [2026-02-01 10:00:00 UTC] Node connected{end}"))
-    assert (said.text, said.sender["injected"]) == ("", "system_message")
+    parsed = read_facts(message(f"System: [2026-02-01 10:00:00 UTC] Node connected{end}"))
+    assert (parsed.text, parsed.sender["injected"]) == ("", "system_message")
 
 
 @pytest.mark.parametrize("label", ["Audio", "Image 1/2"])
@@ -319,14 +322,15 @@ HOSTILE = {
 @pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE)
 @pytest.mark.parametrize("start", ["", f"{QUEUE}\n"])
 def test_hostile_texts_take_no_longer_than_their_length_asks_for(piece, start):
-    short, long = (_seconds(start + piece * (size // len(piece))) for size in (50_000, 500_000))
+    short, long = (_measure_seconds(start + piece * (size // len(piece))) for size in (50_000, 500_000))
     assert long <= 40 * max(short, 0.002)
 
 
-def _seconds(text):
-    taken = []
+def _measure_seconds(text):
+    """Return the seconds of processor time that unwrapping a text takes, the best of three."""
+    durations = []
     for _try in range(3):
         begun = time.process_time()
         unwrap_message(text)
-        taken.append(time.process_time() - begun)
-    return min(taken)
+        durations.append(time.process_time() - begun)
+    return min(durations)

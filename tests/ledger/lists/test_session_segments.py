@@ -1,10 +1,13 @@
-"""The segments of the list of sessions: on the page, in files and in the API; the last words below each title."""
+"""The segments of the list of sessions: on the page, in files and in the API.
+
+Also the last words below each title.
+"""
 
 import pytest
 
 from tests.factories import SessionFactory, TurnFactory
-from tests.ledger.lists.test_session_list import shown
-from tests.ledger.talks import text_of
+from tests.ledger.lists.test_session_list import read_session_ids
+from tests.ledger.transcript_records import get_text
 
 ADA, API = "/agents/ada/sessions/", "/api/v1/agents/ada/sessions"
 ORIGINS = {"talk": "direct", "group": "group", "nightly": "cron", "helper": "subagent", "webhook": "hook"}
@@ -18,30 +21,30 @@ def sessions(as_stranger, ada):
 
 
 def test_only_a_page_that_nobody_narrowed_shows_the_first_segment(as_stranger, sessions):
-    assert set(shown(as_stranger.get(ADA))) == {"talk", "group"}
-    assert set(shown(as_stranger.get(f"{ADA}?sort=-cost"))) == {"talk", "group"}
-    assert set(shown(as_stranger.get(f"{ADA}?origin=cron"))) == {"nightly"}
+    assert set(read_session_ids(as_stranger.get(ADA))) == {"talk", "group"}
+    assert set(read_session_ids(as_stranger.get(f"{ADA}?sort=-cost"))) == {"talk", "group"}
+    assert set(read_session_ids(as_stranger.get(f"{ADA}?origin=cron"))) == {"nightly"}
     assert len(as_stranger.get(f"{ADA}?format=jsonl").getvalue().splitlines()) == len(ORIGINS)
     assert len(as_stranger.get(API).json()["items"]) == len(ORIGINS)
 
 
 def test_links_keep_the_segment_and_say_how_many_there_are(as_stranger, sessions):
-    page = text_of(as_stranger.get(f"{ADA}?segment=scheduled"))
+    page = get_text(as_stranger.get(f"{ADA}?segment=scheduled"))
     assert '<a href="?segment=scheduled" aria-current="true">Scheduled <span class="muted">1</span></a>' in page
     assert '<a href="?">Chats <span class="muted">2</span></a>' in page
     assert '<input type="hidden" name="segment" value="scheduled">' in page
     assert "1 session of ada" in page
-    narrow = text_of(as_stranger.get(f"{ADA}?segment=chats&channel={sessions[0].channel_id}"))
+    narrow = get_text(as_stranger.get(f"{ADA}?segment=chats&channel={sessions[0].channel_id}"))
     assert 'class="chip" href="?"' in narrow
     assert f'href="?channel={sessions[0].channel_id}">All</a>' in narrow
 
 
 def test_an_empty_segment_leads_to_the_others(as_stranger, ada):
     SessionFactory(origin="cron")
-    page = text_of(as_stranger.get(ADA))
+    page = get_text(as_stranger.get(ADA))
     assert "Nothing in “Chats”" in page
     assert 'href="?segment=all"' in page
-    assert shown(as_stranger.get(f"{ADA}?segment=all"))
+    assert read_session_ids(as_stranger.get(f"{ADA}?segment=all"))
 
 
 def test_the_last_words(as_stranger, ada):
@@ -49,7 +52,7 @@ def test_the_last_words(as_stranger, ada):
     for number, reply in ((1, "first reply"), (2, "<b>last</b> reply \u202e" + "x" * 900)):
         TurnFactory(session=session, turn_number=number, agent_message_content=reply)
     TurnFactory(session=session, turn_number=3, agent_message_content="left", is_active=False)
-    page = text_of(as_stranger.get(ADA))
+    page = get_text(as_stranger.get(ADA))
     assert "&lt;b&gt;last&lt;/b&gt; reply" in page
     assert "\u202e" not in page
     assert "x" * 200 not in page
@@ -64,7 +67,7 @@ def test_a_prompt_of_openclaw_begins_with_a_chip(as_stranger, ada):
     session = SessionFactory(title=prompt[:100], origin="cron")
     TurnFactory(session=session, user_message_content=prompt, agent_message_content="")
     for address in (f"{ADA}?segment=scheduled", "/agents/ada/turns/"):
-        page = text_of(as_stranger.get(address))
+        page = get_text(as_stranger.get(address))
         assert "[cron:" not in page
         assert "74a523b9" not in page
         assert '<span class="badge badge--plain">Morning orders</span>' in page
@@ -72,7 +75,7 @@ def test_a_prompt_of_openclaw_begins_with_a_chip(as_stranger, ada):
 
 
 def test_a_prompt_without_a_name_of_its_own_is_a_chip(as_stranger, ada):
-    asked = "[Subagent Context] You are running as a subagent.\n\n[Subagent Task]: count the jars"
-    TurnFactory(session=SessionFactory(title="Monday"), user_message_content=asked)
+    prompt = "[Subagent Context] You are running as a subagent.\n\n[Subagent Task]: count the jars"
+    TurnFactory(session=SessionFactory(title="Monday"), user_message_content=prompt)
     page = as_stranger.get("/agents/ada/sessions/").text
     assert '<span class="badge badge--plain">Task for a sub-agent</span> It failed' in page

@@ -1,4 +1,4 @@
-"""What an agent's databases keep beside sessions: its memory index, and files."""
+"""The list of what an agent's databases keep beside sessions: a memory index, and files."""
 
 import pytest
 

@@ -5,7 +5,7 @@ import re
 import pytest
 
 from tests.factories import T0, SessionFactory, TurnFactory
-from tests.ledger.talks import text_of
+from tests.ledger.transcript_records import get_text
 
 ADA = "/agents/ada/turns/"
 pytestmark = pytest.mark.django_db
@@ -21,34 +21,34 @@ def turn(session, number, **columns):
     TurnFactory(session=session, id=f"{session.id}:{number}", turn_number=number, **columns)
 
 
-def shown(response):
-    """The numbers in the texts of a page, in order."""
-    return [int(number) for number in re.findall(r"number (\d+)<", text_of(response))]
+def read_numbers(response):
+    """Read the numbers in the texts of a page, in order."""
+    return [int(number) for number in re.findall(r"number (\d+)<", get_text(response))]
 
 
 def test_it_works(client, session):
     turn(session, 1, agent_message_content="At nine.", model="gpt-5", total_tokens=4200, cost_usd=0.02, latency_ms=1500)
     page = client.get(ADA)
     for words in ("1 turn of ada", "number 1", "At nine.", "The nightly import", "gpt-5", "4.2k", "$0.02", "1.5 s"):
-        assert words in text_of(page)
-    assert 'href="../sessions/s1/?turn=1"' in text_of(page)
+        assert words in get_text(page)
+    assert 'href="../sessions/s1/?turn=1"' in get_text(page)
 
 
 def test_branches_that_were_left_are_shown_when_asked(client, session):
     turn(session, 1)
     turn(session, 2, is_active=False)
-    assert shown(client.get(ADA)) == [1]
-    assert shown(client.get(f"{ADA}?branches=on")) == [2, 1]
+    assert read_numbers(client.get(ADA)) == [1]
+    assert read_numbers(client.get(f"{ADA}?branches=on")) == [2, 1]
 
 
 def test_one_session_is_in_its_order(client, session):
     turn(session, 1, created_at=T0 + 9)
     turn(session, 2, created_at=T0)
-    assert shown(client.get(f"{ADA}?session=s1&sort=time")) == [1, 2]
+    assert read_numbers(client.get(f"{ADA}?session=s1&sort=time")) == [1, 2]
 
 
 @pytest.mark.parametrize("query", ["?cost=-1", "?cost=nan", "?tokens=1e400", "?tokens=99999999999999999999", "?sort=x"])
 def test_an_impossible_address_says_what_to_do(client, query):
     page = client.get(ADA + query)
     assert page.status_code == 409
-    assert "Start again" in text_of(page)
+    assert "Start again" in get_text(page)

@@ -1,4 +1,4 @@
-"""What keeping big outputs off the prompt would save: the page of an agent."""
+"""The page of an agent's savings: what keeping big outputs off the prompt would save."""
 
 import re
 
@@ -9,7 +9,7 @@ from ledger.savings.prompts import percentile
 from openclaw_web import clock
 from tests.factories import T0, SessionFactory, TurnFactory
 from tests.homes import assistant, result, user
-from tests.ledger.talks import tell, text_of
+from tests.ledger.transcript_records import get_text, store_session
 
 PAGE = "/agents/ada/savings/"
 API = "/api/v1/agents/ada/savings"
@@ -30,22 +30,22 @@ def outputs(*texts, session_id="s1", tool="exec", at=T0):
     for number, text in enumerate(texts):
         records.append(assistant("", (f"c{number}", tool, {})) | {"timestamp": at})
         records.append(result(f"c{number}", text, name=tool) | {"timestamp": at})
-    return tell(*records, assistant("done") | {"timestamp": at}, session_id=session_id)
+    return store_session(*records, assistant("done") | {"timestamp": at}, session_id=session_id)
 
 
 def rows(page, heading):
     """The rows of the table under a heading, as lists of words."""
     table = page.split(f'<h2 id="{heading}">')[1].split("</table>")[0]
-    found = re.findall(r"<tr>(.*?)</tr>", table.split("<tbody>")[1], re.DOTALL)
+    matches = re.findall(r"<tr>(.*?)</tr>", table.split("<tbody>")[1], re.DOTALL)
     return [
         [re.sub(r"<[^>]*>", "", cell).strip() for cell in re.findall(r"<t[dh][^>]*>(.*?)</t[dh]>", row)]
-        for row in found
+        for row in matches
     ]
 
 
 def test_it_works(client):
     outputs(LONG, "short", "short")
-    page = text_of(client.get(PAGE))
+    page = get_text(client.get(PAGE))
     answer = client.get(API).json()
     totals = answer["totals"]
     assert (totals["stashed_count"], totals["stashed_chars"], answer["content_count"]) == (1, 16_000, 1)
@@ -77,7 +77,7 @@ def test_contents_of_repeated_records_are_left_out(client):
 
 def test_links_of_the_lists_lead_somewhere(client):
     outputs(LONG, LONG)
-    page = text_of(client.get(PAGE))
+    page = get_text(client.get(PAGE))
     links = set(re.findall(r'href="(/agents/ada/(?:artifacts|sessions)/[^"]+)"', page))
     assert len(links) >= 2
     assert {client.get(link).status_code for link in links} == {200}
@@ -91,7 +91,7 @@ def test_an_output_that_came_again_is_counted(client):
         (16_000, 3, 32_000),
         (9_000, 2, 9_000),
     ]
-    assert [row[2:5] for row in rows(text_of(client.get(PAGE)), "repeated")] == [
+    assert [row[2:5] for row in rows(get_text(client.get(PAGE)), "repeated")] == [
         ["3", "16,000", "32,000"],
         ["2", "9,000", "9,000"],
     ]
@@ -100,7 +100,7 @@ def test_an_output_that_came_again_is_counted(client):
 def test_more_than_models_read_is_no_share(client):
     """Models were shown less of the outputs than the transcript holds."""
     outputs(LONG, "short")
-    answer, page = client.get(API).json(), text_of(client.get(PAGE))
+    answer, page = client.get(API).json(), get_text(client.get(PAGE))
     assert answer["carried_percent"] > 100
     assert "at most; models read" in page and f"{answer['carried_percent']}%" not in page
 
@@ -110,7 +110,7 @@ def test_prompts_lie_in_a_band(client):
     for number in range(1, 11):
         TurnFactory(session=session, turn_number=number, prompt_tokens=number * 1_000, created_at=T0 + number)
     TurnFactory(session=session, turn_number=11, prompt_tokens=9, is_active=False)
-    page = text_of(client.get(PAGE))
+    page = get_text(client.get(PAGE))
     assert "Middle 80% of prompts (10 turns): 1,000 to 9,000 tokens, a factor of 9.0" in page
     assert "5 Jan 2026 (10 turns) · 90th percentile 9,000 · Median 5,000" in page
     assert 'class="chart__band"' in page
@@ -134,8 +134,8 @@ class TestFilters:
             client.get(API, {"days": days}).json()["totals"]["stashed_chars"] for days in ("7", "35", "90", "365")
         ]
         assert counts == [9_000, 9_000, 25_000, 25_000]
-        assert "16,000" in text_of(client.get(PAGE, {"days": "90"}))
-        assert "16,000" not in text_of(client.get(PAGE))
+        assert "16,000" in get_text(client.get(PAGE, {"days": "90"}))
+        assert "16,000" not in get_text(client.get(PAGE))
 
     def test_days_end_with_the_latest_when_that_is_long_ago(self, client, monkeypatch):
         outputs(LONG)
@@ -148,10 +148,10 @@ class TestFilters:
         outputs("b" * 9_000, session_id="s2", tool="read")
         assert client.get(API, {"tool": "exec"}).json()["totals"]["stashed_chars"] == 16_000
         assert client.get(API, {"channel": "telegram"}).json()["totals"]["stashed_chars"] == 9_000
-        page = text_of(client.get(PAGE, {"tool": "exec", "days": "7"}))
+        page = get_text(client.get(PAGE, {"tool": "exec", "days": "7"}))
         assert '<a class="chip" href="?days=7">' in page
         assert [use[1] for use in rows(page, "largest")] == ["exec"]
-        assert '<a href="?channel=telegram&amp;tool=read">read</a>' in text_of(
+        assert '<a href="?channel=telegram&amp;tool=read">read</a>' in get_text(
             client.get(PAGE, {"channel": "telegram"})
         )
 
@@ -166,13 +166,13 @@ class TestFilters:
 
 class TestStates:
     def test_without_tools_it_says_so(self, client):
-        page = text_of(client.get(PAGE))
+        page = get_text(client.get(PAGE))
         assert "No tool calls" in page
         assert "No model calls in this period" in page
 
     def test_without_big_outputs_it_says_why_nothing_is_stashed(self, client):
         outputs("short")
-        page = text_of(client.get(PAGE))
+        page = get_text(client.get(PAGE))
         assert "No outputs are stored as artifacts yet:" in page
         assert 'id="largest"' not in page
         assert [row[0] for row in rows(page, "tools")] == ["exec"]
@@ -181,7 +181,7 @@ class TestStates:
         place = {"date": "2026-01-05", "channel_id": "irc"}
         days = [ToolDay(**place, tool=f"t{n}", result_count=1, chars=n) for n in range(60)]
         ToolDay.objects.using("agent_ada").bulk_create(days)
-        page = text_of(client.get(PAGE))
+        page = get_text(client.get(PAGE))
         assert [row[0] for row in rows(page, "tools")] == [f"t{n}" for n in range(59, 9, -1)]
         assert "Tools with fewer characters are not listed." in page
         assert client.get(API).json()["totals"]["chars"] == sum(range(60))
@@ -197,8 +197,8 @@ def test_the_lists_look_at_the_newest_and_say_so(client, monkeypatch):
     assert 16_000 not in [use["chars"] for use in answer["largest"]]
     assert answer["totals"]["stashed_chars"] == 16_000 + 9_000 + 9_001 + 9_002
     assert (answer["is_cut"], answer["looked_since"], answer["content_count"]) == (True, T0 + 60_000, 2)
-    assert "cover the newest 2 stored outputs" in text_of(client.get(PAGE))
+    assert "cover the newest 2 stored outputs" in get_text(client.get(PAGE))
 
 
 def test_the_tabs_of_an_agent_lead_here(client):
-    assert f'href="{PAGE}"' in text_of(client.get("/agents/ada/artifacts/"))
+    assert f'href="{PAGE}"' in get_text(client.get("/agents/ada/artifacts/"))

@@ -1,4 +1,4 @@
-"""What keeping big outputs off the prompt would save: the page of a session."""
+"""The page of a session's savings: what keeping big outputs off the prompt would save."""
 
 import re
 
@@ -6,8 +6,8 @@ import pytest
 
 from tests.factories import SessionFactory
 from tests.homes import assistant, result, user
-from tests.ledger.talks import tell, text_of, working_turns
-from tests.ledger.walking import walk
+from tests.ledger.list_pages import read_pages
+from tests.ledger.transcript_records import get_text, store_session, working_turns
 
 PAGE = "/agents/ada/sessions/s1/"
 SAVINGS = PAGE + "savings/"
@@ -25,12 +25,12 @@ def prompted(prompt, text="x"):
 
 
 def points(page):
-    """What the points of the chart say."""
+    """Read the texts of the points of the chart."""
     return re.findall(r'<text class="chart__tip"[^>]*>([^<]*)<', page)
 
 
 def test_it_works(client):
-    tell(
+    store_session(
         user("go"),
         assistant("", ("c1", "exec", {})),
         result("c1", LONG),
@@ -41,7 +41,7 @@ def test_it_works(client):
         user("more"),
         prompted(2_000),
     )
-    page, answer = text_of(client.get(SAVINGS)), client.get(API).json()
+    page, answer = get_text(client.get(SAVINGS)), client.get(API).json()
     totals = answer["totals"]
     saved = totals["saved_chars"] // 2
     assert (totals["stashed_count"], answer["content_count"]) == (2, 1)
@@ -63,16 +63,16 @@ def test_it_works(client):
 
 def test_the_middle_of_the_prompts_is_a_band(client):
     prompts = [1_000, 50_000, 52_000, 51_000, 53_000, 54_000, 55_000, 56_000, 57_000, 900_000]
-    tell(*(record for prompt in prompts for record in (user("go"), prompted(prompt))))
-    page = text_of(client.get(SAVINGS))
+    store_session(*(record for prompt in prompts for record in (user("go"), prompted(prompt))))
+    page = get_text(client.get(SAVINGS))
     assert "Middle 80% of prompts (10 turns): 1,000 to 57,000 tokens, a factor of 57.0" in page
     assert page.count('class="chart__band"') == 1
 
 
 def test_pages_of_turns_follow_each_other(client):
-    tell(*working_turns(120), COMPACTION, *working_turns(100), COMPACTION)
+    store_session(*working_turns(120), COMPACTION, *working_turns(100), COMPACTION)
     turns = re.compile(rf'href="{PAGE}\?turn=\d+#t-(\d+)"')
-    parts = walk(client, SAVINGS, lambda response: [text_of(response)])
+    parts = read_pages(client, SAVINGS, lambda response: [get_text(response)])
     assert [int(number) for part in parts[::-1] for number in turns.findall(part)] == list(range(1, 221))
     assert sum(part.count('class="chart__mark"') for part in parts) == 2
     first = client.get(API).json()["prompts"]
@@ -81,14 +81,14 @@ def test_pages_of_turns_follow_each_other(client):
 
 @pytest.mark.parametrize("cursor", ["xyz", "~", "a" * 2_000])
 def test_a_cursor_of_another_list_is_refused(client, cursor):
-    tell(*working_turns(1))
+    store_session(*working_turns(1))
     assert client.get(SAVINGS, {"after": cursor}).status_code == 409
     assert client.get(API, {"after": cursor}).status_code in (409, 422)
 
 
 def test_a_turn_without_a_known_prompt_is_a_gap(client):
-    tell(user("one"), prompted(500), user("two"), user("three"), prompted(600))
-    assert points(text_of(client.get(SAVINGS))) == [
+    store_session(user("one"), prompted(500), user("two"), user("three"), prompted(600))
+    assert points(get_text(client.get(SAVINGS))) == [
         "Turn 1 · Prompt tokens 500",
         "Turn 2 · Prompt tokens –",
         "Turn 3 · Prompt tokens 600",
@@ -98,15 +98,15 @@ def test_a_turn_without_a_known_prompt_is_a_gap(client):
 class TestStates:
     def test_a_session_without_anything_says_so(self, client):
         SessionFactory(id="s1")
-        page = text_of(client.get(SAVINGS))
+        page = get_text(client.get(SAVINGS))
         assert "No tool calls" in page
         assert "No model calls in these turns" in page
 
     def test_without_big_outputs_it_says_why_nothing_is_stashed(self, client):
-        tell(*working_turns(2))
-        assert "No outputs are stored as artifacts yet:" in text_of(client.get(SAVINGS))
+        store_session(*working_turns(2))
+        assert "No outputs are stored as artifacts yet:" in get_text(client.get(SAVINGS))
 
     def test_it_is_a_tab_of_the_session(self, client):
-        tell(*working_turns(1))
-        assert f'<a href="{SAVINGS}">Savings</a>' in text_of(client.get(PAGE))
-        assert f'<a href="{SAVINGS}" aria-current="page">Savings</a>' in text_of(client.get(SAVINGS))
+        store_session(*working_turns(1))
+        assert f'<a href="{SAVINGS}">Savings</a>' in get_text(client.get(PAGE))
+        assert f'<a href="{SAVINGS}" aria-current="page">Savings</a>' in get_text(client.get(SAVINGS))

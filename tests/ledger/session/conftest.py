@@ -1,7 +1,7 @@
 import pytest
 
 from tests.homes import assistant, result, user
-from tests.ledger.talks import tell
+from tests.ledger.transcript_records import store_session
 from tests.suite.browsers import BACKEND
 
 
@@ -14,8 +14,11 @@ def client(client, reviewer):
 
 @pytest.fixture
 def edited():
-    """The second question was asked three times: r3 and r4, then r5 to r7, then r8 and r9."""
-    return tell(
+    """A session whose second question was asked three times.
+
+    First r3 and r4, then r5 to r7, then r8 and r9.
+    """
+    return store_session(
         user("one"),
         assistant("1"),
         user("two"),

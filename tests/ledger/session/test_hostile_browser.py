@@ -1,4 +1,7 @@
-"""What a hostile transcript may do in a real browser: nothing. Collected as any other, every page of it opened."""
+"""A hostile transcript can do nothing in a real browser.
+
+It is collected as any other, and every page of it is opened.
+"""
 
 import json
 
@@ -6,7 +9,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.homes import Home, assistant, result, user
-from tests.ledger.browsing import Site
+from tests.ledger.browser_site import Site
 
 pytestmark = [pytest.mark.browser, pytest.mark.kill]
 
@@ -35,39 +38,43 @@ def openclaw(tmp_path):
 
 @pytest.fixture
 def script(openclaw):
-    """A session in which everybody means harm."""
-    told = openclaw.transcript()
+    """A session in which every record is hostile."""
+    transcript = openclaw.transcript()
     for number, text in enumerate(SCRIPTS):
         call = f"c{number}"
         arguments = {"command": text, text: text, "path": text}
-        told.add(user(text), assistant(text, (call, text[:60] or "exec", arguments), model=text[:80]))
-        told.add(result(call, text, name=text[:60], details={"exitCode": 3, "diff": text}))
-        told.add({"type": "compaction", "summary": text, "details": {"modifiedFiles": [text], "readFiles": [text]}})
-        told.add({"type": text[:40], "data": text}, {"type": "session_info", "name": text})
+        transcript.add(user(text), assistant(text, (call, text[:60] or "exec", arguments), model=text[:80]))
+        transcript.add(result(call, text, name=text[:60], details={"exitCode": 3, "diff": text}))
+        transcript.add(
+            {"type": "compaction", "summary": text, "details": {"modifiedFiles": [text], "readFiles": [text]}}
+        )
+        transcript.add({"type": text[:40], "data": text}, {"type": "session_info", "name": text})
     for odd in IDS:
-        told.add(user("an odd id") | {"id": odd}, user("a branch") | {"parentId": odd}, assistant("on it"))
-    told.add(user("<script>window.ran = true</script>" + "a" * 5_000_000))
-    told.raw('{"type":"message","id":"deep","parentId":"x","message":{"role":"user","content":' + deep(5_000) + "}}\n")
-    told.raw('{"type":"custom","id":"deeper","data":' + deep(900) + "}\n")
+        transcript.add(user("an odd id") | {"id": odd}, user("a branch") | {"parentId": odd}, assistant("on it"))
+    transcript.add(user("<script>window.ran = true</script>" + "a" * 5_000_000))
+    transcript.raw(
+        '{"type":"message","id":"deep","parentId":"x","message":{"role":"user","content":' + deep(5_000) + "}}\n"
+    )
+    transcript.raw('{"type":"custom","id":"deeper","data":' + deep(900) + "}\n")
     arguments = json.dumps({"x": "<script>window.ran = true</script>", "y": [[[[]]]]})
-    told.add(assistant("", ("last", "exec", {"_text": arguments})))
+    transcript.add(assistant("", ("last", "exec", {"_text": arguments})))
     openclaw.index({"agent:main:telegram:<script>window.ran=true</script>": {
-        "sessionId": told.session, "label": SCRIPTS[0], "spawnedBy": SCRIPTS[1], "channel": SCRIPTS[2],
+        "sessionId": transcript.session, "label": SCRIPTS[0], "spawnedBy": SCRIPTS[1], "channel": SCRIPTS[2],
         "skillsSnapshot": {"prompt": SCRIPTS[3]},
     }})  # fmt: skip
-    return told
+    return transcript
 
 
 @pytest.fixture
 def site(tmp_path, openclaw, script, page, migrated):
     made = Site(tmp_path, openclaw, page, migrated)
-    made.collected(script.session)
+    made.wait_for_session(script.session)
     yield made
     made.home.close()
 
 
 def weigh(site, page, address):
-    """Open a page; nothing runs, and it stays of a size that a browser can hold."""
+    """Open a page, and assert that no script runs and that its size is bounded."""
     response = page.goto(address)
     assert response.status in (200, 404), (response.status, address)
     assert len(response.body()) < 1_200_000, address
@@ -77,21 +84,21 @@ def weigh(site, page, address):
 
 
 def test_nothing_runs(site, script, page):
-    here = site.collected(script.session)
-    sessions = here.rsplit("/", 2)[0] + "/"
+    address = site.wait_for_session(script.session)
+    sessions = address.rsplit("/", 2)[0] + "/"
     weigh(site, page, sessions)
     expect(page.locator("body")).to_be_visible()
     views = ["", "?branch=all", "?all=1", "?before=999", "turns/", "branches/", "?kind=errors", "?kind=tools"]
     views += ["?find=%3Cscript%3E", "?kind=memory", "?kind=compactions", "?after=40", "?branch=%3Cscript%3E"]
     for view in views:
-        weigh(site, page, here + view)
+        weigh(site, page, address + view)
     for record in ("r1", "r2", "r3", "r4", "r5", "deeper", "a'%20%22b", "x''y", "%3Cb%3Ez", "100%25"):
-        weigh(site, page, f"{here}?record={record}#r-{record}")
-        weigh(site, page, f"{here}records/{record}/")
+        weigh(site, page, f"{address}?record={record}#r-{record}")
+        weigh(site, page, f"{address}records/{record}/")
 
 
 def test_everything_can_be_opened_and_loaded_on(site, script, page):
-    page.goto(site.collected(script.session) + "?branch=all")
+    page.goto(site.wait_for_session(script.session) + "?branch=all")
     while (more := page.get_by_role("link", name="Show more records")).count():
         count = page.locator("article").count()
         more.press("Enter")  # turns that are drawn late move what a mouse aims at
@@ -112,14 +119,14 @@ def test_everything_can_be_opened_and_loaded_on(site, script, page):
 
 
 def test_what_arrives_while_the_page_is_open_is_inert_too(site, script, page):
-    page.goto(site.collected(script.session) + "?before=999")
+    page.goto(site.wait_for_session(script.session) + "?before=999")
     script.add(user(SCRIPTS[0] + SCRIPTS[1]) | {"id": "x''\"> new", "parentId": script.last})
     expect(page.locator('[id="r-x\'\'\\"> new"]')).to_be_attached()
     site.check()
 
 
 def test_samples_of_it_are_inert_too(site, script, page):
-    page.goto(site.collected(script.session))
+    page.goto(site.wait_for_session(script.session))
     page.locator("input[name=all]").last.check()
     page.get_by_role("button", name="Create samples from selected turns").click()
     expect(page.locator("main tbody a").first).to_be_visible()

@@ -1,4 +1,4 @@
-"""What agents write, as HTML that can do nothing."""
+"""Markdown of agents as HTML that can do nothing."""
 
 import re
 from html.parser import HTMLParser
@@ -63,9 +63,9 @@ def test_it_works(text, html):
 @given(st.lists(PIECES, max_size=30).map("".join))
 def test_nothing_gets_through(text):
     html = markdown.render(text)
-    found = Reader(html)
-    assert found.tags <= markdown.TAGS | {"span"}
-    for name, value in found.attributes:
+    parsed = Reader(html)
+    assert parsed.tags <= markdown.TAGS | {"span"}
+    for name, value in parsed.attributes:
         assert (name, value) in {("class", "glyph"), ("rel", "noopener noreferrer nofollow")} or (
             name == "href" and re.match(r"https?://|mailto:", value)
         )

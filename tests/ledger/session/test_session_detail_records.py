@@ -8,7 +8,7 @@ from ledger.models import ConversationTurn, RejectedRecord, Session, TranscriptE
 from ledger.transcripts.trimming import full_record
 from tests.factories import T0
 from tests.homes import assistant, result, user
-from tests.ledger.talks import tell, text_of
+from tests.ledger.transcript_records import get_text, store_session
 
 PAGE = "/agents/ada/sessions/s1/"
 CONTEXT = "/api/v1/agents/ada/turns/context"
@@ -17,30 +17,30 @@ pytestmark = pytest.mark.django_db
 
 def test_channel_users_have_names_and_no_envelope(client):
     block = 'Sender (untrusted metadata):\n```json\n{"sender": "alice", "name": "Alice <a>"}\n```\n\n'
-    tell(user(block + "What is new?"))
-    page = text_of(client.get(PAGE))
+    store_session(user(block + "What is new?"))
+    page = get_text(client.get(PAGE))
     assert "untrusted" not in page
     assert "Alice &lt;a&gt;" in page
 
 
 def test_automatic_messages_are_not_a_persons(client):
-    tell(user("[cron:1 Morning brief] Go."))
-    page = text_of(client.get(PAGE))
+    store_session(user("[cron:1 Morning brief] Go."))
+    page = get_text(client.get(PAGE))
     assert "<span>Automatic</span><span>Scheduled task</span>" in page
     assert "text--plain" in page
 
 
 def test_images_are_counted_and_not_shown(client):
-    tell(user("look", content=[{"type": "image", "data": "aGVsbG8=", "mimeType": "image/png"}]))
-    page = text_of(client.get(PAGE))
+    store_session(user("look", content=[{"type": "image", "data": "aGVsbG8=", "mimeType": "image/png"}]))
+    page = get_text(client.get(PAGE))
     assert "1 image, not shown" in page
     assert "aGVsbG8" not in page
     assert "<img" not in page
 
 
 def test_markdown_of_agents_is_rendered(client):
-    tell(assistant("# Done\n\n| a | b |\n|---|---|\n| **1** | `2` |\n\n[see](https://example.org/x)"))
-    page = text_of(client.get(PAGE))
+    store_session(assistant("# Done\n\n| a | b |\n|---|---|\n| **1** | `2` |\n\n[see](https://example.org/x)"))
+    page = get_text(client.get(PAGE))
     assert "<strong>1</strong>" in page
     assert '<a href="https://example.org/x" rel="noopener noreferrer nofollow">see</a>' in page
 
@@ -48,8 +48,8 @@ def test_markdown_of_agents_is_rendered(client):
 def test_thinking_is_folded(client):
     record = assistant("Yes.")
     record["message"]["content"].insert(0, {"type": "thinking", "thinking": "Is it <so>?"})
-    tell(record)
-    page = text_of(client.get(PAGE))
+    store_session(record)
+    page = get_text(client.get(PAGE))
     assert "<summary>Thinking" in page
     assert "Is it &lt;so&gt;?" in page
 
@@ -63,16 +63,16 @@ def test_thinking_is_folded(client):
     ],
 )
 def test_failed_calls_say_so(client, more, words):
-    tell(user("go"), assistant("", ("c", "exec", {"command": "false"})), result("c", "no", **more))
-    page = text_of(client.get(PAGE))
+    store_session(user("go"), assistant("", ("c", "exec", {"command": "false"})), result("c", "no", **more))
+    page = get_text(client.get(PAGE))
     assert "call--failed" in page
     assert words in page
     assert "1 error" in page
 
 
 def test_a_call_without_a_result_and_a_result_without_a_call(client):
-    tell(user("go"), assistant("", ("c", "exec", {})), result("other", "stray output", name="teleport"))
-    page = text_of(client.get(PAGE))
+    store_session(user("go"), assistant("", ("c", "exec", {})), result("other", "stray output", name="teleport"))
+    page = get_text(client.get(PAGE))
     assert "No result" in page
     assert "Result without a call" in page
     assert "stray output" in page
@@ -80,14 +80,14 @@ def test_a_call_without_a_result_and_a_result_without_a_call(client):
 
 def test_both_dialects_are_read(client):
     block = {"type": "tool_use", "id": "t", "name": "Bash", "input": {"command": "uname -a"}}
-    tell(user("go"), {"type": "message", "message": {"role": "assistant", "content": [block]}})
-    assert "uname -a" in text_of(client.get(PAGE))
+    store_session(user("go"), {"type": "message", "message": {"role": "assistant", "content": [block]}})
+    assert "uname -a" in get_text(client.get(PAGE))
 
 
 def test_arguments_and_results_are_cut_with_a_way_to_the_rest(client):
     call = assistant("", ("c", "write", {"path": "x.txt", "content": "y" * 9000}))
-    tell(user("go"), call, result("c", "z" * 200_000))
-    page = text_of(client.get(PAGE))
+    store_session(user("go"), call, result("c", "z" * 200_000))
+    page = get_text(client.get(PAGE))
     assert len(page) < 40_000
     assert "Show more (200,000 characters)" in page
     assert "records/r3/?field=text" in page
@@ -95,40 +95,42 @@ def test_arguments_and_results_are_cut_with_a_way_to_the_rest(client):
 
 
 def test_many_calls_of_one_record_are_not_all_shown(client):
-    tell(user("go"), assistant("", *[(f"c{number}", "exec", {"n": number}) for number in range(50)]))
-    assert "30 more calls" in text_of(client.get(PAGE))
+    store_session(user("go"), assistant("", *[(f"c{number}", "exec", {"n": number}) for number in range(50)]))
+    assert "30 more calls" in get_text(client.get(PAGE))
 
 
 def test_a_failed_answer_shows_its_error(client):
     record = assistant("")
     record["message"] |= {"stopReason": "error", "errorMessage": "400 <no such model>"}
-    tell(user("go"), record)
-    assert "400 &lt;no such model&gt;" in text_of(client.get(PAGE))
+    store_session(user("go"), record)
+    assert "400 &lt;no such model&gt;" in get_text(client.get(PAGE))
 
 
 def test_synthetic_answers_are_marked(client):
-    tell(user("hi"), assistant("Model set.", model="gateway-injected"), assistant("hi", model="delivery-mirror"))
-    page = text_of(client.get(PAGE))
+    store_session(
+        user("hi"), assistant("Model set.", model="gateway-injected"), assistant("hi", model="delivery-mirror")
+    )
+    page = get_text(client.get(PAGE))
     assert "<span>Gateway</span>" in page
     assert "<span>Copy of the delivered message</span>" in page
 
 
 def test_quiet_records_are_one_line(client):
-    tell(
+    store_session(
         {"type": "model_change", "provider": "p", "modelId": "m-2"},
         {"type": "thinking_level_change", "thinkingLevel": "high"},
         {"type": "label", "label": "<i>here"},
         {"type": "session_info", "name": "Taxes"},
         {"type": "reset", "reason": "new"},
     )
-    page = text_of(client.get(PAGE))
+    page = get_text(client.get(PAGE))
     for words in ("p/m-2", "high", "&lt;i&gt;here", "Taxes", "Session reset: new"):
         assert words in page
 
 
 def test_a_reset_is_a_divider(client):
-    tell(user("one"), assistant("1"), {"type": "reset", "reason": "new"}, user("two"))
-    page = text_of(client.get(PAGE))
+    store_session(user("one"), assistant("1"), {"type": "reset", "reason": "new"}, user("two"))
+    page = get_text(client.get(PAGE))
     assert "record--reset" in page
     assert "What stands above is in no context of what follows." in page
 
@@ -136,12 +138,14 @@ def test_a_reset_is_a_divider(client):
 def test_what_the_model_saw_stands_beside_the_words(client):
     text = "Project rules first. " + "x" * 9_000
     own = {"modelPromptProjection": {"version": 1, "text": text}}
-    tell(user("Hello", __openclaw=own), user("Ho", __openclaw={"modelPromptProjection": {"version": 2, "text": "odd"}}))
-    page = text_of(client.get(PAGE))
+    store_session(
+        user("Hello", __openclaw=own), user("Ho", __openclaw={"modelPromptProjection": {"version": 2, "text": "odd"}})
+    )
+    page = get_text(client.get(PAGE))
     assert page.count("What the model saw") == 1
     assert "Project rules first." in page
     assert "Show all 9,021 characters" in page
-    piece = text_of(client.get(f"{PAGE}records/r1/?field=model_prompt"))
+    piece = get_text(client.get(f"{PAGE}records/r1/?field=model_prompt"))
     assert piece.count("x" * 9_000)
     turn = ConversationTurn.objects.using("agent_ada").get(turn_number=1)
     assert turn.user_message_content == "Hello"
@@ -150,21 +154,21 @@ def test_what_the_model_saw_stands_beside_the_words(client):
 
 
 def test_what_newer_entries_say_is_shown(client):
-    tell(user("Hello"))
+    store_session(user("Hello"))
     about = {"status": "interrupted", "activitySummary": "They <b>met</b>", "pinnedAt": T0, "snoozedUntil": "odd"}
     Session.objects.using("agent_ada").update(metadata=orjson.dumps(about).decode())
-    page = text_of(client.get(PAGE))
+    page = get_text(client.get(PAGE))
     for words in ("<dd>interrupted</dd>", "They &lt;b&gt;met&lt;/b&gt;", "Pinned"):
         assert words in page
     assert "Snoozed until" not in page
 
 
 def test_what_the_model_saw_may_come_later(client):
-    """OpenClaw writes it into a message that is in the transcript, and may be in the store, already."""
-    tell(user("Hello"), assistant("Hi"))
+    """OpenClaw adds it to a message that may already be stored."""
+    store_session(user("Hello"), assistant("Hi"))
     before = content_digest(full_record(TranscriptEvent.objects.using("agent_ada").get(seq=0)))
     own = {"modelPromptProjection": {"version": 1, "text": "Rules. Hello"}}
-    tell(user("Hello", __openclaw=own), assistant("Hi"), user("More"))
+    store_session(user("Hello", __openclaw=own), assistant("Hi"), user("More"))
     record = full_record(TranscriptEvent.objects.using("agent_ada").get(seq=0))
     assert record["message"]["__openclaw"] == own
     assert content_digest(record) == before
@@ -174,64 +178,64 @@ def test_what_the_model_saw_may_come_later(client):
 def test_what_the_model_saw_is_not_kept_while_somebody_is_opted_out(client):
     sender = 'Sender: ⟦openclaw:ctx⟧\n```json\n{"id": "ann"}\n```\n\n'
     own = {"modelPromptProjection": {"version": 1, "text": "bob said: secret"}, "senderId": "ann"}
-    tell(user(sender + "Hello", __openclaw=own), opted_out=("bob",))
+    store_session(user(sender + "Hello", __openclaw=own), opted_out=("bob",))
     event = TranscriptEvent.objects.using("agent_ada").get()
     assert event.kind == "user"
     assert "secret" not in event.event_json
-    tell(user(sender + "Hello", __openclaw=own), opted_out=("bob",))
+    store_session(user(sender + "Hello", __openclaw=own), opted_out=("bob",))
     assert "secret" not in TranscriptEvent.objects.using("agent_ada").get().event_json
 
 
 def test_a_compaction_says_what_went(client):
     summary = "## Goal\nFix it\n\n<read-files>\nAGENTS.md\n</read-files>"
-    tell(user("go"), {"type": "compaction", "summary": summary, "tokensBefore": 52_179})
-    page = text_of(client.get(PAGE))
+    store_session(user("go"), {"type": "compaction", "summary": summary, "tokensBefore": 52_179})
+    page = get_text(client.get(PAGE))
     for words in ("Compaction", "52.2k tokens before the compaction", "AGENTS.md", "1 compaction"):
         assert words in page
 
 
 def test_bookkeeping_is_hidden_until_asked_for(client):
-    tell(user("go"), {"type": "custom", "customType": "model-snapshot", "data": {"secret": "sauce"}})
+    store_session(user("go"), {"type": "custom", "customType": "model-snapshot", "data": {"secret": "sauce"}})
     page = client.get(PAGE)
-    assert "1 internal record hidden" in text_of(page)
-    assert "sauce" not in text_of(page)
-    assert "?all=1" in text_of(page)
-    assert "sauce" in text_of(client.get(PAGE + "?all=1"))
-    assert "sauce" in text_of(client.get(PAGE + "?record=r2"))
+    assert "1 internal record hidden" in get_text(page)
+    assert "sauce" not in get_text(page)
+    assert "?all=1" in get_text(page)
+    assert "sauce" in get_text(client.get(PAGE + "?all=1"))
+    assert "sauce" in get_text(client.get(PAGE + "?record=r2"))
 
 
 def test_unknown_types_are_kept_as_they_are(client):
-    tell({"type": "hologram", "beam": "<up>"})
-    page = text_of(client.get(PAGE))
+    store_session({"type": "hologram", "beam": "<up>"})
+    page = get_text(client.get(PAGE))
     assert "unknown type" in page
     assert "&lt;up&gt;" in page
 
 
 def test_withheld_records_say_so(client):
-    tell(user("secret", __openclaw={"senderId": "eve"}), assistant("for eve"), opted_out=["eve"])
-    page = text_of(client.get(PAGE))
+    store_session(user("secret", __openclaw={"senderId": "eve"}), assistant("for eve"), opted_out=["eve"])
+    page = get_text(client.get(PAGE))
     assert page.count("No content was kept") == 2
     assert "secret" not in page
 
 
 def test_nothing_that_was_said_can_do_anything(client):
     evil = "<script>alert(1)</script><img src=x onerror=alert(1)> ![x](https://evil.example/t.png) [a](javascript:x)"
-    tell(
+    store_session(
         user(evil),
         assistant(evil, ("c", evil, {evil: evil, "path": evil})),
         result("c", evil, name=evil, details={"diff": evil}),
         {"type": "compaction", "summary": evil},
         {"type": evil},
     )
-    page = text_of(client.get(PAGE + "?all=1"))
+    page = get_text(client.get(PAGE + "?all=1"))
     for tag in ("<script>a", "<img", 'href="javascript', " onerror=alert(1)>\n"):
         assert tag not in page
 
 
 def test_characters_that_hide_are_made_visible(client):
     odd = "a\u202eb\x00c\x1b[31md\u200be \u200d\r\nf"
-    tell(user(odd), assistant(odd + " **x**", ("c", "exec", {"command": odd})), result("c", odd))
-    page = text_of(client.get(PAGE))
+    store_session(user(odd), assistant(odd + " **x**", ("c", "exec", {"command": odd})), result("c", odd))
+    page = get_text(client.get(PAGE))
     for character in "\u202e\x00\x1b\u200b\r":
         assert character not in page
     for code in ("U+202E", "NUL", "ESC", "U+200B"):

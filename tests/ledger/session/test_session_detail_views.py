@@ -1,4 +1,4 @@
-"""Around the transcript of a session: its map, jumps, heads of turns, and where it came from."""
+"""The page of a session around its transcript: map, jumps, heads of turns, origin."""
 
 import re
 
@@ -7,7 +7,7 @@ import pytest
 from ledger.models import ConversationTurn
 from tests.factories import SessionFactory
 from tests.homes import assistant, result, user
-from tests.ledger.talks import tell, text_of, working_turns
+from tests.ledger.transcript_records import get_text, store_session, working_turns
 
 PAGE = "/agents/ada/sessions/s1/"
 pytestmark = pytest.mark.django_db
@@ -15,10 +15,10 @@ pytestmark = pytest.mark.django_db
 
 class TestMap:
     def test_it_works(self, client):
-        tell(
+        store_session(
             *working_turns(20), user("x"), assistant("", ("e", "exec", {})), result("e", "no", details={"exitCode": 1})
         )
-        page = text_of(client.get(PAGE))
+        page = get_text(client.get(PAGE))
         assert 'viewBox="0 0 42 32"' in page
         assert page.count("<title>Record") == 42
         assert "Records 83 to 83: 1 error" in page
@@ -28,22 +28,22 @@ class TestMap:
         assert "map__compaction" not in page
 
     def test_every_part_leads_to_its_records(self, client):
-        tell(*working_turns(100))
-        page = text_of(client.get(PAGE))
+        store_session(*working_turns(100))
+        page = get_text(client.get(PAGE))
         links = re.findall(r'<a href="(\?[^"]*)" tabindex="(?:0|-1)"><title>Records ([\d,]+) to', page)
         assert len(links) == 80
         stop = page.split('id="map"')[1].split("</svg>")[0].split(' tabindex="0"')
         assert len(stop) == 2 and stop[0].endswith('<a href="?"')  # Tab stops where the page is
         for address, first in links[::20]:
-            assert f'id="r-r{first.replace(",", "")}"' in text_of(client.get(PAGE + address))
+            assert f'id="r-r{first.replace(",", "")}"' in get_text(client.get(PAGE + address))
 
     def test_a_short_session_has_none(self, client):
-        tell(*working_turns(2))
-        assert 'id="map"' not in text_of(client.get(PAGE))
+        store_session(*working_turns(2))
+        assert 'id="map"' not in get_text(client.get(PAGE))
 
     def test_it_keeps_the_branch(self, client):
-        tell(*working_turns(20), user("again") | {"parentId": "r4"})
-        assert "&amp;branch=all" in text_of(client.get(PAGE + "?branch=all")).split('id="map"')[1].split("</svg>")[0]
+        store_session(*working_turns(20), user("again") | {"parentId": "r4"})
+        assert "&amp;branch=all" in get_text(client.get(PAGE + "?branch=all")).split('id="map"')[1].split("</svg>")[0]
 
 
 class TestJumps:
@@ -52,7 +52,7 @@ class TestJumps:
         """Turns of four records; the fortieth fails, and a compaction follows it."""
         failing = [user("x"), assistant("", ("e", "exec", {})), result("e", "no", details={"exitCode": 1})]
         compaction = {"type": "compaction", "summary": "s", "firstKeptEntryId": "r1"}
-        tell(*working_turns(39), *failing, compaction, *working_turns(40))
+        store_session(*working_turns(39), *failing, compaction, *working_turns(40))
 
     @pytest.mark.parametrize(
         ("query", "record"),
@@ -75,59 +75,63 @@ class TestJumps:
     def test_without_one_it_stays_and_says_so(self, client, query):
         page = client.get(f"{PAGE}?{query}", follow=True)
         assert page.status_code == 200
-        assert re.search(r"There is no (later|earlier) (error|turn)", text_of(page))
-        assert 'id="transcript"' in text_of(page)
+        assert re.search(r"There is no (later|earlier) (error|turn)", get_text(page))
+        assert 'id="transcript"' in get_text(page)
 
     @pytest.mark.parametrize("query", ["next=", "next=nothing", "next=turn&from=x", f"next=turn&from={2**80}", "prev="])
     def test_an_impossible_jump_is_refused(self, client, query):
         assert client.get(f"{PAGE}?{query}").status_code == 409
 
     def test_they_are_links_on_the_page(self, client):
-        page = text_of(client.get(PAGE))
+        page = get_text(client.get(PAGE))
         assert "?next=error&amp;from=79" in page
         assert "?prev=turn&amp;from=0" in page
 
 
 class TestHeadsOfTurns:
     def test_latency_stands_in_the_head_of_a_turn(self, client):
-        tell(*working_turns(1))
+        store_session(*working_turns(1))
         ConversationTurn.objects.using("agent_ada").update(latency_ms=61_500)
-        assert "1 min 2 s" in text_of(client.get(PAGE))
+        assert "1 min 2 s" in get_text(client.get(PAGE))
 
 
 class TestOrigins:
     def test_a_scheduled_session_says_so(self, client):
-        session = tell(*working_turns(1))
+        session = store_session(*working_turns(1))
         session.session_key = "agent:ada:cron:nightly:run:s1"
         session.save()
-        assert "A schedule started this session." in text_of(client.get(PAGE))
+        assert "A schedule started this session." in get_text(client.get(PAGE))
 
     def test_a_sub_agent_leads_to_who_asked(self, client):
         SessionFactory(id="parent", session_key="agent:ada:main", title="The <b>parent")
-        session = tell(*working_turns(1))
+        session = store_session(*working_turns(1))
         session.session_key, session.metadata = "agent:ada:subagent:u-1", '{"spawnedBy":"agent:ada:main"}'
         session.save()
-        page = text_of(client.get(PAGE))
+        page = get_text(client.get(PAGE))
         assert '<a href="/agents/ada/sessions/parent/">The &lt;b&gt;parent</a>' in page
 
     def test_a_call_leads_to_the_session_it_started(self, client):
         SessionFactory(id="child", session_key="agent:ada:subagent:u-1")
-        said = '{"status":"accepted","childSessionKey":"agent:ada:subagent:u-1","runId":"x"}'
-        tell(
-            user("go"), assistant("", ("c", "sessions_spawn", {"task": "t"})), result("c", said, name="sessions_spawn")
+        output = '{"status":"accepted","childSessionKey":"agent:ada:subagent:u-1","runId":"x"}'
+        store_session(
+            user("go"),
+            assistant("", ("c", "sessions_spawn", {"task": "t"})),
+            result("c", output, name="sessions_spawn"),
         )
-        assert 'href="/agents/ada/sessions/child/"' in text_of(client.get(PAGE))
+        assert 'href="/agents/ada/sessions/child/"' in get_text(client.get(PAGE))
 
     @pytest.mark.parametrize(
-        "said", ["[]", "{", '{"childSessionKey":3}', '{"childSessionKey":"agent:../x:subagent:y"}']
+        "output", ["[]", "{", '{"childSessionKey":3}', '{"childSessionKey":"agent:../x:subagent:y"}']
     )
-    def test_odd_answers_lead_nowhere(self, client, said):
-        tell(user("go"), assistant("", ("c", "sessions_spawn", {})), result("c", said, name="sessions_spawn"))
-        assert "View sub-agent session" not in text_of(client.get(PAGE))
+    def test_odd_answers_lead_nowhere(self, client, output):
+        store_session(
+            user("go"), assistant("", ("c", "sessions_spawn", {})), result("c", output, name="sessions_spawn")
+        )
+        assert "View sub-agent session" not in get_text(client.get(PAGE))
 
     @pytest.mark.parametrize("metadata", ["[]", '"spawnedBy"', '{"spawnedBy":7}', '{"spawnedBy":{"a":1}}'])
     def test_odd_indexes_stop_nothing(self, client, metadata):
-        session = tell(*working_turns(1))
+        session = store_session(*working_turns(1))
         session.metadata = metadata
         session.save()
         assert client.get(PAGE).status_code == 200

@@ -1,11 +1,14 @@
-"""A line appended to a transcript appears on the open page: `serve` and its watcher, in a real browser."""
+"""A line appended to a transcript appears on the open page, in a real browser.
+
+`serve` and its watcher run as in use.
+"""
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.homes import Home, assistant, result, user
-from tests.ledger.browsing import Site
-from tests.ledger.talks import working_turns
+from tests.ledger.browser_site import Site
+from tests.ledger.transcript_records import working_turns
 
 pytestmark = [pytest.mark.browser, pytest.mark.kill]
 HIDE = "Object.defineProperty(document, 'hidden', {configurable: true, get: () => window.isHidden === true});"
@@ -26,14 +29,14 @@ def script(openclaw):
 def site(tmp_path, openclaw, script, page, migrated):
     page.add_init_script(HIDE)
     made = Site(tmp_path, openclaw, page, migrated)
-    page.goto(made.collected(script.session))
+    page.goto(made.wait_for_session(script.session))
     expect(page.locator("section.turn")).to_have_count(13)
     yield made
     made.home.close()
 
 
 def polls(page):
-    """Every poll from now on."""
+    """Return a list that collects the address of every poll from now on."""
     seen = []
     page.on("request", lambda request: seen.append(request.url) if "/live/?" in request.url else None)
     return seen
@@ -82,10 +85,10 @@ def test_a_hidden_tab_asks_nothing_until_it_is_seen_again(site, script, page):
     with page.expect_response(lambda response: "/live/?" in response.url and response.status == 200):
         page.request.get(page.url)  # the site answers; the page does not ask
         page.evaluate("new Promise((done) => setTimeout(done, 2500))")  # two polls long
-        asked = len(seen)
+        poll_count = len(seen)
         assert page.locator("#r-r49").count() == 0
         page.evaluate("window.isHidden = false; document.dispatchEvent(new Event('visibilitychange'))")
-    assert len(seen) - asked <= 2
+    assert len(seen) - poll_count <= 2
     expect(page.locator("#r-r49")).to_be_attached()
     site.check()
 

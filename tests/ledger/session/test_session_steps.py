@@ -1,12 +1,12 @@
-"""How the runs of a session went, step by step: the page of a session, the API."""
+"""The steps of a session's runs: the page of a session, the API."""
 
 import re
 
 import pytest
 
 from tests.factories import T0, SessionFactory
-from tests.ledger.talks import step
-from tests.ledger.walking import walk
+from tests.ledger.list_pages import read_pages
+from tests.ledger.transcript_records import store_step
 
 PAGE = "/agents/ada/sessions/s1/"
 STEPS = PAGE + "steps/"
@@ -21,9 +21,9 @@ def session(ada):
 
 
 def test_it_works(client):
-    step(1, type="context.compiled", about={"tools": HANDLE, "systemPrompt": HANDLE})
-    step(2, about={"stopReason": "stop", "usage": {"input": 12004, "output": 43, "cost": 0.25}})
-    step(3, type="tool.result", about={"name": "exec", "success": False})
+    store_step(1, type="context.compiled", about={"tools": HANDLE, "systemPrompt": HANDLE})
+    store_step(2, about={"stopReason": "stop", "usage": {"input": 12004, "output": 43, "cost": 0.25}})
+    store_step(3, type="tool.result", about={"name": "exec", "success": False})
     assert f'href="{STEPS}"' in client.get(PAGE).text
     page = client.get(STEPS).text
     for words in ("context.compiled", "Tool schemas", "System prompt", "12.0k", "$0.25", "stop", "exec", "failed"):
@@ -33,8 +33,8 @@ def test_it_works(client):
 
 
 def test_the_api(client):
-    step(1, about={"tools": HANDLE})
-    step(2, created_at=0)
+    store_step(1, about={"tools": HANDLE})
+    store_step(2, created_at=0)
     items = client.get(API).json()["items"]
     assert [item["created_at"] for item in items] == [None, T0 + 1]
     assert items[1]["about"] == {"tools": HANDLE}
@@ -48,8 +48,8 @@ def test_a_session_without_steps_has_no_such_view_to_choose(client):
 
 def test_pages(client):
     for number in range(1, 231):
-        step(number, created_at=T0)
-    seen = walk(client, STEPS, lambda page: re.findall(r"steps/id(\d+)/", page.text))
+        store_step(number, created_at=T0)
+    seen = read_pages(client, STEPS, lambda page: re.findall(r"steps/id(\d+)/", page.text))
     assert seen == [str(number) for number in range(1, 231)]
     first = client.get(API, {"limit": 3}).json()
     assert [item["seq"] for item in client.get(API, {"limit": 2, "after": first["next"]}).json()["items"]] == [4, 5]

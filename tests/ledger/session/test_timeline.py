@@ -1,4 +1,4 @@
-"""Rows of a transcript as sections, entries, calls: what goes where, and how much of it."""
+"""Rows of a transcript as sections, entries and calls, and how much of each is shown."""
 
 import json
 
@@ -9,12 +9,15 @@ from tests.homes import assistant, result, user
 
 
 def rows(*records, turns=None):
-    """Rows as `reading` gives them; `turns` names the turn of each record, 1 for all of them otherwise."""
-    found = []
+    """Build rows as `transcript_page` gives them.
+
+    `turns` names the turn of each record; without it, all records are of turn 1.
+    """
+    built = []
     for seq, record in enumerate(records):
         message = record.get("message") or {}
         kind = {"user": "user", "assistant": "assistant", "toolResult": "tool_result"}.get(message.get("role"))
-        found.append(
+        built.append(
             {
                 "seq": seq,
                 "record_id": f"r{seq}",
@@ -34,7 +37,7 @@ def rows(*records, turns=None):
                 "record": record,
             }
         )
-    return found
+    return built
 
 
 def turn(first_seq, **more):
@@ -42,20 +45,20 @@ def turn(first_seq, **more):
 
 
 def test_it_works():
-    found = timeline.build_sections(
+    sections = timeline.build_sections(
         rows(user("one"), assistant("1"), user("two"), turns=[1, 1, 2]), {1: turn(0), 2: turn(2)}
     )
-    assert [(section.number, [entry.record_id for entry in section.entries]) for section in found] == [
+    assert [(section.number, [entry.record_id for entry in section.entries]) for section in sections] == [
         (1, ["r0", "r1"]),
         (2, ["r2"]),
     ]
 
 
 def test_a_turn_that_began_before_is_continued():
-    found = timeline.build_sections(rows(assistant("still"), user("next"), turns=[4, 5]), {4: turn(-3), 5: turn(1)})
-    assert [section.is_continued for section in found] == [True, False]
-    assert [section.may_be_sample for section in found] == [False, True]
-    assert len({section.html_id for section in found}) == 2
+    sections = timeline.build_sections(rows(assistant("still"), user("next"), turns=[4, 5]), {4: turn(-3), 5: turn(1)})
+    assert [section.is_continued for section in sections] == [True, False]
+    assert [section.may_be_sample for section in sections] == [False, True]
+    assert len({section.html_id for section in sections}) == 2
 
 
 def test_results_stand_under_their_calls():
@@ -122,5 +125,5 @@ def test_the_model_is_named_where_it_changes():
 )
 def test_odd_details_are_left_out(details):
     [section] = timeline.build_sections(rows(assistant("", ("a", "exec", {})), result("a", details=details)), {})
-    found = section.entries[0].calls[0].result
-    assert (found.duration_ms, found.exit_code, found.diff) == (None, None, None)
+    call_result = section.entries[0].calls[0].result
+    assert (call_result.duration_ms, call_result.exit_code, call_result.diff) == (None, None, None)

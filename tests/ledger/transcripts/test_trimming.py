@@ -34,9 +34,9 @@ def test_a_result_keeps_less_and_comes_back_whole(odd, length, details):
     line = orjson.dumps(record)
     event_json, note, packed = trim(orjson.loads(line), line)
     assert untrim(event_json.decode(), packed) == record
-    kept = len(orjson.loads(event_json)["message"]["content"][1]["text"])
-    assert kept == (length if length <= RESULT_CAP else RESULT_KEPT)
-    assert dict(parse_cuts(note)).get("message.content.1.text", 0) == length - kept
+    kept_length = len(orjson.loads(event_json)["message"]["content"][1]["text"])
+    assert kept_length == (length if length <= RESULT_CAP else RESULT_KEPT)
+    assert dict(parse_cuts(note)).get("message.content.1.text", 0) == length - kept_length
 
 
 def test_a_handle_that_the_cut_goes_through_is_whole_in_the_rest():

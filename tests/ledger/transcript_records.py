@@ -1,4 +1,7 @@
-"""Sessions of any shape in the store, by way of the ledger's own door; records come from tests.homes."""
+"""Sessions of any shape in the store, created by the ledger's own functions.
+
+Their records come from tests.homes.
+"""
 
 import json
 
@@ -11,32 +14,38 @@ from tests.factories import T0
 from tests.homes import assistant, result, user
 
 
-def tell(*records, db="agent_ada", session_id="s1", opted_out=()):
-    """Store a session; records get ids r1, r2, ... and follow each other unless they say otherwise."""
+def store_session(*records, db="agent_ada", session_id="s1", opted_out=()):
+    """Store a session of these records, with the ids r1, r2, ..., and return it.
+
+    Each record follows the previous one unless it says otherwise.
+    """
     lines, before = [], None
     for number, record in enumerate(records, start=1):
-        made = {"id": f"r{number}", "parentId": before, "timestamp": T0 + number * 1000, **record}
-        before = made["id"]
-        lines.append(parse_line(Line(number * 10, number * 10 + 10, json.dumps(made).encode())))
+        filled = {"id": f"r{number}", "parentId": before, "timestamp": T0 + number * 1000, **record}
+        before = filled["id"]
+        lines.append(parse_line(Line(number * 10, number * 10 + 10, json.dumps(filled).encode())))
     transcript = Transcript(session_id, f"{session_id}.jsonl", T0, opted_out=frozenset(opted_out))
     store_transcript(db, transcript, iter(lines))
     return Session.objects.using(db).get(id=session_id)
 
 
-def says(name, text):
-    """A message of somebody whom its channel names, or of nobody whom it names."""
-    about = f'Sender (untrusted metadata):\n```json\n{{"label": "{name}", "id": "{name}"}}\n```\n\n'
-    return user((about if name else "") + text)
+def channel_message(name, text):
+    """Return a message with a sender whom its channel names, or without a sender."""
+    envelope = f'Sender (untrusted metadata):\n```json\n{{"label": "{name}", "id": "{name}"}}\n```\n\n'
+    return user((envelope if name else "") + text)
 
 
-def group_chat(*names):
-    """A chat of a group in which these people asked something in turn, "Mei one" to begin with; its turns."""
-    said = []
+def store_group_chat(*names):
+    """Store a group chat in which these people ask in turn, and return its turns.
+
+    The first question of "mei" is "Mei one".
+    """
+    records = []
     for place, name in enumerate(names):
         again = names[:place].count(name)
-        said.append(says(name, f"{(name or 'nobody').title()} {('one', 'two')[again]}"))
-        said.append(assistant(f"To {name.title() or 'nobody'}{' again' * again}"))
-    session = tell(*said)
+        records.append(channel_message(name, f"{(name or 'nobody').title()} {('one', 'two')[again]}"))
+        records.append(assistant(f"To {name.title() or 'nobody'}{' again' * again}"))
+    session = store_session(*records)
     Session.objects.using("agent_ada").update(session_key="agent:ada:irc:group:#lab", origin="group")
     return list(session.turns.order_by("first_seq"))
 
@@ -50,7 +59,7 @@ def working_turns(count):
         yield assistant(f"reply {number}")
 
 
-def step(number=1, session_id="s1", type="model.completed", about=None, **more):
+def store_step(number=1, session_id="s1", type="model.completed", about=None, **more):
     """Store a step of a run of ada's session."""
     values = {"seq": number, "run_id": f"run-{number}", "created_at": T0 + number, **more}
     text = orjson.dumps({"modelId": "big"} if about is None else about).decode()
@@ -59,6 +68,6 @@ def step(number=1, session_id="s1", type="model.completed", about=None, **more):
     )
 
 
-def text_of(response):
-    """What came back, as text."""
+def get_text(response):
+    """Return the body of a response as text."""
     return response.content.decode()

@@ -1,4 +1,7 @@
-"""A site with a person signed in, in a real browser, for the browser tests of the transcript pages."""
+"""A site with a signed-in person in a real browser.
+
+For the browser tests of the transcript pages.
+"""
 
 from tests.complaints import listen
 from tests.processes import Home, wait_for
@@ -11,7 +14,7 @@ document.addEventListener("securitypolicyviolation", (event) => window.violation
 
 
 class Site:
-    """A running `serve` on a home of its own (tests.homes.Home), with what its pages complained about."""
+    """A running `serve` on a home of its own (tests.homes.Home), with the complaints of its pages."""
 
     def __init__(self, folder, openclaw, page, migrated):
         self.home = Home.copied(migrated, folder / "store")
@@ -42,14 +45,20 @@ class Site:
         self.page.get_by_role("button", name="Create account").click()
         self.page.wait_for_url(lambda address: "/welcome/" not in address)
 
-    def collected(self, session):
-        """Wait until a session of the agent main has a page with records: its index may be collected before them."""
+    def wait_for_session(self, session):
+        """Wait until a session of the agent main has a page with records; return its address.
+
+        Its index may be imported before its records.
+        """
         address = f"{self.origin}/agents/main/sessions/{session}/"
         wait_for(lambda: 'id="transcript"' in self.page.request.get(address).text())
         return address
 
     def check(self):
-        """Nothing ran that should not, and the content security policy had nothing to report."""
+        """Assert that no script ran, and that the page reported no violation or complaint.
+
+        Violations are those of the content security policy.
+        """
         assert self.page.evaluate("window.ran") is False
         assert self.page.evaluate("window.violations") == []
         assert self.complaints == []

@@ -16,22 +16,22 @@ MEMORY = "<active_memory_plugin>"
 @pytest.mark.parametrize("prefix", ["", PREFIX])
 @pytest.mark.parametrize("block", BLOCKS)
 def test_every_block_is_taken_off(block, prefix):
-    found = unwrap_message(f"{prefix}{block}\n{WORDS}")
-    assert (found.words, found.unknown) == (WORDS, "")
+    message = unwrap_message(f"{prefix}{block}\n{WORDS}")
+    assert (message.words, message.unknown) == (WORDS, "")
     assert unwrap_message(f"{block}\n{prefix}{WORDS}").words == WORDS
 
 
 @pytest.mark.parametrize(("first", "second"), [*itertools.pairwise([*BLOCKS, BLOCKS[0]])])
 def test_several_blocks_follow_one_another(first, second):
     for end in ("", *ENDS):
-        found = unwrap_message(f"{PREFIX}{first}\n{second}\n{WORDS}\n\n{end}".rstrip("\n"))
-        assert (found.words, found.unknown) == (WORDS, "")
+        message = unwrap_message(f"{PREFIX}{first}\n{second}\n{WORDS}\n\n{end}".rstrip("\n"))
+        assert (message.words, message.unknown) == (WORDS, "")
 
 
 @pytest.mark.parametrize("block", [block for block in BLOCKS if MARK in block or MEMORY in block])
 def test_blocks_between_words_are_taken_off(block):
-    found = unwrap_message(f"One\n\n{block}\nTwo")
-    assert (found.words, found.unknown) == ("One\n\nTwo", "")
+    message = unwrap_message(f"One\n\n{block}\nTwo")
+    assert (message.words, message.unknown) == ("One\n\nTwo", "")
 
 
 def test_all_blocks_at_once():
@@ -59,8 +59,8 @@ def test_all_blocks_at_once():
     ],
 )
 def test_words_that_are_no_envelope_stay(text):
-    found = unwrap_message(text)
-    assert (found.words, found.blocks, found.unknown) == (text, [], "")
+    message = unwrap_message(text)
+    assert (message.words, message.blocks, message.unknown) == (text, [], "")
 
 
 @pytest.mark.parametrize(
@@ -90,17 +90,17 @@ def test_words_that_are_no_envelope_stay(text):
     ],
 )
 def test_what_is_not_understood_is_said_and_its_words_are_kept(text, words):
-    found = unwrap_message(text)
-    assert found.unknown
-    assert found.unknown in text
-    assert found.words == (words or text)
+    message = unwrap_message(text)
+    assert message.unknown
+    assert message.unknown in text
+    assert message.words == (words or text)
 
 
 def test_a_quote_of_telegram_is_no_word_of_the_person():
     quote = 'Current message:\n[Replying to: "she said \\"no\\""]\n#77: '
-    found = unwrap_message(f"Conversation info: {MARK}{FENCE}\n{quote}yes")
-    assert found.words == "yes"
-    assert [block.kind for block in found.blocks] == ["conversation", "quote"]
+    message = unwrap_message(f"Conversation info: {MARK}{FENCE}\n{quote}yes")
+    assert message.words == "yes"
+    assert [block.kind for block in message.blocks] == ["conversation", "quote"]
 
 
 PIECES = st.sampled_from([*BLOCKS, *ENDS, PREFIX, WORDS, "\n", "```json\n", "```\n", MARK, "Context:\n", MEMORY])
@@ -113,8 +113,8 @@ TEXTS = st.lists(PIECES | st.text(max_size=12), max_size=8).map("".join) | st.li
 @settings(max_examples=400)
 @given(TEXTS)
 def test_unwrapping_words_again_changes_nothing(text):
-    found = unwrap_message(text)
-    assert unwrap_message(found.words).words == found.words
+    message = unwrap_message(text)
+    assert unwrap_message(message.words).words == message.words
 
 
 @given(st.lists(st.sampled_from(BLOCKS), max_size=4), st.sampled_from(["", *ENDS]), st.text(max_size=60))

@@ -3,7 +3,7 @@
 from ledger.checkpoints import compactions, pack_builder
 from ledger.checkpoints.pack import pack_to_bytes
 from tests.homes import assistant, result, user
-from tests.ledger.outputs.stashing import lines
+from tests.ledger.outputs.stored_outputs import make_output
 
 SUMMARY = """## Goal
 Mend the import.
@@ -17,19 +17,19 @@ Mend the import.
 """
 
 
-def compaction(kept=None, summary=SUMMARY, **more):
+def compaction(first_kept=None, summary=SUMMARY, **more):
     record = {"type": "compaction", "summary": summary, "tokensBefore": 52_179, "fromHook": False, **more}
-    return record | ({"firstKeptEntryId": kept} if kept else {})
+    return record | ({"firstKeptEntryId": first_kept} if first_kept else {})
 
 
-def worked():
+def make_records():
     """Three turns of work, a compaction that keeps the third, and a turn after it."""
     return [
         user("Why does the import fail?"),  # r1
         assistant("Looking.", ("c1", "read", {"path": "src/importer.py"})),
         result("c1", "def run(): ...", name="read"),
         assistant("", ("c2", "exec", {"command": "make test"}), ("c3", "exec", {"command": "sleep 9"})),  # r4
-        result("c2", lines(400, needle="fatal error: truncated"), details={"exitCode": 2}),
+        result("c2", make_output(400, needle="fatal error: truncated"), details={"exitCode": 2}),
         assistant("Decision: skip truncated lines.\nI edit it."),
         user("Then do it"),  # r7
         assistant("", ("c4", "edit", {"path": "src/importer.py"}), ("c5", "write", {"path": "notes.md"})),
@@ -44,19 +44,19 @@ def worked():
     ]
 
 
-def packed(session, which="latest", **options):
-    """The pack of a compaction of ada's session; it fits its own format."""
-    [asked] = compactions.find_compactions(session, which)
-    return pack_builder.build_pack("ada", asked, **options)
+def build_pack(session, which="latest", **options):
+    """Build the pack of a compaction of ada's session."""
+    [selected] = compactions.find_compactions(session, which)
+    return pack_builder.build_pack("ada", selected, **options)
 
 
-def saved(session, which="latest", **options):
-    """The sealed packs of what was asked for."""
+def save_packs(session, which="latest", **options):
+    """Save the sealed packs of the selected compactions."""
     return [
-        pack_builder.store_pack(asked, pack_builder.build_pack("ada", asked, **options))
-        for asked in compactions.find_compactions(session, which)
+        pack_builder.store_pack(selected, pack_builder.build_pack("ada", selected, **options))
+        for selected in compactions.find_compactions(session, which)
     ]
 
 
 def sealed_text(session, which="latest", **options):
-    return pack_to_bytes(packed(session, which, **options)).decode()
+    return pack_to_bytes(build_pack(session, which, **options)).decode()

@@ -1,4 +1,7 @@
-"""Everything derived of a session, made again from its records: the same as if it had been read a moment ago."""
+"""Derived rows of a session, rebuilt from its records.
+
+They are the same as if the session had been read a moment ago.
+"""
 
 import random
 from contextlib import closing
@@ -14,17 +17,26 @@ from ledger.transcripts import removal
 from ledger.transcripts.contexts import store_contexts
 from tests.factories import T0
 from tests.homes import assistant, result, user
-from tests.ledger.talks import tell
+from tests.ledger.transcript_records import store_session
 
-from .tables import DB, rows, wrong
+from .table_rows import DB, find_wrong_sessions, read_rows
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("store")]
 LONG = "a line of a log\n" * 1_000
 # Columns of `sessions` that only the source knows.
-TOLD = {"id", "channel_id", "conversation_target", "account_id", "metadata", "session_key", "origin", "source_state"}
-TOLD |= {"prompt_report_id", "title", "last_activity_at", "parents", "repeats_mark"}
+SOURCE_COLUMNS = {
+    "id",
+    "channel_id",
+    "conversation_target",
+    "account_id",
+    "metadata",
+    "session_key",
+    "origin",
+    "source_state",
+}
+SOURCE_COLUMNS |= {"prompt_report_id", "title", "last_activity_at", "parents", "repeats_mark"}
 PLACES = {
-    "sessions": {"id", *TOLD},
+    "sessions": {"id", *SOURCE_COLUMNS},
     "conversation_turns": {"id", "session_id"},
     "transcript_snapshots": {"session_id", "snapshot_id"},
     "session_days": {"session_id", "date"},
@@ -34,9 +46,9 @@ PLACES = {
 EVERYTHING = (*PLACES, "transcript_events", "artifacts")
 
 
-def picture():
-    """Every derived row."""
-    return {table: rows(table) for table in EVERYTHING}
+def read_all_rows():
+    """Return every derived row, by table."""
+    return {table: read_rows(table) for table in EVERYTHING}
 
 
 def change(sql, values=()):
@@ -45,7 +57,10 @@ def change(sql, values=()):
 
 
 def eventful():
-    """A session with branches, a compaction, tools, an error, long texts and a record that nobody said."""
+    """Yield the records of a session with branches, a compaction, tools and an error.
+
+    Also long texts, and a record that nobody said.
+    """
     yield user("the first question " * 900)
     yield assistant("", ("c1", "exec", {"n": 1}))
     yield result("c1", LONG, name="exec")
@@ -60,21 +75,21 @@ def eventful():
     yield assistant("three " * 3_000)
 
 
-def tell_all():
-    tell(*eventful(), session_id="s1")
-    tell(user("hidden", __openclaw={"senderId": "eve"}), assistant("yes"), session_id="s2", opted_out={"eve"})
-    tell(user("plain"), session_id="s3")
+def store_sessions():
+    store_session(*eventful(), session_id="s1")
+    store_session(user("hidden", __openclaw={"senderId": "eve"}), assistant("yes"), session_id="s2", opted_out={"eve"})
+    store_session(user("plain"), session_id="s3")
 
 
 def test_nothing_changes_when_all_is_well():
-    tell_all()
-    before = picture()
+    store_sessions()
+    before = read_all_rows()
     assert before["sessions"][0]["compaction_count"] == 1
     assert before["sessions"][0]["turn_count"] == 2
-    assert wrong() == set()
+    assert find_wrong_sessions() == set()
     for session_id in ("s1", "s2", "s3"):
         sums.rebuild_session(DB, session_id)
-    assert picture() == before
+    assert read_all_rows() == before
 
 
 @given(seed=st.integers(min_value=0))
@@ -83,11 +98,15 @@ def test_what_was_changed_or_lost_is_made_again(seed):
     Session.objects.using(DB).all().delete()
     for table in EVERYTHING:
         change(f"DELETE FROM {table}")
-    tell_all()
-    before = picture()
+    store_sessions()
+    before = read_all_rows()
     for table, places in PLACES.items():
         damage(chance, table, places, before)
-    assert wrong() == {row["id"] for row in before["sessions"] if of(row["id"], picture()) != of(row["id"], before)}
+    assert find_wrong_sessions() == {
+        row["id"]
+        for row in before["sessions"]
+        if select_session(row["id"], read_all_rows()) != select_session(row["id"], before)
+    }
     change("UPDATE transcript_events SET is_active = ABS(RANDOM()) % 2, turn_number = ABS(RANDOM()) % 7")
     change("UPDATE artifacts SET turn_id = 'nowhere'")
     change("DELETE FROM tool_days")
@@ -95,8 +114,8 @@ def test_what_was_changed_or_lost_is_made_again(seed):
     for session_id in ("s1", "s2", "s3"):
         sums.rebuild_session(DB, session_id)
     sums.rebuild_tool_days(DB)
-    assert picture() == before
-    assert wrong() == set()
+    assert read_all_rows() == before
+    assert find_wrong_sessions() == set()
     assert [*quick_checks.find_different_tool_days(DB)] == []
 
 
@@ -116,43 +135,43 @@ def test_what_was_changed_or_lost_is_made_again(seed):
     ],
 )
 def test_a_wrong_sum_is_named_without_reading_what_records_say(sql, named):
-    tell_all()
+    store_sessions()
     change(sql)
-    assert named in {name for one in quick_checks.find_differences(DB) for name in one.names}
+    assert named in {name for difference in quick_checks.find_differences(DB) for name in difference.names}
 
 
 def test_what_evidence_refers_to_outlives_its_record():
-    tell_all()
+    store_sessions()
     last = ConversationTurn.objects.using(DB).filter(session_id="s1").order_by("-turn_number").first()
     store_contexts(DB, [last], 6)
-    said = ConversationContext.objects.using(DB).count()
+    message_count = ConversationContext.objects.using(DB).count()
     change("DELETE FROM transcript_events WHERE session_id = 's1' AND seq = %s", [last.first_seq])
     sums.rebuild_session(DB, "s1")
-    assert ConversationContext.objects.using(DB).count() == said > 0
+    assert ConversationContext.objects.using(DB).count() == message_count > 0
     assert not ConversationTurn.objects.using(DB).get(id=last.id).is_active
-    assert wrong() == set()
+    assert find_wrong_sessions() == set()
     assert not TranscriptEventIdentity.objects.using(DB).filter(session_id="s1", seq=last.first_seq).exists()
 
 
 def test_sums_of_a_session_that_is_not_here_go_and_those_of_a_removed_one_stay():
-    tell_all()
+    store_sessions()
     with pytest.raises(removal.NotRemoved, match="new activity"):  # since it was chosen
         removal.remove_session(DB, "s1", before=T0, needed_by=lambda session_id: "", why="retention")
     removal.remove_session(DB, "s1", before=2**53, needed_by=lambda session_id: "", why="retention")
-    stayed = of("s1", picture())
+    stayed = select_session("s1", read_all_rows())
     assert stayed["session_days"]
     for table in ("transcript_events", "transcript_event_identities", "conversation_turns"):
         change(f"DELETE FROM {table} WHERE session_id = 's3'")
     change("DELETE FROM sessions WHERE id = 's3'")
-    assert wrong() == {"s3"}
+    assert find_wrong_sessions() == {"s3"}
     for session_id in ("s1", "s3"):
         sums.rebuild_session(DB, session_id)
-    assert of("s1", picture()) == stayed
-    assert not of("s3", picture())["session_days"]
+    assert select_session("s1", read_all_rows()) == stayed
+    assert not select_session("s3", read_all_rows())["session_days"]
 
 
-def of(session_id, pictured):
-    """What a picture shows of a session."""
+def select_session(session_id, pictured):
+    """Return the rows of a session in a picture."""
     return {
         table: [row for row in rows if session_id in (row.get("session_id"), row.get("id"))]
         for table, rows in pictured.items()
@@ -160,11 +179,11 @@ def of(session_id, pictured):
 
 
 def damage(chance, table, places, before):
-    """Change some numbers and words of a table, and take some of its rows away."""
+    """Change some numbers and words of a table, and delete some of its rows."""
     for row in before[table]:
-        known = {name: value for name, value in row.items() if name in places and name not in TOLD - {"id"}}
+        known = {name: value for name, value in row.items() if name in places and name not in SOURCE_COLUMNS - {"id"}}
         where = " AND ".join(f"{name} = %s" for name in known)
-        # Without an answer in the records, the index told of the model.
+        # Without an answer in the records, the model is from the index.
         names = row.keys() - places - ({"model"} if table == "sessions" and row["model"] is None else set())
         name = chance.choice(sorted(names))
         value = f"x{chance.randrange(9)}" if isinstance(row[name], str) else chance.randrange(10**6, 10**7)
