@@ -1,4 +1,4 @@
-"""What is behind a sample: the fact that it is about, and the message that the fact comes from."""
+"""The fact that a sample is about, and the message that the fact comes from."""
 
 from agents import databases
 from ledger.session.evidence import Evidence, read_evidence
@@ -10,7 +10,10 @@ from .review import parts
 
 
 def read_fact(sample: DatasetSample) -> str:
-    """The fact that a sample of a write or a decision is about, which is its title; empty: there is none."""
+    """The fact that a sample of a write or a decision is about; empty: none.
+
+    It is the title of the sample.
+    """
     if sample.sample_type == WRITE:
         fact = sample.body.get("candidateFact")
         return fact if isinstance(fact, str) else ""
@@ -19,8 +22,8 @@ def read_fact(sample: DatasetSample) -> str:
 
 
 def find_evidence(sample: DatasetSample) -> Evidence | None:
-    """The message behind a sample; None where the agent's transcripts cannot be read."""
+    """The message that a sample comes from; None where the agent's transcripts cannot be read."""
     if (db := databases.find_alias(sample.agent_id)) is None:
         return None
-    is_turn = sample.sample_type == DatasetSample.Type.ANNOTATED_TURN  # which holds what was said before it
-    return read_evidence(db, sample, neighbors=not is_turn)
+    is_turn = sample.sample_type == DatasetSample.Type.ANNOTATED_TURN  # its sample holds the earlier messages
+    return read_evidence(db, sample, neighbours=not is_turn)

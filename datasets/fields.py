@@ -1,4 +1,4 @@
-"""Column types of this app, and what is asked of them."""
+"""Column types of this app, and SQL expressions on them."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,10 @@ from openclaw_web.sqlite.fields import PlainText
 
 
 class OneOf(PlainText):
-    """A text out of `choices` or NULL, checked by the column itself: adding one does not make a table anew."""
+    """A text out of `choices` or NULL, checked by the column itself.
+
+    A choice can be added without a rebuild of the table.
+    """
 
     migrated_as = ""  # the check is of its own
 
@@ -20,7 +23,7 @@ class OneOf(PlainText):
 class OneOfThese(models.Func):
     """Whether a column has one of some texts, which are written into the statement.
 
-    SQLite then knows that an index of such rows alone has them all. It does not of values that are handed over.
+    SQLite uses a partial index on the same texts only if the statement contains them; bound parameters do not do.
     """
 
     template = "%(expressions)s IN (%(texts)s)"
@@ -31,5 +34,5 @@ class OneOfThese(models.Func):
 
 
 def quote_texts(texts: Iterable[str]) -> str:
-    """Texts of ours as SQL, for what is written out."""
+    """Our own constant texts as SQL literals with commas between them; nothing is escaped."""
     return ", ".join(f"'{text}'" for text in texts)

@@ -1,4 +1,4 @@
-"""What templates can do with the words of samples and exports. Formatting only: no queries."""
+"""Template filters for the words of samples and exports; no queries."""
 
 from openclaw_web.pages import states
 
@@ -27,7 +27,7 @@ def type_word(sample_type):
 
 
 def part_word(label):
-    """`corrected` as it stands in a sentence."""
+    """`corrected` as a word of a sentence."""
     return PART_WORDS.get(label, label)
 
 
@@ -65,4 +65,4 @@ WORDS = (
     *(status_word, type_word, part_word, prompt_word, prompted_word, ending_word, is_cut_off),
     *(format_name, task_name),
 )
-FILTERS = {made.__name__: made for made in WORDS}
+FILTERS = {function.__name__: function for function in WORDS}

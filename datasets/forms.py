@@ -1,4 +1,4 @@
-"""What comes in from the pages of samples: chosen turns, verdicts."""
+"""Forms of the pages of samples: chosen turns and verdicts."""
 
 from collections.abc import Mapping
 
@@ -15,7 +15,7 @@ from .review.parts import PartVerdict
 from .words import STATUS_WORDS
 from .write_samples.corrected_files import suggest_content
 
-# What a person may say; only rules approve “by rule”.
+# The statuses that a person may give; only rules approve “by rule”.
 VERDICTS = [
     DatasetSample.Status.APPROVED,
     DatasetSample.Status.REJECTED,
@@ -28,9 +28,9 @@ NOTHING: Mapping[str, str] = {}
 
 
 def normalise_text(text: str) -> str:
-    """A text as a browser's text box gives it back: one kind of line ending, and without NUL, which no box can hold.
+    """A text as a browser's text box returns it: LF line endings and no NUL.
 
-    Without this, looking at a reply would be editing it.
+    Without this, viewing a reply would count as editing it.
     """
     return text.replace("\r\n", "\n").replace("\r", "\n").replace("\x00", "\ufffd")
 
@@ -54,39 +54,41 @@ class TurnChoice(forms.Form):
         return self.cleaned_data["numbers"]
 
 
-def _part(field, label, **options):
+def _build_field(field, label, **options):
     widget = forms.Select if field is forms.ChoiceField else forms.TextInput
     return field(label=label, required=False, widget=widget(attrs={"form": "verdict"}), **options)
 
 
-def _as_gate_output(said):
-    return {"decision": said["decision"], "candidateFact": said["fact"], "reason": said["reason"]} if said else {}
+def _as_gate_output(gate):
+    return {"decision": gate["decision"], "candidateFact": gate["fact"], "reason": gate["reason"]} if gate else {}
 
 
-def _as_guardian_output(said):
-    return {"status": said["status"], "targetFile": said["file"], "reason": said["reason"]} if said else {}
+def _as_guardian_output(guardian):
+    return (
+        {"status": guardian["status"], "targetFile": guardian["file"], "reason": guardian["reason"]} if guardian else {}
+    )
 
 
-def _content(text):
-    """The lines of a file as a browser sends them back."""
+def _normalise_lines(text):
+    """The lines of a file with LF endings, as a browser sends them back with CRLF."""
     return text.replace("\r\n", "\n")
 
 
-def _part_verdict(label, corrected):
+def _build_part_verdict(label, corrected):
     return PartVerdict(label, corrected if label == "corrected" else None) if label else None
 
 
 class PartsForm(forms.Form):
-    """What is to be said of the gate's and the guardian's part."""
+    """The verdicts on the gate's and the guardian's part of a sample."""
 
     gate_label = forms.ChoiceField(required=False, choices=PART_LABELS)
-    gate_decision = _part(forms.ChoiceField, _("Decision"), choices=[(name, name) for name in parts.DECISIONS])
-    gate_fact = _part(forms.CharField, _("Fact"), max_length=LONGEST_NOTES)
-    gate_reason = _part(forms.CharField, _("Reason"), max_length=LONGEST_NOTES)
+    gate_decision = _build_field(forms.ChoiceField, _("Decision"), choices=[(name, name) for name in parts.DECISIONS])
+    gate_fact = _build_field(forms.CharField, _("Fact"), max_length=LONGEST_NOTES)
+    gate_reason = _build_field(forms.CharField, _("Reason"), max_length=LONGEST_NOTES)
     guardian_label = forms.ChoiceField(required=False, choices=PART_LABELS)
-    guardian_status = _part(forms.ChoiceField, _("Result"), choices=states.choices(parts.GUARDIAN_STATUSES))
-    guardian_file = _part(forms.CharField, _("File"), max_length=500)
-    guardian_reason = _part(forms.CharField, _("Reason"), max_length=LONGEST_NOTES)
+    guardian_status = _build_field(forms.ChoiceField, _("Result"), choices=states.choices(parts.GUARDIAN_STATUSES))
+    guardian_file = _build_field(forms.CharField, _("File"), max_length=500)
+    guardian_reason = _build_field(forms.CharField, _("Reason"), max_length=LONGEST_NOTES)
     guardian_content = forms.CharField(
         label=_("The whole file as it should be"),
         required=False,
@@ -97,19 +99,22 @@ class PartsForm(forms.Form):
 
     @classmethod
     def from_sample(cls, sample, typed=NOTHING):
-        """The form as it is first shown: what was `typed`, else said before, else what a correction starts from."""
+        """The form as first shown: a draft's fields, else the verdict, else a suggested correction.
+
+        `typed` has the fields of the draft by name.
+        """
         gate, guardian = parts.read_gate_part(sample.body), parts.read_guardian_part(sample.body)
-        own = parts.parse_corrected(sample.gate_corrected_output) or _as_gate_output(gate)
-        written = parts.parse_corrected(sample.guardian_corrected_output) or _as_guardian_output(guardian)
+        gate_output = parts.parse_corrected(sample.gate_corrected_output) or _as_gate_output(gate)
+        guardian_output = parts.parse_corrected(sample.guardian_corrected_output) or _as_guardian_output(guardian)
         initial = {
             "gate_label": sample.gate_label,
-            "gate_decision": own.get("decision"),
-            "gate_fact": own.get("candidateFact"),
-            "gate_reason": own.get("reason"),
+            "gate_decision": gate_output.get("decision"),
+            "gate_fact": gate_output.get("candidateFact"),
+            "gate_reason": gate_output.get("reason"),
             "guardian_label": sample.guardian_label,
-            "guardian_status": written.get("status"),
-            "guardian_file": written.get("targetFile"),
-            "guardian_reason": written.get("reason"),
+            "guardian_status": guardian_output.get("status"),
+            "guardian_file": guardian_output.get("targetFile"),
+            "guardian_reason": guardian_output.get("reason"),
             "guardian_content": suggest_content(sample),
         }
         return cls(initial=initial | {name: typed[name] for name in initial if name in typed})
@@ -119,23 +124,27 @@ class PartsForm(forms.Form):
         self.fields[name].widget.attrs |= {"data-key": key, "data-edit": ""}
 
     def read_verdicts(self):
-        """What `label_sample` takes as `gate` and `guardian`, of a valid form."""
-        said = self.cleaned_data
-        gate = {"decision": said["gate_decision"], "candidateFact": said["gate_fact"], "reason": said["gate_reason"]}
-        done = {
-            "status": said["guardian_status"],
-            "targetFile": said["guardian_file"],
-            "reason": said["guardian_reason"],
+        """The arguments `gate` and `guardian` of `label_sample`, of a valid form."""
+        fields = self.cleaned_data
+        gate = {
+            "decision": fields["gate_decision"],
+            "candidateFact": fields["gate_fact"],
+            "reason": fields["gate_reason"],
         }
-        if said["guardian_content"] and done["status"] == writes.WRITTEN:
-            done["content"] = _content(said["guardian_content"])
+        guardian = {
+            "status": fields["guardian_status"],
+            "targetFile": fields["guardian_file"],
+            "reason": fields["guardian_reason"],
+        }
+        if fields["guardian_content"] and guardian["status"] == writes.WRITTEN:
+            guardian["content"] = _normalise_lines(fields["guardian_content"])
         return {
-            "gate": _part_verdict(said["gate_label"], gate),
-            "guardian": _part_verdict(said["guardian_label"], done),
+            "gate": _build_part_verdict(fields["gate_label"], gate),
+            "guardian": _build_part_verdict(fields["guardian_label"], guardian),
         }
 
 
-# What people type or choose before a verdict: what a draft holds.
+# The fields that a draft stores: people type or choose them before they send a verdict.
 DRAFT_FIELDS = ("output", "notes", *PartsForm.base_fields)
 
 
@@ -172,9 +181,9 @@ class VerdictForm(forms.Form):
 
     @classmethod
     def from_sample(cls, sample, *, keys=None, typed=NOTHING):
-        """The form as it is first shown for a sample, or with what this person `typed` (a draft's fields).
+        """The form as first shown, with the fields of a draft (`typed`), if any.
 
-        A note is its author's alone: whatever somebody noted before, the box for the next note is empty.
+        A note is its author's alone: the box for the next note is empty, even where an earlier verdict has one.
         """
         output = sample.body.get("agentReply", "") if sample.output is None else sample.output
         initial = {"output": output, "notes": ""}
@@ -182,11 +191,11 @@ class VerdictForm(forms.Form):
 
     @classmethod
     def build_initial(cls, sample):
-        """What the page of a sample says before anybody types, by field."""
+        """The initial fields of a sample's page by name, before anybody types."""
         return cls.from_sample(sample).initial | PartsForm.from_sample(sample).initial
 
     def is_valid(self):
-        """Whether it and its parts are; says so where a part is not."""
+        """Whether the form and its parts are valid; adds an error for invalid parts."""
         is_valid = super().is_valid()
         if self.parts is None or self.parts.is_valid():
             return is_valid
@@ -197,15 +206,18 @@ class VerdictForm(forms.Form):
         return False
 
     def read_verdict(self):
-        """What `label_sample` takes, of a valid form."""
-        said = dict(self.cleaned_data)
-        pages = (said.pop("draft_page"), said.pop("draft_base").rpartition("@")[0])
-        if said["status"] != DatasetSample.Status.REJECTED:
-            said["reason"] = ""  # the page has one field for it, beside all verdicts
-        return said | {"pages": [page for page in pages if page]} | (self.parts.read_verdicts() if self.parts else {})
+        """The arguments of `label_sample`, of a valid form."""
+        fields = dict(self.cleaned_data)
+        pages = (fields.pop("draft_page"), fields.pop("draft_base").rpartition("@")[0])
+        if fields["status"] != DatasetSample.Status.REJECTED:
+            fields["reason"] = ""  # the page has one field for it, beside all verdicts
+        return fields | {"pages": [page for page in pages if page]} | (self.parts.read_verdicts() if self.parts else {})
 
     def clean_output(self):
-        """None when the page had no box for the reply, which is not the same as an empty one."""
+        """The reply; None when the page had no box for it.
+
+        An empty reply is a reply.
+        """
         return self.cleaned_data["output"] if "output" in self.data else None
 
     def clean_expected_status(self):
@@ -223,5 +235,8 @@ class BulkForm(forms.Form):
     )
 
     def clean_expected_wrong(self):
-        """0 where a page names none: approving then says of no write and no decision that it is wrong."""
+        """The number of writes and decisions that approving marks as wrong; 0 without one.
+
+        Without the field, approving says of no write and no decision that it is wrong.
+        """
         return self.cleaned_data["expected_wrong"] or 0

@@ -20,10 +20,8 @@ from openclaw_web.sqlite.json_columns import JsonProperty
 from .decision_samples import list_columns
 from .fields import OneOf
 
-# Stop reasons of replies that ended before they were complete.
-CUT_OFF = ("aborted", "error", "length", "max_tokens")
-# Of answers that are none yet: the agent called a tool, and a person spoke before it went on.
-INTERRUPTED = ("toolUse", "tool_use", "tool_calls")
+CUT_OFF = ("aborted", "error", "length", "max_tokens")  # stop reasons of replies that ended before they were complete
+INTERRUPTED = ("toolUse", "tool_use", "tool_calls")  # of replies that end with a call: a person spoke before its result
 PART_LABELS = [("correct", "Correct"), ("incorrect", "Incorrect"), ("corrected", "Corrected")]
 
 
@@ -35,18 +33,15 @@ class SampleQuerySet(models.QuerySet):
     )
 
     def for_reading(self):
-        """What a list shows, as dictionaries: of the texts only how they begin.
-
-        `decision` and `fact` are memory_gate's, of samples that are nothing else than its decision.
-        """
-        begun = {
+        """The columns that lists show, as dictionaries; texts are cut after FIRST_CHARACTERS."""
+        expressions = {
             "user": list_columns.build_user_text(),
             "reply": list_columns.build_reply_text(),
-            "decision": list_columns.build_decision_text("Decision"),
-            "fact": list_columns.build_decision_text("Fact"),
+            "decision": list_columns.build_decision_text("Decision"),  # of samples of the gate's decisions only
+            "fact": list_columns.build_decision_text("Fact"),  # likewise
             "edited": models.F("output"),
         }
-        texts = {name: Substr(text, 1, self.FIRST_CHARACTERS) for name, text in begun.items()}
+        texts = {name: Substr(text, 1, self.FIRST_CHARACTERS) for name, text in expressions.items()}
         return self.values(*self.READ).annotate(**texts)
 
     def approved(self):
@@ -157,22 +152,21 @@ class DatasetSample(models.Model):
             models.Index(fields=["agent_id", "created_at", "id"], name="idx_sample_agent"),
             models.Index(fields=["agent_id", "annotation_status", "created_at", "id"], name="idx_sample_agent_status"),
             models.Index(fields=["agent_id", "session_id", "created_at", "id"], name="idx_sample_session"),
-            # The order that exports read in, and all that decides which samples fit one: contents are long.
             models.Index(
                 fields=[
                     *("agent_id", "session_id", "turn_number", "id"),
                     *("sample_type", "annotation_status", "prompted_by", "reply_stop", "quality_score", "turn_traits"),
                 ],
-                name="idx_sample_place",
+                name="idx_sample_place",  # exports read in this order and filter by it, without the long contents
             ),
-            # What OpenClaw asks by itself is most of some homes, and people's words are what others look for.
+            # In some homes OpenClaw prompted most samples; people look for those of persons.
             models.Index(fields=["prompted_by", "created_at", "id"], name="idx_sample_prompted"),
             models.Index(fields=["annotation_status", "prompted_by", "created_at", "id"], name="idx_status_prompted"),
             models.Index(
                 fields=["agent_id", "annotation_status", "prompted_by", "created_at", "id"],
                 name="idx_sample_agent_prompted",
             ),
-            # Of few samples: the others are not in these.
+            # Partial indexes: few samples fit their conditions.
             models.Index(
                 fields=["created_at", "id"], name="idx_sample_cut_off", condition=models.Q(reply_stop__in=CUT_OFF)
             ),
@@ -197,7 +191,7 @@ class DatasetSample(models.Model):
 
 
 class SampleLabel(models.Model):
-    """One verdict of one person, or one taken back. Rows are only ever added: triggers refuse everything else."""
+    """One verdict of one person, or its undoing; triggers refuse all changes of rows."""
 
     id = PlainText(primary_key=True, shown="api")
     sample = models.ForeignKey(DatasetSample, models.PROTECT, related_name="labels", db_index=False)
@@ -232,28 +226,25 @@ class SampleLabel(models.Model):
 
 
 class SampleSignature(models.Model):
-    """What a sample is compared by: derived from its words, and made again where it is missing or damaged.
-
-    A trigger removes the row when the content or the reply of its sample changes.
-    """
+    """The signature by which a sample is compared; it is computed again where missing or damaged."""
 
     id = models.BigAutoField(primary_key=True)
     sample = models.OneToOneField(DatasetSample, models.CASCADE, related_name="signature")
-    rule = Count(help_text="the version of the rules it follows: likeness.signatures.RULE")
+    rule = Count(help_text="the version of the rules it follows: dedup.signatures.RULE")
     made_from = PlainBytes(help_text="SHA-256 of prompt and reply, the reply as a person edited it")
     words = PlainBytes(help_text="hash of their normalised words: the same words, the same sample")
     numbers = PlainBytes(help_text="MinHash of every five words, 128 numbers of four bytes; empty: no words")
     checksum = Count(help_text="CRC-32 of everything above and of the sample's id")
 
     class Meta:
-        db_table = "sample_signatures"
+        db_table = "sample_signatures"  # a trigger removes a row when the content or reply of its sample changes
 
     def __str__(self):
         return self.sample_id
 
 
 class SampleClaim(models.Model):
-    """Who has a sample on the screen, and until when. Whoever wants it meanwhile gets another one."""
+    """A person's claim on the sample on their screen; meanwhile other people get the next one."""
 
     sample_id = PlainText(primary_key=True)
     claimed_by = PersonText()
@@ -268,7 +259,7 @@ class SampleClaim(models.Model):
 
 
 class ReviewDraw(models.Model):
-    """Decisions of an agent that were drawn at random for review: their samples are a queue of its own."""
+    """Decisions of an agent that were drawn at random; their samples are a review queue."""
 
     id = PlainText(primary_key=True, help_text="decides which are drawn: the same one draws the same ones")
     agent_id = PlainText()
@@ -285,7 +276,7 @@ class ReviewDraw(models.Model):
 
 
 class SampleDraft(models.Model):
-    """What somebody typed on the page of a sample and has not sent yet. Nobody else ever sees it."""
+    """Fields that a person typed about a sample and has not sent; only they see them."""
 
     id = models.BigAutoField(primary_key=True)
     username = PersonText()
@@ -305,7 +296,7 @@ class SampleDraft(models.Model):
 
 
 class ReviewAction(models.Model):
-    """One thing a person did to the queue: what “undo” goes back through, and what the day's numbers count."""
+    """One action of a person in the review queue, for “Undo” and the day's numbers."""
 
     class Kind(models.TextChoices):
         VERDICT = "verdict"
@@ -340,7 +331,7 @@ class ReviewAction(models.Model):
 
 
 class DatasetExport(models.Model):
-    """One export (Reflection spec REQ-004 `dataset_exports`): what was asked for, what came out, where it is."""
+    """One export (Reflection spec REQ-004 `dataset_exports`): its options, its results and its folder."""
 
     class Format(models.TextChoices):
         ALPACA = "alpaca"

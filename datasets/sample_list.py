@@ -1,4 +1,4 @@
-"""The list of samples: its filters and what fits them, its columns, its words and the tabs above it."""
+"""The list of samples: its filters, its query, its columns and rows, and the status tabs."""
 
 from dataclasses import replace
 from typing import Any
@@ -23,7 +23,7 @@ from .review import reasons
 from .sample_order import Filters
 from .words import ENDING_WORDS, PROMPTED_WORDS, STATUS_WORDS, TYPE_WORDS, UNDONE
 
-# Beside what `Filters` has.
+# Columns of the filters that `Filters` does not have.
 COLUMNS = {"by": "annotated_by", "edited": Term("output", "gt", "")}
 
 
@@ -50,11 +50,14 @@ class SampleFilters(DayFilters):
 
     @cached_property
     def offered(self):
-        """The reasons that can be given; rows with others, of a setting that changed, can be asked for as well."""
+        """The reject reasons to choose from.
+
+        Rows with other reasons, of an earlier setting, can be asked for as well.
+        """
         return {"reason": list(reasons.read_choices().items())}
 
     def in_words(self, name, value):
-        """As every list does it; a reason by its label."""
+        """The words of a filter's value; a reject reason by its label."""
         return dict(self.offered["reason"]).get(value, value) if name == "reason" else super().in_words(name, value)
 
     def read_filters(self):
@@ -64,18 +67,21 @@ class SampleFilters(DayFilters):
         return Filters(**{name: self.cleaned_data[name] for name in Filters.NAMES})
 
 
-def fits(_user, *, sort=SampleFilters.DEFAULT, **asked) -> Listing:
-    """The samples that fit."""
-    known = Filters(**{name: asked.get(name) or "" for name in Filters.NAMES})
-    wanted = build_terms(asked, COLUMNS, moment="created_at")
-    return known.listing(DatasetSample.objects.all(), wanted, order=get_order_columns(SampleFilters.ORDERS, sort))
+def fits(_user, *, sort=SampleFilters.DEFAULT, **criteria) -> Listing:
+    """The samples that fit these criteria."""
+    filters = Filters(**{name: criteria.get(name) or "" for name in Filters.NAMES})
+    conditions = build_terms(criteria, COLUMNS, moment="created_at")
+    return filters.listing(DatasetSample.objects.all(), conditions, order=get_order_columns(SampleFilters.ORDERS, sort))
 
 
 def build_rows(samples: list[dict[str, Any]], filters: Filters) -> list[dict[str, Any]]:
-    """A page of `for_reading` samples as the list shows them: address, status and texts ready to print."""
+    """Rows of the list for a page of samples: address, status and texts.
+
+    The samples are dictionaries of `for_reading`; the texts are ready to print.
+    """
     query = filters.query
     words = {status.value: str(word) for status, word in STATUS_WORDS.items()} | {UNDONE: str(states.word(UNDONE))}
-    found = []
+    rows = []
     for sample in samples:
         status = sample["annotation_status"] or UNDONE
         is_edited = sample["edited"] is not None
@@ -90,15 +96,18 @@ def build_rows(samples: list[dict[str, Any]], filters: Filters) -> list[dict[str
             "is_edited": is_edited,
             "by": sample["annotated_by"] or "–",
         }
-        # A decision is called by its fact, as on its page; what was said stands beside it.
+        # The title of a decision is its fact, as on its page; the user's message stands beside it.
         named = ("fact", "user") if sample["sample_type"] in GATE_TYPES and row["fact"] else ("user", "fact")
-        found.append(sample | row | {"title": row[named[0]], "beside": row[named[1]]})
-    return found
+        rows.append(sample | row | {"title": row[named[0]], "beside": row[named[1]]})
+    return rows
 
 
-def _beside(form):
-    """All samples that fit and a tab for each status; their numbers only when they would be those of the list."""
-    filters, counted = form.filters(), all(name in Filters.NAMES for name in form.chosen)
+def _build_tabs(form):
+    """The tabs of the list: all samples that fit, and one for each status.
+
+    The tabs have numbers only where these would equal those of the list.
+    """
+    filters, counted = form.read_filters(), all(name in Filters.NAMES for name in form.chosen)
     words = {"": _("All"), **STATUS_WORDS}
     amounts = sample_order.count_samples([replace(filters, status=status) for status in words])
     tabs = [
@@ -145,7 +154,7 @@ SAMPLES = List(
         ),
         *("user", "reply", "edited", "decision", "fact", "gate_label"),
     ),
-    prepare=lambda page, form, _user: {"rows": build_rows(page, form.filters())},
+    prepare=lambda page, form, _user: {"rows": build_rows(page, form.read_filters())},
     read=lambda samples: samples.for_reading(),
-    beside=_beside,
+    beside=_build_tabs,
 )

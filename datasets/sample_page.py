@@ -1,4 +1,4 @@
-"""What a page about one sample shows; the sample's own page and the review queue both do."""
+"""The context of pages about one sample: its own page and the review queue."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -25,7 +25,7 @@ from .forms import PartsForm, VerdictForm, normalise_text
 from .models import DatasetSample
 from .review import drafts, parts, reasons
 from .review.drafts import Draft
-from .write_samples import write_context as write_shown
+from .write_samples import write_context
 
 LONGEST_SHOWN = 20_000  # characters of one message; the session page has the rest
 LONGEST_EDITED = 100_000  # a longer reply gets verdicts, but no box to edit it in
@@ -33,27 +33,30 @@ GUIDE = "review.guide"
 
 
 def build_form(sample: DatasetSample, typed: Sequence[Draft], keys=None) -> VerdictForm:
-    """The form of a verdict as it is first shown, with this person's latest draft in it."""
+    """The verdict form as first shown, with the person's latest draft in it."""
     return VerdictForm.from_sample(sample, keys=keys, typed=typed[0].fields if typed else {})
 
 
 def build_sample_context(
     sample: DatasetSample, form: VerdictForm, *, may_label: bool, typed: Sequence[Draft] = ()
 ) -> dict[str, Any]:
-    """What conversation.html and evidence.html draw beside `behind`; `typed`: a person's drafts, the latest first."""
+    """The context of conversation.html and evidence.html, without that of `build_evidence_context`.
+
+    `typed` has the person's drafts, the latest first.
+    """
     body = sample.body
-    said = body.get("context") or body.get("conversation") or []
-    before = [message for message in said if isinstance(message, dict)] if isinstance(said, list) else []
+    messages = body.get("context") or body.get("conversation") or []
+    before = [message for message in messages if isinstance(message, dict)] if isinstance(messages, list) else []
     gate, guardian = parts.read_gate_part(body), parts.read_guardian_part(body)
     fields = typed[0].fields if typed else {}
-    guide, known = configuration.get_many(GUIDE, reasons.SETTING).values()
+    guide, reason_setting = configuration.get_many(GUIDE, reasons.SETTING).values()
     return {
         "sample": sample,
         "body": body,
         "gate": gate,
-        "write": write_shown.build_write_context(sample),
+        "write": write_context.build_write_context(sample),
         "guardian": guardian,
-        "parts_form": _parts_form(sample, form, fields) if may_label and (gate or guardian) else None,
+        "parts_form": _build_parts_form(sample, form, fields) if may_label and (gate or guardian) else None,
         "gate_corrected": parts.parse_corrected(sample.gate_corrected_output),
         "guardian_corrected": parts.parse_corrected(sample.guardian_corrected_output),
         "earlier": before[:-2],
@@ -64,18 +67,19 @@ def build_sample_context(
         "may_label": may_label,
         "longest": LONGEST_SHOWN,
         "guide": guide,
-        "reasons": catalogue.parse_reasons(known),
+        "reasons": catalogue.parse_reasons(reason_setting),
         "draft_page": drafts.build_page_name(),
         "other_drafts": [draft for draft in typed[1:] if draft.fields != fields],
         **build_reply_context(sample, form["output"].value() or "", typed[0] if typed else None),
-        **_done(sample),
+        **_read_doings(sample),
     }
 
 
 def build_evidence_context(sample: DatasetSample, *, back: str, holds: bool = False) -> dict[str, Any]:
-    """The fact of a sample and the message that the fact comes from, also as the API has it.
+    """The context with a sample's fact and the message that the fact comes from.
 
-    `back` is the address that links to the session lead back to; with `holds` they keep the claim on the sample.
+    The evidence is also there as JSON, as the API returns it. `back` is the address that links to the session lead back
+    to; with `holds` these links keep the claim on the sample.
     """
     evidence = find_evidence(sample)
     fields = {"evidence": EvidenceOut.from_orm(evidence).dict() if evidence else None}
@@ -89,7 +93,10 @@ def build_evidence_context(sample: DatasetSample, *, back: str, holds: bool = Fa
 
 
 def build_reply_context(sample: DatasetSample, text: str, draft: Draft | None) -> dict[str, Any]:
-    """The context of `draft.html`: a reply as it reads, and what it changes in the agent's own words."""
+    """The context of `draft.html`: a reply as it reads, and what it changes.
+
+    Its changes are compared with the agent's own words.
+    """
     own, text = normalise_text(sample.body.get("agentReply") or ""), normalise_text(text)
     is_short = len(text) <= LONGEST_EDITED
     return {
@@ -104,19 +111,28 @@ def build_reply_context(sample: DatasetSample, text: str, draft: Draft | None) -
 
 
 def build_link_message(name: str, address: str, *, before: str = "", after: str = "") -> SafeString:
-    """What was done, with the way back to it: a sentence of a message with a link in it."""
+    """A sentence of a message with a link in it.
+
+    `before` and `after` are the texts around the link.
+    """
     parts = {"name": name, "address": address, "before": before, "after": after}
-    return SafeString(render_to_string("datasets/said.html", parts))
+    return SafeString(render_to_string("datasets/linked_message.html", parts))
 
 
 def forbid_caching(response: HttpResponse) -> HttpResponse:
-    """The page, which no browser keeps: Back must not show what was typed on it to whoever signed in since."""
+    """Forbid browsers to store this page; return it.
+
+    The Back button must not show typed texts to the next person who signs in.
+    """
     response["Cache-Control"] = "private, no-store"
     return response
 
 
-def _parts_form(sample, form, fields):
-    """The form of both parts; the key that opens the first field of a sample leads into it where there is no reply."""
+def _build_parts_form(sample, form, fields):
+    """The form of both parts of a sample.
+
+    The key that opens the first field of a sample leads into this form where there is no reply.
+    """
     parts_form = form.parts or PartsForm.from_sample(sample, fields)
     has_reply = sample.body.get("agentReply") is not None and len(form["output"].value() or "") <= LONGEST_EDITED
     if form.edit_key and not has_reply:
@@ -125,8 +141,8 @@ def _parts_form(sample, form, fields):
     return parts_form
 
 
-def _done(sample):
-    """What the agent did in the sample's turn, or why the store cannot say."""
+def _read_doings(sample):
+    """The agent's actions in the sample's turn, or why the store cannot say."""
     try:
         db = databases.get_alias(sample.agent_id)
     except databases.UnknownAgent:

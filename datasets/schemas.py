@@ -1,4 +1,4 @@
-"""What the API says about samples, and what it takes."""
+"""API schemas of samples: responses and request bodies."""
 
 from typing import Annotated, Any, Literal
 
@@ -45,7 +45,7 @@ class SampleQuery(PageQuery):
 
 
 class GateOutput(Schema):
-    """What memory_gate should have decided."""
+    """The output that memory_gate should have given."""
 
     decision: Literal[DECISIONS]
     candidateFact: str = Field("", max_length=LONGEST_NOTES, pattern=NO_NUL)
@@ -53,7 +53,7 @@ class GateOutput(Schema):
 
 
 class GuardianOutput(Schema):
-    """What write_guardian should have done."""
+    """The output that write_guardian should have given."""
 
     status: Literal[GUARDIAN_STATUSES]
     targetFile: str = Field("", max_length=500, pattern=NO_NUL)
@@ -64,7 +64,7 @@ class GuardianOutput(Schema):
 
 
 class PartsOut(Schema):
-    """What people said of the gate's and the guardian's part; null: nothing."""
+    """The verdicts on the gate's and the guardian's part; null: no verdict."""
 
     gate_label: PartLabel | None
     gate_corrected_output: GateOutput | None
@@ -87,11 +87,11 @@ class SampleOut(PartsOut, table_schema(DatasetSample)):
 
     @staticmethod
     def resolve_quality_factors(row):
-        return _json(row.quality_factors)
+        return _parse_json(row.quality_factors)
 
     @staticmethod
     def resolve_pii_redacted_content(row):
-        return _json(row.pii_redacted_content)
+        return _parse_json(row.pii_redacted_content)
 
 
 class LabelOut(PartsOut, table_schema(SampleLabel)):
@@ -112,7 +112,10 @@ class SampleDetailOut(SampleOut):
 
 
 class SamplesIn(Body):
-    """Which turns: their numbers, or with `all` every turn that can become a sample and is not a sample yet."""
+    """The turns to create samples from: their numbers, or `all`.
+
+    With `all`, every turn that can become a sample and is not a sample yet.
+    """
 
     turns: list[Annotated[int, Field(ge=0, lt=10**9)]] = Field([], max_length=500)
     all: bool = False
@@ -154,23 +157,23 @@ class LabelIn(Body):
     guardian_corrected_output: GuardianOutput | None = Field(None, description="with `corrected` only")
 
     def read_verdict(self) -> dict[str, Any]:
-        """What `label_sample` takes."""
-        said = self.dict()
-        given = {name: said[name] for name in ("status", "output", "notes", "expected_status", "reason")}
-        return given | {name: _part(said, name) for name in ("gate", "guardian")}
+        """The arguments of `label_sample`."""
+        fields = self.dict()
+        arguments = {name: fields[name] for name in ("status", "output", "notes", "expected_status", "reason")}
+        return arguments | {name: _read_part(fields, name) for name in ("gate", "guardian")}
 
 
-def _json(text):
-    """The value of a column that may hold JSON; what is none stays a text."""
+def _parse_json(text):
+    """The JSON value of a column, or its text where it is no JSON."""
     try:
         return orjson.loads(text) if text else None
     except orjson.JSONDecodeError:
         return text
 
 
-def _part(said, name):
-    label, corrected = said[f"{name}_label"], said[f"{name}_corrected_output"]
+def _read_part(fields, name):
+    label, corrected = fields[f"{name}_label"], fields[f"{name}_corrected_output"]
     if corrected:
         corrected = {key: value for key, value in corrected.items() if value is not None}
-    # A correction without a label is refused as what it is, not lost.
+    # A correction without a label is passed on, so that it is refused and not lost.
     return PartVerdict(label or "", corrected) if label or corrected else None

@@ -1,4 +1,4 @@
-"""Making samples from turns. Verdicts on them are in `verdicts`, `bulk` and `undo`."""
+"""Creates samples from turns. Verdicts on them are in `verdicts`, `bulk` and `undo`."""
 
 import logging
 from collections.abc import Collection, Mapping
@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 
 
 def describe_problems(result: CreationResult) -> list[str]:
-    """One sentence for each reason that turns were left out for, with their numbers."""
+    """One sentence for each reason why turns were left out, with their numbers."""
     excluded = [
         ngettext("%(count)s turn: %(reason)s", "%(count)s turns: %(reason)s", count)
         % {"count": count, "reason": EXCLUDED_WORDS[reason]}
@@ -48,7 +48,7 @@ def describe_problems(result: CreationResult) -> list[str]:
         turns.setdefault(skipped["reason"], []).append(skipped["id"])
     return excluded + [
         ngettext("Turn %(numbers)s: %(reason)s", "Turns %(numbers)s: %(reason)s", len(numbers))
-        % {"numbers": _some(numbers), "reason": reason}
+        % {"numbers": _list_numbers(numbers), "reason": reason}
         for reason, numbers in turns.items()
     ]
 
@@ -63,7 +63,9 @@ def make_samples(
     status: str = DatasetSample.Status.PENDING,
     include_excluded: bool | None = None,
 ) -> CreationResult:
-    """One `annotated_turn` sample for each of these turns of a session, or with None for all that can have one.
+    """Create an `annotated_turn` sample for each of these turns, or for a whole session.
+
+    `turn_numbers` None means all turns of the session that can have a sample.
 
     A turn that has its sample keeps it; a new one has the decision that was `chosen` for the turn, else the last.
     Turns that exports leave out by default (turn_facts.exclusion) are included with `include_excluded`, unless it is
@@ -72,7 +74,7 @@ def make_samples(
     """
     result = CreationResult(CREATED, TURNS_SKIPPED, TURNS_LEFT_OUT)
     is_all = turn_numbers is not None if include_excluded is None else include_excluded
-    numbers = _chosen(agent, session_id, turn_numbers, result, is_all=is_all)
+    numbers = _choose_turns(agent, session_id, turn_numbers, result, is_all=is_all)
     now = clock.now_ms()
     for start in range(0, len(numbers), BATCH):
         # A millisecond apart and counting down: lists show the newest first, and so keep the conversation's order.
@@ -82,8 +84,11 @@ def make_samples(
     return result
 
 
-def _chosen(agent, session_id, turn_numbers, result, *, is_all):
-    """The numbers of the turns to make samples of; of a whole session without those that stored columns exclude."""
+def _choose_turns(agent, session_id, turn_numbers, result, *, is_all):
+    """The numbers of the turns to create samples from.
+
+    Of a whole session, turns that their stored columns exclude are left out.
+    """
     if turn_numbers is not None:
         if not turn_numbers:
             raise Refused(_("Choose at least one turn."))
@@ -96,72 +101,78 @@ def _chosen(agent, session_id, turn_numbers, result, *, is_all):
     active = ConversationTurn.objects.using(agent.db).active().filter(session_id=session_id, repeat_of=None)
     answered = active.filter(agent_message_id__isnull=False).order_by("turn_number")
     session = Session.objects.using(agent.db).filter(id=session_id).only("id", "session_key").first()
-    known, wanted = set(have), []
+    known_ids, numbers = set(have), []
     columns = ("id", "turn_number", "user_metadata", "agent_metadata")
     for turn_id, number, user, agent_metadata in answered.values_list(*columns).iterator(chunk_size=MOST_TURNS):
-        if turn_id in known:
+        if turn_id in known_ids:
             continue
         if not is_all and (reason := turn_facts.find_stored_exclusion(session, user, agent_metadata)):
             result.excluded[reason] += 1
         else:
-            wanted.append(number)
-    result.left = max(0, len(wanted) - MOST_TURNS)
-    return wanted[:MOST_TURNS]
+            numbers.append(number)
+    result.left = max(0, len(numbers) - MOST_TURNS)
+    return numbers[:MOST_TURNS]
 
 
 def _make_batch(agent, session_id, moments, result, chosen, status, *, is_all):
-    """Context first, in the agent's file; then the samples. A crash between the two is mended by the next call."""
-    found = ConversationTurn.objects.using(agent.db).filter(session_id=session_id, turn_number__in=list(moments))
-    by_number = {turn.turn_number: turn for turn in found}
-    said = turns.read_exchanges(agent.db, list(by_number.values()))
+    """Store the contexts in the agent's file, then the samples of these turns.
+
+    If the process crashes between the two, the next call completes it.
+    """
+    stored_turns = ConversationTurn.objects.using(agent.db).filter(session_id=session_id, turn_number__in=list(moments))
+    by_number = {turn.turn_number: turn for turn in stored_turns}
+    exchanges = turns.read_exchanges(agent.db, list(by_number.values()))
     usable = []
     for number in moments:
         if number not in by_number:
             result.skip(number, _("There is no such turn."))
-        elif not is_all and (reason := said[by_number[number].id].exclusion):
+        elif not is_all and (reason := exchanges[by_number[number].id].exclusion):
             result.excluded[reason] += 1
-        elif problem := said[by_number[number].id].problem:
+        elif problem := exchanges[by_number[number].id].problem:
             result.skip(number, problem)
         else:
             usable.append(by_number[number])
     gate = {**turns.find_decisions(agent.db, usable), **chosen}
-    contexts = consent.filter_messages(agent.db, _keep_contexts(agent, usable))
+    contexts = consent.filter_messages(agent.db, _store_contexts(agent, usable))
     rows = []
     for turn in usable:
-        seen = turns.TurnSubject(turn, said[turn.id], contexts.get(turn.id, []), gate.get(turn.id))
-        row = sample_store.build_sample(turns.TURN, agent, turn.id, seen, status=status)
+        subject = turns.TurnSubject(turn, exchanges[turn.id], contexts.get(turn.id, []), gate.get(turn.id))
+        row = sample_store.build_sample(turns.TURN, agent, turn.id, subject, status=status)
         row.created_at = moments[turn.turn_number]
         rows.append(row)
-    made = {row.id: signatures.build_from_sample(row) for row in rows}
-    _add_where_here(agent, rows, made, result)
+    new_signatures = {row.id: signatures.build_from_sample(row) for row in rows}
+    _add_to_stored_turns(agent, rows, new_signatures, result)
 
 
-def _keep_contexts(agent, turns):
+def _store_contexts(agent, turns):
     size = configuration.get_number(WINDOW_SETTING)
     with transaction.atomic(using=agent.db):
         return store_contexts(agent.db, turns, size)
 
 
-def _add_where_here(agent, rows, made, result):
-    """Under the write lock of the agent's file, under which whoever removes a session looks whether it has samples."""
+def _add_to_stored_turns(agent, rows, new_signatures, result):
+    """Add the samples whose turns are still stored, under the agent's write lock.
+
+    Whoever removes a session looks under the same lock whether it has samples.
+    """
     with transaction.atomic(using=agent.db):
         turns = ConversationTurn.objects.using(agent.db).filter(id__in=[row.turn_id for row in rows])
-        here = set(turns.values_list("id", flat=True))
+        stored_ids = set(turns.values_list("id", flat=True))
         for row in rows:
-            if row.turn_id not in here:
+            if row.turn_id not in stored_ids:
                 result.skip(row.turn_number, _("There is no such turn."))
-        _add([row for row in rows if row.turn_id in here], made, result)
+        _insert_samples([row for row in rows if row.turn_id in stored_ids], new_signatures, result)
 
 
-def _add(rows, made, result):
+def _insert_samples(rows, new_signatures, result):
     with transaction.atomic():
-        known = set(DatasetSample.objects.filter(id__in=[row.id for row in rows]).values_list("id", flat=True))
-        new = [row for row in rows if row.id not in known]
+        known_ids = set(DatasetSample.objects.filter(id__in=[row.id for row in rows]).values_list("id", flat=True))
+        new = [row for row in rows if row.id not in known_ids]
         DatasetSample.objects.bulk_create(new)
-        SampleSignature.objects.bulk_create([signatures.to_row(row.id, made[row.id]) for row in new])
-    result.made.extend(row.id for row in rows if row.id not in known)
-    result.existing.extend(row.id for row in rows if row.id in known)
+        SampleSignature.objects.bulk_create([signatures.to_row(row.id, new_signatures[row.id]) for row in new])
+    result.made.extend(row.id for row in rows if row.id not in known_ids)
+    result.existing.extend(row.id for row in rows if row.id in known_ids)
 
 
-def _some(numbers, most=10):
+def _list_numbers(numbers, most=10):
     return listed(numbers[:most]) + (" …" if len(numbers) > most else "")

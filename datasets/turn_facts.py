@@ -1,6 +1,6 @@
-"""What is known of the turn of a sample beside its words: who prompted it, how its reply ended, what that rests on.
+"""Facts about the turn of a sample: its prompt, its stop reason and its traits.
 
-All of it is stored when a sample is created.
+Traits say, among others, whether the reply rests on tools. All facts are stored when a sample is created.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -25,7 +25,7 @@ COLUMNS = ["prompted_by", "reply_stop", "turn_traits"]
 
 @dataclass(slots=True)
 class TurnFacts:
-    """What the records of a turn say: which prompt began it, the stop reason of its reply, and its traits."""
+    """The prompt that began a turn, the stop reason of its reply, and its traits."""
 
     prompt: str = ""
     stop: str = ""
@@ -33,30 +33,36 @@ class TurnFacts:
 
 
 def detect_prompt(user_text: str, reply: str) -> str:
-    """Which prompt of OpenClaw's own begins with these words, `silent` for a reply that is not to be sent; or empty."""
+    """The kind of OpenClaw's own prompt that begins with these words; empty: none.
+
+    `silent` for a reply that is not to be sent.
+    """
     return find_injected_kind(user_text) or (SILENT if is_silent(reply) else "")
 
 
 def find_prompt(user: Facts, reply: Facts, session: Session) -> str:
-    """Which prompt of OpenClaw's own a turn of a session answers, by all that is known; `silent`, or empty."""
+    """The kind of OpenClaw's own prompt that a turn answers; `silent`, or empty.
+
+    The record of the user and the session decide, which know more than the words.
+    """
     kind = prompt_kind(user.sender, session.session_key, session.id)
     return kind or (SILENT if is_silent(reply.text) else "")
 
 
 def find_exclusion(prompt: str, stop: str, turn_traits: str) -> str:
-    """Why nobody is asked about a turn unless somebody chooses it: one of made.EXCLUDED; empty when nothing says so."""
+    """The reason why a turn is left out unless chosen, one of outcomes.EXCLUDED; empty: none."""
     names = turn_traits.split()
-    found = (
+    conditions = (
         (outcomes.INJECTED, prompt not in ("", SILENT)),
         (outcomes.UNKNOWN_ENVELOPE, UNRECOGNIZED in names),
         (outcomes.INTERRUPTED, stop in INTERRUPTED),
         (outcomes.PICTURE, IMAGES in names),
     )
-    return next((name for name, is_so in found if is_so), "")
+    return next((name for name, applies in conditions if applies), "")
 
 
 def find_stored_exclusion(session: Session | None, user_metadata: str | None, agent_metadata: str | None) -> str:
-    """What `exclusion` says, as far as the columns of a turn tell it: without a look at its records."""
+    """The reason of `find_exclusion` as far as a turn's columns say it, without its records."""
     sender, reply = decode(user_metadata), decode(agent_metadata)
     kind = prompt_kind(sender, session.session_key, session.id) if session else str(sender.get("injected") or "")
     traits = UNRECOGNIZED if sender.get("envelope") else ""
@@ -64,15 +70,18 @@ def find_stored_exclusion(session: Session | None, user_metadata: str | None, ag
 
 
 def find_traits(user: Facts, reply: Facts, *, rests_on_tools: bool) -> str:
-    """The names of exporters.samples that go for a turn, with blanks between them."""
+    """The traits of a turn: names of exporters.samples with blanks between them."""
     has_files = user.images or user.files or reply.images or reply.files
     is_odd = bool(user.sender.get("envelope"))
-    found = ((TOOLS, rests_on_tools), (ENVELOPE, user.is_unwrapped), (UNRECOGNIZED, is_odd), (IMAGES, has_files))
-    return " ".join(name for name, is_so in found if is_so)
+    conditions = ((TOOLS, rests_on_tools), (ENVELOPE, user.is_unwrapped), (UNRECOGNIZED, is_odd), (IMAGES, has_files))
+    return " ".join(name for name, applies in conditions if applies)
 
 
 def find_resting_on_tools(db: str, turns: Collection[ConversationTurn]) -> set[str]:
-    """The ids of those turns of one session in which a tool answered before the reply, on the branch of the turn."""
+    """The ids of the turns in which a tool answered before the reply.
+
+    All turns are of one session; results count on the branch of the turn.
+    """
     by_number = {turn.turn_number: turn for turn in turns if turn.agent_message_id}
     if not by_number:
         return set()
@@ -89,29 +98,32 @@ def find_resting_on_tools(db: str, turns: Collection[ConversationTurn]) -> set[s
 
 
 def read_columns(db: str, turn: ConversationTurn) -> dict[str, Any]:
-    """COLUMNS of a sample of this turn that is not made of its records."""
-    ended = dict(read_turn_facts(db, turn.session_id, [turn.turn_number])).get(turn.turn_number, TurnFacts())
-    prompt = ended.prompt or detect_prompt(turn.user_message_content, turn.agent_message_content)
-    return build_columns(prompt, ended.stop, ended.traits)
+    """COLUMNS of a sample of this turn that is created without its records."""
+    turn_facts = dict(read_turn_facts(db, turn.session_id, [turn.turn_number])).get(turn.turn_number, TurnFacts())
+    prompt = turn_facts.prompt or detect_prompt(turn.user_message_content, turn.agent_message_content)
+    return build_columns(prompt, turn_facts.stop, turn_facts.traits)
 
 
 def build_columns(prompt: str, stop: str, turn_traits: str) -> dict[str, Any]:
-    """COLUMNS of a sample that is new."""
+    """COLUMNS of a new sample."""
     return dict(zip(COLUMNS, (prompt, stop, turn_traits), strict=True))
 
 
 def mark_repeated(agent: Agent) -> None:
-    """Bring the samples of an agent up to which turns are repeated: only sessions that name a parent have some."""
+    """Update which samples of an agent are of repeated turns.
+
+    Only sessions that name a parent have some.
+    """
     forks = list(Session.objects.using(agent.db).exclude(parents="").order_by("id").values_list("id", flat=True))
     for start in range(0, len(forks), FORKS):
         names = forks[start : start + FORKS]
         samples = DatasetSample.objects.filter(agent_id=agent.agent_id, session_id__in=names, turn_id__isnull=False)
         if samples.exists():
             turns = ConversationTurn.objects.using(agent.db).filter(session_id__in=names, repeat_of__isnull=False)
-            _mark(samples, dict(turns.values_list("id", "repeat_of")))
+            _mark_samples(samples, dict(turns.values_list("id", "repeat_of")))
 
 
-def _mark(samples, sources):
+def _mark_samples(samples, sources):
     changed = []
     for sample in samples.only("id", "turn_id", "repeat_of"):
         if sample.repeat_of != sources.get(sample.turn_id):
@@ -121,12 +133,15 @@ def _mark(samples, sources):
 
 
 def read_turn_facts(db: str, session_id: str, numbers: Iterable[int]) -> Iterator[tuple[int, TurnFacts]]:
-    """What the records of these turns of a session say, by their numbers; turns that are gone are left out."""
+    """Yield the numbers of these turns of a session with the facts of their records.
+
+    Turns that are not stored any more are left out.
+    """
     turns = ConversationTurn.objects.using(db).filter(
         session_id=session_id, turn_number__in=numbers, agent_message_id__isnull=False
     )
     turns = list(turns.only("id", "session_id", "turn_number", "user_message_id", "agent_message_id", "is_active"))
-    records = _records(
+    records = _read_facts(
         db, session_id, [name for turn in turns for name in (turn.user_message_id, turn.agent_message_id)]
     )
     resting = find_resting_on_tools(db, turns)
@@ -134,11 +149,11 @@ def read_turn_facts(db: str, session_id: str, numbers: Iterable[int]) -> Iterato
     for turn in turns:
         user, reply = records.get(turn.user_message_id), records.get(turn.agent_message_id)
         if user and reply and session:
-            known = find_traits(user, reply, rests_on_tools=turn.id in resting)
-            yield turn.turn_number, TurnFacts(find_prompt(user, reply, session), reply.stop_reason or "", known)
+            turn_traits = find_traits(user, reply, rests_on_tools=turn.id in resting)
+            yield turn.turn_number, TurnFacts(find_prompt(user, reply, session), reply.stop_reason or "", turn_traits)
 
 
-def _records(db, session_id, record_ids):
+def _read_facts(db, session_id, record_ids):
     """The records of a session with these ids, as facts."""
     names = {seq: name for name, seq in _places(db, session_id, record_ids).items()}
     events = TranscriptEvent.objects.using(db).filter(session_id=session_id, seq__in=names)

@@ -4,8 +4,8 @@ import openclaw_web.pages.converters  # noqa: F401 - <anything:>
 
 from . import views
 from .decision_samples import draw_views, replay_views
+from .exports import count_views
 from .exports import views as export_views
-from .exports.detail import count_views as looking_views
 from .kinds import views as kind_views
 from .review import bulk_views, draft_views
 from .review import views as review_views
@@ -46,7 +46,7 @@ urlpatterns = [
     re_path(r"^review/(?:(?P<queue>[^/]+)/)?$", review_views.review, name="review"),  # of everything, or of one queue
     path("exports/", export_views.export_list, name="export_list"),
     path("exports/create/", export_views.export_create, name="export_create"),
-    path("exports/count/", looking_views.export_count, name="export_count"),
+    path("exports/count/", count_views.export_count, name="export_count"),
     path("exports/<str:export_id>/", export_views.export_detail, name="export_detail"),
     path("exports/<str:export_id>/files/<str:name>", export_views.export_file, name="export_file"),
     path("exports/<str:export_id>/zip/", export_views.export_zip, name="export_zip"),

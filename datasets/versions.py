@@ -1,4 +1,4 @@
-"""Which version of a sample somebody has seen: what `ETag` and `If-Match` compare."""
+"""The version of a sample, which `ETag` and `If-Match` compare."""
 
 import hashlib
 from collections.abc import Callable
@@ -20,9 +20,9 @@ def compute_version(sample: DatasetSample, *, last_label: str | None = None) -> 
 
 
 def parse_if_match(header: str | None) -> Callable[[str], bool] | None:
-    """Whether a version is among those that `If-Match` names (`*`: any); None without that header."""
+    """A predicate whether `If-Match` names a version (`*`: any); None without that header."""
     if not header:
         return None
-    # Whatever compresses an answer on its way makes its ETag a weak one.
+    # A proxy that compresses the response makes its ETag a weak one.
     known = {mark.removeprefix("W/") for mark in parse_etags(header)}
     return lambda version: "*" in known or f'"{version}"' in known

@@ -1,4 +1,4 @@
-"""Samples: the list, one sample with its verdicts, and making them from turns."""
+"""Pages of samples: the list, one sample with its verdicts, and their creation."""
 
 from django.contrib import messages
 from django.shortcuts import get_object_or_404, render
@@ -34,9 +34,9 @@ def sample_list(request):
 @require_safe
 @needs("viewer")
 def sample_detail(request, sample_id):
-    """One sample: what was said, the verdicts so far, and for labellers the next one."""
+    """One sample: its messages, the verdicts so far, and for labellers the next one."""
     sample = get_object_or_404(DatasetSample, id=sample_id)
-    return _sample_page(request, sample)
+    return _render_sample(request, sample)
 
 
 @require_POST
@@ -53,40 +53,45 @@ def sample_label(request, sample_id):
             form.add_error(None, refused.sentence)
             sample.refresh_from_db()
         else:
-            return redirect_after_post(request, _labelled(sample, filters), to=_next_address(sample, filters))
+            return redirect_after_post(
+                request, _build_verdict_message(sample, filters), to=_find_next_address(sample, filters)
+            )
     request.opened = ("sample", sample.id)
-    return _sample_page(request, sample, form, status=422)
+    return _render_sample(request, sample, form, status=422)
 
 
 @require_safe
 @agent_view
 @needs("viewer")
 def session_samples(request, agent, session_id):
-    """The samples of turns that the session's page shows, each for its place beside the turn (HTMX, out of band)."""
-    found = sample_order.find_by_turn(agent.agent_id, session_id, TurnNumbersForm(request.GET).read_numbers())
-    return render(request, "datasets/session_samples.html", {"samples": found})
+    """The samples of the turns that the session's page shows.
+
+    Each goes to its place beside the turn (HTMX, out of band).
+    """
+    samples = sample_order.find_by_turn(agent.agent_id, session_id, TurnNumbersForm(request.GET).read_numbers())
+    return render(request, "datasets/session_samples.html", {"samples": samples})
 
 
 @require_POST
 @agent_view
 @needs("labeller")
 def samples_make(request, agent, session_id):
-    """Make samples of the chosen turns and show them."""
+    """Create samples of the chosen turns and show them."""
     session = get_object_or_404(Session.objects.using(agent.db).only("id"), id=session_id)
     form = TurnChoice(request.POST)
     try:
-        made = services.make_samples(agent, session.id, form.read_numbers(), by=request.user.username)
+        result = services.make_samples(agent, session.id, form.read_numbers(), by=request.user.username)
     except Refused as refused:
         return refuse_post(request, refused, to=session)
-    for sentence in services.describe_problems(made):
+    for sentence in services.describe_problems(result):
         messages.warning(request, sentence)
-    if not made.made and not made.existing:
+    if not result.made and not result.existing:
         return refuse_post(request, Refused(_("No samples were created.")), to=session)
     filters = sample_order.Filters(agent=agent.agent_id, session=session.id)
-    return redirect_after_post(request, made.sentence, to=reverse("datasets:sample_list") + filters.query)
+    return redirect_after_post(request, result.sentence, to=reverse("datasets:sample_list") + filters.query)
 
 
-def _sample_page(request, sample, form=None, *, status=200):
+def _render_sample(request, sample, form=None, *, status=200):
     filters = SampleFilters(request.GET).read_filters()
     before, after = sample_order.find_neighbours(sample, filters)
     may_label = request.user.has_role("labeller")
@@ -106,14 +111,14 @@ def _sample_page(request, sample, form=None, *, status=200):
     return sample_page.forbid_caching(response) if may_label else response
 
 
-def _labelled(sample, filters):
-    """What was done, with the way back for whoever pressed the wrong button."""
+def _build_verdict_message(sample, filters):
+    """A message about the verdict, with a link to change it."""
     name = _("Turn %(number)s") % {"number": sample.turn_number} if sample.turn_number else _("Sample")
     before = f"{name}: {STATUS_WORDS[sample.annotation_status]}. "
     return sample_page.build_link_message(_("Change verdict"), sample.get_absolute_url() + filters.query, before=before)
 
 
-def _next_address(sample, filters):
+def _find_next_address(sample, filters):
     following = sample_order.find_next_waiting(sample, filters)
     if following is None:
         return reverse("datasets:sample_list") + filters.query

@@ -1,4 +1,4 @@
-"""What became of a text word by word, in one run: kept, removed and added pieces in order. Pure.
+"""Compares two texts word by word: kept, removed and added pieces in order. Pure.
 
 The kept and removed pieces, put together, are the old text; the kept and added ones the new. Lines are compared first
 (`openclaw_web.diffs`) and words only within what changed; what would take too long is one removed and one added piece.
@@ -26,54 +26,57 @@ class Piece:
 
 
 def compare_words(old: str, new: str) -> list[Piece]:
-    """What became of `old`; neighbours are of different kinds, and none is empty."""
+    """The pieces of both texts in order; neighbours differ in kind, and none is empty."""
     diff, effort = compare(old, new), Effort(STEPS)
-    found: list[Piece] = []
+    merged_pieces: list[Piece] = []
     for block in diff.blocks:
         before = diff.old_lines[block.old_start : block.old_end]
         after = diff.new_lines[block.new_start : block.new_end]
-        for kind, text in [(KEPT, "".join(before))] if block.is_same else _changed(before, after, effort):
-            if text and found and found[-1].kind == kind:
-                found[-1] = Piece(kind, found[-1].text + text)
+        for kind, text in [(KEPT, "".join(before))] if block.is_same else _compare_changed(before, after, effort):
+            if text and merged_pieces and merged_pieces[-1].kind == kind:
+                merged_pieces[-1] = Piece(kind, merged_pieces[-1].text + text)
             elif text:
-                found.append(Piece(kind, text))
-    return found
+                merged_pieces.append(Piece(kind, text))
+    return merged_pieces
 
 
-def _changed(before: list[str], after: list[str], effort: Effort) -> Iterator[tuple[str, str]]:
+def _compare_changed(before: list[str], after: list[str], effort: Effort) -> Iterator[tuple[str, str]]:
     left, right = TOKENS.findall("".join(before)), TOKENS.findall("".join(after))
-    start, end = _shared_ends(left, right)
+    start, end = _count_shared_ends(left, right)
     middle = left[start : len(left) - end], right[start : len(right) - end]
     is_granted = effort.grants(*middle)
     if len(before) == len(after) > 1 and not is_granted:  # as many lines: each beside its own
-        for one, other in zip(before, after, strict=True):
-            yield from _changed([one], [other], effort)
+        for old_line, new_line in zip(before, after, strict=True):
+            yield from _compare_changed([old_line], [new_line], effort)
         return
     yield KEPT, "".join(left[:start])
-    yield from _middle(*middle) if is_granted else _replaced(*middle)
+    yield from _compare_tokens(*middle) if is_granted else _trim_replaced(*middle)
     yield KEPT, "".join(left[len(left) - end :])
 
 
-def _middle(left, right):
+def _compare_tokens(left, right):
     for tag, i1, i2, j1, j2 in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
         if tag == "equal":
             yield KEPT, "".join(left[i1:i2])
         else:
-            yield from _replaced(left[i1:i2], right[j1:j2])
+            yield from _trim_replaced(left[i1:i2], right[j1:j2])
 
 
-def _replaced(left, right):
-    """What was replaced, but for words and blanks that both begin or end with: tokens hold the blank behind a word."""
+def _trim_replaced(left, right):
+    """Yield a replacement without the words that both sides begin or end with.
+
+    Tokens include the blank behind a word, so that words and blanks are compared once more.
+    """
     left, right = WORDS.findall("".join(left)), WORDS.findall("".join(right))
-    start, end = _shared_ends(left, right)
+    start, end = _count_shared_ends(left, right)
     yield KEPT, "".join(left[:start])
     yield REMOVED, "".join(left[start : len(left) - end])
     yield ADDED, "".join(right[start : len(right) - end])
     yield KEPT, "".join(left[len(left) - end :])
 
 
-def _shared_ends(left, right):
-    """How many items both begin and end with."""
+def _count_shared_ends(left, right):
+    """The number of items that both sides begin with, and end with."""
     most = min(len(left), len(right))
     start = next((i for i in range(most) if left[i] != right[i]), most)
     most -= start

@@ -1,4 +1,4 @@
-"""What statuses and types of samples, and formats and tasks of exports, are called on the pages and in sentences."""
+"""Words of the site for statuses and types of samples, formats and tasks of exports."""
 
 from django.utils.translation import gettext_lazy as _
 
@@ -17,7 +17,7 @@ TYPE_WORDS = {
     DatasetSample.Type.MEMORY_GATE_NEGATIVE: _("Memory gate, negative"),
     DatasetSample.Type.WRITE_GUARDIAN_DECISION: _("Write guardian decision"),
 }
-# Why nobody asked (datasets.turn_facts): names in `prompted_by`.
+# OpenClaw's own prompts (datasets.turn_facts): values of the column `prompted_by`.
 PROMPT_WORDS = INJECTED_WORDS | {"silent": _("Silent reply")}
 # Why a turn is left out unless somebody asks for it (datasets.turn_facts).
 EXCLUDED_WORDS = {

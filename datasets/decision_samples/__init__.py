@@ -1,1 +1,1 @@
-"""Of samples of decisions alone: draws, replays beside verdicts, copies of verdicts, words of windows."""
+"""Samples of decisions alone: draws, replays against verdicts, copies of verdicts, list columns."""

@@ -19,7 +19,7 @@ from . import draws
 
 
 class DrawForm(forms.Form):
-    """Of which decisions some are drawn for review: days, a model, a prompt version; and the id of the draw."""
+    """The decisions to draw from: days, a model, a prompt version; and the draw's id."""
 
     draw = forms.RegexField(r"^[0-9A-Z]{26}$")
     model = forms.CharField(required=False, max_length=500, strip=False)
@@ -30,15 +30,15 @@ class DrawForm(forms.Form):
         self.fields |= {"from": DayField(""), "to": DayField("")}
 
     def read_choice(self, db):
-        """As `draws.draw` takes it. Raises Refused for what no page sends."""
+        """The arguments of `draws.draw_samples`. Raises Refused for values that no page sends."""
         if not self.is_valid():
             raise Refused(_("Nothing can be drawn: the page is outdated. Reload it."))
-        said = self.cleaned_data
+        fields = self.cleaned_data
         return {
-            "period": build_query(db, by="day", since=said["from"], until=said["to"]).period,
-            "draw_id": said["draw"],
-            "model": said["model"],
-            "prompt": said["prompt"],
+            "period": build_query(db, by="day", since=fields["from"], until=fields["to"]).period,
+            "draw_id": fields["draw"],
+            "model": fields["model"],
+            "prompt": fields["prompt"],
         }
 
 
@@ -50,12 +50,12 @@ def decisions_draw(request, agent):
     back = read_next_address(request, reverse("gate:statistics", args=[agent.agent_id]))
     try:
         chosen = DrawForm(request.POST).read_choice(agent.db)
-        drawn = draws.draw_samples(agent, by=request.user.username, **chosen)
+        review_draw = draws.draw_samples(agent, by=request.user.username, **chosen)
     except Refused as refused:
         return refuse_post(request, refused, to=back)
-    count = draws.count_samples(drawn)
+    count = draws.count_samples(review_draw)
     if not count:
         messages.warning(request, _("No decision was drawn: none of them can become a sample."))
         return redirect_to(request, back)
     sentence = ngettext("%(count)s decision was drawn at random.", "%(count)s decisions were drawn at random.", count)
-    return redirect_after_post(request, sentence % {"count": count}, to=Queue(draw=drawn.id).address())
+    return redirect_after_post(request, sentence % {"count": count}, to=Queue(draw=review_draw.id).address())

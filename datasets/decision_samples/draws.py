@@ -1,4 +1,4 @@
-"""Decisions drawn at random for review: a sample for each, and a queue that has these alone."""
+"""Decisions drawn at random for review: a sample for each, in a queue of their own."""
 
 from collections.abc import Iterator
 from itertools import islice
@@ -20,17 +20,19 @@ MOST_TRIES = 10  # batches of decisions, most of which cannot be samples
 def draw_samples(
     agent: Agent, period: Period, *, draw_id: str, by: str, model: str = "", prompt: str = ""
 ) -> ReviewDraw:
-    """Up to 20 decisions that nobody judged, as samples that need review; with a known `draw_id` those drawn before.
+    """Draw up to 20 decisions that nobody judged, as samples that need review.
+
+    A known `draw_id` returns the draw that was made with it.
 
     Decisions that cannot become samples are passed over. A sample that waits already is taken as it is.
     """
-    known = ReviewDraw.objects.filter(id=draw_id).first()
-    if known:
-        return known
+    known_draw = ReviewDraw.objects.filter(id=draw_id).first()
+    if known_draw:
+        return known_draw
     verdict_store.copy_all(agent)
     ids = random_draw.draw_decisions(agent.db, period, seed=draw_id, model=model, prompt=prompt)
-    samples = list(islice(_samples(agent, ids, by), COUNT))
-    drawn, _is_new = ReviewDraw.objects.get_or_create(
+    samples = list(islice(_create_samples(agent, ids, by), COUNT))
+    review_draw, _is_new = ReviewDraw.objects.get_or_create(
         id=draw_id,
         defaults={
             "agent_id": agent.agent_id,
@@ -39,16 +41,16 @@ def draw_samples(
             "samples": samples,
         },
     )
-    return drawn
+    return review_draw
 
 
-def count_samples(drawn: ReviewDraw) -> int:
-    """How many samples were drawn."""
-    return len(drawn.samples)
+def count_samples(review_draw: ReviewDraw) -> int:
+    """The number of samples in a draw."""
+    return len(review_draw.samples)
 
 
-def _samples(agent, ids: Iterator[str], by) -> Iterator[str]:
-    """Ids of the samples of these decisions that wait for review, made where there are none."""
+def _create_samples(agent, ids: Iterator[str], by) -> Iterator[str]:
+    """Yield ids of these decisions' samples that wait for review; missing samples are created."""
     number = 0
     for _try in range(MOST_TRIES):
         piece = list(islice(ids, COUNT - number))
@@ -59,8 +61,8 @@ def _samples(agent, ids: Iterator[str], by) -> Iterator[str]:
         waiting = set(
             DatasetSample.objects.filter(id__in=samples, annotation_status__in=WAITING).values_list("id", flat=True)
         )
-        drawn = [name for name in samples if name in waiting]
-        number += len(drawn)
-        yield from drawn
+        waiting_ids = [name for name in samples if name in waiting]
+        number += len(waiting_ids)
+        yield from waiting_ids
         if number >= COUNT:
             return

@@ -1,4 +1,4 @@
-"""What people said beside a replay: a fragment of its page, and disagreements for the review queue."""
+"""Verdicts on a replay's decisions: a fragment of its page, and disagreements for review."""
 
 from django.contrib import messages
 from django.shortcuts import get_object_or_404
@@ -17,12 +17,15 @@ from . import replays
 @agent_view
 @needs("viewer")
 def replay_verdicts(request, agent, replay_id):
-    """Precision and recall of both gates of a replay. A page of its own for browsers without scripts."""
+    """Precision and recall of both gates of a replay.
+
+    It is a page of its own for browsers without scripts.
+    """
     replay = get_object_or_404(GateReplay.objects.using(agent.db), id=replay_id)
     context = {
         "agent": agent,
         "replay": replay,
-        "found": replays.compare_with_verdicts(agent, replay),
+        "comparison": replays.compare_with_verdicts(agent, replay),
         "may_label": request.user.has_role("labeller"),
         "most": replays.BATCH,
     }

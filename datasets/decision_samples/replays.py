@@ -1,4 +1,4 @@
-"""Replays of decisions beside what people said: how good both gates are, and disagreements for the review queue."""
+"""Replays of decisions against people's verdicts: scores of both gates, and disagreements for review."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -20,7 +20,9 @@ BATCH = 500  # decisions that one click puts into the queue
 
 @dataclass(frozen=True, slots=True)
 class ReplayComparison:
-    """A replay against what people said. `undecided`: wrong decisions of which nobody said what would be right.
+    """A replay against people's verdicts on its decisions.
+
+    `undecided` counts wrong decisions of which nobody said what would be right.
 
     `to_queue` counts the disagreements that can be sent to review; `judged_before`, `sampled` and `unknown` those that
     cannot: somebody judged them, they or their turns are samples that wait, or neither turn nor window is known.
@@ -43,55 +45,59 @@ def find_approved_ids(agent_id: str) -> Iterator[str]:
 
 def compare_with_verdicts(agent: Agent, replay: GateReplay) -> ReplayComparison:
     """Both gates against the verdicts in force on the decisions that the replay made again."""
-    found = find_verdicts(DECISION, agent, _decisions(agent.db, results.find_replayed_ids(agent.db, replay.id)))
+    known_verdicts = find_verdicts(
+        DECISION, agent, _read_decisions(agent.db, results.find_replayed_ids(agent.db, replay.id))
+    )
     verdicts, undecided = {}, 0
     originals = dict(results.read_originals(agent.db, replay.id))
-    for name, one in found.items():
-        if one.is_right:
+    for name, verdict in known_verdicts.items():
+        if verdict.is_right:
             verdicts[name] = originals[name]
-        elif one.corrected:
-            verdicts[name] = one.corrected["decision"]
+        elif verdict.corrected:
+            verdicts[name] = verdict.corrected["decision"]
         else:
             undecided += 1
     judged = results.score_gates(agent.db, replay.id, verdicts)
-    ids = _different(agent.db, replay)
-    rows = _usable(agent, ids)
-    free, known = len(_without_sample(agent, rows)), len(found.keys() & set(ids))
-    return ReplayComparison(judged, undecided, len(ids), free, known, len(rows) - free - known, len(ids) - len(rows))
+    ids = _find_different(agent.db, replay)
+    rows = _find_usable(agent, ids)
+    free_count, known_count = len(_find_unsampled(agent, rows)), len(known_verdicts.keys() & set(ids))
+    return ReplayComparison(
+        judged, undecided, len(ids), free_count, known_count, len(rows) - free_count - known_count, len(ids) - len(rows)
+    )
 
 
 def queue_disagreements(agent: Agent, replay: GateReplay, *, by: str) -> CreationResult:
-    """Put disagreements into the review queue that have no sample yet, the newest: at most 500 at once."""
-    ids = _without_sample(agent, _usable(agent, _different(agent.db, replay)))
+    """Send the newest disagreements without a sample to the review queue, at most 500."""
+    ids = _find_unsampled(agent, _find_usable(agent, _find_different(agent.db, replay)))
     return queue_decisions(agent, ids[:BATCH], by=by)
 
 
-def _different(db, replay) -> list[str]:
+def _find_different(db, replay) -> list[str]:
     rows = results.find_disagreements(db, replay.id).order_by("number")
     return list(rows.values_list("decision_id", flat=True))
 
 
-def _usable(agent, ids: Sequence[str]) -> list[MemoryGateDecision]:
-    """Those of these decisions that a sample can be made of, in order: their turn or their window is known."""
-    rows = {row.id: row for row in _decisions(agent.db, ids) if row.turn_id or row.window_hash}
+def _find_usable(agent, ids: Sequence[str]) -> list[MemoryGateDecision]:
+    """The decisions that can become samples, in order: their turn or window is known."""
+    rows = {row.id: row for row in _read_decisions(agent.db, ids) if row.turn_id or row.window_hash}
     return [rows[name] for name in ids if name in rows]
 
 
-def _without_sample(agent, rows: Sequence[MemoryGateDecision]) -> list[str]:
-    """Ids of those of these decisions that are in no sample, and whose turn is in none either."""
+def _find_unsampled(agent, rows: Sequence[MemoryGateDecision]) -> list[str]:
+    """Ids of the decisions that have no sample, and whose turn has none either."""
     known = find_samples(agent, list(rows))
     of_turns = {row.id: turns.compute_sample_id(agent.agent_id, row.turn_id) for row in rows if row.turn_id}
-    there = set(_there(list(set(of_turns.values()))))
-    return [row.id for row in rows if row.id not in known and of_turns.get(row.id) not in there]
+    existing = set(_find_existing(list(set(of_turns.values()))))
+    return [row.id for row in rows if row.id not in known and of_turns.get(row.id) not in existing]
 
 
-def _there(sample_ids: Sequence[str]) -> Iterator[str]:
+def _find_existing(sample_ids: Sequence[str]) -> Iterator[str]:
     for start in range(0, len(sample_ids), BATCH):
-        found = DatasetSample.objects.filter(id__in=sample_ids[start : start + BATCH])
-        yield from found.values_list("id", flat=True)
+        samples = DatasetSample.objects.filter(id__in=sample_ids[start : start + BATCH])
+        yield from samples.values_list("id", flat=True)
 
 
-def _decisions(db, ids: Sequence[str]) -> Iterator[MemoryGateDecision]:
+def _read_decisions(db, ids: Sequence[str]) -> Iterator[MemoryGateDecision]:
     rows = MemoryGateDecision.objects.using(db).only("id", "turn_id", "window_hash")
     for start in range(0, len(ids), BATCH):
         yield from rows.filter(id__in=ids[start : start + BATCH])

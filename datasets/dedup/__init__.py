@@ -1,1 +1,4 @@
-"""Which samples say the same: signatures of what they teach, what is alike, and which of it an export keeps."""
+"""Finds samples that say the same, and decides which of them an export keeps.
+
+The modules compute signatures of samples, find similar samples by them, and plan duplicates and split.
+"""

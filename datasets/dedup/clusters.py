@@ -1,7 +1,7 @@
-"""Which of many texts are alike: those that share a band of their signatures are compared, word by word.
+"""Finds similar texts: those that share a band of their signatures are compared.
 
-32 bands of four numbers miss one pair in 20 million whose Jaccard is 0.8, and none that is much above. What they find
-without reason is told by the whole signatures, and what is left by the texts: no pair is called alike that is not.
+32 bands of four numbers miss one pair in 20 million whose Jaccard is 0.8, and none that is much above. Pairs that share
+a band by chance are excluded by the whole signatures, and the rest by the texts: no pair counts as similar that is not.
 """
 
 from collections.abc import Callable, Iterator, Sequence, Set
@@ -14,7 +14,7 @@ from .texts import ALIKE, jaccard
 
 # Equal numbers of 128 from which the texts are read: of pairs whose Jaccard is 0.8, one in a million has fewer.
 LEAST = 80
-SMALL = 32  # texts: of as many, or fewer, that share a band every pair is looked at
+SMALL = 32  # texts: when at most as many share a band, every pair is compared
 SIGNATURES_AT_ONCE = 4_096  # of texts that share a band: 2 MB
 UPPER = sum(1 << (32 * place + 31) for place in range(NUMBERS))  # the highest bit of each number
 LOWER = UPPER - (UPPER >> 31)  # all bits below it
@@ -23,27 +23,27 @@ GramsOf = Callable[[int], Set[int]]
 
 
 class Groups(Protocol):
-    """What is known so far of who is alike."""
+    """The groups of similar texts that were found so far."""
 
-    def is_worth(self, one: int, other: int) -> bool:
-        """Whether it is not known yet, and matters, whether they are alike."""
+    def is_worth(self, place: int, other: int) -> bool:
+        """Whether a comparison of the two is still open, and matters."""
 
     def still_open(self, places: list[int]) -> list[int]:
-        """Those of these between which something is left to find out."""
+        """The places among these with comparisons that are still open."""
 
     def join(self, place: int, others: list[int]) -> None:
-        """These are like the one."""
+        """Note that `others` are similar to the text at `place`."""
 
 
 def join_similar(numbers: SignatureFile, order: Sequence[int], grams_of: GramsOf, groups: Groups) -> None:
-    """Tell `groups` of everything that is alike among the places of `order`, the better ones first.
+    """Join in `groups` all similar texts at the places of `order`, the better ones first.
 
     `grams_of` gives the grams of the text at a place.
     """
     numbers.complete()
     for band in range(BANDS):
         small: dict[int, list[list[int]]] = {}
-        for places in _sharing(numbers, band, order):
+        for places in _find_sharing(numbers, band, order):
             if len(places) <= SMALL:
                 small.setdefault(len(places), []).append(places)
             else:
@@ -54,7 +54,10 @@ def join_similar(numbers: SignatureFile, order: Sequence[int], grams_of: GramsOf
 
 
 def find_buckets(keys: Sequence[int], order: Sequence[int]) -> Iterator[list[int]]:
-    """The places of `order` that share a key, in that order; those that share theirs with none are in no bucket."""
+    """Yield the places of `order` that share a key, in that order.
+
+    Places that share their key with no other are in no bucket.
+    """
     seen: set[int] = set()
     note = seen.add
     repeated = {key for key in map(keys.__getitem__, order) if key in seen or note(key)}
@@ -67,8 +70,11 @@ def find_buckets(keys: Sequence[int], order: Sequence[int]) -> Iterator[list[int
         yield sharing[key]
 
 
-def _sharing(numbers, band, order):
-    """The places of `order` that share a band. Few share half of it: only theirs are read one by one."""
+def _find_sharing(numbers, band, order):
+    """Yield the places of `order` that share a band.
+
+    Few places share half of a band: only the bands of those are read one by one.
+    """
     sharing: dict[int, list[int]] = {}
     for places in find_buckets(numbers.halves(band), order):
         for place in places:
@@ -79,38 +85,38 @@ def _sharing(numbers, band, order):
 
 
 def _compare_pairs(numbers, band, places, grams_of, groups):
-    """Every pair of these places, in their order."""
+    """Compare every pair of these places, in their order."""
     signatures: dict[int, int] = {}
-    for one, other in combinations(places, 2):
-        if groups.is_worth(one, other):
-            for place in {one, other} - signatures.keys():
+    for first, second in combinations(places, 2):
+        if groups.is_worth(first, second):
+            for place in {first, second} - signatures.keys():
                 signatures[place] = numbers.signature(place)
-            if _is_likely(signatures[one], signatures[other], band):
-                _compare_texts(one, other, grams_of(one), grams_of, groups)
+            if _is_likely(signatures[first], signatures[second], band):
+                _compare_texts(first, second, grams_of(first), grams_of, groups)
 
 
 def _compare_with_best(numbers, band, places, grams_of, groups):
-    """Many that share a band: the best with all others, then the best of those that are left."""
+    """Compare the best of many places with all others, then the best of the rest."""
     is_kept = len(places) <= SIGNATURES_AT_ONCE
     signature = {place: numbers.signature(place) for place in places}.__getitem__ if is_kept else numbers.signature
-    left = groups.still_open(places)
-    while len(left) > 1:
-        best, *left = left
+    open_places = groups.still_open(places)
+    while len(open_places) > 1:
+        best, *open_places = open_places
         own, grams = signature(best), grams_of(best)
-        for other in left:
+        for other in open_places:
             if groups.is_worth(best, other) and _is_likely(own, signature(other), band):
                 _compare_texts(best, other, grams, grams_of, groups)
-        left = groups.still_open(left)
+        open_places = groups.still_open(open_places)
 
 
-def _compare_texts(one, other, grams, grams_of, groups):
+def _compare_texts(best, other, grams, grams_of, groups):
     if jaccard(grams, grams_of(other)) >= ALIKE:
-        groups.join(one, [other])
+        groups.join(best, [other])
 
 
-def _is_likely(one, other, band):
-    """Whether two signatures are much the same, and no earlier band has brought them together."""
-    difference = one ^ other
+def _is_likely(own, other, band):
+    """Whether two signatures are nearly the same, and share no earlier band."""
+    difference = own ^ other
     # The highest bit of each number that differs: it is set, or a bit below it carries into it.
     different = (((difference & LOWER) + LOWER) | difference) & UPPER
     if NUMBERS - different.bit_count() < LEAST:

@@ -1,4 +1,7 @@
-"""The samples of an export as numbers: what they are compared, ranked and split by, some 100 bytes for each."""
+"""Features of an export's samples: the numbers to compare, rank and split them by.
+
+They take some 100 bytes for each sample.
+"""
 
 from array import array
 from collections.abc import Callable, Iterable
@@ -8,11 +11,11 @@ from ..models import DatasetSample, SampleSignature
 from . import signatures
 from .signature_file import SignatureFile
 from .signatures import Signature
-from .split_plan import key
+from .split_plan import compute_key
 
 SIGNATURE = ("id", *signatures.COLUMNS)
 OWN = ("session_id", "turn_number", "id", "agent_id", "output", "annotation_status", "quality_score")
-# What the rows of `gather` are made of; the columns of the signature may be None.
+# What the rows of `read_features` are made of; the columns of the signature may be None.
 COLUMNS = (*OWN, *[f"signature__{name}" for name in SIGNATURE])
 LONG_COLUMN = "signature__numbers"
 STATUSES = {DatasetSample.Status.APPROVED: 0, DatasetSample.Status.AUTO_APPROVED: 1}
@@ -22,7 +25,7 @@ MAX_UINT64 = 2**64 - 1
 
 
 class Features:
-    """One number for each sample in each column, in the order of the samples' places."""
+    """Columns with one number for each sample, in the order of the samples' places."""
 
     def __init__(self, numbers: SignatureFile):
         self.numbers = numbers
@@ -30,7 +33,7 @@ class Features:
         self._columns = {
             name: array(kind)
             for name, kind in {
-                "key": "q",  # see fates.key
+                "key": "q",  # see split_plan.compute_key
                 "pair": "Q",  # of the hash of prompt and reply
                 "words": "Q",  # of the hash of their words
                 "handle": "q",  # the id of the signature
@@ -48,15 +51,17 @@ class Features:
         return len(self._columns["key"])
 
     def add(self, rows: list[Row]) -> None:
-        """Append samples, with sound signatures."""
-        _sessions, turns, ids, _agents, outputs, statuses, qualities, handles, *found = zip(*rows, strict=True)
-        _rules, made_from, words, numbers, _checksums = found
-        self._extend("key", map(key, ids, made_from))
+        """Append samples that have sound signatures."""
+        _sessions, turns, ids, _agents, outputs, statuses, qualities, handles, *signature_columns = zip(
+            *rows, strict=True
+        )
+        _rules, made_from, words, numbers, _checksums = signature_columns
+        self._extend("key", map(compute_key, ids, made_from))
         self._extend("turn", (NO_TURN if turn is None else turn for turn in turns))
         self._extend("handle", handles)
-        self._extend("session", [self._session(row[3], row[0]) for row in rows])
-        judged = zip(outputs, statuses, strict=True)
-        self._extend("judgement", [3 * (output is None) + STATUSES.get(status, 2) for output, status in judged])
+        self._extend("session", [self._number_session(row[3], row[0]) for row in rows])
+        verdicts = zip(outputs, statuses, strict=True)
+        self._extend("judgement", [3 * (output is None) + STATUSES.get(status, 2) for output, status in verdicts])
         self._extend("quality", [-1.0 if quality is None else quality for quality in qualities])
         self._extend("has_numbers", map(bool, numbers))
         self._extend("pair", map(_first_number, made_from))
@@ -64,31 +69,32 @@ class Features:
         self.numbers.add(numbers)
 
     def column(self, name: str) -> "array[Any]":
-        """One number for each sample; for each session in `name`."""
+        """A column: one number for each sample; in `name`, for each session."""
         return self._columns[name]
 
     def rank_places(self) -> list[int]:
         """The places of the samples, the better ones first.
 
-        Edited by a person, approved by a person, approved by rule, of higher quality, earlier in its session; then by
-        what is said and what else is said in the session. Names decide between sessions that say the same.
+        Better is edited by a person, then approved by a person, approved by rule, of higher quality, earlier in its
+        session; then the words of the sample and of its session decide. Names decide between sessions with the same
+        words.
         """
         of_session = array("Q", bytes(8 * self.session_count))
         columns = ("session", "pair", "turn", "judgement")
         bits = array("Q", self.column("quality").tobytes())
         for session, pair, turn, judgement, quality in zip(*map(self.column, columns), bits, strict=True):
-            told = mix_bits(mix_bits(mix_bits(mix_bits(pair) ^ (turn & MAX_UINT64)) ^ judgement) ^ quality)
-            of_session[session] = (of_session[session] + told) & MAX_UINT64
+            mixed = mix_bits(mix_bits(mix_bits(mix_bits(pair) ^ (turn & MAX_UINT64)) ^ judgement) ^ quality)
+            of_session[session] = (of_session[session] + mixed) & MAX_UINT64
         sessions = self.column("session")
         order = sorted(range(len(self)), key=lambda place: of_session[sessions[place]])
         for name, is_reversed in (("pair", False), ("turn", False), ("quality", True), ("judgement", False)):
-            order.sort(key=self.column(name).__getitem__, reverse=is_reversed)  # what was equal keeps its order
+            order.sort(key=self.column(name).__getitem__, reverse=is_reversed)  # sorting is stable
         return order
 
     def _extend(self, name, values):
         self._columns[name].extend(values)
 
-    def _session(self, *place):
+    def _number_session(self, *place):
         if place != self._place:
             self._place = place
             self.session_count += 1
@@ -97,44 +103,45 @@ class Features:
         return self.session_count - 1
 
 
-def read_features(batches: Iterable[list[Row]], into: Features, hear: Callable[[int], None]) -> None:
-    """Read samples in the order of their places; signatures that are missing, outdated or damaged are made anew.
+def read_features(batches: Iterable[list[Row]], into: Features, report_progress: Callable[[int], None]) -> None:
+    """Read samples in the order of their places, with repaired signatures.
 
-    `hear` is told now and then how many were read. A sample that is removed or edited meanwhile is left out.
+    A signature that is missing, outdated or damaged is computed again. `report_progress` is called now and then with
+    the number of samples read. A sample that is removed or edited meanwhile is left out.
     """
     count = 0
     for batch in batches:
-        for rows in _parts(batch):
-            if sound := _sound(rows):
+        for rows in _split_batch(batch):
+            if sound := _repair_signatures(rows):
                 into.add(sound)
             count += len(rows)
-            hear(count)
+            report_progress(count)
 
 
 def mix_bits(value: int) -> int:
-    """A number of 64 bits as another, the same one each time, evenly spread (the finalizer of SplitMix64)."""
+    """Mix a number of 64 bits into another, evenly spread (the finalizer of SplitMix64)."""
     value = (value + 0x9E3779B97F4A7C15) & MAX_UINT64
     value = ((value ^ (value >> 30)) * 0xBF58476D1CE4E5B9) & MAX_UINT64
     value = ((value ^ (value >> 27)) * 0x94D049BB133111EB) & MAX_UINT64
     return value ^ (value >> 31)
 
 
-def _parts(batch):
-    """A batch, in small parts where much of it has to be made anew: somebody wants to hear how far that is."""
+def _split_batch(batch):
+    """Split a batch where much of it has to be computed, so that progress is reported."""
     rule = len(OWN) + SIGNATURE.index("rule")
     size = len(batch) if all(row[rule] == signatures.RULE for row in batch) else signatures.BATCH
     return (batch[start : start + size] for start in range(0, len(batch), size or 1))
 
 
-def _sound(rows):
-    """The rows with what their signatures should be."""
+def _repair_signatures(rows):
+    """The rows with sound signatures."""
     own, sample = len(OWN), OWN.index("id")
     broken = {row[sample] for row in rows if not signatures.is_sound(row[sample], Signature(*row[own + 1 :]))}
     if not broken:
         return rows
     signatures.renew(broken)
-    found = SampleSignature.objects.filter(sample__in=broken).values_list("sample_id", *SIGNATURE)
-    renewed = {sample_id: tuple(columns) for sample_id, *columns in found}
+    stored_rows = SampleSignature.objects.filter(sample__in=broken).values_list("sample_id", *SIGNATURE)
+    renewed = {sample_id: tuple(columns) for sample_id, *columns in stored_rows}
     return [
         (*row[:own], *renewed[row[sample]]) if row[sample] in broken else row
         for row in rows

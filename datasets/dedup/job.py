@@ -1,4 +1,4 @@
-"""The job that gives samples the signatures they lack, and makes those anew that are outdated or damaged."""
+"""The job that computes missing, outdated and damaged signatures of samples."""
 
 from typing import Any
 
@@ -15,18 +15,18 @@ READ = 1_000  # samples
 
 
 def run(_params: dict[str, Any], progress: Any) -> dict[str, Any]:
-    """Check the signature of every sample; what was found and made, as JSON-able values.
+    """Check the signature of every sample; return the counts as JSON-able values.
 
-    Running it again makes what is left.
+    Running it again computes what is left.
     """
-    total, checked, made = DatasetSample.objects.count(), 0, 0
-    for ids, broken in _pages():
+    total, checked, created = DatasetSample.objects.count(), 0, 0
+    for ids, broken in _read_pages():
         for start in range(0, len(broken), BATCH):
-            made += signatures.renew(broken[start : start + BATCH])
-            progress.update(checked, total, _("Creating signatures: %(count)s so far") % {"count": f"{made:,}"})
+            created += signatures.renew(broken[start : start + BATCH])
+            progress.update(checked, total, _("Creating signatures: %(count)s so far") % {"count": f"{created:,}"})
         checked += len(ids)
         progress.update(checked, total)
-    return {"message": _sentence(checked, made), "checked": checked, "created": made}
+    return {"message": _describe_result(checked, created), "checked": checked, "created": created}
 
 
 def is_needed() -> bool:
@@ -39,29 +39,31 @@ def in_words(result: dict[str, Any]) -> str:
     return result["message"]
 
 
-def _pages():
-    """The ids of all samples in pieces, and those of them whose signature is not what it should be."""
+def _read_pages():
+    """Yield pages of sample rows, each with the ids of samples with unsound signatures."""
     rows = DatasetSample.objects.order_by("id").values_list("id", *[f"signature__{name}" for name in COLUMNS])
     page = list(rows[:READ])
     while page:
-        broken = [sample_id for sample_id, *found in page if not signatures.is_sound(sample_id, Signature(*found))]
+        broken = [sample_id for sample_id, *columns in page if not signatures.is_sound(sample_id, Signature(*columns))]
         yield page, broken
         page = list(rows.filter(id__gt=page[-1][0])[:READ])
 
 
-def _sentence(checked, made):
-    told = ngettext("%(count)s sample checked", "%(count)s samples checked", checked) % {"count": f"{checked:,}"}
-    if not made:
-        return _("%(checked)s: every signature is up to date.") % {"checked": told}
-    new = ngettext("%(count)s signature created", "%(count)s signatures created", made) % {"count": f"{made:,}"}
-    return f"{told}, {new}."
+def _describe_result(checked, created):
+    checked_words = ngettext("%(count)s sample checked", "%(count)s samples checked", checked) % {
+        "count": f"{checked:,}"
+    }
+    if not created:
+        return _("%(checked)s: every signature is up to date.") % {"checked": checked_words}
+    new = ngettext("%(count)s signature created", "%(count)s signatures created", created) % {"count": f"{created:,}"}
+    return f"{checked_words}, {new}."
 
 
 JOB = Kind(
     run=run,
     label=gettext_lazy("Check signatures"),
-    started=gettext_lazy("started to check signatures"),
-    kept=gettext_lazy("Signatures already created are kept; the next run continues."),
-    done=in_words,
-    every=Schedule("schedule.signatureMinutes", MINUTE_MS, dict, is_needed),
+    audit_text=gettext_lazy("started to check signatures"),
+    cancel_text=gettext_lazy("Signatures already created are kept; the next run continues."),
+    describe_result=in_words,
+    schedule=Schedule("schedule.signatureMinutes", MINUTE_MS, dict, is_needed),
 )

@@ -1,8 +1,8 @@
-"""MinHash signatures: 128 numbers by which the likeness of two texts can be told without the texts.
+"""MinHash signatures: 128 numbers that estimate the similarity of two texts.
 
 They are those of the package datasketch with its scheme affine32 and the seed 1, to which tests compare them. It needs
-scipy: 145 MB of an installation. Here one integer of Python holds all 128 numbers, 64 bits for each, and what is done
-to one is done to all.
+scipy: 145 MB of an installation. Here one integer of Python holds all 128 numbers, 64 bits for each, so that one
+operation changes all of them.
 """
 
 from array import array
@@ -23,18 +23,18 @@ SEED = 1
 
 def compute_signature(grams: Iterable[Gram]) -> bytes:
     """The signature of a set of grams; empty for an empty set."""
-    factors, terms, mosts, carries = _permutations()
+    factors, terms, mosts, carries = _build_permutations()
     smallest, is_empty = mosts, True
     for gram in grams:
         is_empty = False
-        permuted = (_hash(gram) * factors + terms) & mosts
+        permuted = (_hash_gram(gram) * factors + terms) & mosts
         # Of each number that is not smaller than before, its carry; then all 32 bits below that.
         smaller = ((smallest | carries) - permuted) & carries
         smallest ^= (smallest ^ permuted) & (smaller - (smaller >> 32))
-    return b"" if is_empty else _every_other(smallest)
+    return b"" if is_empty else _unpack_lower_halves(smallest)
 
 
-def _hash(gram):
+def _hash_gram(gram):
     """32 bits of a gram's SHA-1, mixed by the finalizer of MurmurHash3."""
     text = "\x1f".join(gram).encode(errors="surrogatepass")
     number = int.from_bytes(sha1(text, usedforsecurity=False).digest()[:4], "little")
@@ -44,30 +44,33 @@ def _hash(gram):
 
 
 @cache
-def _permutations():
-    """Factors, all odd, and terms; each pair brings the numbers of 32 bits into another order. Then MOST, its carry."""
-    drawn = _drawn(2 * NUMBERS)
+def _build_permutations():
+    """Factors, all odd, and terms of the permutations; then MOST and its carry.
+
+    Each pair of factor and term brings the numbers of 32 bits into another order.
+    """
+    drawn = _draw_numbers(2 * NUMBERS)
     factors = [2 * (number & MOST >> 1) + 1 for number in drawn[:NUMBERS]]
     same = [MOST] * NUMBERS, [MOST + 1] * NUMBERS
-    return tuple(map(_side_by_side, (factors, drawn[NUMBERS:], *same)))
+    return tuple(map(_pack_numbers, (factors, drawn[NUMBERS:], *same)))
 
 
-def _drawn(count):
-    """What the generator of Mersenne gives when it is seeded by a single number, which Python's never is."""
+def _draw_numbers(count):
+    """Numbers of the Mersenne Twister seeded by a single number, as Python's never is."""
     state = [SEED]
     for number in range(1, 624):
         state.append((1812433253 * (state[-1] ^ (state[-1] >> 30)) + number) & MOST)
-    chance = Random()  # noqa: S311 - no secret
-    chance.setstate((3, (*state, 624), None))
-    return [chance.getrandbits(32) for _ in range(count)]
+    generator = Random()  # noqa: S311 - no secret
+    generator.setstate((3, (*state, 624), None))
+    return [generator.getrandbits(32) for _ in range(count)]
 
 
-def _side_by_side(numbers):
+def _pack_numbers(numbers):
     return sum(number << (WIDTH * place) for place, number in enumerate(numbers))
 
 
-def _every_other(numbers):
-    """The lower 32 bits of each of the 128, one after the other."""
+def _unpack_lower_halves(numbers):
+    """The lower 32 bits of each of the 128 numbers, one after another."""
     halves = array("I", numbers.to_bytes(2 * BYTES, "little"))[::2]
     if byteorder == "big":
         halves.byteswap()

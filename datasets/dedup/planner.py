@@ -1,4 +1,4 @@
-"""Which samples of an export say the same, which of them it keeps, and which side each session is on."""
+"""Plans an export: its duplicates, the samples it keeps, and each session's side."""
 
 import hashlib
 from array import array
@@ -21,11 +21,14 @@ from .texts import build_grams, compute_identity, split_words
 
 
 class SessionSets:
-    """Disjoint sets of sessions, by the numbers of the sessions; those with one name are in one set from the start."""
+    """Disjoint sets of sessions that share a side of a split (union-find).
+
+    Sessions are known by their numbers; those with one name are in one set from the start.
+    """
 
     def __init__(self, names: Iterable[int]):
         firsts: dict[int, int] = {}
-        # Of each session one of its set, at last the set's first.
+        # For each session another of its set; following them leads to the set's first.
         self.parents = array("q", (firsts.setdefault(name, session) for session, name in enumerate(names)))
 
     def find_set(self, session: int) -> int:
@@ -38,14 +41,17 @@ class SessionSets:
         return first
 
     def join(self, sessions: Iterable[int]) -> None:
-        """Make one set of the sets of these sessions."""
+        """Join the sets of these sessions."""
         sets = {self.find_set(session) for session in sessions}
         smallest = min(sets)
         for joined in sets:
             self.parents[joined] = smallest
 
     def smallest(self, keys: "array[int]") -> "array[int]":
-        """For each session the smallest of the keys that its set has; `keys` has one for each session."""
+        """For each session the smallest key of its set.
+
+        `keys` has one key for each session.
+        """
         smallest = array("Q", keys)
         for session, key in enumerate(keys):
             of_set = self.find_set(session)
@@ -53,7 +59,7 @@ class SessionSets:
         return array("Q", (smallest[self.find_set(session)] for session in range(len(keys))))
 
 
-GRAMS_KEPT = 50_000  # 5 MB
+GRAMS_KEPT = 50_000  # hashes of grams: 5 MB
 LENGTHS_KEPT = 100_000
 
 
@@ -64,33 +70,34 @@ def build_split_plan(
     seed: str,
     duplicates: str,
     side_of: Callable[[int], int],
-    hear: Callable[[int], None],
+    report_progress: Callable[[int], None],
 ) -> SplitPlan:
-    """Compare samples (rows of gathered.COLUMNS in the order of their places) and decide.
+    """Compare samples, and decide which are kept and which side each session is on.
 
-    `duplicates`: ONE keeps one of those that are alike; KEEP keeps all, and puts their sessions on the same side.
-    Sessions with one id share a side, whichever agents have them.
-    `side_of` gives the number of the side for a number of 64 bits. In `folder` is room for 512 bytes a sample.
+    `batches` are rows of features.COLUMNS in the order of their places. `duplicates`: ONE keeps one of those that are
+    similar; KEEP keeps all, and puts their sessions on the same side. Sessions with one id share a side, whichever
+    agents have them. `side_of` gives the number of the side for a number of 64 bits. `folder` needs space for 512 bytes
+    a sample.
     """
     numbers = SignatureFile(folder)
     try:
-        found = Features(numbers)
-        read_features(batches, found, hear)
-        texts = _Texts(found)
-        groups = (_One if duplicates == ONE else _Kept)(found, texts)
-        _find(found, groups, texts)
+        features = Features(numbers)
+        read_features(batches, features, report_progress)
+        texts = _TextReader(features)
+        groups = (_KeepOne if duplicates == ONE else _KeepAll)(features, texts)
+        _find_similar(features, groups, texts)
     finally:
         numbers.close()
-    return _decided(found, groups, seed, side_of)
+    return _build_plan(features, groups, seed, side_of)
 
 
-class _Groups:
-    """What is known so far of who is alike, and which sessions have to share a side for it."""
+class _GroupBase:
+    """The groups of similar samples, and the sessions that share a side for them."""
 
-    def __init__(self, found: Features, texts: "_Texts"):
-        self.is_kept = bytearray(b"\x01") * len(found)
-        self.sessions = found.column("session")
-        self.sets = SessionSets(found.column("name"))
+    def __init__(self, features: Features, texts: "_TextReader"):
+        self.is_kept = bytearray(b"\x01") * len(features)
+        self.sessions = features.column("session")
+        self.sets = SessionSets(features.column("name"))
         self.texts = texts
 
     def set_of(self, place: int) -> int:
@@ -98,19 +105,19 @@ class _Groups:
         return self.sets.find_set(self.sessions[place])
 
 
-class _One(_Groups):
-    """Of what is alike, the first is kept: a sample that is left out has a better one that is like it.
+class _KeepOne(_GroupBase):
+    """Keeps the first of each group: a sample that is left out has a better one.
 
     Sessions share a side when one lost a sample to the other, unless that is short: “thank you” connects nobody.
     """
 
-    def __init__(self, found: Features, texts: "_Texts"):
-        super().__init__(found, texts)
-        # Of each sample one that it was left out for, at last one that is kept.
-        self.winners = array("q", range(len(found)))
+    def __init__(self, features: Features, texts: "_TextReader"):
+        super().__init__(features, texts)
+        # For each sample a better one; following them leads to one that is kept.
+        self.winners = array("q", range(len(features)))
 
-    def is_worth(self, one: int, other: int) -> bool:
-        return bool(self.is_kept[one] and self.is_kept[other])
+    def is_worth(self, place: int, other: int) -> bool:
+        return bool(self.is_kept[place] and self.is_kept[other])
 
     def still_open(self, places: list[int]) -> list[int]:
         return [place for place in places if self.is_kept[place]]
@@ -125,7 +132,7 @@ class _One(_Groups):
             self.sets.join(self.sessions[other] for other in (*joined, place))
 
     def teachers(self) -> "array[int]":
-        """For each sample the place of the one that is kept for it, which is its own for most."""
+        """For each sample the place of the sample that is kept for it, mostly its own."""
         for place, winner in enumerate(self.winners):
             while self.winners[winner] != winner:
                 winner = self.winners[winner]
@@ -133,11 +140,11 @@ class _One(_Groups):
         return self.winners
 
 
-class _Kept(_Groups):
-    """Everything is kept, and sessions that have something alike are one set."""
+class _KeepAll(_GroupBase):
+    """Keeps all samples; sessions with similar samples are one set."""
 
-    def is_worth(self, one: int, other: int) -> bool:
-        return self.set_of(one) != self.set_of(other)
+    def is_worth(self, place: int, other: int) -> bool:
+        return self.set_of(place) != self.set_of(other)
 
     def still_open(self, places: list[int]) -> list[int]:
         return places if len(set(map(self.set_of, places))) > 1 else []
@@ -150,40 +157,46 @@ class _Kept(_Groups):
         return array("q", range(len(self.is_kept)))
 
 
-class _Texts:
-    """The words of samples, read when they are asked for; some are kept, as the better one of many is asked often."""
+class _TextReader:
+    """Reads the words of samples when they are asked for.
 
-    def __init__(self, found: Features):
-        self.handles = found.column("handle")
-        self.pairs = found.column("pair")
-        self.words = found.column("words")
+    Some are cached: the better one of many is asked for often.
+    """
+
+    def __init__(self, features: Features):
+        self.handles = features.column("handle")
+        self.pairs = features.column("pair")
+        self.words = features.column("words")
         self.lengths: dict[int, bool] = {}  # of words, by their hash: whether they are more than a few
-        self.kept: dict[int, Set[int]] = {}
+        self.cached: dict[int, Set[int]] = {}
         self.size = 0
-        # Written out once: the ORM takes ten times longer to write it than SQLite to answer.
-        asked = DatasetSample.objects.filter(signature=0).values_list(*signatures.SAMPLE_COLUMNS)
-        self.query, _values = asked.query.sql_with_params()
+        # Compiled once: the ORM takes ten times longer to compile it than SQLite to answer.
+        rows = DatasetSample.objects.filter(signature=0).values_list(*signatures.SAMPLE_COLUMNS)
+        self.query, _values = rows.query.sql_with_params()
 
     def grams_of(self, place: int) -> Set[int]:
         """The hashes of the grams of the sample at a place."""
-        if place not in self.kept:
+        if place not in self.cached:
             if self.size > GRAMS_KEPT:
-                self.kept, self.size = {}, 0
-            self.kept[place] = frozenset(map(hash, build_grams(self._words(place))))
-            self.size += len(self.kept[place])
-        return self.kept[place]
+                self.cached, self.size = {}, 0
+            self.cached[place] = frozenset(map(hash, build_grams(self._read_words(place))))
+            self.size += len(self.cached[place])
+        return self.cached[place]
 
     def is_long(self, place: int) -> bool:
-        """Whether the sample at a place has more than SHORT words; read once for all that have the same words."""
+        """Whether the sample at a place has more than SHORT words.
+
+        It is computed once for all samples that have the same words.
+        """
         number = self.words[place]
         if number not in self.lengths:
             if len(self.lengths) >= LENGTHS_KEPT:
                 self.lengths.clear()
-            self.lengths[number] = len(self._words(place)) > SHORT
+            self.lengths[number] = len(self._read_words(place)) > SHORT
         return self.lengths[number]
 
-    def _words(self, place):
-        """The words of one sample; none of one that was removed or edited since."""
+    def _read_words(self, place):
+        """The words of one sample; empty for one that was removed or edited since."""
         for row in statements.read_rows(DEFAULT_DB_ALIAS, self.query, [self.handles[place]]):
             prompt, reply = signatures.read_pair(read_sample(dict(zip(signatures.SAMPLE_COLUMNS, row, strict=True))))
             if int.from_bytes(compute_identity(prompt, reply)[:8]) == self.pairs[place]:
@@ -191,30 +204,30 @@ class _Texts:
         return []
 
 
-def _find(found, groups, texts):
-    """Tell `groups` of everything that is alike: first what has the same words, then what has nearly the same."""
-    order, has_numbers = found.best_first(), found.column("has_numbers")
+def _find_similar(features, groups, texts):
+    """Join in `groups` the samples with the same words, then those with nearly the same."""
+    order, has_numbers = features.rank_places(), features.column("has_numbers")
     is_first = bytearray(b"\x01") * len(order)
-    for best, *others in clusters.find_buckets(found.column("words"), order):
+    for best, *others in clusters.find_buckets(features.column("words"), order):
         groups.join(best, others)
         for place in others:
             is_first[place] = False
     order = [place for place in order if is_first[place] and has_numbers[place]]
-    clusters.join_similar(found.numbers, order, texts.grams_of, groups)
+    clusters.join_similar(features.numbers, order, texts.grams_of, groups)
 
 
-def _decided(found, groups, seed, side_of):
-    sessions, pairs, keys = (found.column(name) for name in ("session", "pair", "key"))
-    kept = [place for place, is_kept in enumerate(groups.is_kept) if is_kept]
-    smallest = array("Q", [MAX_UINT64]) * found.session_count
-    of_seed = _number(seed)
-    for place in kept:
+def _build_plan(features, groups, seed, side_of):
+    sessions, pairs, keys = (features.column(name) for name in ("session", "pair", "key"))
+    kept_places = [place for place, is_kept in enumerate(groups.is_kept) if is_kept]
+    smallest_keys = array("Q", [MAX_UINT64]) * features.session_count
+    seed_number = _hash_seed(seed)
+    for place in kept_places:
         session = sessions[place]
-        smallest[session] = min(smallest[session], mix_bits(pairs[place] ^ of_seed))
-    # The smallest of many is a small one: spread evenly again.
-    sides = bytes(side_of(mix_bits(key)) for key in groups.sets.smallest(smallest))
+        smallest_keys[session] = min(smallest_keys[session], mix_bits(pairs[place] ^ seed_number))
+    # The minimum of many numbers is small, so it is spread evenly again.
+    sides = bytes(side_of(mix_bits(key)) for key in groups.sets.smallest(smallest_keys))
     fates = bytearray(sides[session] for session in sessions)
-    taught, taught_on = _taught(found.column("words"), bytes(fates[place] for place in groups.teachers()))
+    taught, taught_on = _find_taught(features.column("words"), bytes(fates[place] for place in groups.teachers()))
     for place, is_kept in enumerate(groups.is_kept):
         fates[place] += 0 if is_kept else DUPLICATE
     order = sorted(range(len(keys)), key=keys.__getitem__)
@@ -223,13 +236,16 @@ def _decided(found, groups, seed, side_of):
         bytes(fates[place] for place in order),
         taught,
         taught_on,
-        samples=len(kept),
-        largest_set=max(Counter(map(groups.set_of, kept)).values(), default=0),
+        samples=len(kept_places),
+        largest_set=max(Counter(map(groups.set_of, kept_places)).values(), default=0),
     )
 
 
-def _taught(words, sides):
-    """Every number of words with the sides that teach them as bits; nothing when there is one side only."""
+def _find_taught(words, sides):
+    """Every hash of words with the sides that teach them, as bits.
+
+    Both are empty when there is one side only.
+    """
     numbers, taught_on = array("Q"), bytearray()
     if len(set(sides)) < 2:
         return numbers, b""
@@ -239,5 +255,5 @@ def _taught(words, sides):
     return numbers, bytes(taught_on)
 
 
-def _number(seed):
+def _hash_seed(seed):
     return int.from_bytes(hashlib.sha256(seed.encode(errors="surrogatepass")).digest()[:8])

@@ -1,4 +1,7 @@
-"""The signatures of many samples in a file without a name: a million of them are 512 MB, of which few are in memory."""
+"""The signatures of many samples in a temporary file without a name.
+
+A million signatures take 512 MB, of which little is in memory at a time.
+"""
 
 import os
 from array import array
@@ -20,31 +23,34 @@ MOST = 2**64 - 1
 
 
 class SignatureFile:
-    """Signatures in the order in which they were added."""
+    """A file of signatures in the order in which they were added."""
 
     def __init__(self, folder: Path):
         self.count = 0
         self._file = TemporaryFile(dir=folder)  # noqa: SIM115 - closed by `close`
 
     def add(self, signatures: Sequence[bytes]) -> None:
-        """Append signatures; an empty one takes the room of one."""
-        self._file.write(b"".join([found or bytes(BYTES) for found in signatures]))
+        """Append signatures; an empty one takes the space of a full one."""
+        self._file.write(b"".join([signature or bytes(BYTES) for signature in signatures]))
         self.count += len(signatures)
 
     def complete(self) -> None:
-        """Make all that was added readable."""
+        """Make all added signatures readable."""
         self._file.flush()
 
     def close(self) -> None:
-        """Give the room back."""
+        """Close the file, which frees its space."""
         self._file.close()
 
     def signature(self, place: int) -> int:
-        """The signature at a place as one number, the first of its 128 at the lower end."""
+        """The signature at a place as one number, the first of 128 at the lower end."""
         return int.from_bytes(os.pread(self._file.fileno(), BYTES, BYTES * place), "little")
 
     def halves(self, band: int) -> "array[int]":
-        """The first half of a band of every signature: who shares a band shares this, and so do some others."""
+        """The first half of a band of every signature.
+
+        Signatures that share the band share this half, and so do some others.
+        """
         halves = array("Q")
         for start in range(0, self.count, AT_ONCE):
             data = os.pread(self._file.fileno(), BYTES * AT_ONCE, BYTES * start)

@@ -1,7 +1,7 @@
-"""The signature of each sample: made when it is created or edited, and made again where it is not what it should be.
+"""The signature of each sample, computed when it is created or edited.
 
-A row tells what it was made from, by which rules, and has a checksum of all of that: one that is missing, outdated or
-damaged is found by whoever reads it, and costs nothing but the time to make it again.
+A row has the hash of what it was made from, the version of the rules, and a checksum of all of that: whoever reads a
+row that is missing, outdated or damaged notices it, and it costs only the time to compute it again.
 """
 
 import logging
@@ -28,7 +28,10 @@ log = logging.getLogger(__name__)
 
 
 class Signature(NamedTuple):
-    """The columns of a row of `sample_signatures`, in the order of COLUMNS; all None where there is none."""
+    """The columns of a row of `sample_signatures`, in the order of COLUMNS.
+
+    All are None where there is no row.
+    """
 
     rule: int | None
     made_from: bytes
@@ -38,7 +41,10 @@ class Signature(NamedTuple):
 
 
 def build_from_row(row: dict[str, Any]) -> Signature:
-    """The signature of a sample, from its SAMPLE_COLUMNS. One that cannot be read is like no other."""
+    """The signature of a sample, from its SAMPLE_COLUMNS.
+
+    A sample that cannot be read is similar to no other.
+    """
     try:
         return build_from_pair(row["id"], *read_pair(read_sample(row)))
     except UnreadableSample:
@@ -50,33 +56,41 @@ def build_from_sample(sample: DatasetSample) -> Signature:
     return build_from_row({name: getattr(sample, name) for name in SAMPLE_COLUMNS})
 
 
-def to_row(sample_id: str, found: Signature) -> SampleSignature:
+def to_row(sample_id: str, signature: Signature) -> SampleSignature:
     """The row of a signature, not stored yet."""
-    return SampleSignature(sample_id=sample_id, **found._asdict())
+    return SampleSignature(sample_id=sample_id, **signature._asdict())
 
 
 def build_from_pair(sample_id: str, prompt: str, reply: str, *, is_text: bool = True) -> Signature:
-    """The signature of a prompt and a reply; without words (`is_text`), only what is the same is alike."""
+    """The signature of a prompt and a reply.
+
+    Without `is_text` it has no words: it is only equal to the same pair.
+    """
     words = split_words(prompt, reply) if is_text else []
     made_from = compute_identity(prompt, reply)
-    known = hash_words(words, made_from)
+    hashed_words = hash_words(words, made_from)
     numbers = minhash.compute_signature(build_grams(words))
-    return Signature(RULE, made_from, known, numbers, _checksum(sample_id, RULE, made_from, known, numbers))
+    return Signature(
+        RULE, made_from, hashed_words, numbers, _checksum(sample_id, RULE, made_from, hashed_words, numbers)
+    )
 
 
 def read_pair(sample: ExportSample) -> tuple[str, str]:
-    """What a sample teaches: the prompt, and the reply as it will be learnt. One that says nothing is like no other."""
-    said = sample.user_text, sample.reply
-    return said if any(said) else (sample.sample_id, "")
+    """The prompt of a sample, and the reply that it teaches.
+
+    A sample without any text gets a pair that is like no other.
+    """
+    texts = sample.user_text, sample.reply
+    return texts if any(texts) else (sample.sample_id, "")
 
 
-def is_sound(sample_id: str, found: Signature) -> bool:
-    """Whether a stored signature is whole and follows the rules of today."""
-    return found.rule == RULE and found.checksum == _checksum(sample_id, *found[:-1])
+def is_sound(sample_id: str, signature: Signature) -> bool:
+    """Whether a stored signature is whole and follows the current rules."""
+    return signature.rule == RULE and signature.checksum == _checksum(sample_id, *signature[:-1])
 
 
 def renew(sample_ids: Collection[str]) -> int:
-    """Make the signatures of these samples anew, whatever they had; how many of the samples there are."""
+    """Compute the signatures of these samples again; return how many samples there are."""
     ids, count = list(sample_ids), 0
     for start in range(0, len(ids), BATCH):
         rows = list(DatasetSample.objects.filter(id__in=ids[start : start + BATCH]).values(*SAMPLE_COLUMNS))
@@ -86,9 +100,10 @@ def renew(sample_ids: Collection[str]) -> int:
 
 
 def ensure_signature(sample_id: str) -> None:
-    """Make the signature of a sample when it has none, as after an edit; when others keep the store busy, a job will.
+    """Compute the signature of a sample that has none, as after an edit.
 
-    Called after the transaction of the edit: nobody waits while it is made.
+    Called after the transaction of the edit: nobody waits while it is computed. When others keep the store busy, a job
+    will compute it.
     """
     if find_missing(DatasetSample.objects.filter(id=sample_id)).exists():
         try:
@@ -97,13 +112,21 @@ def ensure_signature(sample_id: str) -> None:
             log.warning("The signature of sample %s was not stored: %s", sample_id, exc)
 
 
-def store_signatures(made: Collection[tuple[dict[str, Any], Signature]]) -> None:
-    """Store the signatures of samples as they were read; one whose reply was edited since is left to whoever did."""
-    with transaction.atomic():  # IMMEDIATE: nobody edits a reply between the look at it and the end
-        ids = [row["id"] for row, _ in made]
-        now = dict(DatasetSample.objects.filter(id__in=ids).values_list("id", "output"))
+def store_signatures(signed_rows: Collection[tuple[dict[str, Any], Signature]]) -> None:
+    """Store the signatures of samples as they were read.
+
+    A sample whose reply was edited since is left to whoever edited it. `signed_rows` are pairs of a sample's row and
+    its signature.
+    """
+    with transaction.atomic():  # IMMEDIATE: nobody edits a reply between the check and the commit
+        ids = [row["id"] for row, _ in signed_rows]
+        outputs = dict(DatasetSample.objects.filter(id__in=ids).values_list("id", "output"))
         SampleSignature.objects.bulk_create(
-            [to_row(row["id"], found) for row, found in made if row["id"] in now and now[row["id"]] == row["output"]],
+            [
+                to_row(row["id"], signature)
+                for row, signature in signed_rows
+                if row["id"] in outputs and outputs[row["id"]] == row["output"]
+            ],
             update_conflicts=True,
             unique_fields=["sample"],
             update_fields=list(COLUMNS),
@@ -111,7 +134,10 @@ def store_signatures(made: Collection[tuple[dict[str, Any], Signature]]) -> None
 
 
 def delete_signature(sample_id: str, *, unless: bytes) -> None:
-    """Remove the signature of a sample, unless it was made from what the sample says: the next one will be."""
+    """Remove the signature of a sample, unless it was made from its current words.
+
+    `unless` is the hash of these words; the next signature will be made from them.
+    """
     SampleSignature.objects.filter(sample=sample_id).exclude(made_from=unless).delete()
 
 

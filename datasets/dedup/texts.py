@@ -1,4 +1,4 @@
-"""What two samples are compared by: the words of prompt and reply, five at a time.
+"""The words of samples, in grams of five, by which two samples are compared.
 
 Without Django and without tables.
 """
@@ -20,18 +20,21 @@ Gram = tuple[str, ...]
 
 
 def compute_identity(prompt: str, reply: str) -> bytes:
-    """What tells a pair from every other one: 32 bytes that change with each character."""
-    asked, said = (text.encode(errors="surrogatepass") for text in (prompt, reply))
-    return hashlib.sha256(len(asked).to_bytes(8) + asked + said).digest()
+    """The 32 bytes that identify a pair: they change with each character."""
+    prompt_bytes, reply_bytes = (text.encode(errors="surrogatepass") for text in (prompt, reply))
+    return hashlib.sha256(len(prompt_bytes).to_bytes(8) + prompt_bytes + reply_bytes).digest()
 
 
 def split_words(prompt: str, reply: str) -> list[str]:
-    """The words of both, one after the other, without case, accents of width, punctuation and layout."""
+    """The words of prompt and reply, without case, width variants, punctuation and layout."""
     return WORD.findall(unicodedata.normalize("NFKC", f"{prompt}\n{reply}").casefold())
 
 
 def hash_words(words: list[str], made_from: bytes) -> bytes:
-    """What tells words from all others, whatever their layout; of a pair without words, what `identity` tells."""
+    """The hash of words, whatever their layout.
+
+    For a pair without words it is the hash of its identity.
+    """
     return hashlib.blake2b(" ".join(words).encode(errors="surrogatepass") or made_from, digest_size=16).digest()
 
 
@@ -42,13 +45,16 @@ def compute_words_number(prompt: str, reply: str) -> int:
 
 
 def build_grams(words: list[str]) -> Set[Gram]:
-    """Every five words in a row. Fewer than five are one gram: such texts are alike when all words are the same."""
+    """The grams of words: every five words in a row.
+
+    Fewer than five words are one gram: such texts are similar when all words are the same.
+    """
     if len(words) < GRAM:
         return {tuple(words)} if words else frozenset()
     return set(zip(*(words[start:] for start in range(GRAM)), strict=False))
 
 
-def jaccard(one: Set[object], other: Set[object]) -> float:
-    """How much of what either has both have, 0 to 1."""
-    shared = len(one & other)
-    return shared / (len(one) + len(other) - shared) if shared else 0.0
+def jaccard(first: Set[object], second: Set[object]) -> float:
+    """The Jaccard index of two sets: the shared part of their union, 0 to 1."""
+    shared = len(first & second)
+    return shared / (len(first) + len(second) - shared) if shared else 0.0

@@ -1,4 +1,7 @@
-"""What an exporter may do to a row beside copying it. The manifest says in how many rows each was done."""
+"""Names of the changes that an exporter may make to a row.
+
+The manifest says in how many rows each was made.
+"""
 
 from functools import lru_cache
 
@@ -42,7 +45,7 @@ OUTPUT_LOST = "output_lost"
 OUTPUT_FLAGGED = "output_flagged"
 SECRETS_FOUND = "secret_found"
 
-# What may have been done to a user's words.
+# Changes that may have been made to a user's words.
 OF_WORDS = frozenset({ENVELOPE_REMOVED, IMAGES_DROPPED})
 
 Changes = frozenset[str]
@@ -50,7 +53,10 @@ NO_CHANGES: Changes = frozenset()
 
 
 def build_secret_change(kind: str) -> str:
-    """That a text may contain a secret of this kind (see scanning.Seen): which kinds count is decided elsewhere."""
+    """The change which says that a text may contain a secret of this kind.
+
+    The kinds are those of text_scan.ScanResult; which of them count is decided elsewhere.
+    """
     return f"{SECRETS_FOUND}:{kind}"
 
 
@@ -62,7 +68,10 @@ def find_secret_kinds(done: Changes) -> frozenset[str]:
 
 @lru_cache(maxsize=256)
 def choose_reason(withheld: Changes) -> str:
-    """The reason to name when a row has these changes, of which each keeps it back; empty when there are none."""
+    """The reason to name when a row is left out for these changes.
+
+    Each of the changes is enough to leave the row out. Empty when there are none.
+    """
     others = withheld - set(map(build_secret_change, find_secret_kinds(withheld)))
     named = (name for name in (OUTPUT_LOST, OUTPUT_FLAGGED, *sorted(others)) if name in withheld)
     return next(named, SECRETS_FOUND if withheld else "")

@@ -13,7 +13,10 @@ ESCAPED_NUL = rb"\u0000"
 
 
 def clean_value(value: Any) -> Any:
-    """The same value with every unusable character of its texts replaced by U+FFFD; a number that is none is None."""
+    """The same value with every unusable character of its texts replaced by U+FFFD.
+
+    A float that is infinite or not a number becomes None.
+    """
     if isinstance(value, str):
         return BAD.sub(REPLACEMENT, value) if BAD.search(value) else value
     if isinstance(value, dict):
@@ -24,12 +27,15 @@ def clean_value(value: Any) -> Any:
 
 
 def clean_json(value: Any) -> str:
-    """A value as a text of JSON, for a text of a row."""
+    """A cleaned value as a text of JSON, for a text column of a row."""
     return dump_json(clean_value(value))
 
 
 def dump_json(value: Any) -> str:
-    """The same without a look at each character: what can be written stays as it is, a NUL as its escape."""
+    """A value as a text of JSON, cleaned only where it cannot be encoded otherwise.
+
+    Faster than `clean_json`: it does not look at each character, and a NUL stays, as its escape.
+    """
     try:
         return orjson.dumps(value).decode()
     except TypeError:  # half a surrogate pair, or a number orjson has no room for
@@ -37,7 +43,7 @@ def dump_json(value: Any) -> str:
 
 
 def encode_value(value: Any) -> tuple[bytes, Any, bool]:
-    """A value as JSON, the value as it then reads, and whether characters had to be replaced."""
+    """A value as JSON, the value as it reads back, and whether characters were replaced."""
     try:
         data = orjson.dumps(value)
         if ESCAPED_NUL not in data:

@@ -1,4 +1,4 @@
-"""What becomes of a sample: a row, or a reason why there is none."""
+"""The outcome of exporting a sample: a row, or a reason for leaving it out."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,21 +9,22 @@ from .prompts import NO_PROMPTS, PromptColumns
 from .samples import ExportSample
 
 Row = dict[str, Any]
-# Why a sample is in no row, beside what `training_rows.unfit` says of it alone.
+# Reasons for leaving a sample out, besides what `training_rows.find_unfit_reason` says of it alone.
 NOT_APPROVED, AFTER_GAP, BEYOND_ROW, SAME_TURN = "not_approved", "after_gap", "beyond_row", "same_turn"
-# Without what tools returned, a reply that uses it would teach to make results up.
+# Without the tool results that it uses, a reply would teach to make results up.
 RESTS_ON_TOOLS = "rests_on_tools"
 DUPLICATE = "duplicate"
-# What is left out unless somebody asks for it, by columns of a sample: prompts that nobody typed and replies that are
-# not sent; words in lines that are not recognized; answers that ended with a call of a tool; pictures.
+# Samples that are left out unless an option includes them, by columns of a sample: prompts that nobody typed and
+# replies that are not sent; words in lines that are not recognized; answers that ended with a tool call; pictures.
 INJECTED, UNKNOWN_ENVELOPE, INTERRUPTED, PICTURE = "injected", "unknown_envelope", "interrupted", "picture"
 
 
 @dataclass(slots=True)
 class SampleOutcome:
-    """A row with what was done to it, and other samples that it teaches too; or `left_out`, and no row.
+    """The outcome of one sample: a row and its changes, or the reason in `left_out`.
 
-    `given` is what its model was given; `is_undescribed`: it calls a tool that `given` does not describe.
+    `others` are further samples that the row teaches. `given` is what its model was given; `is_undescribed`: the row
+    calls a tool that `given` does not describe.
     """
 
     sample: ExportSample

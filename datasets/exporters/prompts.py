@@ -1,4 +1,7 @@
-"""What a model was given before a conversation: the columns `system` and `tools` of ShareGPT rows."""
+"""The system prompt and the tools that a model was given, as columns of rows.
+
+The columns are `system` and `tools` of ShareGPT rows.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -10,7 +13,7 @@ from .json_output import encode_value
 from .samples import ExportSample
 
 SYSTEM, TOOLS = COLUMNS = ("system", "tools")
-# Why a column is empty, beside the reasons of ledger.collectors.placeholders.
+# Reasons for an empty column, besides those of ledger.collectors.placeholders.
 NOT_RECORDED, TOO_LONG, LOST, WITHHELD, FLAGGED = "not_recorded", "too_long", "lost", "withheld", "flagged"
 
 
@@ -28,9 +31,10 @@ class Part:
 
 
 class PromptColumns:
-    """Both columns of a row, made once for the rows that share them. Without `parts` nobody asked for them.
+    """Both columns of a row, created once for the rows that share them.
 
-    `changes` go for every row that it stands in; `names` are the tools that the row describes.
+    Without `parts`, the export has no such columns to fill. `changes` apply to every row with these columns; `names`
+    are the tools that the row describes.
     """
 
     __slots__ = ("changes", "names", "parts")
@@ -41,7 +45,7 @@ class PromptColumns:
         self.names = self.parts[TOOLS].names if self.parts else frozenset()
 
     def text(self, column: str) -> str:
-        """What stands in a column."""
+        """The text of a column."""
         return self.parts[column].text if self.parts else EMPTY[column]
 
 
@@ -49,27 +53,27 @@ NO_PROMPTS = PromptColumns()
 
 
 def get_no_prompts(sample: ExportSample) -> PromptColumns:
-    """Both columns are empty, and nobody counts why."""
+    """Empty columns, whose reason is not counted."""
     return NO_PROMPTS
 
 
 def build_empty_part(column: str, reason: str) -> Part:
-    """A column that is left empty, for a reason."""
+    """An empty column with the reason for it."""
     return Part(EMPTY[column], reason)
 
 
 def build_empty_columns(reason: str) -> PromptColumns:
-    """Both columns are empty, for the same reason."""
+    """Both columns empty, for the same reason."""
     return PromptColumns({column: build_empty_part(column, reason) for column in COLUMNS})
 
 
 def build_system_part(text: str) -> Part:
-    """The column of a system prompt."""
+    """The column of a system prompt, empty when it is blank."""
     return Part(text) if text.strip() else build_empty_part(SYSTEM, NOT_RECORDED)
 
 
 def build_tools_part(tools: Any) -> Part:
-    """The column of a list of tools. Raises formats.tools.UnknownForm."""
+    """The column of a list of tools, empty when it has none. Raises formats.tools.UnknownForm."""
     functions = tool_lists.read_functions(tools)
     if not functions:
         return build_empty_part(TOOLS, NOT_RECORDED)

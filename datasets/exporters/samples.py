@@ -1,4 +1,4 @@
-"""What goes into an export: one sample with what was said, as the formats want to see it."""
+"""Samples of an export with their messages, as the formats read them."""
 
 import json
 from dataclasses import dataclass
@@ -10,9 +10,8 @@ from . import writes
 from .writes import WRITE, WriteAnswer, WriteRequest
 
 Pair = tuple[str, str]  # role (user or agent), text
-# What is known of a sample's turn beside its words: tools answered before its reply, the user's words were in an
-# envelope, something around them looks like one and is not known, images or files came with a message; the turn was
-# gone before anybody looked.
+# Traits of a sample's turn: tools answered before its reply; the user's words were in an envelope, or in something
+# that looks like one and is not known; images or files came with a message; the turn was gone before it was examined.
 TOOLS, ENVELOPE, UNRECOGNIZED, IMAGES, GONE = "tools", "envelope", "unrecognized", "images", "gone"
 # Types of samples that are decisions of memory_gate, with what it saw and without anything else of their turns.
 POSITIVE, NEGATIVE = GATE_TYPES = ("memory_gate_positive", "memory_gate_negative")
@@ -26,7 +25,7 @@ class UnreadableSample(ValueError):
 
 @dataclass(slots=True)
 class GateAnswer:
-    """What memory_gate said, or what a person said it should have said."""
+    """A decision of memory_gate, or the decision that a person gave as its correction."""
 
     decision: str
     reason: str
@@ -46,15 +45,15 @@ class ExportSample:
     edited_reply: str | None = None
     messages: Any = None  # the messages before the turn, as stored: most formats never look at them
     gate: GateAnswer | None = None
-    is_gate_wrong: bool = False  # somebody said so, and nobody said what would be right
+    is_gate_wrong: bool = False  # judged to be wrong, without a correction
     quality_score: float | None = None
     is_approved: bool = False
-    stored: dict[str, Any] | None = None  # its row, for the formats that write a sample as it is
+    stored: dict[str, Any] | None = None  # its row, for the formats of stored samples
     traits: frozenset[str] = frozenset()
-    write: WriteRequest | None = None  # what write_guardian was asked, of a sample that is a write
-    guardian: WriteAnswer | None = None  # what it did, or should have done
-    is_guardian_wrong: bool = False  # as of the gate
-    misfit: str = ""  # why what people say that the file should hold is not the content of that file
+    write: WriteRequest | None = None  # the request to write_guardian, of a sample that is a write
+    guardian: WriteAnswer | None = None  # its answer, or the correction of it
+    is_guardian_wrong: bool = False  # judged to be wrong, without a correction
+    misfit: str = ""  # why the content of the correction is not that of its file
     is_duplicate: bool = False  # the export has another sample that says the same
 
     @property
@@ -64,7 +63,7 @@ class ExportSample:
 
     @property
     def context(self) -> list[Pair]:
-        """The messages before the turn; what is no message of either side is left out."""
+        """The messages before the turn, without those of other roles than user and agent."""
         return _pairs(self.messages)
 
     @property
@@ -80,52 +79,55 @@ def is_cut(context: list[Pair]) -> bool:
 
 def read_sample(row: dict[str, Any]) -> ExportSample:
     """The sample in a row of `dataset_samples`. Raises Unreadable when its content is no object."""
-    body = _object(row["content"])
+    body = _parse_object(row["content"])
     if body.get("type") == WRITE:
-        return _write(row, body)
+        return _read_write(row, body)
     is_decision = body.get("type") in GATE_TYPES
-    said, before = _parted(body) if is_decision else (_turn(body), body.get("context"))
+    texts, earlier_messages = _split_conversation(body) if is_decision else (_read_turn(body), body.get("context"))
     sample = ExportSample(
         sample_id=row["id"],
         agent_id=row["agent_id"],
         session_id=row["session_id"],
         turn_number=row["turn_number"],
-        user_text=said.get("user", ""),
-        agent_reply=said.get("agent", ""),
+        user_text=texts.get("user", ""),
+        agent_reply=texts.get("agent", ""),
         edited_reply=None if is_decision else row["output"],
-        messages=before,
+        messages=earlier_messages,
         quality_score=row["quality_score"],
         traits=frozenset(row.get("turn_traits", "").split()),
     )
     if is_decision:
-        label, corrected = _judged_decision(row, body)
+        label, corrected = _read_decision_verdict(row, body)
         sample.gate = corrected or read_decision(body)
         sample.is_gate_wrong = not corrected and (label != "correct" if label else body["type"] == NEGATIVE)
     elif isinstance(gate := body.get("memoryGate"), dict):
-        label, corrected = _judged_gate(row, gate)
-        sample.gate = corrected or _gate_answer(gate.get("output"))
+        label, corrected = _read_gate_verdict(row, gate)
+        sample.gate = corrected or _read_gate_answer(gate.get("output"))
         sample.is_gate_wrong = label == "incorrect" and not corrected
     return sample
 
 
-def _write(row, body):
-    """A sample that is a write. Its words are what was asked and what was done, whatever people say of it."""
-    asked, done = writes.read_request(body), writes.read_answer(body)
+def _read_write(row, body):
+    """Read a sample that is a write.
+
+    Its texts are the request and the answer as they were, even if people corrected the answer.
+    """
+    request, original = writes.read_request(body), writes.read_answer(body)
     label, output = row.get("guardian_label"), row.get("guardian_corrected_output")
-    right = writes.read_corrected_answer(_object(output), body) if label == "corrected" and output else None
+    correction = writes.read_corrected_answer(_parse_object(output), body) if label == "corrected" and output else None
     sample = ExportSample(
         sample_id=row["id"],
         agent_id=row["agent_id"],
         session_id=row["session_id"],
         turn_number=row["turn_number"],
-        user_text=writes.format_question(asked),
-        agent_reply=writes.format_answer(done) if done else "",
+        user_text=writes.format_question(request),
+        agent_reply=writes.format_answer(original) if original else "",
         quality_score=row["quality_score"],
         traits=frozenset(row.get("turn_traits", "").split()),
     )
-    sample.write, sample.guardian = asked, right or done
-    sample.misfit = writes.find_misfit(right, body) if right else ""
-    sample.is_guardian_wrong = right is None and label in ("incorrect", "corrected")
+    sample.write, sample.guardian = request, correction or original
+    sample.misfit = writes.find_misfit(correction, body) if correction else ""
+    sample.is_guardian_wrong = correction is None and label in ("incorrect", "corrected")
     return sample
 
 
@@ -140,45 +142,48 @@ def read_stored(row: dict[str, Any]) -> ExportSample:
 
 
 def read_decision(body: dict[str, Any]) -> GateAnswer | None:
-    """What memory_gate decided in a sample of GATE_TYPES."""
-    how = "correct" if body.get("type") == POSITIVE else "incorrect"
-    decision, fact, reason = (_text(body.get(f"{how}{name}")) for name in ("Decision", "Fact", "Reason"))
+    """The decision of memory_gate in the content of a sample of GATE_TYPES."""
+    prefix = "correct" if body.get("type") == POSITIVE else "incorrect"
+    decision, fact, reason = (_text(body.get(f"{prefix}{name}")) for name in ("Decision", "Fact", "Reason"))
     return GateAnswer(decision, reason, fact) if decision else None
 
 
 def count_own_messages(body: dict[str, Any]) -> int:
-    """How many messages at the end of the conversation of such a sample are the turn's own.
+    """Count the last messages of a conversation that are the turn's own.
 
-    Samples of others do not say: then it is a message of the agent with that of a user before it, or the last one.
+    `body` is the content of a sample of GATE_TYPES.
+
+    Samples that other programs made do not say: then it is a message of the agent with a user's message before it, or
+    the last message.
     """
-    roles = [message.get("role") if isinstance(message, dict) else None for message in _listed(body)[-2:]]
+    roles = [message.get("role") if isinstance(message, dict) else None for message in _list_messages(body)[-2:]]
     most = 2 if roles == ["user", "agent"] else len(roles[-1:])
     count = body.get("turnMessages")
     return min(count, most) if isinstance(count, int) and count >= 0 else most
 
 
 def parse_loose_json(text: str) -> Any:
-    """The value of a text of JSON. Raises ValueError when it is none."""
+    """Parse a text of JSON that may have halves of surrogate pairs. Raises ValueError."""
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:
         return json.loads(text)  # with half of a surrogate pair, which is replaced later: no reason to lose a sample
 
 
-def _turn(body):
+def _read_turn(body):
     return {"user": _text(body.get("userMessage")), "agent": _text(body.get("agentReply"))}
 
 
-def _parted(body):
-    """The conversation of a decision: what was said in the turn, by role, and the messages before."""
-    said = _listed(body)
-    first = len(said) - count_own_messages(body)
-    return dict(_pairs(said[first:])), said[:first]
+def _split_conversation(body):
+    """The texts of a decision's own turn by role, and the messages before it."""
+    messages = _list_messages(body)
+    first = len(messages) - count_own_messages(body)
+    return dict(_pairs(messages[first:])), messages[:first]
 
 
-def _listed(body):
-    said = body.get("conversation")
-    return said if isinstance(said, list) else []
+def _list_messages(body):
+    messages = body.get("conversation")
+    return messages if isinstance(messages, list) else []
 
 
 def _pairs(messages):
@@ -189,10 +194,10 @@ def _pairs(messages):
     ]
 
 
-def _judged_decision(row, body):
-    """As `_judged_gate`, of a sample that is a decision."""
+def _read_decision_verdict(row, body):
+    """Label and correction of a sample that is a decision; see `_read_gate_verdict`."""
     if label := row.get("gate_label"):
-        return label, _gate_answer(_object(row["gate_corrected_output"])) if label == "corrected" else None
+        return label, _read_gate_answer(_parse_object(row["gate_corrected_output"])) if label == "corrected" else None
     if body["type"] == POSITIVE:
         return None, None
     decision, fact = _text(body.get("correctDecision")), _text(body.get("correctFact"))
@@ -201,14 +206,17 @@ def _judged_decision(row, body):
     return None, GateAnswer(decision, reason, fact) if is_whole else None
 
 
-def _judged_gate(row, gate):
-    """Label and correction of the gate's part: what people said here counts, else what the sample came with."""
+def _read_gate_verdict(row, gate):
+    """Label and correction of the gate's part of a sample that is a turn.
+
+    A verdict of people in this application counts before the one that the sample came with.
+    """
     if label := row.get("gate_label"):
-        return label, _gate_answer(_object(row["gate_corrected_output"])) if label == "corrected" else None
-    return gate.get("label"), _gate_answer(gate.get("correctedOutput"))
+        return label, _read_gate_answer(_parse_object(row["gate_corrected_output"])) if label == "corrected" else None
+    return gate.get("label"), _read_gate_answer(gate.get("correctedOutput"))
 
 
-def _object(content):
+def _parse_object(content):
     try:
         body = parse_loose_json(content)
     except ValueError as exc:
@@ -218,7 +226,7 @@ def _object(content):
     return body
 
 
-def _gate_answer(answer):
+def _read_gate_answer(answer):
     if not isinstance(answer, dict) or not _text(answer.get("decision")):
         return None
     return GateAnswer(

@@ -1,4 +1,4 @@
-"""What texts of a row hold beside what they say: control tokens of tokenizers, and what may be a secret.
+"""Scans the texts of a row for control tokens of tokenizers and for possible secrets.
 
 Both are looked for in one pass over a text, by one automaton: exactly what `artifacts.contents.secrets` finds, for less
 than a pass of its own would cost.
@@ -13,7 +13,7 @@ import re2
 
 from artifacts.contents import secrets
 
-# What tokenizers of widespread models read as one token with a meaning: sides, ends, tools, thoughts.
+# Texts that tokenizers of widespread models read as one token: sides, ends, tools, thoughts.
 NAMED = """
 im_start im_end im_sep endoftext startoftext begin_of_text end_of_text eot_id eom_id start_header_id end_header_id
 python_tag end start message channel constrain return call endofprompt user assistant system observation tool
@@ -28,8 +28,8 @@ OTHERS = """
 """
 CONTROL_TOKENS = (*(f"<|{name}|>" for name in NAMED.split()), *OTHERS.split())
 TOKEN = re2.compile("|".join(map(re.escape, CONTROL_TOKENS)))
-# In JSON a line ends with a letter, so that a key at the beginning of the next one is not at the beginning of a word.
-# JSON within JSON has as many backslashes before it as it is deep.
+# An escaped line break in JSON ends with a letter, so that a key on the next line does not stand at the beginning of
+# a word. JSON within JSON has as many backslashes before the letter as it is deep.
 ESCAPED = re.compile(r'\\+(?:[nrtbf"/]|u[0-9a-fA-F]{4})?')
 
 
@@ -44,51 +44,61 @@ NO_FINDINGS = ScanResult()
 
 
 def scan_texts(texts: Iterable[str]) -> ScanResult:
-    """What is in these texts. No pattern reaches over the end of a line, so together they hold what each does."""
-    text = "\n".join([_readable(one) for one in texts])
+    """Scan texts for control tokens and secrets.
+
+    No pattern matches across the end of a line, so the texts are joined by line breaks and scanned at once.
+    """
+    text = "\n".join([_add_unescaped_copy(part) for part in texts])
     data = text.encode("utf-8", "replace")
-    found = _SET.Match(data) or ()
-    if not found and b"\0" not in data:
+    matches = _SET.Match(data) or ()
+    if not matches and b"\0" not in data:
         return NO_FINDINGS
-    kinds = frozenset(secrets.KINDS[number] for number in found if number < len(secrets.KINDS))
+    kinds = frozenset(secrets.KINDS[number] for number in matches if number < len(secrets.KINDS))
     if b"\0" in data:
         kinds |= frozenset(secrets.find_kinds(data))
-    return ScanResult(_tokens(data) if len(secrets.KINDS) in found else frozenset(), kinds)
+    return ScanResult(_find_tokens(data) if len(secrets.KINDS) in matches else frozenset(), kinds)
 
 
-def merge_scans(found: Iterable[ScanResult]) -> ScanResult:
-    """What is in texts that were looked at one by one; NOTHING itself when that is so."""
-    some = [seen for seen in found if seen is not NO_FINDINGS]
-    if not some:
+def merge_scans(results: Iterable[ScanResult]) -> ScanResult:
+    """Merge the results of texts that were scanned one by one.
+
+    The result is NO_FINDINGS itself, the same object, when all of them are.
+    """
+    findings = [result for result in results if result is not NO_FINDINGS]
+    if not findings:
         return NO_FINDINGS
     return ScanResult(
-        frozenset().union(*[seen.tokens for seen in some]), frozenset().union(*[seen.kinds for seen in some])
+        frozenset().union(*[result.tokens for result in findings]),
+        frozenset().union(*[result.kinds for result in findings]),
     )
 
 
 @lru_cache(maxsize=64)
 def scan_shared_text(text: str) -> ScanResult:
-    """The same for one text that many rows have."""
+    """Scan one text that many rows share; the result is cached."""
     return scan_texts([text])
 
 
-def _readable(text):
-    """A text followed by itself with escaped ends of lines as ends of lines, where it has any: JSON may be anywhere."""
+def _add_unescaped_copy(text):
+    """A text followed by a copy of itself in which escaped line breaks are line breaks.
+
+    Any text may hold JSON; one without backslashes needs no copy.
+    """
     return "\n".join((text, ESCAPED.sub("\n", text))) if "\\" in text else text
 
 
-def _tokens(data):
+def _find_tokens(data):
     return frozenset(token.decode() for token in TOKEN.findall(data))
 
 
-def _compiled():
+def _compile_patterns():
     options = re2.Options()
     options.log_errors = False
-    found = re2.Set.SearchSet(options)
+    patterns = re2.Set.SearchSet(options)
     for pattern in (*secrets.PATTERNS.values(), TOKEN.pattern):
-        found.Add(pattern)
-    found.Compile()
-    return found
+        patterns.Add(pattern)
+    patterns.Compile()
+    return patterns
 
 
-_SET = _compiled()
+_SET = _compile_patterns()

@@ -1,4 +1,4 @@
-"""About how many tokens a text is, without a tokenizer."""
+"""Estimates how many tokens a text has, without a tokenizer."""
 
 from collections.abc import Iterable
 
@@ -6,14 +6,15 @@ EIGHTHS = 8
 
 
 def estimate_weight(text: str) -> int:
-    """About how many eighths of a token a text is: a character is a quarter, each byte beyond its first 3/8 more.
+    """Estimate the tokens of a text, in eighths of a token.
 
-    So English is a quarter of a token a letter, Cyrillic and accents 5/8, Chinese and Japanese one token a character.
+    A character counts a quarter of a token, each byte of it beyond the first 3/8 more: English is a quarter of a token
+    a letter, Cyrillic and accents 5/8, Chinese and Japanese one token a character.
     """
     length = len(text)
     return 2 * length if text.isascii() else 2 * length + 3 * (len(text.encode("utf-8", "replace")) - length)
 
 
 def estimate_total_weight(texts: Iterable[str]) -> int:
-    """The same of several texts together."""
+    """Estimate the tokens of several texts together, in eighths of a token."""
     return sum(map(estimate_weight, texts))

@@ -1,4 +1,4 @@
-"""Which exporter makes the rows of a format and task."""
+"""Chooses the exporter of a format and task, and builds rows with it."""
 
 from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass
@@ -23,18 +23,19 @@ NO_DECISION, DECISION_INCORRECT, DECISION_UNKNOWN = "no_decision", "decision_inc
 OVERRULED = "overruled"
 WRITE_UNKNOWN, WRITE_INCORRECT, CONTENT_UNKNOWN = "write_unknown", "write_incorrect", "content_unknown"
 REPLY, GATE, GUARDIAN = "reply", "gate", "guardian"
-# Replies that rest on what tools returned, in rows without messages: no row, or the results in `input`.
+# Replies that rest on tool results, in rows without messages: no row, or the results in `input`.
 LEAVE_OUT, INPUT = TOOL_RESULTS = ("leave_out", "input")
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What rows are made: their format and task, how long one may be, where words before a tool call go.
+    """The form of rows: format, task, longest length, and what stands before a reply.
 
-    `history`: what stands before a reply, one of histories.HISTORIES. `gate_output`: how a decision is spelled, one of
-    gate.OUTPUTS. `tool_results`: one of TOOL_RESULTS; for Alpaca. A turn with a change of `withheld` goes into no
-    row but its own; `excluded`: reasons of made for which a turn is in none at all. `parallel_calls`: how calls that
-    ran side by side are told, one of turns.PARALLEL.
+    `row_characters`: the longest row. `keep_text`: words before a tool call stay in the row. `history`: the turns
+    before a reply, one of histories.HISTORIES. `gate_output`: how a decision is written, one of gate.OUTPUTS.
+    `tool_results`: one of TOOL_RESULTS; for Alpaca. A turn with a change of `withheld` is in no row but its own;
+    `excluded`: reasons of outcomes for which a turn is in no row at all. `parallel_calls`: how calls that ran side by
+    side are written, one of turns.PARALLEL.
     """
 
     format: str
@@ -50,7 +51,7 @@ class Shape:
 
     @property
     def needs_branch(self) -> bool:
-        """Whether a row tells more than its sample holds."""
+        """Whether a row needs messages that its sample does not have."""
         return self.has_history or (self.format == "alpaca" and self.task == "reply" and self.tool_results == INPUT)
 
     @property
@@ -65,16 +66,20 @@ class Shape:
 
 
 def is_taught(shape: Shape, sample_type: str) -> bool:
-    """Whether samples of a type can have rows: turns, as decisions also those that are nothing else; writes as such."""
+    """Whether samples of a type can have rows of this shape.
+
+    Rows of the task guardian are writes. Other rows are turns; the task gate also has samples that are only a decision,
+    and formats of stored samples have every type.
+    """
     if shape.task == GUARDIAN:
         return sample_type == WRITE
     return shape.is_stored or sample_type == TURN or (shape.task == GATE and sample_type in GATE_TYPES)
 
 
 def find_unfit_reason(shape: Shape, sample: ExportSample) -> str | None:
-    """Why a sample has nothing to teach for this task; None when it has."""
+    """The reason why a sample has nothing to teach for the task, or None."""
     if shape.task == GUARDIAN:
-        return _unfit_write(sample)
+        return _find_unfit_write_reason(sample)
     if shape.task != GATE:
         return None
     if sample.is_gate_wrong:
@@ -84,7 +89,7 @@ def find_unfit_reason(shape: Shape, sample: ExportSample) -> str | None:
     return None if sample.gate.decision in gate.DECISIONS else DECISION_UNKNOWN
 
 
-def _unfit_write(sample):
+def _find_unfit_write_reason(sample):
     if sample.is_guardian_wrong:
         return WRITE_INCORRECT
     if sample.guardian is None or sample.guardian.status not in (WRITTEN, REFUSED):
@@ -101,35 +106,43 @@ def build_rows(
     given: Callable[[ExportSample], PromptColumns] = get_no_prompts,
     elsewhere: conversation_builder.Elsewhere = conversation_builder.is_taught_nowhere,
 ) -> Iterator[SampleOutcome]:
-    """The rows of one session's samples, in the order of their turns; `messages` is its branch, where rows need it.
+    """Build the rows of one session's samples, in the order of their turns.
 
-    `given` says what the model of a sample was given, and is asked once the messages of its turn have been read.
-    The changes of a row name the kinds of secrets in it (changes.secret), whether they count or not. `elsewhere` says
-    what the other sides of the split teach.
+    `messages` is the branch of the session, where rows need it. `given` returns what the model of a sample was given,
+    and is called once the messages of its turn have been read. The changes of a row name the kinds of secrets in it
+    (changes.build_secret_change), whether they count or not. `elsewhere` says whether an exchange is taught on another
+    side of the split.
     """
-    for made in _made(shape, samples, messages, given, elsewhere):
-        if made.row is not None:
-            made.changes |= metadata.add_control_tokens(made)
-        yield made
+    for outcome in _build_outcomes(shape, samples, messages, given, elsewhere):
+        if outcome.row is not None:
+            outcome.changes |= metadata.add_control_tokens(outcome)
+        yield outcome
 
 
-def _made(shape, samples, messages, given, elsewhere):
+def _build_outcomes(shape, samples, messages, given, elsewhere):
     if shape.has_history:  # where the turn of a duplicate is not history either
-        yield from _conversations(shape, samples, messages, given, elsewhere)
+        yield from _build_conversations(shape, samples, messages, given, elsewhere)
         return
-    kept = _Kept(samples)
+    unique_samples = _UniqueSamples(samples)
     if shape.is_stored:
-        found = (SampleOutcome(sample, STORED[shape.format](sample)) for sample in kept)
+        outcomes = (SampleOutcome(sample, STORED[shape.format](sample)) for sample in unique_samples)
     else:
-        found = _replies(shape, kept, messages) if shape.task == REPLY else _decisions(shape, kept)
-    for made in found:
-        yield from kept.passed()
-        yield made
-    yield from kept.passed()
+        outcomes = (
+            _build_replies(shape, unique_samples, messages)
+            if shape.task == REPLY
+            else _build_decisions(shape, unique_samples)
+        )
+    for outcome in outcomes:
+        yield from unique_samples.take_duplicates()
+        yield outcome
+    yield from unique_samples.take_duplicates()
 
 
-class _Kept:
-    """Samples without those that another one of the export is like; `passed` says of these why they have no row."""
+class _UniqueSamples:
+    """Samples without duplicates of other samples of the export.
+
+    `take_duplicates` yields the outcomes of the duplicates that were skipped since its last call.
+    """
 
     def __init__(self, samples):
         self.samples = samples
@@ -142,70 +155,74 @@ class _Kept:
             else:
                 yield sample
 
-    def passed(self):
+    def take_duplicates(self):
         while self.duplicates:
             yield SampleOutcome(self.duplicates.pop(0), None, left_out=DUPLICATE)
 
 
-def _decisions(shape, samples):
+def _build_decisions(shape, samples):
     exporter = CONVERSATIONS.get(shape.format, alpaca)
-    wanted = {"characters": shape.row_characters, "output": shape.gate_output}
+    options = {"characters": shape.row_characters, "output": shape.gate_output}
     for sample in samples:
         if shape.task == GUARDIAN and sample.guardian:
             yield SampleOutcome(
-                sample, *exporter.guardian_row(sample, sample.guardian, characters=shape.row_characters)
+                sample, *exporter.build_guardian_row(sample, sample.guardian, characters=shape.row_characters)
             )
         elif sample.gate:
-            yield SampleOutcome(sample, *exporter.gate_row(sample, sample.gate, **wanted))
+            yield SampleOutcome(sample, *exporter.build_gate_row(sample, sample.gate, **options))
 
 
-def _conversations(shape, samples, messages, given, elsewhere):
-    for found in conversation_builder.build_conversations(
+def _build_conversations(shape, samples, messages, given, elsewhere):
+    for conversation in conversation_builder.build_conversations(
         samples,
         messages,
-        _spelling(shape),
+        _choose_spelling(shape),
         characters=shape.row_characters,
         history=shape.history,
         withheld=shape.withheld,
         excluded=shape.excluded,
         elsewhere=elsewhere,
     ):
-        sample, done = found.sample, found.changes
-        if found.exchanges and REBUILT in found.exchanges[-1].changes:
+        sample, done = conversation.sample, conversation.changes
+        if conversation.exchanges and REBUILT in conversation.exchanges[-1].changes:
             if TOOLS in sample.traits:
                 yield SampleOutcome(sample, None, left_out=RESTS_ON_TOOLS)
                 continue
             done |= metadata.find_trait_changes(sample)
-        if found.exchanges is None:
-            yield SampleOutcome(sample, None, done, left_out=found.left_out)
+        if conversation.exchanges is None:
+            yield SampleOutcome(sample, None, done, left_out=conversation.left_out)
         else:
-            yield _conversation(shape, sample, found, done, given)
+            yield _build_conversation(shape, sample, conversation, done, given)
 
 
-def _conversation(shape, sample, found, done, given):
-    """A row that tells a conversation."""
+def _build_conversation(shape, sample, conversation, done, given):
+    """Build a row that is a conversation."""
     exporter, prompt = CONVERSATIONS[shape.format], given(sample)
-    names, more = exporter.described(prompt)
-    is_undescribed = any(not exchange.calls <= names for exchange in found.exchanges)
-    row = exporter.row(sample, found.exchanges, prompt)
-    return SampleOutcome(sample, row, done | more, found.others, given=prompt, is_undescribed=is_undescribed)
+    names, more = exporter.find_described_tools(prompt)
+    is_undescribed = any(not exchange.calls <= names for exchange in conversation.exchanges)
+    row = exporter.build_row(sample, conversation.exchanges, prompt)
+    return SampleOutcome(sample, row, done | more, conversation.others, given=prompt, is_undescribed=is_undescribed)
 
 
-def _spelling(shape):
+def _choose_spelling(shape):
     if shape.format == "openai":
         return openai.SPELLING
     return sharegpt.ShareGPT(shape.keep_text, shape.parallel_calls == SPLIT)
 
 
-def _replies(shape, samples, messages):
-    """Rows of one instruction each. The results that a reply rests on are beside it, or there is no row."""
+def _build_replies(shape, samples, messages):
+    """Build rows of one instruction each.
+
+    The tool results that a reply rests on stand in the row's input where the shape says so; there is no row without
+    them.
+    """
     joins = INTERRUPTED in shape.excluded
     for sample, turn in alpaca.pair_with_turns(samples, messages, sharegpt.SPELLING, joins_interrupted=joins):
         unknown = frozenset({TOOLS_UNKNOWN}) if GONE in sample.traits and not turn else NO_CHANGES
         if turn and turn.work and shape.tool_results == INPUT:
-            room = shape.row_characters - len(turn.asked) - len(sample.reply)
+            room = shape.row_characters - len(turn.question) - len(sample.reply)
             results, done = alpaca.fold_tool_calls(turn.work, room)
-            row, more = alpaca.build_reply_row(sample, results, turn.asked)
+            row, more = alpaca.build_reply_row(sample, results, turn.question)
             others = turn.changes - {TOOL_RESULTS_MERGED} | conversation_builder.find_dropped_text(sample, turn)
             yield SampleOutcome(sample, row, done | more | others)
         elif TOOLS in sample.traits and shape.tool_results == INPUT:  # not on the branch, or without their calls

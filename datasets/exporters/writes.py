@@ -1,4 +1,7 @@
-"""A write to a memory file as a sample: what write_guardian was asked, what it did, and what it should have done."""
+"""Writes to memory files as samples: the request, the answer and the correction.
+
+write_guardian gets the request and gives the answer.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,13 +10,16 @@ WRITE = "write_guardian_decision"
 WRITTEN, REFUSED = "written", "refused"
 NO_FILE = "There is no such file yet."
 NO_REASON = "none"
-# Why a content is not that of the file which a correction names.
+# Why a content cannot be that of the file which a correction names.
 CONTENT_ELSEWHERE, CONTENT_STALE = "content_elsewhere", "content_stale"
 
 
 @dataclass(frozen=True, slots=True)
 class WriteRequest:
-    """What write_guardian was given: a fact, and the file as it was; `content` is None where there was none."""
+    """A request to write_guardian: a fact, and the file as it was.
+
+    `content` is None where there was no such file.
+    """
 
     fact: str
     file: str
@@ -22,7 +28,10 @@ class WriteRequest:
 
 @dataclass(frozen=True, slots=True)
 class WriteAnswer:
-    """What it did or should have done. `content` is the file afterwards; None: not known, or nothing was written."""
+    """An answer of write_guardian, or the one that it should have given.
+
+    `content` is the file afterwards; None: not known, or not written.
+    """
 
     status: str
     file: str
@@ -31,13 +40,16 @@ class WriteAnswer:
 
 
 def read_request(body: dict[str, Any]) -> WriteRequest:
-    """What was asked, of the content of a sample. Samples of others always have a text for the file."""
+    """The request in the content of a sample.
+
+    Samples that other programs made always have a text for the file.
+    """
     content = _text(body, "currentFileContent")
-    return WriteRequest(_text(body, "candidateFact"), _text(body, "targetFile"), content if _existed(body) else None)
+    return WriteRequest(_text(body, "candidateFact"), _text(body, "targetFile"), content if _has_file(body) else None)
 
 
 def read_answer(body: dict[str, Any]) -> WriteAnswer | None:
-    """What was done, of the content of a sample."""
+    """The answer in the content of a sample, None when there is none."""
     status = _text(body, "decision")
     if not status:
         return None
@@ -47,7 +59,7 @@ def read_answer(body: dict[str, Any]) -> WriteAnswer | None:
 
 
 def read_corrected_answer(output: dict[str, Any] | None, body: dict[str, Any]) -> WriteAnswer | None:
-    """What people say should have been done (`guardian_corrected_output`); None: nothing."""
+    """The answer in a correction (`guardian_corrected_output`), None when it has none."""
     if not output or not _text(output, "status"):
         return None
     file = _text(output, "targetFile") or _text(body, "targetFile")
@@ -56,22 +68,27 @@ def read_corrected_answer(output: dict[str, Any] | None, body: dict[str, Any]) -
 
 
 def find_misfit(correction: WriteAnswer, body: dict[str, Any]) -> str:
-    """Why what people say that a file should hold cannot be: the content of the other file, or nothing new.
+    """The reason why a corrected content cannot be that of its file; empty if it can.
 
-    Empty where it can be. Whether a content is that of the other file is judged by its lines, without the fact: more
-    than half of them, and more than it has of the file that it is for, where that is known.
+    CONTENT_ELSEWHERE: it is the content of the other file. CONTENT_STALE: it says nothing new. Whether a content is
+    that of the other file is judged by its lines, without the fact: more than half of them, and more than it shares
+    with the file that it is for, where that is known.
     """
     if correction.status != WRITTEN or correction.content is None:
         return ""
-    asked_, done_ = read_request(body), read_answer(body)
-    written = done_.content if done_ else None
-    if correction.file == asked_.file:
-        return CONTENT_STALE if correction.content in (asked_.content, written) else ""
-    right = body.get("userCorrection")
-    right = right if isinstance(right, dict) and right.get("correctedFile") == correction.file else {}
-    facts = [fact for fact in (asked_.fact, _text(right, "correctedFact")) if fact]
-    content, known = _lines(correction.content, ()), _lines(_text(right, "correctedContent"), facts)
-    for text in (asked_.content, written):
+    request, original = read_request(body), read_answer(body)
+    written = original.content if original else None
+    if correction.file == request.file:
+        return CONTENT_STALE if correction.content in (request.content, written) else ""
+    user_correction = body.get("userCorrection")
+    user_correction = (
+        user_correction
+        if isinstance(user_correction, dict) and user_correction.get("correctedFile") == correction.file
+        else {}
+    )
+    facts = [fact for fact in (request.fact, _text(user_correction, "correctedFact")) if fact]
+    content, known = _lines(correction.content, ()), _lines(_text(user_correction, "correctedContent"), facts)
+    for text in (request.content, written):
         lines = _lines(text or "", facts)
         shared = len(lines & content)
         if 2 * shared > len(lines) and shared > len(known & content):
@@ -79,16 +96,23 @@ def find_misfit(correction: WriteAnswer, body: dict[str, Any]) -> str:
     return ""
 
 
-def format_question(asked: WriteRequest) -> str:
-    """What a model is given: the fact, the name of the file, and the file as it is."""
-    held = NO_FILE if asked.content is None else f"Current content:\n{asked.content}"
-    return f"Fact: {join_lines(asked.fact)}\nFile: {asked.file}\n{held}"
+def format_question(request: WriteRequest) -> str:
+    """Format a request as a model gets it: fact, name of the file, current content."""
+    content_text = NO_FILE if request.content is None else f"Current content:\n{request.content}"
+    return f"Fact: {join_lines(request.fact)}\nFile: {request.file}\n{content_text}"
 
 
-def format_answer(found: WriteAnswer) -> str:
-    """What a model is to learn. What is refused ends with the reason; what is written with the whole file."""
-    said = f"Decision: {found.status}\nReason: {join_lines(found.reason) or NO_REASON}"
-    return said if found.status != WRITTEN else f"{said}\nFile: {found.file}\nContent:\n{found.content or ''}"
+def format_answer(write_answer: WriteAnswer) -> str:
+    """Format an answer as a model is to learn it.
+
+    A refusal ends with the reason, a write with the whole file.
+    """
+    text = f"Decision: {write_answer.status}\nReason: {join_lines(write_answer.reason) or NO_REASON}"
+    return (
+        text
+        if write_answer.status != WRITTEN
+        else f"{text}\nFile: {write_answer.file}\nContent:\n{write_answer.content or ''}"
+    )
 
 
 def join_lines(text: str) -> str:
@@ -102,7 +126,7 @@ def _lines(text, facts):
     return {line for line in lines if not any(fact in line for fact in facts)}
 
 
-def _existed(body):
+def _has_file(body):
     return body.get("fileExisted") is not False
 
 

@@ -1,1 +1,4 @@
-"""Exports: what is asked for, read, written and published. What rows look like is the work of the exporters."""
+"""Exports: their options, building, files and pages.
+
+The exporters define the rows.
+"""

@@ -1,4 +1,4 @@
-"""Exports: ask for one, see how far it is, download its files."""
+"""API of exports: create one, see its progress, download its files."""
 
 from django.http import Http404
 from django.shortcuts import get_object_or_404
@@ -35,28 +35,28 @@ RANGE = {
 @needs("viewer")
 def export_list(request, filters: Query[ExportQuery]):
     """All exports, newest first."""
-    asked = filters.asked(kind="export_format", exported_by="by")
-    return page_to_json(EXPORTS.fits(request.user, **asked).page(**filters.place))
+    criteria = filters.criteria(kind="export_format", exported_by="by")
+    return page_to_json(EXPORTS.fits(request.user, **criteria).page(**filters.place))
 
 
 @router.post("/exports", {202: ExportOut}, 400, 409)
 @needs("labeller")
-def export_create(request, wanted: ExportIn):
+def export_create(request, body: ExportIn):
     """Create an export, which is built by a job. Get the export to see its state."""
     is_admin = request.user.has_role("admin")
-    return Status(202, start_export(by=request.user.username, is_admin=is_admin, **wanted.dict()))
+    return Status(202, start_export(by=request.user.username, is_admin=is_admin, **body.dict()))
 
 
 @router.post("/exports/count", FittingOut, 400, 409)
 @needs("labeller")
-def export_count(request, wanted: CountIn):
+def export_count(request, body: CountIn):
     """How many samples fit these options, and how many rows they become. Writes nothing.
 
     Exact up to 50,000 samples. Duplicates, lost outputs, possible secrets, row lengths and decisions are only known
     once rows are written: they are not counted here.
     """
-    choices = wanted.dict(exclude={"name"})
-    types = BY_TASK if wanted.sample_types is None else tuple(wanted.sample_types)
+    choices = body.dict(exclude={"name"})
+    types = BY_TASK if body.sample_types is None else tuple(body.sample_types)
     return count_export(Options(**choices | {"sample_types": types})).as_json()
 
 
@@ -77,7 +77,9 @@ def export_detail(request, export_id: str):
 )
 @needs("viewer")
 def export_file(request, export_id: str, name: str):
-    """One file of a ready export: the files its manifest names, and `manifest.json`. Its ETag is its sha256.
+    """One file of a ready export: any that its manifest names, or `manifest.json`.
+
+    Its ETag is its sha256.
 
     Files with rows of texts that may hold secrets are for admins: 403 for everybody else; 409 for a file that was
     changed.
@@ -94,7 +96,9 @@ def export_file(request, export_id: str, name: str):
 @router.get("/exports/{export_id}/zip", {200: None}, 404, 409, openapi_extra={"responses": {200: A_ZIP}})
 @needs("viewer")
 def export_zip(request, export_id: str):
-    """All files of a ready export in one ZIP with one folder. The same export gives the same bytes.
+    """All files of a ready export in one ZIP with one folder.
+
+    The same export gives the same bytes.
 
     403 as for a file with rows that only admins may download; 409 when a file is missing or was changed.
     """
@@ -106,7 +110,7 @@ def export_zip(request, export_id: str):
 @router.post("/exports/{export_id}/verify", {202: JobOut}, 404, 409)
 @needs("labeller")
 def export_verify(request, export_id: str):
-    """Read every file of an export again and compare it with what was written; returns the job.
+    """Compare every file of an export with what was written; returns the job.
 
     The job's result has each file with its state: `intact`, `changed`, `missing` or `unexpected`.
     """

@@ -1,4 +1,4 @@
-"""What the doctor looks for in exports: whether their files are what was written."""
+"""The doctor's check of exports: whether their files are what was written."""
 
 from collections.abc import Iterator
 from functools import partial

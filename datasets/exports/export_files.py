@@ -1,4 +1,7 @@
-"""What the page of an export says of its files: which there are, what to type to train, the latest comparison."""
+"""The files of an export as its page shows them.
+
+With the commands to train with them, and their latest comparison with what was written.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,9 +17,11 @@ from .verification import INTACT
 
 @dataclass(frozen=True, slots=True)
 class ExportFiles:
-    """`rows`: a file with its state when it was last compared, empty when it was not. `result`: of that comparison.
+    """Files of an export, the commands for them, and their latest comparison.
 
-    `lines` are typed in the folder of the export. `is_for_admins`: and this person is none.
+    `rows`: each file with its state in that comparison, empty without one. `lines` are commands to type in the folder
+    of the export. `result` is that of the comparison, which `job` made. `is_for_admins`: the files are for admins, and
+    this person is none.
     """
 
     rows: list[tuple[Any, dict[str, str]]]
@@ -33,12 +38,12 @@ class ExportFiles:
 
     @property
     def wrong(self) -> list[dict[str, str]]:
-        """What the latest comparison found that is not intact."""
+        """Files that the latest comparison did not find intact."""
         return [file for file in self.result.get("files", []) if file["state"] != INTACT]
 
     @property
     def others(self) -> list[dict[str, str]]:
-        """Files that lie in the folder and that nothing promises."""
+        """Files in the folder that the manifest does not name."""
         known = {file.name for file, _state in self.rows}
         return [file for file in self.result.get("files", []) if file["name"] not in known]
 
@@ -53,7 +58,7 @@ def read_export_files(export: DatasetExport, user: Any) -> ExportFiles:
     names = {file.name for file in files}
     return ExportFiles(
         rows=[(file, states.get(file.name, {})) for file in files],
-        lines=_lines(names),
+        lines=_list_commands(names),
         job=job,
         result=result,
         is_for_admins=bool(secret_access.count_flagged_rows(export)) and not user.has_role("admin"),
@@ -61,6 +66,6 @@ def read_export_files(export: DatasetExport, user: Any) -> ExportFiles:
     )
 
 
-def _lines(names):
+def _list_commands(names):
     lines = [line for name, line in COMMAND_LINES.items() if name in names]
     return [*lines, DATASETS_LINE] if README in names else lines

@@ -1,4 +1,4 @@
-"""The list of exports: its filters and what fits them, its columns and its words."""
+"""The list of exports: its filters, query, columns and texts."""
 
 from django import forms
 from django.utils.text import capfirst
@@ -31,11 +31,11 @@ class ExportFilters(DayFilters):
     by = forms.CharField(label=_("By"), required=False, max_length=150)
 
 
-def fits(_user, *, sort=ExportFilters.DEFAULT, **asked) -> Listing:
-    """The exports that fit, without what is long in them."""
+def fits(_user, *, sort=ExportFilters.DEFAULT, **criteria) -> Listing:
+    """The exports that match the filters, without their long columns."""
     rows = DatasetExport.objects.defer("manifest_json", "reasons_json", "places_json", "difference_json")
-    wanted = build_terms(asked, COLUMNS, moment="exported_at")
-    return build_listing(rows, wanted, order=get_order_columns(ExportFilters.ORDERS, sort))
+    conditions = build_terms(criteria, COLUMNS, moment="exported_at")
+    return build_listing(rows, conditions, order=get_order_columns(ExportFilters.ORDERS, sort))
 
 
 def resolve_state(export, is_working):
@@ -48,16 +48,19 @@ def _with_states(page, _filters, _user):
     return {"rows": [(export, resolve_state(export, export.state in WORKING)) for export in page]}
 
 
-def _ready(_filters):
-    """How many samples an export could hold as the form begins, in words; nothing when there are none."""
+def _count_ready(_filters):
+    """How many samples an export with the form's defaults could have, in words.
+
+    Empty when there are none.
+    """
     approved = DatasetSample.objects.approved().filter(sample_type__in=DEFAULT_TYPES)
     known = list_counts.count_rows(approved, column="id")
     if not known.count:
         return {"ready": ""}
-    told = ngettext(
+    sentence = ngettext(
         "%(count)s approved sample can be exported.", "%(count)s approved samples can be exported.", known.count
     )
-    return {"ready": capfirst(told % {"count": list_counts.format_count(known)})}
+    return {"ready": capfirst(sentence % {"count": list_counts.format_count(known)})}
 
 
 EXPORTS = List(
@@ -84,5 +87,5 @@ EXPORTS = List(
     table=DatasetExport,
     fields=file_columns(DatasetExport, "id", "export_name", "export_format", "task", "state"),
     prepare=_with_states,
-    beside=_ready,
+    beside=_count_ready,
 )

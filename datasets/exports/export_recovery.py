@@ -1,7 +1,7 @@
-"""What becomes of an export that was killed.
+"""Ends an export that was killed, or lets a job worker build it again.
 
-One that a job worker goes on with stays promised. One that a terminal built, with no worker to take it over, is given
-up, and its name is free; it is finished when nothing but its row was missing.
+An export that a job worker builds again stays queued. One that a terminal built, with no worker to take it over, is
+given up, and its name is free; it is finished when only its row was missing.
 """
 
 from collections.abc import Callable, Collection
@@ -23,9 +23,10 @@ BY = "command line"
 def recover_exports(
     ids: Collection[str], removed: Collection[str], say: Callable[[str], object], *, is_server: bool
 ) -> None:
-    """Decide about each export that is not built any more, and `say` what was done.
+    """Decide about each export that is not built any more, and report the decision.
 
-    Unfinished files of `removed` were removed. `is_server`: this process works on jobs.
+    `removed` are the exports whose unfinished files were removed; `say` gets a sentence about each export. `is_server`:
+    this process works on jobs.
     """
     for export_id in ids:
         export = DatasetExport.objects.filter(id=export_id).first()
@@ -33,15 +34,15 @@ def recover_exports(
         if is_over and export_id in removed:
             say(_("Unfinished files were removed from the folder of exports."))
         elif export and (export_id in removed or _is_lost(export)):
-            say(_outcome(export, is_server) % {"name": export.export_name})
+            say(_end_export(export, is_server) % {"name": export.export_name})
 
 
-def _outcome(export, is_server):
-    """End an export that nobody goes on with; the sentence about it."""
+def _end_export(export, is_server):
+    """End an export that no process builds, and return the sentence about it."""
     sentence = _("The export was interrupted before it was complete.")
     with locks.lock(locks.WORKING, wait=False) as is_nobody_working:
         is_ours = is_nobody_working and not is_server and export.exported_by == BY
-        if not is_ours or not all(jobs.end_lost(job, sentence) for job in _running(export)):
+        if not is_ours or not all(jobs.end_lost(job, sentence) for job in _find_running_jobs(export)):
             if export.state == DatasetExport.State.READY:
                 return _(
                     "The export “%(name)s” was interrupted when its files were complete. The job worker finishes it."
@@ -56,10 +57,10 @@ def _outcome(export, is_server):
 
 
 def _is_lost(export):
-    """Whether it has a process no more, with or without a draft."""
-    return any(jobs.is_lost(job) for job in _running(export))
+    """Whether the process that built it is dead, with or without a draft."""
+    return any(jobs.is_lost(job) for job in _find_running_jobs(export))
 
 
-def _running(export):
+def _find_running_jobs(export):
     params = JobRun.params.encode({"export_id": export.id})
     return JobRun.objects.filter(kind="export", state=JobRun.State.RUNNING, params_json=params).defer("log")

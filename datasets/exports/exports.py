@@ -1,4 +1,7 @@
-"""Exports: asking for one, and building it. Building knows nothing of jobs; whoever runs it hands in a progress."""
+"""Creates exports and builds their files.
+
+Building does not depend on jobs: the caller passes a progress.
+"""
 
 import hashlib
 import shutil
@@ -33,7 +36,7 @@ from .builder.writer import ExportWriter
 from .options import BY_TASK, Options, check_name, check_options, read_options
 
 MANIFEST = "manifest.json"
-REHEARSAL = "dry-run"  # what an export is called that nobody keeps
+REHEARSAL = "dry-run"  # the name of an export that is not kept
 WITHHELD_KINDS = "exports.withheldKinds"  # a setting: secrets that keep a row out of every format
 STATES_WITHOUT_FILES = (DatasetExport.State.REFUSED, DatasetExport.State.FAILED)
 ENDED_STATES = (DatasetExport.State.READY, *STATES_WITHOUT_FILES)
@@ -49,7 +52,7 @@ CONTENT_TYPES = {
 
 
 class Progress(Protocol):
-    """What hears how far a build is: see jobs.progress.Progress."""
+    """The receiver of a build's progress: see jobs.progress.Progress."""
 
     def update(self, done: int, total: int | None = None, message: str = "") -> None: ...
 
@@ -63,11 +66,11 @@ def create_export(
     sample_types: Sequence[str] | None = None,
     **choices: Any,
 ) -> DatasetExport:
-    """The row of a new export, waiting to be built; `choices` are those of options.Options.
+    """Create the row of a new export, waiting to be built.
 
-    Raises Refused for what cannot be exported.
+    `choices` are those of options.Options. Raises Refused for options that cannot be exported.
     """
-    options = _options(format, task, sample_types, choices)
+    options = _build_options(format, task, sample_types, choices)
     name = check_name(name)
     check_options(options)
     export_id = str(ULID())
@@ -87,11 +90,11 @@ def create_export(
 def check_request(
     name: str, format: str, task: str, *, sample_types: Sequence[str] | None = None, **choices: Any
 ) -> None:
-    """Raises Refused for what `request` would take and nobody wants: a name that is taken, or nothing to export.
+    """Raises Refused for a request that is useless: a taken name, or nothing to export.
 
-    Names of exports that came to nothing are free. The refusal names samples that the choices leave out.
+    Names of exports that failed or were refused are free. The refusal names samples that the choices leave out.
     """
-    options = _options(format, task, sample_types, choices)
+    options = _build_options(format, task, sample_types, choices)
     check_options(options)
     name = check_name(name)
     if DatasetExport.objects.filter(export_name=name).exclude(state__in=STATES_WITHOUT_FILES).exists():
@@ -105,7 +108,9 @@ def check_request(
 
 
 def build_export(export_id: str, progress: Progress) -> dict[str, Any]:
-    """Write the files of an export and return its manifest; the one it has when it was built before.
+    """Write the files of an export and return its manifest.
+
+    An export that was built before returns the manifest that it has.
 
     Can be run again after any interruption: an export's folder appears when it is complete, and not before.
     Raises Refused when there is nothing to export, or rows that trainers would not take.
@@ -115,9 +120,11 @@ def build_export(export_id: str, progress: Progress) -> dict[str, Any]:
         raise Refused(describe_missing_export())
     folder = folder_of(export)
     if not (export.state == DatasetExport.State.READY and folder.is_dir()):
-        with _recorded(export):
+        with _record_state(export):
             if not folder.is_dir():
-                DatasetExport.choices.decode_strictly(export.filters or "{}")  # without them, more would be exported
+                DatasetExport.choices.decode_strictly(
+                    export.filters or "{}"
+                )  # without these options, more would be exported
                 DatasetExport.types.decode_strictly(export.sample_types)
                 _write(export, folder, progress)
             _finish(export, folder)
@@ -125,12 +132,15 @@ def build_export(export_id: str, progress: Progress) -> dict[str, Any]:
 
 
 def describe_missing_export() -> str:
-    """The sentence for whoever asks for one."""
+    """The sentence about an export that does not exist."""
     return _("This export does not exist. Start a new export.")
 
 
 def give_up(export_id: str, sentence: str) -> None:
-    """Take back an export that nobody builds any more: no files, and its name is free. One that is ready stays."""
+    """Give up an export that is not built any more, unless it is ready.
+
+    Its files are removed, and its name is free.
+    """
     rows = DatasetExport.objects.filter(id=export_id).exclude(state=DatasetExport.State.READY)
     for export in rows:
         folder = folder_of(export)
@@ -140,17 +150,20 @@ def give_up(export_id: str, sentence: str) -> None:
 
 
 def folder_of(export: DatasetExport) -> Path:
-    """Where the files of an export are, once they are."""
+    """The folder of an export's files, which exists once they are complete."""
     return Path(settings.HOME_DIR) / export.file_path
 
 
 def content_type(name: str) -> str:
-    """What a browser is told about a file of an export."""
+    """The content type of an export's file, for browsers."""
     return CONTENT_TYPES.get(Path(name).suffix, "application/octet-stream")
 
 
 def find_file(export: DatasetExport, name: str) -> Path | None:
-    """The file of an export by its name; None unless the manifest names it, or it is the manifest."""
+    """The file of an export by its name, None if the export has no such file.
+
+    A ready export has the files that its manifest names, and the manifest.
+    """
     if export.state != DatasetExport.State.READY:
         return None
     path = folder_of(export) / name
@@ -158,7 +171,10 @@ def find_file(export: DatasetExport, name: str) -> Path | None:
 
 
 def list_files(export: DatasetExport) -> list[FileFacts]:
-    """Every file that a ready export has to have: those in its manifest, the manifest, and the sums of them all."""
+    """Every file that a ready export must have.
+
+    The files in its manifest, the manifest, and the checksums of them all.
+    """
     manifest = export.manifest
     if not manifest:
         return []
@@ -169,7 +185,10 @@ def list_files(export: DatasetExport) -> list[FileFacts]:
 
 
 def has_its_size(path: Path, facts: FileFacts) -> bool:
-    """Whether a file is there, is no link, and is as long as it was when it was written. What it holds: `verifying`."""
+    """Whether a path is a regular file, no link, of the size that was written.
+
+    `verification` compares the content.
+    """
     try:
         status = path.lstat()
     except OSError:
@@ -178,7 +197,10 @@ def has_its_size(path: Path, facts: FileFacts) -> bool:
 
 
 def find_file_to_send(export: DatasetExport, name: str) -> Path | None:
-    """`file_of`, for a download. Raises Refused when the file is not what was written, as far as its size tells."""
+    """The file of an export by its name, for a download.
+
+    Raises Refused when its size is not the one that was written.
+    """
     path = find_file(export, name)
     if path and not has_its_size(path, next(file for file in list_files(export) if file.name == name)):
         raise Refused(describe_unsent_file(name))
@@ -191,64 +213,67 @@ def describe_unsent_file(name: str) -> str:
 
 
 def get_checksum(export: DatasetExport, name: str) -> str:
-    """The sha256 of a file that `file_of` found."""
+    """The sha256 of a file of an export, by the file's name."""
     return next(file.sha256 for file in list_files(export) if file.name == name)
 
 
-def _options(format, task, sample_types, choices):
+def _build_options(format, task, sample_types, choices):
     types = BY_TASK if sample_types is None else tuple(sample_types)
     return Options(format=format, task=task, sample_types=types, **choices)
 
 
 def rehearse(options: Options, progress: Progress) -> ExportWriter:
-    """What an export with these options would hold: all of its rows, in a draft that is gone again.
+    """Build all rows of an export in a draft, and remove the draft.
 
-    Raises Refused for rows that trainers would not take.
+    The returned writer has the counts. Raises Refused for rows that trainers would not take.
     """
-    with _written(options, settings.HOME_DIR / "exports" / REHEARSAL, REHEARSAL, progress) as (writer, _draft):
+    with _write_draft(options, settings.HOME_DIR / "exports" / REHEARSAL, REHEARSAL, progress) as (writer, _draft):
         writer.refuse_broken()
         return writer
 
 
 def _write(export, folder, progress):
-    with _written(read_options(export), folder, export.export_name, progress) as (writer, draft):
+    with _write_draft(read_options(export), folder, export.export_name, progress) as (writer, draft):
         writer.finish()
         writer.close()
         drafts.publish(draft, folder)
 
 
 @contextmanager
-def _written(options, folder, name, progress) -> Iterator[tuple[ExportWriter, Path]]:
-    """The rows of an export in a draft of its folder, which is gone afterwards unless it was published."""
+def _write_draft(options, folder, name, progress) -> Iterator[tuple[ExportWriter, Path]]:
+    """The rows of an export in a draft of its folder.
+
+    The draft is removed afterwards unless it was published.
+    """
     source = Source(options)
     kinds = frozenset(configuration.get_texts(WITHHELD_KINDS))
     total = source.chosen.count()
     with room.refuse_when_full(folder.parent, _("Nothing was exported.")), drafts.create_draft(folder) as draft:
-        decided = DecisionVerdicts(options)
+        verdicts = DecisionVerdicts(options)
         plan = build_export_plan(
-            source, options, decided, draft, lambda count: progress.update(0, total, _compared(count))
+            source, options, verdicts, draft, lambda count: progress.update(0, total, _describe_comparing(count))
         )
         progress.update(0, total, _("Writing rows"))
-        writer = ExportWriter(options, draft, source.count_excluded(), name, plan, decided, kinds)
+        writer = ExportWriter(options, draft, source.count_excluded(), name, plan, verdicts, kinds)
         try:
             sessions = source.read_sessions()
             prompts = build_prompt_reader(options, kinds)
             for session in read_branches(sessions, kinds, prompts) if options.shape.needs_branch else sessions:
-                for seen in writer.add_session(*session):
-                    progress.update(seen, total)
+                for samples_seen in writer.add_session(*session):
+                    progress.update(samples_seen, total)
             progress.update(writer.seen, total, _("Checking and finishing the files"))
             yield writer, draft
         finally:
             writer.close()
 
 
-def _compared(count):
+def _describe_comparing(count):
     return _("Comparing samples: %(count)s so far") % {"count": f"{count:,}"}
 
 
 @contextmanager
-def _recorded(export) -> Iterator[None]:
-    """Keep the row's state true to what happens to the build."""
+def _record_state(export) -> Iterator[None]:
+    """Keep the state in the export's row true to what happens to the build."""
     rows = DatasetExport.objects.filter(id=export.id)
     rows.update(state=DatasetExport.State.RUNNING, sentence="", reasons_json="[]")
     try:
@@ -262,15 +287,18 @@ def _recorded(export) -> Iterator[None]:
 
 
 def _finish(export, folder):
-    """Copy what the folder says about itself into the row: after an interruption, the folder is what counts."""
+    """Copy the content of the folder's manifest into the export's row.
+
+    After an interruption, the folder counts, and not the row.
+    """
     data = (folder / MANIFEST).read_bytes()
     export.manifest_json, export.checksum = data.decode(), hashlib.sha256(data).hexdigest()
     manifest = export.manifest
     counts = manifest["counts"]
-    excluded = {found["reason"]: found["count"] for found in manifest["excluded"]}
-    if rows := manifest["transformations"].get(SECRETS_FOUND):  # said first: nobody can download it before
-        about = {"object_type": "export", "object_id": export.id, "rows": rows}
-        audit.record(export.exported_by or "", "exported_flagged", **about)
+    excluded = {group["reason"]: group["count"] for group in manifest["excluded"]}
+    if rows := manifest["transformations"].get(SECRETS_FOUND):  # logged first, before anybody can download it
+        details = {"object_type": "export", "object_id": export.id, "rows": rows}
+        audit.record(export.exported_by or "", "exported_flagged", **details)
     DatasetExport.objects.filter(id=export.id).update(
         state=DatasetExport.State.READY,
         sentence="",

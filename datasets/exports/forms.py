@@ -1,4 +1,4 @@
-"""What people choose for an export, as values."""
+"""The form of a new export."""
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
@@ -149,11 +149,11 @@ class ExportForm(forms.Form):
         ids = Agent.objects.order_by("agent_id").values_list("agent_id", flat=True)
         self.fields["agent"].choices = [("", _("All agents")), *((agent_id, agent_id) for agent_id in ids)]
 
-    def choices(self):
-        """What datasets.exports.jobs.start_export takes."""
-        said = self.cleaned_data
-        if said["prompt_characters"] is None:
-            said["prompt_characters"] = PROMPT_CHARACTERS
+    def read_choices(self):
+        """The chosen options, as `jobs.start_export` takes them."""
+        data = self.cleaned_data
+        if data["prompt_characters"] is None:
+            data["prompt_characters"] = PROMPT_CHARACTERS
         defaults = {
             "gate_output": LINES,
             "tool_results": LEAVE_OUT,
@@ -162,5 +162,5 @@ class ExportForm(forms.Form):
             "validation_split": 0.0,
             "duplicates": ONE,
         }
-        known = {name: said[name] or default for name, default in defaults.items()}
-        return {**said, **known, "agent": said["agent"] or None}
+        known = {name: data[name] or default for name, default in defaults.items()}
+        return {**data, **known, "agent": data["agent"] or None}

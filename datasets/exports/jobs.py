@@ -1,4 +1,4 @@
-"""Exports as jobs: asked for on the page, by the API or in a terminal, built by whoever works on jobs."""
+"""Exports as jobs, started on the page, by the API or in a terminal."""
 
 from typing import Any
 
@@ -15,17 +15,19 @@ from people.audit import log as audit
 
 from ..exporters.files.file_names import dataset_name
 from ..models import DatasetExport
-from . import exports, secret_access
-from . import verification as verifying
+from . import exports, secret_access, verification
 from .detail import differences
 from .exports import STATES_WITHOUT_FILES
 from .options import check_name
 
 
 def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
-    """Build the export `params["export_id"]`; what is in it, as JSON-able values."""
-    begun = DatasetExport.objects.filter(id=params["export_id"], state=DatasetExport.State.RUNNING)
-    is_begun = begun.exists()
+    """Build the export `params["export_id"]`, and return what is in it.
+
+    The result is a value of JSON.
+    """
+    running = DatasetExport.objects.filter(id=params["export_id"], state=DatasetExport.State.RUNNING)
+    is_begun = running.exists()
     manifest = exports.build_export(params["export_id"], progress)
     differences.store_difference(DatasetExport.objects.get(id=params["export_id"]))
     facts = {"export_id": params["export_id"], "counts": manifest["counts"], "files": manifest["files"]}
@@ -37,70 +39,81 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
 def start_export(
     name: str, format: str, task: str, *, by: str, is_admin: bool = False, **choices: Any
 ) -> DatasetExport:
-    """Ask for an export and queue the job that builds it. Raises Refused for what cannot be exported.
+    """Create an export and queue the job that builds it.
 
-    Only admins may include texts that may hold secrets (`include_flagged`).
+    Raises Refused for options that cannot be exported. Only admins may include texts that may hold secrets
+    (`include_flagged`).
     """
     secret_access.check_include_flagged(choices.get("include_flagged", False), is_admin=is_admin)
     with transaction.atomic():
-        export = _request(name, format, task, by, choices)
+        export = _create_export(name, format, task, by, choices)
         job = jobs.start("export", {"export_id": export.id}, by=by)
-        return _with_job(export, job)
+        return _store_job(export, job)
 
 
 def make_here(
     name: str, format: str, task: str, *, by: str, listener: Listener | None = None, **choices: Any
 ) -> tuple[DatasetExport, JobRun]:
-    """Ask for an export and build it in this process; the export and its job, however that ended.
+    """Create an export and build it in this process.
 
-    Whoever may run commands here may include texts that may hold secrets.
+    Returns the export and its job, however that ended. People who may run commands here may include texts that may hold
+    secrets.
     """
-    with transaction.atomic():  # whatever kills this process, the export has a job that says so
-        export = _request(name, format, task, by, choices)
+    with transaction.atomic():  # if this process is killed, the export has a job that says so
+        export = _create_export(name, format, task, by, choices)
         started = jobs.start("export", {"export_id": export.id}, by=by)
-        _with_job(export, started)
+        _store_job(export, started)
     job = jobs.run_now("export", {"export_id": export.id}, by=by, listener=listener)
-    if job.id != started.id:  # a job worker was quicker, and does what was asked
+    if job.id != started.id:  # a job worker was faster, and builds the export
         job = jobs.wait(started)
-    _with_job(export, job)
+    _store_job(export, job)
     export.refresh_from_db()
     return export, job
 
 
 def verify(params: dict[str, Any], progress: Any) -> dict[str, Any]:
-    """Compare the files of the export `params["export_id"]` with what was written. Raises Refused without files."""
+    """Compare the files of the export `params["export_id"]` with what was written.
+
+    Raises Refused for an export without files.
+    """
     export = DatasetExport.objects.filter(id=params["export_id"]).first()
     if export is None:
         raise Refused(exports.describe_missing_export())
-    return verifying.verify(export, progress)
+    return verification.verify(export, progress)
 
 
 def start_verify(export: DatasetExport, *, by: str) -> JobRun:
-    """Queue the comparison of an export's files, or return the one under way. Raises Refused without files."""
+    """Queue the comparison of an export's files, or return the job under way.
+
+    Raises Refused for an export without files.
+    """
     if export.state != DatasetExport.State.READY:
-        raise Refused(verifying.describe_no_files())
+        raise Refused(verification.describe_no_files())
     return jobs.start("export_verify", {"export_id": export.id}, by=by)
 
 
 def find_verification(export: DatasetExport) -> JobRun | None:
-    """The latest comparison of an export's files, ended or not; None when there was none, or too long ago."""
-    found = jobs.find_latest(("export_verify",), 1, params_json=JobRun.params.encode({"export_id": export.id}))
-    return found[0] if found else None
+    """The latest job that compared an export's files, ended or not.
+
+    None when there was none, or when it was too long ago.
+    """
+    latest = jobs.find_latest(("export_verify",), 1, params_json=JobRun.params.encode({"export_id": export.id}))
+    return latest[0] if latest else None
 
 
-def _request(name, format, task, by, choices):
+def _create_export(name, format, task, by, choices):
     with transaction.atomic():
         exports.check_request(name, format, task, **choices)
         check_dataset_name(name, format)
         export = exports.create_export(name, format, task, by=by, **choices)
-        told = {"format": format, "task": task}
+        details = {"format": format, "task": task}
         if choices.get("include_flagged"):
-            told["include_flagged"] = True
-        audit.record(by, "exported", object_type="export", object_id=export.id, **told)
+            details["include_flagged"] = True
+        audit.record(by, "exported", object_type="export", object_id=export.id, **details)
     return export
 
 
-def _with_job(export, job):
+def _store_job(export, job):
     # Not save(): the job may have written to the row already.
     DatasetExport.objects.filter(id=export.id).update(job_id=job.id)
     export.job_id = job.id
@@ -114,17 +127,17 @@ def _give_up(params):
 VERIFY_JOB = Kind(
     run=verify,
     label=gettext_lazy("Export check"),
-    started=gettext_lazy("started an export check"),
-    kept=gettext_lazy("No result is recorded."),
-    done=lambda result: str(result["message"]),
+    audit_text=gettext_lazy("started an export check"),
+    cancel_text=gettext_lazy("No result is recorded."),
+    describe_result=lambda result: str(result["message"]),
     page="datasets:export_detail",
     page_params=("export_id",),
 )
 JOB = Kind(
     run=run,
     label=gettext_lazy("Export"),
-    started=gettext_lazy("started an export"),
-    kept=gettext_lazy("The unfinished files are removed."),
+    audit_text=gettext_lazy("started an export"),
+    cancel_text=gettext_lazy("The unfinished files are removed."),
     undo=_give_up,
     page="datasets:export_detail",
     page_params=("export_id",),
@@ -132,17 +145,17 @@ JOB = Kind(
 
 
 def check_dataset_name(name: str, kind: str) -> None:
-    """Raises Refused when files of another export have the names that those of an export of this format would get.
+    """Raises Refused when another export's files would have the same names.
 
-    Names of exports that came to nothing are free.
+    The files of both could not lie in one folder. Names of exports that failed or were refused are free.
     """
-    wanted = dataset_name(check_name(name), kind)
+    dataset = dataset_name(check_name(name), kind)
     others = (
         DatasetExport.objects.filter(export_format=kind)
         .exclude(state__in=STATES_WITHOUT_FILES)
         .order_by("exported_at", "id")
     )
     for other in others.values_list("export_name", flat=True):
-        if wanted == dataset_name(other, kind):
+        if dataset == dataset_name(other, kind):
             sentence = _("The files of the export %(name)s would have the same names. Choose another name.")
             raise Refused(sentence % {"name": other})

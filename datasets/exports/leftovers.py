@@ -1,6 +1,6 @@
-"""What exports that were killed left: unfinished files are removed when a command begins, and that is said.
+"""Removes the unfinished files of killed exports when a command begins.
 
-Every command comes here, and hardly one finds anything: what settles an export is loaded only then.
+Every command calls this, and hardly one finds anything: the code that recovers an export is loaded only then.
 """
 
 import logging
@@ -17,22 +17,22 @@ log = logging.getLogger(__name__)
 
 
 def clear_leftovers(say: Callable[[str], object], *, is_server: bool) -> None:
-    """Remove what killed exports left; `say` gets a sentence about each. `is_server`: this process works on jobs.
+    """Remove what killed exports left behind; `say` gets a sentence about each.
 
-    Nothing that a living process writes is touched.
+    `is_server`: this process works on jobs. Files that a living process writes are not touched.
     """
     if not any((settings.HOME_DIR / name).exists() for name in ("exports", "state/openclaw.sqlite")):
-        return  # a new home: to look into its store would create it
+        return  # a new home: opening its store would create it
     try:
         removed = drafts.remove_dead_drafts(settings.HOME_DIR / "exports")
         # Also those whose process had no draft yet, or none any more.
         running = JobRun.objects.filter(kind="export", state=JobRun.State.RUNNING)
-        found = {*removed, *(job.params["export_id"] for job in running if job.params)}
-        if found:
+        export_ids = {*removed, *(job.params["export_id"] for job in running if job.params)}
+        if export_ids:
             from . import export_recovery
 
-            export_recovery.recover_exports(sorted(found), removed, say, is_server=is_server)
-    except DatabaseError as exc:  # new, not up to date, or damaged: the command itself says what can be said
+            export_recovery.recover_exports(sorted(export_ids), removed, say, is_server=is_server)
+    except DatabaseError as exc:  # new, not up to date, or damaged: the command itself reports it
         log.debug("exports that were killed could not be looked up: %s", exc)
     except OSError as exc:
         say(_("Unfinished files of exports could not be removed: %(why)s.") % {"why": exc})

@@ -1,4 +1,4 @@
-"""What an export is asked for: checked when it is requested, kept in its row, read back when it is built."""
+"""The options of an export: checked, stored in its row, and read back."""
 
 import re
 from dataclasses import dataclass, fields
@@ -36,7 +36,7 @@ PROMPT_CHARACTERS = 32_768  # the longest text of a run that OpenClaw records wh
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Which samples, in which shape, split how."""
+    """The samples of an export, the form of its rows, and its split."""
 
     format: str
     task: str
@@ -70,7 +70,7 @@ class Options:
 
     @property
     def shape(self) -> Shape:
-        """What the exporters need to know."""
+        """The options that the exporters need."""
         withheld = {changes.OUTPUT_LOST} if self.include_flagged else {changes.OUTPUT_LOST, changes.OUTPUT_FLAGGED}
         if self.tool_calls == turns.LEAVE_OUT:
             withheld.add(RESTS_ON_TOOLS)
@@ -89,7 +89,7 @@ class Options:
 
     @property
     def excluded(self) -> frozenset[str]:
-        """Why turns are in no row at all, as far as their records tell it."""
+        """The reasons for leaving turns out of every row that their records tell."""
         chosen = (
             (outcomes.INJECTED, self.include_injected),
             (outcomes.UNKNOWN_ENVELOPE, self.include_unrecognized),
@@ -109,8 +109,8 @@ class Options:
         return max(self.train_split, self.validation_split, rest) < 1 - ROUNDING
 
     def to_filters(self) -> dict[str, Any]:
-        """As the manifest and `dataset_exports.filters` spell them."""
-        return {_stored(name): getattr(self, name) for name in CHOICES}
+        """The options as the manifest and `dataset_exports.filters` spell them."""
+        return {_to_stored_name(name): getattr(self, name) for name in CHOICES}
 
 
 NO_CHOICES = {"format", "task", "sample_types"}  # columns of an export's row
@@ -135,15 +135,15 @@ def find_unused_choices(kind: str, task: str, tool_results: str = LEAVE_OUT) -> 
 
 
 def read_options(export: DatasetExport) -> Options:
-    """What a stored export was asked for."""
+    """The options of a stored export."""
     filters = export.choices
-    chosen = {name: filters[_stored(name)] for name in CHOICES if _stored(name) in filters}
+    chosen = {name: filters[_to_stored_name(name)] for name in CHOICES if _to_stored_name(name) in filters}
     types = tuple(export.types)
     return Options(format=export.export_format, task=export.task, sample_types=types, **chosen)
 
 
 def check_options(options: Options) -> None:
-    """Raises Refused for what cannot be exported, with a sentence that says what can."""
+    """Raises Refused for options that cannot be exported, naming the possible ones."""
     _check_choice(options.format, FORMATS, _("There is no format %(value)s. Choose %(choices)s."))
     _check_choice(options.task, TASKS, _("There is no task %(value)s. Choose %(choices)s."))
     for name in options.sample_types:
@@ -183,7 +183,10 @@ def check_options(options: Options) -> None:
 
 
 def check_name(name: str) -> str:
-    """The name of an export with single blanks, and none around it. Raises Refused when it cannot be one."""
+    """The name of an export, without surrounding and repeated blanks.
+
+    Raises Refused when it cannot be a name.
+    """
     name = BLANKS.sub(" ", name.strip())
     if not name:
         raise Refused(_("Enter a name for the export."))
@@ -197,8 +200,8 @@ def _check_choice(value, choices, sentence):
         raise Refused(sentence % {"value": value, "choices": listed(choices)})
 
 
-def _stored(name):
-    """How an option is spelled in the columns of an export."""
+def _to_stored_name(name):
+    """The name of an option in the columns of an export."""
     if name == "keep_text":
         return "keepTextBeforeToolCalls"
     first, *others = name.split("_")

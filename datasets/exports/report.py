@@ -1,4 +1,4 @@
-"""What an export came to, for a terminal and for programs."""
+"""Receipts of exports for programs, and texts about them for a terminal."""
 
 from typing import Any
 
@@ -32,44 +32,44 @@ def build_receipt(export: DatasetExport) -> dict[str, Any]:
     }
 
 
-def build_count_receipt(found: ExportCount) -> dict[str, Any]:
-    """The receipt of a count: nothing was exported."""
-    nothing = dict.fromkeys(("id", "name", "state", "folder", "manifest", "difference"))
-    return {**nothing, "dry_run": True, "fits": found.as_json()}
+def build_count_receipt(export_count: ExportCount) -> dict[str, Any]:
+    """The receipt of a count, without an export."""
+    empty = dict.fromkeys(("id", "name", "state", "folder", "manifest", "difference"))
+    return {**empty, "dry_run": True, "fits": export_count.as_json()}
 
 
-def describe_count(found: ExportCount) -> str:
-    """How many samples fit, the rows that they become with each history, and why others are left out."""
+def describe_count(export_count: ExportCount) -> str:
+    """How many samples fit, their rows with each history, and reasons for leaving others out."""
     numbers = {
-        "samples": amounts.format_amount("samples", found.samples),
-        "rows": amounts.format_amount("rows", found.rows),
+        "samples": amounts.format_amount("samples", export_count.samples),
+        "rows": amounts.format_amount("rows", export_count.rows),
     }
-    if found.is_more:
+    if export_count.is_more:
         fits = ngettext(
             "At least %(samples)s fits these options: at least %(rows)s",
             "At least %(samples)s fit these options: at least %(rows)s",
-            found.samples,
+            export_count.samples,
         )
         first = _("  Only the first %(samples)s were counted.") % {
-            "samples": amounts.format_amount("samples", found.counted)
+            "samples": amounts.format_amount("samples", export_count.counted)
         }
         lines = [fits % numbers, first]
     else:
         fits = ngettext(
-            "%(samples)s fits these options: %(rows)s", "%(samples)s fit these options: %(rows)s", found.samples
+            "%(samples)s fits these options: %(rows)s", "%(samples)s fit these options: %(rows)s", export_count.samples
         )
         lines = [fits % numbers]
-    for name, rows in found.histories.items():
+    for name, rows in export_count.histories.items():
         lines.append(f"  --history {name}: {amounts.format_amount('rows', rows)}")
-    for _name, why, count in found.left_out:
+    for _name, why, count in export_count.left_out:
         lines.append(_("  Excluded: %(count)s (%(why)s)") % {"count": f"{count:,}", "why": why})
-    if found.has_dominant_set:
-        lines.append(f"  {export_words.describe_dominant_set(found.largest_set, found.set_counted)}")
+    if export_count.has_dominant_set:
+        lines.append(f"  {export_words.describe_dominant_set(export_count.largest_set, export_count.set_counted)}")
     return "\n".join(lines)
 
 
 def describe_failure(export: DatasetExport, job: JobRun) -> str:
-    """Why there are no files."""
+    """The reason why an export has no files, as a sentence."""
     return export.sentence or job.message
 
 
@@ -77,26 +77,28 @@ def describe_export(export: DatasetExport) -> str:
     """A short report: where the files are and what is in them."""
     manifest = export.manifest
     lines = [_("Exported to %(folder)s") % {"folder": exports.folder_of(export)}]
-    lines += [f"  {_file_line(file)}" for file in manifest["files"]]
+    lines += [f"  {_format_file(file)}" for file in manifest["files"]]
     empty = {
         "train": _("  The training part is empty and was not written."),
         "validation": _("  The validation part is empty and was not written."),
         "test": _("  The test part is empty and was not written."),
     }
     lines += [empty[side] for side in manifest["empty_sides"]]
-    for found in manifest["excluded"]:
+    for group in manifest["excluded"]:
         lines.append(
             _("  Excluded: %(count)s (%(why)s)")
-            % {"count": f"{found['count']:,}", "why": export_words.EXCLUSIONS[found["reason"]]}
+            % {"count": f"{group['count']:,}", "why": export_words.EXCLUSIONS[group["reason"]]}
         )
-    lines += _secrets(manifest)
+    lines += _describe_secrets(manifest)
     for name, rows in manifest["transformations"].items():
         lines.append(f"  {amounts.format_amount('rows', rows)}: {export_words.CHANGES[name]}")
     lines += [f"  {export_words.NOTES[name]}" for name in manifest.get("notes", ())]
-    return "\n".join([*lines, *_prompt_lines(manifest), *_lengths(manifest), *_compared(export)])
+    return "\n".join(
+        [*lines, *_describe_prompt_columns(manifest), *_describe_lengths(manifest), *_describe_difference(export)]
+    )
 
 
-def _secrets(manifest):
+def _describe_secrets(manifest):
     """How many rows may contain secrets, and whether they are in the files."""
     if manifest["options"]["include_flagged"]:
         words = _("  Possible secrets: %(count)s in the files (%(kind)s)")
@@ -106,8 +108,8 @@ def _secrets(manifest):
         yield words % {"count": amounts.format_amount("rows", rows), "kind": kind}
 
 
-def _prompt_lines(manifest):
-    """How many rows say what their model was given, and why the others do not."""
+def _describe_prompt_columns(manifest):
+    """How many rows have prompt columns, and why the others have not."""
     for counted in export_words.describe_prompts(manifest):
         why = [f"{words}: {rows:,}" for words, rows in counted["left_out"]]
         left_out = _("; left out: %(why)s") % {"why": listed(why)} if why else ""
@@ -121,29 +123,31 @@ def _prompt_lines(manifest):
         yield words % {"count": f"{rows:,}"}
 
 
-def _lengths(manifest):
+def _describe_lengths(manifest):
     """How long rows are, where the manifest says it."""
-    if not (found := manifest.get("lengths")):
+    if not (lengths := manifest.get("lengths")):
         return
-    tokens = {name: amounts.format_amount("tokens", found[f"tokens_{name}"]) for name in ("all", "longest")}
+    tokens = {name: amounts.format_amount("tokens", lengths[f"tokens_{name}"]) for name in ("all", "longest")}
     yield _("  About %(all)s, in the longest row %(longest)s") % tokens
-    first, *others = found["tokens_above"].items()
-    above = [_("  More than %(limit)s tokens: %(rows)s") % _above(*first)]
-    above += [_("; more than %(limit)s: %(rows)s") % _above(*other) for other in others]
+    first, *others = lengths["tokens_above"].items()
+    above = [_("  More than %(limit)s tokens: %(rows)s") % _format_limit(*first)]
+    above += [_("; more than %(limit)s: %(rows)s") % _format_limit(*other) for other in others]
     yield "".join(above)
 
 
-def _above(limit, rows):
+def _format_limit(limit, rows):
     return {"limit": f"{int(limit):,}", "rows": amounts.format_amount("rows", rows)}
 
 
-def _compared(export):
-    """What is different from the export before, where there is one."""
-    found = export.difference
-    before = DatasetExport.objects.filter(id=found.get("to", "")).first()
-    if before is None or "same" not in found:
+def _describe_difference(export):
+    """The differences from the export before, where there is one."""
+    difference = export.difference
+    before = DatasetExport.objects.filter(id=difference.get("to", "")).first()
+    if before is None or "same" not in difference:
         return
-    numbers = {name: f"{found[name]['count']:,}" for name in differences.KINDS} | {"same": f"{found['same']:,}"}
+    numbers = {name: f"{difference[name]['count']:,}" for name in differences.KINDS} | {
+        "same": f"{difference['same']:,}"
+    }
     yield (
         _(
             "  Rows compared with the export %(name)s: added %(added)s, removed %(removed)s, changed %(changed)s, "
@@ -153,7 +157,7 @@ def _compared(export):
     )
 
 
-def _file_line(file):
+def _format_file(file):
     parts = [file["name"], size(file["bytes"])]
     if "rows" in file:
         parts.insert(1, amounts.format_amount("rows", file["rows"]))

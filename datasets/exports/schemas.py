@@ -1,4 +1,4 @@
-"""What the API says about exports."""
+"""Schemas of exports in the API."""
 
 from typing import Annotated, Any, Literal
 
@@ -92,7 +92,7 @@ class ExportIn(Body):
 
 
 class CountIn(ExportIn):
-    """The options of an export that nobody asked for yet."""
+    """The options of an export that may be created later."""
 
     name: str = Field("", max_length=LONGEST_NAME, description="not needed")
 

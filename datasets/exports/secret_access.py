@@ -1,4 +1,7 @@
-"""Exports with texts that may hold secrets: asked for by admins, downloaded by admins, all of it in the audit log."""
+"""Access to exports with texts that may hold secrets.
+
+Only admins may create and download them, all of it in the audit log.
+"""
 
 from django.utils.translation import gettext as _
 
@@ -10,7 +13,7 @@ from ..models import DatasetExport
 
 
 def check_include_flagged(include_flagged: bool, *, is_admin: bool) -> None:
-    """Raises Withheld when somebody else than an admin asks for such texts."""
+    """Raises FlaggedArtifact when somebody other than an admin includes such texts."""
     if include_flagged and not is_admin:
         raise FlaggedArtifact(
             _("Only admins may export texts that may contain secrets. Exclude these texts, or ask an admin.")
@@ -18,9 +21,9 @@ def check_include_flagged(include_flagged: bool, *, is_admin: bool) -> None:
 
 
 def check_download(export: DatasetExport, name: str | None, *, by: str, is_admin: bool) -> None:
-    """Raises Withheld, and notes it, when somebody else than an admin asks for a file with rows of such texts.
+    """Raises FlaggedArtifact when somebody other than an admin downloads such rows.
 
-    Without a name, for all files.
+    The refusal is written to the audit log. Without a name, the download is of all files.
     """
     if is_admin or not count_flagged_rows(export):
         return
@@ -30,5 +33,5 @@ def check_download(export: DatasetExport, name: str | None, *, by: str, is_admin
 
 
 def count_flagged_rows(export: DatasetExport) -> int:
-    """How many rows of an export hold texts that may hold secrets."""
+    """Count the rows of an export with texts that may hold secrets."""
     return export.manifest.get("transformations", {}).get(SECRETS_FOUND, 0)

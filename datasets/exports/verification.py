@@ -1,4 +1,7 @@
-"""Whether the files of an export are still what was written: every one is read again and compared."""
+"""Compares the files of exports with what was written.
+
+Every file is read again.
+"""
 
 import hashlib
 import re
@@ -24,12 +27,15 @@ from .exports import MANIFEST, Progress, folder_of, list_files
 
 INTACT, CHANGED, MISSING, UNEXPECTED = "intact", "changed", "missing", "unexpected"
 LISTED = 200  # files that nobody expects
-LONGEST_LINE = 64 * 1024 * 1024  # bytes: what is longer is no row, and is not kept in memory
+LONGEST_LINE = 64 * 1024 * 1024  # bytes: a longer line is no row, and is not held in memory
 
 
 @dataclass(frozen=True, slots=True)
 class FileCheck:
-    """A file as it was found; `reason` says in a sentence what is wrong with one that is not intact."""
+    """The state of a file in a comparison.
+
+    `reason` says in a sentence what is wrong with a file that is not intact.
+    """
 
     name: str
     state: str
@@ -37,24 +43,25 @@ class FileCheck:
 
 
 def verify(export: DatasetExport, progress: Progress) -> dict[str, Any]:
-    """Compare every file of a ready export: `files` with a state each, whether it `is_intact`, and a `message`.
+    """Compare every file of a ready export with what was written.
 
-    `progress` counts bytes. Raises Refused for an export that has no files.
+    The result has `files` with a state each, `is_intact`, and a `message`. `progress` counts bytes. Raises Refused for
+    an export that has no files.
     """
     if export.state != DatasetExport.State.READY:
         raise Refused(describe_no_files())
     files = list_files(export)
-    told = _Told(progress, sum(file.bytes for file in files))
-    found = [*(_checked(export, file, told) for file in files), *_unexpected(export, files)]
-    if not files:  # nobody can say which there should be
-        found.append(FileCheck(MANIFEST, CHANGED, _("%(file)s has different content") % {"file": MANIFEST}))
-    wrong = [file for file in found if file.state != INTACT]
+    byte_progress = _ByteProgress(progress, sum(file.bytes for file in files))
+    file_checks = [*(_check_file(export, file, byte_progress) for file in files), *_find_unexpected(export, files)]
+    if not files:  # without a manifest, the files are unknown
+        file_checks.append(FileCheck(MANIFEST, CHANGED, _("%(file)s has different content") % {"file": MANIFEST}))
+    wrong = [file for file in file_checks if file.state != INTACT]
     return {
         "export_id": export.id,
         "name": export.export_name,
         "is_intact": not wrong,
-        "files": [asdict(file) for file in found],
-        "message": _sentence(len(found), wrong),
+        "files": [asdict(file) for file in file_checks],
+        "message": _sentence(len(file_checks), wrong),
     }
 
 
@@ -63,8 +70,8 @@ def describe_no_files() -> str:
     return _("This export has no files: it is not finished.")
 
 
-class _Told:
-    """Tells how many bytes were read."""
+class _ByteProgress:
+    """Reports how many bytes were read."""
 
     def __init__(self, progress, total):
         self.progress, self.total, self.done = progress, total, 0
@@ -75,7 +82,7 @@ class _Told:
         self.progress.update(min(self.done, self.total), self.total)
 
 
-def _checked(export, file, told):
+def _check_file(export, file, byte_progress):
     path = folder_of(export) / file.name
     try:
         status = path.lstat()
@@ -87,19 +94,19 @@ def _checked(export, file, told):
                 "then": amounts.format_amount("bytes", file.bytes),
             }
             return FileCheck(file.name, CHANGED, _("%(now)s instead of %(then)s.") % sizes)
-        return _compared(export, file, path, told)
+        return _compare_content(export, file, path, byte_progress)
     except FileNotFoundError:
         return FileCheck(file.name, MISSING, _("The file was removed."))
     except OSError as exc:
         return FileCheck(file.name, CHANGED, _("The file cannot be read: %(why)s.") % {"why": exc.strerror})
 
 
-def _compared(export, file, path, told):
-    """A file of the right size, by its hash and its rows."""
+def _compare_content(export, file, path, byte_progress):
+    """Compare a file of the right size, by its hash and its rows."""
     digest = hashlib.sha256()
     with path.open("rb") as opened:
-        lines = _lines(opened, digest, told)
-        problem = _problem_of_rows(export, file, lines) if file.rows is not None else ""
+        lines = _read_lines(opened, digest, byte_progress)
+        problem = _find_row_problem(export, file, lines) if file.rows is not None else ""
         for _rest in lines:
             pass
     if digest.hexdigest() != file.sha256:
@@ -109,20 +116,23 @@ def _compared(export, file, path, told):
     return FileCheck(file.name, CHANGED if problem else INTACT, problem)
 
 
-def _lines(opened, digest, told) -> Iterator[bytes]:
+def _read_lines(opened, digest, byte_progress) -> Iterator[bytes]:
     """The lines of a file, hashed on the way."""
     while line := opened.readline(LONGEST_LINE):
         digest.update(line)
-        told.add(len(line))
+        byte_progress.add(len(line))
         yield line
 
 
-def _problem_of_rows(export, file: FileFacts, lines: Iterable[bytes]) -> str:
-    """What is wrong with the rows of a file, in a sentence; empty when there are as many as promised, and all fit."""
+def _find_row_problem(export, file: FileFacts, lines: Iterable[bytes]) -> str:
+    """The problem of a file's rows as a sentence; empty when they are right.
+
+    There must be as many as in the manifest, and none may break a rule.
+    """
     rows, manifest = 0, export.manifest
-    # What says where rows come from is no row.
+    # Lines that say where rows come from are no rows.
     has_rules = re.fullmatch(rf"{re.escape(manifest['dataset'])}\.\w+\.\w+", file.name)
-    for row in READERS.get(Path(file.name).suffix, _objects)(lines):
+    for row in READERS.get(Path(file.name).suffix, _read_objects)(lines):
         rows += 1
         if row is None:
             return _("Row %(row)s cannot be read.") % {"row": f"{rows:,}"}
@@ -133,7 +143,7 @@ def _problem_of_rows(export, file: FileFacts, lines: Iterable[bytes]) -> str:
     return "" if rows == file.rows else _("%(now)s instead of %(then)s.") % counts
 
 
-def _objects(lines) -> Iterator[dict[str, Any] | None]:
+def _read_objects(lines) -> Iterator[dict[str, Any] | None]:
     """The row of each line; None for one that is no JSON object."""
     for line in lines:
         try:
@@ -143,7 +153,7 @@ def _objects(lines) -> Iterator[dict[str, Any] | None]:
         yield row if isinstance(row, dict) else None
 
 
-def _records(lines) -> Iterator[dict[str, Any] | None]:
+def _read_records(lines) -> Iterator[dict[str, Any] | None]:
     """The rows of a CSV file below its header; None for what is no CSV."""
     try:
         rows = spreadsheets.read_rows(lines)
@@ -153,10 +163,10 @@ def _records(lines) -> Iterator[dict[str, Any] | None]:
         yield None
 
 
-READERS = {".csv": _records}
+READERS = {".csv": _read_records}
 
 
-def _unexpected(export, files):
+def _find_unexpected(export, files):
     folder, names = folder_of(export), {file.name for file in files}
     if folder.is_dir():
         others = sorted(path.name for path in folder.iterdir() if path.name not in names)

@@ -1,4 +1,4 @@
-"""Exports: the list and the form, one export while it is built and afterwards, its files."""
+"""Pages of exports: the list with the form, one export, its files."""
 
 from dataclasses import fields
 from urllib.parse import urlencode
@@ -22,7 +22,7 @@ from openclaw_web.pages.roles import needs
 from ..models import DatasetExport, DatasetSample
 from . import export_files, exports, secret_access, zip_download
 from . import words as export_words
-from .detail import page as looking
+from .detail import page as detail_page
 from .export_list import EXPORTS, WORKING, ExportFilters, resolve_state
 from .forms import ExportForm
 from .jobs import start_export, start_verify
@@ -33,7 +33,9 @@ from .options import read_options
 @needs("viewer")
 @shows(EXPORTS)
 def export_list(request):
-    """The exports that fit the filters, newest first, and the form for a new one; as a file with `format`.
+    """The exports that match the filters, newest first, and the form for a new one.
+
+    With `format`, the list is a file.
 
     With other fields of the form than the ones that filters share, the address is what a new export starts with.
     """
@@ -45,13 +47,13 @@ def export_list(request):
 @require_POST
 @needs("labeller")
 def export_create(request):
-    """Ask for an export and go to its page, where the progress is."""
+    """Create an export and go to its page, which shows the progress."""
     form = ExportForm(request.POST)
     if form.is_valid():
         try:
             is_admin = request.user.has_role("admin")
-            export = start_export(by=request.user.username, is_admin=is_admin, **form.choices())
-        except Refused as refused:  # beside what was chosen, so that it can be mended
+            export = start_export(by=request.user.username, is_admin=is_admin, **form.read_choices())
+        except Refused as refused:  # shown beside the chosen options, which can be corrected
             form.add_error(None, refused.sentence)
         else:
             return redirect_after_start(request, JobRun(id=export.job_id), to=export)
@@ -61,7 +63,7 @@ def export_create(request):
 @require_safe
 @needs("viewer")
 def export_detail(request, export_id):
-    """One export: how far it is, then its files, or the rows in its way."""
+    """One export: its progress, then its files, or the rows that prevent it."""
     export = get_object_or_404(DatasetExport, id=export_id)
     job = JobRun.objects.filter(id=export.job_id).defer("log", "result_json").first()
     is_working = export.state in WORKING and (job is None or not job.has_ended)
@@ -71,20 +73,20 @@ def export_detail(request, export_id):
         "is_working": is_working,
         "state": resolve_state(export, is_working),
         "problem": _problem(export, job, is_working),
-        "options": _options(export),
-        "again": _again(export),
-        "reasons": _reasons(export),
+        "options": _describe_options(export),
+        "again": _build_retry_query(export),
+        "reasons": _list_reasons(export),
         "may_export": request.user.has_role("labeller"),
         "job_href": job.get_absolute_url() if job and visible_to(request.user).filter(id=job.id).exists() else None,
-        **_contents(export),
-        "about_files": (about := export_files.read_export_files(export, request.user)),
-        **looking.build_detail_context(request, export),
+        **_describe_content(export),
+        "about_files": (files_context := export_files.read_export_files(export, request.user)),
+        **detail_page.build_detail_context(request, export),
     }
-    for ended in (job, about.job):
-        if ended and ended.has_ended and request.htmx:
-            notices.mark_seen(request, ended)
+    for ended_job in (job, files_context.job):
+        if ended_job and ended_job.has_ended and request.htmx:
+            notices.mark_seen(request, ended_job)
     response = render_page(request, "datasets/export_detail.html", context, partial="export_state")
-    return response if is_working or about.is_verifying or not request.htmx else stop_polling(response)
+    return response if is_working or files_context.is_verifying or not request.htmx else stop_polling(response)
 
 
 @require_safe
@@ -111,13 +113,19 @@ def export_zip(request, export_id):
 @require_POST
 @needs("labeller")
 def export_verify(request, export_id):
-    """Compare the files of a ready export with what was written: a job, whose result is on the export's page."""
+    """Queue a job that compares the files of a ready export with what was written.
+
+    The result is on the page of the export.
+    """
     export = get_object_or_404(DatasetExport, id=export_id, state=DatasetExport.State.READY)
     return redirect_after_start(request, start_verify(export, by=request.user.username), to=export)
 
 
 def render_list_page(request, form, *, has_choices, status=200, **more):
-    """The list with the form for a new one; with `has_choices` the form alone, as it came back."""
+    """The list with the form for a new export.
+
+    With `has_choices`, the form alone, as it was sent.
+    """
     return render_list(
         request,
         "datasets/export_list.html",
@@ -138,13 +146,13 @@ def _problem(export, job, is_working):
     return job.message if job and export.state in WORKING and not is_working else ""
 
 
-def _contents(export):
-    """What a ready export holds, in words."""
+def _describe_content(export):
+    """The content of a ready export, in words."""
     manifest = export.manifest
     return {
         "manifest": manifest,
         "excluded": [
-            {**found, "label": export_words.EXCLUSIONS[found["reason"]]} for found in manifest.get("excluded", [])
+            {**group, "label": export_words.EXCLUSIONS[group["reason"]]} for group in manifest.get("excluded", [])
         ],
         "transformations": [
             (export_words.CHANGES[name], rows, manifest.get("transformed_samples", {}).get(name, []))
@@ -156,19 +164,19 @@ def _contents(export):
     }
 
 
-def _options(export):
-    """What was asked for, as the page shows it."""
+def _describe_options(export):
+    """The options of an export, as its page shows them."""
     chosen = read_options(export)
     return {
         "format": export_words.FORMAT_WORDS.get(export.export_format, export.export_format),
         "task": export_words.TASK_WORDS.get(export.task, export.task),
-        "history": _history(chosen),
+        "history": _describe_history(chosen),
         "tool_calls": export_words.TOOL_CALL_WORDS.get(chosen.tool_calls) if chosen.shape.needs_branch else None,
         "gate_output": export_words.GATE_WORDS.get(chosen.gate_output) if chosen.task == "gate" else None,
         "tool_results": export_words.TOOL_WORDS[chosen.tool_results] if _has_inputs(chosen) else None,
         "parallel_calls": export_words.PARALLEL_WORDS.get(chosen.parallel_calls) if _splits_calls(chosen) else None,
         "duplicates": export_words.DUPLICATE_WORDS[chosen.duplicates],
-        "included": list(_included(chosen)),
+        "included": list(_list_included(chosen)),
         "chosen": chosen,
     }
 
@@ -177,8 +185,8 @@ def _splits_calls(chosen):
     return chosen.format == DatasetExport.Format.SHAREGPT and chosen.shape.has_history
 
 
-def _included(chosen):
-    """What an export may include or leave out, in words, and whether it does."""
+def _list_included(chosen):
+    """The optional kinds of samples, in words, and whether the export has them."""
     yield _("Turns that OpenClaw started itself"), chosen.include_injected
     yield _("Replies that were cut off"), chosen.include_cut_off
     yield _("Messages in unknown envelopes"), chosen.include_unrecognized
@@ -188,8 +196,8 @@ def _included(chosen):
         yield _("Texts that may contain secrets"), True
 
 
-def _history(chosen):
-    """What stands before a reply, in words; nothing where there is no history."""
+def _describe_history(chosen):
+    """The turns before a reply, in words; None where there is no history."""
     return export_words.HISTORY_WORDS[chosen.history] if chosen.shape.has_history else None
 
 
@@ -198,22 +206,25 @@ def _has_inputs(chosen):
     return (chosen.format, chosen.task) == (DatasetExport.Format.ALPACA, DatasetExport.Task.REPLY)
 
 
-def _again(export):
-    """The address of the form with the same options, for another try; without the name when that is taken."""
+def _build_retry_query(export):
+    """The address of the form with the same options, for another try.
+
+    Without the name when that is taken.
+    """
     chosen = read_options(export)
     names = [field.name for field in fields(chosen) if field.name in ExportForm.base_fields]
-    values = {name: _typed(getattr(chosen, name)) for name in names if getattr(chosen, name) not in (None, "")}
+    values = {name: _to_form_value(getattr(chosen, name)) for name in names if getattr(chosen, name) not in (None, "")}
     name = {"name": export.export_name} if export.state in exports.STATES_WITHOUT_FILES else {}
     return "?" + urlencode({**name, **values})
 
 
-def _typed(value):
+def _to_form_value(value):
     """An option as a form sends it."""
     return {True: "on", False: ""}[value] if isinstance(value, bool) else value
 
 
-def _reasons(export):
-    """The rows in the way, each with the sample it comes from, if that is one."""
+def _list_reasons(export):
+    """The rows that prevent an export, each with its sample, if there is one."""
     reasons = export.reasons
     ids = [reason["id"] for reason in reasons]
     known = {sample.id: sample for sample in DatasetSample.objects.filter(id__in=ids).only("id")}

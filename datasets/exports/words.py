@@ -1,4 +1,4 @@
-"""What the rules, reasons and changes of an export are called on pages, in the terminal and in answers."""
+"""Texts of an export's rules, reasons and changes, for pages, terminal and API."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -185,7 +185,7 @@ NOTES = {
         "OpenAI accepts files of up to 512 MB: a file is larger. Upload it in parts, or export each agent on its own."
     ),
 }
-# What rows were compared with (exporters.formats.readers).
+# The checks that rows went through (exporters.formats.readers).
 CHECKS = {
     readers.ALPACA_TEXTS: gettext_lazy("Instruction and output are not empty"),
     readers.SIDES: gettext_lazy("Sides alternate, from a user's message to a reply; every call has its result"),
@@ -203,16 +203,19 @@ def describe_broken_rows(broken: Iterable[dict[str, Any]]) -> list[dict[str, str
 
 
 def describe_left_out(excluded: dict[str, dict[str, Any]]) -> list[dict[str, str]]:
-    """The samples that an export leaves out as `{"id", "reason"}`, those of each reason together."""
+    """The samples that an export leaves out as `{"id", "reason"}`, grouped by reason."""
     return [
         {"id": sample_id, "reason": str(EXCLUSIONS[reason])}
-        for reason, found in excluded.items()
-        for sample_id in found["samples"]
+        for reason, group in excluded.items()
+        for sample_id in group["samples"]
     ]
 
 
 def describe_prompts(manifest: dict[str, Any]) -> list[dict[str, Any]]:
-    """Of each column that says what a model was given: label, rows with it, and rows without it as (reason, rows)."""
+    """How many rows have each prompt column, and how many do not.
+
+    Each entry has a label, the rows with the column, and the rows without it as (reason, rows).
+    """
     counted = manifest.get("prompts", {})
     return [
         {
@@ -228,14 +231,14 @@ def describe_prompts(manifest: dict[str, Any]) -> list[dict[str, Any]]:
 def describe_nothing_left(excluded: dict[str, dict[str, Any]], *, is_scored: bool = True, other_task: str = "") -> str:
     """Why an export would be empty, and what to do about it.
 
-    `is_scored`: some sample has a quality score; `other_task`: one that is taught by samples that are there.
+    `is_scored`: some sample has a quality score; `other_task`: a task that has samples.
     """
     if not excluded and other_task:
         sentence = _("No samples match these options. There are samples of the task “%(task)s”: choose this task.")
         return sentence % {"task": other_task}
     if not excluded:
         return _("No samples match these options. Create samples from the turns of a session first.")
-    parts = [f"{EXCLUSIONS[reason]}: {found['count']:,}" for reason, found in excluded.items()]
+    parts = [f"{EXCLUSIONS[reason]}: {group['count']:,}" for reason, group in excluded.items()]
     if {changes.OUTPUT_FLAGGED, changes.SECRETS_FOUND} & excluded.keys():
         advice = _("An admin can include samples with texts that may contain secrets.")
     elif "low_quality" in excluded and not is_scored:
@@ -252,7 +255,10 @@ def describe_nothing_left(excluded: dict[str, dict[str, Any]], *, is_scored: boo
 
 
 def describe_dominant_set(largest: int, count: int) -> str:
-    """The sentence about sessions that have to share a side and hold more than half of the samples."""
+    """The sentence about connected sessions with more than half of the samples.
+
+    These sessions have to share a side of the split.
+    """
     sentence = _(
         "At least %(largest)s of %(count)s are in sessions that share a part of the split, because they have "
         "one id or say the same. The parts can be far from the shares you chose."
@@ -261,6 +267,9 @@ def describe_dominant_set(largest: int, count: int) -> str:
 
 
 def describe_secrets(manifest: dict[str, Any]) -> list[tuple[str, int]]:
-    """The kinds of secrets that an export found, in words, with the number of rows of each, the most first."""
+    """The kinds of secrets in an export, in words, with the rows of each.
+
+    The most frequent kind is first.
+    """
     kinds = manifest.get("secrets", {}).get("kinds", {})
     return [(str(SECRET_KINDS[kind]), kinds[kind]) for kind in sorted(kinds, key=lambda kind: (-kinds[kind], kind))]

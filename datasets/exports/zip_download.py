@@ -10,7 +10,7 @@ from .exports import describe_unsent_file, folder_of, has_its_size, list_files
 
 
 def download_zip(export: DatasetExport) -> StreamedDownload:
-    """A ZIP with one folder, named after the export, that holds what its manifest promises.
+    """A ZIP with one folder, named after the export, of all its files.
 
     Raises Refused when a file is missing or has another size: what it holds is not compared here.
     """

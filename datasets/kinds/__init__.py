@@ -1,1 +1,1 @@
-"""Kinds of samples: each is declared in a module, and one making, queueing, judging and one set of pages reads it."""
+"""Kinds of samples, each declared in a module; creation, review, verdicts and pages are shared."""

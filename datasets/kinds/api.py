@@ -1,4 +1,4 @@
-"""Samples of decisions and writes, and opinions on writes: say whether one is right; corrected writes are queued."""
+"""The API of samples of decisions and writes, and of opinions on writes."""
 
 from django.core.exceptions import PermissionDenied
 
@@ -34,32 +34,34 @@ router = Operations("datasets_writes_api", tags=["samples"])
 @agent_view
 @needs("labeller")
 def decision_sample(request, agent, decision_id: str, body: DecisionSampleIn):
-    """Say that a decision is right or wrong, which makes its sample; or create a sample without a verdict.
+    """Judge a decision, which creates its sample, or create a sample without a verdict.
 
-    A right decision, or a wrong one with a correction, is approved; a wrong one without needs review. Said again, it
-    stays one sample.
+    A right decision, or a wrong one with a correction, is approved; a wrong one without a correction needs review. The
+    same request again keeps one sample.
     """
     right = correct_decision(body.correct_decision or "", body.correct_fact, body.correct_reason)
-    return _answer(give_verdict(DECISION, agent, decision_id, body.verdict, by=request.user.username, correction=right))
+    return _build_answer(
+        give_verdict(DECISION, agent, decision_id, body.verdict, by=request.user.username, correction=right)
+    )
 
 
 @router.post("/agents/{agent}/guardian/writes/{audit_id}/sample", WriteSampleOut, 400, 404, 409, 503)
 @agent_view
 @needs("labeller")
 def write_sample(request, agent, audit_id: str, body: WriteSampleIn):
-    """Say that a write is right or wrong, which makes its sample; or create the sample without a verdict.
+    """Judge a write, which creates its sample, or create the sample without a verdict.
 
-    A right write, or a wrong one of which is known what would be right, is approved; another wrong one needs review.
+    A right write, or a wrong one with a known correction, is approved; another wrong one needs review.
     """
     right = correct_write(body.correct_status or "", body.correct_reason, body.correct_content)
-    return _answer(give_verdict(WRITE, agent, audit_id, body.verdict, by=request.user.username, correction=right))
+    return _build_answer(give_verdict(WRITE, agent, audit_id, body.verdict, by=request.user.username, correction=right))
 
 
 @router.post("/agents/{agent}/guardian/samples", WritesQueuedOut, 400, 404, 409, 503)
 @agent_view
 @needs("labeller")
 def write_samples(request, agent):
-    """Send writes to the review queue that were corrected or rolled back and have no sample yet, newest first."""
+    """Send corrected or rolled back writes without a sample to the review queue, newest first."""
     return review_requests.queue_writes(agent)
 
 
@@ -67,10 +69,10 @@ def write_samples(request, agent):
 @agent_view
 @needs("labeller")
 def write_opinion(request, agent, audit_id: str, body: OpinionIn):
-    """Say that a write is right, should not be there, or should say something else: verdict and correction at once.
+    """Say that a write is right, should not be there, or should say something else.
 
-    Both are stored first, or neither. Then the rollback is done: when it fails, `failure` says why, and what was stored
-    stays. Said again, it stays said once.
+    Verdict and correction are stored first, both or neither. Then the rollback is done: when it fails, `failure` says
+    why, and the stored opinion stays. The same opinion again changes nothing.
     """
     if (body.rule or body.rollback != LEAVE) and not request.user.has_role("operator"):
         raise PermissionDenied
@@ -97,6 +99,6 @@ def write_opinion(request, agent, audit_id: str, body: OpinionIn):
     }
 
 
-def _answer(sample):
+def _build_answer(sample):
     status = sample.annotation_status or DatasetSample.Status.PENDING
     return {"sample_id": sample.id, "sample_type": sample.sample_type, "annotation_status": status}

@@ -1,4 +1,4 @@
-"""What people said of decisions and writes, by the samples of these."""
+"""The verdicts in force on decisions and writes, read from their samples."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from .kind import JudgedKind
 
 @dataclass(frozen=True, slots=True)
 class CurrentVerdict:
-    """What somebody said of a decision or a write, and the sample that they said it on."""
+    """The verdict in force on a decision or write, and the sample that has it."""
 
     sample_id: str
     label: str  # of models.PART_LABELS
@@ -31,7 +31,10 @@ class CurrentVerdict:
 
 
 def read_verdict(kind: JudgedKind, samples: Sequence[DatasetSample]) -> CurrentVerdict | None:
-    """What was said on the first of these samples that somebody judged; what one came with is nobody's verdict."""
+    """The verdict on the first of these samples that somebody judged; None: no verdict.
+
+    A label that a sample was created with is nobody's verdict.
+    """
     for sample in samples:
         label = getattr(sample, f"{kind.part}_label")
         if label and sample.label_id:
@@ -49,13 +52,16 @@ def read_verdict(kind: JudgedKind, samples: Sequence[DatasetSample]) -> CurrentV
 
 
 def find_own_sample(samples: Sequence[DatasetSample]) -> DatasetSample | None:
-    """Of the samples of a decision or write the one that is about nothing else."""
+    """The sample among these that is about the decision or write alone; None: none is."""
     turn = DatasetSample.Type.ANNOTATED_TURN
     return next((sample for sample in samples if sample.sample_type != turn), None)
 
 
 def find_verdicts(kind: JudgedKind, agent: Agent, rows: Iterable[Any]) -> dict[str, CurrentVerdict]:
-    """What people said of each of these rows of one agent that somebody judged, by its id."""
-    samples = kind.samples_of(agent, list(rows))
-    judgments = {name: read_verdict(kind, some) for name, some in samples.items()}
-    return {name: judgment for name, judgment in judgments.items() if judgment}
+    """The verdict in force on each of these rows of one agent, by row id.
+
+    Rows that nobody judged are left out.
+    """
+    samples = kind.find_samples(agent, list(rows))
+    verdicts = {name: read_verdict(kind, row_samples) for name, row_samples in samples.items()}
+    return {name: verdict for name, verdict in verdicts.items() if verdict}

@@ -1,10 +1,10 @@
 """Decisions of memory_gate as samples: the Reflection spec's MemoryGatePositiveSample and MemoryGateNegativeSample.
 
-A decision has one such sample. It is a positive one while people say that the decision is right, and becomes a
-negative one when somebody says that it is wrong: two that contradict each other cannot be.
+A decision has one such sample. It is a positive one while people say that the decision is right, and becomes a negative
+one when somebody says that it is wrong, so that no two samples contradict each other.
 
-Ours beside the spec's fields: the reasons, the fact that would have been right, how many messages at the end of the
-conversation are the turn's own (`turnMessages`), and whether the window is one that nobody told of (`windowDerived`).
+Beside the spec's fields it has the reasons, the right fact, how many messages at the end of the conversation are the
+turn's own (`turnMessages`), and whether the window was derived and not reported (`windowDerived`).
 """
 
 from dataclasses import dataclass, replace
@@ -36,8 +36,8 @@ from . import turn as turns
 from .kind import NONE, RIGHT, WRONG, JudgedKind, Words
 
 KEY, CORRECT, BATCH = "memory_gate", "correct", 500
-# What a verdict decides, and nobody else.
-JUDGED = {"type", "rejectionReason", *(f"{how}{what}" for how in ("correct", "incorrect") for what in
+# Fields that only a verdict sets.
+JUDGED = {"type", "rejectionReason", *(f"{prefix}{field}" for prefix in ("correct", "incorrect") for field in
           ("Decision", "Fact", "Reason"))}  # fmt: skip
 READ = (
     *("id", "sample_type", "decision_id", "agent_id", "annotation_status", "annotated_by", "annotated_at"),
@@ -53,7 +53,7 @@ class NoSuchDecision(Refused):
 
 @dataclass(frozen=True, slots=True)
 class DecisionSubject:
-    """A decision with the window it was made on, and its turn; None: no turn was found for it."""
+    """A decision with its window, and its turn; None: no turn was found."""
 
     decision: MemoryGateDecision
     turn: ConversationTurn | None
@@ -62,7 +62,7 @@ class DecisionSubject:
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """What would have been right. A fact is needed unless the decision is NO_WRITE."""
+    """The right decision; a fact is needed unless it is NO_WRITE."""
 
     decision: str
     fact: str = ""
@@ -70,7 +70,7 @@ class Correction:
 
     @property
     def as_output(self) -> dict[str, str]:
-        """As verdicts store it."""
+        """The correction as verdicts store it."""
         return {"decision": self.decision, "candidateFact": self.fact, "reason": self.reason}
 
 
@@ -83,7 +83,7 @@ def find(agent: Agent, decision_id: str) -> MemoryGateDecision:
 
 
 def read_subject(agent: Agent, decision: MemoryGateDecision) -> DecisionSubject:
-    """What a sample of the decision is made of. Raises Refused where it cannot have one."""
+    """The subject of a decision's sample. Raises Refused where it cannot have one."""
     turn = ConversationTurn.objects.using(agent.db).filter(id=decision.turn_id).first() if decision.turn_id else None
     if decision.turn_id and turn is None:
         raise Refused(_("The turn of this decision is no longer stored, so the decision cannot become a sample."))
@@ -101,25 +101,27 @@ def read_subject(agent: Agent, decision: MemoryGateDecision) -> DecisionSubject:
     return DecisionSubject(decision, turn, window)
 
 
-def content(agent: Agent, seen: DecisionSubject, is_right: bool) -> dict[str, Any]:
-    """The sample of a decision before anybody has said what would be right, without envelopes around words."""
-    decision, window = seen.decision, unwrap_window(seen.window)
-    own = [{"role": role, "message": text} for role, text in (("user", window.user), ("agent", window.reply)) if text]
+def content(agent: Agent, subject: DecisionSubject, is_right: bool) -> dict[str, Any]:
+    """The content of a decision's sample before any correction, without envelopes around words."""
+    decision, window = subject.decision, unwrap_window(subject.window)
+    own_messages = [
+        {"role": role, "message": text} for role, text in (("user", window.user), ("agent", window.reply)) if text
+    ]
     before = [{"role": message["role"], "message": message["message"]} for message in window.recent]
     answer = GateAnswer(decision.decision, decision.reason, decision.candidate_fact or "")
     shared: dict[str, Any] = {
-        "conversation": [*before, *own],
-        "turnMessages": len(own),
+        "conversation": [*before, *own_messages],
+        "turnMessages": len(own_messages),
         "windowDerived": decision.is_window_derived,
     }
     was_written = find_outcome(agent, decision.id)
     shared |= {"messagesLeftOut": window.left_out} if window.left_out else {}
     shared |= {} if was_written is None else {"evidence": {"wasWritten": was_written}}
-    return _positive(answer, shared) if is_right else _negative(answer, None, shared)
+    return _build_positive(answer, shared) if is_right else _build_negative(answer, None, shared)
 
 
 def find_outcome(agent: Agent, decision_id: str) -> bool | None:
-    """Whether write_guardian wrote what a decision asked for, whatever became of that later; None: nobody knows."""
+    """Whether write_guardian wrote the decision's fact, even if undone later; None: not known."""
     writes = WriteGuardianAudit.objects.using(agent.db).filter(decision_id=decision_id)
     statuses = set(writes.exclude(origin=WriteGuardianAudit.Origin.ROLLBACK).values_list("status", flat=True))
     return bool(statuses & set(CHANGED)) if statuses else None
@@ -129,11 +131,15 @@ def apply_verdict(body: dict[str, Any], verdict: PartVerdict) -> tuple[str, str]
     """Type and content (JSON) of a sample of GATE_TYPES after a verdict on its decision."""
     shared = {name: value for name, value in body.items() if name not in JUDGED}
     answer = read_decision(body) or GateAnswer("", "", "")
-    new = _positive(answer, shared) if verdict.label == CORRECT else _negative(answer, verdict.corrected, shared)
+    new = (
+        _build_positive(answer, shared)
+        if verdict.label == CORRECT
+        else _build_negative(answer, verdict.corrected, shared)
+    )
     return new["type"], orjson.dumps(new).decode()
 
 
-def _positive(answer, shared):
+def _build_positive(answer, shared):
     return {
         "type": POSITIVE,
         "correctDecision": answer.decision,
@@ -144,8 +150,8 @@ def _positive(answer, shared):
     }
 
 
-def _negative(answer, corrected, shared):
-    """Without a correction nobody knows what would have been right: then it says nothing of that."""
+def _build_negative(answer, corrected, shared):
+    """The content of a negative sample; without a correction its `correct…` fields are null."""
     right = corrected or {}
     return {
         "type": NEGATIVE,
@@ -160,29 +166,35 @@ def _negative(answer, corrected, shared):
     }
 
 
-def _columns(agent, seen):
-    """Without a turn it has the session, or the key, of its decision, and what its window says of itself."""
-    own = {"decision_id": seen.decision.id}
-    if seen.turn:
-        return own | turn_facts.read_columns(agent.db, seen.turn)
-    return own | {"session_id": seen.decision.session_id} | read_facts(seen.window)
+def _build_columns(agent, subject):
+    """The columns of a decision's sample.
+
+    Without a turn they have the session, or the key, of the decision, and the facts of its window.
+    """
+    own = {"decision_id": subject.decision.id}
+    if subject.turn:
+        return own | turn_facts.read_columns(agent.db, subject.turn)
+    return own | {"session_id": subject.decision.session_id} | read_facts(subject.window)
 
 
-def _verdict(decision, _seen, said, correction):
-    """A correction says something else than the decision."""
-    label = "corrected" if correction else "correct" if said == RIGHT else "incorrect"
+def _build_verdict(decision, _subject, choice, correction):
+    """The verdict on a decision. Raises Refused for a correction that says the same."""
+    label = "corrected" if correction else "correct" if choice == RIGHT else "incorrect"
     verdict = PartVerdict(label, correction.as_output if correction else None)
-    made = {"decision": decision.decision, "fact": decision.candidate_fact or "", "reason": decision.reason}
-    parts.check_part("gate", verdict, made)
+    original = {"decision": decision.decision, "fact": decision.candidate_fact or "", "reason": decision.reason}
+    parts.check_part("gate", verdict, original)
     if correction:
-        is_same = (correction.decision, correction.fact) == (made["decision"], made["fact"])
-        if is_same and correction.reason in ("", made["reason"]):
+        is_same = (correction.decision, correction.fact) == (original["decision"], original["fact"])
+        if is_same and correction.reason in ("", original["reason"]):
             raise Refused(_("This is what the gate decided. Say what would have been right, or that it is right."))
     return verdict
 
 
 def find_samples(agent: Agent, decisions: list[MemoryGateDecision]) -> dict[str, list[DatasetSample]]:
-    """The samples of each of these decisions, by its id: its own first, then that of its turn; most have none."""
+    """The samples of each of these decisions, by decision id; most have none.
+
+    The decision's own sample comes first, then that of its turn.
+    """
     samples: dict[str, list[DatasetSample]] = {}
     for start in range(0, len(decisions), BATCH):
         batch = decisions[start : start + BATCH]
@@ -192,8 +204,8 @@ def find_samples(agent: Agent, decisions: list[MemoryGateDecision]) -> dict[str,
         for sample in DatasetSample.objects.filter(id__in=ids).only(*READ):
             if sample.decision_id in names and sample.annotation_status:
                 samples.setdefault(sample.decision_id, []).append(sample)
-    for some in samples.values():
-        some.sort(key=lambda sample: sample.sample_type == turns.TYPE)
+    for decision_samples in samples.values():
+        decision_samples.sort(key=lambda sample: sample.sample_type == turns.TYPE)
     return samples
 
 
@@ -203,31 +215,31 @@ def find_sample_id(agent: Agent, decision_id: str) -> str:
 
 
 def create(agent: Agent, decision: MemoryGateDecision, by: str) -> DatasetSample:
-    """The `annotated_turn` sample of a decision's turn; a new one says nothing yet of the decision.
+    """Create the `annotated_turn` sample of a decision's turn, without a verdict on the decision.
 
     A turn has one such sample, whichever of its decisions it was created from. A decision without a turn gets its own
     sample, which nobody has judged. Raises Refused where neither can be.
     """
-    seen = read_subject(agent, decision)
-    if seen.turn is None:
-        return add_own_sample(agent, sample_store.build_sample(DECISION, agent, decision.id, seen))[0]
-    chosen = {seen.turn.id: decision}
-    made = services.make_samples(agent, seen.turn.session_id, [seen.turn.turn_number], by=by, chosen=chosen)
-    if made.skipped:
-        raise Refused(made.skipped[0]["reason"])
-    return DatasetSample.objects.get(id=(made.made + made.existing)[0])
+    subject = read_subject(agent, decision)
+    if subject.turn is None:
+        return add_own_sample(agent, sample_store.build_sample(DECISION, agent, decision.id, subject))[0]
+    chosen = {subject.turn.id: decision}
+    result = services.make_samples(agent, subject.turn.session_id, [subject.turn.turn_number], by=by, chosen=chosen)
+    if result.skipped:
+        raise Refused(result.skipped[0]["reason"])
+    return DatasetSample.objects.get(id=(result.made + result.existing)[0])
 
 
 def add_own_sample(agent: Agent, sample: DatasetSample) -> tuple[DatasetSample, bool]:
-    """The decision's own sample, of which nobody says anything when it is new; and whether it is new."""
-    known = DatasetSample.objects.filter(id=sample.id, annotation_status__isnull=False).first()
-    if known is None:
+    """The decision's own sample, stored without a verdict when it is new; whether it is."""
+    stored_sample = DatasetSample.objects.filter(id=sample.id, annotation_status__isnull=False).first()
+    if stored_sample is None:
         sample_store.add_sample(agent, sample)
-    return known or sample, known is None
+    return stored_sample or sample, stored_sample is None
 
 
-def _judgeable(decisions):
-    """Those of a turn, and those with a window while nobody has opted out."""
+def _find_judgeable(decisions):
+    """Ids of decisions with a turn, or with a window while nobody has opted out."""
     alone = {row.id for row in decisions if row.turn_id is None and row.window_hash is not None}
     alone = set() if alone and consent.read_opted_out() else alone
     return alone | {row.id for row in decisions if row.turn_id is not None}
@@ -249,21 +261,24 @@ DECISION = JudgedKind(
         },
     ),
     find=find,
-    see=read_subject,
+    read_subject=read_subject,
     body=content,
-    columns=_columns,
-    verdict=_verdict,
-    samples_of=find_samples,
+    columns=_build_columns,
+    verdict=_build_verdict,
+    find_samples=find_samples,
     find_sample_id=find_sample_id,
     rows=MemoryGateDecision.objects.only("id", "turn_id", "window_hash"),
-    judgeable=_judgeable,
+    judgeable=_find_judgeable,
     writes=related_writes.find_main_by_decision,
     create=create,
 )
 
 
 def unwrap_window(window: Window) -> Window:
-    """The window without what OpenClaw puts around words of people; a message that is nothing else is left out."""
+    """The window without OpenClaw's envelopes around people's words.
+
+    A message that is only an envelope is left out.
+    """
     recent = ({**message, "message": _plain(message["role"], message["message"])} for message in window.recent)
     return replace(
         window,
@@ -273,15 +288,16 @@ def unwrap_window(window: Window) -> Window:
 
 
 def read_facts(window: Window) -> dict[str, Any]:
-    """turn_facts.COLUMNS of a sample without a turn: its last message of a user counts as the question.
+    """turn_facts.COLUMNS of a sample without a turn, read from its window.
 
-    Words of any of its users that look wrapped and are not understood count, since a row of the gate holds them all.
+    The last message of a user counts as the question. Words of any of its users that look wrapped and are not
+    understood count, since a row of the gate holds them all.
     """
     plain = unwrap_window(window)
-    asked = [message["message"] for message in plain.recent if message["role"] == "user"]
-    question = plain.user or (asked[-1] if asked else "")
-    found = ((ENVELOPE, plain != window), (UNRECOGNIZED, _is_odd(window)))
-    traits = " ".join(name for name, is_so in found if is_so)
+    questions = [message["message"] for message in plain.recent if message["role"] == "user"]
+    question = plain.user or (questions[-1] if questions else "")
+    conditions = ((ENVELOPE, plain != window), (UNRECOGNIZED, _is_odd(window)))
+    traits = " ".join(name for name, applies in conditions if applies)
     return turn_facts.build_columns(turn_facts.detect_prompt(question, plain.reply or ""), "", traits)
 
 

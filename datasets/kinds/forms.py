@@ -1,4 +1,4 @@
-"""What comes in from pages of decisions and writes: what a person says of one, and which of them a list shows."""
+"""Forms of pages of decisions and writes: verdicts, corrections, and rows of a list."""
 
 from django import forms
 from django.utils.translation import gettext as _
@@ -23,12 +23,12 @@ ROW, PAGE = "row", "page"
 NOT_KNOWN = gettext_lazy("Not known")
 
 
-def _text(label):
+def _build_text_field(label):
     return forms.CharField(label=label, required=False, max_length=LONGEST_NOTES)
 
 
 class JudgeForm(forms.Form):
-    """Right, wrong or no verdict, and what would have been right; or that the verdict `expected` is to be undone."""
+    """A verdict with its correction, or the undoing of the verdict `expected`."""
 
     verdict = forms.ChoiceField(choices=[(name, name) for name in (*VERDICTS, UNDO)])
     expected = forms.CharField(required=False, max_length=40)
@@ -36,18 +36,18 @@ class JudgeForm(forms.Form):
 
     @classmethod
     def from_verdict(cls, judgment):
-        """The form as it is first shown, with what was said before (judgments.Judgment, or None)."""
+        """The form as first shown, with the verdict in force (a CurrentVerdict, or None)."""
         return cls()
 
     def read_fields(self):
-        """The fields by name. Raises Refused for what no page sends, and for texts that are too long."""
+        """The fields by name. Raises Refused for values that no page sends, and long texts."""
         if not self.is_valid():
             raise Refused(_("This verdict cannot be saved: a text is too long, or the page is outdated. Reload it."))
         return self.cleaned_data
 
     def give_verdict(self, agent, row, verdict, *, user, expected):
-        """Say the verdict of a row, in force as `expected`. Raises Refused as `judging.say`."""
-        # The page has one form, with what somebody said before in it.
+        """Give the verdict on a row, in place of `expected`. Raises Refused as `give_verdict`."""
+        # The page's form holds an earlier correction, which only a wrong verdict may take.
         right = self.correction if verdict == WRONG else None
         verdict_service.give_verdict(
             self.kind, agent, row.id, verdict, by=user.username, correction=right, expected=expected
@@ -55,7 +55,7 @@ class JudgeForm(forms.Form):
 
 
 class DecisionForm(JudgeForm):
-    """What is said of a decision."""
+    """The verdict on a decision."""
 
     kind = DECISION
 
@@ -64,24 +64,24 @@ class DecisionForm(JudgeForm):
         required=False,
         choices=[("", NOT_KNOWN), *((name, name) for name in parts.DECISIONS)],
     )
-    correct_fact = _text(gettext_lazy("Fact"))
-    correct_reason = _text(gettext_lazy("Reason"))
+    correct_fact = _build_text_field(gettext_lazy("Fact"))
+    correct_reason = _build_text_field(gettext_lazy("Reason"))
 
     @classmethod
     def from_verdict(cls, judgment):
-        """The form with what was said before."""
+        """The form with the correction of the verdict in force."""
         right = judgment.corrected if judgment else {}
         names = {"correct_decision": "decision", "correct_fact": "candidateFact", "correct_reason": "reason"}
         return cls(initial={field: right.get(name) for field, name in names.items()})
 
     @property
     def correction(self):
-        """What is said to be right; None: nothing."""
+        """The correction in the form; None: there is none."""
         return correct_decision(*(self.cleaned_data[f"correct_{name}"] for name in ("decision", "fact", "reason")))
 
 
 class WriteForm(JudgeForm):
-    """What is said of a write."""
+    """The verdict on a write."""
 
     kind = WRITE
 
@@ -90,27 +90,30 @@ class WriteForm(JudgeForm):
         required=False,
         choices=lambda: [("", NOT_KNOWN), *states.choices(writes.STATUSES)],
     )
-    correct_reason = _text(gettext_lazy("Reason"))
+    correct_reason = _build_text_field(gettext_lazy("Reason"))
 
     def read_fields(self):
-        """The fields by name; a page that shows no verdict does not know which one is in force."""
-        return super().verdict_fields() | ({} if "expected" in self.data else {"expected": None})
+        """The fields by name; `expected` is None where the page shows no verdict."""
+        return super().read_fields() | ({} if "expected" in self.data else {"expected": None})
 
     @property
     def correction(self):
-        """What is said to be right; None: nothing."""
+        """The correction in the form; None: there is none."""
         return correct_write(self.cleaned_data["correct_status"], self.cleaned_data["correct_reason"])
 
     def give_verdict(self, agent, row, verdict, *, user, expected):
-        """Right comes with the correction that it takes where somebody, or a rule, said otherwise."""
+        """Give the verdict; a right one is stored as an opinion.
+
+        The opinion contains the correction that is needed where a person, or a rule, says otherwise.
+        """
         if verdict != RIGHT:
-            return super().give(agent, row, verdict, user=user, expected=expected)
+            return super().give_verdict(agent, row, verdict, user=user, expected=expected)
         opinion = Opinion(opinions.RIGHT, expected=expected, may_end_rule=user.has_role("operator"))
         return opinions.give_opinion(agent, row.id, opinion, by=user.username)
 
 
 def correct_decision(decision: str, fact: str, reason: str) -> decisions.Correction | None:
-    """What somebody says would have been right; None: nothing. Raises Refused for a fact or reason alone."""
+    """The correction of a decision; None: none. Raises Refused for a fact or reason alone."""
     if decision:
         return decisions.Correction(decision, fact, reason)
     if fact or reason:
@@ -119,7 +122,7 @@ def correct_decision(decision: str, fact: str, reason: str) -> decisions.Correct
 
 
 def correct_write(status: str, reason: str, content: str = "") -> writes.Correction | None:
-    """The same of a write. Raises Refused for a reason or content alone."""
+    """The correction of a write; None: none. Raises Refused for a reason or content alone."""
     if status:
         return writes.Correction(status, reason, content)
     if reason or content:
@@ -128,10 +131,10 @@ def correct_write(status: str, reason: str, content: str = "") -> writes.Correct
 
 
 class ListedIds(forms.Form):
-    """What a page of a list shows: `ids`, once for each."""
+    """The rows that a page of a list shows: `ids`, once for each."""
 
     MOST = 100
 
     def read_ids(self):
-        """Their ids, the first 100."""
+        """The ids of the rows, the first 100."""
         return list(dict.fromkeys(self.data.getlist("ids")))[: self.MOST]

@@ -1,4 +1,4 @@
-"""What a kind of sample is. Decisions, writes and turns are declared in the modules beside this one."""
+"""Declarations of kinds of samples. The modules beside this one declare decisions, writes and turns."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ RIGHT, WRONG, NONE = VERDICTS = ("right", "wrong", "none")
 
 
 class SampleSubject(Protocol):
-    """What a sample is made of: at least its turn, where one is known."""
+    """The subject of a sample, with its turn where one is known."""
 
     @property
     def turn(self) -> ConversationTurn | None: ...
@@ -25,7 +25,7 @@ class SampleSubject(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What people are told of samples of a kind."""
+    """Texts of the interface about samples of a kind."""
 
     neither: Promise
     only_wrong: Promise
@@ -36,8 +36,8 @@ class Words:
 class SampleKind:
     """A kind of sample: of turns, and as `JudgedKind` of decisions and writes.
 
-    `key` is a part of what the ids of its samples are hashed from. `body(agent, seen, is_right)` is the content,
-    `columns(agent, seen)` what the row says besides, and `labels(seen)` what it comes with for a reviewer.
+    `key` goes into the hash that the ids of its samples are. `body(agent, subject, is_right)` is the content,
+    `columns(agent, subject)` the other columns, and `labels(subject)` the labels that a new sample has for a reviewer.
     """
 
     key: str
@@ -48,15 +48,15 @@ class SampleKind:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedKind(SampleKind):
-    """A kind whose samples are of something that people judge on its own page, before there is a sample.
+    """A kind of sample about rows that people judge on a page of their own.
 
-    `name` is that of its pages, `column` that of its samples which names what they are of.
-    `find(agent, id)` is its row; `see(agent, row)` what a sample of it is made of, or raises Refused;
-    `verdict(row, seen, said, correction)` what is said of `part`. With `sees_again` the verdict on a sample that is
-    there needs `seen` too. `samples_of(agent, rows)` finds the samples of rows by their ids, the own one first,
-    `find_sample_id(agent, id)` the id of its own. `create(agent, row, by)` makes a sample without a verdict where that
-    is not simply its own. For lists, `rows` are its rows with what `judgeable` reads, which keeps the ids of those
-    that may have a sample, and `writes(db, ids)` finds what a list shows of writes beside its rows.
+    `name` is that of its pages, `column` the column of samples that names the row. `find(agent, id)` is the row;
+    `read_subject(agent, row)` the subject of its sample, or raises Refused; `verdict(row, subject, choice, correction)`
+    the verdict on `part`. With `reads_again` the verdict on a stored sample needs the subject too. `find_samples(agent,
+    rows)` finds the samples of rows by their ids, the own one first, `find_sample_id(agent, id)` the id of its own.
+    `create(agent, row, by)` creates a sample without a verdict where that is not simply its own. For lists, `rows` are
+    its rows with the columns that `judgeable` reads, which returns the ids of those that may have a sample, and
+    `writes(db, ids)` finds the writes that a list shows beside its rows.
     """
 
     name: str

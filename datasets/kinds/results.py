@@ -1,4 +1,4 @@
-"""What making samples did, in words."""
+"""The result of creating samples, with a sentence about it."""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -18,10 +18,11 @@ QUEUED = ngettext_lazy("%(count)s sample added to the queue", "%(count)s samples
 
 @dataclass(slots=True)
 class CreationResult:
-    """Ids of new samples and of those that were there; what was left out and why (`{"id", "reason"}`).
+    """Ids of new and existing samples, and the rows left out with their reasons.
 
-    `excluded` counts, by reason, what only somebody who chooses it makes samples of; in sentences it is skipped, unless
-    there are words for it (`left_out`). `left` counts what a call for everything did not come to.
+    `skipped` has an item `{"id", "reason"}` for each row. `excluded` counts, by reason, turns that become samples only
+    when a person chooses them; in sentences they count as skipped, unless there are words for them (`left_out`). `left`
+    counts the turns that a call for all did not reach.
     """
 
     created: Promise
@@ -34,7 +35,7 @@ class CreationResult:
     left: int = 0
 
     def skip(self, name: str | int, reason: str) -> None:
-        """Leave something out."""
+        """Leave a row out for a reason."""
         self.skipped.append({"id": str(name), "reason": reason})
 
     @property

@@ -1,4 +1,4 @@
-"""Decisions that people are to look at, and writes that they corrected or took back, put into the review queue."""
+"""Puts decisions, and writes that were corrected or rolled back, into the review queue."""
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Mapping
@@ -27,14 +27,14 @@ from .results import QUEUED, CreationResult
 from .write import WRITE
 
 MOST = 200  # writes of one request, the newest
-MOST_REASONS = 3  # that are said
+MOST_REASONS = 3  # in one message
 NEEDS_REVIEW = DatasetSample.Status.NEEDS_REVIEW
 DECISIONS_SKIPPED = ngettext_lazy("%(count)s decision skipped", "%(count)s decisions skipped", "count")
 WRITES_SKIPPED = ngettext_lazy("%(count)s write skipped", "%(count)s writes skipped", "count")
 
 
 def queue_decisions(agent: Agent, decision_ids: Collection[str], *, by: str) -> CreationResult:
-    """Have people look at these decisions: each gets an `annotated_turn` sample that needs review.
+    """Send these decisions to review: each gets an `annotated_turn` sample that needs review.
 
     One without a turn gets a sample of its own. A sample that waits already stays as it is. Left out with a reason are
     decisions that cannot become samples, and those that somebody has judged: a verdict is never taken back this way.
@@ -45,20 +45,20 @@ def queue_decisions(agent: Agent, decision_ids: Collection[str], *, by: str) -> 
     by_session: defaultdict[str, dict[str, DecisionSubject]] = defaultdict(dict)
     for decision_id in dict.fromkeys(decision_ids):
         try:
-            seen = _see(agent, rows.get(decision_id), judgments)
-            if seen.turn is None:
-                _queue_own(agent, seen, result)
-            elif by_session[seen.turn.session_id].setdefault(seen.turn.id, seen) is not seen:
+            subject = _read_subject(agent, rows.get(decision_id), judgments)
+            if subject.turn is None:
+                _queue_own(agent, subject, result)
+            elif by_session[subject.turn.session_id].setdefault(subject.turn.id, subject) is not subject:
                 raise Refused(_("Another decision of the same turn is in the queue."))
         except Refused as refused:
             result.skip(decision_id, refused.sentence)
-    for session_id, of_turns in by_session.items():
-        _queue_session(agent, session_id, list(of_turns.values()), by, result)
+    for session_id, by_turn in by_session.items():
+        _queue_session(agent, session_id, list(by_turn.values()), by, result)
     return result
 
 
 def describe_problems(result: CreationResult) -> list[str]:
-    """One sentence for each reason that decisions were left out for, with how many."""
+    """One sentence for each reason that decisions were left out for, with their number."""
     counts = Counter({str(EXCLUDED_WORDS[reason]): count for reason, count in result.excluded.items()})
     counts.update(skipped["reason"] for skipped in result.skipped)
     return [
@@ -69,21 +69,21 @@ def describe_problems(result: CreationResult) -> list[str]:
 
 
 def queue_writes(agent: Agent) -> CreationResult:
-    """Have people look at writes that were corrected or rolled back: each gets a sample that needs review.
+    """Send corrected or rolled back writes to review: each gets a sample that needs review.
 
-    It comes with what was said or done about the write as its label, for a reviewer to approve. The newest come first;
-    a write that has a sample already keeps it.
+    The label of the sample is what the correction or rollback says, for a reviewer to approve. The newest come first; a
+    write that has a sample already keeps it.
     """
     result = CreationResult(QUEUED, WRITES_SKIPPED)
-    ids = _judged_writes(agent.db)
+    ids = _find_judged_writes(agent.db)
     samples = writes.find_samples(agent, ids)
     result.existing = [name for name in ids if name in samples]
     new = [name for name in ids if name not in samples]
     for audit_id in new[:MOST]:
         try:
-            seen = writes.read_subject(agent, writes.find(agent, audit_id))
-            sample = sample_store.build_sample(WRITE, agent, audit_id, seen, status=NEEDS_REVIEW)
-            if reason := sample_store.find_exclusion(sample):  # nobody is asked about it unasked
+            subject = writes.read_subject(agent, writes.find(agent, audit_id))
+            sample = sample_store.build_sample(WRITE, agent, audit_id, subject, status=NEEDS_REVIEW)
+            if reason := sample_store.find_exclusion(sample):  # left out by default, so not sent to review unasked
                 raise Refused(f"{EXCLUDED_WORDS[reason]}.")
             sample_store.add_sample(agent, sample)
             result.made.append(sample.id)
@@ -95,12 +95,14 @@ def queue_writes(agent: Agent) -> CreationResult:
 
 
 def describe_queued_writes(result: CreationResult) -> str:
-    """What was done, with the first reasons that writes were left out for."""
+    """The result as a sentence, with the first reasons that writes were left out for."""
     reasons = list(dict.fromkeys(skipped["reason"] for skipped in result.skipped))[:MOST_REASONS]
     return join_sentences([result.sentence, *reasons])
 
 
-def _see(agent, decision: MemoryGateDecision | None, judgments: Mapping[str, CurrentVerdict]) -> DecisionSubject:
+def _read_subject(
+    agent, decision: MemoryGateDecision | None, judgments: Mapping[str, CurrentVerdict]
+) -> DecisionSubject:
     if decision is None:
         raise Refused(_("There is no such decision."))
     if decision.id in judgments:
@@ -108,9 +110,9 @@ def _see(agent, decision: MemoryGateDecision | None, judgments: Mapping[str, Cur
     return decisions.read_subject(agent, decision)
 
 
-def _queue_own(agent, seen, result):
-    """The sample of a decision without a turn, unless exports leave it out by default: nobody is asked unasked."""
-    sample = sample_store.build_sample(DECISION, agent, seen.decision.id, seen, status=NEEDS_REVIEW)
+def _queue_own(agent, subject, result):
+    """Queue the own sample of a decision without a turn, unless exports exclude it by default."""
+    sample = sample_store.build_sample(DECISION, agent, subject.decision.id, subject, status=NEEDS_REVIEW)
     if reason := sample_store.find_exclusion(sample):
         result.excluded[reason] += 1
         return
@@ -120,38 +122,38 @@ def _queue_own(agent, seen, result):
     elif sample.annotation_status in WAITING:
         result.existing.append(sample.id)
     else:
-        result.skip(seen.decision.id, _("The sample of this decision has been reviewed."))
+        result.skip(subject.decision.id, _("The sample of this decision has been reviewed."))
 
 
-def _queue_session(agent, session_id, seen, by, result):
-    for start in range(0, len(seen), services.MOST_TURNS):
-        part = {one.turn.turn_number: one for one in seen[start : start + services.MOST_TURNS]}
-        chosen = {one.turn.id: one.decision for one in part.values()}
-        how = {"by": by, "chosen": chosen, "status": NEEDS_REVIEW, "include_excluded": False}
-        made = services.make_samples(agent, session_id, part, **how)
-        result.made += made.made
-        result.excluded += made.excluded
-        for skipped in made.skipped:
+def _queue_session(agent, session_id, subjects, by, result):
+    for start in range(0, len(subjects), services.MOST_TURNS):
+        part = {subject.turn.turn_number: subject for subject in subjects[start : start + services.MOST_TURNS]}
+        chosen = {subject.turn.id: subject.decision for subject in part.values()}
+        options = {"by": by, "chosen": chosen, "status": NEEDS_REVIEW, "include_excluded": False}
+        created = services.make_samples(agent, session_id, part, **options)
+        result.made += created.made
+        result.excluded += created.excluded
+        for skipped in created.skipped:
             result.skip(part[int(skipped["id"])].decision.id, skipped["reason"])
-        _note_existing(agent, part.values(), set(made.existing), result)
+        _note_existing(agent, part.values(), set(created.existing), result)
 
 
-def _note_existing(agent, seen, existing, result):
+def _note_existing(agent, subjects, existing, result):
     samples = DatasetSample.objects.defer("content").in_bulk(list(existing))
-    for one in seen:
-        sample = samples.get(turns.compute_sample_id(agent.agent_id, one.turn.id))
+    for subject in subjects:
+        sample = samples.get(turns.compute_sample_id(agent.agent_id, subject.turn.id))
         if sample is None:
             continue
-        if sample.decision_id != one.decision.id:
-            result.skip(one.decision.id, _("The sample of its turn is about another decision."))
+        if sample.decision_id != subject.decision.id:
+            result.skip(subject.decision.id, _("The sample of its turn is about another decision."))
         elif sample.annotation_status not in WAITING:
-            result.skip(one.decision.id, _("The sample of its turn has been reviewed."))
+            result.skip(subject.decision.id, _("The sample of its turn has been reviewed."))
         else:
             result.existing.append(sample.id)
 
 
-def _judged_writes(db):
-    """Ids of the newest writes that were corrected or rolled back, the last said about first."""
+def _find_judged_writes(db):
+    """Ids of the newest corrected or rolled back writes, the latest change first."""
     corrected = BehaviorCorrection.objects.using(db).order_by("-corrected_at").values_list("corrected_at", "audit_id")
     rolled_back = Rollback.objects.using(db).order_by("-rolled_back_at").values_list("rolled_back_at", "audit_id")
     newest = sorted([*corrected[: 5 * MOST], *rolled_back[: 5 * MOST]], reverse=True)

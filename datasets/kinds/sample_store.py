@@ -1,4 +1,4 @@
-"""The sample of something, made once, whatever its kind."""
+"""Builds and stores the sample of a row of any kind, once."""
 
 import hashlib
 from collections.abc import Iterator
@@ -24,25 +24,29 @@ Status = DatasetSample.Status
 
 
 def compute_sample_id(agent_id: str, name: str, key: str) -> str:
-    """The id of a sample: always the same one, so that making it twice is making it once."""
+    """The id of a sample: always the same, so that a second creation changes nothing."""
     return hashlib.sha256("\n".join([agent_id, name, key]).encode()).hexdigest()[:32]
 
 
 def is_stored(name: str) -> bool:
-    """Whether a sample is there. One whose first verdict was undone has no status, and may be made anew."""
+    """Whether a sample is stored and has a status.
+
+    One whose first verdict was undone has no status, and may be created again.
+    """
     return DatasetSample.objects.filter(id=name, annotation_status__isnull=False).exists()
 
 
 def build_sample(
-    kind: SampleKind, agent: Agent, name: str, seen: Any, *, verdict: str = NONE, status: str = Status.PENDING
+    kind: SampleKind, agent: Agent, name: str, subject: Any, *, verdict: str = NONE, status: str = Status.PENDING
 ) -> DatasetSample:
-    """A sample that is not stored yet, with what it comes with for a reviewer.
+    """A sample that is not stored yet, with its initial labels for a reviewer.
 
-    One that is made for a `verdict` has no status and no label until then: undoing that leaves nothing in the queue.
+    One that is created for a `verdict` has no status and no label until then: undoing the verdict leaves no sample in
+    the queue.
     """
-    turn = seen.turn
-    body = kind.body(agent, seen, verdict != WRONG)
-    own = {
+    turn = subject.turn
+    body = kind.body(agent, subject, verdict != WRONG)
+    columns = {
         "sample_type": body["type"],
         "turn_id": turn.id if turn else None,
         "session_id": turn.session_id if turn else "",
@@ -53,15 +57,16 @@ def build_sample(
         "created_at": clock.now_ms(),
         "agent_id": agent.agent_id,
     }
-    own |= kind.columns(agent, seen) | (kind.labels(seen) if verdict == NONE else {})
-    return DatasetSample(id=compute_sample_id(agent.agent_id, name, kind.key), **own)
+    columns |= kind.columns(agent, subject) | (kind.labels(subject) if verdict == NONE else {})
+    return DatasetSample(id=compute_sample_id(agent.agent_id, name, kind.key), **columns)
 
 
 @contextmanager
 def sample_transaction(agent: Agent, sample: DatasetSample | None) -> Iterator[None]:
-    """A transaction on the global file in which the sample is there; None: it was there before.
+    """A transaction on the global file in which the sample is stored; None: it already was.
 
-    Under the write lock of the agent's file, under which whoever removes a session looks whether it has samples.
+    It also holds the write lock of the agent's file, under which whoever removes a session looks whether it has
+    samples.
     """
     if sample is None:
         with write_queue.global_transaction():
@@ -77,12 +82,15 @@ def sample_transaction(agent: Agent, sample: DatasetSample | None) -> Iterator[N
 
 
 def add_sample(agent: Agent, sample: DatasetSample) -> None:
-    """Store a new sample, of which nobody says anything yet."""
+    """Store a new sample without a verdict."""
     with sample_transaction(agent, sample):
         pass
     signatures.ensure_signature(sample.id)
 
 
 def find_exclusion(sample: DatasetSample) -> str:
-    """Why nobody is asked about a sample unasked: one of made.EXCLUDED; empty when nothing says so."""
+    """The reason why a sample is not sent to review unasked; empty: none.
+
+    It is one of outcomes.EXCLUDED.
+    """
     return turn_facts.find_exclusion(sample.prompted_by, sample.reply_stop, sample.turn_traits)

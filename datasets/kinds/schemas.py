@@ -1,4 +1,4 @@
-"""What the API is told of decisions and writes, and what it says about their samples."""
+"""API schemas of verdicts on decisions and writes, and of their samples."""
 
 from typing import Any, Literal
 
@@ -19,7 +19,7 @@ from .write import STATUSES
 
 
 class DecisionSampleIn(Body):
-    """Whether a decision is right. What would have been right is for wrong decisions only."""
+    """A verdict on a decision; only a wrong decision takes a correction."""
 
     verdict: Literal["right", "wrong", "none"] = Field(
         description="`none`: create an `annotated_turn` sample without a verdict on the decision, or without a turn "
@@ -35,7 +35,7 @@ class DecisionSampleIn(Body):
 
 
 class WriteSampleIn(Body):
-    """Whether a write is right. What would have been right is for wrong writes only."""
+    """A verdict on a write; only a wrong write takes a correction."""
 
     verdict: Literal["right", "wrong", "none"] = Field(description="`none`: create its sample without a verdict")
     correct_status: Literal[STATUSES] | None = Field(  # type: ignore[valid-type]
@@ -72,7 +72,7 @@ class OpinionRuleIn(Body):
 
 
 class OpinionIn(Body):
-    """One opinion on a write, with what follows from it."""
+    """One opinion on a write, with a rule and a rollback that follow from it."""
 
     opinion: Literal[KINDS]  # type: ignore[valid-type]
     reason: str = Field("", **Text, description="of a wrong write: kept with everything that is filed")
@@ -88,7 +88,10 @@ class OpinionIn(Body):
 
 
 class OpinionOut(Schema):
-    """What was stored, and what became of the rollback: one that fails takes nothing back that was stored."""
+    """The stored opinion, and the result of its rollback.
+
+    A rollback that fails takes back no part of the stored opinion.
+    """
 
     correction: CorrectionOut | None = Field(description="the one that stands; null: none was needed")
     sample_id: str | None

@@ -1,4 +1,4 @@
-"""Turns as samples: which turn can become one, and what an `annotated_turn` sample holds.
+"""Turns as samples: which turn can become one, and the content of an `annotated_turn` sample.
 
 Turns share the making of samples with decisions and writes, and nothing else: a turn has no page where people judge it
 before there is a sample, and samples are made of many turns of a session at once (services), whose context is kept.
@@ -39,20 +39,20 @@ NOT_USED = {
 
 @dataclass(slots=True)
 class Exchange:
-    """What was said in a turn, in full; or, in `problem`, why it cannot be a sample."""
+    """The messages of a turn in full, or the `problem` why it cannot be a sample."""
 
     user: str = ""
     reply: str = ""
     problem: str = ""
     stop: str = ""  # the stop reason recorded with the reply
     traits: str = ""  # see turn_facts.traits
-    prompt: str = ""  # see turn_facts.turn_prompt
-    exclusion: str = ""  # see turn_facts.exclusion
+    prompt: str = ""  # see turn_facts.find_prompt
+    exclusion: str = ""  # see turn_facts.find_exclusion
 
 
 @dataclass(frozen=True, slots=True)
 class TurnSubject:
-    """A turn with what was said in it and before it, and the gate's decision where there is one."""
+    """A turn with its exchange, its context, and the gate's decision, if any."""
 
     turn: ConversationTurn
     exchange: Exchange
@@ -66,13 +66,13 @@ def compute_sample_id(agent_id: str, turn_id: str) -> str:
 
 
 def read_exchanges(db: str, turns: list[ConversationTurn]) -> dict[str, Exchange]:
-    """What was said in each of these turns of one session, by turn id."""
+    """The exchange of each of these turns of one session, by turn id."""
     opted_out = consent.read_opted_out()
-    session = _session(db, turns)
+    session = _find_session(db, turns)
     if opted_out and session is not None and origins.is_direct_with(session, opted_out):
         return {turn.id: Exchange(problem=NOT_USED[WithheldReason.SENDER]) for turn in turns}
-    records, resting = _records(db, turns), turn_facts.find_resting_on_tools(db, turns)
-    return {turn.id: _exchange(turn, records, opted_out, session, turn.id in resting) for turn in turns}
+    records, resting = _read_records(db, turns), turn_facts.find_resting_on_tools(db, turns)
+    return {turn.id: _build_exchange(turn, records, opted_out, session, turn.id in resting) for turn in turns}
 
 
 def find_decisions(db: str, turns: list[ConversationTurn]) -> dict[str, MemoryGateDecision]:
@@ -80,24 +80,24 @@ def find_decisions(db: str, turns: list[ConversationTurn]) -> dict[str, MemoryGa
     return gate.find_by_turn(db, [turn.id for turn in turns])
 
 
-def content(_agent: Agent, seen: TurnSubject, _is_right: bool) -> dict[str, Any]:
-    """The sample of a turn, as it is stored (Type 4 of the Reflection spec, with the words of the turn)."""
-    turn, said, decision = seen.turn, seen.exchange, seen.decision
-    messages = [{"role": message["role"], "message": message["message"]} for message in seen.context]
+def content(_agent: Agent, subject: TurnSubject, _is_right: bool) -> dict[str, Any]:
+    """The content of a turn's sample (Type 4 of the Reflection spec)."""
+    turn, exchange, decision = subject.turn, subject.exchange, subject.decision
+    messages = [{"role": message["role"], "message": message["message"]} for message in subject.context]
     body: dict[str, Any] = {
         "type": TYPE.value,
         "conversationId": turn.session_id,
         "turnNumber": turn.turn_number,
         "context": messages,
-        "userMessage": said.user,
-        "agentReply": said.reply,
+        "userMessage": exchange.user,
+        "agentReply": exchange.reply,
     }
     if decision:
         body["memoryGate"] = {
             "input": {
                 "recentMessages": messages,
-                "currentUserMessage": said.user,
-                "currentAgentReply": said.reply,
+                "currentUserMessage": exchange.user,
+                "currentAgentReply": exchange.reply,
             },
             "output": {
                 "decision": decision.decision,
@@ -108,7 +108,7 @@ def content(_agent: Agent, seen: TurnSubject, _is_right: bool) -> dict[str, Any]
     return body
 
 
-def _records(db, turns):
+def _read_records(db, turns):
     """The user's and the agent's records of turns, by record id."""
     session_id = turns[0].session_id if turns else ""
     ids = {record_id for turn in turns for record_id in (turn.user_message_id, turn.agent_message_id) if record_id}
@@ -121,14 +121,14 @@ def _records(db, turns):
     return {seqs[event.seq]: (event.kind, read_facts(full_record(event))) for event in events.iterator(chunk_size=50)}
 
 
-def _session(db, turns):
+def _find_session(db, turns):
     return Session.objects.using(db).filter(id=turns[0].session_id).first() if turns else None
 
 
-def _exchange(turn, records, opted_out, session, rests_on_tools):
-    nothing: tuple[str, Facts | None] = ("", None)
-    user_kind, user = records.get(turn.user_message_id, nothing)
-    reply_kind, reply = records.get(turn.agent_message_id, nothing)
+def _build_exchange(turn, records, opted_out, session, rests_on_tools):
+    no_record: tuple[str, Facts | None] = ("", None)
+    user_kind, user = records.get(turn.user_message_id, no_record)
+    reply_kind, reply = records.get(turn.agent_message_id, no_record)
     if not turn.is_active:
         return Exchange(problem=_("On an abandoned branch."))
     if turn.repeat_of:
@@ -137,8 +137,8 @@ def _exchange(turn, records, opted_out, session, rests_on_tools):
         return Exchange(problem=_("The sender opted out, so the text is not used."))
     if opted_out and user:
         is_group = session is None or origins.is_group(session)
-        if why := find_withheld_reason(user.sender, user.around, opted_out, is_group=is_group):
-            return Exchange(problem=NOT_USED[why])
+        if reason := find_withheld_reason(user.sender, user.envelope, opted_out, is_group=is_group):
+            return Exchange(problem=NOT_USED[reason])
     if turn.agent_message_id is None:
         return Exchange(problem=_("No reply."))
     if user is None or reply is None or session is None:
@@ -156,10 +156,10 @@ def _exchange(turn, records, opted_out, session, rests_on_tools):
     return Exchange(user.text, reply.text, stop=stop, traits=traits, prompt=prompt, exclusion=exclusion)
 
 
-def _columns(_agent, seen):
-    said = seen.exchange
-    decision_id = seen.decision.id if seen.decision else None
-    return {"decision_id": decision_id, **turn_facts.build_columns(said.prompt, said.stop, said.traits)}
+def _build_columns(_agent, subject):
+    exchange = subject.exchange
+    decision_id = subject.decision.id if subject.decision else None
+    return {"decision_id": decision_id, **turn_facts.build_columns(exchange.prompt, exchange.stop, exchange.traits)}
 
 
-TURN = SampleKind(key=TYPE, body=content, columns=_columns)
+TURN = SampleKind(key=TYPE, body=content, columns=_build_columns)

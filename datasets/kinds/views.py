@@ -1,4 +1,4 @@
-"""What people say of decisions and writes, on the pages of these: fragments that those pages ask for by address."""
+"""Verdicts on decisions and writes: fragments that their pages load by address."""
 
 from django.shortcuts import render
 from django.urls import reverse
@@ -28,48 +28,57 @@ PLACES = {"decision": "datasets/decision_verdicts.html", "write": "datasets/writ
 @agent_view
 @needs("viewer")
 def decision_verdict(request, agent, decision_id):
-    """What was said of a decision, with buttons for who may say it. A page of its own for browsers without scripts."""
-    return _page(request, DECISION, agent, DECISION.find(agent, decision_id))
+    """The verdict on a decision, with buttons for labellers.
+
+    It is a page of its own for browsers without scripts.
+    """
+    return _render_verdict(request, DECISION, agent, DECISION.find(agent, decision_id))
 
 
 @require_safe
 @agent_view
 @needs("viewer")
 def write_verdict(request, agent, audit_id):
-    """The same of a write."""
-    return _page(request, WRITE, agent, WRITE.find(agent, audit_id))
+    """The verdict on a write, with buttons for labellers."""
+    return _render_verdict(request, WRITE, agent, WRITE.find(agent, audit_id))
 
 
 @require_POST
 @agent_view
 @needs("labeller")
 def decision_judge(request, agent, decision_id):
-    """Say that a decision is right or wrong, take that back, or create a sample without saying either."""
-    return _judge(request, DECISION, agent, decision_id)
+    """Judge a decision, undo that verdict, or create a sample without a verdict."""
+    return _save_verdict(request, DECISION, agent, decision_id)
 
 
 @require_POST
 @agent_view
 @needs("labeller")
 def write_judge(request, agent, audit_id):
-    """The same of a write."""
-    return _judge(request, WRITE, agent, audit_id)
+    """Judge a write, undo that verdict, or create a sample without a verdict."""
+    return _save_verdict(request, WRITE, agent, audit_id)
 
 
 @require_safe
 @agent_view
 @needs("viewer")
 def decision_verdicts(request, agent):
-    """What was said of the decisions that a list shows, each for its place in the row (HTMX, out of band)."""
-    return _places(request, DECISION, agent)
+    """The verdicts on the decisions that a list shows.
+
+    Each goes to its place in the row (HTMX, out of band).
+    """
+    return _render_places(request, DECISION, agent)
 
 
 @require_safe
 @agent_view
 @needs("viewer")
 def write_verdicts(request, agent):
-    """The same of writes."""
-    return _places(request, WRITE, agent)
+    """The verdicts on the writes that a list shows.
+
+    Each goes to its place in the row (HTMX, out of band).
+    """
+    return _render_places(request, WRITE, agent)
 
 
 @require_POST
@@ -82,41 +91,41 @@ def writes_queue(request, agent):
     return redirect_after_post(request, sentence, to=read_next_address(request, to))
 
 
-def _judge(request, kind, agent, name):
+def _save_verdict(request, kind, agent, name):
     row, form = kind.find(agent, name), FORMS[kind.name](request.POST)
     try:
-        sentence = _say(request.user, kind, agent, row, form)
-    except Refused as refused:  # where the buttons are: what was typed must not be lost
-        return _answer(request, kind, agent, row, form, warning=refused.sentence, status=422)
+        sentence = _apply_form(request.user, kind, agent, row, form)
+    except Refused as refused:  # shown at the buttons, so that typed texts are not lost
+        return _render_answer(request, kind, agent, row, form, warning=refused.sentence, status=422)
     if not request.htmx:
         own = reverse(f"datasets:{kind.name}_verdict", args=[agent.agent_id, row.id])
         return redirect_after_post(request, sentence, to=read_next_address(request, own))
-    # The number in the rail is asked for again.
-    return trigger_client_event(_answer(request, kind, agent, row, form, sentence=sentence), "judged")
+    # On this event the rail loads its number again.
+    return trigger_client_event(_render_answer(request, kind, agent, row, form, sentence=sentence), "judged")
 
 
-def _say(user, kind, agent, row, form):
-    """Do what a form says; what was done, as a sentence."""
-    fields = form.verdict_fields()
+def _apply_form(user, kind, agent, row, form):
+    """Give or undo the verdict of a form; return a sentence about it."""
+    fields = form.read_fields()
     verdict, expected = fields["verdict"], fields["expected"]
     if verdict == UNDO:
         return undo.undo(user.username, expected or "").sentence
-    form.give(agent, row, verdict, user=user, expected=expected)
+    form.give_verdict(agent, row, verdict, user=user, expected=expected)
     return kind.words.done[verdict]
 
 
-def _answer(request, kind, agent, row, form, *, sentence="", warning="", status=200):
-    """Where the buttons were pressed: in the row of a list, or on the page of the decision or write."""
+def _render_answer(request, kind, agent, row, form, *, sentence="", warning="", status=200):
+    """The fragment where the buttons were pressed: a list's row, or the verdict's page."""
     if form.data.get("place") != ROW or not request.htmx:
-        return _page(request, kind, agent, row, form, sentence=sentence, warning=warning, status=status)
+        return _render_verdict(request, kind, agent, row, form, sentence=sentence, warning=warning, status=status)
     undone = sentence if form.data.get("verdict") == UNDO else ""
-    place = {**_rows(request, kind, agent, [row])[0], "warning": warning}
-    context = {"agent": agent, "kind": kind, "rows": [place], **_last(request, kind, agent, undone)}
+    place = {**_build_rows(request, kind, agent, [row])[0], "warning": warning}
+    context = {"agent": agent, "kind": kind, "rows": [place], **_find_last_verdict(request, kind, agent, undone)}
     return render(request, PLACES[kind.name], context, status=status)
 
 
-def _page(request, kind, agent, row, form=None, *, sentence="", warning="", status=200):
-    samples = kind.samples_of(agent, [row]).get(row.id, [])
+def _render_verdict(request, kind, agent, row, form=None, *, sentence="", warning="", status=200):
+    samples = kind.find_samples(agent, [row]).get(row.id, [])
     judgment, own = read_verdict(kind, samples), find_own_sample(samples)
     context = {
         "agent": agent,
@@ -136,14 +145,19 @@ def _page(request, kind, agent, row, form=None, *, sentence="", warning="", stat
     return render_page(request, PAGES[kind.name], context, partial="verdict", status=status)
 
 
-def _places(request, kind, agent):
+def _render_places(request, kind, agent):
     rows = list(kind.rows.using(agent.db).filter(id__in=ListedIds(request.GET).read_ids()))
-    context = {"agent": agent, "kind": kind, "rows": _rows(request, kind, agent, rows), **_last(request, kind, agent)}
+    context = {
+        "agent": agent,
+        "kind": kind,
+        "rows": _build_rows(request, kind, agent, rows),
+        **_find_last_verdict(request, kind, agent),
+    }
     return render(request, PLACES[kind.name], context)
 
 
-def _rows(request, kind, agent, rows):
-    samples, may_label = kind.samples_of(agent, rows), request.user.has_role("labeller")
+def _build_rows(request, kind, agent, rows):
+    samples, may_label = kind.find_samples(agent, rows), request.user.has_role("labeller")
     judgeable, writes = kind.judgeable(rows), kind.writes(agent.db, [row.id for row in rows])
     return [
         {
@@ -158,8 +172,11 @@ def _rows(request, kind, agent, rows):
     ]
 
 
-def _last(request, kind, agent, sentence=""):
-    """This person's last verdict on such a row, to be undone from a list; `sentence` says what was undone."""
+def _find_last_verdict(request, kind, agent, sentence=""):
+    """The person's last verdict on such a row, which a list can undo.
+
+    `sentence` says what was undone.
+    """
     last = None
     if request.user.has_role("labeller"):
         sample = undo.find_last_verdict(request.user.username, agent.agent_id, kind.types)

@@ -1,10 +1,10 @@
 """Writes to memory files as samples: the Reflection spec's WriteGuardianSample.
 
-Ours beside the spec's fields: whether there was a file (`fileExisted`), the reason of write_guardian
-(`decisionReason`), the whole file afterwards (`writtenContent`; null: nothing was written), and in `userCorrection`
-the fact, the file and the content that would have been right: that of the file which the correction names, null where
-nobody knows what it held. So both halves of a preference pair are there: what was
-written, and what should have been. `memoryGate` is the decision behind the write, in the shape of annotated turns.
+Beside the spec's fields it has whether there was a file (`fileExisted`), the reason of write_guardian
+(`decisionReason`), the whole file afterwards (`writtenContent`; null: nothing was written), and in `userCorrection` the
+right fact, file and content: the content is that of the file which the correction names, null where nobody knows what
+it held. So both halves of a preference pair are there: the written content and the right one. `memoryGate` is the
+decision behind the write, in the shape of annotated turns.
 """
 
 from collections.abc import Collection
@@ -45,11 +45,12 @@ READ = ("id", "sample_type", "audit_id", "annotation_status", "annotated_by", "a
 
 @dataclass(frozen=True, slots=True)
 class WriteSubject:
-    """A write with its turn, its decision, and what the file held; None: no file, or nothing was written.
+    """A write with its turn, its decision, and its file's content before and after.
 
-    `status` is what was decided. `correction` and `rollback` are what people did about it, the correction that stands;
-    `chosen` is what the file held afterwards where somebody chose that, because its lines had changed since; `right`
-    what the file that the correction names should hold.
+    Content is None where there was no file, or nothing was written. `status` is the status that was decided.
+    `correction` is the correction in force, `rollback` the rollback of the write. `chosen` is the file's content
+    afterwards where a person chose it, because its lines had changed since; `right` is the right content of the file
+    that the correction names.
     """
 
     audit: WriteGuardianAudit
@@ -66,7 +67,7 @@ class WriteSubject:
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """What would have been right: written or refused, and why. `content` is the whole file, where it was written."""
+    """The right status of a write and why; `content` is the whole file, where written."""
 
     status: str
     reason: str = ""
@@ -79,9 +80,9 @@ def find(agent: Agent, audit_id: str) -> WriteGuardianAudit:
 
 
 def read_subject(agent: Agent, audit: WriteGuardianAudit) -> WriteSubject:
-    """What a sample of the write is made of. Raises Refused where it cannot have one."""
+    """The subject of a write's sample. Raises Refused where it cannot have one."""
     db, status = agent.db, correction_store.get_original_state(agent.db, audit).status
-    if audit.origin == WriteGuardianAudit.Origin.ROLLBACK:  # its fact is that of the write which it took back
+    if audit.origin == WriteGuardianAudit.Origin.ROLLBACK:  # its fact is that of the write that it rolled back
         raise Refused(_("A rollback cannot become a sample. Judge the write that it took back."))
     if status not in STATUSES:
         is_failed = status == WriteGuardianAudit.Status.FAILED
@@ -99,41 +100,41 @@ def read_subject(agent: Agent, audit: WriteGuardianAudit) -> WriteSubject:
         raise Refused(_("The turn of this write is not known or no longer stored, so it cannot become a sample."))
     if status == "written" and audit.after_snapshot_id is None and audit.before_snapshot_id is None:
         raise Refused(_("Nobody knows what the file held before and after this write, so it cannot become a sample."))
-    _find_the_file(db, audit, status)
+    _set_before_version(db, audit, status)
     rollback = Rollback.objects.using(db).filter(audit_id=audit.id).select_related("own_audit__after_snapshot").first()
     choice = rollback.own_audit if rollback and rollback.way == Rollback.Way.CHOSEN else None
     if is_withheld(db, audit) or is_file_withheld(db, audit, choice):
         raise Refused(_("No sample can be created: somebody opted out."))
-    before, after = _text(audit.before_snapshot), _text(audit.after_snapshot) if status == "written" else None
+    before, after = _read_text(audit.before_snapshot), _read_text(audit.after_snapshot) if status == "written" else None
     correction = next(iter(correction_store.find_by_write(db, audit.id)), None)
     return WriteSubject(
         audit=audit,
         turn=turn,
-        decision=_decision(db, audit.decision_id),
+        decision=_find_decision(db, audit.decision_id),
         status=status,
         before=before,
         after=after,
         correction=correction,
         rollback=rollback,
-        chosen=_text(choice.after_snapshot) if choice else None,
-        right=_right(db, audit, correction, before, after),
+        chosen=_read_text(choice.after_snapshot) if choice else None,
+        right=_find_right_file(db, audit, correction, before, after),
     )
 
 
-def _decision(db, decision_id):
+def _find_decision(db, decision_id):
     decisions = MemoryGateDecision.objects.using(db).defer("raw_response")
     return decisions.filter(id=decision_id).first() if decision_id else None
 
 
-def _right(db, audit, correction, before, after):
+def _find_right_file(db, audit, correction, before, after):
     if correction is None:
         return RightFile()
     write = OriginalWrite(audit.created_at, correction_store.get_original_state(db, audit), before, after)
     return find_right_file(db, write, correction_store.get_corrected_state(correction))
 
 
-def _find_the_file(db, audit, status):
-    """Have a write that was refused know the version that its file had then: who refuses says nothing of the file."""
+def _set_before_version(db, audit, status):
+    """Set the version that the file of a refused write had then, which no source reports."""
     if status == "written" or audit.before_snapshot_id:
         return
     versions = services.find_held_versions(db, audit.target_file).filter(created_at__lte=audit.created_at)
@@ -142,8 +143,8 @@ def _find_the_file(db, audit, status):
         raise Refused(_("No sample can be created: nobody knows what the file held."))
 
 
-def _text(version):
-    """A version as a text, exactly. Raises Refused for one that is none, and NotExact for one without its bytes."""
+def _read_text(version):
+    """The exact text of a version. Raises Refused if it is no text, DamagedVersion without bytes."""
     if version is None:
         return None
     try:
@@ -159,10 +160,10 @@ def _text(version):
 
 
 def is_file_withheld(db: str, audit: WriteGuardianAudit, choice: WriteGuardianAudit | None = None) -> bool:
-    """Whether a file that a sample of a write holds has a line that leads to no turn whose words may be used.
+    """Whether a file in a write's sample has a line of no usable turn.
 
-    That is the file before the write and after it, and after `choice`, the rollback in which a person chose what it
-    holds. Nothing is withheld while nobody has opted out.
+    A turn is usable when its words may be used. The files are the file before the write and after it, and after
+    `choice`, the rollback in which a person chose its content. While nobody has opted out, no file is withheld.
     """
     if not consent.read_opted_out():
         return False
@@ -171,114 +172,125 @@ def is_file_withheld(db: str, audit: WriteGuardianAudit, choice: WriteGuardianAu
     return opted_out_lines.has_withheld_lines(db, held)
 
 
-def content(_agent: Agent, seen: WriteSubject, _is_right: bool) -> dict[str, Any]:
-    """The sample of a write, with what people said of it by now."""
+def content(_agent: Agent, subject: WriteSubject, _is_right: bool) -> dict[str, Any]:
+    """The content of a write's sample, with its correction so far."""
     body: dict[str, Any] = {
         "type": TYPE,
-        "candidateFact": seen.audit.candidate_fact,
-        "targetFile": seen.audit.target_file,
-        "currentFileContent": seen.before or "",
-        "fileExisted": seen.before is not None,
-        "decision": seen.status,
-        "decisionReason": seen.audit.reason or "",
-        "writtenContent": seen.after,
+        "candidateFact": subject.audit.candidate_fact,
+        "targetFile": subject.audit.target_file,
+        "currentFileContent": subject.before or "",
+        "fileExisted": subject.before is not None,
+        "decision": subject.status,
+        "decisionReason": subject.audit.reason or "",
+        "writtenContent": subject.after,
     }
-    if correction := find_correction(seen):
+    if correction := find_correction(subject):
         body["userCorrection"] = correction
-    if seen.decision:
+    if subject.decision:
         body["memoryGate"] = {
             "output": {
-                "decision": seen.decision.decision,
-                "reason": seen.decision.reason,
-                "candidateFact": seen.decision.candidate_fact,
+                "decision": subject.decision.decision,
+                "reason": subject.decision.reason,
+                "candidateFact": subject.decision.candidate_fact,
             }
         }
     return body
 
 
-def find_correction(seen: WriteSubject) -> dict[str, Any] | None:
-    """What people said or did about a write: the correction that stands, else its rollback; None: nothing."""
-    if row := seen.correction:
+def find_correction(subject: WriteSubject) -> dict[str, Any] | None:
+    """The correction in force of a write, else its rollback; None: neither."""
+    if row := subject.correction:
         return {
-            "originalDecision": seen.status,
+            "originalDecision": subject.status,
             "correctedDecision": row.corrected_status,
             "reason": row.correction_reason,
             "correctedFact": row.corrected_candidate_fact,
             "correctedFile": row.corrected_target_file,
-            "correctedContent": seen.right.content,
+            "correctedContent": subject.right.content,
         }
-    if seen.rollback:
+    if subject.rollback:
         return {
-            "originalDecision": seen.status,
+            "originalDecision": subject.status,
             "correctedDecision": REFUSED,
-            "reason": seen.rollback.reason,
+            "reason": subject.rollback.reason,
             "correctedFact": None,
             "correctedFile": None,
-            "correctedContent": seen.chosen if seen.rollback.way == seen.rollback.Way.CHOSEN else seen.before or "",
+            "correctedContent": subject.chosen
+            if subject.rollback.way == subject.rollback.Way.CHOSEN
+            else subject.before or "",
         }
     return None
 
 
-def find_right_output(seen: WriteSubject) -> dict[str, str] | None:
-    """The same as a verdict says it (`guardian_corrected_output`); None where people said that the write was right."""
-    correction = find_correction(seen)
-    if correction is None or is_right(seen):
+def find_right_output(subject: WriteSubject) -> dict[str, str] | None:
+    """The correction as verdicts store it (`guardian_corrected_output`); None where the write was right.
+
+    None also where there is no correction and no rollback.
+    """
+    correction = find_correction(subject)
+    if correction is None or is_right(subject):
         return None
     return {
         "status": correction["correctedDecision"],
-        "targetFile": correction["correctedFile"] or seen.audit.target_file or "",
+        "targetFile": correction["correctedFile"] or subject.audit.target_file or "",
         "reason": correction["reason"],
     }
 
 
-def is_right(seen: WriteSubject) -> bool:
-    """Whether a correction says that the write was right as it was: against a rule, or an earlier correction."""
-    row = seen.correction
-    said = row and (row.corrected_status, row.corrected_candidate_fact, row.corrected_target_file)
-    return said == (seen.status, seen.audit.candidate_fact, seen.audit.target_file)
+def is_right(subject: WriteSubject) -> bool:
+    """Whether a correction says that the write was right as it was.
+
+    It contradicts a rule, or an earlier correction.
+    """
+    row = subject.correction
+    corrected_fields = row and (row.corrected_status, row.corrected_candidate_fact, row.corrected_target_file)
+    return corrected_fields == (subject.status, subject.audit.candidate_fact, subject.audit.target_file)
 
 
-def _columns(agent, seen):
+def _build_columns(agent, subject):
     return {
-        "decision_id": seen.decision.id if seen.decision else None,
-        "audit_id": seen.audit.id,
-        "collection_strategy": "manual_correction" if find_right_output(seen) or is_right(seen) else "manual",
-        **turn_facts.read_columns(agent.db, seen.turn),
+        "decision_id": subject.decision.id if subject.decision else None,
+        "audit_id": subject.audit.id,
+        "collection_strategy": "manual_correction" if find_right_output(subject) or is_right(subject) else "manual",
+        **turn_facts.read_columns(agent.db, subject.turn),
     }
 
 
-def _labels(seen):
-    right = find_right_output(seen)
+def _build_labels(subject):
+    right = find_right_output(subject)
     return {
-        "guardian_label": "corrected" if right else "correct" if is_right(seen) else None,
+        "guardian_label": "corrected" if right else "correct" if is_right(subject) else None,
         "guardian_corrected_output": orjson.dumps(right).decode() if right else None,
     }
 
 
-def _verdict(audit, seen, said, correction):
-    """With a `correction`, else with what a correction or a rollback of the write says."""
-    if said == RIGHT:
+def _build_verdict(audit, subject, choice, correction):
+    """The verdict on a write, with `correction` or that of the write itself.
+
+    The write's own is a correction or a rollback of it.
+    """
+    if choice == RIGHT:
         return PartVerdict("correct")
     if correction:
-        _check(correction, seen)
+        _check_correction(correction, subject)
         output = {"status": correction.status, "targetFile": audit.target_file, "reason": correction.reason}
         return PartVerdict("corrected", output | ({"content": correction.content} if correction.content else {}))
-    known = find_right_output(seen)
+    known = find_right_output(subject)
     return PartVerdict("corrected", known) if known else PartVerdict("incorrect")
 
 
-def _check(correction: Correction, seen: WriteSubject):
-    """A correction says something else than what was done."""
+def _check_correction(correction: Correction, subject: WriteSubject):
+    """Refuse a correction that is not valid, or that repeats what was done."""
     if correction.status not in STATUSES:
         raise Refused(_("A write should have been either written or refused."))
     if correction.content and correction.status != "written":
         raise Refused(_("What is refused leaves the file as it was: leave its content out."))
-    if correction.status == seen.status and correction.content in ("", seen.after):
+    if correction.status == subject.status and correction.content in ("", subject.after):
         raise Refused(_("This is what was done. Say what would have been right, or that it is right."))
 
 
 def find_samples(agent: Agent, audit_ids: Collection[str]) -> dict[str, list[DatasetSample]]:
-    """The sample of each of these writes of one agent that has one in use, by the write's id."""
+    """The sample in use of each of these writes of one agent, by write id."""
     ids = find_sample_ids(agent, audit_ids)
     samples = DatasetSample.objects.filter(id__in=list(ids)).only(*READ)
     return {ids[sample.id]: [sample] for sample in samples if sample.annotation_status}
@@ -289,17 +301,19 @@ def find_sample_ids(agent: Agent, audit_ids: Collection[str]) -> dict[str, str]:
     rows = GuardianReceipt.objects.using(agent.db).filter(audit_id__in=list(audit_ids)).exclude(id=F("audit_id"))
     earlier = rows.values_list("id", "audit_id") if audit_ids else ()
     names = [*((name, name) for name in audit_ids), *earlier]
-    return {sample_store.compute_sample_id(agent.agent_id, told, KEY): name for told, name in names}
+    return {sample_store.compute_sample_id(agent.agent_id, reported_id, KEY): name for reported_id, name in names}
 
 
 def find_sample_id(agent: Agent, audit_id: str) -> str:
-    """The id of the sample of a write: of the one that is there, else of the one that would be made."""
+    """The id of a write's stored sample, else of the sample that it would get."""
     ids = find_sample_ids(agent, [audit_id])
-    there = DatasetSample.objects.filter(id__in=list(ids)).values_list("id", flat=True).order_by("created_at").first()
-    return there or sample_store.compute_sample_id(agent.agent_id, audit_id, KEY)
+    stored_id = (
+        DatasetSample.objects.filter(id__in=list(ids)).values_list("id", flat=True).order_by("created_at").first()
+    )
+    return stored_id or sample_store.compute_sample_id(agent.agent_id, audit_id, KEY)
 
 
-def _judgeable(audits):
+def _find_judgeable(audits):
     rollback = WriteGuardianAudit.Origin.ROLLBACK
     return {row.id for row in audits if row.turn_id is not None and row.origin != rollback}
 
@@ -320,14 +334,14 @@ WRITE = JudgedKind(
         },
     ),
     find=find,
-    see=read_subject,
+    read_subject=read_subject,
     body=content,
-    columns=_columns,
-    labels=_labels,
-    verdict=_verdict,
-    samples_of=lambda agent, audits: find_samples(agent, [audit.id for audit in audits]),
+    columns=_build_columns,
+    labels=_build_labels,
+    verdict=_build_verdict,
+    find_samples=lambda agent, audits: find_samples(agent, [audit.id for audit in audits]),
     find_sample_id=find_sample_id,
     rows=WriteGuardianAudit.objects.only("id", "turn_id", "origin"),
-    judgeable=_judgeable,
-    sees_again=True,  # what corrections and rollbacks say by now is what would be right
+    judgeable=_find_judgeable,
+    reads_again=True,  # corrections and rollbacks since the sample was created count
 )

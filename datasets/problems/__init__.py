@@ -1,4 +1,7 @@
-"""Problems for reviewers: writes that broke a rule and that nobody has seen to, and samples that wait."""
+"""Problems for reviewers: writes that broke a rule, and samples that wait.
+
+A write counts until a person corrects or judges it.
+"""
 
 from collections.abc import Iterable
 
@@ -29,11 +32,11 @@ BROKE_NAMED = ngettext_lazy(
 
 
 def check_rules(agent: Agent) -> Iterable[Finding]:
-    """The rules in force that were broken, with the writes that are still there and that nobody has judged."""
+    """Find the rules in force that were broken by stored writes without a judgment."""
     rows = WriteGuardianAudit.objects.using(agent.db).filter(rule_id__isnull=False).order_by("-created_at")
-    told = rows.filter(origin__in=rules.REPORTED_ORIGINS, status=Status.WRITTEN)
-    writes = list(told.values_list("id", "rule_id", "target_file", "created_at", named=True)[:MOST])
-    settled = _settled(agent, [row.id for row in writes]) if writes else set()
+    reported = rows.filter(origin__in=rules.REPORTED_ORIGINS, status=Status.WRITTEN)
+    writes = list(reported.values_list("id", "rule_id", "target_file", "created_at", named=True)[:MOST])
+    settled = _find_settled(agent, [row.id for row in writes]) if writes else set()
     by_rule: dict[str, list] = {}
     for row in writes:
         if row.id not in settled:
@@ -43,32 +46,32 @@ def check_rules(agent: Agent) -> Iterable[Finding]:
         if rule_id in in_force:
             files = sorted({row.target_file or "" for row in broken})
             facts = {"rule": rule_id, "count": len(broken), "write": broken[0].id, "files": ", ".join(files)}
-            facts["name"] = _name(agent.db, in_force[rule_id])
+            facts["name"] = _read_name(agent.db, in_force[rule_id])
             yield Finding(rule_id, facts, level=len(broken), since=broken[0].created_at)
 
 
-def _settled(agent, ids):
-    """Those of these writes that a person has corrected, or judged in a sample."""
+def _find_settled(agent, ids):
+    """The writes among these that a person has corrected, or judged in a sample."""
     corrections = BehaviorCorrection.objects.using(agent.db).filter(audit_id__in=ids, imported_from=None)
     samples = {WRITE.find_sample_id(agent, write_id): write_id for write_id in ids}
     judged = DatasetSample.objects.filter(id__in=samples).exclude(guardian_label=None).values_list("id", flat=True)
     return set(corrections.values_list("audit_id", flat=True)) | {samples[sample_id] for sample_id in judged}
 
 
-def _name(db, rule):
-    """How a rule is called; empty when its words are withheld."""
+def _read_name(db, rule):
+    """The name of a rule; empty when its words are withheld."""
     if write_consent.is_withheld(db, write_consent.get_write(db, rule.audit_id)):
         return ""
     return rule.name[:NAME_CHARACTERS]
 
 
 def describe_rule(facts: Facts) -> Words:
-    """How many writes broke which rule, by its name where that may be told."""
+    """The number of writes that broke a rule, with its name where it may be shown."""
     return BROKE_NAMED if facts.get("name") else BROKE
 
 
 def link_rule(facts: Facts) -> Link:
-    """The one write, or all of the rule."""
+    """The link to the only write, or to all writes of the rule."""
     label = gettext_lazy("View")
     if facts["count"] == 1:
         return Link(label, "guardian:audit_detail", (facts["agent"], facts["write"]))
@@ -76,7 +79,7 @@ def link_rule(facts: Facts) -> Link:
 
 
 def check_samples() -> Iterable[Finding]:
-    """Samples that wait for a verdict."""
+    """Find samples that wait for a verdict."""
     (count,) = queues.read_counts([queues.build_count(queues.Queue())])
     if count:
         most = queues.COUNTED_UP_TO

@@ -1,1 +1,1 @@
-"""The review queue: people judge one sample after the other, and no two have the same one before them."""
+"""The review queue: people judge samples one by one, no two the same one."""

@@ -1,4 +1,4 @@
-"""The review queue: claim the next sample, hold it, let go of it, skip, undo, judge many at once."""
+"""The API of the review queue: claims, verdicts, skips, undo and bulk verdicts."""
 
 from dataclasses import asdict
 
@@ -35,8 +35,12 @@ router = Operations("datasets_review_api", tags=["review"])
 @router.get("/review/next", NextOut)
 @needs("labeller")
 def review_next(request, filters: Query[NextFilters]):
-    """Claim the next sample to review. Returns the same sample until you give a verdict, skip or release it."""
-    return _next(request, claims.take_next(filters.chosen(), by=request.user.username, after=filters.after or ""))
+    """Claim the next sample to review.
+
+    Returns the same sample until you give a verdict, skip or release it.
+    """
+    queue, by = filters.build_queue(), request.user.username
+    return _build_next(request, claims.take_next(queue, by=by, after=filters.after or ""))
 
 
 @router.post("/review/verdict", JudgedOut, 404, 409)
@@ -45,11 +49,11 @@ def review_verdict(request, filters: Query[QueueFilters], body: VerdictIn):
     """Give a verdict on a sample and claim the next sample, both or neither."""
     try:
         judged, claim = queue_steps.label_and_take_next(
-            filters.chosen(), body.sample_id, body.verdict(), by=request.user.username
+            filters.build_queue(), body.sample_id, body.read_verdict(), by=request.user.username
         )
     except verdicts.NoSuchSample as exc:
         raise Http404(_("There is no sample %(name)s.") % {"name": body.sample_id}) from exc
-    return {"judged": judged, **_next(request, claim)}
+    return {"judged": judged, **_build_next(request, claim)}
 
 
 @router.post("/review/claims/{sample_id}", ClaimOut, 404, 409)
@@ -57,7 +61,7 @@ def review_verdict(request, filters: Query[QueueFilters], body: VerdictIn):
 def claim_renew(request, sample_id: str):
     """Renew the claim on a sample; 409 if another reviewer has claimed the sample."""
     get_object_or_404(DatasetSample.objects.only("id"), id=sample_id)
-    return _claim(claims.renew(sample_id, by=request.user.username))
+    return _build_claim(claims.renew(sample_id, by=request.user.username))
 
 
 @router.post("/review/claims/{sample_id}/release", ReleaseOut)
@@ -78,7 +82,10 @@ def review_skip(request, body: SkipIn):
 @router.post("/review/undo", UndoneOut, 409)
 @needs("labeller")
 def review_undo(request):
-    """Undo the last of your 50 latest actions; 409 if not possible, then the next call undoes the action before."""
+    """Undo the last of your 50 latest actions.
+
+    409 if not possible, then the next call undoes the action before.
+    """
     return asdict(undo.undo(request.user.username))
 
 
@@ -86,7 +93,7 @@ def review_undo(request):
 @needs("labeller")
 def review_progress(request, filters: Query[QueueFilters]):
     """How many samples are to be reviewed, and how many were reviewed."""
-    queue, by = filters.chosen(), request.user.username
+    queue, by = filters.build_queue(), request.user.username
     return asdict(progress.read_progress(queue, by)) | {
         "held_by_others": list(map(asdict, claims.find_holders(queue, besides=by)))
     }
@@ -96,18 +103,18 @@ def review_progress(request, filters: Query[QueueFilters]):
 @needs("labeller")
 def samples_bulk(request, body: BulkIn):
     """One verdict on every sample that matches a filter, at most 10,000; undone with one undo."""
-    filters = body.filters()
+    filters = body.build_filters()
     scope = bulk.Scope(filters.narrow(DatasetSample.objects.all()), filters.status, filters.agent, filters.query)
-    asked = {"expected_count": body.expected_count, "expected_wrong": body.expected_wrong, "notes": body.notes}
-    return asdict(bulk.label_all(scope, body.status, by=request.user.username, **asked))
+    options = {"expected_count": body.expected_count, "expected_wrong": body.expected_wrong, "notes": body.notes}
+    return asdict(bulk.label_all(scope, body.status, by=request.user.username, **options))
 
 
-def _next(request, claim):
+def _build_next(request, claim):
     if claim is None:
         return {"sample": None, "claim": None}
     request.opened = ("sample", claim.sample_id)  # for the audit log: the address does not name it
-    return {"sample": get_object_or_404(DatasetSample, id=claim.sample_id), "claim": _claim(claim)}
+    return {"sample": get_object_or_404(DatasetSample, id=claim.sample_id), "claim": _build_claim(claim)}
 
 
-def _claim(claim):
+def _build_claim(claim):
     return {"sample_id": claim.sample_id, "since": claim.since, "expires_at": claim.expires_at}

@@ -1,4 +1,4 @@
-"""One verdict on every sample that fits a filter: counted, shown, then done to exactly those."""
+"""One verdict on every sample that fits a filter, counted and shown before."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -25,7 +25,7 @@ APPROVED = DatasetSample.Status.APPROVED
 VERDICTS = (APPROVED, DatasetSample.Status.REJECTED)
 JUDGE = """UPDATE dataset_samples SET annotation_status = %s, annotated_by = %s, annotated_at = %s,
     annotation_notes = %s, label_id = %s, reject_reason = NULL WHERE id = %s"""
-# What approving says of a write or a decision whose sample came with a label.
+# What approving says of a write or a decision whose sample was created with a label.
 CAME_WITH = {
     "right": Q(guardian_label="correct") | Q(gate_label="correct"),
     "absent": Q(guardian_label="corrected", guardian_corrected_output__contains='"status":"refused"'),
@@ -39,9 +39,9 @@ HOT = ("id", "agent_id", "reply_stop", *verdicts.VERDICT_COLUMNS)
 
 @dataclass(frozen=True, slots=True)
 class BulkPlan:
-    """What a bulk action would do: how many samples, the first five, and whom it passes over.
+    """The effect of a bulk action: how many samples, the first five, those skipped.
 
-    Others have `held` of them open; the replies of `cut_off` were cut off, which many at once cannot be approved.
+    Other people have `held` of them open; the replies of `cut_off` were cut off, which a bulk action cannot approve.
     `filed` counts what approving says of writes and decisions, by the names of CAME_WITH.
     """
 
@@ -58,13 +58,16 @@ class BulkPlan:
 
     @property
     def is_too_many(self) -> bool:
-        """Whether nobody may do this in one go."""
+        """Whether there are more samples than one bulk action may judge."""
         return self.count > MOST
 
 
 @dataclass(frozen=True, slots=True)
 class BulkResult:
-    """What a bulk action did: its id, and how many samples it judged, left to others, and passed over as cut off."""
+    """The result of a bulk action: its id and counts of samples.
+
+    `count` were judged; `held` were left to other people, and `cut_off` skipped.
+    """
 
     bulk_id: str
     status: str
@@ -96,7 +99,10 @@ class BulkResult:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What a list shows: the `rows` that fit its filters, with status, agent and address of those filters."""
+    """The list of a bulk action: the `rows` that fit, with its filters.
+
+    `status`, `agent` and `query` are those of the filters; `query` is their address.
+    """
 
     rows: QuerySet[DatasetSample]
     status: str = ""
@@ -105,7 +111,7 @@ class Scope:
 
     @property
     def chosen(self) -> QuerySet[DatasetSample]:
-        """The samples a bulk action is about: those that fit, and of a list of all statuses those that wait."""
+        """The samples to judge: those that fit, of a list of all statuses those waiting."""
         return self.rows if self.status else self.rows.filter(annotation_status__in=queues.WAITING)
 
     @property
@@ -115,19 +121,19 @@ class Scope:
 
 
 def plan_bulk(scope: Scope, *, by: str) -> BulkPlan:
-    """What `label_all` would do now; counts up to one more than it takes."""
-    found = list(scope.chosen.order_by(*ORDER).values_list("id", "reply_stop")[: MOST + 1])
-    ids, cut_off = [one[0] for one in found], sum(one[1] in CUT_OFF for one in found)
+    """The effect that `label_all` would have now; counts at most one beyond its limit."""
+    rows = list(scope.chosen.order_by(*ORDER).values_list("id", "reply_stop")[: MOST + 1])
+    ids, cut_off = [row[0] for row in rows], sum(row[1] in CUT_OFF for row in rows)
     first = DatasetSample.objects.for_reading().filter(id__in=ids[:5]).order_by(*ORDER)
-    filed = _filed(scope) if len(ids) <= MOST else {}
-    return BulkPlan(len(ids), len(_held_by_others(by).intersection(ids)), cut_off, filed, list(first))
+    filed = _count_filed(scope) if len(ids) <= MOST else {}
+    return BulkPlan(len(ids), len(_find_held(by).intersection(ids)), cut_off, filed, list(first))
 
 
 def _count_wrong(filed):
     return sum(count for name, count in filed.items() if name != "right")
 
 
-def _filed(scope):
+def _count_filed(scope):
     counts = {name: Count("id", filter=labelled) for name, labelled in CAME_WITH.items()}
     return scope.chosen.order_by().aggregate(**counts)
 
@@ -135,8 +141,9 @@ def _filed(scope):
 def label_all(
     scope: Scope, status: str, *, by: str, expected_count: int, notes: str = "", expected_wrong: int = 0
 ) -> BulkResult:
-    """Give one verdict to every sample that fits, but for those that somebody else has open; a reply that was cut off
-    is not approved this way.
+    """Give one verdict to every sample that fits and that nobody else has open.
+
+    A reply that was cut off is not approved this way.
 
     Raises Refused when another number than `expected_count` fits by now, when approving says of other than
     `expected_wrong` writes and decisions that they are wrong, for more than 10,000, and for other statuses.
@@ -147,29 +154,31 @@ def label_all(
         raise Refused(_("These samples already have this status."))
     with transaction.atomic(durable=True):  # IMMEDIATE: nobody changes which samples fit while they are judged
         samples = list(scope.chosen.only(*HOT)[: MOST + 1])
-        _check(len(samples), expected_count)
+        _check_count(len(samples), expected_count)
         if status == APPROVED:
-            _check_wrong(_count_wrong(_filed(scope)), expected_wrong)
-        held = _held_by_others(by)
+            _check_wrong(_count_wrong(_count_filed(scope)), expected_wrong)
+        held = _find_held(by)
         whole = [sample for sample in samples if status != APPROVED or sample.reply_stop not in CUT_OFF]
         if not whole:
             raise Refused(_("All of these replies were cut off. Review them one at a time."))
-        free = [sample for sample in whole if sample.id not in held]
-        if not free:
+        free_samples = [sample for sample in whole if sample.id not in held]
+        if not free_samples:
             raise Refused(_("Other reviewers have all of these samples open. Try again in a minute."))
-        done = BulkResult(str(ULID()), status, len(free), len(whole) - len(free), len(samples) - len(whole))
-        _label(free, done, by, notes)
+        result = BulkResult(
+            str(ULID()), status, len(free_samples), len(whole) - len(free_samples), len(samples) - len(whole)
+        )
+        _label_samples(free_samples, result, by, notes)
         ReviewAction.objects.create(
-            actor=by, kind=ReviewAction.Kind.BULK, at=clock.now_ms(), bulk_id=done.bulk_id, sample_count=done.count
+            actor=by, kind=ReviewAction.Kind.BULK, at=clock.now_ms(), bulk_id=result.bulk_id, sample_count=result.count
         )
         audit.record(
-            by, "bulk_labelled", object_type="bulk", object_id=done.bulk_id, agent_id=scope.agent, status=status,
-            samples=done.count, left_out=done.held, filters=scope.query,
+            by, "bulk_labelled", object_type="bulk", object_id=result.bulk_id, agent_id=scope.agent, status=status,
+            samples=result.count, left_out=result.held, filters=scope.query,
         )  # fmt: skip
-    return done
+    return result
 
 
-def _check(count, expected):
+def _check_count(count, expected):
     if count > MOST:
         raise Refused(
             _("More than %(most)s samples match. Narrow the filter by agent, session or type.") % {"most": MOST}
@@ -200,19 +209,19 @@ def _check_wrong(count, expected):
         )
 
 
-def _held_by_others(by):
-    live = claims.find_claims_in_force().exclude(claimed_by=by)
-    return set(live.values_list("sample_id", flat=True))
+def _find_held(by):
+    others_claims = claims.find_claims_in_force().exclude(claimed_by=by)
+    return set(others_claims.values_list("sample_id", flat=True))
 
 
-def _label(samples, done, by, notes):
+def _label_samples(samples, result, by, notes):
     now = clock.now_ms()
     labels = []
     for sample in samples:
         before = verdicts.read_columns(sample)
-        sample.annotation_status, sample.annotated_by, sample.annotated_at = done.status, by, now
+        sample.annotation_status, sample.annotated_by, sample.annotated_at = result.status, by, now
         sample.annotation_notes, sample.label_id, sample.reject_reason = notes or None, str(ULID()), None
-        labels.append(verdicts.build_label(sample, before, by=by, at=now, bulk_id=done.bulk_id))
+        labels.append(verdicts.build_label(sample, before, by=by, at=now, bulk_id=result.bulk_id))
     SampleLabel.objects.bulk_create(labels, batch_size=BATCH)
-    values = [[done.status, by, now, notes or None, one.label_id, one.id] for one in samples]
+    values = [[result.status, by, now, notes or None, sample.label_id, sample.id] for sample in samples]
     statements.run_many(DEFAULT_DB_ALIAS, JUDGE, values)

@@ -1,4 +1,4 @@
-"""One verdict on every sample of a list: first what it would do, then doing it."""
+"""Pages for one verdict on every sample of a list: the preview, then the action."""
 
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -17,9 +17,9 @@ from . import bulk
 @require_safe
 @needs("labeller")
 def samples_bulk(request):
-    """How many samples a verdict on the whole list is about, which filter they fit, and the first of them."""
+    """The preview of a verdict on a list: the count, the filters, the first samples."""
     filters = SampleFilters(request.GET).validate()
-    scope, verdict = _scope(request, filters), request.GET.get("verdict", "")
+    scope, verdict = _read_scope(request, filters), request.GET.get("verdict", "")
     if verdict not in bulk.VERDICTS or scope.status == verdict:
         raise Refused(_("Bulk review can only approve or reject. Choose from the list of samples."))
     plan = bulk.plan_bulk(scope, by=request.user.username)
@@ -39,20 +39,20 @@ def samples_bulk(request):
 @require_POST
 @needs("labeller")
 def samples_bulk_label(request):
-    """Give the verdict, to exactly as many samples as were shown."""
+    """Give the verdict to exactly as many samples as the preview showed."""
     filters, form = SampleFilters(request.GET).validate(), BulkForm(request.POST)
     back = reverse("datasets:sample_list") + filters.query
     if not form.is_valid():
         return refuse_post(request, Refused(_("Nothing was changed. Choose again.")), to=back)
     try:
-        done = bulk.label_all(_scope(request, filters), by=request.user.username, **form.cleaned_data)
+        result = bulk.label_all(_read_scope(request, filters), by=request.user.username, **form.cleaned_data)
     except Refused as refused:
         again = filters.query_with(verdict=form.cleaned_data["status"])
         return refuse_post(request, refused, to=reverse("datasets:samples_bulk") + again)
-    sentence = _("%(done)s A single “Undo” in Review undoes all of them.") % {"done": done.sentence}
+    sentence = _("%(done)s A single “Undo” in Review undoes all of them.") % {"done": result.sentence}
     return redirect_after_post(request, sentence, to=back)
 
 
-def _scope(request, filters):
-    rows, plain = SAMPLES.fits(request.user, **filters.asked).all, filters.filters()
+def _read_scope(request, filters):
+    rows, plain = SAMPLES.fits(request.user, **filters.criteria).all, filters.read_filters()
     return bulk.Scope(rows, plain.status, plain.agent, filters.query)

@@ -1,6 +1,7 @@
-"""Who has which sample on the screen. A claim is taken, renewed and taken over by one statement, and runs out.
+"""Claims: who has which sample on the screen, and until when.
 
-One that would last longer than any does was taken by a clock that ran ahead, and holds nothing.
+A claim is taken, renewed and taken over by one statement, and expires. A claim that would last longer than LIFETIME_MS
+was taken by a clock that was ahead, and does not count.
 """
 
 from dataclasses import dataclass
@@ -19,7 +20,7 @@ from . import queues
 LIFETIME_MS = 90_000
 MOST_HELD = 6  # by one person: what is on two screens, and what comes next there
 
-# Decides by itself: no row changes when somebody else holds the sample.
+# The statement itself decides: no row changes when somebody else holds the sample.
 TAKE = """INSERT INTO sample_claims (sample_id, claimed_by, claimed_at, expires_at)
 SELECT id, %s, %s, %s FROM ({which}) which WHERE TRUE
 ON CONFLICT (sample_id) DO UPDATE
@@ -36,7 +37,7 @@ SAME_TIME = """CASE WHEN sample_claims.claimed_by = excluded.claimed_by
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A sample that a person holds; `since` says which opening of the page it belongs to."""
+    """A sample that a person holds; `since` identifies the opening of the page."""
 
     sample_id: str
     since: int
@@ -45,7 +46,7 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """Somebody who holds samples that others wait for, and for how long yet."""
+    """A person who holds samples that others wait for, with the seconds left."""
 
     name: str
     seconds: int
@@ -53,16 +54,17 @@ class Holder:
 
     @classmethod
     def from_claim(cls, name: str, expires_at: int, now: int, sample_count: int = 1) -> "Holder":
-        """Somebody whose claims run out at `expires_at`, seen from `now` (both epoch milliseconds)."""
+        """The holder whose claims expire at `expires_at`, at `now` (both epoch milliseconds)."""
         return cls(name, max(1, (expires_at - now) // 1000), sample_count)
 
 
 def take_next(
     queue: queues.Queue, *, by: str, after: str = "", before: str = "", besides: tuple[str, ...] = ()
 ) -> Claim | None:
-    """Claim the next sample of a queue that nobody else holds: behind `after`, before `before`, else the first.
+    """Claim the next sample of a queue that nobody else holds; None: there is none.
 
-    From the end it goes on at the top. None when there is none. `besides` are samples not to give out.
+    It is the next one behind `after` or before `before`, else the first; after the end the search goes on at the top.
+    `besides` are samples not to give out.
     """
     with write_queue.global_transaction():
         return take_following(queue, by=by, after=after, before=before, besides=besides)
@@ -71,42 +73,48 @@ def take_next(
 def take_following(
     queue: queues.Queue, *, by: str, after: str = "", before: str = "", besides: tuple[str, ...] = ()
 ) -> Claim | None:
-    """As `take_next`, inside the caller's transaction."""
+    """Do as `take_next`, inside the caller's transaction."""
     place = queues.find_position(after or before) if after or before else None
-    found = _take_first(queue, by, besides, place, backwards=bool(before and not after))
-    if found is None and place and not before:
-        found = _take_first(queue, by, besides, None, backwards=False)
-    return found
+    claim = _take_first(queue, by, besides, place, backwards=bool(before and not after))
+    if claim is None and place and not before:
+        claim = _take_first(queue, by, besides, None, backwards=False)
+    return claim
 
 
 def take(sample_id: str, *, by: str) -> Claim | None:
-    """Claim this sample for a page that was opened now; None when somebody else holds it, or there is none."""
-    return _take(THIS_ONE, [sample_id], by, "excluded.claimed_at")
+    """Claim this sample for a page that was opened now.
+
+    None when somebody else holds it, or there is no such sample.
+    """
+    return _insert_claim(THIS_ONE, [sample_id], by, "excluded.claimed_at")
 
 
 def renew(sample_id: str, *, by: str) -> Claim:
-    """Hold on to a sample. Raises Refused when somebody else has it by now."""
-    claim = _take(THIS_ONE, [sample_id], by, SAME_TIME)
+    """Renew the claim on a sample. Raises Refused when somebody else has it by now."""
+    claim = _insert_claim(THIS_ONE, [sample_id], by, SAME_TIME)
     if claim is None:
         raise Refused(describe_holder(find_holder(sample_id, besides=by)))
     return claim
 
 
 def release(sample_id: str, *, by: str, since: int | None = None) -> bool:
-    """Let go of a sample; with `since` only when the page has not been opened again. Whether there was a claim."""
-    mine = SampleClaim.objects.filter(sample_id=sample_id, claimed_by=by)
-    return bool((mine if since is None else mine.filter(claimed_at=since)).delete()[0])
+    """Release a sample; return whether there was a claim.
+
+    With `since`, only when the page has not been opened again.
+    """
+    own_claims = SampleClaim.objects.filter(sample_id=sample_id, claimed_by=by)
+    return bool((own_claims if since is None else own_claims.filter(claimed_at=since)).delete()[0])
 
 
 def find_holder(sample_id: str, *, besides: str) -> Holder | None:
-    """Who else holds this sample now."""
+    """The other person who holds this sample now; None: nobody."""
     now = clock.now_ms()
     claim = find_claims_in_force().filter(sample_id=sample_id).exclude(claimed_by=besides).first()
     return Holder.from_claim(claim.claimed_by, claim.expires_at, now) if claim else None
 
 
 def get_lifetime() -> tuple[int, int]:
-    """Between which moments a claim ends that is in force: after the first, and not after the second."""
+    """The moments between which a claim in force ends, the second included."""
     now = clock.now_ms()
     return now, now + LIFETIME_MS
 
@@ -118,7 +126,7 @@ def find_claims_in_force() -> QuerySet[SampleClaim]:
 
 
 def describe_holder(other: Holder | None) -> str:
-    """Why a sample cannot be had, in words."""
+    """Why a sample cannot be claimed, in words."""
     if other is None:
         return _("Somebody else had this sample open a moment ago. Check the sample again.")
     return _("%(who)s has this sample open (%(seconds)s s left). The sample becomes available when they leave it.") % {
@@ -128,11 +136,11 @@ def describe_holder(other: Holder | None) -> str:
 
 
 def find_holders(queue: queues.Queue, *, besides: str) -> list[Holder]:
-    """Who else holds samples of a queue: at most ten people."""
+    """The other people who hold samples of a queue, at most ten."""
     now = clock.now_ms()
     conditions = [queue.condition(status, by=None) for status in queue.statuses]
     fits = " OR ".join(f"({condition})" for condition, _values in conditions)
-    found = statements.read_rows(
+    rows = statements.read_rows(
         DEFAULT_DB_ALIAS,
         "SELECT c.claimed_by, MAX(c.expires_at), COUNT(*) FROM sample_claims c"  # noqa: S608 - our own words
         f" JOIN dataset_samples s ON s.id = c.sample_id WHERE c.expires_at > %s AND c.expires_at <= %s"
@@ -140,35 +148,35 @@ def find_holders(queue: queues.Queue, *, besides: str) -> list[Holder]:
         " GROUP BY c.claimed_by ORDER BY c.claimed_by LIMIT 10",
         [now, now + LIFETIME_MS, besides, *(value for _condition, values in conditions for value in values)],
     )
-    return [Holder.from_claim(name, until, now, count) for name, until, count in found]
+    return [Holder.from_claim(name, until, now, count) for name, until, count in rows]
 
 
 def _take_first(queue, by, besides, place, *, backwards):
     direction = "ASC" if backwards else "DESC"
     parts, values = [], []
     for status in queue.statuses:
-        condition, asked_for = queue.condition(status, by=by)
+        condition, condition_values = queue.condition(status, by=by)
         condition += f" AND NOT {queues.HELD_BY_OTHERS}"
-        asked_for += [by, *get_lifetime()]
+        condition_values += [by, *get_lifetime()]
         if place:
             condition += f" AND (s.created_at, s.id) {'>' if backwards else '<'} (%s, %s)"
-            asked_for += place
+            condition_values += place
         if besides:
             condition += f" AND s.id NOT IN ({', '.join(['%s'] * len(besides))})"
-            asked_for += besides
+            condition_values += besides
         parts.append(
             f"SELECT * FROM (SELECT s.id, s.created_at FROM dataset_samples s WHERE {condition}"  # noqa: S608
             f" ORDER BY s.created_at {direction}, s.id {direction} LIMIT 1) one"
         )
-        values += asked_for
+        values += condition_values
     first = f"SELECT id FROM ({' UNION ALL '.join(parts)}) best ORDER BY created_at {direction}, id {direction} LIMIT 1"  # noqa: S608
-    return _take(first, values, by, "excluded.claimed_at")
+    return _insert_claim(first, values, by, "excluded.claimed_at")
 
 
-def _take(which, values, by, claimed_at):
+def _insert_claim(which, values, by, claimed_at):
     now = clock.now_ms()
     sql = TAKE.format(which=which, claimed_at=claimed_at)
     rows = statements.read_rows(DEFAULT_DB_ALIAS, sql, [by, now, now + LIFETIME_MS, *values, now, now + LIFETIME_MS])
-    if rows:  # nobody holds more than a few, whatever they ask for: the queue is everybody's
+    if rows:  # the oldest claims end, so that nobody holds more than a few samples of everybody's queue
         statements.run(DEFAULT_DB_ALIAS, LET_GO, [by, by, rows[0][0]])
     return Claim(*rows[0]) if rows else None

@@ -1,4 +1,4 @@
-"""What somebody types on the page of a sample, kept while they type it."""
+"""Stores what a person types on the page of a sample, while they type."""
 
 from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
@@ -17,7 +17,7 @@ from .forms import DraftForm, QueuePlace
 @require_POST
 @needs("labeller")
 def review_draft(request):
-    """Keep what was typed so far; the answer is the reply as it reads now, and what was changed in it."""
+    """Store the typed fields; answer with the reply and its changes so far."""
     sample = get_object_or_404(DatasetSample, id=request.POST.get("sample", ""))
     form = DraftForm(request.POST)
     typed, place = form.read_fields(), form.cleaned_data
@@ -31,7 +31,7 @@ def review_draft(request):
 @require_POST
 @needs("labeller")
 def review_discard(request):
-    """Forget what this person typed on a sample, and show it again."""
+    """Discard this person's drafts of a sample, and show it again."""
     queue, sample_id = QueuePlace(request.GET).read_place().queue, request.POST.get("sample", "")
     drafts.discard(sample_id, by=request.user.username)
     return redirect_after_post(

@@ -20,7 +20,7 @@ from ..forms import normalise_text
 from ..models import DatasetSample, SampleDraft, SampleLabel
 from . import parts
 
-MOST_PAGES = 20  # of one person and sample that differ: nobody has that many tabs
+MOST_PAGES = 20  # with different drafts of one person and sample: nobody has that many tabs
 SHOWN = 20  # samples that the menu of drafts names
 MINE = """SELECT d.sample_id, s.agent_id, s.turn_number, MAX(d.saved_at) AS latest FROM sample_drafts d
 JOIN dataset_samples s ON s.id = d.sample_id WHERE d.username = %s
@@ -29,7 +29,7 @@ GROUP BY d.sample_id, s.agent_id, s.turn_number ORDER BY latest DESC LIMIT %s"""
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What was typed: the form's fields by name, and the opening of the page they were typed on."""
+    """The form's fields by name, and the opening of the page they were typed on."""
 
     fields: dict[str, str]
     page: str
@@ -37,7 +37,7 @@ class Draft:
 
     @property
     def name(self) -> str:
-        """What a page that begins with this draft says it began with."""
+        """The name by which a page that begins with this draft refers to it."""
         return f"{self.page}@{self.saved_at}"
 
 
@@ -52,7 +52,7 @@ class DraftedSample:
 
 
 def build_page_name() -> str:
-    """The name of one opening of a page."""
+    """A new name for one opening of a page."""
     return secrets.token_urlsafe(9)
 
 
@@ -63,54 +63,58 @@ def find_drafts(sample_id: str, *, by: str) -> list[Draft]:
 
 
 def find_own_drafts(by: str) -> list[DraftedSample]:
-    """The samples on which this person has drafts, the latest first; one more than SHOWN when there are more."""
+    """The samples with drafts of this person, the latest first.
+
+    When there are more than SHOWN, one more than SHOWN is returned.
+    """
     return [DraftedSample(*row) for row in statements.read_rows(DEFAULT_DB_ALIAS, MINE, [by, SHOWN + 1])]
 
 
 def save(
     sample: DatasetSample, typed: Mapping[str, str], initial: Mapping[str, str], *, by: str, page: str, base: str = ""
 ) -> Draft | None:
-    """Keep what was typed on this page in the place of what it began with (`base`); None when nothing is left to keep.
+    """Store the fields typed on a page in place of the draft `base`.
 
-    `initial` is what the form says before anybody types. Raises Refused when too many pages differ.
+    Returns None when no field differs from `initial`, the fields before anybody types: then no draft remains. Raises
+    Refused when too many pages have drafts.
     """
     fields = {name: text for name, text in typed.items() if text != normalise_text(initial.get(name) or "")}
     with write_queue.global_transaction():
         own = SampleDraft.objects.filter(username=by, sample_id=sample.id)
-        begun_with, _at, saved_at = base.rpartition("@")
-        if saved_at.isdecimal():  # only as it was then: another tab may have gone on with it
-            own.filter(page=begun_with, saved_at=int(saved_at)).exclude(page=page).delete()
+        base_page, _at, saved_at = base.rpartition("@")
+        if saved_at.isdecimal():  # only if it has not changed: another tab may have continued with it
+            own.filter(page=base_page, saved_at=int(saved_at)).exclude(page=page).delete()
         if not fields:
             own.filter(page=page).delete()
             return None
         if own.exclude(page=page).count() >= MOST_PAGES:
             raise Refused(_("You have drafts of this sample in too many other tabs. Discard some of them first."))
-        return _keep(sample.id, by, page, fields)
+        return _store_draft(sample.id, by, page, fields)
 
 
 def end_drafts(sample_id: str, *, by: str, pages: Collection[str]) -> None:
-    """Inside the caller's transaction: what was typed on these pages is in a verdict by now."""
+    """Delete the drafts of these pages, inside the caller's transaction, after their verdict."""
     if pages:
         SampleDraft.objects.filter(username=by, sample_id=sample_id, page__in=pages).delete()
 
 
 def discard(sample_id: str, *, by: str) -> None:
-    """Forget what this person typed on a sample, on every page."""
+    """Delete this person's drafts on a sample, of every page."""
     SampleDraft.objects.filter(username=by, sample_id=sample_id).delete()
 
 
 def restore_draft(label: SampleLabel, *, by: str) -> None:
-    """Inside the caller's transaction: what was typed for a verdict that is taken back is a draft again."""
+    """Store an undone verdict's fields as a draft again, inside the caller's transaction."""
     before = label.before
     typed = {"output": label.output} if label.output is not None and label.output != before.get("output") else {}
     if label.notes:
         typed["notes"] = label.notes
     typed |= parts.find_typed_fields(label, before)
     if typed and label.bulk_id is None:
-        _keep(label.sample_id, by, build_page_name(), typed)
+        _store_draft(label.sample_id, by, build_page_name(), typed)
 
 
-def _keep(sample_id, by, page, fields):
+def _store_draft(sample_id, by, page, fields):
     draft = Draft(fields, page, clock.now_ms())
     SampleDraft.objects.update_or_create(
         username=by,

@@ -1,4 +1,4 @@
-"""What comes in from the review pages: which queue, where in it, which keys."""
+"""Forms of the review pages: a place in the queue, drafts and keys."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,10 @@ from .queues import Queue
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A queue, and where in it: at `sample`, behind `after` or before `before`; `ahead` asks for the one to come."""
+    """A queue and a place in it: at `sample`, behind `after` or before `before`.
+
+    With `is_ahead` the page asks for the sample that comes next.
+    """
 
     queue: Queue
     sample: str = ""
@@ -26,7 +29,10 @@ class Place:
 
 
 class QueuePlace(forms.Form):
-    """A place in the queue, from the address of a page. Agents are not looked up: an unknown one has no samples."""
+    """A place in the queue, from the address of a page.
+
+    Agents are not looked up: an unknown one has no samples.
+    """
 
     queue = forms.ChoiceField(required=False, choices=[("", ""), *((name, name) for name in queues.NAMES)])
     agent = forms.CharField(required=False, max_length=56)
@@ -45,21 +51,23 @@ class QueuePlace(forms.Form):
         """The place. Raises Refused for one that cannot exist."""
         if not self.is_valid():
             raise Refused(_("The filters in this address are not valid. Start again from Review."))
-        said = self.cleaned_data
-        chosen = {name: said[name] for name in ("agent", "type", "session", "skipped", "prompted_by", "ending", "draw")}
-        queue = Queue(name or said["queue"], **chosen)
-        return Place(queue, said["sample"], said["after"], said["before"], said["ahead"])
+        fields = self.cleaned_data
+        chosen = {
+            name: fields[name] for name in ("agent", "type", "session", "skipped", "prompted_by", "ending", "draw")
+        }
+        queue = Queue(name or fields["queue"], **chosen)
+        return Place(queue, fields["sample"], fields["after"], fields["before"], fields["ahead"])
 
 
 class DraftForm(forms.Form):
-    """What was typed on a page of a sample: the fields of the verdict's form, as far as the page had them."""
+    """The fields of the verdict's form that were typed, as far as the page had them."""
 
     draft_page = forms.CharField(max_length=40)
     draft_base = forms.CharField(required=False, max_length=80)
     output = forms.CharField(required=False, strip=False, max_length=LONGEST_REPLY)
 
     def read_fields(self):
-        """The fields by name. Raises Refused for what no page sends."""
+        """The fields by name. Raises Refused for values that no page sends."""
         if not self.is_valid():
             raise Refused(
                 _("This draft cannot be saved: the text is too long, or the page is outdated. Reload the page.")

@@ -1,4 +1,7 @@
-"""The keys of the review page, as each person wants them. They live in `kv`, one entry for each person."""
+"""The keys of the review page as each person chose them.
+
+They are stored in `kv`, one entry for each person.
+"""
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -27,28 +30,34 @@ ACTIONS = {
     "guardian_incorrect": ("5", gettext_lazy("Write guardian: wrong")),
     "guardian_corrected": ("6", gettext_lazy("Write guardian: wrong, should be …")),
 }
-# Keys that the reasons of a reject may have, and keys that pages have beside those of a person.
+# Keys that reject reasons may have, and fixed keys of the pages.
 CANDIDATES, OF_PAGES = "1234567890qwdfghzxcvbmyilaerstuop", "jknp"
 DEFAULTS = {action: key for action, (key, _word) in ACTIONS.items()}
 
 
 def read_keys(username: str) -> dict[str, str]:
-    """The key of every action."""
+    """The key of every action, for a person."""
     chosen = KeyValue.objects.filter(scope=SCOPE, key=username).decoded().get(username, {})
     own = {action: key for action, key in chosen.items() if action in DEFAULTS}
-    # An action that is newer than a person's choice has no key while its own one is taken.
+    # An action added since the person's choice has no key while its default one is taken.
     free = {action: "" if key in own.values() else key for action, key in DEFAULTS.items()}
     return free | own
 
 
 def find_free_keys(keys: dict[str, str]) -> list[str]:
-    """Keys that no action has among the keys of a person, for the reasons of a reject; there are more than reasons."""
+    """Keys that no action of a person has, for the reasons of a reject.
+
+    There are more of them than reasons.
+    """
     taken = {key.casefold() for key in keys.values()} | set(OF_PAGES)
     return [key for key in CANDIDATES if key not in taken]
 
 
 def store_keys(username: str, keys: dict[str, str]) -> None:
-    """Keep a person's keys. Raises Refused for a key that is none, that two actions want, or that the site needs."""
+    """Store a person's keys. Raises Refused for keys that are not valid.
+
+    A key is not valid if it is no single character, if two actions have it, or if the site needs it.
+    """
     chosen = DEFAULTS | keys
     used: dict[str, str] = {}
     for action, key in chosen.items():
@@ -68,5 +77,5 @@ def store_keys(username: str, keys: dict[str, str]) -> None:
 
 
 def reset(username: str) -> None:
-    """Back to the keys that everybody starts with."""
+    """Restore the default keys of a person."""
     KeyValue.objects.filter(scope=SCOPE, key=username).delete()

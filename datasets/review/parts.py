@@ -1,4 +1,4 @@
-"""The parts of a sample that are judged by themselves: what memory_gate decided, and what write_guardian did."""
+"""The parts of a sample with verdicts of their own: memory_gate's and write_guardian's."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +16,7 @@ from ..models import PART_LABELS
 LABELS = tuple(dict(PART_LABELS))
 DECISIONS = ("NO_WRITE", *sorted(GATE_DECISIONS - {"NO_WRITE"}))
 GUARDIAN_STATUSES = ("written", "refused", "failed")
-# Of each part: what a corrected output holds, and the field of the form that says it.
+# For each part, the fields of a corrected output, and the form's fields for them.
 FIELDS = {
     "gate": {"decision": "gate_decision", "candidateFact": "gate_fact", "reason": "gate_reason"},
     "guardian": {
@@ -30,47 +30,50 @@ FIELDS = {
 
 @dataclass(frozen=True, slots=True)
 class PartVerdict:
-    """What a person says about one part: a label, and for `corrected` what it should have been."""
+    """A verdict on one part: a label, and for `corrected` the right output."""
 
     label: str
     corrected: dict[str, Any] | None = None
 
     @property
     def corrected_json(self) -> str | None:
-        """As it is stored."""
+        """The corrected output as it is stored."""
         return encode(self.corrected) if self.corrected else None
 
 
 def read_gate_part(body: Any) -> dict[str, str] | None:
-    """What memory_gate said in a sample: decision, fact, reason; None where it had no say."""
-    kind = _text(body, "type")
+    """memory_gate's part of a sample: decision, fact, reason; None where there is none."""
+    kind = _read_text(body, "type")
     if kind == POSITIVE:
-        fact, reason = _text(body, "correctFact"), _text(body, "correctReason")
-        return _said(decision=_text(body, "correctDecision"), fact=fact, reason=reason)
+        fact, reason = _read_text(body, "correctFact"), _read_text(body, "correctReason")
+        return _build_part(decision=_read_text(body, "correctDecision"), fact=fact, reason=reason)
     if kind == NEGATIVE:
-        fact = _text(body, "incorrectFact")
-        reason = _text(body, "incorrectReason" if "incorrectReason" in body else "rejectionReason")
-        return _said(decision=_text(body, "incorrectDecision"), fact=fact, reason=reason)
-    output = _inside(body, "memoryGate", "output")
-    fact, reason = _text(output, "candidateFact"), _text(output, "reason")
-    return _said(decision=_text(output, "decision"), fact=fact, reason=reason) if output else None
+        fact = _read_text(body, "incorrectFact")
+        reason = _read_text(body, "incorrectReason" if "incorrectReason" in body else "rejectionReason")
+        return _build_part(decision=_read_text(body, "incorrectDecision"), fact=fact, reason=reason)
+    output = _find_object(body, "memoryGate", "output")
+    fact, reason = _read_text(output, "candidateFact"), _read_text(output, "reason")
+    return _build_part(decision=_read_text(output, "decision"), fact=fact, reason=reason) if output else None
 
 
 def read_guardian_part(body: Any) -> dict[str, str] | None:
-    """What write_guardian did in a sample: status, file, reason; None where it did nothing."""
-    if _text(body, "type") == "write_guardian_decision":
-        file, reason = _text(body, "targetFile"), _text(body, "decisionReason")
-        return _said(status=_text(body, "decision"), file=file, reason=reason)
-    output = _inside(body, "writeGuardian", "output")
+    """write_guardian's part of a sample: status, file, reason; None where there is none."""
+    if _read_text(body, "type") == "write_guardian_decision":
+        file, reason = _read_text(body, "targetFile"), _read_text(body, "decisionReason")
+        return _build_part(status=_read_text(body, "decision"), file=file, reason=reason)
+    output = _find_object(body, "writeGuardian", "output")
     if not output:
         return None
-    file = _text(output, "targetFile") or _text(_inside(body, "writeGuardian", "input"), "targetFile")
-    return _said(status=_text(output, "status"), file=file, reason=_text(output, "reason"))
+    file = _read_text(output, "targetFile") or _read_text(_find_object(body, "writeGuardian", "input"), "targetFile")
+    return _build_part(status=_read_text(output, "status"), file=file, reason=_read_text(output, "reason"))
 
 
-def check_part(name: str, verdict: PartVerdict, said: dict[str, str] | None) -> None:
-    """Raises Refused unless this can be said of the part `said` (of `gate_of` or `guardian_of`)."""
-    if said is None:
+def check_part(name: str, verdict: PartVerdict, original: dict[str, str] | None) -> None:
+    """Raises Refused for a verdict that is not valid for the part.
+
+    `original` is the part as `read_gate_part` or `read_guardian_part` returns it.
+    """
+    if original is None:
         raise Refused(
             _("This sample has no memory_gate decision.")
             if name == "gate"
@@ -85,36 +88,45 @@ def check_part(name: str, verdict: PartVerdict, said: dict[str, str] | None) -> 
 
 
 def check_content(verdict: PartVerdict, body: dict[str, Any]) -> None:
-    """Raises Refused where the whole file of a corrected write is that of another file, or says nothing new."""
+    """Raises Refused where the whole file of a corrected write is not valid.
+
+    It is not valid if it is that of another file, or the same as before or now.
+    """
     correction = writes.read_corrected_answer(verdict.corrected, body)
-    why = writes.find_misfit(correction, body) if correction and _text(body, "type") == writes.WRITE else ""
-    if correction and why == writes.CONTENT_ELSEWHERE:
+    misfit = writes.find_misfit(correction, body) if correction and _read_text(body, "type") == writes.WRITE else ""
+    if correction and misfit == writes.CONTENT_ELSEWHERE:
         words = {"other": writes.read_request(body).file, "file": correction.file}
         raise Refused(
             _("This is the content of %(other)s. Enter what %(file)s should hold, or leave the whole file empty.")
             % words
         )
-    if why:
+    if misfit:
         raise Refused(
             _("The file held this before, or holds it now. Enter what it should hold, or leave the whole file empty.")
         )
 
 
 def parse_corrected(text: str | None) -> dict[str, str]:
-    """A corrected output as it was stored, as texts."""
+    """A stored corrected output, with texts as values."""
     return {name: value or "" for name, value in decode(text).items()}
 
 
 def find_typed_fields(label: Any, before: dict[str, Any]) -> dict[str, str]:
-    """The fields of the form that a verdict filled in, by name: what it says of the parts that was not so before it."""
-    found = {}
+    """The form's fields by name that a verdict filled in.
+
+    A part counts only if the verdict changed it.
+    """
+    fields = {}
     for part, names in FIELDS.items():
-        said, corrected = getattr(label, f"{part}_label"), getattr(label, f"{part}_corrected_output")
-        if said and (said, corrected) != (before.get(f"{part}_label"), before.get(f"{part}_corrected_output")):
+        part_label, corrected = getattr(label, f"{part}_label"), getattr(label, f"{part}_corrected_output")
+        if part_label and (part_label, corrected) != (
+            before.get(f"{part}_label"),
+            before.get(f"{part}_corrected_output"),
+        ):
             texts = parse_corrected(corrected)
-            found[f"{part}_label"] = said
-            found |= {field: texts[name] for name, field in names.items() if name in texts}
-    return found
+            fields[f"{part}_label"] = part_label
+            fields |= {field: texts[name] for name, field in names.items() if name in texts}
+    return fields
 
 
 def _check_corrected(name, corrected):
@@ -127,16 +139,16 @@ def _check_corrected(name, corrected):
         raise Refused(_("Choose what write_guardian should have done."))
 
 
-def _said(**texts):
+def _build_part(**texts):
     return texts
 
 
-def _inside(body, *names):
+def _find_object(body, *names):
     for name in names:
         body = body.get(name) if isinstance(body, dict) else None
     return body if isinstance(body, dict) else None
 
 
-def _text(body, name):
+def _read_text(body, name):
     value = body.get(name) if isinstance(body, dict) else None
     return value if isinstance(value, str) else ""

@@ -1,4 +1,4 @@
-"""How far the queue is: what waits, what was done today by everybody and by one person."""
+"""Progress of the queue: waiting samples, and verdicts of today."""
 
 from dataclasses import dataclass, replace
 
@@ -20,7 +20,10 @@ UNDOABLE = f"(SELECT COUNT(*) FROM ({LATEST}) latest WHERE state = 'done')"  # n
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """Numbers for the top of the queue; `_more`: at least that many. A day is one of whoever looks."""
+    """Numbers for the top of the queue; `_more`: at least that many.
+
+    A day is one in the time zone of the person who looks.
+    """
 
     waiting: int
     waiting_more: bool
@@ -35,7 +38,10 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Badge:
-    """The number beside “Review” in the rail: what the whole queue of a person holds, at most 99 and more."""
+    """The number beside “Review” in the rail.
+
+    It counts the whole queue of a person, to at most 99.
+    """
 
     count: int
     is_more: bool
@@ -48,7 +54,7 @@ class Badge:
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """Why nothing is left to judge: what the person skipped, what the filter hides, how many samples there are."""
+    """Counts for an empty queue: skipped samples, those hidden by filters, all samples."""
 
     skipped: int
     hidden: int
@@ -57,7 +63,7 @@ class Rest:
 
 
 def read_progress(queue: Queue, by: str) -> Progress:
-    """The numbers of a queue and of a person, in one query that reads a bounded number of index entries."""
+    """The numbers of a queue and of a person, in one query of bounded cost."""
     now = clock.now_ms()
     today = zones.find_day_start(now)
     numbers = queues.read_counts(
@@ -71,43 +77,43 @@ def read_progress(queue: Queue, by: str) -> Progress:
             *([] if queue == Queue() else [queues.build_count(Queue(), by=by)]),
         ]
     )
-    here, done_today, mine_today, hour, mine, undoable, *everywhere = numbers
+    waiting_count, done_today, mine_today, last_hour, mine, undoable, *everywhere = numbers
     most = queues.COUNTED_UP_TO
     return Progress(
-        waiting=min(here, most),
-        waiting_more=here > most,
+        waiting=min(waiting_count, most),
+        waiting_more=waiting_count > most,
         today=done_today,
         mine_today=mine_today,
-        mine_last_hour=hour,
+        mine_last_hour=last_hour,
         mine=min(mine, COUNTED_UP_TO),
         mine_more=mine > COUNTED_UP_TO,
-        everywhere=everywhere[0] if everywhere else here,
+        everywhere=everywhere[0] if everywhere else waiting_count,
         may_undo=undoable > 0,
     )
 
 
 def read_rest(queue: Queue, by: str) -> Rest:
-    """What an empty queue says about what is not in it."""
-    here, skipped = (replace(queue, skipped=flag) for flag in (False, True))
-    one = f"SELECT 1 FROM dataset_samples s LIMIT {COUNTED_UP_TO + 1}"  # noqa: S608 - our own words
-    in_filter, left, everywhere, samples = queues.read_counts(
+    """The counts of samples that an empty queue does not contain."""
+    unskipped, skipped = (replace(queue, skipped=flag) for flag in (False, True))
+    sample_rows = f"SELECT 1 FROM dataset_samples s LIMIT {COUNTED_UP_TO + 1}"  # noqa: S608 - our own words
+    in_filter, skipped_count, everywhere, samples = queues.read_counts(
         [
-            queues.build_count(here, by=None),
+            queues.build_count(unskipped, by=None),
             queues.build_count(skipped, by=by),
             queues.build_count(Queue(), by=None),
-            (f"(SELECT COUNT(*) FROM ({one}) one)", []),  # noqa: S608
+            (f"(SELECT COUNT(*) FROM ({sample_rows}) one)", []),  # noqa: S608
         ]
     )
-    return Rest(left, max(0, everywhere - in_filter), min(samples, COUNTED_UP_TO), samples > COUNTED_UP_TO)
+    return Rest(skipped_count, max(0, everywhere - in_filter), min(samples, COUNTED_UP_TO), samples > COUNTED_UP_TO)
 
 
-def waiting(by: str) -> Badge:
-    """The badge of a person, for pages that do not count more than that."""
+def read_badge(by: str) -> Badge:
+    """The badge of a person, for pages that count no more than that."""
     return build_badge(*queues.read_counts([queues.build_count(Queue(), by=by)]))
 
 
 def build_badge(count: int) -> Badge:
-    """The badge for so many samples."""
+    """The badge for this number of samples."""
     return Badge(min(count, 99), count > 99)
 
 

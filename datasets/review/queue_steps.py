@@ -1,4 +1,4 @@
-"""One step through the queue in one transaction: what is done to the sample on the screen, and the next one claimed."""
+"""Steps through the queue: a verdict or skip, and the next claim, in one transaction."""
 
 from typing import Any
 
@@ -15,13 +15,14 @@ from .queues import Queue
 def label_and_take_next(
     queue: Queue, sample_id: str, verdict: dict[str, Any], *, by: str, ahead: str = ""
 ) -> tuple[DatasetSample, Claim | None]:
-    """The judged sample, and the claim on the next one behind it, or behind `ahead`, which the page has already.
+    """Judge a sample; return it with the claim on the next one.
 
-    `verdict` is as for `add_verdict`, and is refused as there: then nothing is claimed.
+    The next one is behind this one, or behind `ahead`, which the page has already. `verdict` is as for `add_verdict`,
+    and is refused as there: then no sample is claimed.
     """
     with write_queue.global_transaction():
         sample = verdicts.add_verdict(sample_id, by=by, **verdict)
-        claim = _next(queue, sample_id, ahead, by)
+        claim = _claim_next(queue, sample_id, ahead, by)
     signatures.ensure_signature(sample_id)
     return sample, claim
 
@@ -30,12 +31,12 @@ def skip_and_take_next(queue: Queue, sample_id: str, *, by: str, ahead: str = ""
     """Skip a sample and claim the next one, as `label_and_take_next` does."""
     with write_queue.global_transaction():
         skips.skip_sample(sample_id, by=by)
-        return _next(queue, sample_id, ahead, by)
+        return _claim_next(queue, sample_id, ahead, by)
 
 
-def _next(queue, sample_id, ahead, by):
+def _claim_next(queue, sample_id, ahead, by):
     besides = (sample_id, ahead) if ahead else (sample_id,)
     claim = claims.take_following(queue, by=by, after=ahead or sample_id, besides=besides)
-    if claim:  # the answer shows it
+    if claim:  # the answer shows the sample
         audit.record(by, "read", object_type="sample", object_id=claim.sample_id)
     return claim

@@ -1,4 +1,4 @@
-"""Which samples wait for a verdict, and in which order a person gets them: the newest first, as in the list."""
+"""Queues: which samples wait for a verdict, and in which order, the newest first."""
 
 from dataclasses import asdict, dataclass, replace
 from urllib.parse import urlencode
@@ -18,17 +18,18 @@ COUNTED_UP_TO = 1_000
 SKIPPED = """EXISTS (SELECT 1 FROM review_actions skip WHERE skip.kind = 'skip' AND skip.actor = %s
     AND skip.sample_id = s.id AND skip.state = 'done')"""
 REPEATED = "EXISTS (SELECT 1 FROM dataset_samples copy WHERE copy.id = s.id AND copy.repeat_of IS NOT NULL)"
-DRAWN = f"""s.id IN (SELECT listed.value FROM review_draws drawn, {dialect.json_column_items("drawn.samples_json", "listed")}
-    WHERE drawn.id = %s)"""  # noqa: S608 - our own words
+DRAWN = f"""s.id IN (SELECT listed.value FROM review_draws drawn,
+    {dialect.json_column_items("drawn.samples_json", "listed")} WHERE drawn.id = %s)"""  # noqa: S608 - our own words
 HELD_BY_OTHERS = """EXISTS (SELECT 1 FROM sample_claims held WHERE held.sample_id = s.id
     AND held.claimed_by <> %s AND held.expires_at > %s AND held.expires_at <= %s)"""
 
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """A part of what waits: `name` is a status or empty for both; an empty text is no condition.
+    """A part of the waiting samples, as filters; an empty text is no condition.
 
-    With `skipped` it holds only what this person skipped, and without it everything else.
+    `name` is a status, or empty for both. With `skipped` it has only samples that this person skipped, and without it
+    all others.
     """
 
     name: str = ""
@@ -36,7 +37,7 @@ class Queue:
     type: str = ""
     session: str = ""
     skipped: bool = False
-    prompted_by: str = ""  # as sample_order.Filters has both
+    prompted_by: str = ""  # this and the next as in sample_order.Filters
     ending: str = ""
     draw: str = ""  # the id of a draw: the samples of decisions that were drawn at random
 
@@ -54,7 +55,7 @@ class Queue:
     @property
     def query_of_filters(self) -> str:
         """The filters as the end of an address."""
-        return _query(self.filters)
+        return _format_query(self.filters)
 
     @property
     def path(self) -> str:
@@ -63,24 +64,27 @@ class Queue:
 
     @property
     def query(self) -> str:
-        """The filters as the end of an address, with the name: for pages that are not the queue's own."""
-        return _query(({"queue": self.name} if self.name else {}) | self.filters)
+        """The filters and the name as the end of an address of another page."""
+        return _format_query(({"queue": self.name} if self.name else {}) | self.filters)
 
     def address(self, **more: str) -> str:
         """The address of its page with its filters, and `sample`, `after` or `before`."""
-        return self.path + _query(self.filters | more)
+        return self.path + _format_query(self.filters | more)
 
     def without(self, name: str) -> str:
         """The address of the same queue with one filter less."""
         return replace(self, **{name: False if name == "skipped" else ""}).address()
 
     def condition(self, status: str, *, by: str | None) -> tuple[str, list]:
-        """SQL about `dataset_samples s` with its values: of this status, within the filters, skipped by `by` or not."""
-        asked = {"agent_id": self.agent, "sample_type": self.type, "session_id": self.session}
-        columns = {"annotation_status": status} | {name: value for name, value in asked.items() if value}
+        """SQL condition on `dataset_samples s` with its values, for one status of the queue.
+
+        `by` is the person whose skipped samples are left out, or the only ones; None: skips do not count.
+        """
+        filters = {"agent_id": self.agent, "sample_type": self.type, "session_id": self.session}
+        columns = {"annotation_status": status} | {name: value for name, value in filters.items() if value}
         if self.prompted_by:
             columns["prompted_by"] = parse_prompted_by(self.prompted_by)
-        checked = self._checked()
+        checked = self._find_unindexed_columns()
         parts = [f"{dialect.unindexed(f's.{name}') if name in checked else f's.{name}'} = %s" for name in columns]
         values = list(columns.values())
         if self.ending:
@@ -95,8 +99,11 @@ class Queue:
         parts.append(f"NOT {REPEATED}")
         return " AND ".join(parts), values
 
-    def _checked(self):
-        """Columns that no index is to be chosen for: the others have one together, and there are fewer of those."""
+    def _find_unindexed_columns(self):
+        """Columns that SQLite must not choose an index for.
+
+        The other columns have an index together, and fewer samples match them.
+        """
         if self.draw:
             return {"annotation_status", "agent_id", "session_id", "sample_type", "prompted_by", "reply_stop"}
         if self.session:
@@ -107,14 +114,17 @@ class Queue:
 
 
 def build_count(queue: Queue, *, by: str | None = None, also: str = "TRUE", values: tuple = ()) -> tuple[str, list]:
-    """An SQL expression for how many samples are in a queue, counting up to COUNTED_UP_TO of each status."""
-    parts, given = [], []
+    """SQL that counts the samples of a queue, with its values.
+
+    It counts up to COUNTED_UP_TO of each status. `also` is a further condition, `values` are its values.
+    """
+    parts, all_values = [], []
     for status in queue.statuses:
-        condition, asked_for = queue.condition(status, by=by)
-        some = f"SELECT 1 FROM dataset_samples s WHERE {condition} AND {also} LIMIT {COUNTED_UP_TO + 1}"  # noqa: S608
-        parts.append(f"(SELECT COUNT(*) FROM ({some}) some)")  # noqa: S608 - our own words
-        given += [*asked_for, *values]
-    return " + ".join(parts), given
+        condition, condition_values = queue.condition(status, by=by)
+        rows = f"SELECT 1 FROM dataset_samples s WHERE {condition} AND {also} LIMIT {COUNTED_UP_TO + 1}"  # noqa: S608
+        parts.append(f"(SELECT COUNT(*) FROM ({rows}) some)")  # noqa: S608 - our own words
+        all_values += [*condition_values, *values]
+    return " + ".join(parts), all_values
 
 
 def read_counts(expressions: list[tuple[str, list]]) -> tuple:
@@ -124,11 +134,11 @@ def read_counts(expressions: list[tuple[str, list]]) -> tuple:
 
 
 def find_position(sample_id: str) -> tuple[int, str] | None:
-    """Where a sample stands in every queue; None when there is no such sample."""
+    """The position of a sample in every queue; None when there is no such sample."""
     return statements.read_row(
         DEFAULT_DB_ALIAS, "SELECT created_at, id FROM dataset_samples WHERE id = %s", [sample_id]
     )
 
 
-def _query(chosen):
+def _format_query(chosen):
     return f"?{urlencode(chosen)}" if chosen else ""

@@ -1,4 +1,4 @@
-"""Why a sample was rejected: a code out of a setting, given with the verdict or right after it."""
+"""Reasons of rejects: codes of a setting, given with the verdict or after it."""
 
 from django.utils.translation import gettext as _
 from ulid import ULID
@@ -18,19 +18,19 @@ REJECTED = DatasetSample.Status.REJECTED
 
 
 def read_choices() -> dict[str, str]:
-    """The codes that can be chosen and what they are called, in the order of the setting."""
+    """The codes to choose from, with their names, in the order of the setting."""
     return catalogue.parse_reasons(configuration.get_texts(SETTING))
 
 
 def check_reason(reason: str | None, status: str) -> str | None:
-    """The reason to store. Raises Refused for a code that is none, and for a reason of a verdict that is no reject."""
+    """The reason to store. Raises Refused for unknown codes and other verdicts than rejects."""
     if not reason:
         return None
     if status != REJECTED:
         raise Refused(_("Only rejected samples take a reason. Leave the reason out, or reject the sample."))
-    known = read_choices()
-    if reason not in known:
-        names = listed(known) or _("none, because the setting %(name)s is empty") % {"name": SETTING}
+    codes = read_choices()
+    if reason not in codes:
+        names = listed(codes) or _("none, because the setting %(name)s is empty") % {"name": SETTING}
         raise Refused(
             _("There is no reason %(reason)s. Choose one of: %(names)s.") % {"reason": reason, "names": names}
         )
@@ -38,10 +38,10 @@ def check_reason(reason: str | None, status: str) -> str | None:
 
 
 def give_reason(label_id: str, reason: str, *, by: str) -> DatasetSample:
-    """Say why a sample was rejected, after the verdict `label_id` of the same person, which undo then takes back whole.
+    """Give the reason of a reject after the verdict `label_id` of the same person.
 
-    Verdicts are never changed, so a row that amends the first takes its place. Raises Refused for an unknown code, and
-    when that verdict is not in force any more.
+    Verdicts are never changed, so a row that amends the first takes its place; undo takes both back. Raises Refused for
+    an unknown code, and when that verdict is not in force any more.
     """
     code = check_reason(reason, REJECTED)
     if code is None:
@@ -53,15 +53,15 @@ def give_reason(label_id: str, reason: str, *, by: str) -> DatasetSample:
             raise Refused(_("This verdict is no longer in force, so its reason was not saved."))
         sample.reject_reason, sample.label_id = code, str(ULID())
         sample.save(update_fields=["reject_reason", "label_id"])
-        _amend(label, sample)
+        _amend_label(label, sample)
         audit.record(
             by, "reason_given", object_type="sample", object_id=sample.id, agent_id=sample.agent_id, reason=code
         )
     return sample
 
 
-def _amend(label, sample):
-    """A row that says the same as `label` and why; the action of the first is from now on about both."""
+def _amend_label(label, sample):
+    """Add a row that repeats `label` with its reason; its action now counts for both."""
     first, by = label.id, label.labelled_by
     label.id, label.amends, label.reason, label.labelled_at = (
         sample.label_id,
@@ -70,5 +70,5 @@ def _amend(label, sample):
         clock.now_ms(),
     )
     rows.insert_row(label)
-    done = ReviewAction.objects.filter(actor=by, label_id=first, state=ReviewAction.State.DONE)
-    done.update(label_id=label.id)
+    done_actions = ReviewAction.objects.filter(actor=by, label_id=first, state=ReviewAction.State.DONE)
+    done_actions.update(label_id=label.id)

@@ -1,4 +1,4 @@
-"""What the API says about the review queue, and what it takes."""
+"""API schemas of the review queue: responses and request bodies."""
 
 from typing import Annotated, Literal
 
@@ -37,7 +37,7 @@ class QueueFilters(Schema):
     ending: Ending | None = Field(None, description=ENDING)
 
     def build_queue(self) -> Queue:
-        """As the page has it."""
+        """The queue as the page has it."""
         names = ("agent", "type", "session", "prompted_by", "ending")
         return Queue(self.queue or "", skipped=self.skipped, **{name: getattr(self, name) or "" for name in names})
 
@@ -131,7 +131,7 @@ class BulkIn(Body):
     notes: str = Field("", max_length=LONGEST_NOTES, pattern=NO_NUL)
 
     def build_filters(self) -> Filters:
-        """As the list has them."""
+        """The filters as the list has them."""
         names = ("agent", "type", "session", "prompted_by", "ending")
         return Filters(self.filter_status or "", **{name: getattr(self, name) or "" for name in names})
 

@@ -1,4 +1,4 @@
-"""Skipping: a sample that a person leaves to others, or to later."""
+"""Skips: samples that a person leaves to others, or for later."""
 
 from django.db import transaction
 from django.utils.translation import gettext as _
@@ -10,7 +10,10 @@ from ..models import DatasetSample, ReviewAction, SampleClaim
 
 
 def skip_sample(sample_id: str, *, by: str) -> None:
-    """Leave a sample out of this person's queue until they ask for what they skipped. Raises Refused for no sample."""
+    """Leave a sample out of this person's queue. Raises Refused for no sample.
+
+    It stays out until they ask for their skipped samples.
+    """
     with transaction.atomic():
         if not DatasetSample.objects.filter(id=sample_id).exists():
             raise Refused(_("This sample no longer exists. Go back to the list."))

@@ -1,4 +1,4 @@
-"""Taking back what a person did in the queue: the last actions in order, across samples and pages."""
+"""Undoes a person's actions in the queue, the last first, across samples and pages."""
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
@@ -33,7 +33,7 @@ LONGEST_NAME = 80  # characters of a fact
 
 @dataclass(frozen=True, slots=True)
 class UndoResult:
-    """What was taken back: a sentence, and the sample to look at again (None after a bulk action)."""
+    """An undone action: a sentence, and the sample to review again (None: bulk action)."""
 
     kind: str
     sentence: str
@@ -42,32 +42,35 @@ class UndoResult:
 
 
 def undo(by: str, label_id: str | None = None) -> UndoResult:
-    """Take back the last of the 50 latest actions of a person that was not taken back yet; or that of one verdict.
+    """Undo the last of a person's 50 latest actions, or that of one verdict.
 
-    Raises Refused when there is none, and when somebody else judged the sample since: the next call then goes on to
-    the action before it.
+    Actions that were undone already do not count. Raises Refused when there is none, and when somebody else judged the
+    sample since: the next call then goes on to the action before it.
     """
-    agent, correction_id = _filed(_last(by, label_id))
+    agent, correction_id = _find_filed_correction(_find_last_action(by, label_id))
     with write_queue.both_transactions(agent.db) if agent else write_queue.global_transaction():
-        action = _last(by, label_id)
+        action = _find_last_action(by, label_id)
         if action is None and label_id:
             raise Refused(_("This verdict is not among your last 50 actions, or was undone already."))
         if action is None:
             raise Refused(_("There is nothing to undo among your last 50 actions."))
-        done = {"verdict": _take_back_verdict, "skip": _take_back_skip, "bulk": _take_back_bulk}[action.kind](action)
-        action.state = ReviewAction.State.UNDONE if isinstance(done, UndoResult) else ReviewAction.State.OVERTAKEN
+        result = {"verdict": _undo_verdict, "skip": _undo_skip, "bulk": _undo_bulk}[action.kind](action)
+        action.state = ReviewAction.State.UNDONE if isinstance(result, UndoResult) else ReviewAction.State.OVERTAKEN
         action.save(update_fields=["state"])
-        if isinstance(done, UndoResult) and agent and _filed(action)[1] == correction_id:
-            done = _withdraw(done, agent, correction_id, by)
-    if action.kind == "verdict":  # which may have edited the reply; many at once never do
+        if isinstance(result, UndoResult) and agent and _find_filed_correction(action)[1] == correction_id:
+            result = _withdraw_correction(result, agent, correction_id, by)
+    if action.kind == "verdict":  # a verdict may have edited the reply; a bulk action never does
         signatures.ensure_signature(action.sample_id)
-    if not isinstance(done, UndoResult):  # after the transaction: that it cannot be taken back is to be remembered
-        raise Refused(done)
-    return done
+    if not isinstance(result, UndoResult):  # after the transaction, which has stored that it cannot be undone
+        raise Refused(result)
+    return result
 
 
-def _filed(action):
-    """The agent and the id of the correction that was filed with the verdict of an action; None without one."""
+def _find_filed_correction(action):
+    """The agent and the id of the correction that an action's verdict filed.
+
+    None and empty where it filed none.
+    """
     label = SampleLabel.objects.filter(id=action.label_id).first() if action and action.label_id else None
     filed = label.before.get(verdicts.FILED_CORRECTION) if label else None
     if not filed:
@@ -76,32 +79,35 @@ def _filed(action):
     agent = Agent.objects.filter(agent_id=agent_id).first()
     try:
         return (agent, filed) if agent and agent.db else (None, "")
-    except databases.LostAgentFile:  # and its corrections with it: the verdict is undone nevertheless
+    except databases.LostAgentFile:  # its corrections are lost as well: the verdict is undone nevertheless
         return None, ""
 
 
-def _withdraw(done, agent, correction_id, by):
+def _withdraw_correction(result, agent, correction_id, by):
     if not correction_store.withdraw(agent, correction_id, by=by):
-        return done
-    return replace(done, sentence=join_sentences([done.sentence, _("The correction was withdrawn.")]))
+        return result
+    return replace(result, sentence=join_sentences([result.sentence, _("The correction was withdrawn.")]))
 
 
 def find_last_verdict(by: str, agent_id: str, types: Collection[str]) -> DatasetSample | None:
-    """The sample that a person judged last, when undoing that is the next undo, and it is one of these of an agent."""
-    action = _last(by, None)
+    """The sample that a person judged last, if the next undo is of that verdict.
+
+    None also if it is not of this agent and of these types.
+    """
+    action = _find_last_action(by, None)
     if action is None or action.kind != "verdict" or action.at < clock.now_ms() - RECENT_MS:
         return None
     samples = DatasetSample.objects.filter(id=action.sample_id, agent_id=agent_id, sample_type__in=types)
     return samples.filter(label_id=action.label_id).first()
 
 
-def _last(by, label_id):
+def _find_last_action(by, label_id):
     remembered = ReviewAction.objects.filter(actor=by).order_by("-at", "-id")[:REMEMBERED]
-    done = (action for action in remembered if action.state == ReviewAction.State.DONE)
-    return next((action for action in done if label_id in (None, action.label_id)), None)
+    done_actions = (action for action in remembered if action.state == ReviewAction.State.DONE)
+    return next((action for action in done_actions if label_id in (None, action.label_id)), None)
 
 
-def _take_back_verdict(action):
+def _undo_verdict(action):
     sample = DatasetSample.objects.filter(id=action.sample_id).defer("content").first()
     label = SampleLabel.objects.get(id=action.label_id)
     if sample is None:
@@ -112,7 +118,7 @@ def _take_back_verdict(action):
             "for the previous action."
         ) % {"name": describe_sample(sample), "who": sample.annotated_by or _("somebody")}
     drafts.restore_draft(label, by=action.actor)
-    _restore([(sample, label)], by=action.actor)
+    _restore_samples([(sample, label)], by=action.actor)
     audit.record(
         action.actor, "label_undone", object_type="sample", object_id=sample.id, agent_id=sample.agent_id,
         status=label.status,
@@ -124,47 +130,52 @@ def _take_back_verdict(action):
     return UndoResult(action.kind, sentence, sample.id)
 
 
-def _take_back_skip(action):
+def _undo_skip(action):
     sample = DatasetSample.objects.filter(id=action.sample_id).defer("content").first()
     if sample is None:
         return _("The sample you skipped no longer exists. Undo again for the previous action.")
     return UndoResult(action.kind, _("Undone: you skipped %(name)s.") % {"name": describe_sample(sample)}, sample.id)
 
 
-def _take_back_bulk(action):
+def _undo_bulk(action):
     labels = list(SampleLabel.objects.filter(bulk_id=action.bulk_id, undoes=None))
-    pairs, left = [], 0
+    pairs, changed_count = [], 0
     for start in range(0, len(labels), BATCH):
         batch = labels[start : start + BATCH]
         samples = DatasetSample.objects.defer("content").in_bulk([label.sample_id for label in batch])
-        found = [(samples[label.sample_id], label) for label in batch if label.sample_id in samples]
-        usable = [(sample, label) for sample, label in found if sample.label_id == label.id]
-        left += len(batch) - len(usable)
+        stored_pairs = [(samples[label.sample_id], label) for label in batch if label.sample_id in samples]
+        usable = [(sample, label) for sample, label in stored_pairs if sample.label_id == label.id]
+        changed_count += len(batch) - len(usable)
         pairs += usable
     if not pairs:
         return _("Every sample of that bulk action was reviewed or removed since. Undo again for the previous action.")
-    _restore(pairs, by=action.actor, bulk_id=action.bulk_id)
+    _restore_samples(pairs, by=action.actor, bulk_id=action.bulk_id)
     audit.record(
-        action.actor, "bulk_undone", object_type="bulk", object_id=action.bulk_id, samples=len(pairs), left_out=left
+        action.actor,
+        "bulk_undone",
+        object_type="bulk",
+        object_id=action.bulk_id,
+        samples=len(pairs),
+        left_out=changed_count,
     )
     sentence = ngettext(
         "Undone: the verdict on %(count)s sample.", "Undone: the verdicts on %(count)s samples.", len(pairs)
     ) % {"count": len(pairs)}
-    if left:
+    if changed_count:
         sentence += " " + ngettext(
             "%(count)s was reviewed or removed since and is not changed.",
             "%(count)s were reviewed or removed since and are not changed.",
-            left,
-        ) % {"count": left}
+            changed_count,
+        ) % {"count": changed_count}
     return UndoResult(action.kind, sentence, None, len(pairs))
 
 
-def _restore(pairs: list[tuple[DatasetSample, SampleLabel]], *, by, bulk_id=None):
-    """Give samples back what they were before these labels, with a row each that says so."""
+def _restore_samples(pairs: list[tuple[DatasetSample, SampleLabel]], *, by, bulk_id=None):
+    """Restore samples as they were before these labels, with a new label for each."""
     at, rows, values, shapes = clock.now_ms(), [], [], []
     for sample, label in pairs:
         now, before = verdicts.read_columns(sample), label.before
-        _become(sample, before)
+        _set_columns(sample, before)
         if verdicts.SHAPE_COLUMNS[0] in before:
             shapes.append([*(before[name] for name in verdicts.SHAPE_COLUMNS), sample.id])
         rows.append(
@@ -178,13 +189,13 @@ def _restore(pairs: list[tuple[DatasetSample, SampleLabel]], *, by, bulk_id=None
         SampleClaim.objects.filter(sample_id=pairs[0][0].id, claimed_by=by).delete()
 
 
-def _become(sample, before: dict[str, Any]):
+def _set_columns(sample, before: dict[str, Any]):
     for name in verdicts.VERDICT_COLUMNS:
         setattr(sample, name, before[name])
 
 
 def describe_sample(sample: DatasetSample) -> str:
-    """What a sample is called in sentences: its fact, else its turn."""
+    """The name of a sample in sentences: its fact, else its turn."""
     if fact := read_fact(sample):
         return f"“{Truncator(' '.join(fact.split())).chars(LONGEST_NAME)}”"
     if sample.turn_number is None:

@@ -1,4 +1,7 @@
-"""Verdicts on samples: each is one row that stays, one action of a person, and one entry of the audit log."""
+"""Verdicts on samples: one label row, one action and one audit entry each.
+
+Rows of labels are never changed.
+"""
 
 from collections.abc import Callable, Collection
 from typing import Any
@@ -23,7 +26,7 @@ from ..words import STATUS_WORDS
 from . import claims, drafts, parts, reasons
 from .parts import PartVerdict
 
-# What a verdict changes in a sample, and what taking it back restores.
+# The columns that a verdict changes, and that undoing it restores.
 VERDICT_COLUMNS = (
     "output",
     "annotation_status",
@@ -37,15 +40,15 @@ VERDICT_COLUMNS = (
     "label_id",
     "reject_reason",
 )
-# What it changes besides in a sample that is a decision of memory_gate.
+# The columns that it also changes in a sample that is a decision of memory_gate.
 SHAPE_COLUMNS = ("sample_type", "content")
 FILED_CORRECTION = (
-    "correction"  # besides, in what a verdict remembers: the correction of a write that was filed with it
+    "correction"  # key in the earlier values of a verdict: the correction of a write that was filed with it
 )
 UPDATE_COLUMNS = f"UPDATE dataset_samples SET {', '.join(f'{name} = %s' for name in VERDICT_COLUMNS)} WHERE id = %s"  # noqa: S608
 UPDATE_SHAPE = f"UPDATE dataset_samples SET {', '.join(f'{name} = %s' for name in SHAPE_COLUMNS)} WHERE id = %s"  # noqa: S608
 LET_GO = "DELETE FROM sample_claims WHERE sample_id = %s AND claimed_by = %s"
-# With who else has it open: asked for in one go, as everybody who labels waits for this transaction.
+# One query for the sample and its holder: everybody who labels waits for this transaction.
 SAMPLE = """SELECT s.*, c.claimed_by AS held_by, c.expires_at AS held_until FROM dataset_samples s
 LEFT JOIN sample_claims c ON c.sample_id = s.id AND c.claimed_by <> %s
     AND c.expires_at > %s AND c.expires_at <= %s WHERE s.id = %s"""
@@ -59,7 +62,10 @@ class NoSuchSample(Refused):
 
 
 def label_sample(sample_id: str, status: str, *, by: str, **verdict: Any) -> DatasetSample:
-    """The sample with a verdict added; earlier verdicts stay in its history. `verdict` is as for `add_verdict`."""
+    """Add a verdict to a sample, and return it.
+
+    Earlier verdicts stay in its history. `verdict` is as for `add_verdict`.
+    """
     with write_queue.global_transaction():  # from here on nobody else can change the sample
         sample = add_verdict(sample_id, status, by=by, **verdict)
     signatures.ensure_signature(sample_id)
@@ -81,25 +87,20 @@ def add_verdict(
     pages: Collection[str] = (),
     filed: str = "",
 ) -> DatasetSample:
-    """Add a verdict inside the caller's transaction, and let go of the sample.
+    """Add a verdict inside the caller's transaction, and release the sample.
 
-    `output` is the reply as the person left it: None changes nothing, the agent's own words take an edit back; None
-    for `gate` and `guardian`, too. `reason` is a code that a reject may have; the drafts typed on `pages` end. Undoing
-    it withdraws the correction `filed`. Raises Refused for an empty reply, a part or reason that cannot be, a sample
-    that somebody else has open, and another status than `expected_status`; NoSuchSample; Outdated for `is_version`.
+    `output` is the reply as the person left it: None changes nothing, the agent's own words remove an earlier edit;
+    None for `gate` and `guardian` changes nothing, too. `reason` is a code that a reject may have; the drafts typed on
+    `pages` end. Undoing the verdict withdraws the correction `filed`. Raises Refused for an empty reply, a part or
+    reason that is not valid, a sample that somebody else has open, and another status than `expected_status`;
+    NoSuchSample; Outdated for `is_version`.
     """
     if status not in DatasetSample.Status.values:
         raise Refused(_("There is no status “%(status)s”.") % {"status": status})
-    sample = _free_sample(sample_id, by, expected_status, is_version)
+    sample = _find_free_sample(sample_id, by, expected_status, is_version)
     before, shape = read_columns(sample), read_shape(sample)
-    if output is not None:
-        sample.output = _edited(sample, output)
-    _judge_parts(sample, gate, guardian)
-    sample.reject_reason = reasons.check_reason(reason, status)
-    sample.annotation_status = status
-    sample.annotated_by, sample.annotated_at, sample.annotation_notes = by, clock.now_ms(), notes or None
-    sample.label_id = str(ULID())
-    _store(
+    _judge_sample(sample, status, by=by, output=output, notes=notes, gate=gate, guardian=guardian, reason=reason)
+    _store_verdict(
         sample,
         before | ({} if read_shape(sample) == shape else shape) | ({FILED_CORRECTION: filed} if filed else {}),
         by,
@@ -113,12 +114,12 @@ def add_verdict(
 
 
 def read_columns(sample: DatasetSample) -> dict[str, Any]:
-    """What a verdict may change, as it is now."""
+    """The current values of the columns that a verdict may change."""
     return {name: getattr(sample, name) for name in VERDICT_COLUMNS}
 
 
 def read_shape(sample: DatasetSample) -> dict[str, Any]:
-    """Type and content. A verdict that changes them remembers them with its `columns`."""
+    """Type and content, which a verdict that changes them stores with its `read_columns`."""
     return {name: getattr(sample, name) for name in SHAPE_COLUMNS}
 
 
@@ -132,7 +133,7 @@ def build_label(
     undoes: str | None = None,
     bulk_id: str | None = None,
 ) -> SampleLabel:
-    """The row that says what became of a sample, not stored yet."""
+    """The row of a verdict, or of its undoing, not stored yet."""
     return SampleLabel(
         id=label_id or sample.label_id,
         sample_id=sample.id,
@@ -153,7 +154,7 @@ def build_label(
     )
 
 
-def _free_sample(sample_id, by, expected_status, is_version):
+def _find_free_sample(sample_id, by, expected_status, is_version):
     now = clock.now_ms()
     sample = statements.read_object(DatasetSample, SAMPLE, [by, *claims.get_lifetime(), sample_id])
     if sample is None:
@@ -167,7 +168,18 @@ def _free_sample(sample_id, by, expected_status, is_version):
     return sample
 
 
-def _store(sample, before, by):
+def _judge_sample(sample, status, *, by, output, notes, gate, guardian, reason):
+    """Set the columns of a sample to a verdict, without storing them."""
+    if output is not None:
+        sample.output = _read_reply(sample, output)
+    _judge_parts(sample, gate, guardian)
+    sample.reject_reason = reasons.check_reason(reason, status)
+    sample.annotation_status = status
+    sample.annotated_by, sample.annotated_at, sample.annotation_notes = by, clock.now_ms(), notes or None
+    sample.label_id = str(ULID())
+
+
+def _store_verdict(sample, before, by):
     statements.run(DEFAULT_DB_ALIAS, UPDATE_COLUMNS, [*read_columns(sample).values(), sample.id])
     if before.keys() & set(SHAPE_COLUMNS):
         statements.run(DEFAULT_DB_ALIAS, UPDATE_SHAPE, [*read_shape(sample).values(), sample.id])
@@ -201,7 +213,7 @@ def _judge_parts(sample, gate, guardian):
 
 
 def describe_overtaken(sample: DatasetSample) -> str:
-    """The sentence that a sample is not any more what a person saw."""
+    """The sentence that a sample is no longer as the person saw it."""
     status = STATUS_WORDS[sample.annotation_status or DatasetSample.Status.PENDING]
     if not sample.annotated_by:
         return _("The status of this sample has changed to %(status)s. Check the sample again.") % {"status": status}
@@ -210,7 +222,7 @@ def describe_overtaken(sample: DatasetSample) -> str:
     ) % {"who": sample.annotated_by, "status": status}
 
 
-def _edited(sample, output):
+def _read_reply(sample, output):
     """The reply to store: None when it is the agent's own."""
     if sample.sample_type in (*GATE_TYPES, WRITE):
         raise Refused(_("This sample is a decision and teaches no reply. Leave the reply out."))

@@ -1,4 +1,4 @@
-"""The review queue: one sample after the other, each claimed for the person who looks at it."""
+"""The review queue: samples one by one, each claimed for the person who reviews it."""
 
 from django.contrib import messages
 from django.http import Http404, HttpResponse
@@ -27,107 +27,110 @@ REVIEWED = (DatasetSample.Status.APPROVED, DatasetSample.Status.REJECTED)
 @require_safe
 @needs("labeller")
 def review(request, queue=""):
-    """The sample of the address, else the next one that waits, claimed for this person."""
+    """The sample of the address, else the next waiting one, claimed for this person."""
     if queue and queue not in queues.NAMES:
         raise Http404
     place = QueuePlace(request.GET).read_place(queue)
-    claim, sample_id = _claimed(place, request.user.username)
+    claim, sample_id = _claim_sample(place, request.user.username)
     if place.is_ahead:
-        return _ahead(request, place.queue, claim)
-    return _page(request, place.queue, sample_id, claim)
+        return _render_ahead(request, place.queue, claim)
+    return _render_page(request, place.queue, sample_id, claim)
 
 
 @require_POST
 @needs("labeller")
 def review_label(request):
     """Add a verdict and go on to the next sample."""
-    queue, form = QueuePlace(request.GET).read_place().queue, VerdictForm(request.POST, keys=_keys(request))
+    queue, form = QueuePlace(request.GET).read_place().queue, VerdictForm(request.POST, keys=_read_keys(request))
     sample_id, ahead, by = request.POST.get("sample", ""), request.POST.get("ahead", ""), request.user.username
     if form.is_valid():
         try:
-            judged, claim = queue_steps.label_and_take_next(queue, sample_id, form.read_verdict(), by=by, ahead=ahead)
+            sample, claim = queue_steps.label_and_take_next(queue, sample_id, form.read_verdict(), by=by, ahead=ahead)
         except verdicts.NoSuchSample as exc:
             raise Http404 from exc
         except Refused as refused:  # on the page itself: what was typed must not be lost
             form.add_error(None, refused.sentence)
         else:
-            said = _said(STATUS_WORDS[judged.annotation_status], judged, queue)
-            return _next_page(request, queue, claim, ahead, said, **_asked(judged))
-    return _page(request, queue, sample_id, None, form=form, status=422)
+            message = _build_message(STATUS_WORDS[sample.annotation_status], sample, queue)
+            return _render_next(request, queue, claim, ahead, message, **_ask_reason(sample))
+    return _render_page(request, queue, sample_id, None, form=form, status=422)
 
 
 @require_POST
 @needs("labeller")
 def review_skip(request):
-    """Leave a sample to others and go on to the next one."""
+    """Skip a sample and go on to the next one."""
     queue = QueuePlace(request.GET).read_place().queue
     sample = get_object_or_404(DatasetSample.objects.defer("content"), id=request.POST.get("sample", ""))
     ahead = request.POST.get("ahead", "")
     claim = queue_steps.skip_and_take_next(queue, sample.id, by=request.user.username, ahead=ahead)
-    return _next_page(request, queue, claim, ahead, _said(states.word("skipped"), sample, queue))
+    return _render_next(request, queue, claim, ahead, _build_message(states.word("skipped"), sample, queue))
 
 
 @require_POST
 @needs("labeller")
 def review_undo(request):
-    """Take back the last action, and look at its sample again."""
+    """Undo the last action, and show its sample again."""
     queue = QueuePlace(request.GET).read_place().queue
     try:
-        done = undo.undo(request.user.username)
+        result = undo.undo(request.user.username)
     except Refused as refused:
         if request.htmx:
-            return _step(request, queue, {"said": refused.sentence, "is_warning": True}, status=422)
+            return _render_step(request, queue, {"message": refused.sentence, "is_warning": True}, status=422)
         return refuse_post(request, refused, to=queue.address())
-    said = _undone(done, queue)
+    message = _build_undo_message(result, queue)
     if not request.htmx:
         return redirect_after_post(
-            request, said, to=queue.address(sample=done.sample_id) if done.sample_id else queue.address()
+            request, message, to=queue.address(sample=result.sample_id) if result.sample_id else queue.address()
         )
-    if done.sample_id is None:
-        return _step(request, queue, {"said": said})
-    claim = claims.take(done.sample_id, by=request.user.username)
-    return _page(request, queue, done.sample_id, claim, said=said)
+    if result.sample_id is None:
+        return _render_step(request, queue, {"message": message})
+    claim = claims.take(result.sample_id, by=request.user.username)
+    return _render_page(request, queue, result.sample_id, claim, message=message)
 
 
 @require_POST
 @needs("labeller")
 def review_reason(request):
-    """Say why the sample before was rejected; the one on the screen stays there."""
+    """Store why the sample before was rejected; the one on the screen stays there."""
     queue, chosen = QueuePlace(request.GET).read_place().queue, request.POST.get("reason", "")
     try:
-        judged = reasons.give_reason(request.POST.get("label", ""), chosen, by=request.user.username)
+        sample = reasons.give_reason(request.POST.get("label", ""), chosen, by=request.user.username)
     except Refused as refused:
         if request.htmx:
-            return _step(request, queue, {"said": refused.sentence, "is_warning": True}, status=422)
+            return _render_step(request, queue, {"message": refused.sentence, "is_warning": True}, status=422)
         return refuse_post(request, refused, to=queue.address())
-    what = _("Rejected, %(reason)s") % {"reason": reasons.read_choices()[chosen]}
-    said = _said(what, judged, queue)
+    verdict = _("Rejected, %(reason)s") % {"reason": reasons.read_choices()[chosen]}
+    message = _build_message(verdict, sample, queue)
     return (
-        _step(request, queue, {"said": said})
+        _render_step(request, queue, {"message": message})
         if request.htmx
-        else redirect_after_post(request, said, to=queue.address())
+        else redirect_after_post(request, message, to=queue.address())
     )
 
 
 @require_safe
 @needs("labeller")
 def review_waiting(request):
-    """How many samples wait, for the badge beside the entry of the rail: a number, at most 99+, or nothing."""
-    badge = progress.waiting(request.user.username)
+    """The number of waiting samples, at most 99+, for the badge in the rail.
+
+    Empty when no sample waits.
+    """
+    badge = progress.read_badge(request.user.username)
     return render(request, "datasets/review_waiting.html", {"badge": badge})
 
 
 @require_safe
 @needs("labeller")
 def review_keys(request):
-    """Which key does what; everybody has their own."""
-    return _keys_page(request, KeysForm(initial=_keys(request)))
+    """The keys of the actions, which each person may choose."""
+    return _render_keys(request, KeysForm(initial=_read_keys(request)))
 
 
 @require_POST
 @needs("labeller")
 def review_keys_save(request):
-    """Keep this person's keys."""
+    """Store this person's keys."""
     form = KeysForm(request.POST)
     if form.is_valid():
         try:
@@ -136,66 +139,70 @@ def review_keys_save(request):
             form.add_error(None, refused.sentence)
         else:
             return redirect_after_post(request, _("Your keys are saved."), to=reverse("datasets:review_keys"))
-    return _keys_page(request, form, status=422)
+    return _render_keys(request, form, status=422)
 
 
 @require_POST
 @needs("labeller")
 def review_keys_reset(request):
-    """Back to the keys everybody starts with."""
+    """Restore the default keys."""
     keys.reset(request.user.username)
     return redirect_after_post(request, _("The default keys are restored."), to=reverse("datasets:review_keys"))
 
 
-def _claimed(place, by):
-    """The claim, and the id of the sample to show: of a sample that somebody else holds there is no claim."""
+def _claim_sample(place, by):
+    """The claim, if others do not hold it, and the id of the sample to show."""
     if place.sample:
         return claims.take(place.sample, by=by), place.sample
-    here = place.after or place.before
-    if here and not place.is_ahead:
-        claims.release(here, by=by)
-    besides = (here,) if place.is_ahead else ()
+    neighbour_id = place.after or place.before
+    if neighbour_id and not place.is_ahead:
+        claims.release(neighbour_id, by=by)
+    besides = (neighbour_id,) if place.is_ahead else ()
     claim = claims.take_next(place.queue, by=by, after=place.after, before=place.before, besides=besides)
-    if claim is None and place.before:  # it was the first one: stay
+    if claim is None and place.before:  # it was the first one, so the page stays at it
         return claims.take(place.before, by=by), place.before
     return claim, claim.sample_id if claim else None
 
 
-def _ahead(request, queue, claim):
-    """The sample to come, for a page that shows the one before it; nothing when there is none."""
+def _render_ahead(request, queue, claim):
+    """The sample to come, for a page that shows the one before; empty without one."""
     if claim is None:
         return HttpResponse(status=204)
-    return _step(request, queue, _sample(request, queue, claim.sample_id, claim))
+    return _render_step(request, queue, _build_sample_context(request, queue, claim.sample_id, claim))
 
 
-def _asked(judged):
-    """What the page asks after a reject: why. A reason that came with it is not asked for again."""
-    is_open = judged.annotation_status == DatasetSample.Status.REJECTED and not judged.reject_reason
-    known = reasons.read_choices() if is_open else {}
-    return {"asked": {"label": judged.label_id, "reasons": known}} if known else {}
+def _ask_reason(sample):
+    """The form for the reason of a reject; empty if the reason came with it."""
+    is_open = sample.annotation_status == DatasetSample.Status.REJECTED and not sample.reject_reason
+    codes = reasons.read_choices() if is_open else {}
+    return {"reason_form": {"label": sample.label_id, "reasons": codes}} if codes else {}
 
 
-def _next_page(request, queue, claim, ahead, said, **more):
+def _render_next(request, queue, claim, ahead, message, **more):
     if not request.htmx:
-        messages.success(request, said)
+        messages.success(request, message)
         return redirect_to(request, queue.address(sample=claim.sample_id) if claim else queue.address())
     if claim is None and ahead:  # the page shows the last one already
-        return _step(request, queue, {"said": said, **more})
-    return _page(request, queue, claim.sample_id if claim else None, claim, said=said, **more)
+        return _render_step(request, queue, {"message": message, **more})
+    return _render_page(request, queue, claim.sample_id if claim else None, claim, message=message, **more)
 
 
-def _page(request, queue, sample_id, claim, *, form=None, status=200, **more):
-    found = _sample(request, queue, sample_id, claim, form) if sample_id else _empty(request, queue)
-    return _step(request, queue, {**found, **more}, status=status)
+def _render_page(request, queue, sample_id, claim, *, form=None, status=200, **more):
+    content = (
+        _build_sample_context(request, queue, sample_id, claim, form)
+        if sample_id
+        else _build_empty_context(request, queue)
+    )
+    return _render_step(request, queue, {**content, **more}, status=status)
 
 
-def _step(request, queue, found, *, status=200):
+def _render_step(request, queue, content, *, status=200):
     by = request.user.username
     numbers = progress.read_progress(queue, by)
     context = {
-        **dict.fromkeys(("said", "is_warning", "asked", "rest", "shown")),
+        **dict.fromkeys(("message", "is_warning", "reason_form", "rest", "shown")),
         "queue": queue,
-        "agents": Agent.objects.order_by("agent_id").values_list("agent_id", flat=True),  # asked for by whole pages
+        "agents": Agent.objects.order_by("agent_id").values_list("agent_id", flat=True),  # read by whole pages only
         "types": TYPE_WORDS.items(),
         "prompts": PROMPTED_WORDS.items(),
         "endings": ENDING_WORDS.items(),
@@ -203,65 +210,68 @@ def _step(request, queue, found, *, status=200):
         "badge": progress.build_badge(numbers.everywhere),
         "my_drafts": drafts.find_own_drafts(by),
         "proposals": proposal_counts.read_counts() if request.user.has_role("operator") else {},
-        "keys": _keys(request),
-        "reason_keys": keys.find_free_keys(_keys(request)),
-        **found,
+        "keys": _read_keys(request),
+        "reason_keys": keys.find_free_keys(_read_keys(request)),
+        **content,
     }
     response = render_page(request, "datasets/review.html", context, partial="review_step", status=status)
     return response if request.htmx else sample_page.forbid_caching(response)
 
 
-def _sample(request, queue, sample_id, claim, form=None):
+def _build_sample_context(request, queue, sample_id, claim, form=None):
     sample = get_object_or_404(DatasetSample, id=sample_id)
     request.opened = ("sample", sample.id)  # for the audit log: the address need not name it
     by = request.user.username
     other = None if claim else claims.find_holder(sample.id, besides=by)
     typed = drafts.find_drafts(sample.id, by=by)
-    form = form or sample_page.build_form(sample, typed, _keys(request))
+    form = form or sample_page.build_form(sample, typed, _read_keys(request))
     address = queue.address(sample=sample.id)
-    found = sample_page.build_sample_context(sample, form, may_label=True, typed=typed)
-    found |= sample_page.build_evidence_context(sample, back=address, holds=not other)
+    sample_context = sample_page.build_sample_context(sample, form, may_label=True, typed=typed)
+    sample_context |= sample_page.build_evidence_context(sample, back=address, holds=not other)
     return {
-        "shown": found,
+        "shown": sample_context,
         "claim": claim or (None if other else claims.take(sample.id, by=by)),
-        "held": claims.describe_holder(other) if other else _reviewed_sentence(sample, by),
+        "held": claims.describe_holder(other) if other else _describe_reviewed(sample, by),
         "address": address,
         "next_address": queue.address(after=sample.id),
         "previous_address": queue.address(before=sample.id),
-        "name": found["fact"] or undo.describe_sample(sample),
+        "name": sample_context["fact"] or undo.describe_sample(sample),
     }
 
 
-def _reviewed_sentence(sample, by):
-    """That somebody else reviewed a sample, for whoever comes back to it from its session; empty otherwise."""
+def _describe_reviewed(sample, by):
+    """The sentence that somebody else reviewed the sample; empty otherwise.
+
+    It is for a person who comes back to the sample from its session.
+    """
     if sample.annotation_status not in REVIEWED or sample.annotated_by in (None, by):
         return ""
     words = {"who": sample.annotated_by, "status": STATUS_WORDS[sample.annotation_status]}
     return _("%(who)s has reviewed this sample: %(status)s. Your verdict would replace that one.") % words
 
 
-def _empty(request, queue):
+def _build_empty_context(request, queue):
     by = request.user.username
     return {"rest": progress.read_rest(queue, by), "holders": claims.find_holders(queue, besides=by)}
 
 
-def _keys(request):
+def _read_keys(request):
     """This person's keys, read once for a request."""
     if not hasattr(request, "review_keys"):
         request.review_keys = keys.read_keys(request.user.username)
     return request.review_keys
 
 
-def _keys_page(request, form, *, status=200):
+def _render_keys(request, form, *, status=200):
     return render_page(request, "datasets/review_keys.html", {"form": form}, status=status)
 
 
-def _said(what, sample, queue):
-    """What was done, with the way back to it."""
+def _build_message(verdict, sample, queue):
+    """A message about the verdict, with a link back to the sample."""
     name, address = undo.describe_sample(sample), queue.address(sample=sample.id)
-    return sample_page.build_link_message(name, address, before=f"{what}: ", after=".")
+    return sample_page.build_link_message(name, address, before=f"{verdict}: ", after=".")
 
 
-def _undone(done, queue):
-    address = queue.address(sample=done.sample_id) if done.sample_id else reverse("datasets:sample_list")
-    return sample_page.build_link_message(done.sentence, address)
+def _build_undo_message(result, queue):
+    address = queue.address(sample=result.sample_id) if result.sample_id else reverse("datasets:sample_list")
+    return sample_page.build_link_message(result.sentence, address)

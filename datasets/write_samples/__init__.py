@@ -1,1 +1,1 @@
-"""Of samples of writes alone: opinions with corrections and rollbacks, what a file should hold, how one is shown."""
+"""Samples of writes alone: opinions with corrections and rollbacks, right contents of files, page context."""

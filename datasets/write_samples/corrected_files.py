@@ -1,4 +1,7 @@
-"""What a file should hold where a write was wrong: what that very file held then, with the fact that is right."""
+"""The right content of a file where a write was wrong.
+
+It is the content of that file at the moment of the write, with the right fact.
+"""
 
 import re
 from dataclasses import dataclass
@@ -17,23 +20,26 @@ from ..exporters.writes import WRITE, WRITTEN
 from ..models import DatasetSample
 from ..review import parts
 
-LONGEST_FILE = 100_000  # characters: all of them are on the screen of whoever judges it
+LONGEST_FILE = 100_000  # characters: a reviewer has the whole file on the screen
 BULLET = re.compile(r"^([-*+]) ", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class OriginalWrite:
-    """A write as it was. `before` and `after` are its file; None: no file, or nothing was written."""
+    """A write and its file's content `before` and `after` it.
+
+    None: there was no file, or nothing was written.
+    """
 
     at: int
-    said: WriteState
+    state: WriteState
     before: str | None
     after: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class RightFile:
-    """The file that a correction names: what it held at the moment of the write, and what it should hold.
+    """The file that a correction names: its content at the write, and its right content.
 
     None where nobody knows; `before` is None also where there was no file.
     """
@@ -42,26 +48,32 @@ class RightFile:
     content: str | None = None
 
 
-def find_right_file(db: str, write: OriginalWrite, said: WriteState) -> RightFile:
-    """What the file of `said` should hold. Of a file that was not written, its version at that moment counts."""
-    if said.file != write.said.file:
-        before = _read_version(db, said.file, write.at)
-        if before is None or said.status != WRITTEN:
+def find_right_file(db: str, write: OriginalWrite, state: WriteState) -> RightFile:
+    """The right content of the file of `state`.
+
+    Of a file that the write did not touch, its version at that moment counts.
+    """
+    if state.file != write.state.file:
+        before = _read_version(db, state.file, write.at)
+        if before is None or state.status != WRITTEN:
             return RightFile(before, before)
-        return RightFile(before, add_fact(before, said.fact))
-    if said.status != WRITTEN:
+        return RightFile(before, add_fact(before, state.fact))
+    if state.status != WRITTEN:
         return RightFile(write.before, write.before or "")
     if write.after is None:
-        return RightFile(write.before, add_fact(write.before or "", said.fact))
-    if said.fact == write.said.fact:
+        return RightFile(write.before, add_fact(write.before or "", state.fact))
+    if state.fact == write.state.fact:
         return RightFile(write.before, write.after)
-    is_its_line = write.after.count(write.said.fact) == 1 and write.said.fact not in (write.before or "")
-    replaced = write.after.replace(write.said.fact, said.fact) if is_its_line else None
-    return RightFile(write.before, replaced or add_fact(write.before or "", said.fact))
+    is_its_line = write.after.count(write.state.fact) == 1 and write.state.fact not in (write.before or "")
+    replaced = write.after.replace(write.state.fact, state.fact) if is_its_line else None
+    return RightFile(write.before, replaced or add_fact(write.before or "", state.fact))
 
 
 def add_fact(content: str, fact: str) -> str:
-    """A file with a fact as its last line, spelled as its other lists are; one that says it already stays as it is."""
+    """A file with a fact as its last line, in the style of its lists.
+
+    A file that contains the fact already stays as it is.
+    """
     fact = writes.join_lines(fact)
     if fact in content:
         return content
@@ -71,25 +83,25 @@ def add_fact(content: str, fact: str) -> str:
 
 
 def read_correction(sample: DatasetSample) -> BehaviorCorrection | None:
-    """The correction that stands of the write of a sample; None: none, or the agent's store cannot be read."""
+    """The correction in force of a sample's write; None: none, or the store is unreadable."""
     db = find_alias(sample)
     return next(iter(correction_store.find_by_write(db, sample.audit_id)), None) if db and sample.audit_id else None
 
 
-def find_sample_right_file(sample: DatasetSample, said: WriteState) -> RightFile:
-    """The same of a sample that is a write."""
+def find_sample_right_file(sample: DatasetSample, state: WriteState) -> RightFile:
+    """The right content of the file of `state`, for a sample that is a write."""
     body, db = sample.body, find_alias(sample)
-    asked, done = writes.read_request(body), writes.read_answer(body)
-    was = WriteState(done.status if done else "", asked.fact, asked.file)
+    request, done = writes.read_request(body), writes.read_answer(body)
+    original = WriteState(done.status if done else "", request.fact, request.file)
     audit = WriteGuardianAudit.objects.using(db).filter(id=sample.audit_id).only("created_at").first() if db else None
-    if said.file != asked.file and audit is None:
+    if state.file != request.file and audit is None:
         return RightFile()
-    write = OriginalWrite(audit.created_at if audit else 0, was, asked.content, done.content if done else None)
-    return find_right_file(db or "", write, said)
+    write = OriginalWrite(audit.created_at if audit else 0, original, request.content, done.content if done else None)
+    return find_right_file(db or "", write, state)
 
 
 def suggest_content(sample: DatasetSample) -> str | None:
-    """The whole file that the form of a correction begins with; None where nobody knows what that file held."""
+    """The initial whole file of a correction's form; None where nobody knows it."""
     body, output = sample.body, parts.parse_corrected(sample.guardian_corrected_output)
     if body.get("type") != WRITE:
         return None
@@ -98,12 +110,12 @@ def suggest_content(sample: DatasetSample) -> str | None:
         return body.get("writtenContent") or body.get("currentFileContent")
     if answer.content and not writes.find_misfit(answer, body):
         return answer.content
-    said = WriteState(answer.status, _right_fact(sample, answer), answer.file)
-    return find_sample_right_file(sample, said).content
+    state = WriteState(answer.status, _find_right_fact(sample, answer), answer.file)
+    return find_sample_right_file(sample, state).content
 
 
-def _right_fact(sample, answer) -> str:
-    """The fact of the correction that says the same; without one that of the write."""
+def _find_right_fact(sample, answer) -> str:
+    """The fact of the correction that says the same, else that of the write."""
     row = read_correction(sample)
     if row and (row.corrected_status, row.corrected_target_file) == (answer.status, answer.file):
         return row.corrected_candidate_fact or ""
@@ -114,12 +126,15 @@ def _right_fact(sample, answer) -> str:
 
 
 def find_alias(sample: DatasetSample) -> str | None:
-    """The store of the agent of a sample; None: it is not there, or cannot be read."""
+    """The database alias of the sample's agent; None: it is missing or unreadable."""
     return databases.find_alias(sample.agent_id)
 
 
 def _read_version(db, name, at):
-    """What a file held at a moment; None where nobody knows, or a line may be of somebody who has opted out."""
+    """The content of a file at a moment; None where nobody knows.
+
+    None also where a line may be of somebody who has opted out.
+    """
     if not name or consent.read_opted_out():
         return None
     version = services.find_held_versions(db, name).filter(created_at__lte=at).order_by("-created_at", "-id").first()

@@ -1,4 +1,4 @@
-"""What people type when a write is wrong: what it should say, why, and what follows from it."""
+"""The form of an opinion on a wrong write: the correction, its reason, what follows."""
 
 from typing import Any
 
@@ -21,7 +21,7 @@ WAY_WORDS = {
 
 
 def list_ways(preview: RollbackPreview | None) -> list[str]:
-    """What can become of the file, the best first; LEAVE alone where nothing can."""
+    """The possible ways to treat the file, the best first; LEAVE alone where none is."""
     if preview is None or preview.conflicts:
         return [LEAVE]
     if preview.effect.is_harmful:
@@ -32,18 +32,18 @@ def list_ways(preview: RollbackPreview | None) -> list[str]:
 
 
 class OpinionKind(forms.Form):
-    """Which of the two wrongs an address or a form is about."""
+    """The kind of wrong that an address or a form names."""
 
     opinion = forms.ChoiceField(choices=[(kind, kind) for kind in (ABSENT, OTHER)])
 
     @property
     def kind(self) -> str:
-        """The kind; what no page sends counts as the first."""
+        """The kind; ABSENT for values that no page sends."""
         return self.cleaned_data["opinion"] if self.is_valid() else ABSENT
 
 
 class OpinionForm(RuleForm):
-    """A wrong write: its parts are there for who may use them, and where they are possible."""
+    """The form of a wrong write, with the fields that are possible and allowed."""
 
     fact = forms.CharField(label=_("It should say"), max_length=LONGEST_FACT, widget=forms.Textarea(attrs={"rows": 3}))
     file = forms.ChoiceField(label=_("In the file"), choices=[(name, name) for name in MEMORY_FILES])
@@ -62,11 +62,11 @@ class OpinionForm(RuleForm):
     def __init__(self, data=None, *, kind: str, may_rule: bool, ways: list[str], has_sample: bool, **options):
         super().__init__(data, **options)
         self.kind = kind
-        gone = () if kind == OTHER else ("fact", "file")
-        gone += () if may_rule else ("apply_to_future", *RuleForm.base_fields)
-        gone += ("makes_sample",) if has_sample else ()
-        gone += ("way", "seen", "puts_back") if ways == [LEAVE] else ()
-        for name in gone:
+        removed = () if kind == OTHER else ("fact", "file")
+        removed += () if may_rule else ("apply_to_future", *RuleForm.base_fields)
+        removed += ("makes_sample",) if has_sample else ()
+        removed += ("way", "seen", "puts_back") if ways == [LEAVE] else ()
+        for name in removed:
             del self.fields[name]
         if "way" in self.fields:
             self.offer_ways(ways)
@@ -76,11 +76,11 @@ class OpinionForm(RuleForm):
         self.fields["way"].choices = [(way, WAY_WORDS[way]) for way in ways]  # type: ignore[attr-defined]
 
     @classmethod
-    def build_initial(cls, said: WriteState, preview: RollbackPreview | None, ways: list[str]) -> dict[str, Any]:
-        """What the fields begin with: the write as it was, and the first way."""
+    def build_initial(cls, state: WriteState, preview: RollbackPreview | None, ways: list[str]) -> dict[str, Any]:
+        """The initial fields: the write as `state` has it, and the first way."""
         return {
-            "fact": said.fact,
-            "file": said.file or MEMORY_FILES[0],
+            "fact": state.fact,
+            "file": state.file or MEMORY_FILES[0],
             "way": ways[0],
             "seen": preview.plan.seen if preview else "",
             "puts_back": bool(preview and preview.offer.puts_back),
@@ -89,7 +89,7 @@ class OpinionForm(RuleForm):
 
     @property
     def opinion(self) -> Opinion:
-        """As an opinion is given."""
+        """The opinion of a valid form."""
         data = self.cleaned_data
         rule = None
         if data.get("apply_to_future"):

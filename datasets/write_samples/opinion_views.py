@@ -29,9 +29,9 @@ from .opinions import LEAVE, OTHER, WAYS
 @agent_view
 @needs("labeller")
 def write_opinion(request, agent, audit_id):
-    """What is wrong with a write, and what follows: nothing is stored yet."""
+    """The form for a wrong write; it stores nothing."""
     audit, kind = WRITE.find(agent, audit_id), OpinionKind(request.GET).kind
-    return _page(request, agent, audit, kind)
+    return _render_opinion(request, agent, audit, kind)
 
 
 @require_POST
@@ -40,18 +40,18 @@ def write_opinion(request, agent, audit_id):
 def write_opinion_save(request, agent, audit_id):
     """Store the opinion, then carry out its rollback."""
     audit, kind = WRITE.find(agent, audit_id), OpinionKind(request.POST).kind
-    preview, problem = _preview(request, agent, audit)
+    preview, problem = _read_preview(request, agent, audit)
     no_sample = verdict_service.find_problem(WRITE, agent, audit)
-    form = _form(request, agent, audit, kind, preview, no_sample, data=request.POST)
+    form = _build_form(request, agent, audit, kind, preview, no_sample, data=request.POST)
     if not form.is_valid():
-        return _page(request, agent, audit, kind, form=form, looked=(preview, problem))
+        return _render_opinion(request, agent, audit, kind, form=form, preview_result=(preview, problem))
     try:
         opinion = replace(form.opinion, may_end_rule=request.user.has_role("operator"))
         result = opinions.give_opinion(agent, audit.id, opinion, by=request.user.username)
     except Refused as refused:
         form.add_error(None, refused.sentence)
-        return _page(request, agent, audit, kind, form=form)
-    sentence = _sentence(result)
+        return _render_opinion(request, agent, audit, kind, form=form)
+    sentence = _describe_result(result)
     if result.failure:
         sentence = _("%(saved)s The rollback was not done: %(why)s") % {"saved": sentence, "why": result.failure}
         messages.warning(request, sentence)
@@ -62,8 +62,8 @@ def write_opinion_save(request, agent, audit_id):
     return redirect_to(request, audit)
 
 
-def _sentence(result):
-    """What was stored and done, in short sentences."""
+def _describe_result(result):
+    """Short sentences about the stored opinion and its rollback."""
     row, sentences = result.correction, [_("Saved.")]
     if row and row.corrected_status == WriteGuardianAudit.Status.REFUSED:
         sentences = [_("Saved: should not be there.")]
@@ -80,8 +80,8 @@ def _sentence(result):
     return join_sentences(sentences)
 
 
-def _preview(request, agent, audit):
-    """The preview of the rollback, and why there is none, for who may roll back; otherwise nothing."""
+def _read_preview(request, agent, audit):
+    """The preview of the rollback, and why there is none; for operators only."""
     if not request.user.has_role("operator"):
         return None, ""
     try:
@@ -90,27 +90,27 @@ def _preview(request, agent, audit):
         return None, refused.sentence
 
 
-def _form(request, agent, audit, kind, preview, no_sample, data=None):
+def _build_form(request, agent, audit, kind, preview, no_sample, data=None):
     has_sample = bool(no_sample or find_samples(agent, [audit.id]))
     may_rule = request.user.has_role("operator")
     options = {"kind": kind, "may_rule": may_rule, "has_sample": has_sample}
-    if data is not None:  # what was possible a moment ago may be sent: carrying it out says why it is not any more
+    if data is not None:  # the sent way was possible a moment ago: applying it says why it no longer is
         return OpinionForm(data, ways=list(WAYS) if may_rule and "way" in data else [LEAVE], **options)
-    suggestion, was = (
+    suggestion, original = (
         suggestions.suggest_correction(agent.db, audit),
         correction_store.get_original_state(agent.db, audit),
     )
     ways = list_ways(preview)
-    standing = suggestion.said if kind == OTHER and suggestion.said.status == was.status else was
+    standing = suggestion.state if kind == OTHER and suggestion.state.status == original.status else original
     initial = OpinionForm.build_initial(standing, preview, ways) | {"reason": suggestion.reason}
     initial |= suggestions.suggest_rule(agent.db, audit) if may_rule else {}
     return OpinionForm(initial=initial | OpeningForm(request.GET).initial_fields, ways=ways, **options)
 
 
-def _page(request, agent, audit, kind, *, form=None, looked=None):
-    preview, problem = looked or _preview(request, agent, audit)
+def _render_opinion(request, agent, audit, kind, *, form=None, preview_result=None):
+    preview, problem = preview_result or _read_preview(request, agent, audit)
     if form and "way" in form.fields:
-        form.offer(list_ways(preview))
+        form.offer_ways(list_ways(preview))
     no_sample = verdict_service.find_problem(WRITE, agent, audit)
     context = {
         "agent": agent,
@@ -119,7 +119,7 @@ def _page(request, agent, audit, kind, *, form=None, looked=None):
         "was": correction_store.get_original_state(agent.db, audit),
         "preview": preview,
         "problem": problem,
-        "form": form or _form(request, agent, audit, kind, preview, no_sample),
+        "form": form or _build_form(request, agent, audit, kind, preview, no_sample),
         "is_withheld": write_consent.is_withheld(agent.db, audit),
         "evidence": read_evidence(agent.db, audit),
         "no_sample": no_sample,

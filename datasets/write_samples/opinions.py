@@ -1,4 +1,7 @@
-"""One opinion on a write: its verdict and its correction, stored together; then a rollback, where that is wanted."""
+"""Stores an opinion on a write: its verdict and its correction, together.
+
+A rollback that the opinion asks for follows.
+"""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -31,7 +34,7 @@ Status = WriteGuardianAudit.Status
 
 @dataclass(frozen=True, slots=True)
 class Opinion:
-    """What a person says of a write: a kind of KINDS, with the fact and file that it should have been, and why.
+    """A person's opinion on a write: one of KINDS, the right fact and file, why.
 
     `rule` holds `contains`, `pattern` and `name` of a rule for facts like it; None: no rule. `way` is one of WAYS;
     `seen` the preview of the rollback (None: nobody saw one). Without `makes_sample` no new sample is created.
@@ -54,10 +57,10 @@ class Opinion:
 
 @dataclass(slots=True)
 class OpinionResult:
-    """What was stored of an opinion, and what became of its rollback.
+    """The stored parts of an opinion, and the result of its rollback.
 
-    `correction` is the one that stands; `is_new`: it was stored now. `problem` says why there is no sample, `failure`
-    why the rollback failed: what was stored before stays.
+    `correction` is the one in force; `is_new`: it was stored now. `problem` says why there is no sample, `failure` why
+    the rollback failed: the stored parts stay.
     """
 
     correction: BehaviorCorrection | None = None
@@ -71,25 +74,25 @@ class OpinionResult:
 
 
 def give_opinion(agent: Agent, audit_id: str, opinion: Opinion, *, by: str) -> OpinionResult:
-    """Store an opinion, then carry out its rollback. Given again, it stays given once.
+    """Store an opinion, then carry out its rollback; the same opinion again changes nothing.
 
     Raises NoSuchWrite; Refused, and nothing is stored, for what is no correction, no rule or no verdict. A rollback
     that fails is a sentence in the result.
     """
-    _check(opinion)
+    _check_opinion(opinion)
     with write_queue.agent_transaction(agent.db):
         audit = WRITE.find(agent, audit_id)
-        result = _correct(agent, audit, opinion, by)
+        result = _store_correction(agent, audit, opinion, by)
         # Last: the verdict is in another file, and is committed when nothing is left that could refuse.
         _judge(agent, audit, opinion, by, result)
     if result.correction and result.is_new:
         correction_store.log_correction(agent, result.correction)
     if opinion.way != LEAVE and not _is_rolled_back(agent, audit_id):
-        _take_back(agent, audit_id, opinion, by, result)
+        _roll_back(agent, audit_id, opinion, by, result)
     return result
 
 
-def _check(opinion):
+def _check_opinion(opinion):
     if opinion.kind not in KINDS:
         raise Refused(_("Choose what you say of this write: right, should not be there, or should say something else."))
     if opinion.kind == RIGHT and (opinion.way != LEAVE or opinion.rule is not None):
@@ -100,29 +103,32 @@ def _check(opinion):
         raise Refused(_("A reason has at most 1,000 characters."))
 
 
-def _correct(agent, audit, opinion, by) -> OpinionResult:
-    """Store the correction that an opinion is; one that stands already is not stored again."""
+def _store_correction(agent, audit, opinion, by) -> OpinionResult:
+    """Store the correction that an opinion contains, unless it is in force already."""
     before = next(iter(correction_store.find_by_write(agent.db, audit.id)), None)
-    was = correction_store.get_original_state(agent.db, audit)
-    said = _read_opinion(opinion, was)
-    if _stands(before, said, opinion.rule):
+    original = correction_store.get_original_state(agent.db, audit)
+    state = _read_opinion(opinion, original)
+    if _is_in_force(before, state, opinion.rule):
         return OpinionResult(correction=before)
     if opinion.kind == RIGHT:
-        is_needed = before is not None or correction_store.is_against_its_rule(agent.db, audit, said)
+        is_needed = before is not None or correction_store.is_against_its_rule(agent.db, audit, state)
         if not is_needed:
             return OpinionResult()
-    fact = None if said.fact == was.fact else said.fact  # which may be longer than anybody may type
-    asked = {"status": said.status, "fact": fact, "file": said.file, "by": by, "may_end_rule": opinion.may_end_rule}
+    fact = (
+        None if state.fact == original.fact else state.fact
+    )  # the write's own fact may be longer than a typed one may be
+    fields = {"status": state.status, "fact": fact, "file": state.file, "by": by, "may_end_rule": opinion.may_end_rule}
     reason = opinion.reason.strip() or (_("Right as it was written.") if opinion.kind == RIGHT else "")
     rule = {"apply_to_future": True, **opinion.rule} if opinion.rule is not None else {}
-    asked["correction_id"] = _lost_correction(agent, audit, by)
-    return OpinionResult(correction_store.add_correction(agent, audit, reason=reason, **asked, **rule), is_new=True)
+    fields["correction_id"] = _find_lost_correction(agent, audit, by)
+    return OpinionResult(correction_store.add_correction(agent, audit, reason=reason, **fields, **rule), is_new=True)
 
 
-def _lost_correction(agent, audit, by):
-    """The id of the correction that this person's verdict in force was stored with, if it was not stored itself.
+def _find_lost_correction(agent, audit, by):
+    """The id of a correction that the person's verdict names and that is not stored.
 
-    The two are in two files: between their commits a process may be killed. What is sent again completes it.
+    Verdict and correction are in two files: a process may be killed between their commits. The same opinion, sent
+    again, completes it.
     """
     sample = DatasetSample.objects.filter(id=WRITE.find_sample_id(agent, audit.id), annotated_by=by).first()
     label = sample and SampleLabel.objects.filter(id=sample.label_id or "").first()
@@ -131,27 +137,30 @@ def _lost_correction(agent, audit, by):
     return "" if is_stored else filed
 
 
-def _read_opinion(opinion, was: WriteState) -> WriteState:
+def _read_opinion(opinion, original: WriteState) -> WriteState:
     if opinion.kind == RIGHT:
-        return was
+        return original
     if opinion.kind == ABSENT:
-        return WriteState(Status.REFUSED.value, was.fact, was.file)
-    return WriteState(Status.WRITTEN.value, opinion.fact.strip() or was.fact, opinion.file or was.file)
+        return WriteState(Status.REFUSED.value, original.fact, original.file)
+    return WriteState(Status.WRITTEN.value, opinion.fact.strip() or original.fact, opinion.file or original.file)
 
 
-def _stands(before, said: WriteState, rule):
-    """Whether the correction that stands says this already, and is the rule that is wanted, if one is."""
+def _is_in_force(before, state: WriteState, rule):
+    """Whether the correction in force says this, and is the rule asked for, if any."""
     if (
         before is None
         or before.imported_from is not None
-        or said.is_other_than(correction_store.get_corrected_state(before))
+        or state.is_other_than(correction_store.get_corrected_state(before))
     ):
         return False
     return rule is None or correction_store.is_same_rule(before, rule)
 
 
 def _judge(agent, audit, opinion, by, result):
-    """Give the verdict on the write's sample. Of a write that can have none, the correction alone is stored."""
+    """Give the verdict on the write's sample.
+
+    Where the write can have no sample, the correction alone is stored.
+    """
     is_there = sample_store.is_stored(WRITE.find_sample_id(agent, audit.id))
     if not is_there and opinion.kind != RIGHT and not opinion.makes_sample:
         return
@@ -172,16 +181,16 @@ def _is_rolled_back(agent, audit_id):
     return WRITE.find(agent, audit_id).status == Status.ROLLED_BACK
 
 
-def _take_back(agent, audit_id, opinion, by, result):
-    wish = RollbackRequest(by, opinion.reason, accepts_effect=opinion.way == WRITE_NOW)
+def _roll_back(agent, audit_id, opinion, by, result):
+    request = RollbackRequest(by, opinion.reason, accepts_effect=opinion.way == WRITE_NOW)
     try:
         if opinion.way == HAND_OVER:
-            about = {"seen": opinion.seen, "puts_back": opinion.puts_back}
-            result.handover = handovers.start(agent, handovers.hand_over_rollback(agent, audit_id, wish, **about))
+            options = {"seen": opinion.seen, "puts_back": opinion.puts_back}
+            result.handover = handovers.start(agent, handovers.hand_over_rollback(agent, audit_id, request, **options))
         else:
-            result.rollback = service.roll_back(agent, audit_id, wish, seen=opinion.seen)
+            result.rollback = service.roll_back(agent, audit_id, request, seen=opinion.seen)
             result.meanwhile = result.rollback.meanwhile
     except Refused as refused:
         result.failure = refused.sentence
-    except (OSError, DatabaseError) as error:  # what was said is stored: the answer has to say so
+    except (OSError, DatabaseError) as error:  # the opinion is stored already: the answer has to say so
         result.failure = _("The rollback failed: %(error)s.") % {"error": str(error).rstrip(".")}

@@ -1,4 +1,4 @@
-"""A sample that is a write as its page shows it: every word that a row of an export would hold."""
+"""The page context of a sample of a write, with every text of its export row."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +15,7 @@ from . import corrected_files
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What became of a file, as `ui.diff` draws it."""
+    """The change of a file, as `ui.diff` draws it."""
 
     diff: line_diff.Diff
     view: line_diff.View
@@ -23,13 +23,13 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class WriteContext:
-    """What was asked and done, and what people said would have been right (`correction`, as a sample stores it).
+    """A write's request and answer, and the correction in force (as a sample stores it).
 
-    `change` is what was written. `right_change` leads to what would have been right: from there, else from what the
-    file of the correction held before. None where nobody knows. `by` says who gave the correction; empty: not known.
+    `change` is the written change. `right_change` leads from it to the right content, or from the earlier content of
+    the correction's file. They are None where nobody knows. `by` is the author of the correction; empty: not known.
     """
 
-    asked: WriteRequest
+    request: WriteRequest
     done: WriteAnswer | None
     change: Change | None
     correction: dict[str, Any]
@@ -40,36 +40,39 @@ class WriteContext:
 
 
 def build_write_context(sample: DatasetSample) -> WriteContext | None:
-    """The same of a sample; None when it is no write that has a file. The correction that stands by now counts."""
+    """The context of a sample's write; None when it is no write that has a file.
+
+    The correction in force counts, also when it is newer than the sample.
+    """
     body = sample.body
     if body.get("type") != WRITE:
         return None
-    asked, done = writes.read_request(body), writes.read_answer(body)
-    found, row = body.get("userCorrection"), corrected_files.read_correction(sample)
-    correction: dict[str, Any] = found if isinstance(found, dict) else {}
+    request, done = writes.read_request(body), writes.read_answer(body)
+    stored_correction, row = body.get("userCorrection"), corrected_files.read_correction(sample)
+    correction: dict[str, Any] = stored_correction if isinstance(stored_correction, dict) else {}
     right = correction.get("correctedContent")
-    right, before = right if isinstance(right, str) else None, asked.content
+    right, before = right if isinstance(right, str) else None, request.content
     written = done.content if done else None
     if row:
-        known = corrected_files.find_sample_right_file(sample, correction_store.get_corrected_state(row))
+        right_file = corrected_files.find_sample_right_file(sample, correction_store.get_corrected_state(row))
         correction = _correction_fields(row)
-        right, before = known.content, known.before
-    is_elsewhere = (correction.get("correctedFile") or asked.file) != asked.file
+        right, before = right_file.content, right_file.before
+    is_elsewhere = (correction.get("correctedFile") or request.file) != request.file
     start = before if is_elsewhere or written is None else written
     return WriteContext(
-        asked=asked,
+        request=request,
         done=done,
-        change=None if written is None else _change(asked.content, written),
+        change=None if written is None else _build_change(request.content, written),
         correction=correction,
         right_content=right,
-        right_change=None if right is None or right == start else _change(start, right),
+        right_change=None if right is None or right == start else _build_change(start, right),
         is_elsewhere=is_elsewhere,
-        by=(row.corrected_by if row else _who_took_it_back(sample)) if correction else "",
+        by=(row.corrected_by if row else _find_rollback_author(sample)) if correction else "",
     )
 
 
-def _who_took_it_back(sample):
-    """Who rolled the write of a sample back; empty: nobody, or not known."""
+def _find_rollback_author(sample):
+    """The name of the person who rolled the write back; empty: nobody, or not known."""
     db = corrected_files.find_alias(sample)
     names = Rollback.objects.using(db).filter(audit_id=sample.audit_id).values_list("rolled_back_by", flat=True)
     return (names.first() or "") if db and sample.audit_id else ""
@@ -85,6 +88,6 @@ def _correction_fields(row):
     }
 
 
-def _change(old, new):
+def _build_change(old, new):
     diff = line_diff.compare(old, new)
     return Change(diff, line_diff.build_view(diff))

@@ -1,4 +1,4 @@
-"""What the tests of samples and exports have in common."""
+"""Fixtures shared by the tests of samples and exports."""
 
 import pytest
 

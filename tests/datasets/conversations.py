@@ -1,4 +1,4 @@
-"""Short conversations in the store, by way of the ledger's own door."""
+"""Short conversations, stored through the ledger's own functions."""
 
 import orjson
 
@@ -8,19 +8,22 @@ from tests.factories import T0
 
 
 def user(record_id, text, *, after=None, sender=None):
-    """A line of a person."""
+    """A transcript line of a person."""
     own = {"__openclaw": {"senderId": sender}} if sender else {}
     return _line(record_id, after, {"role": "user", "content": text, **own})
 
 
 def agent(record_id, text, *, after=None):
-    """A line of the agent; without a text, one that only calls a tool."""
+    """A transcript line of the agent; without a text, it only calls a tool."""
     blocks = [{"type": "text", "text": text}] if text else [{"type": "toolCall", "id": "c", "name": "exec"}]
     return _line(record_id, after, {"role": "assistant", "model": "m-1", "content": blocks})
 
 
-def tell(lines, *, session_id="s1", db="agent_ada", opted_out=()):
-    """Store a session of these lines; each follows the one before unless it says otherwise."""
+def store_session(lines, *, session_id="s1", db="agent_ada", opted_out=()):
+    """Store a session of these lines.
+
+    Each line follows the one before, unless it names another parent.
+    """
     before = None
     parsed = []
     for number, line in enumerate(lines):
@@ -32,12 +35,12 @@ def tell(lines, *, session_id="s1", db="agent_ada", opted_out=()):
     store_transcript(db, transcript, iter(parsed))
 
 
-def tell_turns(count, about="", **where):
-    """A session of `count` plain turns."""
+def store_turns(count, about="", **where):
+    """Store a session of `count` plain turns."""
     lines = []
     for number in range(1, count + 1):
         lines += [user(f"u{number}", f"question {number}{about}"), agent(f"a{number}", f"answer {number}")]
-    tell(lines, **where)
+    store_session(lines, **where)
 
 
 def _line(record_id, after, message):

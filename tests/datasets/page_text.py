@@ -1,4 +1,4 @@
-"""What a page says, and what its forms send unseen."""
+"""The text of a page, and hidden values of its forms."""
 
 import re
 from html import unescape
@@ -6,11 +6,11 @@ from html import unescape
 HTMX = {"HX-Request": "true"}
 
 
-def text_of(page):
+def read_text(page):
     """The words of a page, on one line."""
     return " ".join(unescape(re.sub("<[^>]+>", " ", page.text)).split())
 
 
-def expected_of(page):
-    """The id of the verdict in force that the form of a page names."""
+def read_expected(page):
+    """The id of the current verdict that the form of a page names."""
     return re.search(r'name="expected" value="([^"]*)"', page.text)[1]

@@ -8,7 +8,7 @@ from datasets.review import verdicts
 from ledger.models import ConversationContext, ConversationTurn, Session
 from openclaw_web.errors import Refused
 from people.configuration import setting_values as configuration
-from tests.datasets.conversations import agent, tell, tell_turns, user
+from tests.datasets.conversations import agent, store_session, store_turns, user
 from tests.factories import DecisionFactory
 
 pytestmark = pytest.mark.django_db
@@ -20,12 +20,12 @@ def bodies():
     return {sample.turn_number: sample.body for sample in DatasetSample.objects.all()}
 
 
-def said(response):
+def read_messages(response):
     return [str(message) for message in response.wsgi_request._messages]
 
 
 def test_it_works(client, reviewer, ada):
-    tell_turns(3)
+    store_turns(3)
     client.force_login(reviewer)
     answer = client.post(URL, {"turn": ["1", "3"]}, follow=True)
     assert answer.redirect_chain == [(LIST, 302)]
@@ -50,7 +50,7 @@ def test_it_works(client, reviewer, ada):
 
 
 def test_making_twice_is_making_once(as_admin, ada):
-    tell_turns(3)
+    store_turns(3)
     as_admin.post(URL, {"turn": ["1", "2"]})
     before = set(DatasetSample.objects.values_list("id", "created_at"))
     answer = as_admin.post(URL, {"turn": ["1", "2", "3"]}, follow=True)
@@ -60,7 +60,7 @@ def test_making_twice_is_making_once(as_admin, ada):
 
 
 def test_a_verdict_survives_making_again(as_admin, ada):
-    tell_turns(1)
+    store_turns(1)
     as_admin.post(URL, {"all": "1"})
     sample = DatasetSample.objects.get()
     verdicts.label_sample(sample.id, "approved", by="root", output="better")
@@ -70,14 +70,14 @@ def test_a_verdict_survives_making_again(as_admin, ada):
 
 
 def test_all_turns_of_a_session(as_admin, ada):
-    tell_turns(3)
-    tell_turns(2, session_id="s2")
+    store_turns(3)
+    store_turns(2, session_id="s2")
     assert "3 samples created." in as_admin.post(URL, {"all": "1"}, follow=True).text
     assert {sample.session_id for sample in DatasetSample.objects.all()} == {"s1"}
 
 
 def test_the_list_shows_them_in_the_order_of_the_conversation(as_admin, ada):
-    tell_turns(60)
+    store_turns(60)
     as_admin.post(URL, {"all": "1"})
     page = as_admin.get(LIST)
     assert [sample["turn_number"] for sample in page.context["page"]] == list(range(1, 51))
@@ -85,14 +85,14 @@ def test_the_list_shows_them_in_the_order_of_the_conversation(as_admin, ada):
 
 def test_long_words_are_kept_whole(as_admin, ada):
     question, answer = "q" * 20_000, "a\n" * 20_000
-    tell([user("u1", question), agent("a1", answer)])
+    store_session([user("u1", question), agent("a1", answer)])
     as_admin.post(URL, {"all": "1"})
     assert bodies()[1]["userMessage"] == question
     assert bodies()[1]["agentReply"] == answer
 
 
 def test_turns_that_cannot_be_samples_are_left_out_with_the_reason(as_admin, ada):
-    tell(
+    store_session(
         [
             user("u1", "left behind"),
             agent("a1", "yes"),
@@ -125,7 +125,9 @@ def test_turns_that_cannot_be_samples_are_left_out_with_the_reason(as_admin, ada
     ],
 )
 def test_words_of_people_who_opted_out_are_not_used(ada, sender, why):
-    tell([user("u1", "first", sender=sender), agent("a1", "yes"), user("u2", "fine", sender="7"), agent("a2", "yes")])
+    store_session(
+        [user("u1", "first", sender=sender), agent("a1", "yes"), user("u2", "fine", sender="7"), agent("a2", "yes")]
+    )
     configuration.put("collector.optedOutSenders", ["42"])
     made = services.make_samples(ada, "s1", None, by="root")
     assert services.describe_problems(made) == [f"Turn 1: {why}"]
@@ -134,7 +136,7 @@ def test_words_of_people_who_opted_out_are_not_used(ada, sender, why):
 
 
 def test_words_of_a_direct_chat_with_somebody_who_opted_out_are_not_used(ada):
-    tell([user("u1", "names nobody"), agent("a1", "yes")])
+    store_session([user("u1", "names nobody"), agent("a1", "yes")])
     Session.objects.using("agent_ada").update(session_key="agent:ada:irc:direct:alice", origin="direct")
     configuration.put("collector.optedOutSenders", ["alice"])
     made = services.make_samples(ada, "s1", None, by="root")
@@ -142,7 +144,7 @@ def test_words_of_a_direct_chat_with_somebody_who_opted_out_are_not_used(ada):
 
 
 def test_what_others_said_before_a_turn_goes_with_it_while_somebody_is_opted_out(ada):
-    tell(
+    store_session(
         [
             *(user("u1", "morning", sender="7"), agent("a1", "good morning")),
             *(user("u2", "now opted out", sender="42"), agent("a2", "for 42")),
@@ -155,7 +157,7 @@ def test_what_others_said_before_a_turn_goes_with_it_while_somebody_is_opted_out
 
 
 def test_withheld_records_never_become_samples(ada):
-    tell(
+    store_session(
         [
             *(user("u1", "secret", sender="42"), agent("a1", "secret too")),
             *(user("u2", "fine", sender="7"), agent("a2", "yes"), user("u3", "whose secret?"), agent("a3", "secret")),
@@ -168,7 +170,7 @@ def test_withheld_records_never_become_samples(ada):
 
 
 def test_what_the_gate_decided_goes_with_it(ada):
-    tell_turns(2)
+    store_turns(2)
     DecisionFactory(turn_id="s1:u2", session_id="s1", decision="NO_WRITE", created_at=1)
     last = DecisionFactory(turn_id="s1:u2", session_id="s1", decision="UPDATE_USER", created_at=2)
     services.make_samples(ada, "s1", None, by="root")
@@ -185,10 +187,10 @@ def test_what_the_gate_decided_goes_with_it(ada):
 
 def test_the_context_is_kept_once_and_stays_as_it_was(ada):
     configuration.put("memoryGate.windowSize", 3)
-    tell_turns(4)
+    store_turns(4)
     services.make_samples(ada, "s1", [4], by="root")
-    kept = ConversationContext.objects.using("agent_ada").order_by("sequence_number")
-    rows = list(kept.values_list("turn_id", "sequence_number", "role", "message"))
+    contexts = ConversationContext.objects.using("agent_ada").order_by("sequence_number")
+    rows = list(contexts.values_list("turn_id", "sequence_number", "role", "message"))
     assert rows == [
         ("s1:u4", 0, "agent", "answer 2"),
         ("s1:u4", 1, "user", "question 3"),
@@ -197,21 +199,21 @@ def test_the_context_is_kept_once_and_stays_as_it_was(ada):
     assert [message["message"] for message in bodies()[4]["context"]] == [message for *_, message in rows]
     configuration.put("memoryGate.windowSize", 10)
     services.make_samples(ada, "s1", [4], by="root")
-    assert kept.count() == 3
+    assert contexts.count() == 3
 
 
 def test_without_a_window_there_is_no_context(ada):
     configuration.put("memoryGate.windowSize", 0)
-    tell_turns(2)
+    store_turns(2)
     services.make_samples(ada, "s1", None, by="root")
     assert bodies()[2]["context"] == []
     assert not ConversationContext.objects.using("agent_ada").exists()
 
 
 def test_adas_session_is_not_bobs(as_admin, ada, bob):
-    tell_turns(2, db="agent_bob", session_id="s1")
+    store_turns(2, db="agent_bob", session_id="s1")
     assert as_admin.post(URL, {"all": "1"}).status_code == 404
-    tell([user("u1", "of ada"), agent("a1", "yes")])
+    store_session([user("u1", "of ada"), agent("a1", "yes")])
     as_admin.post(URL, {"all": "1"})
     as_admin.post("/agents/bob/sessions/s1/samples/", {"all": "1"})
     assert sorted(DatasetSample.objects.values_list("agent_id", "turn_number")) == [("ada", 1), ("bob", 1), ("bob", 2)]
@@ -219,30 +221,30 @@ def test_adas_session_is_not_bobs(as_admin, ada, bob):
 
 @pytest.mark.parametrize("turns", [["one"], ["-1"], ["1", "9" * 30], ["１"]])
 def test_something_else_than_turn_numbers_is_refused(as_admin, ada, turns):
-    tell_turns(1)
+    store_turns(1)
     answer = as_admin.post(URL, {"turn": turns})
     assert answer.url == "/agents/ada/sessions/s1/"
-    assert said(answer) == ["Turns are identified by their numbers. Select the turns on the session page."]
+    assert read_messages(answer) == ["Turns are identified by their numbers. Select the turns on the session page."]
     assert not DatasetSample.objects.exists()
 
 
 def test_choosing_nothing_is_refused(as_admin, ada):
-    tell_turns(1)
+    store_turns(1)
     answer = as_admin.post(URL)
     assert answer.url == "/agents/ada/sessions/s1/"
-    assert said(answer) == ["Choose at least one turn."]
+    assert read_messages(answer) == ["Choose at least one turn."]
 
 
 def test_when_nothing_could_be_made_the_session_says_why(as_admin, ada):
-    tell_turns(1)
+    store_turns(1)
     answer = as_admin.post(URL, {"turn": "7"})
     assert answer.url == "/agents/ada/sessions/s1/"
-    assert said(answer) == ["Turn 7: There is no such turn.", "No samples were created."]
+    assert read_messages(answer) == ["Turn 7: There is no such turn.", "No samples were created."]
 
 
 def test_a_call_is_bounded(ada, monkeypatch):
     monkeypatch.setattr(services, "MOST_TURNS", 4)
-    tell_turns(6)
+    store_turns(6)
     with pytest.raises(Refused, match="at most 4 turns"):
         services.make_samples(ada, "s1", range(1, 6), by="root")
     first = services.make_samples(ada, "s1", None, by="root")

@@ -1,4 +1,7 @@
-"""Samples by who prompted their turn and whether the reply was cut off: in the list, its files, the API, the queue."""
+"""Samples filtered by who prompted their turn and whether the reply was cut off.
+
+In the list, its files, the API and the review queue.
+"""
 
 import csv
 import io
@@ -13,7 +16,7 @@ from datasets.sample_order import Filters
 from tests.factories import SampleFactory
 
 pytestmark = pytest.mark.django_db
-ASKED = [
+QUERIES = [
     ({"prompted_by": "person"}, {"whole", "cut"}),
     ({"prompted_by": "cron"}, {"cron"}),
     ({"prompted_by": "heartbeat"}, set()),
@@ -30,7 +33,7 @@ ASKED = [
 
 @pytest.fixture
 def samples(ada):
-    """Five samples; of one nothing is recorded of how its turn began or ended."""
+    """Five samples; of one it is unknown how its turn began and ended."""
     SampleFactory(id="whole", created_at=5)
     SampleFactory(id="cut", created_at=4, reply_stop="aborted")
     SampleFactory(id="cron", created_at=3, prompted_by="cron")
@@ -44,27 +47,27 @@ def plan(sql, values):
         return " | ".join(row[-1] for row in cursor.fetchall())
 
 
-@pytest.mark.parametrize(("asked", "expected"), ASKED)
-def test_the_list_its_file_the_api_and_its_numbers_agree(as_admin, samples, asked, expected):
-    page = as_admin.get("/samples/", asked)
+@pytest.mark.parametrize(("query", "expected"), QUERIES)
+def test_the_list_its_file_the_api_and_its_numbers_agree(as_admin, samples, query, expected):
+    page = as_admin.get("/samples/", query)
     assert {row["id"] for row in page.context["page"]} == expected
-    file = as_admin.get("/samples/", {**asked, "format": "csv"}).getvalue().decode("utf-8-sig")
+    file = as_admin.get("/samples/", {**query, "format": "csv"}).getvalue().decode("utf-8-sig")
     assert {row["id"] for row in csv.DictReader(io.StringIO(file))} == expected
-    answer = as_admin.get("/api/v1/samples", asked).json()
+    answer = as_admin.get("/api/v1/samples", query).json()
     assert {row["id"] for row in answer["items"]} == expected
     tabs = {str(tab["label"]): tab["amount"].count for tab in page.context["tabs"]}
     assert tabs["Pending"] == len(expected)
 
 
-@pytest.mark.parametrize(("asked", "expected"), ASKED)
-def test_the_queue_gives_out_those_and_no_others(as_admin, samples, asked, expected):
-    chosen = {name: value for name, value in asked.items() if name != "status"}
+@pytest.mark.parametrize(("query", "expected"), QUERIES)
+def test_the_queue_gives_out_those_and_no_others(as_admin, samples, query, expected):
+    chosen = {name: value for name, value in query.items() if name != "status"}
     progress = as_admin.get("/api/v1/review/progress", chosen).json()
     assert progress["waiting"] == len(expected)
-    queue, found = Queue(**chosen), set()
-    while claim := claims.take_next(queue, by="admin", besides=tuple(found)):
-        found.add(claim.sample_id)
-    assert found == expected
+    queue, taken = Queue(**chosen), set()
+    while claim := claims.take_next(queue, by="admin", besides=tuple(taken)):
+        taken.add(claim.sample_id)
+    assert taken == expected
 
 
 def test_the_queues_page_shows_the_filters_and_clears_them(as_admin, samples):
@@ -82,17 +85,17 @@ def test_a_verdict_on_the_whole_list_is_about_those(as_admin, samples):
     assert list(DatasetSample.objects.filter(annotation_status="rejected").values_list("id", flat=True)) == ["cron"]
 
 
-@pytest.mark.parametrize("asked", [{"prompted_by": "nobody"}, {"ending": "badly"}])
-def test_a_value_that_does_not_exist_is_refused(as_admin, samples, asked):
-    assert as_admin.get("/review/", asked).status_code == 409
-    assert as_admin.get("/api/v1/review/progress", asked).status_code == 422
+@pytest.mark.parametrize("query", [{"prompted_by": "nobody"}, {"ending": "badly"}])
+def test_a_value_that_does_not_exist_is_refused(as_admin, samples, query):
+    assert as_admin.get("/review/", query).status_code == 409
+    assert as_admin.get("/api/v1/review/progress", query).status_code == 422
 
 
 STATUS, PROMPTED, SESSION = "annotation_status=?", "prompted_by=?", "idx_sample_session (agent_id=? AND session_id=?)"
 
 
 @pytest.mark.parametrize(
-    ("asked", "index"),
+    ("filters", "index"),
     [
         (Filters(prompted_by="cron"), f"idx_sample_prompted ({PROMPTED})"),
         (Filters(prompted_by="person", status="pending"), f"idx_status_prompted ({STATUS} AND prompted"),
@@ -111,13 +114,13 @@ STATUS, PROMPTED, SESSION = "annotation_status=?", "prompted_by=?", "idx_sample_
         (Queue(ending="cut_off", session="s", agent="ada"), SESSION),
     ],
 )
-def test_list_and_queue_are_served_by_an_index(asked, index):
+def test_list_and_queue_are_served_by_an_index(filters, index):
     order = "ORDER BY s.created_at DESC, s.id DESC LIMIT 1"
-    if isinstance(asked, Queue):
-        condition, values = asked.condition("pending", by="ann")
+    if isinstance(filters, Queue):
+        condition, values = filters.condition("pending", by="ann")
         sql = f"SELECT s.id FROM dataset_samples s WHERE {condition} {order}"
     else:
-        rows = asked.narrow(DatasetSample.objects.all()).order_by("-created_at", "-id").values("id")[:50]
+        rows = filters.narrow(DatasetSample.objects.all()).order_by("-created_at", "-id").values("id")[:50]
         sql, values = rows.query.sql_with_params()
     steps = plan(sql, values)
     assert f"INDEX {index}" in steps

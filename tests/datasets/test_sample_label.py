@@ -8,7 +8,7 @@ import pytest
 
 from datasets.models import DatasetSample, SampleLabel
 from datasets.review import verdicts
-from tests.datasets.threads import elsewhere, global_file  # noqa: F401 - a fixture
+from tests.datasets.threads import call_and_close, global_file  # noqa: F401 - a fixture
 from tests.factories import SampleFactory
 
 pytestmark = pytest.mark.django_db
@@ -130,8 +130,8 @@ def test_then_comes_the_next_one_that_waits(as_reviewer, ada, bob):
 def test_in_any_narrowed_list_the_next_one_comes_from_it(as_reviewer, ada, narrowed):
     for number, session in enumerate(("s", "another", "s")):
         SampleFactory(id=f"n{number}", created_at=1000 + number, session_id=session)
-    wanted = {"type": "n1", "reason": ""}.get(narrowed.split("=")[0], "n0")
-    address = f"/samples/{wanted}/" if wanted else "/samples/"
+    expected = {"type": "n1", "reason": ""}.get(narrowed.split("=")[0], "n0")
+    address = f"/samples/{expected}/" if expected else "/samples/"
     assert label(as_reviewer, "n2", f"?{narrowed}", status="approved").url.startswith(address + "?")
 
 
@@ -158,10 +158,12 @@ def test_of_two_at_the_same_time_one_wins(global_file):  # noqa: F811
         return verdicts.label_sample("one", "approved", by=who, output=f"by {who}", expected_status="pending").output
 
     with ThreadPoolExecutor(2) as threads:
-        threads.submit(elsewhere, SampleFactory, id="one").result()
-        answers = [future.result() for future in [threads.submit(elsewhere, judge, who) for who in ("ada", "bob")]]
-        stored = threads.submit(elsewhere, DatasetSample.objects.get, id="one").result()
-        judged_by = threads.submit(elsewhere, list, SampleLabel.objects.values_list("labelled_by", flat=True)).result()
+        threads.submit(call_and_close, SampleFactory, id="one").result()
+        answers = [future.result() for future in [threads.submit(call_and_close, judge, who) for who in ("ada", "bob")]]
+        stored = threads.submit(call_and_close, DatasetSample.objects.get, id="one").result()
+        judged_by = threads.submit(
+            call_and_close, list, SampleLabel.objects.values_list("labelled_by", flat=True)
+        ).result()
     winner = "ada" if answers[0] == "by ada" else "bob"
     assert f"by {winner}" in answers
     assert any(f"Somebody else has reviewed this sample: {winner} chose Approved" in answer for answer in answers)

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.django_db
 URL = "/samples/"
 
 
-def said(user, reply="Done."):
+def make_content(user, reply="Done."):
     body = {"type": "annotated_turn", "context": [], "userMessage": user, "agentReply": reply}
     return orjson.dumps(body).decode()
 
@@ -21,7 +21,7 @@ def ids(response):
 
 
 def test_it_works(as_admin, ada):
-    SampleFactory(id="one", content=said("When does the train leave?", "At nine."))
+    SampleFactory(id="one", content=make_content("When does the train leave?", "At nine."))
     assert reverse("datasets:sample_list") == URL
     page = as_admin.get(URL)
     assert page.status_code == 200
@@ -63,7 +63,7 @@ def test_nobody_counts_beyond_a_thousand(as_admin, ada, monkeypatch):
 
 
 def test_an_edited_reply_is_what_the_list_shows(as_admin, ada):
-    SampleFactory(content=said("Hello", "own words"), output="better words")
+    SampleFactory(content=make_content("Hello", "own words"), output="better words")
     page = as_admin.get(URL).text
     assert "better words" in page
     assert "own words" not in page

@@ -5,7 +5,7 @@ import pytest
 
 from datasets import api
 from datasets.models import DatasetSample, SampleLabel
-from tests.datasets.conversations import tell_turns
+from tests.datasets.conversations import store_turns
 from tests.factories import SampleFactory
 
 pytestmark = pytest.mark.django_db
@@ -15,7 +15,7 @@ MAKE = "/api/v1/agents/ada/sessions/s1/samples"
 
 @pytest.fixture
 def client(as_admin, ada, bob):
-    """A browser of an admin; ada and bob are there."""
+    """A browser of an admin on a site with the agents ada and bob."""
     return as_admin
 
 
@@ -50,7 +50,7 @@ class TestList:
 
 class TestMake:
     def test_it_works(self, client):
-        tell_turns(3)
+        store_turns(3)
         answer = post(client, MAKE, {"turns": [1, 2, 9]})
         assert answer.status_code == 200
         body = answer.json()
@@ -61,10 +61,10 @@ class TestMake:
         assert len(again["made"]) == len(again["existing"]) == 1
 
     def test_what_is_not_there_and_no_turns_are_refused(self, client):
-        tell_turns(1, db="agent_bob")
+        store_turns(1, db="agent_bob")
         assert post(client, MAKE, {"all": True}).status_code == 404
         assert post(client, MAKE.replace("ada", "nobody"), {"all": True}).status_code == 404
-        tell_turns(1)
+        store_turns(1)
         answer = post(client, MAKE, {"turns": []})
         assert (answer.status_code, answer.json()["detail"]) == (409, "Choose at least one turn.")
 
@@ -72,7 +72,7 @@ class TestMake:
         "body", [{"turns": ["one"]}, {"turns": [-1]}, {"turns": [2**70]}, {"turns": [1] * 501}, {"all": "perhaps"}]
     )
     def test_a_body_that_does_not_fit_is_invalid(self, client, body):
-        tell_turns(1)
+        store_turns(1)
         assert post(client, MAKE, body).status_code == 422
         assert not DatasetSample.objects.exists()
 
@@ -89,8 +89,8 @@ class TestLabel:
         assert answer.status_code == 200
         assert (answer.json()["annotation_status"], answer.json()["output"]) == ("approved", "better")
         (label,) = client.get(f"{SAMPLES}/one").json()["labels"]
-        told = {"status": "approved", "previous_status": "pending", "labelled_by": "root", "notes": "n"}
-        assert told.items() <= label.items()
+        expected = {"status": "approved", "previous_status": "pending", "labelled_by": "root", "notes": "n"}
+        assert expected.items() <= label.items()
 
     def test_somebody_was_quicker(self, client, url):
         post(client, url, {"status": "rejected"})

@@ -12,7 +12,10 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def samples(ada, bob):
-    """Six that wait (two of them bob's, one of those in need of review) and two that do not."""
+    """Six samples that wait, and two that are judged.
+
+    Two of the six are bob's, and one of those is in need of review.
+    """
     for number in range(4):
         SampleFactory(id=f"a{number}", created_at=T0 + number)
     SampleFactory(id="b0", agent_id="bob", annotation_status="needs_review")
@@ -148,7 +151,9 @@ def test_approving_says_what_it_files_as_wrong(as_reviewer, ada):
     assert (
         "Approving files 5 verdicts “Wrong”, not 4" in as_reviewer.post("/samples/bulk/label/", sent, follow=True).text
     )
-    as_reviewer.post("/samples/bulk/label/", {"status": "approved", "expected_count": 5})  # a page that named none
+    as_reviewer.post(
+        "/samples/bulk/label/", {"status": "approved", "expected_count": 5}
+    )  # a page without an expected number
     assert set(statuses().values()) == {"pending"}
     as_reviewer.post("/samples/bulk/label/", sent | {"expected_wrong": 5})
     assert set(statuses().values()) == {"approved"}

@@ -1,4 +1,7 @@
-"""Verdicts of several people at the same time: each thread has its own connection to one real file."""
+"""Several threads that label at the same time, each with its own connection.
+
+All connections open one real file.
+"""
 
 import sqlite3
 from contextlib import closing
@@ -22,8 +25,11 @@ def global_file(monkeypatch, tmp_path, db):
     monkeypatch.setattr(connections, "settings", {**connections.settings, "default": entry})
 
 
-def elsewhere(function, *args, **kwargs):
-    """What the function answers, or how it was refused; its thread leaves no connection open."""
+def call_and_close(function, *args, **kwargs):
+    """Call a function; return its result, or the sentence of its refusal.
+
+    For functions that run in another thread: its connections are closed afterwards.
+    """
     try:
         return function(*args, **kwargs)
     except Refused as refused:

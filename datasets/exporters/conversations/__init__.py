@@ -1,1 +1,4 @@
-"""Turns of a transcript as conversations that trainers keep: sides alternate, and what a row teaches was approved."""
+"""Turns of a transcript as conversations that trainers accept.
+
+Sides alternate, and everything that a row teaches was approved.
+"""

@@ -1,4 +1,7 @@
-"""Down a branch with its samples: which turns stand before each reply, in every history that an export can have."""
+"""Builds the conversations of a session's samples, for every history of an export.
+
+A walk goes down the branch with its samples, and knows which turns stand before each reply.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
@@ -13,18 +16,21 @@ from .spelling import Spelling
 from .truncation import compute_share, truncate_text
 from .turns import BranchMessage, Turn, is_judged, split_turns
 
-# Whether an exchange, in one of its spellings as question and answer, is taught on another side of the split.
+# Whether an exchange, as one of these pairs of question and answer, is taught on another side of the split.
 Elsewhere = Callable[[Set[Pair]], bool]
 
 
 def is_taught_nowhere(_pairs: Set[Pair]) -> bool:
-    """The answer of an export with one side."""
+    """False: an export with one side teaches no exchange on another one."""
     return False
 
 
 @dataclass(slots=True)
 class SampleConversation:
-    """The exchanges that end with the reply of a sample: see made.Made, which is this as a row."""
+    """The exchanges that end with the reply of a sample.
+
+    outcomes.SampleOutcome is the same as a row.
+    """
 
     sample: ExportSample
     exchanges: list[Exchange] | None
@@ -44,18 +50,18 @@ def build_conversations(
     excluded: Set[str] = NO_CHANGES,
     elsewhere: Elsewhere = is_taught_nowhere,
 ) -> Iterator[SampleConversation]:
-    """What becomes of each sample of one session: see `histories` for what stands before its reply.
+    """Build the conversation of each sample of one session.
 
-    Samples and turns come in the order of their numbers, are read once and side by side, and no more is kept than a
-    row may hold. A turn that is not on the branch as it was judged (any more) is rebuilt from what the sample itself
-    holds. A turn with a change of `withheld` is in no other turn's row, and neither is one with a reason of `excluded`;
-    with INTERRUPTED among these, a run that was cut in two is told in the turn that has its answer. No context holds
-    an exchange that is taught `elsewhere`.
+    `history` is one of histories.HISTORIES. Samples and turns come in the order of their numbers, are read once and
+    side by side, and no more is held in memory than a row of `characters` may have. A turn that is not on the branch as
+    it was judged (any more) is rebuilt from the sample itself. A turn with a change of `withheld` is in no other turn's
+    row, and neither is one with a reason of `excluded`; with INTERRUPTED among these, a run that was cut in two stands
+    in the turn that has its answer. No context holds an exchange that is taught `elsewhere`.
     """
     walk = WALKS[history](spelling, characters, withheld)
     joins = INTERRUPTED in excluded
-    found = split_turns(messages, spelling, tools=RESTS_ON_TOOLS not in withheld, joins_interrupted=joins)
-    turns = _without_crossing(walk, found)
+    branch_turns = split_turns(messages, spelling, tools=RESTS_ON_TOOLS not in withheld, joins_interrupted=joins)
+    turns = _reset_between(walk, branch_turns)
     walk.excluded, walk.elsewhere = excluded, elsewhere
     turn = next(turns, None)
     for sample in samples:
@@ -72,8 +78,11 @@ def build_conversations(
     yield from walk.rest()
 
 
-def _without_crossing(walk, turns):
-    """The same turns; the walk begins anew where the session was reset, once the turn before was left."""
+def _reset_between(walk, turns):
+    """The same turns; the walk begins anew where the session was reset.
+
+    The walk has left the turn before the reset by then.
+    """
     for turn in turns:
         if turn.is_after_reset:
             walk.begin_anew()
@@ -81,7 +90,10 @@ def _without_crossing(walk, turns):
 
 
 class EditedHistory:
-    """Before a reply stand the turns before it, as far back as all of them are approved, with their edits."""
+    """A history of the turns before a reply with their edits, while all are approved.
+
+    It goes back as far as every turn is approved.
+    """
 
     TRAIN: bool | None = None  # how the turn of a sample is marked
 
@@ -94,83 +106,97 @@ class EditedHistory:
         self.latest = histories.RecentExchanges(characters)
         self.begins = ""  # the change to name when earlier turns are left out
         self.approved: tuple[int, Exchange] | None = None
-        self.duplicate: int | None = None  # the number of the last turn whose sample is left out as one
+        self.duplicate: int | None = None  # the number of the last turn whose sample is left out as a duplicate
 
     def leave(self, turn: Turn) -> None:
         """Go one turn further down the branch."""
         number, exchange = self.approved or (None, None)
         if not exchange or number != turn.number:
             self.latest.clear()
-            self.begins = self._beginning(turn)
+            self.begins = self._name_beginning(turn)
         else:
-            self._go_past(exchange)
+            self._pass_exchange(exchange)
 
     def begin_anew(self) -> None:
-        """Forget what was said: the session was reset, and the agent saw nothing of it from here on."""
+        """Forget the history: after a reset of the session the agent saw none of it."""
         self.latest.clear()
         self.begins = ""
 
     def made(self, sample: ExportSample, turn: Turn) -> Iterator[SampleConversation]:
-        """The row of a sample of the turn that comes next."""
-        own = self._own(sample, turn.asked, turn, turn.changes)
+        """The conversation of a sample of the next turn."""
+        own = self._build_own_exchange(sample, turn.question, turn, turn.changes)
         if sample.is_approved:
             self.approved = sample.turn_number or 0, own
-        yield self._made(sample, own, self.latest)
+        yield self._build_conversation(sample, own, self.latest)
 
     def passed(self, sample: ExportSample) -> SampleConversation:
-        """A sample that another one of the export is like: its turn is not taught again before other replies."""
+        """The result for a duplicate; its turn is not taught again before other replies."""
         self.duplicate = sample.turn_number
         return SampleConversation(sample, None, left_out=DUPLICATE)
 
     def rebuilt(self, sample: ExportSample) -> SampleConversation:
-        """The row of a sample whose turn is not on the branch: what stands before it there is not known."""
-        own = self._own(sample, sample.user_text, Turn(None, sample.user_text), {changes.REBUILT})
+        """The conversation of a sample whose turn is not on the branch.
+
+        The turns that stood before it are not known.
+        """
+        own = self._build_own_exchange(sample, sample.user_text, Turn(None, sample.user_text), {changes.REBUILT})
         done = {changes.HISTORY_BEGINS_LATER} if sample.context else set()
-        return SampleConversation(sample, [own], _edited(sample, done))
+        return SampleConversation(sample, [own], _add_edit_change(sample, done))
 
     def rest(self) -> Iterable[SampleConversation]:
-        """What is still to be told of the session."""
+        """The conversations that are complete only at the end of the session."""
         return ()
 
-    def _beginning(self, turn):
-        """The change to name when a turn is not taught, and what follows it begins anew."""
+    def _name_beginning(self, turn):
+        """The change to name when the history begins after a turn that is not taught."""
         is_duplicate = turn.number == self.duplicate
         return changes.HISTORY_AFTER_DUPLICATE if is_duplicate else changes.HISTORY_BEGINS_LATER
 
-    def _made(self, sample, own, latest):
+    def _build_conversation(self, sample, own, latest):
         exchanges, is_shortened = latest.before(own)
         left_out = changes.HISTORY_SHORTENED if is_shortened else self.begins
-        return SampleConversation(sample, [*exchanges, own], _edited(sample, {left_out} if left_out else set()))
+        return SampleConversation(
+            sample, [*exchanges, own], _add_edit_change(sample, {left_out} if left_out else set())
+        )
 
-    def _go_past(self, exchange):
-        """Let an exchange stand before what follows, or begin after it when it may be in no row but its own."""
+    def _pass_exchange(self, exchange):
+        """Add an exchange to the history, or begin after it if it is withheld.
+
+        A withheld exchange may be in no row but its own.
+        """
         if withheld := exchange.changes & self.withheld:
             self.latest.clear()
-            self.begins = _begins_after(withheld)
+            self.begins = _choose_history_change(withheld)
         else:
             self.latest.append(exchange)
 
-    def _own(self, sample, asked, turn, done):
-        """The turn of a sample with its reply, its tool results cut where it would be too long for a row."""
+    def _build_own_exchange(self, sample, question, turn, done):
+        """The exchange of a sample's own turn, with the reply to learn.
+
+        Its tool results are cut where it would be too long for a row.
+        """
         done = done | find_dropped_text(sample, turn)
-        messages = [self.spelling.asked(asked), *turn.steps]
+        messages = [self.spelling.build_question(question), *turn.steps]
         room = self.characters - len(sample.reply)
         size = self.spelling.size(messages)
         if size > room:
-            messages, size = self._with_shorter_results(messages, size, room, done)
+            messages, size = self._shorten_results(messages, size, room, done)
             if size > room:
                 done.add(changes.OVER_THE_BUDGET)
-        messages.append(self.spelling.answered(sample.reply))
+        messages.append(self.spelling.build_answer(sample.reply))
         return Exchange(messages, done, self.spelling, train=self.TRAIN)
 
-    def _with_shorter_results(self, messages, size, room, done):
-        """The same turn with its tool results cut to an equal share of the room that its words leave."""
-        texts = [self.spelling.returned(message) for message in messages]
+    def _shorten_results(self, messages, size, room, done):
+        """The messages with their tool results cut to equal shares, and their size.
+
+        The results share the room that the words of the turn leave.
+        """
+        texts = [self.spelling.get_result(message) for message in messages]
         results = [text for text in texts if text is not None]
-        left = room - (size - sum(map(len, results)))
-        share = compute_share(left, len(results))
+        results_room = room - (size - sum(map(len, results)))
+        share = compute_share(results_room, len(results))
         shorter = [
-            message if text is None else self.spelling.shortened(message, truncate_text(text, share))
+            message if text is None else self.spelling.replace_result(message, truncate_text(text, share))
             for message, text in zip(messages, texts, strict=True)
         ]
         if (new_size := self.spelling.size(shorter)) < size:
@@ -179,9 +205,10 @@ class EditedHistory:
 
 
 class SessionHistory(EditedHistory):
-    """One row: the first approved turn and what follows it, up to a turn that is not approved, or as much as fits.
+    """One row for a session: an approved turn and the approved turns that follow.
 
-    A turn whose sample is left out as a duplicate ends a row, and what follows it begins another one.
+    The row ends at a turn that is not approved, or when it is full. A turn whose sample is left out as a duplicate ends
+    a row, and another row begins after it.
     """
 
     def __init__(self, spelling: Spelling, characters: int, withheld: Set[str]):
@@ -197,7 +224,7 @@ class SessionHistory(EditedHistory):
         if self.ended or (self.samples and self.samples[-1].turn_number == turn.number):
             return
         if turn.number == self.duplicate:
-            self._complete()
+            self._finish_row()
             self.begins = changes.HISTORY_AFTER_DUPLICATE
         elif not self.samples:
             self.begins = self.begins or changes.HISTORY_BEGINS_LATER
@@ -206,21 +233,21 @@ class SessionHistory(EditedHistory):
 
     def begin_anew(self) -> None:
         """End the row: what follows a reset is another conversation."""
-        self._complete()
+        self._finish_row()
         self.begins = self.ended = ""
 
     def made(self, sample: ExportSample, turn: Turn) -> Iterator[SampleConversation]:
-        """Take the turn into the row, or say why it is not in it."""
-        if reason := self._why_not(sample):
+        """Add the turn to the row, or yield the reason for leaving it out."""
+        if reason := self._find_exclusion(sample):
             yield SampleConversation(sample, None, left_out=reason)
             return
-        own = self._own(sample, turn.asked, turn, turn.changes)
+        own = self._build_own_exchange(sample, turn.question, turn, turn.changes)
         if self.samples and self.size + own.size > self.characters:
             self.ended = BEYOND_ROW
         withheld = own.changes & self.withheld
         if reason := self.ended or changes.choose_reason(withheld):
             if not self.samples:
-                self.begins = self.begins or _begins_after(withheld)
+                self.begins = self.begins or _choose_history_change(withheld)
             yield SampleConversation(sample, None, own.changes, left_out=reason)
             return
         self.exchanges.append(own)
@@ -228,12 +255,12 @@ class SessionHistory(EditedHistory):
         self.size += own.size
 
     def rest(self) -> Iterable[SampleConversation]:
-        """The rows, when the session has any."""
-        self._complete()
+        """The rows of the session, if it has any."""
+        self._finish_row()
         return self.complete
 
-    def _complete(self):
-        """Nothing more comes into the row."""
+    def _finish_row(self):
+        """Finish the row, if it has any turn."""
         if not self.samples:
             return
         done = {self.begins} if self.begins else set()
@@ -243,14 +270,14 @@ class SessionHistory(EditedHistory):
         self.complete.append(SampleConversation(last, self.exchanges, frozenset(done), others))
         self.exchanges, self.samples, self.size = [], [], 0
 
-    def _why_not(self, sample):
+    def _find_exclusion(self, sample):
         if self.samples and self.samples[-1].turn_number == sample.turn_number:
             return SAME_TURN
         return self.ended or ("" if sample.is_approved else NOT_APPROVED)
 
 
 class ContextHistory(EditedHistory):
-    """Before a reply stand all turns before it as the transcript has them, marked as not to be learned."""
+    """A history of all turns before a reply, marked as not to be learned."""
 
     TRAIN = True
 
@@ -266,21 +293,21 @@ class ContextHistory(EditedHistory):
             self.skipped = {changes.PROMPTS_SKIPPED}
             return
         if turn.is_interrupted and INTERRUPTED in self.excluded:
-            return  # the next turn tells its run
-        asked, done = self.unanswered.joined(turn, turn.asked)
-        exchange = histories.build_exchange(asked, turn, done, self.spelling, train=False)
+            return  # the next turn holds its run
+        question, done = self.unanswered.joined(turn, turn.question)
+        exchange = histories.build_exchange(question, turn, done, self.spelling, train=False)
         if exchange is None:
             if not self.unanswered.keep(turn):
                 self.latest.is_shortened = True
             return
         self.unanswered.clear()
-        # What this session teaches itself is taught on its side alone: most turns need no look.
-        spellings = _spellings(turn, asked) - {self.taught}
+        # An exchange that this session teaches itself is taught on its side alone: most turns need no check.
+        spellings = _list_pairs(turn, question) - {self.taught}
         if spellings and self.elsewhere(spellings):
             self.latest.clear()
             self.begins = changes.HISTORY_ON_OTHER_SIDE
         else:
-            self._go_past(exchange)
+            self._pass_exchange(exchange)
 
     def begin_anew(self) -> None:
         """Forget unanswered words as well."""
@@ -288,22 +315,29 @@ class ContextHistory(EditedHistory):
         self.unanswered.clear()
 
     def made(self, sample: ExportSample, turn: Turn) -> Iterator[SampleConversation]:
-        """The row of a sample of the turn that comes next."""
-        asked, done = self.unanswered.joined(turn, turn.asked)
+        """The conversation of a sample of the next turn."""
+        question, done = self.unanswered.joined(turn, turn.question)
         done = done | self.skipped
         self.taught = (turn.user_text, sample.reply)
-        yield self._made(sample, self._own(sample, asked or sample.user_text, turn, done), self.latest)
+        yield self._build_conversation(
+            sample, self._build_own_exchange(sample, question or sample.user_text, turn, done), self.latest
+        )
 
     def rebuilt(self, sample: ExportSample) -> SampleConversation:
-        """The row of a sample whose turn is not on the branch, with the words that the sample itself knows."""
+        """The conversation of a sample whose turn is not on the branch.
+
+        The turns before it are those in the sample's own context.
+        """
         done = {changes.REBUILT, changes.CONTEXT_SHORTENED} if is_cut(sample.context) else {changes.REBUILT}
-        alone = ContextHistory(self.spelling, self.characters, self.withheld)
-        alone.elsewhere = self.elsewhere
-        for turn in _turns_in(sample.context, done):
-            alone.leave(turn)
+        own_walk = ContextHistory(self.spelling, self.characters, self.withheld)
+        own_walk.elsewhere = self.elsewhere
+        for turn in _read_context_turns(sample.context, done):
+            own_walk.leave(turn)
         own = Turn(None, sample.user_text)
-        asked, more = alone.unanswered.joined(own, sample.user_text)
-        return alone._made(sample, self._own(sample, asked or sample.user_text, own, done | more), alone.latest)
+        question, more = own_walk.unanswered.joined(own, sample.user_text)
+        return own_walk._build_conversation(
+            sample, self._build_own_exchange(sample, question or sample.user_text, own, done | more), own_walk.latest
+        )
 
 
 WALKS: dict[str, type[EditedHistory]] = {
@@ -313,29 +347,32 @@ WALKS: dict[str, type[EditedHistory]] = {
 }
 
 
-def _begins_after(withheld):
-    """The change to name when earlier turns are left out because of a turn with these changes."""
+def _choose_history_change(withheld):
+    """The change to name when a history begins after a turn with these changes."""
     return changes.HISTORY_AFTER_TOOLS if RESTS_ON_TOOLS in withheld else changes.HISTORY_WITHHELD
 
 
 def find_dropped_text(sample: ExportSample, turn: Turn) -> set[str]:
-    """What to name when the agent said more after its last call than the reply that was judged."""
+    """The change to name when the agent said more than the reply that was judged.
+
+    More texts after its last call, that is.
+    """
     is_more = len(turn.answers) > 1 and "\n\n".join(turn.answers) != sample.agent_reply
     return {changes.TEXT_BEFORE_REPLY_DROPPED} if is_more else set()
 
 
-def _spellings(turn, asked):
-    """A turn as question and answer, as rows tell it and as a sample of it may."""
+def _list_pairs(turn, row_question):
+    """The pairs of question and answer by which rows may teach this turn."""
     answers = {"\n\n".join(turn.answers), *turn.answers}
-    return {(question, answer) for question in (asked, turn.user_text) for answer in answers}
+    return {(question, answer) for question in (row_question, turn.user_text) for answer in answers}
 
 
-def _edited(sample, done):
+def _add_edit_change(sample, done):
     return frozenset(done if sample.edited_reply is None else {*done, changes.REPLY_EDITED})
 
 
-def _turns_in(context: list[Pair], done: set[str]) -> Iterator[Turn]:
-    """The turns that a sample's own context tells of; texts only."""
+def _read_context_turns(context: list[Pair], done: set[str]) -> Iterator[Turn]:
+    """The turns in a sample's own context, as texts only."""
     turn = None
     for role, text in context:
         if role == "user":

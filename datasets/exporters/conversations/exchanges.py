@@ -1,7 +1,7 @@
-"""Conversations as trainers want them, and what a trainer drops without a word when it is otherwise.
+"""Conversations in the form that trainers accept, as sequences of exchanges.
 
-A conversation is a row of exchanges. Rows of a session share most of theirs: each is cleaned, checked and put into
-JSON once, when it is made.
+Trainers drop a conversation of another form without a message. Rows of a session share most of their exchanges: each is
+cleaned, checked and encoded as JSON once, when it is created.
 """
 
 from collections.abc import Iterable
@@ -15,10 +15,12 @@ from .spelling import BrokenRule, Message, Spelling
 
 
 class Exchange:
-    """From a user's words to the agent's answer: starts on the one side, ends on the other, so any number fit.
+    """The messages from a user's words to the agent's answer.
 
-    `seen` is what its texts hold beside what they say; a kind of secret is among its changes too.
-    `train`: whether what the agent says in it is to be learned, written into each message; None: not marked.
+    An exchange starts on one side and ends on the other, so that any number of them form a conversation.
+
+    `seen` is the scan of its texts; the kinds of secrets are among its changes too. `train`: whether the agent's words
+    in it are to be learned, written into each message; None: not marked.
     """
 
     __slots__ = ("broken", "calls", "changes", "json", "messages", "seen", "size", "spelling", "weight")
@@ -54,23 +56,25 @@ class Conversation:
 
     @property
     def texts(self) -> list[str]:
-        """What is said in them, message by message."""
-        said = ((exchange.spelling.text, message) for exchange in self.exchanges for message in exchange.messages)
-        return [message[key] for key, message in said if key in message]
+        """The texts of its messages, in order."""
+        keyed_messages = (
+            (exchange.spelling.text, message) for exchange in self.exchanges for message in exchange.messages
+        )
+        return [message[key] for key, message in keyed_messages if key in message]
 
     @property
     def changes(self) -> Changes:
-        """What was done to any of its exchanges."""
+        """The changes of all its exchanges."""
         return frozenset().union(*[exchange.changes for exchange in self.exchanges])
 
     @property
     def seen(self) -> ScanResult:
-        """What the texts of its exchanges hold beside what they say."""
+        """The scans of its exchanges, merged."""
         return merge_scans([exchange.seen for exchange in self.exchanges])
 
     @property
     def lengths(self) -> tuple[int, int]:
-        """Characters, and eighths of tokens (weights.weight_of), of all messages."""
+        """Characters, and eighths of tokens (token_estimate.estimate_weight), of all messages."""
         return sum(exchange.size for exchange in self.exchanges), sum(exchange.weight for exchange in self.exchanges)
 
     @property
@@ -80,7 +84,10 @@ class Conversation:
 
     @property
     def broken(self) -> list[BrokenRule]:
-        """The rules that its messages break. Exchanges that break none follow each other without breaking one."""
+        """The rules that its messages break.
+
+        Exchanges that break no rule break none together.
+        """
         if any(exchange.broken for exchange in self.exchanges):
-            return self.exchanges[0].spelling.broken(self.messages)
+            return self.exchanges[0].spelling.find_broken_rules(self.messages)
         return [] if self.exchanges else [BrokenRule("odd_count")]

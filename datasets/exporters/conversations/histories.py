@@ -1,7 +1,7 @@
-"""What may stand before the reply of a row, and be learned with it.
+"""The histories that may stand before the reply of a row.
 
-A trainer learns everything that the agent says in a row. What nobody approved must therefore not be there, or be marked
-as not to be learned.
+A trainer learns everything that the agent says in a row. Turns that nobody approved must therefore be left out, or be
+marked as not to be learned.
 """
 
 from collections import deque
@@ -25,7 +25,7 @@ class RecentExchanges:
         self.is_shortened = False
 
     def append(self, exchange: Exchange) -> None:
-        """Add what comes next; the oldest goes when there is no room."""
+        """Add the next exchange; the oldest ones are dropped when there is no room."""
         self.exchanges.append(exchange)
         self.size += exchange.size
         while self.size > self.characters:
@@ -33,13 +33,13 @@ class RecentExchanges:
             self.is_shortened = True
 
     def clear(self) -> None:
-        """Begin anew."""
+        """Remove all exchanges."""
         self.exchanges.clear()
         self.size = 0
         self.is_shortened = False
 
     def before(self, exchange: Exchange) -> tuple[list[Exchange], bool]:
-        """As many of the latest as fit before this one, and whether older ones were left out."""
+        """The latest exchanges that fit before this one, and whether older ones were left out."""
         size, first, room = self.size, 0, self.characters - exchange.size
         while size > room and first < len(self.exchanges):
             size -= self.exchanges[first].size
@@ -48,7 +48,10 @@ class RecentExchanges:
 
 
 class UnansweredWords:
-    """Words of people that the agent did not answer: they join the next ones where every turn is kept."""
+    """Words of people that the agent did not answer.
+
+    They join the next words in histories that hold every turn.
+    """
 
     def __init__(self, characters: int):
         self.characters = characters
@@ -56,19 +59,22 @@ class UnansweredWords:
         self.changes: set[str] = set()
 
     def keep(self, turn: Turn) -> bool:
-        """Take a turn without an answer; False when it and what is kept are too long, and nothing is kept any more."""
-        self.text, self.changes = self.joined(turn, turn.asked)
+        """Add a turn without an answer; False when the words are too long.
+
+        All unanswered words are dropped then.
+        """
+        self.text, self.changes = self.joined(turn, turn.question)
         is_fitting = len(self.text) <= self.characters
         if not is_fitting:
             self.clear()
         return is_fitting
 
     def clear(self) -> None:
-        """They were answered."""
+        """Forget the words, once they are answered."""
         self.text, self.changes = "", set()
 
     def joined(self, turn: Turn, user_text: str) -> tuple[str, set[str]]:
-        """What is unanswered so far followed by this turn's words, and what had to be done to the turn."""
+        """The unanswered words followed by this turn's, and the changes that this makes."""
         done = self.changes | turn.changes
         if not user_text.strip():
             return self.text, done | {changes.TEXTLESS_DROPPED}
@@ -78,12 +84,12 @@ class UnansweredWords:
 
 
 def build_exchange(
-    asked: str, turn: Turn, done: set[str], spelling: Spelling, *, train: bool | None = None
+    question: str, turn: Turn, done: set[str], spelling: Spelling, *, train: bool | None = None
 ) -> Exchange | None:
-    """A turn as the transcript has it; None as long as it has no words, or no answer."""
-    if not asked or not turn.answers:
+    """A turn as the transcript has it; None without words or without an answer."""
+    if not question or not turn.answers:
         return None
     if len(turn.answers) > 1:
         done.add(changes.MESSAGES_MERGED)
-    messages = [spelling.asked(asked), *turn.steps, spelling.answered("\n\n".join(turn.answers))]
+    messages = [spelling.build_question(question), *turn.steps, spelling.build_answer("\n\n".join(turn.answers))]
     return Exchange(messages, done, spelling, train=train)

@@ -1,4 +1,4 @@
-"""What a format has to say for itself: how it writes words, calls and answers, and which rules its messages keep."""
+"""The interface of a format: how it writes messages and which rules these keep."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -6,12 +6,15 @@ from typing import Any, Protocol
 
 from ..changes import Changes
 
-Message = dict[str, Any]  # as the format writes it
+Message = dict[str, Any]  # in the form of the format
 
 
 @dataclass(frozen=True, slots=True)
 class BrokenRule:
-    """A rule that a row breaks; `place` is the column or the number of the message, from 1."""
+    """A rule that a row breaks.
+
+    `place` is the column or the number of the message, from 1.
+    """
 
     rule: str
     place: str = ""
@@ -27,9 +30,10 @@ class Call(Protocol):
 
 @dataclass(slots=True)
 class Step:
-    """Tool calls that ran side by side, with what was said before them (`words`), and their results.
+    """Tool calls that ran side by side, with their results.
 
-    `first` is the number of its first call within the branch, from 1: ids that are made of it are given once.
+    `words` are what the agent said before the calls. `first` is the number of the first call within the branch, from 1:
+    ids that are made of it are unique.
     """
 
     calls: list[Call]
@@ -49,35 +53,35 @@ class Spelling(Protocol):
 
     @property
     def text(self) -> str:
-        """The key of a message that holds what is said."""
+        """The key of a message that holds its text."""
         ...
 
     def build_question(self, text: str) -> Message:
-        """A person's words."""
+        """A message with a person's words."""
         ...
 
     def build_answer(self, text: str) -> Message:
-        """What the agent says at the end of a turn."""
+        """A message with the agent's words at the end of a turn."""
         ...
 
     def build_calls(self, step: Step, done: set[str]) -> list[Message]:
-        """Calls and their results; what was changed to fit is added to `done`."""
+        """The messages of calls and their results; what was changed to fit is added to `done`."""
         ...
 
     def mark_messages(self, messages: list[Message], train: bool) -> list[Message]:
-        """The same messages, each saying whether what the agent says in it is to be learned."""
+        """The same messages, each saying whether its words of the agent are to be learned."""
         ...
 
     def get_result(self, message: Message) -> str | None:
-        """What a tool returned; None for every other message."""
+        """The text of a tool result; None for every other message."""
         ...
 
     def replace_result(self, message: Message, text: str) -> Message:
-        """The result of a tool with another text."""
+        """The message of a tool result with another text."""
         ...
 
     def size(self, messages: Iterable[Message]) -> int:
-        """How many characters the messages say."""
+        """The number of characters in the messages."""
         ...
 
     def read_texts(self, messages: Iterable[Message]) -> Iterable[str]:
@@ -89,5 +93,8 @@ class Spelling(Protocol):
         ...
 
     def find_broken_rules(self, messages: object) -> list[BrokenRule]:
-        """The rules that the messages of a conversation break; they are as a loader may read them."""
+        """The rules that the messages of a conversation break.
+
+        The messages may be anything that a loader could read from a file.
+        """
         ...

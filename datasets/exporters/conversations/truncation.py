@@ -1,18 +1,27 @@
-"""What tools returned, cut to the room that a row has for it. Words of people and of the agent are never cut."""
+"""Cuts tool results to the room that a row has for them.
+
+Words of people and of the agent are never cut.
+"""
 
 SHORTEST_RESULT = 200
 CUT = "\n[… {count} characters left out …]"
 
 
 def compute_share(room: int, results: int) -> int:
-    """How long each of so many results may be in the room that the words of a row leave."""
+    """Divide a room of characters among this number of results.
+
+    No share is shorter than SHORTEST_RESULT.
+    """
     return max(SHORTEST_RESULT, room // results) if results else 0
 
 
 def truncate_text(text: str, length: int) -> str:
-    """The beginning of a text, and how much is left out; the very text when hardly anything would be."""
+    """The beginning of a text, with a note of how many characters are left out.
+
+    The text itself where the cut would save hardly anything.
+    """
     longest_mark = len(CUT.format(count=len(text)))
     if len(text) <= length + longest_mark:
         return text
-    kept = length - longest_mark
-    return text[:kept] + CUT.format(count=len(text) - kept)
+    kept_length = length - longest_mark
+    return text[:kept_length] + CUT.format(count=len(text) - kept_length)

@@ -1,7 +1,7 @@
-"""Transcripts as trainers want them: a user's words, then pairs of tool calls and results, then the answer.
+"""Transcripts as turns: a user's words, tool calls with results, the answer.
 
-Trainers drop a row silently when its sides do not alternate. A turn is brought into that shape once, here, and
-everything that has to go for it is named.
+Trainers drop a row silently when its sides do not alternate. A turn is brought into that shape here, once, and
+everything that is left out for it is named as a change.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,15 +13,15 @@ from ..outcomes import RESTS_ON_TOOLS
 from ..samples import ExportSample
 from .spelling import Call, Message, Spelling, Step
 
-# Rows tell what tools were asked and returned, or have no turn that rests on it.
+# Rows hold tool calls and results, or have no turn that rests on them.
 KEEP, LEAVE_OUT = TOOL_CALLS = ("keep", "leave_out")
-# How calls that ran side by side are told: as one list with one answer, or one after the other.
+# How calls that ran side by side are written: as one list with one answer, or one after the other.
 LIST, SPLIT = PARALLEL = ("list", "split")
-ERROR = "[error]"  # stands before what a tool returned when it failed
+ERROR = "[error]"  # stands before the result of a tool that failed
 
 
 class BranchMessage(Protocol):
-    """A message of a branch: see datasets.exports.branches.Message."""
+    """A message of a branch: see datasets.exports.builder.branches.Message."""
 
     role: str
     text: str
@@ -30,16 +30,17 @@ class BranchMessage(Protocol):
     tool_call_id: str | None
     is_synthetic: bool
     is_failed: bool  # a tool result that is recorded as an error
-    about: changes.Changes
+    text_changes: changes.Changes
     is_after_reset: bool  # nothing before it is in the context of what follows
-    exclusion: str  # why a user's words are no talk of a person: a reason of made
+    exclusion: str  # why a user's words are not those of a person: a reason of outcomes
 
 
 @dataclass(slots=True)
 class Turn:
-    """One user message and what came of it: tool calls and their results (`steps`), then what the agent said last.
+    """A user's message with the tool calls, results and answer that followed it.
 
-    Without an answer there are no steps either: nothing that a tool returned stands before another person's words.
+    `steps` are the calls and results as messages. Without an answer there are no steps either, so that no tool result
+    stands before another person's words.
     """
 
     number: int | None
@@ -49,12 +50,12 @@ class Turn:
     answers: list[str] = field(default_factory=list)
     changes: set[str] = field(default_factory=set)
     is_after_reset: bool = False
-    exclusion: str = ""  # as of its message
+    exclusion: str = ""  # that of its message
     is_interrupted: bool = False  # the agent's last message called a tool: a person spoke before it went on
     before: str = ""  # words of the interrupted turns before, whose run went on in this one
 
     @property
-    def asked(self) -> str:
+    def question(self) -> str:
         """The words that its reply answers."""
         return f"{self.before}\n\n{self.user_text}" if self.before else self.user_text
 
@@ -62,11 +63,11 @@ class Turn:
 def split_turns(
     messages: Iterable[BranchMessage], spelling: Spelling, *, tools: bool = True, joins_interrupted: bool = False
 ) -> Iterator[Turn]:
-    """The turns of a branch, one at a time, their steps as a format writes them.
+    """Split a branch into turns, with their steps as the format writes them.
 
-    `tools`: whether rows tell what tools returned; if not, a turn that rests on it has this among its changes.
-    `joins_interrupted`: a run that a person's message cut in two is told whole in the turn that has its answer, so that
-    no call parts from its result. What follows a reset is of no turn before it.
+    `tools`: whether rows hold tool results; if not, a turn that rests on them has RESTS_ON_TOOLS among its changes.
+    `joins_interrupted`: a run that a person's message cut in two stands whole in the turn that has its answer, so that
+    no call is parted from its result. Messages after a reset belong to no turn before it.
     """
     turn: Turn | None = None
     reader = _Reader(spelling, tools)
@@ -77,7 +78,9 @@ def split_turns(
             before = turn
             if turn:
                 yield reader.finish(turn)
-            turn = Turn(message.turn_number, message.text, changes=set(message.about), exclusion=message.exclusion)
+            turn = Turn(
+                message.turn_number, message.text, changes=set(message.text_changes), exclusion=message.exclusion
+            )
             turn.is_after_reset, is_after_reset = is_after_reset, False
             if before and joins_interrupted and not turn.is_after_reset:
                 reader.go_on(before, turn)
@@ -93,7 +96,7 @@ def split_turns(
 
 
 def is_judged(turn: Turn, sample: ExportSample) -> bool:
-    """Whether a turn of the branch is the one of a sample, with the words that somebody judged.
+    """Whether a turn of the branch is the sample's turn, with the words that were judged.
 
     A turn may go on after its sample was made, or be answered anew on another branch: its calls are then not those
     that led to the reply of the sample.
@@ -103,19 +106,22 @@ def is_judged(turn: Turn, sample: ExportSample) -> bool:
     return sample.agent_reply in turn.answers or sample.agent_reply == "\n\n".join(turn.answers)
 
 
-def _told(result):
-    """What a tool returned, as rows have it."""
+def _format_result(result):
+    """The text of a tool result as rows have it."""
     return f"{ERROR} {result.text}".rstrip() if result.is_failed else result.text
 
 
-def _about(results):
-    """What goes for every row that these results are in."""
-    about = frozenset().union(*[result.about for result in results])
-    return about | {changes.ERRORS_MARKED} if any(result.is_failed for result in results) else about
+def _merge_changes(results):
+    """The changes of every row that has these results."""
+    merged = frozenset().union(*[result.text_changes for result in results])
+    return merged | {changes.ERRORS_MARKED} if any(result.is_failed for result in results) else merged
 
 
 class _Reader:
-    """Reads what follows a user message. Calls stay open until the next message after their results."""
+    """Reads the messages that follow a user's message.
+
+    Calls stay open until the next message after their results.
+    """
 
     def __init__(self, spelling, tools):
         self.spelling = spelling
@@ -130,11 +136,14 @@ class _Reader:
         self.carried: set[int] = set()  # calls of an interrupted turn, which need no result in the next one
 
     def go_on(self, before, turn):
-        """Go on with the run of an interrupted turn, when a person's words began it, as one with those of a person."""
+        """Continue the run of an interrupted turn in the next turn.
+
+        Only where the words of both are a person's.
+        """
         if before.is_interrupted and not before.exclusion and not turn.exclusion:
             self.steps, self.texts, self.calls = self.open
             self.carried = set(map(id, self.calls))
-            turn.before = before.asked
+            turn.before = before.question
             turn.changes |= before.changes & changes.OF_WORDS
             if turn.before:
                 turn.changes.add(changes.MESSAGES_MERGED)
@@ -146,19 +155,19 @@ class _Reader:
             turn.changes.add(changes.SYNTHETIC_DROPPED)
         else:
             if self.results:
-                self._settle(turn)
+                self._close_calls(turn)
             if message.text.strip():
                 self.texts.append(message.text)
             self.calls += message.calls
             self.is_calling = bool(message.calls)
 
     def finish(self, turn):
-        """The turn, complete: what was said after its last tool result is its answer.
+        """Complete a turn; the words after its last tool result are its answer.
 
-        When nothing was, what was said last is, and the calls and results after it are left out.
+        Without such words, the last words before are the answer, and the calls and results after them are left out.
         """
         turn.is_interrupted, self.is_calling = self.is_calling, False
-        unanswered = self._settle(turn)
+        unanswered = self._close_calls(turn)
         self.open = (list(self.steps), list(self.texts), unanswered)
         turn.answers, self.texts = self.texts, []
         steps, self.steps = self.steps, []
@@ -168,7 +177,7 @@ class _Reader:
                 turn.answers = steps.pop().words
         turn.work = steps
         for step in steps:
-            self._write(step, turn)
+            self._write_step(step, turn)
         if not self.tools and (steps or changes.RESULTS_DROPPED in turn.changes):
             turn.changes.add(RESTS_ON_TOOLS)
         return turn
@@ -180,23 +189,23 @@ class _Reader:
         else:
             turn.changes.add(changes.RESULTS_DROPPED)
 
-    def _settle(self, turn):
-        """Write down the calls that were answered, in the order they were asked; returns the others."""
+    def _close_calls(self, turn):
+        """Add the answered calls as a step, in the order of the calls; return the others."""
         answered = [(call, self.results.pop(call.id)) for call in self.calls if call.name and call.id in self.results]
-        told_of = {id(call) for call, _result in answered}
-        unanswered = [call for call in self.calls if id(call) not in told_of]
+        answered_ids = {id(call) for call, _result in answered}
+        unanswered = [call for call in self.calls if id(call) not in answered_ids]
         if any(id(call) not in self.carried for call in unanswered):
             turn.changes.add(changes.CALLS_DROPPED)
         if answered:
             calls, results = zip(*answered, strict=True)
-            told, about = [_told(result) for result in results], _about(results)
-            self.steps.append(Step(list(calls), told, self.texts, about, self.first))
+            texts, result_changes = [_format_result(result) for result in results], _merge_changes(results)
+            self.steps.append(Step(list(calls), texts, self.texts, result_changes, self.first))
             self.first += len(calls)
             self.texts = []
         self.calls, self.results = [], {}
         return unanswered
 
-    def _write(self, step, turn):
-        """Put a step into a turn as messages."""
+    def _write_step(self, step, turn):
+        """Add a step to a turn, as messages."""
         turn.changes |= step.changes
-        turn.steps += self.spelling.called(step, turn.changes)
+        turn.steps += self.spelling.build_calls(step, turn.changes)

@@ -1,1 +1,1 @@
-"""Rows as files, and what lies beside them."""
+"""Rows as files, and the files beside them."""

@@ -29,22 +29,22 @@ def build_config(
     With `is_marked`, messages say whether to learn them. `has_system`: every row has a system prompt. `longer`: the
     rows that are estimated to have more than LONGEST tokens.
     """
-    how = TYPES[kind] + (MARKED if is_marked else "")
+    settings = TYPES[kind] + (MARKED if is_marked else "")
     if kind == "sharegpt" and not has_system:
-        how += NO_SYSTEM
+        settings += NO_SYSTEM
     parts = [
         "# Run in this folder, with a model:",
         "#   axolotl train axolotl.yaml --base-model MODEL",
         "datasets:",
-        _entry(files["train"], how),
+        _entry(files["train"], settings),
     ]
     if "validation" in files:
-        parts += ["test_datasets:", _entry(files["validation"], "    split: train\n" + how)]
+        parts += ["test_datasets:", _entry(files["validation"], "    split: train\n" + settings)]
     return "\n".join([*parts, _TRAINING.format(longer=longer, longest=LONGEST)])
 
 
-def _entry(file, how):
-    return f"  - path: {file}\n    ds_type: json\n{how}".removesuffix("\n")
+def _entry(file, settings):
+    return f"  - path: {file}\n    ds_type: json\n{settings}".removesuffix("\n")
 
 
 _TRAINING = """\

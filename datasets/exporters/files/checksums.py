@@ -1,7 +1,7 @@
-"""`SHA256SUMS`: the hash of every file of an export but its own, as `sha256sum -c` reads it.
+"""`SHA256SUMS`: the hashes of an export's files, as `sha256sum -c` reads them.
 
-Nothing hashes itself or what hashes it: rows and what describes them are in the manifest, the manifest and all of them
-are here, and what stands here follows from the manifest alone.
+It has every file but itself. The manifest has the hashes of the rows and of the files that describe them; this file has
+all of those and the manifest's, and follows from the manifest alone.
 """
 
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""How long rows are: in characters, and in tokens as far as these can be told without a tokenizer."""
+"""Measures rows, in characters and in tokens estimated without a tokenizer."""
 
 from collections import Counter
 from typing import Any
@@ -14,7 +14,10 @@ ABOVE = (2_048, 4_096, 8_192)  # tokens: usual lengths that training tools cut r
 
 
 class Lengths:
-    """How many rows of an export have which length: ranges between powers of two, by where they end."""
+    """Counts how many rows of an export have which length.
+
+    Lengths are counted in ranges between powers of two, by their number of bits.
+    """
 
     def __init__(self) -> None:
         self.characters: Counter[int] = Counter()
@@ -24,7 +27,7 @@ class Lengths:
         self.all_tokens = 0
 
     def add_row(self, characters: int, weight: int) -> None:
-        """Take note of a row with so many characters and eighths of tokens."""
+        """Count a row of this many characters and eighths of tokens."""
         tokens = weight // EIGHTHS
         self.characters[characters.bit_length()] += 1
         self.tokens[tokens.bit_length()] += 1
@@ -35,24 +38,30 @@ class Lengths:
                 self.above[limit] += 1
 
     def as_json(self) -> dict[str, Any]:
-        """As the manifest has it: every range as its first length, the first beyond it, and its rows."""
+        """The counts as the manifest has them.
+
+        Every range is its first length, the first length beyond it, and its rows.
+        """
         return {
-            "characters": _ranges(self.characters),
-            "tokens": _ranges(self.tokens),
+            "characters": _list_ranges(self.characters),
+            "tokens": _list_ranges(self.tokens),
             "tokens_above": {str(limit): rows for limit, rows in self.above.items()},
             "tokens_longest": self.longest,
             "tokens_all": self.all_tokens,
         }
 
 
-def _ranges(counts):
+def _list_ranges(counts):
     if not counts:
         return []
     return [[1 << n - 1 if n else 0, 1 << n, counts[n]] for n in range(min(counts), max(counts) + 1)]
 
 
 def measure_row(row: dict[str, Any]) -> tuple[int, int]:
-    """Characters and eighths of tokens of what a row teaches and what stands before it: not of where it comes from."""
+    """Measure a row in characters and in eighths of tokens.
+
+    The texts that the row teaches and those before them count, but not the columns that say where it comes from.
+    """
     characters = weight = 0
     for name, value in row.items():
         if isinstance(value, Conversation):

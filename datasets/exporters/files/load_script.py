@@ -83,7 +83,7 @@ def build_script(kind: str, files: Mapping[str, str], *, is_marked: bool = False
         imports, load = "import json\nfrom pathlib import Path\n\nimport datasets", MESSAGES_OF_OPENAI
         names += f"\nCOLUMNS = {json.dumps(['messages', 'tools'] if has_tools else ['messages'])}"
     return f"""\
-{_about(bool(conversion))}
+{_build_docstring(bool(conversion))}
 
 {imports}
 
@@ -97,8 +97,8 @@ if __name__ == "__main__":
 """
 
 
-def _about(is_converted):
-    said = ["Loads the rows beside this file. Needs: pip install datasets"]
+def _build_docstring(is_converted):
+    lines = ["Loads the rows beside this file. Needs: pip install datasets"]
     if is_converted:
-        said += ["", 'For TRL: rows = load()["train"]; rows.map(for_trl, remove_columns=rows.column_names)']
-    return '"""' + "\n".join(said) + ('\n"""' if is_converted else '"""')
+        lines += ["", 'For TRL: rows = load()["train"]; rows.map(for_trl, remove_columns=rows.column_names)']
+    return '"""' + "\n".join(lines) + ('\n"""' if is_converted else '"""')

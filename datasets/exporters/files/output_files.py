@@ -1,4 +1,7 @@
-"""Files that are complete or not there: written once, hashed on the way, on the disk before anybody may see them."""
+"""Writes files that are either complete or not there.
+
+A file is written once, hashed on the way, and on the disk before anybody may see it.
+"""
 
 import hashlib
 import os
@@ -14,7 +17,7 @@ from ..conversations.exchanges import Conversation
 PIECE = 10 * 1024 * 1024
 
 
-# What pyarrow's JSON reader takes for a moment; wider than it where in doubt.
+# Texts that pyarrow's JSON reader takes for a timestamp; wider than its own rule where in doubt.
 DATE = re.compile(r"\d{4}-\d{2}-\d{2}([ T]\d{2}(:?\d{2}(:?\d{2}([.,]\d+)?)?)?(Z|[+-]\d{2}(:?\d{2})?)?)?", re.ASCII)
 
 
@@ -22,16 +25,20 @@ LONGEST = 35
 
 
 class DateColumns:
-    """Watches the rows of one file go by; says which columns hold nothing but dates in a piece of it."""
+    """Finds the columns of a file that a loader would take for dates.
+
+    HF `datasets` reads a file in pieces of 10 MiB and guesses the type of each column from its values: a column of
+    texts that all look like `2026-01-31` becomes timestamps, and a trainer then finds no text in it.
+    """
 
     def __init__(self, columns: tuple[str, ...]):
         self.columns = columns
-        self.found: set[str] = set()
+        self.date_columns: set[str] = set()
         self._suspects = set(columns)
         self._bytes = 0
 
     def add_row(self, row: dict[str, object], length: int) -> None:
-        """Take note of a row whose line has `length` bytes."""
+        """Add a row whose line has `length` bytes."""
         if self._bytes > PIECE:
             self.end()
         self._bytes += length
@@ -39,9 +46,9 @@ class DateColumns:
             self._suspects = {name for name in self._suspects if all(map(_is_date, _texts(row[name])))}
 
     def end(self) -> None:
-        """The file, or a piece of it, is complete."""
+        """Finish the file, or a piece of it."""
         if self._bytes:
-            self.found |= self._suspects
+            self.date_columns |= self._suspects
         self._suspects, self._bytes = set(self.columns), 0
 
 
@@ -66,13 +73,15 @@ class FileFacts:
     rows: int | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """Without `rows` where a file has none."""
+        """The facts for the manifest, without `rows` where a file has none."""
         facts: dict[str, Any] = {"name": self.name, "bytes": self.bytes, "sha256": self.sha256}
         return facts if self.rows is None else {**facts, "rows": self.rows}
 
 
 class RowFile:
-    """One file of rows under way. Hashing and writing happen beside the making of the next rows.
+    """A file of rows that is being written.
+
+    Hashing and writing run beside the building of the next rows.
 
     `columns` are watched for dates; `head` is what stands before the first row.
     """
@@ -100,7 +109,7 @@ class RowFile:
             self._hand_over()
 
     def finish(self) -> FileFacts:
-        """Put everything on the disk; what the file is now."""
+        """Put everything on the disk, and return the facts of the file."""
         self.dates.end()
         self._hand_over()
         self._wait()
@@ -109,7 +118,7 @@ class RowFile:
         return FileFacts(self.path.name, self.bytes, self._hash.hexdigest(), self.rows)
 
     def close(self) -> None:
-        """Stop writing, whatever is missing."""
+        """Stop writing, even if rows are missing."""
         self._writer.shutdown()
         self._file.close()
 
@@ -119,7 +128,7 @@ class RowFile:
         self._lines, self._length = [], 0
 
     def _wait(self):
-        """Until what was handed over is written; raises what went wrong with it, such as a full disk."""
+        """Wait until the last data is written; raises its error, such as a full disk."""
         if self._written:
             self._written.result()
 

@@ -1,4 +1,6 @@
-"""What lies beside the rows: how LLaMA-Factory, Axolotl and HF `datasets` read them. All of it follows from `Written`.
+"""Files that tell LLaMA-Factory, Axolotl and HF `datasets` how to read the rows.
+
+All of them follow from `WrittenRows`.
 
 A format that a trainer cannot read has no entry in its table, and no file.
 """
@@ -14,7 +16,7 @@ from . import axolotl, load_script
 from .file_names import file_name, side_name
 
 # OpenAI's format has no entry: LLaMA-Factory writes its arguments twice as JSON, and a sentence into its system prompt.
-# Whatever `columns` leaves out counts as missing, not as its default: they are always written in full.
+# A column that `columns` leaves out counts as missing, not as its default: they are always written in full.
 ENTRIES: dict[str, dict[str, Any]] = {
     "alpaca": {"columns": {"prompt": "instruction", "query": "input", "response": "output"}},
     "sharegpt": {
@@ -40,9 +42,10 @@ CUT_AT = 2_048  # tokens: the default of LLaMA-Factory
 
 @dataclass(frozen=True, slots=True)
 class WrittenRows:
-    """The rows of an export: their data set's name, format, which sides have any, what stands before a reply.
+    """The rows of an export, as the files for trainers describe them.
 
-    `history` is empty where nothing does. `has_system`: every row has a system prompt. `has_tools`: some have tools.
+    `dataset` names their data set; `kind` is the format; `sides` are those that have rows. `history`: what stands
+    before a reply, empty where nothing does. `has_system`: every row has a system prompt. `has_tools`: some have tools.
     `above`: rows that are estimated to have more than so many tokens (lengths.ABOVE).
     """
 
@@ -76,11 +79,11 @@ def build_trainer_files(written: WrittenRows) -> Iterator[tuple[str, bytes]]:
         if is_trained:
             yield LLAMAFACTORY, llamafactory(written).encode()
     if written.kind in axolotl.TYPES and is_trained:
-        about = {"is_marked": written.history == CONTEXT, "has_system": written.has_system}
+        options = {"is_marked": written.history == CONTEXT, "has_system": written.has_system}
         longer = written.longer(axolotl.LONGEST)
-        yield AXOLOTL, axolotl.build_config(written.kind, written.files, **about, longer=longer).encode()
-    about = {"is_marked": written.history == CONTEXT, "has_tools": written.has_tools}
-    yield LOAD, load_script.build_script(written.kind, written.files, **about).encode()
+        yield AXOLOTL, axolotl.build_config(written.kind, written.files, **options, longer=longer).encode()
+    options = {"is_marked": written.history == CONTEXT, "has_tools": written.has_tools}
+    yield LOAD, load_script.build_script(written.kind, written.files, **options).encode()
 
 
 def llamafactory(written: WrittenRows) -> str:
@@ -112,7 +115,7 @@ LLAMAFACTORY_LINE = f"llamafactory-cli train {LLAMAFACTORY} model_name_or_path=M
 AXOLOTL_LINE = f"axolotl train {AXOLOTL} --base-model MODEL"
 LOAD_LINE = f"python {LOAD}"
 DATASETS_LINE = "datasets.load_dataset(os.getcwd())"  # in Python; it stops at ".", whose name is empty
-# What is typed in the folder of an export, by the file that is then read.
+# The command to type in the folder of an export, by the file that it reads.
 COMMAND_LINES = {LLAMAFACTORY: LLAMAFACTORY_LINE, AXOLOTL: AXOLOTL_LINE, LOAD: LOAD_LINE}
 
 
@@ -122,5 +125,9 @@ def dump_document(value: Any) -> bytes:
 
 
 def build_dataset_info(dataset: str, kind: str, files: Mapping[str, str]) -> dict[str, Any]:
-    """One entry for the file of each side: `dataset` itself is the training side, `dataset_test` another one."""
+    """The entries of `dataset_info.json`, one for the file of each side.
+
+    The file tells LLaMA-Factory how to read the files beside it. `dataset` names the training side, `dataset_test`
+    another one.
+    """
     return {side_name(dataset, side): {"file_name": name, **ENTRIES[kind]} for side, name in files.items()}

@@ -1,1 +1,1 @@
-"""What a row of each format looks like, and which rules it must keep."""
+"""The rows of each format, and the rules that they must keep."""

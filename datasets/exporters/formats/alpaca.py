@@ -20,13 +20,14 @@ COLUMNS = ("instruction", "input", "output", *metadata.PLACE_COLUMNS, *metadata.
 Row = dict[str, str]
 
 
-def build_reply_row(sample: ExportSample, results: str = "", asked: str = "") -> tuple[Row, Changes]:
-    """What the user said and the reply to learn; `results`: what the reply rests on (see conversations.folding).
+def build_reply_row(sample: ExportSample, results: str = "", question: str = "") -> tuple[Row, Changes]:
+    """The user's words and the reply to learn.
 
-    `asked`: the words of the user where they are not those of the sample alone.
+    `results`: the tool results that the reply rests on (see `fold_tool_calls`). `question`: the words of the user where
+    they are not those of the sample alone.
     """
     row = {
-        "instruction": asked or sample.user_text,
+        "instruction": question or sample.user_text,
         "input": results,
         "output": sample.reply,
         **metadata.build_place(sample),
@@ -40,24 +41,24 @@ def build_gate_row(
     sample: ExportSample, decision: GateAnswer, *, characters: int, output: str = gate.LINES
 ) -> tuple[Row, Changes]:
     """The conversation and memory_gate's decision about it."""
-    said, changes = gate.format_conversation(sample, characters)
+    conversation_text, changes = gate.format_conversation(sample, characters)
     answer, more = gate.format_answer(decision, output)
     row = {
         "instruction": gate.INSTRUCTION,
-        "input": said,
+        "input": conversation_text,
         "output": answer,
         **metadata.build_place(sample),
     }
     return row, changes | more | metadata.find_trait_changes(sample)
 
 
-def build_guardian_row(sample: ExportSample, found: WriteAnswer, *, characters: int) -> tuple[Row, Changes]:
-    """The fact and the file as it was, and what write_guardian should do."""
-    asked, answered, changes = guardian.format_texts(sample, found, characters)
+def build_guardian_row(sample: ExportSample, write_answer: WriteAnswer, *, characters: int) -> tuple[Row, Changes]:
+    """The fact and the file as it was, and write_guardian's answer."""
+    question, answer, changes = guardian.format_texts(sample, write_answer, characters)
     return {
         "instruction": guardian.INSTRUCTION,
-        "input": asked,
-        "output": answered,
+        "input": question,
+        "output": answer,
         **metadata.build_place(sample),
     }, changes
 
@@ -69,9 +70,9 @@ def pair_with_turns(
     *,
     joins_interrupted: bool = False,
 ) -> Iterator[tuple[ExportSample, Turn | None]]:
-    """Each sample of a session with its turn on the branch; None when it is not there as it was judged.
+    """Pair each sample of a session with its turn on the branch.
 
-    Both come in order.
+    Samples and messages come in the order of their turns. None stands for a turn that is not there as it was judged.
     """
     turns = split_turns(messages, spelling, joins_interrupted=joins_interrupted)
     turn = next(turns, None)
@@ -82,23 +83,28 @@ def pair_with_turns(
 
 
 def fold_tool_calls(steps: list[Step], room: int) -> tuple[str, Changes]:
-    """Calls and results in about `room` characters, and what was done: results are cut to an equal share of it."""
+    """Tool calls and their results as one text of about `room` characters, and the changes.
+
+    For formats that have no messages for them. Results are cut to an equal share of the room. Each call is a block, in
+    the order of the calls: a line `Tool: exec`, a line `Arguments: {"command":"ls"}`, a line `Result:` and the result;
+    an empty line stands between two blocks.
+    """
     blocks = [
         (f"Tool: {call.name}\nArguments: {dump_json(call.arguments)}\nResult:\n", result)
         for step in steps
         for call, result in zip(step.calls, step.results, strict=True)
     ]
     done = NO_CHANGES.union(*[step.changes for step in steps]) | {changes.TOOLS_FOLDED}
-    size = _size(blocks)
+    size = _count_characters(blocks)
     if size > room:
-        left = room - (size - sum(len(result) for _, result in blocks))
-        share = compute_share(left, len(blocks))
+        results_room = room - (size - sum(len(result) for _, result in blocks))
+        share = compute_share(results_room, len(blocks))
         blocks = [(head, truncate_text(result, share)) for head, result in blocks]
-        done |= {changes.TOOL_RESULTS_SHORTENED} if _size(blocks) < size else NO_CHANGES
-    if _size(blocks) > room:
+        done |= {changes.TOOL_RESULTS_SHORTENED} if _count_characters(blocks) < size else NO_CHANGES
+    if _count_characters(blocks) > room:
         done |= {changes.OVER_THE_BUDGET}
     return "\n\n".join(head + result for head, result in blocks), done
 
 
-def _size(blocks):
+def _count_characters(blocks):
     return sum(len(head) + len(result) for head, result in blocks) + 2 * (len(blocks) - 1)

@@ -1,4 +1,6 @@
-"""What trainers insist on, as named rules: a row that breaks one is lost without a word, or stops the training.
+"""The rules of trainers, by name.
+
+Trainers lose a row that breaks a rule without a message, or stop.
 
 The rules are those of LLaMA-Factory's alpaca and sharegpt converters, of Unsloth's (messages of exactly two keys), of
 HF `datasets` (the same keys in the same order, texts only) and of OpenAI's fine-tuning (no keys but its own).
@@ -30,22 +32,22 @@ def find_broken_rules(kind: str, row: dict[str, Any]) -> list[BrokenRule]:
     return RULES[kind](row)
 
 
-def _alpaca(row):
+def _check_alpaca(row):
     return [BrokenRule("empty", name) for name in ("instruction", "output") if not row[name].strip()]
 
 
-def _sharegpt(row):
-    broken = _conversation(row["conversations"], sharegpt.SPELLING)
+def _check_sharegpt(row):
+    broken = _check_conversation(row["conversations"], sharegpt.SPELLING)
     return broken if row["tools"] == "[]" or are_functions(row["tools"]) else [*broken, BrokenRule("tools")]
 
 
-def _openai(row):
-    broken = _conversation(row["messages"], openai.SPELLING)
+def _check_openai(row):
+    broken = _check_conversation(row["messages"], openai.SPELLING)
     return broken if "tools" not in row or openai.are_tools(row["tools"]) else [*broken, BrokenRule("tools")]
 
 
-def _conversation(said, spelling):
-    return said.broken if isinstance(said, Conversation) else spelling.broken(said)
+def _check_conversation(conversation, spelling):
+    return conversation.broken if isinstance(conversation, Conversation) else spelling.find_broken_rules(conversation)
 
 
-RULES = {"alpaca": _alpaca, "sharegpt": _sharegpt, "openai": _openai}
+RULES = {"alpaca": _check_alpaca, "sharegpt": _check_sharegpt, "openai": _check_openai}

@@ -11,34 +11,38 @@ INSTRUCTION = (
 )
 DECISIONS = frozenset({"NO_WRITE", "UPDATE_MEMORY", "UPDATE_USER", "UPDATE_SOUL", "UPDATE_IDENTITY", "UPDATE_TOOLS"})
 NO_FACT = "none"
-# How a decision is spelled: three lines, or one object as the plugin answers.
+# How a decision is written: three lines, or one object as the plugin answers.
 LINES, JSON = OUTPUTS = ("lines", "json")
 SPEAKERS = {"user": "User", "agent": "Agent"}
 
 
 def format_conversation(sample: ExportSample, characters: int) -> tuple[str, Changes]:
-    """The context and the turn as `User: …` and `Agent: …` lines, the oldest left out beyond `characters`.
+    """The context and the turn as `User: …` and `Agent: …` lines.
 
-    Of a turn of which memory_gate saw one message, only that one.
+    The oldest lines are left out beyond `characters`. Of a turn of which memory_gate saw one message, only that message
+    is there.
     """
-    told = [_line(pair) for pair in sample.context]
+    context_lines = [_line(pair) for pair in sample.context]
     turn = [_line(pair) for pair in sample.turn]
-    left = characters - len(INSTRUCTION) - sum(map(len, turn))
-    first = len(told)
-    while first and left >= len(told[first - 1]):
+    room = characters - len(INSTRUCTION) - sum(map(len, turn))
+    first = len(context_lines)
+    while first and room >= len(context_lines[first - 1]):
         first -= 1
-        left -= len(told[first])
+        room -= len(context_lines[first])
     is_shortened = is_cut(sample.context[first:])
-    found = ((HISTORY_SHORTENED, first), (OVER_THE_BUDGET, left < 0), (CONTEXT_SHORTENED, is_shortened))
-    changes = {name for name, is_so in found if is_so}
-    return "\n".join(told[first:] + turn), frozenset(changes) if changes else NO_CHANGES
+    checks = ((HISTORY_SHORTENED, first), (OVER_THE_BUDGET, room < 0), (CONTEXT_SHORTENED, is_shortened))
+    changes = {name for name, is_so in checks if is_so}
+    return "\n".join(context_lines[first:] + turn), frozenset(changes) if changes else NO_CHANGES
 
 
 def format_answer(gate: GateAnswer, output: str = LINES) -> tuple[str, Changes]:
-    """The decision as a model is to learn it, and what was done to it. `output`: one of OUTPUTS; lines are three."""
+    """A decision as a model is to learn it, and the changes to it.
+
+    `output`: one of OUTPUTS; lines are three.
+    """
     if output == JSON:
-        said = {"decision": gate.decision, "reason": gate.reason, "candidateFact": gate.fact or None}
-        return clean_json(said), NO_CHANGES
+        fields = {"decision": gate.decision, "reason": gate.reason, "candidateFact": gate.fact or None}
+        return clean_json(fields), NO_CHANGES
     fact, reason = (" ".join(text.split()) for text in (gate.fact, gate.reason))
     changes = NO_CHANGES if (fact, reason) == (gate.fact, gate.reason) else frozenset({DECISION_FLATTENED})
     return f"Decision: {gate.decision}\nFact: {fact or NO_FACT}\nReason: {reason}", changes

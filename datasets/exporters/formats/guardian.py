@@ -1,4 +1,4 @@
-"""The task `guardian`: from a fact and a file to what write_guardian should do, and the file as it should be."""
+"""The task `guardian`: from a fact and a file to write_guardian's answer with the new file."""
 
 from ..changes import DECISION_FLATTENED, NO_CHANGES, OVER_THE_BUDGET, Changes
 from ..samples import ExportSample
@@ -10,13 +10,13 @@ INSTRUCTION = (
 )
 
 
-def format_texts(sample: ExportSample, found: WriteAnswer, characters: int) -> tuple[str, str, Changes]:
-    """Question and answer of a sample that is a write, and what was done to them.
+def format_texts(sample: ExportSample, write_answer: WriteAnswer, characters: int) -> tuple[str, str, Changes]:
+    """Question and answer of a sample that is a write, and the changes to them.
 
-    Nothing is cut, however long: a file that is not whole teaches to lose lines.
+    Both stay whole, however long: a file with missing lines would teach to lose lines.
     """
-    asked, answered = format_question(sample.write) if sample.write else "", format_answer(found)
-    is_long = len(INSTRUCTION) + len(asked) + len(answered) > characters
-    is_flat = any(join_lines(text) != text for text in (sample.write.fact if sample.write else "", found.reason))
+    question_text, answer_text = format_question(sample.write) if sample.write else "", format_answer(write_answer)
+    is_long = len(INSTRUCTION) + len(question_text) + len(answer_text) > characters
+    is_flat = any(join_lines(text) != text for text in (sample.write.fact if sample.write else "", write_answer.reason))
     done = [name for name, is_so in ((OVER_THE_BUDGET, is_long), (DECISION_FLATTENED, is_flat)) if is_so]
-    return asked, answered, frozenset(done) if done else NO_CHANGES
+    return question_text, answer_text, frozenset(done) if done else NO_CHANGES

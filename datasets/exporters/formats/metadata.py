@@ -1,4 +1,4 @@
-"""Where a row comes from: columns of texts beside the ones that trainers read."""
+"""Columns of texts that say where a row comes from, beside those for trainers."""
 
 from ..changes import CONTROL_TOKENS, ENVELOPE_REMOVED, IMAGES_DROPPED, NO_CHANGES, Changes, build_secret_change
 from ..conversations.exchanges import Conversation
@@ -25,19 +25,19 @@ RESERVED = frozenset(
         "chat_template_kwargs",
     }
 )
-TOLD = {ENVELOPE: ENVELOPE_REMOVED, IMAGES: IMAGES_DROPPED}
+TRAIT_CHANGES = {ENVELOPE: ENVELOPE_REMOVED, IMAGES: IMAGES_DROPPED}
 PLACE_COLUMNS = ("sample_id", "agent_id", "session_id", "turn_number")
 # Last in every row: the control tokens in its texts, which a tokenizer may read as such.
 SCAN_COLUMNS = ("control_tokens",)
 UNSEEN = frozenset(
     {*PLACE_COLUMNS, "quality_score", "memory_gate_decision"}
-)  # ids, numbers and names: not what anybody wrote
+)  # ids, numbers and names, which nobody wrote as text
 SHARED = ("system", "tools")  # texts that many rows have
 JUDGEMENT_COLUMNS = ("quality_score", "memory_gate_decision", "candidate_fact")
 
 
 def build_place(sample: ExportSample) -> dict[str, str]:
-    """Which sample, and where it was said."""
+    """The columns of the sample's place: its id, agent, session and turn."""
     return {
         "sample_id": sample.sample_id,
         "agent_id": sample.agent_id,
@@ -47,7 +47,7 @@ def build_place(sample: ExportSample) -> dict[str, str]:
 
 
 def build_judgement(sample: ExportSample) -> dict[str, str]:
-    """What is known about it; an empty text where nothing is."""
+    """The columns of judgments of a sample, with empty texts where nothing is known."""
     gate = sample.gate
     return {
         "quality_score": "" if sample.quality_score is None else str(sample.quality_score),
@@ -57,31 +57,34 @@ def build_judgement(sample: ExportSample) -> dict[str, str]:
 
 
 def find_trait_changes(sample: ExportSample) -> Changes:
-    """What was left out of the words of its turn before they came here."""
-    return frozenset(TOLD[name] for name in sample.traits & TOLD.keys())
+    """The changes that the words of a sample's turn had before the export."""
+    return frozenset(TRAIT_CHANGES[name] for name in sample.traits & TRAIT_CHANGES.keys())
 
 
-def add_control_tokens(made: SampleOutcome) -> Changes:
-    """Add the last column to a row, if it has room for one of ours; what to say of the row beside it."""
-    row = made.row or {}
-    seen = merge_scans([*_seen(made.sample.stored or row), *_seen_beside(made)])
-    made.control_tokens = " ".join(sorted(seen.tokens))
-    if "sample_id" in row and made.sample.stored is None:
-        row["control_tokens"] = made.control_tokens
-    if seen is NO_FINDINGS:
+def add_control_tokens(outcome: SampleOutcome) -> Changes:
+    """Add the control tokens to a row that has a column for them.
+
+    Returns the changes to name for the row: the kinds of secrets in it, and whether it has control tokens.
+    """
+    row = outcome.row or {}
+    scan = merge_scans([*_scan_row(outcome.sample.stored or row), *_scan_source(outcome)])
+    outcome.control_tokens = " ".join(sorted(scan.tokens))
+    if "sample_id" in row and outcome.sample.stored is None:
+        row["control_tokens"] = outcome.control_tokens
+    if scan is NO_FINDINGS:
         return NO_CHANGES
-    return frozenset([*map(build_secret_change, seen.kinds), *([CONTROL_TOKENS] if seen.tokens else [])])
+    return frozenset([*map(build_secret_change, scan.kinds), *([CONTROL_TOKENS] if scan.tokens else [])])
 
 
-def _seen_beside(made):
-    """What is in the text that a row without columns of ours has in the file beside it."""
-    fact = made.sample.gate.fact if made.sample.gate else ""
-    if fact and made.sample.stored is None and "sample_id" not in (made.row or {}):
+def _scan_source(outcome):
+    """Scan the fact, which the file of sources holds for a row without our columns."""
+    fact = outcome.sample.gate.fact if outcome.sample.gate else ""
+    if fact and outcome.sample.stored is None and "sample_id" not in (outcome.row or {}):
         yield scan_texts([fact])
 
 
-def _seen(row):
-    """What is in the texts of a row, or of a sample as it is stored."""
+def _scan_row(row):
+    """Scan the texts of a row, or of a sample as it is stored."""
     texts = []
     for name, value in row.items():
         if isinstance(value, Conversation):

@@ -1,6 +1,7 @@
-"""OpenAI rows: the `messages` of chat fine-tuning, ending with the reply to learn, and `tools` where these are known.
+"""OpenAI rows: the `messages` of chat fine-tuning, and `tools` where these are known.
 
-What is unknown to OpenAI may be refused, so where a row comes from is a line of another file: see `source`.
+The messages end with the reply to learn. OpenAI may refuse keys that it does not know, so a line of another file says
+where a row comes from: see `build_source`.
 """
 
 import re
@@ -48,65 +49,74 @@ KEYS: dict[str, set[tuple[str, ...]]] = {
 def build_gate_row(
     sample: ExportSample, decision: GateAnswer, *, characters: int, output: str = gate.LINES
 ) -> tuple[Row, Changes]:
-    """The conversation as one question, and memory_gate's decision as its answer."""
-    said, done = gate.format_conversation(sample, characters)
+    """The conversation as a question, and memory_gate's decision as its answer."""
+    conversation_text, done = gate.format_conversation(sample, characters)
     answer, more = gate.format_answer(decision, output)
-    messages = [SPELLING.build_question(f"{gate.INSTRUCTION}\n{said}"), SPELLING.build_answer(answer)]
+    messages = [SPELLING.build_question(f"{gate.INSTRUCTION}\n{conversation_text}"), SPELLING.build_answer(answer)]
     return build_row(sample, [Exchange(messages, done, SPELLING)]), more
 
 
-def build_guardian_row(sample: ExportSample, found: WriteAnswer, *, characters: int) -> tuple[Row, Changes]:
-    """The fact and the file as it was as one question, and what write_guardian should do as its answer."""
-    asked, answered, done = guardian.format_texts(sample, found, characters)
-    messages = [SPELLING.build_question(f"{guardian.INSTRUCTION}\n{asked}"), SPELLING.build_answer(answered)]
+def build_guardian_row(sample: ExportSample, write_answer: WriteAnswer, *, characters: int) -> tuple[Row, Changes]:
+    """The fact and the file as it was as a question, and write_guardian's answer."""
+    question, answer, done = guardian.format_texts(sample, write_answer, characters)
+    messages = [SPELLING.build_question(f"{guardian.INSTRUCTION}\n{question}"), SPELLING.build_answer(answer)]
     return build_row(sample, [Exchange(messages, done, SPELLING)]), done
 
 
 def build_row(_sample: ExportSample, exchanges: Sequence[Exchange], given: PromptColumns = NO_PROMPTS) -> Row:
-    """The conversation that ends with the reply of a sample, and what the model was given, where that is known."""
-    prompt, tools = given.text(GIVEN_SYSTEM), _tools(given.text(GIVEN_TOOLS))[0]
-    said = Conversation([_prompted(prompt), *exchanges] if prompt else list(exchanges))
-    return {"messages": said, "tools": tools} if tools else {"messages": said}
+    """The conversation up to the sample's reply, with the prompt and tools where known."""
+    prompt, tools = given.text(GIVEN_SYSTEM), _read_tools(given.text(GIVEN_TOOLS))[0]
+    conversation = Conversation([_build_system_exchange(prompt), *exchanges] if prompt else list(exchanges))
+    return {"messages": conversation, "tools": tools} if tools else {"messages": conversation}
 
 
 def find_described_tools(given: PromptColumns) -> tuple[frozenset[str], Changes]:
-    """The names of the tools that a row describes, and what was done to what the model was given."""
-    _list, names, done = _tools(given.text(GIVEN_TOOLS))
+    """The names of the tools in a row, and the changes of its prompt columns."""
+    _list, names, done = _read_tools(given.text(GIVEN_TOOLS))
     return names, given.changes | done
 
 
 @lru_cache(maxsize=16)  # rows of a session share their list
-def _tools(text: str) -> tuple[list[dict[str, Any]], frozenset[str], Changes]:
-    """A list of tools as rows have it, with names that OpenAI takes; the names; what was done to them.
+def _read_tools(text: str) -> tuple[list[dict[str, Any]], frozenset[str], Changes]:
+    """Tools with names that OpenAI takes, these names, and the changes.
 
-    Of tools whose names differ in nothing else, the first one stays.
+    Of tools that get the same name, the first one stays.
     """
     named: dict[str, Any] = {}
     done: set[str] = set()
     for tool in orjson.loads(text):
-        name = _name(tool["function"]["name"], done)
+        name = _build_valid_name(tool["function"]["name"], done)
         named.setdefault(name, tool | {"function": tool["function"] | {"name": name}})
     return list(named.values()), frozenset(named), frozenset(done)
 
 
 @lru_cache(maxsize=8)
-def _prompted(text: str) -> Exchange:
-    """A system prompt, which begins a conversation; alone it is none, and breaks no rule before others."""
-    found = Exchange([{"role": SYSTEM, "content": text}], NO_CHANGES, SPELLING)
-    found.broken = []
-    return found
+def _build_system_exchange(text: str) -> Exchange:
+    """An exchange of a system prompt alone, which begins a conversation.
+
+    It is no conversation by itself, but breaks no rule before other exchanges.
+    """
+    exchange = Exchange([{"role": SYSTEM, "content": text}], NO_CHANGES, SPELLING)
+    exchange.broken = []
+    return exchange
 
 
 def find_notes(training_rows: int, largest: int) -> list[str]:
-    """What OpenAI asks of files that these rows, and the bytes of the largest file, do not meet."""
-    found = ((FEW_ROWS, training_rows < FEWEST_ROWS), (LARGE_FILE, largest > MOST_BYTES))
-    return [name for name, is_so in found if is_so]
+    """The requirements of OpenAI that an export's files do not meet.
+
+    `largest`: the bytes of the largest file.
+    """
+    checks = ((FEW_ROWS, training_rows < FEWEST_ROWS), (LARGE_FILE, largest > MOST_BYTES))
+    return [name for name, is_so in checks if is_so]
 
 
-def build_source(made: SampleOutcome) -> dict[str, str]:
-    """Where a row comes from, and which control tokens it holds: the same line of the file of sources."""
-    known = {**metadata.build_place(made.sample), **metadata.build_judgement(made.sample)}
-    return {**known, "control_tokens": made.control_tokens}
+def build_source(outcome: SampleOutcome) -> dict[str, str]:
+    """A line of the file of sources: where its row comes from, and control tokens.
+
+    It is the line with the number of the row.
+    """
+    known = {**metadata.build_place(outcome.sample), **metadata.build_judgement(outcome.sample)}
+    return {**known, "control_tokens": outcome.control_tokens}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,39 +127,39 @@ class OpenAI:
     text: ClassVar = "content"
 
     def build_question(self, text: str) -> Message:
-        """A person's words."""
+        """A message with a person's words."""
         return {"role": USER, "content": text}
 
     def build_answer(self, text: str) -> Message:
-        """What the agent says at the end of a turn."""
+        """A message with the agent's words at the end of a turn."""
         return {"role": AGENT, "content": text}
 
     def build_calls(self, step: Step, done: set[str]) -> list[Message]:
-        """One message with all calls and what was said before them, and one for each result."""
-        said: Message = {"role": AGENT}
+        """One message with all calls and the words before them, and one for each result."""
+        message: Message = {"role": AGENT}
         if step.words:
-            said["content"] = "\n\n".join(step.words)
+            message["content"] = "\n\n".join(step.words)
             if len(step.words) > 1:
                 done.add(MESSAGES_MERGED)
         ids = [f"call{number:05}" for number in range(step.first, step.first + len(step.calls))]
-        said["tool_calls"] = [_call(call, id_, done) for call, id_ in zip(step.calls, ids, strict=True)]
+        message["tool_calls"] = [_build_call(call, id_, done) for call, id_ in zip(step.calls, ids, strict=True)]
         results = zip(ids, step.results, strict=True)
-        return [said, *({"role": TOOL, "tool_call_id": id_, "content": text} for id_, text in results)]
+        return [message, *({"role": TOOL, "tool_call_id": id_, "content": text} for id_, text in results)]
 
     def mark_messages(self, messages: list[Message], train: bool) -> list[Message]:
         """`weight` where the agent speaks: 1 to be learned, 0 not."""
         return [message | {"weight": int(train)} if message["role"] == AGENT else message for message in messages]
 
     def get_result(self, message: Message) -> str | None:
-        """What a tool returned; None for every other message."""
+        """The text of a tool result; None for every other message."""
         return message["content"] if message["role"] == TOOL else None
 
     def replace_result(self, message: Message, text: str) -> Message:
-        """The result of a tool with another text."""
+        """The message of a tool result with another text."""
         return {**message, "content": text}
 
     def size(self, messages: Iterable[Message]) -> int:
-        """How many characters the messages say."""
+        """The number of characters in the messages."""
         return sum(len(text) for message in messages for text in _texts(message))
 
     def read_texts(self, messages: Iterable[Message]) -> Iterable[str]:
@@ -179,7 +189,7 @@ SPELLING = OpenAI()
 
 
 class _Reader:
-    """Reads messages one after the other and says which rule each breaks."""
+    """Reads the messages of a conversation in order, and names the rule that each breaks."""
 
     def __init__(self):
         self.before = ""  # what the message before was: user, call, result, answer; empty before the first of them
@@ -193,28 +203,28 @@ class _Reader:
             return "message_keys"
         role = message["role"]
         if role == TOOL:
-            return self._result(message)
+            return self._check_result(message)
         if self.waiting:
             return "call_without_result"
         if role == AGENT:
-            return self._misplaced(self.before in ("user", "result"), self._speaks(message))
+            return self._check_order(self.before in ("user", "result"), self._check_agent_message(message))
         if role == SYSTEM:
-            return self._misplaced(not self.before, None if message["content"].strip() else "empty")
+            return self._check_order(not self.before, None if message["content"].strip() else "empty")
         is_fitting, self.before = self.before in ("", "answer"), "user"
-        return self._misplaced(is_fitting, None if message["content"].strip() else "empty")
+        return self._check_order(is_fitting, None if message["content"].strip() else "empty")
 
-    def _misplaced(self, is_fitting, rule):
+    def _check_order(self, is_fitting, rule):
         return rule if is_fitting else "alternation"
 
-    def _result(self, message):
+    def _check_result(self, message):
         if message["tool_call_id"] not in self.waiting:
             return "result_without_call"
         self.waiting.remove(message["tool_call_id"])
         self.before = "result"
         return None
 
-    def _speaks(self, message):
-        """What is wrong with what the agent says, and with its calls."""
+    def _check_agent_message(self, message):
+        """The rule that a message of the agent breaks by its words or calls."""
         is_marked, self.is_marked = self.is_marked, "weight" in message
         if is_marked not in (None, self.is_marked):
             return "weight"
@@ -224,9 +234,9 @@ class _Reader:
             self.before = "answer"
             return None
         self.before = "call"
-        return self._calls(message["tool_calls"])
+        return self._check_calls(message["tool_calls"])
 
-    def _calls(self, calls):
+    def _check_calls(self, calls):
         if not calls or not all(map(_is_call, calls)):
             return "call"
         ids = [call["id"] for call in calls]
@@ -237,21 +247,21 @@ class _Reader:
         return None
 
 
-def _call(call: Call, id_: str, done: set[str]) -> dict[str, Any]:
-    name = _name(call.name, done)
+def _build_call(call: Call, id_: str, done: set[str]) -> dict[str, Any]:
+    name = _build_valid_name(call.name, done)
     return {"id": id_, "type": "function", "function": {"name": name, "arguments": dump_json(call.arguments)}}
 
 
-def _name(name: str, done: set[str]) -> str:
+def _build_valid_name(name: str, done: set[str]) -> str:
     """A name of a tool as OpenAI takes it."""
-    found = OTHER.sub("_", name)[:LONGEST_NAME]
-    if found != name:
+    valid_name = OTHER.sub("_", name)[:LONGEST_NAME]
+    if valid_name != name:
         done.add(TOOL_NAMES_CHANGED)
-    return found
+    return valid_name
 
 
 def _texts(message):
-    """What counts of a message: its words, and the names and arguments of its calls."""
+    """The texts of a message: its words, and the names and arguments of its calls."""
     if "content" in message:
         yield message["content"]
     for call in message.get("tool_calls", ()):
@@ -270,7 +280,7 @@ def _is_message(message):
 
 
 def are_tools(value: Any) -> bool:
-    """Whether these are functions with a name each that OpenAI takes, no two of them the same."""
+    """Whether these are functions with unique names that OpenAI takes."""
     if not isinstance(value, list) or not value or not all(map(is_function, value)):
         return False
     names = [tool["function"]["name"] for tool in value]
@@ -280,13 +290,13 @@ def are_tools(value: Any) -> bool:
 def _is_call(call):
     if not isinstance(call, dict) or list(call) != ["id", "type", "function"] or call["type"] != "function":
         return False
-    told = call["function"]
-    if not isinstance(told, dict) or list(told) != ["name", "arguments"]:
+    function = call["function"]
+    if not isinstance(function, dict) or list(function) != ["name", "arguments"]:
         return False
-    texts = (call["id"], told["name"], told["arguments"])
+    texts = (call["id"], function["name"], function["arguments"])
     if not all(isinstance(text, str) and text for text in texts):
         return False
-    return NAME.fullmatch(told["name"]) is not None and _is_object(told["arguments"])
+    return NAME.fullmatch(function["name"]) is not None and _is_object(function["arguments"])
 
 
 def _is_object(text):

@@ -25,20 +25,20 @@ FLAGS = frozenset({"privacy_checked", "contains_pii"})
 def build_row(sample: ExportSample) -> Row:
     """All columns of a sample, JSON as values; what is no JSON stays a text."""
     stored = sample.stored or {}
-    made = {_key(name): _value(name, stored.get(name)) for name in COLUMNS}
+    values = {_build_key(name): _read_value(name, stored.get(name)) for name in COLUMNS}
     if sample.misfit:
-        output = {name: text for name, text in made[CORRECTED].items() if name != "content"}
-        made[CORRECTED] = output | {"contentLeftOut": sample.misfit}
-    return made
+        output = {name: text for name, text in values[CORRECTED].items() if name != "content"}
+        values[CORRECTED] = output | {"contentLeftOut": sample.misfit}
+    return values
 
 
-def _key(column):
+def _build_key(column):
     """`sample_type` as the spec and the API spell it: `sampleType`."""
     first, *others = column.split("_")
     return first + "".join(map(str.title, others))
 
 
-def _value(column: str, value: Any) -> Any:
+def _read_value(column: str, value: Any) -> Any:
     if value is None:
         return None
     if column in FLAGS:

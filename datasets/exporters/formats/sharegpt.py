@@ -1,4 +1,7 @@
-"""ShareGPT rows: a conversation up to a turn, ending with the reply to learn, and how this format writes it."""
+"""ShareGPT rows, and how this format writes a conversation.
+
+A row is a conversation up to a turn, ending with the reply to learn.
+"""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -31,8 +34,8 @@ HUMAN, AGENT, CALL, RESULT = "human", "gpt", "function_call", "observation"
 ASKING, ANSWERING = frozenset({HUMAN, RESULT}), frozenset({AGENT, CALL})
 MESSAGE_KEYS, MARKED_KEYS = ["from", "value"], ["from", "value", "train"]
 THINK = ("<think>", "</think>")
-# What LLaMA-Factory looks for in the JSON of a call before it reads it, and stops at or cuts out. Spelled otherwise
-# there, an argument that holds them is the same argument.
+# LLaMA-Factory searches the JSON of a call for these before it reads it, and stops at them or cuts them out. With an
+# escape instead, an argument that holds them is the same argument.
 TAGS = ("<think>", "<tool_call>")
 THOUGHT = re.compile(rf"{THINK[0]}.*?{THINK[1]}", re.DOTALL)
 
@@ -40,22 +43,22 @@ THOUGHT = re.compile(rf"{THINK[0]}.*?{THINK[1]}", re.DOTALL)
 def build_gate_row(
     sample: ExportSample, decision: GateAnswer, *, characters: int, output: str = gate.LINES
 ) -> tuple[Row, Changes]:
-    """The conversation as one question, and memory_gate's decision as its answer."""
-    said, done = gate.format_conversation(sample, characters)
+    """The conversation as a question, and memory_gate's decision as its answer."""
+    conversation_text, done = gate.format_conversation(sample, characters)
     answer, more = gate.format_answer(decision, output)
-    messages = [SPELLING.build_question(f"{gate.INSTRUCTION}\n{said}"), SPELLING.build_answer(answer)]
+    messages = [SPELLING.build_question(f"{gate.INSTRUCTION}\n{conversation_text}"), SPELLING.build_answer(answer)]
     return build_row(sample, [Exchange(messages, done, SPELLING)]), more | metadata.find_trait_changes(sample)
 
 
-def build_guardian_row(sample: ExportSample, found: WriteAnswer, *, characters: int) -> tuple[Row, Changes]:
-    """The fact and the file as it was as one question, and what write_guardian should do as its answer."""
-    asked, answered, done = guardian.format_texts(sample, found, characters)
-    messages = [SPELLING.build_question(f"{guardian.INSTRUCTION}\n{asked}"), SPELLING.build_answer(answered)]
+def build_guardian_row(sample: ExportSample, write_answer: WriteAnswer, *, characters: int) -> tuple[Row, Changes]:
+    """The fact and the file as it was as a question, and write_guardian's answer."""
+    question, answer, done = guardian.format_texts(sample, write_answer, characters)
+    messages = [SPELLING.build_question(f"{guardian.INSTRUCTION}\n{question}"), SPELLING.build_answer(answer)]
     return build_row(sample, [Exchange(messages, done, SPELLING)]), done
 
 
 def build_row(sample: ExportSample, exchanges: Sequence[Exchange], given: PromptColumns = NO_PROMPTS) -> Row:
-    """The conversation that ends with the reply of a sample, and what the model was given before it."""
+    """The conversation up to the sample's reply, with the prompt and tools."""
     return {
         "conversations": Conversation(list(exchanges)),
         "system": given.text(SYSTEM),
@@ -66,7 +69,7 @@ def build_row(sample: ExportSample, exchanges: Sequence[Exchange], given: Prompt
 
 
 def find_described_tools(given: PromptColumns) -> tuple[frozenset[str], Changes]:
-    """The names of the tools that a row describes, and what was done to what the model was given."""
+    """The names of the tools in a row, and the changes of its prompt columns."""
     return given.names, given.changes
 
 
@@ -85,40 +88,43 @@ class ShareGPT:
     text: ClassVar = "value"
 
     def build_question(self, text: str) -> Message:
-        """A person's words."""
+        """A message with a person's words."""
         return {"from": HUMAN, "value": text}
 
     def build_answer(self, text: str) -> Message:
-        """What the agent says at the end of a turn."""
+        """A message with the agent's words at the end of a turn."""
         return {"from": AGENT, "value": text}
 
     def build_calls(self, step: Step, done: set[str]) -> list[Message]:
-        """One message with all calls, and one with all results; with `is_split` a pair for each call."""
-        thought = self._thought(step.words, done)
+        """One message with all calls, and one with all results.
+
+        With `is_split`, a pair of messages for each call.
+        """
+        thought = self._build_thought(step.words, done)
         if len(step.calls) > 1:
             done.add(changes.CALLS_SPLIT if self.is_split else changes.TOOL_RESULTS_MERGED)
         if not self.is_split:
-            return _pair(thought + call_value(step.calls), "\n\n".join(step.results))
-        told: list[Message] = []
+            return _build_pair(thought + call_value(step.calls), "\n\n".join(step.results))
+        messages: list[Message] = []
         for call, result in zip(step.calls, step.results, strict=True):
-            told += _pair(thought + call_value([call]), result)
+            messages += _build_pair(thought + call_value([call]), result)
             thought = ""
-        return told
+        return messages
 
     def mark_messages(self, messages: list[Message], train: bool) -> list[Message]:
         """`train` in every message: true where the agent speaks and it is to be learned."""
         return [message | {"train": train and message["from"] in ANSWERING} for message in messages]
 
     def get_result(self, message: Message) -> str | None:
-        """What a tool returned; None for every other message."""
+        """The text of a tool result; None for every other message."""
         return message["value"] if message["from"] == RESULT else None
 
     def replace_result(self, message: Message, text: str) -> Message:
-        """The result of a tool with another text."""
+        """The message of a tool result with another text."""
         return {**message, "value": text}
 
     def size(self, messages: Iterable[Message]) -> int:
-        """How many characters the messages say."""
+        """The number of characters in the messages."""
         return sum(len(message["value"]) for message in messages)
 
     def read_texts(self, messages: Iterable[Message]) -> Iterable[str]:
@@ -132,7 +138,9 @@ class ShareGPT:
 
     def find_called_tools(self, messages: Iterable[Message]) -> frozenset[str]:
         """The names of the tools that the messages call, of those that can be read."""
-        return frozenset().union(*[_called(message["value"]) or () for message in messages if message["from"] == CALL])
+        return frozenset().union(
+            *[_read_called_names(message["value"]) or () for message in messages if message["from"] == CALL]
+        )
 
     def find_broken_rules(self, messages: object) -> list[BrokenRule]:
         """The rules that the messages of a conversation break."""
@@ -145,15 +153,15 @@ class ShareGPT:
             if not isinstance(message, dict) or list(message) != keys or not _are_texts(message):
                 return [*broken, BrokenRule("message_keys", str(number + 1))]  # what follows cannot be judged
             role = message["from"]
-            if rule := _misplaced(role, number, before) or _empty_or_no_call(role, message["value"]):
+            if rule := _find_side_rule(role, number, before) or _find_text_rule(role, message["value"]):
                 broken.append(BrokenRule(rule, str(number + 1)))
             before = role
         if not broken and before != AGENT:
             broken.append(BrokenRule("no_reply", str(len(messages))))
         return broken
 
-    def _thought(self, words, done):
-        """What was said before a call."""
+    def _build_thought(self, words, done):
+        """The words before a call as a thought; empty if they are dropped."""
         if not words:
             return ""
         if not self.keep_text:
@@ -171,7 +179,10 @@ SPELLING = ShareGPT()
 
 
 def call_value(calls: Sequence[Call]) -> str:
-    """Tool calls as trainers read them: one object, or a list when they ran side by side."""
+    """Tool calls as trainers read them.
+
+    One call is an object, and calls that ran side by side are a list.
+    """
     values = [{"name": call.name, "arguments": call.arguments} for call in calls]
     text = dump_json(values[0] if len(values) == 1 else values)
     for tag in TAGS:
@@ -180,11 +191,11 @@ def call_value(calls: Sequence[Call]) -> str:
 
 
 def _are_texts(message):
-    """Whether a message says in texts who says what."""
+    """Whether both the role and the value of a message are texts."""
     return isinstance(message["from"], str) and isinstance(message["value"], str)
 
 
-def _misplaced(role, number, before):
+def _find_side_rule(role, number, before):
     """The rule about sides that a message breaks; None when it breaks none."""
     if role not in (ANSWERING if number % 2 else ASKING) or (number == 0 and role != HUMAN):
         return "alternation"
@@ -193,15 +204,15 @@ def _misplaced(role, number, before):
     return "call_without_result" if before == CALL else "result_without_call"
 
 
-def _empty_or_no_call(role, value):
+def _find_text_rule(role, value):
     """The rule about texts that a message breaks; None when it breaks none."""
     if role == CALL:
-        return None if _called(value) else "call"
+        return None if _read_called_names(value) else "call"
     return "empty" if role != RESULT and (not value or value.isspace()) else None
 
 
 @lru_cache(maxsize=16)  # a turn is an exchange twice: with the reply to learn, and in the history of what follows
-def _called(value):
+def _read_called_names(value):
     """The names of the tools that a message calls; None when no trainer could read it."""
     try:
         calls = orjson.loads(THOUGHT.sub("", value, count=1) if value.startswith(THINK[0]) else value)
@@ -219,5 +230,5 @@ def _called(value):
     return frozenset(call["name"] for call in calls) if calls and is_sound else None
 
 
-def _pair(call, result):
+def _build_pair(call, result):
     return [{"from": CALL, "value": call}, {"from": RESULT, "value": result}]

@@ -1,4 +1,4 @@
-"""Samples as a flat table, for spreadsheets: what was said, what was judged, and where."""
+"""Samples as a flat table for spreadsheets: texts, judgments and where they come from."""
 
 from ..outcomes import Row
 from ..samples import ExportSample
@@ -20,7 +20,7 @@ COLUMNS = (
 def build_row(sample: ExportSample) -> Row:
     """One sample; a cell is empty where nothing is known."""
     stored = sample.stored or {}
-    found = {
+    cells = {
         **metadata.build_place(sample),
         **{name: stored.get(name) for name in (*STORED, "gate_label", "guardian_label")},
         "context": gate.format_lines(sample.context),
@@ -30,4 +30,4 @@ def build_row(sample: ExportSample) -> Row:
         **metadata.build_judgement(sample),
         "memory_gate_reason": sample.gate.reason if sample.gate else None,
     }
-    return {name: found[name] for name in COLUMNS}
+    return {name: cells[name] for name in COLUMNS}

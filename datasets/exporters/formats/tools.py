@@ -14,17 +14,17 @@ NOTHING = {"type": "object", "properties": {}, "required": []}
 
 
 class UnknownForm(ValueError):
-    """What should be a list of tools is none that is known."""
+    """A list of tools is in no form that is known."""
 
 
 def read_functions(tools: Any) -> list[dict[str, Any]]:
     """Tools of any known spelling as OpenAI's functions, in their order. Raises UnknownForm."""
     if not isinstance(tools, list):
         raise UnknownForm
-    made = [{"type": "function", "function": _function(tool)} for tool in tools]
-    if not all(map(is_function, made)):
+    schemas = [{"type": "function", "function": _read_function(tool)} for tool in tools]
+    if not all(map(is_function, schemas)):
         raise UnknownForm
-    return made
+    return schemas
 
 
 @lru_cache(maxsize=16)  # rows of a session share their list
@@ -42,17 +42,17 @@ def is_function(tool: Any) -> bool:
     function = tool.get("function") if isinstance(tool, dict) and tool.get("type") == "function" else None
     if not isinstance(function, dict) or not _is_name(function.get("name")):
         return False
-    return isinstance(function.get("description"), str) and _has_properties(function.get("parameters"))
+    return isinstance(function.get("description"), str) and _has_readable_properties(function.get("parameters"))
 
 
-def _has_properties(parameters):
+def _has_readable_properties(parameters):
     properties = parameters.get("properties") if isinstance(parameters, dict) else None
     if not isinstance(properties, dict) or not isinstance(parameters.get("required", []), list):
         return False
     return all(map(_is_readable, properties.values()))
 
 
-def _function(tool):
+def _read_function(tool):
     """One tool, whoever described it; without a schema it takes nothing."""
     inner = tool.get("function") if isinstance(tool, dict) else None
     described = inner if isinstance(inner, dict) else tool
@@ -64,25 +64,25 @@ def _function(tool):
     return {
         "name": described.get("name"),
         "description": described.get("description") or "",
-        "parameters": {**NOTHING, **schema, "properties": _properties(schema)},
+        "parameters": {**NOTHING, **schema, "properties": _read_properties(schema)},
     }
 
 
-def _properties(schema):
+def _read_properties(schema):
     """The properties of a schema; one that may be anything (`true`) is described by nothing."""
     properties = schema.get("properties") or {}
     if not isinstance(properties, dict):
         raise UnknownForm
-    return {name: {} if about is True else about for name, about in properties.items()}
+    return {name: {} if prop is True else prop for name, prop in properties.items()}
 
 
 def _is_name(name):
     return isinstance(name, str) and bool(name.strip())
 
 
-def _is_readable(about):
+def _is_readable(prop):
     """Whether a trainer can describe a property to a model."""
-    if not isinstance(about, dict) or not isinstance(about.get("items") or {}, dict):
+    if not isinstance(prop, dict) or not isinstance(prop.get("items") or {}, dict):
         return False
-    values = about.get("enum") or []
+    values = prop.get("enum") or []
     return isinstance(values, list) and all(isinstance(value, str) for value in values)

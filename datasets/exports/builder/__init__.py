@@ -1,1 +1,4 @@
-"""From samples to the files of an export: read in their order, split, written."""
+"""Builds the files of an export from its samples.
+
+Samples are read in their order, split into sides and written.
+"""

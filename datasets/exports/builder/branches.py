@@ -1,4 +1,7 @@
-"""The active branches of many sessions, read together: asking for one session at a time costs more than reading it."""
+"""Reads the active branches of many sessions together.
+
+Reading one session at a time spends more time on the query than on the rows.
+"""
 
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -31,9 +34,10 @@ Session = tuple[str, str, Iterable[Row]]  # agent, session, the rows of its samp
 
 @dataclass(slots=True)
 class Message:
-    """What a row of training data may say of one message, its text whole; `role` is user, assistant or tool.
+    """A message as a row of training data may have it, its text whole.
 
-    `about` are names of exporters.changes that go for every row the text is in.
+    `role` is user, assistant or tool. `text_changes` are names of exporters.changes that apply to every row with the
+    text.
     """
 
     role: str
@@ -43,42 +47,45 @@ class Message:
     tool_call_id: str | None
     is_synthetic: bool
     is_failed: bool
-    about: changes.Changes = changes.NO_CHANGES
-    is_after_reset: bool = False  # the first message after the session was reset, whoever said it
-    exclusion: str = ""  # why the words of a user are no talk of a person: see turn_facts.exclusion
+    text_changes: changes.Changes = changes.NO_CHANGES
+    is_after_reset: bool = False  # the first message of any role after the session was reset
+    exclusion: str = ""  # why a user's words are not those of a person: see turn_facts.exclusion
 
 
 def read_branches(
     sessions: Iterable[Session], kinds: frozenset[str], prompts: PromptReader | None = None
 ) -> Iterator[tuple[str, str, Iterable[Row], Iterable[Message], SessionPrompts | None]]:
-    """Each session with the messages of its active branch, none when its transcript is gone, and with its prompts.
+    """Each session with the messages of its active branch, and with its prompts.
 
-    The messages are read while they are asked for, and must be before the next session is. `kinds`: of secrets that
-    flag an output.
+    A session whose transcript is gone has no messages. The messages are read while they are iterated, and must be read
+    before the next session is. `kinds`: those of secrets that flag an output.
     """
-    before = ""
-    for agent_id, group in _groups(sessions):
-        db, session_ids = _db(agent_id), [session_id for session_id, _ in group]
-        if before not in ("", db):
-            connection_tuning.give_memory_back(before)
-        before = db
-        told = groupby(_records(db, session_ids), key=itemgetter(0)) if db else iter(())
-        given = prompts.of_sessions(db, session_ids) if prompts else {}
+    last_db = ""
+    for agent_id, group in _group_sessions(sessions):
+        db, session_ids = _find_database(agent_id), [session_id for session_id, _ in group]
+        if last_db not in ("", db):
+            connection_tuning.give_memory_back(last_db)
+        last_db = db
+        branches = groupby(_read_records(db, session_ids), key=itemgetter(0)) if db else iter(())
+        session_prompts = prompts.read_sessions(db, session_ids) if prompts else {}
         resets = list_active_resets(db, session_ids) if db else {}
-        keys = _keys(db, session_ids) if db else {}
-        ahead = next(told, None)
+        keys = _read_session_keys(db, session_ids) if db else {}
+        ahead = next(branches, None)
         for session_id, rows in group:
             if ahead is None or ahead[0] != session_id:
-                yield agent_id, session_id, rows, (), given.get(session_id)
+                yield agent_id, session_id, rows, (), session_prompts.get(session_id)
                 continue
-            told_by = (given.get(session_id), resets.get(session_id, []), keys.get(session_id))
-            messages = _messages(ahead[1], kinds, *told_by)
-            yield agent_id, session_id, rows, messages, given.get(session_id)
-            ahead = next(told, None)
+            details = (session_prompts.get(session_id), resets.get(session_id, []), keys.get(session_id))
+            messages = _read_messages(ahead[1], kinds, *details)
+            yield agent_id, session_id, rows, messages, session_prompts.get(session_id)
+            ahead = next(branches, None)
 
 
-def _groups(sessions):
-    """Sessions of one agent that are read together. Of a session with very many samples the rest stays to be read."""
+def _group_sessions(sessions):
+    """Groups of sessions of one agent that are read together.
+
+    Of a session with very many samples, the rest is read later.
+    """
     group: list[tuple[str, Iterable[Row]]] = []
     owner, count = "", 0
     for agent_id, session_id, rows in sessions:
@@ -95,8 +102,8 @@ def _groups(sessions):
         yield owner, group
 
 
-def _db(agent_id):
-    """The file of an agent; none when the agent is not known any more."""
+def _find_database(agent_id):
+    """The database of an agent; empty when the agent is not known any more."""
     try:
         return databases.get_alias(agent_id)
     except databases.UnknownAgent:
@@ -105,7 +112,7 @@ def _db(agent_id):
         raise Refused(str(exc)) from exc
 
 
-def _records(db, session_ids):
+def _read_records(db, session_ids):
     records = TranscriptEvent.objects.filter(is_active=True, kind__in=ROLES)
     records = records.order_by("session_id", "seq").values_list(*COLUMNS)
     reader = PlainRows(COLUMNS.index("event_json"), db=db)
@@ -115,64 +122,70 @@ def _records(db, session_ids):
         if not is_more:
             return
         last, seq = batch[-1][:2]
-        yield from _rest(reader, records.filter(session_id=last), seq)
+        yield from _read_rest(reader, records.filter(session_id=last), seq)
         session_ids = [session_id for session_id in session_ids if session_id > last]
 
 
-def _rest(reader, records, seq):
-    """What follows in a session that a batch ended in: by its own key, so that a long one is walked once."""
+def _read_rest(reader, records, seq):
+    """Read the rest of a session that a batch ended in.
+
+    It is read by its own key, so that a long session is read once.
+    """
     is_more = True
     while is_more:
-        batch, is_more = reader.batch(records.filter(seq__gt=seq))
+        batch, is_more = reader.read_batch(records.filter(seq__gt=seq))
         yield from batch
         seq = batch[-1][1] if batch else seq
 
 
-def _keys(db, session_ids):
+def _read_session_keys(db, session_ids):
     """The keys of sessions, by their ids."""
     return dict(StoredSession.objects.using(db).filter(id__in=session_ids).values_list("id", "session_key"))
 
 
-def _messages(rows, kinds, prompts, resets, session_key):
-    """The messages of a branch; `prompts` takes note of their turns, `resets` are places where it was reset."""
+def _read_messages(rows, kinds, prompts, resets, session_key):
+    """The messages of a branch.
+
+    `prompts` takes note of their turns; `resets` are the places where the session was reset.
+    """
     ahead = deque(resets)
     for row in rows:
-        message = _message(row, kinds, prompts, session_key)
+        message = _read_message(row, kinds, prompts, session_key)
         while ahead and ahead[0] < row[1]:
             ahead.popleft()
             message.is_after_reset = True
         yield message
 
 
-def _message(row, kinds, prompts, session_key):
+def _read_message(row, kinds, prompts, session_key):
     session_id, _, turn_number, kind, event_json, full_zstd, trim_json, created_at = row
     record, problem = outputs.read_whole_record(event_json, full_zstd, trim_json)
     if prompts and not prompts.is_empty:
-        prompts.see(turn_number, created_at, get_run_id(record))
-    found = read_facts(record) if kind == "user" else read_message_facts(record)
-    about = changes.NO_CHANGES
+        prompts.add_message(turn_number, created_at, get_run_id(record))
+    message_facts = read_facts(record) if kind == "user" else read_message_facts(record)
+    text_changes = changes.NO_CHANGES
     if problem:
-        about |= {changes.OUTPUT_LOST}
+        text_changes |= {changes.OUTPUT_LOST}
     if outputs.is_flagged(trim_json, kinds):
-        about |= {changes.OUTPUT_FLAGGED}
-    if found.is_unwrapped:
-        about |= {changes.ENVELOPE_REMOVED}
-    if found.images or found.files:
-        about |= {changes.IMAGES_DROPPED}
+        text_changes |= {changes.OUTPUT_FLAGGED}
+    if message_facts.is_unwrapped:
+        text_changes |= {changes.ENVELOPE_REMOVED}
+    if message_facts.images or message_facts.files:
+        text_changes |= {changes.IMAGES_DROPPED}
     return Message(
         role=ROLES[kind],
-        text=found.text,
+        text=message_facts.text,
         turn_number=turn_number,
-        calls=found.calls,
-        tool_call_id=found.tool_call_id,
-        is_synthetic=found.is_synthetic,
-        is_failed=found.is_failed,
-        about=about,
-        exclusion=_exclusion(found, session_key, session_id) if kind == "user" else "",
+        calls=message_facts.calls,
+        tool_call_id=message_facts.tool_call_id,
+        is_synthetic=message_facts.is_synthetic,
+        is_failed=message_facts.is_failed,
+        text_changes=text_changes,
+        exclusion=_find_exclusion(message_facts, session_key, session_id) if kind == "user" else "",
     )
 
 
-def _exclusion(found, session_key, session_id):
-    if prompt_kind(found.sender, session_key, session_id):
+def _find_exclusion(message_facts, session_key, session_id):
+    if prompt_kind(message_facts.sender, session_key, session_id):
         return INJECTED
-    return UNKNOWN_ENVELOPE if found.sender.get("envelope") else ""
+    return UNKNOWN_ENVELOPE if message_facts.sender.get("envelope") else ""

@@ -1,6 +1,6 @@
-"""`README.md` of an export: a dataset card as the Hugging Face Hub reads it, and plain text for people.
+"""`README.md` of an export: a dataset card for the Hugging Face Hub and for people.
 
-In English whoever asks for the export: the same samples and options give the same file.
+It is always in English: the same samples and options give the same file.
 """
 
 import re
@@ -24,7 +24,7 @@ MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#|&])")
 CHECKED = "Every row was checked when it was written, against the rules of {programs}."
 UNCHECKED = "These are samples as they are stored, in no form that a training tool reads."
 ESTIMATED = "Tokens are estimated without a tokenizer, and what a chat template adds is not counted"
-# Of a history whose earlier replies are not to be learned: what keeps a trainer from learning them.
+# How to keep a trainer from learning the earlier replies of a history that are not to be learned.
 UNLEARNED = {
     "sharegpt": "Set `mask_history: true` in LLaMA-Factory or `message_field_training: train` in Axolotl, as the files "
     "beside the rows do: else replies that nobody approved are learned",
@@ -43,7 +43,7 @@ def build_card(name: str, written: WrittenRows, manifest: dict[str, Any]) -> byt
 
 def _front_matter(name, written, manifest):
     yield "---"
-    yield f"pretty_name: {_quoted(name)}"
+    yield f"pretty_name: {_quote(name)}"
     yield "# license: choose one before you publish these rows"
     yield "task_categories:\n- text-generation"
     yield f"tags:\n- openclaw\n- {written.kind}"
@@ -68,34 +68,34 @@ def _text(name, written, manifest):
         yield from _section("System prompts and tools", _prompts(prompts, manifest))
     if notes := manifest["notes"]:
         yield from _section("To know", (str(words.NOTES[name]) for name in notes))
-    yield from _section("Options", (f"`{key}`: {_shown(value)}" for key, value in _options(manifest)))
+    yield from _section("Options", (f"`{key}`: {_format_value(value)}" for key, value in _options(manifest)))
     yield from _section("How to load", _loading(written, manifest))
     yield "\n## Before you publish\n"
     yield "Nobody has checked these rows for personal data yet. People wrote them to their agents: read them first."
     yield "\n## Checks\n"
     programs = list(dict.fromkeys(f"{check['program']} {check['version']}" for check in manifest["checks"]))
     yield CHECKED.format(programs=" and ".join(programs)) if programs else UNCHECKED
-    about = {"rules": manifest["rules"], "version": manifest["app"]["version"], "profile": manifest["profile"]}
-    yield f"\n{RULES.format(**about)}"
+    versions = {"rules": manifest["rules"], "version": manifest["app"]["version"], "profile": manifest["profile"]}
+    yield f"\n{RULES.format(**versions)}"
     yield f"\nTo compare the files with what was written, run `sha256sum -c {CHECKSUM_FILE}` in this folder."
 
 
 def _section(title, lines) -> Iterator[str]:
-    found = [f"- {line}" for line in lines]
-    yield "\n".join([f"\n## {title}\n", *(found or ["- Nothing."])])
+    items = [f"- {line}" for line in lines]
+    yield "\n".join([f"\n## {title}\n", *(items or ["- Nothing."])])
 
 
 def _rows(written, counts):
     yield from (f"{side}: {counts[side]:,} ({file})" for side, file in written.files.items())
     samples, approved = counts["samples"], counts["approved"]
-    some = f"{approved:,} of them approved" if approved else "none of them approved"
-    yield f"{amounts.format_amount('samples', samples)}, {'all approved' if approved == samples else some}"
+    approval = f"{approved:,} of them approved" if approved else "none of them approved"
+    yield f"{amounts.format_amount('samples', samples)}, {'all approved' if approved == samples else approval}"
     yield amounts.format_amount("sessions", counts["sessions"])
 
 
 def _left_out(excluded):
-    for found in excluded:
-        yield f"{words.EXCLUSIONS[found['reason']]}: {found['count']:,}"
+    for group in excluded:
+        yield f"{words.EXCLUSIONS[group['reason']]}: {group['count']:,}"
 
 
 def _changed(changes):
@@ -126,7 +126,7 @@ def _prompts(counted, manifest):
 
 
 def _options(manifest):
-    """Those that make a difference for the format and task."""
+    """The options that make a difference for the format and task."""
     options, kind, task = manifest["options"], manifest["format"], manifest["task"]
     unused = find_unused_choices(kind, task, options["tool_results"])
     return ((name, value) for name, value in options.items() if name not in unused)
@@ -149,10 +149,10 @@ def _size(rows):
     return next((words for limit, words in SIZES if rows < limit), "1M<n<10M")
 
 
-def _shown(value):
+def _format_value(value):
     return f"`{orjson.dumps(value).decode()}`"
 
 
-def _quoted(text):
-    """As a text of YAML: one of JSON is one."""
+def _quote(text):
+    """A text of YAML: every text of JSON is one."""
     return orjson.dumps(text).decode()

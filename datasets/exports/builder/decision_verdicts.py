@@ -1,4 +1,7 @@
-"""Decisions of memory_gate that people judged by themselves: what they said counts for the samples of turns too."""
+"""Verdicts that people gave on decisions of memory_gate themselves.
+
+They count for the samples of turns too.
+"""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +14,7 @@ CORRECT = "correct"
 
 
 class DecisionVerdicts:
-    """What people said of decisions, for an export of decisions; of nothing for any other."""
+    """The verdicts on decisions, for an export of decisions; none for any other."""
 
     def __init__(self, options: Options):
         self.labels: dict[tuple[str, str | None], str | None] = {}
@@ -23,10 +26,10 @@ class DecisionVerdicts:
             self.labels = {(agent_id, name): label for agent_id, name, label in rows.iterator(chunk_size=2_000)}
 
     def overrules(self, row: Mapping[str, Any]) -> bool:
-        """Whether the sample of a turn teaches another decision than the one that people called right.
+        """Whether a turn's sample teaches another decision than the one judged to be right.
 
-        It does unless both say that the decision is right, or this one says nothing: whatever has become of the
-        decision's own sample, what somebody called wrong is not taught here.
+        It does when the decision itself was judged to be wrong, or when it was judged to be right and the turn's sample
+        says otherwise. A decision that somebody called wrong is not taught, even if its own sample is gone.
         """
         if row["sample_type"] in GATE_TYPES or row["decision_id"] is None:
             return False

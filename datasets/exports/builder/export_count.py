@@ -1,4 +1,6 @@
-"""How many samples fit the options of an export before it is asked for, and how many rows they become.
+"""Counts the samples that fit the options of an export, and their rows.
+
+An export need not be created for it.
 
 Counted from columns that stand in one index (idx_sample_place): no content is read, and no transcript.
 """
@@ -9,8 +11,7 @@ from typing import Any
 from django.db import DEFAULT_DB_ALIAS, OperationalError
 from django.db.models import Case, TextField, Value, When
 
-from openclaw_web.sqlite import dialect as sql_words
-from openclaw_web.sqlite import statements
+from openclaw_web.sqlite import dialect, statements
 from openclaw_web.sqlite.time_limits import time_box
 
 from ...exporters.conversations.histories import CONTEXT, EDITED, SESSION
@@ -32,7 +33,7 @@ SELECT why, COUNT(*), 0 FROM some GROUP BY why"""
 # Of each session its first approved turn, and those whose numbers follow it one by one.
 SESSIONS = f"""
 UNION ALL
-SELECT '', COALESCE({sql_words.count_if("number = 1")}, 0), COUNT(*) FROM (
+SELECT '', COALESCE({dialect.count_if("number = 1")}, 0), COUNT(*) FROM (
     SELECT turn_number, MIN(turn_number) OVER (PARTITION BY agent_id, session_id) AS first_number,
     ROW_NUMBER() OVER (PARTITION BY agent_id, session_id ORDER BY turn_number) AS number
     FROM (SELECT DISTINCT agent_id, session_id, turn_number FROM some
@@ -42,7 +43,10 @@ SELECT '', COALESCE({sql_words.count_if("number = 1")}, 0), COUNT(*) FROM (
 
 @dataclass(slots=True)
 class ExportCount:
-    """What options come to. With `is_more` every number is one of at least that many."""
+    """How many samples fit some options, and what an export of them would be.
+
+    With `is_more`, every number is a lower bound.
+    """
 
     samples: int = 0
     rows: int = 0
@@ -55,7 +59,7 @@ class ExportCount:
     set_counted: int = 0  # samples that were looked at for it
 
     def as_json(self) -> dict[str, Any]:
-        """For programs: as it is, the reasons as a list with their words."""
+        """The numbers as values of JSON, the reasons as a list with their words."""
         excluded = [{"reason": name, "count": count, "why": why} for name, why, count in self.left_out]
         return asdict(self) | {"excluded": excluded}
 
@@ -81,52 +85,55 @@ class ExportCount:
 def count_export(options: Options, *, budget_ms: int = BUDGET_MS) -> ExportCount:
     """Count at most COUNTED_UP_TO samples, for about `budget_ms` milliseconds. Raises Refused for wrong options.
 
-    What only a row can tell is not in it: duplicates, lost outputs, secrets, the longest row, decisions of the gate.
+    Only columns are read, so duplicates, lost outputs, secrets, the longest row and decisions of the gate are not in
+    it.
     """
     check_options(options)
-    found = ExportCount(is_more=True)
+    export_count = ExportCount(is_more=True)
     with time_box(DEFAULT_DB_ALIAS, budget_ms) as is_up:
         try:
             for limit in STEPS:
-                found = _counted(options, limit)
-                if not found.is_more:
+                export_count = _count_first(options, limit)
+                if not export_count.is_more:
                     break
             if options.is_split:
-                found.largest_set, found.set_counted = find_largest_set(options, _judged(options)[1])
+                export_count.largest_set, export_count.set_counted = find_largest_set(
+                    options, _annotate_reasons(options)[1]
+                )
         except OperationalError as exc:
             if not is_up(exc):
                 raise
-    return found
+    return export_count
 
 
-def _counted(options, limit):
+def _count_first(options, limit):
     """The numbers of the first samples in the order of their places, at most `limit`."""
-    reasons, some = _judged(options)
-    sql, values = some.values(*PLACE[:-1], "annotation_status", "why").query.sql_with_params()
+    reasons, samples = _annotate_reasons(options)
+    sql, values = samples.values(*PLACE[:-1], "annotation_status", "why").query.sql_with_params()
     is_conversation = options.shape.has_history
     numbers = NUMBERS.format(some=sql) + (SESSIONS if is_conversation else "")
-    told = statements.read_rows(DEFAULT_DB_ALIAS, numbers, [*values, limit + 1])
-    return _found(told, reasons, options, limit)
+    result_rows = statements.read_rows(DEFAULT_DB_ALIAS, numbers, [*values, limit + 1])
+    return _build_count(result_rows, reasons, options, limit)
 
 
-def _judged(options):
-    """Every reason to leave a sample out with its condition, and all samples in order with their `why`."""
+def _annotate_reasons(options):
+    """Every reason for leaving a sample out with its condition, and all samples with their `why`."""
     source = Source(options)
-    reasons = dict(source.build_conditions()) | _known_later(options)
+    reasons = dict(source.build_conditions()) | _list_later_reasons(options)
     why = Case(*[When(unwanted, then=Value(name)) for name, unwanted in reasons.items()],
                default=Value(FITS), output_field=TextField())  # fmt: skip
     return reasons, source.scope.annotate(why=why).order_by(*PLACE)
 
 
-def _known_later(options):
-    """What an export finds while it writes rows, as far as columns tell it."""
+def _list_later_reasons(options):
+    """The reasons that an export finds only while writing rows, as far as columns tell them."""
     has_no_calls = options.shape.has_history and options.tool_calls == LEAVE_OUT
     return {RESTS_ON_TOOLS: RESTING} if has_no_calls else {}
 
 
-def _found(told, reasons, options, limit):
-    counts = {name: count for name, count, _more in told}
-    session_rows, session_samples = next(((rows, more) for name, rows, more in told if not name), (0, 0))
+def _build_count(result_rows, reasons, options, limit):
+    counts = {name: count for name, count, _more in result_rows}
+    session_rows, session_samples = next(((rows, more) for name, rows, more in result_rows if not name), (0, 0))
     counted, samples = sum(count for name, count in counts.items() if name), counts.get(FITS, 0)
     histories = {EDITED: samples, SESSION: session_rows, CONTEXT: samples} if options.shape.has_history else {}
     return ExportCount(

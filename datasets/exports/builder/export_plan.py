@@ -1,4 +1,7 @@
-"""Before rows are written: which samples say the same, and on which side each session is."""
+"""Plans an export before its rows are written.
+
+The plan says which samples say the same, and on which side each session is.
+"""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -16,9 +19,12 @@ from .source import COLUMNS, Source
 
 
 def build_export_plan(
-    source: Source, options: Options, decided: DecisionVerdicts, folder: Path, hear: Callable[[int], None]
+    source: Source, options: Options, verdicts: DecisionVerdicts, folder: Path, hear: Callable[[int], None]
 ) -> SplitPlan:
-    """What an export does with each sample of its source; `hear` is told how many were read."""
+    """Plan what an export does with each sample of its source.
+
+    `hear` is called with the number of samples that were read.
+    """
 
     def side_of(key: int) -> int:
         return splits.SIDES.index(
@@ -26,16 +32,16 @@ def build_export_plan(
         )
 
     return build_split_plan(
-        _batches(source, options.shape, decided),
+        _read_batches(source, options.shape, verdicts),
         folder=folder,
         seed=options.seed,
         duplicates=options.duplicates,
         side_of=side_of,
-        hear=hear,
+        report_progress=hear,
     )
 
 
-def _batches(source, shape: Shape, decided: DecisionVerdicts) -> Iterator[list[PlainRow]]:
+def _read_batches(source, shape: Shape, verdicts: DecisionVerdicts) -> Iterator[list[PlainRow]]:
     """The samples to compare, without those that have nothing to teach for the task."""
     own = len(features.COLUMNS)
     if shape.task == "reply":
@@ -43,11 +49,11 @@ def _batches(source, shape: Shape, decided: DecisionVerdicts) -> Iterator[list[P
             yield [row[:own] for row in batch if is_taught(shape, row[own])]
         return
     for batch in source.read_batches((*features.COLUMNS, *COLUMNS), "content"):
-        yield [row[:own] for row in batch if _teaches(dict(zip(COLUMNS, row[own:], strict=True)), shape, decided)]
+        yield [row[:own] for row in batch if _has_lesson(dict(zip(COLUMNS, row[own:], strict=True)), shape, verdicts)]
 
 
-def _teaches(row, shape, decided):
-    if not is_taught(shape, row["sample_type"]) or decided.overrules(row):
+def _has_lesson(row, shape, verdicts):
+    if not is_taught(shape, row["sample_type"]) or verdicts.overrules(row):
         return False
     try:
         return find_unfit_reason(shape, read_sample(row)) is None

@@ -1,7 +1,7 @@
-"""How many of the samples that fit an export are in sessions that have to share a side of its split.
+"""Finds the largest set of sessions that must share a side of a split.
 
-Told from ids of sessions and hashes of words, before anything is written; an export itself also finds what is nearly
-the same. No more samples are read than an answer has time for.
+It is estimated from ids of sessions and hashes of words, before anything is written; an export itself also finds what
+is nearly the same. No more samples are read than an answer has time for.
 """
 
 from collections import Counter, defaultdict
@@ -22,35 +22,35 @@ from ..options import Options
 COUNTED_UP_TO = 10_000  # samples, the first in the order of agents, sessions and turns
 READ_UP_TO = 500  # texts
 COLUMNS = ("agent_id", "session_id", "id", "signature__words", "why")
-FITS = "fits"  # why a sample is counted: nothing leaves it out
+FITS = "fits"  # the `why` of a sample that no reason leaves out
 
 
 class Sets:
-    """Disjoint sets of sessions, each called after one of them."""
+    """Disjoint sets of sessions, each named by one of them."""
 
     def __init__(self) -> None:
         self._parents: dict[str, str] = {}
 
-    def of(self, name: str) -> str:
-        """The set that a session is in; its own when nothing has joined it."""
+    def find(self, name: str) -> str:
+        """The set that a session is in; its own when no other session is in it."""
         while (parent := self._parents.get(name, name)) != name:
             self._parents[name] = name = self._parents.get(parent, parent)
         return name
 
-    def join(self, one: str, other: str) -> None:
-        """Make one set of two."""
-        self._parents[self.of(one)] = self.of(other)
+    def join(self, session: str, other: str) -> None:
+        """Merge the sets of two sessions."""
+        self._parents[self.find(session)] = self.find(other)
 
 
 def find_largest_set(options: Options, samples: QuerySet[Any, Any]) -> tuple[int, int]:
-    """How many rows the largest set of connected sessions would have at least, and how many were looked at.
+    """The least number of rows in the largest set of connected sessions, and the samples counted.
 
     `samples` are in order, each with its `why`.
     """
-    found = samples.values_list(*COLUMNS)[:COUNTED_UP_TO].query.sql_with_params()
+    query = samples.values_list(*COLUMNS)[:COUNTED_UP_TO].query.sql_with_params()
     rows = [
         (session_id or f"\0{agent_id}", sample_id, words)
-        for agent_id, session_id, sample_id, words, why in statements.read_rows(DEFAULT_DB_ALIAS, *found)
+        for agent_id, session_id, sample_id, words, why in statements.read_rows(DEFAULT_DB_ALIAS, *query)
         if why == FITS
     ]
     shared: dict[bytes, dict[str, str]] = defaultdict(dict)  # by words: a sample of each session that has them
@@ -58,13 +58,13 @@ def find_largest_set(options: Options, samples: QuerySet[Any, Any]) -> tuple[int
         if words:
             shared[words].setdefault(session, sample_id)
     shared = {words: samples for words, samples in shared.items() if len(samples) > 1}
-    largest, count = _largest(rows, shared, options)
+    largest, count = _count_largest(rows, shared, options)
     if 2 * largest <= count or options.duplicates != ONE:
         return largest, count
-    return _largest(rows, _long(shared), options)
+    return _count_largest(rows, _select_long(shared), options)
 
 
-def _largest(rows, shared, options):
+def _count_largest(rows, shared, options):
     """Rows of the largest set when sessions with these words are connected, and all rows."""
     sets = Sets()
     for samples in shared.values():
@@ -78,12 +78,15 @@ def _largest(rows, shared, options):
             if words in known:
                 continue
             known.add(words)
-        counts[sets.of(session)] += 1
+        counts[sets.find(session)] += 1
     return max(counts.values(), default=0), counts.total()
 
 
-def _long(shared):
-    """Those words that are more than a few, as far as there is time to read them."""
+def _select_long(shared):
+    """The shared words that are more than a few.
+
+    As many as there is time to read.
+    """
     most = sorted(shared, key=lambda words: -len(shared[words]))[:READ_UP_TO]
     samples = {next(iter(shared[words].values())): words for words in most}
     rows = DatasetSample.objects.filter(id__in=samples).values(*signatures.SAMPLE_COLUMNS)

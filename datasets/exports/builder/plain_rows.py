@@ -1,4 +1,7 @@
-"""Rows as the database gives them: where there are very many, what the ORM adds takes longer than reading them."""
+"""Reads rows as the database gives them.
+
+Where there are very many, the ORM would take longer than reading them.
+"""
 
 from typing import Any
 
@@ -25,9 +28,9 @@ class PlainRows:
 
     def read_batch(self, rows: QuerySet[Any, Any]) -> tuple[list[PlainRow], bool]:
         """The first of these rows, and whether there may be more."""
-        asked = self.size
-        batch = statements.read_rows(self.db, *rows[:asked].query.sql_with_params())
+        limit = self.size
+        batch = statements.read_rows(self.db, *rows[:limit].query.sql_with_params())
         if batch:
             average = 1 + sum(len(row[self.column] or "") for row in batch) // len(batch)
             self.size = max(self.SMALLEST, min(self.BIGGEST, self.budget // average))
-        return batch, len(batch) == asked
+        return batch, len(batch) == limit

@@ -1,4 +1,7 @@
-"""Stored prompts and tools as columns of rows: each read, judged and put into JSON once."""
+"""Stored prompts and tools as columns of rows.
+
+Each is read, judged and encoded as JSON once.
+"""
 
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -37,7 +40,7 @@ class StoredContent:
 
 
 class PartCache:
-    """Columns by what is stored, the latest of them kept.
+    """Columns of stored contents; the latest ones stay in memory.
 
     `characters`: a longer text is left out. `kinds`: of secrets that flag a content. `include_flagged`: an admin asked
     for contents that may hold secrets.
@@ -47,28 +50,28 @@ class PartCache:
         self.characters = characters
         self.kinds = kinds
         self.include_flagged = include_flagged
-        self._kept: OrderedDict[tuple[str, str], Part] = OrderedDict()
+        self._cache: OrderedDict[tuple[str, str], Part] = OrderedDict()
         self._size = 0
 
     def get_part(self, column: str, handle: str, stored: StoredContent) -> Part:
         """The column that a content becomes; empty when the content is not fit for it."""
         key = (column, handle)
-        if found := self._kept.get(key):
-            self._kept.move_to_end(key)
-            return found
-        found = self._kept[key] = self._fitting(column, handle, stored)
-        self._size += len(found.text)
-        while len(self._kept) > 1 and (self._size > KEPT_CHARACTERS or len(self._kept) > KEPT_PARTS):
-            self._size -= len(self._kept.popitem(last=False)[1].text)
-        return found
+        if cached := self._cache.get(key):
+            self._cache.move_to_end(key)
+            return cached
+        cached = self._cache[key] = self._build_fitting(column, handle, stored)
+        self._size += len(cached.text)
+        while len(self._cache) > 1 and (self._size > KEPT_CHARACTERS or len(self._cache) > KEPT_PARTS):
+            self._size -= len(self._cache.popitem(last=False)[1].text)
+        return cached
 
-    def _fitting(self, column, handle, stored):
+    def _build_fitting(self, column, handle, stored):
         is_flagged = secret_flags.is_flagged(stored.secret_kinds, self.kinds)
         if is_flagged and not self.include_flagged:
             return build_empty_part(column, FLAGGED)
         if stored.bytes > MOST_BYTES:
             return build_empty_part(column, TOO_LONG)
-        part = _read(column, handle, stored)
+        part = _read_part(column, handle, stored)
         if len(part.text) > self.characters:
             return build_empty_part(column, TOO_LONG)
         if is_flagged and not part.left_out:
@@ -76,7 +79,7 @@ class PartCache:
         return part
 
 
-def _read(column, handle, stored) -> Part:
+def _read_part(column, handle, stored) -> Part:
     try:
         data = blobs.read_whole(layout.get_root(), handles.parse(handle), expected=stored.bytes)
     except (NoSuchArtifact, DamagedArtifact, handles.NotAHandle):
@@ -85,7 +88,10 @@ def _read(column, handle, stored) -> Part:
 
 
 def build_part(column: str, data: bytes) -> Part:
-    """The column that a stored prompt or list of tools becomes; empty when it is not whole, or of no known form."""
+    """The column of a stored prompt or list of tools.
+
+    Empty when the content is not whole, or of no known form.
+    """
     try:
         text = data.decode("utf-8-sig")
         value = text if column == SYSTEM else orjson.loads(text)

@@ -1,4 +1,6 @@
-"""What the model of a turn was given, from what was imported of its session's runs: system prompts and tools.
+"""The system prompts and tools that the model was given in the turns of sessions.
+
+They are read from what was imported of the sessions' runs.
 
 The prompt of a turn is the one that was recorded for its own run; else the last one that was recorded in its session
 before the turn ended. It is used when it is whole, and of another session never.
@@ -43,7 +45,10 @@ NONE_RECORDED = build_empty_columns(NOT_RECORDED)
 
 @dataclass(frozen=True, slots=True)
 class RecordedPrompt:
-    """What one step of a run says of a column: the handle of an artifact, or why there is none."""
+    """A prompt column as one step of a run has it.
+
+    It has the handle of an artifact, or the reason why there is none.
+    """
 
     at: int  # milliseconds; 0: unknown
     run_id: str
@@ -70,7 +75,7 @@ class SessionPrompts:
         self._latest: tuple[list[RecordedPrompt | None], PromptColumns] = ([], NO_PROMPTS)
 
     def add_message(self, turn_number: int | None, at: int, run_id: str) -> None:
-        """Take note of a message: when its turn goes on, and in which run."""
+        """Add a message: the time and the run of its turn."""
         if turn_number is not None:
             turn = self._turns[turn_number]
             turn.ends_at = max(turn.ends_at, at)
@@ -78,17 +83,22 @@ class SessionPrompts:
                 turn.runs.add(run_id)
 
     def find_prompts(self, sample: ExportSample) -> PromptColumns:
-        """What the model was given in the turn of a sample. Of a turn whose messages were not seen nothing is known."""
+        """The prompt columns that the model had in the turn of a sample.
+
+        They are empty for a turn whose messages were not read.
+        """
         turn = self._turns.get(sample.turn_number)
         if turn is None:
             return NONE_RECORDED
-        found = [self.columns[column].nearest(turn) for column in COLUMNS]
-        if found != self._latest[0]:
-            parts = {column: self._part(column, record) for column, record in zip(COLUMNS, found, strict=True)}
-            self._latest = (found, PromptColumns(parts))
+        records = [self.columns[column].nearest(turn) for column in COLUMNS]
+        if records != self._latest[0]:
+            parts = {
+                column: self._build_column(column, record) for column, record in zip(COLUMNS, records, strict=True)
+            }
+            self._latest = (records, PromptColumns(parts))
         return self._latest[1]
 
-    def _part(self, column, record) -> Part:
+    def _build_column(self, column, record) -> Part:
         if record is None:
             return build_empty_part(column, NOT_RECORDED)
         if record.left_out:
@@ -96,7 +106,7 @@ class SessionPrompts:
         if self.is_withheld and column == SYSTEM:
             return build_empty_part(column, WITHHELD)
         stored = self.stored.get(record.handle)
-        return self.parts.part(column, record.handle, stored) if stored else build_empty_part(column, LOST)
+        return self.parts.get_part(column, record.handle, stored) if stored else build_empty_part(column, LOST)
 
 
 @dataclass(slots=True)
@@ -136,14 +146,14 @@ class PromptReader:
             return {session_id: SessionPrompts({}, {}, self.parts, is_withheld=False) for session_id in session_ids}
         records: dict[str, dict[str, list[RecordedPrompt]]] = defaultdict(lambda: defaultdict(list))
         stored: dict[str, dict[str, StoredContent]] = defaultdict(dict)
-        for session_id, column, record in _of_steps(db, session_ids):
+        for session_id, column, record in _read_steps(db, session_ids):
             records[session_id][column].append(record)
-        for session_id, column, handle, about, bundled in _artifacts(db, session_ids):
-            stored[session_id][handle] = about
+        for session_id, column, handle, stored_content, bundled in _read_artifacts(db, session_ids):
+            stored[session_id][handle] = stored_content
             records[session_id][column] += bundled
         for columns in records.values():
-            for found in columns.values():
-                found.sort(key=lambda record: (record.at, not record.left_out))
+            for column_records in columns.values():
+                column_records.sort(key=lambda record: (record.at, not record.left_out))
         withheld = Session.objects.using(db).filter(id__in=session_ids, withheld_count__gt=0)
         of_withheld = set(withheld.values_list("id", flat=True))
         return {
@@ -153,29 +163,35 @@ class PromptReader:
 
 
 def build_prompt_reader(options: Options, kinds: frozenset[str]) -> PromptReader | None:
-    """What reads the prompts for an export; None when its rows have none. `kinds`: of secrets that flag a prompt."""
+    """The reader of prompts for an export; None when its rows have none.
+
+    `kinds`: those of secrets that flag a prompt.
+    """
     if not options.fills_prompts:
         return None
     return PromptReader(options.prompt_characters, kinds, include_flagged=options.include_flagged)
 
 
-def _of_steps(db, session_ids) -> Iterator[tuple[str, str, RecordedPrompt]]:
+def _read_steps(db, session_ids) -> Iterator[tuple[str, str, RecordedPrompt]]:
     steps = TrajectoryEvent.objects.using(db).filter(session_id__in=session_ids, type__in=TYPES)
     steps = steps.order_by("session_id", "created_at", "seq")
     for session_id, type_, run_id, at, about_json in steps.values_list(
         "session_id", "type", "run_id", "created_at", "about_json"
     ):
-        about = decode(about_json)
+        step_facts = decode(about_json)
         for column, fact in FACTS.items():
-            handle, why = about.get(fact), about.get(MODEL_INPUTS[fact])
+            handle, why = step_facts.get(fact), step_facts.get(MODEL_INPUTS[fact])
             if why or isinstance(handle, str):
                 yield session_id, column, RecordedPrompt(at or 0, run_id, handle or "", why or "")
-            elif type_ == COMPILED:  # it should say, and does not: no prompt of before stands for it
+            elif type_ == COMPILED:  # the step should name it and does not; an earlier prompt does not replace it
                 yield session_id, column, RecordedPrompt(at or 0, run_id, "", placeholders.UNKNOWN_FORM)
 
 
-def _artifacts(db, session_ids) -> Iterable[tuple[str, str, str, StoredContent, list[RecordedPrompt]]]:
-    """The contents that were stored for these sessions; those of a bundle are records of their own."""
+def _read_artifacts(db, session_ids) -> Iterable[tuple[str, str, str, StoredContent, list[RecordedPrompt]]]:
+    """The contents that were stored for these sessions.
+
+    Contents of a bundle are records of their own.
+    """
     rows = Artifact.objects.using(db).filter(session_id__in=session_ids, record_id=None, kind__in=KINDS)
     for session_id, handle, kind, size, secrets, meta_json, at in rows.values_list(
         "session_id", "handle", "kind", "bytes", "secret_kinds", "meta_json", "created_at"
@@ -186,24 +202,27 @@ def _artifacts(db, session_ids) -> Iterable[tuple[str, str, str, StoredContent, 
 
 
 class PromptCounts:
-    """Counts the rows of one export."""
+    """Counts how many rows of an export have each prompt column, and why others have not."""
 
     def __init__(self):
         self.filled = Counter(dict.fromkeys(COLUMNS, 0))
         self.left_out: dict[str, Counter[str]] = {column: Counter() for column in COLUMNS}
         self.undescribed = 0
 
-    def count(self, made: SampleOutcome) -> None:
-        """Take note of a row that was written."""
-        for column, part in made.given.parts.items():
+    def count(self, outcome: SampleOutcome) -> None:
+        """Count a row that was written."""
+        for column, part in outcome.given.parts.items():
             if part.left_out:
                 self.left_out[column][part.left_out] += 1
             else:
                 self.filled[column] += 1
-        self.undescribed += made.is_undescribed
+        self.undescribed += outcome.is_undescribed
 
     def as_json(self) -> dict[str, Any]:
-        """As the manifest has it: rows with each column, rows without it by reason, rows that call other tools."""
+        """The counts as the manifest has them.
+
+        Rows with each column, rows without it by reason, and rows that call tools they do not describe.
+        """
         columns = {
             column: {"rows": self.filled[column], "left_out": dict(sorted(self.left_out[column].items()))}
             for column in COLUMNS

@@ -46,7 +46,7 @@ Row = dict[str, Any]
 
 
 class Source:
-    """Which samples an export holds, and which ones its options leave out."""
+    """The samples of an export, and those that its options leave out."""
 
     def __init__(self, options: Options):
         self.options = options
@@ -63,31 +63,37 @@ class Source:
             self.chosen = self.chosen.filter(~unwanted)
 
     def count_excluded(self) -> dict[str, dict[str, Any]]:
-        """Samples that the options leave out: how many for each reason, and the ids of the first of them."""
-        found = {}
+        """Count the samples that the options leave out, by reason.
+
+        Each count has the ids of the first of them.
+        """
+        groups = {}
         for reason, rows in self.left_out.items():
             if count := rows.count():
                 ids = rows.order_by("created_at", "id").values_list("id", flat=True)
-                found[reason] = {"count": count, "samples": list(ids[:LISTED])}
-        return found
+                groups[reason] = {"count": count, "samples": list(ids[:LISTED])}
+        return groups
 
     def is_scored(self) -> bool:
         """Whether any sample of these types and this agent has a quality score."""
         return self.scope.filter(quality_score__isnull=False).exists()
 
     def read_sessions(self) -> Iterator[tuple[str, str, Iterator[Row]]]:
-        """Agent, session and rows of one session after the other; its rows are read while they are asked for."""
+        """The sessions in order: agent, session and rows of each.
+
+        The rows are read while they are iterated.
+        """
         for agent_id in self._agent_ids():
-            for session_id, rows in groupby(self._rows(agent_id), key=itemgetter("session_id")):
+            for session_id, rows in groupby(self._read_rows(agent_id), key=itemgetter("session_id")):
                 yield agent_id, session_id, rows
 
     def read_batches(self, columns: Sequence[str], long_column: str) -> Iterator[list[PlainRow]]:
-        """All samples in the same order, in batches of their values of these columns; the longest tells how many fit.
+        """All samples in the same order, in batches of their values of these columns.
 
-        The columns begin with those of ORDER.
+        The columns begin with those of ORDER. The lengths of `long_column` decide how many rows a batch has.
         """
         for agent_id in self._agent_ids():
-            yield from self._batches(agent_id, columns, long_column)
+            yield from self._read_batches(agent_id, columns, long_column)
 
     def _agent_ids(self):
         if self.options.agent is not None:
@@ -95,12 +101,15 @@ class Source:
         return list(self.chosen.order_by("agent_id").values_list("agent_id", flat=True).distinct())
 
     def build_conditions(self) -> Iterator[tuple[str, Q]]:
-        """Every reason to leave a sample out that its columns tell, with the samples it is about; the first counts."""
+        """The reasons for leaving a sample out that columns tell, with their conditions.
+
+        The first reason that applies counts.
+        """
         yield "rejected", Q(annotation_status=DatasetSample.Status.REJECTED)
         yield "repeated", Q(id__in=DatasetSample.objects.filter(repeat_of__isnull=False).values("id"))
         if self.options.only_approved:
             yield "not_approved", ~Q(annotation_status__in=DatasetSample.APPROVED)
-        yield from self._unlike_talk()
+        yield from self._list_other_conditions()
         if (self.options.format, self.options.task, self.options.tool_results) == ("alpaca", "reply", LEAVE_OUT):
             yield RESTS_ON_TOOLS, RESTING
         if self.options.min_quality is not None:
@@ -109,8 +118,11 @@ class Source:
             yield "opted_out", OF_NO_TURN
         yield "no_turn", Q(turn_number=None) & ~OF_NO_TURN
 
-    def _unlike_talk(self):
-        """What is no question of a person with the agent's answer, unless the options include it."""
+    def _list_other_conditions(self):
+        """Conditions of samples that are not a person's question with the agent's answer.
+
+        Without those that the options include.
+        """
         if not self.options.include_injected:
             yield outcomes.INJECTED, ~Q(prompted_by="")
         if not self.options.include_unrecognized:
@@ -122,23 +134,29 @@ class Source:
         if not self.options.include_pictures:
             yield outcomes.PICTURE, Q(turn_traits__contains=IMAGES)
 
-    def _rows(self, agent_id) -> Iterator[Row]:
-        for batch in self._batches(agent_id, self.columns, "content"):
+    def _read_rows(self, agent_id) -> Iterator[Row]:
+        for batch in self._read_batches(agent_id, self.columns, "content"):
             for row in batch:
                 yield dict(zip(self.columns, row, strict=True))
 
-    def _batches(self, agent_id, columns, long_column) -> Iterator[list[PlainRow]]:
-        """One agent's samples in batches: no cursor stays open while the caller works, and few are in memory."""
+    def _read_batches(self, agent_id, columns, long_column) -> Iterator[list[PlainRow]]:
+        """Read one agent's samples in batches.
+
+        No cursor stays open while the caller works, and few rows are in memory.
+        """
         chosen = self.chosen.filter(agent_id=agent_id).order_by(*ORDER).values_list(*columns)
         reader = PlainRows(columns.index(long_column))
         batch, is_more = reader.read_batch(chosen)
         while batch:
             yield batch
-            batch, is_more = reader.read_batch(chosen.filter(_after(batch[-1]))) if is_more else ([], False)
+            batch, is_more = reader.read_batch(chosen.filter(_follows(batch[-1]))) if is_more else ([], False)
 
 
-def _after(row):
-    """Behind `row` in ORDER, within one agent. Samples without a turn are the first of their session."""
+def _follows(row):
+    """The condition of samples that follow `row` in ORDER, within one agent.
+
+    Samples without a turn are the first of their session.
+    """
     session, turn, sample = row[: len(ORDER)]
     later = Q(turn_number__isnull=False) if turn is None else Q(turn_number__gt=turn)
     # session >= x AND (session > x OR ...): the first half lets SQLite seek in the index.
@@ -146,7 +164,7 @@ def _after(row):
 
 
 def find_other_task(options: Options) -> str:
-    """Another task that samples are there for; empty when there is none."""
+    """Another task that has samples; empty when there is none."""
     for task, types in TAUGHT_BY.items():
         if task != options.task and Source(replace(options, task=task.value, sample_types=types)).scope.exists():
             return task.value

@@ -1,1 +1,1 @@
-"""Looking at exports: what one would hold before it is asked for, and what a ready one holds."""
+"""The page of an export: rows and differences of a ready one, counts before."""

@@ -1,4 +1,6 @@
-"""What is different from the export before, of the same format and task: which rows are new, gone, or not the same.
+"""Compares an export with the one before it, of the same format and task.
+
+The difference is the rows that are new, gone, or not the same.
 
 When an export is ready, its rows and those of the one before are read once more, line by line, and compared by their
 samples. Only the answer is kept, in the row of the export: files say nothing of other exports.
@@ -21,70 +23,76 @@ MOST_ROWS, MOST_BYTES = 200_000, 2_000_000_000  # of both exports together
 LISTED = 20
 KINDS = ("added", "removed", "changed", "moved")
 TOO_BIG, MISSING, NO_IDS = PROBLEMS = ("too_big", "missing", "no_ids")
-KEY = b'"sample_id":'  # within a text its quotes would have a backslash before them
+KEY = b'"sample_id":'  # within a text, its quotes would be escaped
 OWN_KEY = b'{"id":'  # of samples as they are stored
 TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"')
 Known = dict[bytes, tuple[str, int]]  # side and hash of the line, by sample as JSON
 
 
 def store_difference(export: DatasetExport) -> None:
-    """Store where rows begin in the file of a ready export, and what is different from the one before it."""
+    """Store the row offsets of a ready export, and its difference from the one before."""
     before = find_export_before(export)
     is_compared = before is not None and _is_small(export, before)
-    found: dict[str, Any] = {"to": before.id} if before else {}
-    places = RowOffsets()
+    difference: dict[str, Any] = {"to": before.id} if before else {}
+    row_offsets = RowOffsets()
     try:
-        known = _known(export, is_kept=is_compared, places=places)
+        known = _read_known(export, is_kept=is_compared, places=row_offsets)
         if before and is_compared:
-            found |= _difference(_known(before, is_kept=True), known)
+            difference |= _compare(_read_known(before, is_kept=True), known)
         elif before:
-            found["problem"] = TOO_BIG
+            difference["problem"] = TOO_BIG
     except (OSError, Refused, ValueError):  # ValueError: a sample's id that is no text of JSON
-        found["problem"] = MISSING
-    values = {"difference_json": encode(found), "places_json": encode(places.as_json())}
+        difference["problem"] = MISSING
+    values = {"difference_json": encode(difference), "places_json": encode(row_offsets.as_json())}
     DatasetExport.objects.filter(id=export.id).update(**values)
 
 
 def find_export_before(export: DatasetExport) -> DatasetExport | None:
-    """The newest ready export of the same format and task that is older, whoever asked for it."""
+    """The newest older export that is ready and has the same format and task.
+
+    Anybody may have created it.
+    """
     same = {"export_format": export.export_format, "task": export.task, "state": DatasetExport.State.READY}
     older = DatasetExport.objects.filter(**same, exported_at__lte=export.exported_at).exclude(id=export.id)
     return older.order_by("-exported_at", "-id").first()
 
 
-def _is_small(*both):
-    files = [file for export in both for file in find_row_files(export).values()]
+def _is_small(*pair):
+    files = [file for export in pair for file in find_row_files(export).values()]
     is_few = sum(file["rows"] for file in files) <= MOST_ROWS
     return is_few and sum(file["bytes"] for file in files) <= MOST_BYTES
 
 
-def _known(export, *, is_kept, places=None) -> Known:
-    """Every row of an export by its sample, nothing unless `is_kept`. Where they are in its files goes to `places`."""
+def _read_known(export, *, is_kept, places=None) -> Known:
+    """The rows of an export by sample, empty unless `is_kept`.
+
+    The offsets of the rows in its files go to `places`.
+    """
     known: Known = {}
     files = find_row_files(export)
     for number, (side, file) in enumerate(files.items()):
-        noted = places if number == 0 else None  # the side that the page shows
-        if not is_kept and noted is None:
+        side_places = places if number == 0 else None  # the only side whose rows the page shows
+        if not is_kept and side_places is None:
             continue
-        for sample, line in _rows(export, side, file["name"], noted):
+        for sample, line in _read_rows(export, side, file["name"], side_places):
             if is_kept:
                 known[sample] = (side, hash(line))
     return known
 
 
-def _rows(export, side, name, places):
+def _read_rows(export, side, name, places):
     """(sample as JSON, line) of every row of a file."""
     folder = exports.folder_of(export)
-    named = find_sources_file(export, side)
-    about = read_rows(folder / named) if named else None
+    sources_name = find_sources_file(export, side)
+    source_rows = read_rows(folder / sources_name) if sources_name else None
     for number, offset, line in read_rows(folder / name):
-        source = next(about, None) if about else None
+        source = next(source_rows, None) if source_rows else None
         if places:
-            places.see(number, offset, source[1] if source else None)
-        yield _sample_of(source[2] if source else line, export.export_format), line
+            places.add_row(number, offset, source[1] if source else None)
+        yield _find_sample(source[2] if source else line, export.export_format), line
 
 
-def _sample_of(line, kind):
+def _find_sample(line, kind):
     if kind == "csv":
         return orjson.dumps(Line(0, line, is_csv=True).row["sample_id"])
     _before, _key, rest = line.partition(OWN_KEY if kind == "raw" else KEY)
@@ -92,20 +100,20 @@ def _sample_of(line, kind):
     return text[0] if text else b""
 
 
-def _difference(before: Known, now: Known) -> dict[str, Any]:
+def _compare(before: Known, now: Known) -> dict[str, Any]:
     if b"" in before or b"" in now:
         return {"problem": NO_IDS}
-    both = before.keys() & now.keys()
+    in_both = before.keys() & now.keys()
     kinds = {
         "added": now.keys() - before.keys(),
         "removed": before.keys() - now.keys(),
-        "changed": {sample for sample in both if before[sample][1] != now[sample][1]},
-        "moved": {sample for sample in both if before[sample][0] != now[sample][0]},
+        "changed": {sample for sample in in_both if before[sample][1] != now[sample][1]},
+        "moved": {sample for sample in in_both if before[sample][0] != now[sample][0]},
     }
-    found = {name: {"count": len(ids), "samples": _first(ids)} for name, ids in kinds.items()}
-    return {**found, "same": len(both - kinds["changed"] - kinds["moved"])}
+    groups = {name: {"count": len(ids), "samples": _list_first(ids)} for name, ids in kinds.items()}
+    return {**groups, "same": len(in_both - kinds["changed"] - kinds["moved"])}
 
 
-def _first(ids):
-    found = (orjson.loads(sample) for sample in sorted(ids)[:LISTED])
-    return [sample for sample in found if isinstance(sample, str)]
+def _list_first(ids):
+    samples = (orjson.loads(sample) for sample in sorted(ids)[:LISTED])
+    return [sample for sample in samples if isinstance(sample, str)]

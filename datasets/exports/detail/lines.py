@@ -1,4 +1,7 @@
-"""The rows in the files of an export: which files these are, where each row begins, which sample it is about."""
+"""Reads the rows in the files of an export.
+
+It knows which files these are, where each row begins, and which sample the row is about.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,7 +25,10 @@ QUOTE = b'"'
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A row of the file by its number, from 1. `source`: the line about it in the file of sources, where it has one."""
+    """A row of a file by its number, from 1.
+
+    `source`: the line about the row in the file of sources, where there is one.
+    """
 
     number: int
     data: bytes
@@ -32,26 +38,26 @@ class Line:
     @property
     def row(self) -> dict[str, Any]:
         """Its columns. Raises Refused when the line is no row any more."""
-        row = _cells(self.data) if self.is_csv else _object(self.data)
+        row = _parse_cells(self.data) if self.is_csv else _parse_object(self.data)
         if row is None:
             raise build_changed_error()
         return row
 
     @property
-    def about(self) -> dict[str, Any]:
-        """Where the row comes from, where it cannot say so itself."""
-        return (_object(self.source) or {}) if self.source else {}
+    def source_columns(self) -> dict[str, Any]:
+        """The columns that say where the row comes from, if the row has none itself."""
+        return (_parse_object(self.source) or {}) if self.source else {}
 
 
 def find_row_files(export: DatasetExport) -> dict[str, dict[str, Any]]:
     """The files with rows of a ready export by their side, as its manifest has them."""
     files = export.manifest.get("files", [])
-    named = {_middle(file): file for file in files if "rows" in file}
+    named = {_find_side(file): file for file in files if "rows" in file}
     return {side: named[side] for side in SIDES if side in named}
 
 
 def find_sources_file(export: DatasetExport, side: str) -> str:
-    """The name of the file that says where each row of a side comes from; empty where rows say it themselves."""
+    """The name of a side's file of sources; empty where rows need none."""
     files = export.manifest.get("files", [])
     return next((file["name"] for file in files if f".{side}.sources." in file["name"]), "")
 
@@ -62,7 +68,7 @@ def is_csv(path: Path | str) -> bool:
 
 
 def find_first_offset(path: Path | str) -> int:
-    """Where the first row of a file begins."""
+    """The offset of the first row of a file."""
     return len(build_head("csv", table.COLUMNS)) if is_csv(path) else 0
 
 
@@ -80,7 +86,7 @@ def read_row(file: BinaryIO, longest: int = -1, *, is_csv: bool = False) -> byte
 
 
 def read_rows(path: Path) -> Iterator[tuple[int, int, bytes]]:
-    """(number from 0, offset, line) of every row of a file, one after the other."""
+    """Read every row of a file in order: number from 0, offset, line."""
     offset, number, is_table = find_first_offset(path), 0, is_csv(path)
     with path.open("rb") as file:
         file.seek(offset)
@@ -93,16 +99,16 @@ def read_rows(path: Path) -> Iterator[tuple[int, int, bytes]]:
 
 
 def build_changed_error() -> Refused:
-    """What to say of a file that is not the one that was written."""
+    """The refusal of a file that is not the one that was written."""
     return Refused(_("The file of this export has changed since it was written, so its rows cannot be shown."))
 
 
-def _middle(file):
+def _find_side(file):
     """`train` or `test`, or `sources`."""
     return file["name"].split(".")[-2]
 
 
-def _object(data):
+def _parse_object(data):
     try:
         row = orjson.loads(data)
     except orjson.JSONDecodeError:
@@ -110,7 +116,7 @@ def _object(data):
     return row if isinstance(row, dict) else None
 
 
-def _cells(data):
+def _parse_cells(data):
     try:
         [cells] = spreadsheets.read_rows(data.splitlines(keepends=True))
         return dict(zip(table.COLUMNS, cells, strict=True))

@@ -1,4 +1,7 @@
-"""What the page of a ready export shows of what is in it: rows, how long they are, checks, and the export before."""
+"""The content of a ready export on its page.
+
+The rows, how long they are, their checks, and the difference from the export before.
+"""
 
 from typing import Any
 
@@ -33,96 +36,100 @@ PROBLEMS = {
 
 
 def build_detail_context(request: HttpRequest, export: DatasetExport) -> dict[str, Any]:
-    """The parts of the page about what is in an export; none while it is not ready."""
+    """The parts of the page about an export's content; None while it is not ready."""
     if export.state != DatasetExport.State.READY:
-        return dict.fromkeys(("looked", "lengths", "checks", "difference"))
+        return dict.fromkeys(("file_rows", "lengths", "checks", "difference"))
     manifest = export.manifest
     return {
-        "looked": _rows(request, export),
-        "lengths": _lengths(manifest),
-        "checks": _checks(manifest),
-        "difference": _difference(export),
+        "file_rows": _build_rows(request, export),
+        "lengths": _build_lengths(manifest),
+        "checks": _describe_checks(manifest),
+        "difference": _describe_difference(export),
     }
 
 
-def _rows(request, export):
-    """The rows to show: one, where the address says which, else ten."""
+def _build_rows(request, export):
+    """The rows to show: the one that the address names, else ten."""
     kind = export.export_format
-    about: dict[str, Any] = {"problem": "", "count": 0, "raw_most": RAW, "one": None, "some": [], "kind": kind}
+    context: dict[str, Any] = {"problem": "", "count": 0, "raw_most": RAW, "row": None, "rows": [], "kind": kind}
     if secret_access.count_flagged_rows(export) and not request.user.has_role("admin"):
         sentence = _("Rows of this export contain texts that may contain secrets: only admins may see them.")
-        return about | {"problem": sentence}
-    rows, asked = ExportRows(export), request.GET.get("row", "")
-    is_number = asked.isascii() and asked.isdecimal() and len(asked) <= LONGEST_NUMBER
-    about |= {"count": rows.count, "side": rows.side}
+        return context | {"problem": sentence}
+    rows, number_text = ExportRows(export), request.GET.get("row", "")
+    is_number = number_text.isascii() and number_text.isdecimal() and len(number_text) <= LONGEST_NUMBER
+    context |= {"count": rows.count, "side": rows.side}
     try:
-        if asked and not is_number:
+        if number_text and not is_number:
             raise Refused(_("Rows are identified by their numbers."))
-        if asked:
-            about["one"] = build_row_view(rows.read_row(int(asked)), kind, is_alone=True)
+        if number_text:
+            context["row"] = build_row_view(rows.read_row(int(number_text)), kind, is_alone=True)
         else:
-            about["some"] = [build_row_view(line, kind) for line in rows.read_selection()]
+            context["rows"] = [build_row_view(line, kind) for line in rows.read_selection()]
     except Refused as refused:
-        return about | {"problem": refused.sentence}
-    return about
+        return context | {"problem": refused.sentence}
+    return context
 
 
-def _lengths(manifest):
-    """How long rows are, as two charts and the rows beyond what trainers usually take."""
-    found = manifest.get("lengths")
-    if not found:
+def _build_lengths(manifest):
+    """How long rows are: two charts, and the rows beyond usual limits of trainers."""
+    lengths = manifest.get("lengths")
+    if not lengths:
         return None
     rows = manifest["counts"]["rows"]
-    above = [(int(limit), count, count / rows if rows else 0) for limit, count in found["tokens_above"].items()]
+    above = [(int(limit), count, count / rows if rows else 0) for limit, count in lengths["tokens_above"].items()]
     by_tokens, by_characters = _("Rows by estimated tokens"), _("Rows by characters")
-    both = [
-        charts.histogram(_points(found["tokens"]), title=by_tokens, unit=_("Tokens"), label=by_tokens),
+    histograms = [
+        charts.histogram(_build_points(lengths["tokens"]), title=by_tokens, unit=_("Tokens"), label=by_tokens),
         charts.histogram(
-            _points(found["characters"]), title=by_characters, unit=_("Characters"), label=by_characters, tone="ok"
+            _build_points(lengths["characters"]),
+            title=by_characters,
+            unit=_("Characters"),
+            label=by_characters,
+            tone="ok",
         ),
     ]
-    return found | {"above": above, "charts": both}
+    return lengths | {"above": above, "charts": histograms}
 
 
-def _points(ranges):
+def _build_points(ranges):
     return [
         charts.Point(f"{first:,} – {beyond - 1:,}", charts.short_number(first), (rows,))
         for first, beyond, rows in ranges
     ]
 
 
-def _checks(manifest):
-    """What rows were compared with when they were written, in words, by program and version."""
+def _describe_checks(manifest):
+    """The checks that rows went through when written, by program and version, in words."""
     checks = manifest.get("checks", [])
     return [(f"{check['program']} {check['version']}", words.CHECKS[check["rule"]]) for check in checks]
 
 
-def _difference(export):
-    """What is different from the export before, in words; None where nothing was compared with."""
-    found = export.difference
-    before = DatasetExport.objects.filter(id=found["to"]).first() if "to" in found else None
+def _describe_difference(export):
+    """The difference from the export before, in words; None without a comparison."""
+    difference = export.difference
+    before = DatasetExport.objects.filter(id=difference["to"]).first() if "to" in difference else None
     if before is None:
         return None
-    kinds = [(word, found[name]) for name, word in WORDS_OF_KINDS.items() if name in found]
+    kinds = [(word, difference[name]) for name, word in WORDS_OF_KINDS.items() if name in difference]
     return {
         "before": before,
-        "problem": PROBLEMS.get(found.get("problem", ""), ""),
-        "same": found.get("same", 0),
+        "problem": PROBLEMS.get(difference.get("problem", ""), ""),
+        "same": difference.get("same", 0),
         "kinds": [(word, kind["count"], kind["samples"]) for word, kind in kinds],
-        "options": list(_other_options(before, export)),
+        "options": list(_list_changed_options(before, export)),
     }
 
 
-def _other_options(before, export):
-    """Options that are not the same: the label, what it was and what it is."""
+def _list_changed_options(before, export):
+    """Options that are not the same: the label, the value before and the value now."""
     old, new = read_options(before), read_options(export)
     for name in ("sample_types", *CHOICES):
         if (was := getattr(old, name)) != (now := getattr(new, name)):
             field = ExportForm.base_fields.get(name)
-            yield str(field.label) if field else name, _value(was), _value(now)
+            yield str(field.label) if field else name, _format_value(was), _format_value(now)
 
 
-def _value(value):
+def _format_value(value):
     if isinstance(value, bool):
         return _("yes") if value else _("no")
     if isinstance(value, tuple):

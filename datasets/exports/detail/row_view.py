@@ -1,4 +1,7 @@
-"""Rows of training files as a page shows them: who says what, what is not learned, and the same as plain JSON."""
+"""Rows of training files as a page shows them.
+
+A view says who speaks and what is not learned, and has the row as plain JSON.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -21,14 +24,17 @@ TONES = {
     **dict.fromkeys(("function_call", "observation", "tool"), "tool"),
 }
 ROLE_KEYS, TEXT_KEYS = ("from", "role"), ("value", "content")
-MARKS = ("train", "weight")  # what says whether a message is learned
-SAID = {exporter.SPELLING.column for exporter in CONVERSATIONS.values()}
+MARKS = ("train", "weight")  # keys that say whether a message is learned
+MESSAGE_COLUMNS = {exporter.SPELLING.column for exporter in CONVERSATIONS.values()}
 IDS = {"raw": "id", "csv": "sample_id"}
 
 
 @dataclass(slots=True)
 class Part:
-    """Something that is said in a row; `name` is the file's own word for who. `left_out`: characters not shown."""
+    """A text of a row.
+
+    `name` is the file's own word for the speaker. `left_out`: characters that are not shown.
+    """
 
     name: str
     text: str
@@ -37,7 +43,7 @@ class Part:
 
     @property
     def tone(self) -> str:
-        """Whose colour it has in transcripts."""
+        """The colour of its speaker in transcripts."""
         return TONES.get(self.name, "system")
 
 
@@ -62,81 +68,87 @@ class RowView:
 
 
 def build_row_view(line: Line, kind: str = "", *, is_alone: bool = False) -> RowView:
-    """A row of the file of an export in the format `kind`. Raises Refused when the line is none any more."""
-    row, about = line.row, line.about
-    sample = _sample(row, kind) or _sample(about, kind)
+    """The view of a row, in a file of the format `kind`.
+
+    Raises Refused when the line is no row any more.
+    """
+    row, source_columns = line.row, line.source_columns
+    sample = _find_sample_id(row, kind) or _find_sample_id(source_columns, kind)
     if is_table := kind in STORED:
-        texts = [_text(value) for value in row.values()]
-        parts, facts = list(_columns(row, kind)), [("sample_id", sample)]
+        texts = [_format_text(value) for value in row.values()]
+        parts, facts = list(_build_column_parts(row, kind)), [("sample_id", sample)]
     else:
-        parts, facts = list(_parts(row)), [*_facts(row), *_facts(about)]
+        parts, facts = list(_build_parts(row)), [*_list_facts(row), *_list_facts(source_columns)]
         texts = [part.text for part in parts]
-    found = RowView(
+    view = RowView(
         line.number, sample, sum(map(len, texts)), estimate_total_weight(texts) // EIGHTHS, is_table=is_table
     )
-    found.parts, found.facts = _within(parts, WHOLE if is_alone else BRIEF), facts
-    found.hidden = len(parts) - len(found.parts)
+    view.parts, view.facts = _cut_parts(parts, WHOLE if is_alone else BRIEF), facts
+    view.hidden = len(parts) - len(view.parts)
     if is_alone:
-        found.raw = _raw(line, row)
-    return found
+        view.raw = _format_raw(line, row)
+    return view
 
 
-def _raw(line, row):
-    """The row as the file has it; with line breaks where these do not make much more of it."""
+def _format_raw(line, row):
+    """The row as the file has it.
+
+    With line breaks, unless these would make it many times as long.
+    """
     if line.is_csv or len(line.data) > MOST_INDENTED:
         return line.data.decode("utf-8", "replace")
     return orjson.dumps(row, option=orjson.OPT_INDENT_2).decode()
 
 
-def _parts(row) -> Iterator[Part]:
+def _build_parts(row) -> Iterator[Part]:
     for name, value in row.items():
-        if isinstance(value, list) and name in SAID:
-            yield from (_said(message) for message in value if isinstance(message, dict))
+        if isinstance(value, list) and name in MESSAGE_COLUMNS:
+            yield from (_build_message_part(message) for message in value if isinstance(message, dict))
         elif isinstance(value, str) and name in TONES and value:
             yield Part(name, value)
 
 
-def _columns(row, kind) -> Iterator[Part]:
+def _build_column_parts(row, kind) -> Iterator[Part]:
     """Every column of a table that has anything in it."""
     for name, value in row.items():
-        if name != IDS[kind] and (text := _text(value)):
+        if name != IDS[kind] and (text := _format_text(value)):
             yield Part(name, text)
 
 
-def _facts(row):
+def _list_facts(row):
     for name, value in row.items():
-        if name not in SAID and name not in TONES:
-            yield name, _text(value)[: BRIEF[0]]
+        if name not in MESSAGE_COLUMNS and name not in TONES:
+            yield name, _format_text(value)[: BRIEF[0]]
 
 
-def _said(message: dict[str, Any]) -> Part:
-    name = next((_text(message[key]) for key in ROLE_KEYS if key in message), "")
-    text = next((_text(message[key]) for key in TEXT_KEYS if message.get(key) is not None), "")
+def _build_message_part(message: dict[str, Any]) -> Part:
+    name = next((_format_text(message[key]) for key in ROLE_KEYS if key in message), "")
+    text = next((_format_text(message[key]) for key in TEXT_KEYS if message.get(key) is not None), "")
     more = {key: value for key, value in message.items() if key not in (*ROLE_KEYS, *TEXT_KEYS, *MARKS)}
     if more:
-        text = "\n".join(filter(None, (text, _text(more))))
+        text = "\n".join(filter(None, (text, _format_text(more))))
     return Part(name, text, any(message.get(key, True) in (False, 0) for key in MARKS))
 
 
-def _within(parts, limits):
+def _cut_parts(parts, limits):
     """The first parts that have room on a page, their texts cut."""
     longest, room, most = limits
-    found = []
+    fitting_parts = []
     for part in parts[:most]:
         length = min(len(part.text), longest, room)
         if not length and part.text:
             break
         room -= length
-        found.append(Part(part.name, part.text[:length], part.is_masked, len(part.text) - length))
-    return found
+        fitting_parts.append(Part(part.name, part.text[:length], part.is_masked, len(part.text) - length))
+    return fitting_parts
 
 
-def _sample(row, kind):
+def _find_sample_id(row, kind):
     value = row.get(IDS.get(kind, "sample_id"))
     return value if isinstance(value, str) else ""
 
 
-def _text(value):
+def _format_text(value):
     if value is None:
         return ""
     return value if isinstance(value, str) else orjson.dumps(value).decode()

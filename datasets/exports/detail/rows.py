@@ -1,7 +1,7 @@
-"""The rows of a ready export, read back from its file as it is on the disk now.
+"""Reads rows of a ready export from its file, as it is on the disk now.
 
-A file is never read from end to end for a page: places in it that were noted when the export was built lead near every
-row, and what follows them is read up to a limit.
+A page never reads a file from end to end: offsets that were stored when the export was built lead near every row, and
+the rows after an offset are read up to a limit.
 """
 
 from functools import cached_property
@@ -24,7 +24,7 @@ FIRST = SPREAD = 5
 
 
 class RowOffsets:
-    """Where rows of a file begin: of every one at first, of every second, fourth, … when they become many."""
+    """Where rows of a file begin: every row, or every second, fourth, … of many."""
 
     def __init__(self) -> None:
         self.every = 1
@@ -32,7 +32,10 @@ class RowOffsets:
         self.sources: list[int] = []
 
     def add_row(self, number: int, offset: int, source: int | None = None) -> None:
-        """Take note of the row `number`, counted from 0; `source`: where the line about it begins in another file."""
+        """Add the row `number`, counted from 0.
+
+        `source`: where the line about it begins in the file of sources.
+        """
         if number % self.every == 0:
             self.offsets.append(offset)
             self.sources += [] if source is None else [source]
@@ -40,13 +43,13 @@ class RowOffsets:
                 self.offsets, self.sources, self.every = self.offsets[::2], self.sources[::2], self.every * 2
 
     def as_json(self) -> dict[str, Any]:
-        """As the row of the export keeps them."""
+        """The offsets as the export's row stores them."""
         noted = {"every": self.every, "offsets": self.offsets}
         return noted | {"sources": self.sources} if self.sources else noted
 
 
 class ExportRows:
-    """The rows of the training file of an export, or of the other one where that was not written."""
+    """The rows of an export's training file, or of another side without one."""
 
     def __init__(self, export: DatasetExport):
         self.export = export
@@ -57,7 +60,7 @@ class ExportRows:
 
     @property
     def count(self) -> int:
-        """How many there are."""
+        """The number of rows."""
         return self.file.get("rows", 0)
 
     @cached_property
@@ -75,61 +78,67 @@ class ExportRows:
         return path
 
     def read_selection(self) -> list[Line]:
-        """The first rows, and as many others evenly from what follows. Raises Refused when they cannot be read."""
+        """The first rows, and some others evenly from the rest.
+
+        Raises Refused when they cannot be read.
+        """
         numbers = list(range(1, min(FIRST, self.count) + 1))
         rest = self.count - len(numbers)
         numbers += [FIRST + 1 + rest * n // SPREAD + rest // (2 * SPREAD) for n in range(SPREAD)] if rest else []
-        with self._opened() as file:
-            return [self._line(file, number) for number in dict.fromkeys(numbers)]
+        with self._open() as file:
+            return [self._read_line(file, number) for number in dict.fromkeys(numbers)]
 
     def read_row(self, number: int) -> Line:
-        """The row of this number. Raises Refused when there is none, or when it cannot be read."""
+        """The row of this number.
+
+        Raises Refused when there is none, or when it cannot be read.
+        """
         if not 1 <= number <= self.count:
             raise Refused(_("There is no row %(number)s. Rows are numbered from 1 to %(last)s.")
                           % {"number": f"{number:,}", "last": f"{self.count:,}"})  # fmt: skip
-        with self._opened() as file:
-            return self._line(file, number)
+        with self._open() as file:
+            return self._read_line(file, number)
 
     @cached_property
-    def _places(self):
-        """Noted places: of every how many rows, where these begin, and where the lines about them do."""
+    def _stored_offsets(self):
+        """The stored offsets: their step in rows, offsets of rows, offsets of source lines."""
         noted = self.export.places
         first = [lines.find_first_offset(self.file["name"])]
         return noted.get("every", 1), noted.get("offsets", first), noted.get("sources", [0])
 
-    def _opened(self) -> BinaryIO:
+    def _open(self) -> BinaryIO:
         try:
             return self.path.open("rb")
         except OSError as exc:
             raise Refused(_("The file of this export cannot be opened, so its rows cannot be shown.")) from exc
 
-    def _line(self, file, number):
-        """The row, from the nearest noted place before it."""
-        every, offsets, _sources = self._places
+    def _read_line(self, file, number):
+        """Read a row, from the nearest stored offset before it."""
+        every, offsets, _sources = self._stored_offsets
         is_csv = lines.is_csv(self.path)
-        data = self._from_place(file, number, every, offsets, is_csv=is_csv)
-        return Line(number, data, self._source(number), is_csv)
+        data = self._read_from_offset(file, number, every, offsets, is_csv=is_csv)
+        return Line(number, data, self._read_source(number), is_csv)
 
-    def _source(self, number):
-        """The line about a row; empty where it cannot be read: the row can."""
+    def _read_source(self, number):
+        """Read the line about a row; empty where it cannot be read."""
         path = exports.find_file(self.export, self.sources) if self.sources else None
         if path is None:
             return b""
-        every, _offsets, sources = self._places
+        every, _offsets, sources = self._stored_offsets
         try:
             with path.open("rb") as file:
-                return self._from_place(file, number, every, sources)
+                return self._read_from_offset(file, number, every, sources)
         except (OSError, Refused):
             return b""
 
-    def _from_place(self, file, number, every, offsets, *, is_csv=False):
+    def _read_from_offset(self, file, number, every, offsets, *, is_csv=False):
         place = min((number - 1) // every, len(offsets) - 1)
         file.seek(offsets[place])
         for _skipped in range(number - 1 - place * every):
-            self._next(file, offsets[place] + WALKED, is_csv)
-        return self._next(file, offsets[place] + WALKED, is_csv)
+            self._read_next(file, offsets[place] + WALKED, is_csv)
+        return self._read_next(file, offsets[place] + WALKED, is_csv)
 
-    def _next(self, file, end, is_csv):
+    def _read_next(self, file, end, is_csv):
         line = lines.read_row(file, LONGEST, is_csv=is_csv)
         if len(line) == LONGEST or file.tell() > end:
             raise Refused(_("This row is too long to show, or too far into the file. Download the file to read it."))

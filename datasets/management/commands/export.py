@@ -69,7 +69,7 @@ class Command(Verb):
         self._add_prompts(parser)
 
     def _add_rows(self, parser):
-        """What a row may hold."""
+        """Add the options of a row's content."""
         parser.add_argument(
             "--row-characters", type=int, default=ROW_CHARACTERS, metavar="N", help=_("longest row, in characters")
         )
@@ -92,7 +92,7 @@ class Command(Verb):
         self._add_included(parser)
 
     def _add_tools(self, parser):
-        """What becomes of tool calls."""
+        """Add the options of tool calls."""
         parser.add_argument(
             "--tool-calls",
             choices=TOOL_CALLS,
@@ -107,7 +107,7 @@ class Command(Verb):
         )
 
     def _add_included(self, parser):
-        """What is left out unless it is asked for."""
+        """Add the options that include samples and texts which are otherwise left out."""
         parser.add_argument(
             "--include-injected",
             action="store_true",
@@ -132,7 +132,7 @@ class Command(Verb):
         )
 
     def _add_prompts(self, parser):
-        """What ShareGPT rows say of prompts and tools."""
+        """Add the options of prompts and tools in ShareGPT rows."""
         parser.add_argument(
             "--prompt-characters",
             type=int,
@@ -164,8 +164,8 @@ class Command(Verb):
         self.answer(report.build_receipt(export), report.describe_export(export))
 
     def _count(self, choices, progress):
-        """Say what an export with these options would hold."""
+        """Answer with the rows that an export with these options would have."""
         choices.pop("name")
-        found = count_export(Options(**choices))
-        found.take_numbers(rehearse(Options(**choices), progress))
-        self.answer(report.build_count_receipt(found), report.describe_count(found))
+        export_count = count_export(Options(**choices))
+        export_count.take_numbers(rehearse(Options(**choices), progress))
+        self.answer(report.build_count_receipt(export_count), report.describe_count(export_count))

@@ -22,11 +22,11 @@ class Command(Verb):
         )
 
     def run(self, export, quiet, **options):
-        wanted = [_wanted(name) for name in export] if export else list(_ready())
+        ready_exports = [_find_ready(name) for name in export] if export else list(_list_ready())
         results = []
         with open_listener(self.stderr, is_quiet=quiet) as listener:
-            results = [verification.verify(one, Progress(listener)) for one in wanted]
-        facts, words = {"exports": results}, "\n".join(line for result in results for line in _lines(result))
+            results = [verification.verify(ready_export, Progress(listener)) for ready_export in ready_exports]
+        facts, words = {"exports": results}, "\n".join(line for result in results for line in _format_lines(result))
         reasons = [
             {"id": f"{result['name']}/{file['name']}", "reason": file["reason"]}
             for result in results
@@ -38,18 +38,18 @@ class Command(Verb):
         self.answer(facts, words or _("No exports yet"))
 
 
-def _ready():
+def _list_ready():
     return DatasetExport.objects.filter(state=DatasetExport.State.READY).order_by("exported_at", "id")
 
 
-def _wanted(name):
-    found = _ready().filter(export_name=name).last() or _ready().filter(id=name).first()
-    if found is None:
+def _find_ready(name):
+    ready_export = _list_ready().filter(export_name=name).last() or _list_ready().filter(id=name).first()
+    if ready_export is None:
         raise Refused(_("There is no finished export %(name)s. Check the name on the page Exports.") % {"name": name})
-    return found
+    return ready_export
 
 
-def _lines(result):
+def _format_lines(result):
     words = {
         verification.INTACT: _("intact"),
         verification.CHANGED: _("changed"),

@@ -1,4 +1,4 @@
-"""What an export of decisions teaches of what people said about them."""
+"""Exports of decisions teach the verdicts of people."""
 
 import csv
 
@@ -12,9 +12,9 @@ from datasets.models import DatasetSample
 from datasets.review import parts, undo, verdicts
 from datasets.services import make_samples
 from openclaw_web.errors import Refused
-from tests.datasets.conversations import tell_turns
-from tests.datasets.exports.exporting import build, counts_left_out, rows_of
-from tests.datasets.kinds.gates import FACT, decide, saw
+from tests.datasets.conversations import store_turns
+from tests.datasets.exports.export_helpers import build_export, excluded_counts, read_rows
+from tests.datasets.kinds.gates import FACT, make_window, store_decision
 
 pytestmark = pytest.mark.django_db
 ASK = "Based on the following conversation, decide if this should be written to memory and which file it belongs to."
@@ -25,25 +25,28 @@ NOTHING = Correction("NO_WRITE", reason="Said once.")
 
 @pytest.fixture(autouse=True)
 def turns(own_home):
-    tell_turns(4)
+    store_turns(4)
 
 
 @pytest.fixture
 def judged(ada):
-    """Four turns: right, wrong with a correction, wrong without one, and right of a gate that saw the reply alone."""
-    decide("right", turn="s1:u1")
-    decide("wrong", turn="s1:u2")
-    decide("unsolved", turn="s1:u3")
-    decide("half", turn="s1:u4", window=saw(("user", "earlier"), reply="answer 4"),
+    """Four turns with verdicts on their decisions.
+
+    Right, wrong with a correction, wrong without one, and right of a gate that saw the reply alone.
+    """
+    store_decision("right", turn="s1:u1")
+    store_decision("wrong", turn="s1:u2")
+    store_decision("unsolved", turn="s1:u3")
+    store_decision("half", turn="s1:u4", window=make_window(("user", "earlier"), reply="answer 4"),
            decision="NO_WRITE", candidate_fact=None, reason="Small talk.")  # fmt: skip
-    say(ada, "right")
-    say(ada, "wrong", "wrong", NOTHING)
-    say(ada, "unsolved", "wrong")
-    say(ada, "half")
+    judge_decision(ada, "right")
+    judge_decision(ada, "wrong", "wrong", NOTHING)
+    judge_decision(ada, "unsolved", "wrong")
+    judge_decision(ada, "half")
 
 
-def say(agent, name, said="right", correction=None):
-    return verdict_service.give_verdict(DECISION, agent, name, said, by="ann", correction=correction)
+def judge_decision(agent, name, verdict="right", correction=None):
+    return verdict_service.give_verdict(DECISION, agent, name, verdict, by="ann", correction=correction)
 
 
 def files(export, ending):
@@ -52,10 +55,10 @@ def files(export, ending):
 
 
 def test_alpaca_rows(judged):
-    export = build(task="gate")
+    export = build_export(task="gate")
     samples = {sample.decision_id: sample.id for sample in DatasetSample.objects.all()}
     place = {"agent_id": "ada", "session_id": "s1"}
-    assert rows_of(export) == [
+    assert read_rows(export) == [
         {"instruction": ASK, "input": "User: question 1\nAgent: answer 1", "output": LINES,
          "sample_id": samples["right"], **place, "turn_number": "1", "control_tokens": ""},
         {"instruction": ASK, "input": f"{FIRST}User: question 2\nAgent: answer 2",
@@ -65,19 +68,19 @@ def test_alpaca_rows(judged):
          "output": "Decision: NO_WRITE\nFact: none\nReason: Small talk.",
          "sample_id": samples["half"], **place, "turn_number": "4", "control_tokens": ""},
     ]  # fmt: skip
-    assert counts_left_out(export) == {"not_approved": 1}
+    assert excluded_counts(export) == {"not_approved": 1}
 
 
 def test_conversations(judged):
-    said = [(f"{ASK}\n{row['input']}", row["output"]) for row in rows_of(build(task="gate"))]
+    pairs = [(f"{ASK}\n{row['input']}", row["output"]) for row in read_rows(build_export(task="gate"))]
     exports_of = {"sharegpt": ("conversations", "value"), "openai": ("messages", "content")}
     for format_, (column, key) in exports_of.items():
-        found = rows_of(build(format_, "gate", name=format_))
-        assert [tuple(message[key] for message in row[column]) for row in found] == said
+        rows = read_rows(build_export(format_, "gate", name=format_))
+        assert [tuple(message[key] for message in row[column]) for row in rows] == pairs
 
 
 def test_samples_as_they_are_stored(judged):
-    raw = rows_of(build("raw", "gate"))
+    raw = read_rows(build_export("raw", "gate"))
     assert [row["sampleType"] for row in raw] == [
         "memory_gate_positive", "memory_gate_negative", "memory_gate_positive"
     ]  # fmt: skip
@@ -87,31 +90,31 @@ def test_samples_as_they_are_stored(judged):
 
 
 def test_a_table(judged):
-    found = list(csv.DictReader(files(build("csv", "gate"), "csv").splitlines()))
+    rows = list(csv.DictReader(files(build_export("csv", "gate"), "csv").splitlines()))
     columns = ("context", "user_message", "agent_reply", "memory_gate_decision", "candidate_fact", "gate_label")
-    assert [tuple(row[name] for name in columns) for row in found][1:] == [
+    assert [tuple(row[name] for name in columns) for row in rows][1:] == [
         ("User: question 1Agent: answer 1", "question 2", "answer 2", "NO_WRITE", "", "corrected"),
         ("User: earlier", "", "answer 4", "NO_WRITE", "", "correct"),
     ]
-    assert [row["memory_gate_reason"] for row in found] == ["A stable preference.", "Said once.", "Small talk."]
+    assert [row["memory_gate_reason"] for row in rows] == ["A stable preference.", "Said once.", "Small talk."]
 
 
 def test_what_nobody_corrected_is_never_taught(judged):
-    export = build(task="gate", only_approved=False)
-    assert [row["turn_number"] for row in rows_of(export)] == ["1", "2", "4"]
-    assert counts_left_out(export) == {"decision_incorrect": 1}
+    export = build_export(task="gate", only_approved=False)
+    assert [row["turn_number"] for row in read_rows(export)] == ["1", "2", "4"]
+    assert excluded_counts(export) == {"decision_incorrect": 1}
     verdicts.label_sample(DatasetSample.objects.get(decision_id="unsolved").id, "approved", by="bea")
-    again = build("raw", "gate", name="two")
-    assert counts_left_out(again) == {"decision_incorrect": 1}
+    again = build_export("raw", "gate", name="two")
+    assert excluded_counts(again) == {"decision_incorrect": 1}
 
 
 def test_undone_it_is_not_taught(judged, ada):
     undo.undo("ann")
-    assert [row["turn_number"] for row in rows_of(build(task="gate"))] == ["1", "2"]
+    assert [row["turn_number"] for row in read_rows(build_export(task="gate"))] == ["1", "2"]
 
 
 def turn_sample(agent, number, **verdict):
-    """The approved sample of a turn, as one whose reply is good."""
+    """The approved sample of a turn whose reply is good."""
     (sample_id,) = make_samples(agent, "s1", [number], by="ann").made
     verdicts.label_sample(sample_id, "approved", by="ann", **verdict)
     return sample_id
@@ -121,37 +124,37 @@ def turn_sample(agent, number, **verdict):
 def test_a_decision_called_wrong_is_not_taught_by_the_sample_of_its_turn(judged, ada, duplicates):
     turn_sample(ada, 2)
     turn_sample(ada, 3, gate=parts.PartVerdict("correct"))
-    export = build(task="gate", duplicates=duplicates)
-    assert [row["output"][:18] for row in rows_of(export)] == [
+    export = build_export(task="gate", duplicates=duplicates)
+    assert [row["output"][:18] for row in read_rows(export)] == [
         "Decision: UPDATE_U", "Decision: NO_WRITE", "Decision: NO_WRITE"
     ]  # fmt: skip
-    assert counts_left_out(export) == {"not_approved": 1, "overruled": 2}
+    assert excluded_counts(export) == {"not_approved": 1, "overruled": 2}
     with pytest.raises(Refused, match="judged otherwise on the decision itself: 2"):
-        build(task="gate", name="two", sample_types=["annotated_turn"])
+        build_export(task="gate", name="two", sample_types=["annotated_turn"])
 
 
 def test_a_decision_called_right_is_taught_once(judged, ada):
     turn_sample(ada, 1)
-    export = build(task="gate")
-    assert [row["turn_number"] for row in rows_of(export)] == ["1", "2", "4"]
-    assert counts_left_out(export) == {"not_approved": 1, "duplicate": 1}
+    export = build_export(task="gate")
+    assert [row["turn_number"] for row in read_rows(export)] == ["1", "2", "4"]
+    assert excluded_counts(export) == {"not_approved": 1, "duplicate": 1}
 
 
 def test_replies_are_not_taught_by_decisions(judged, ada):
     turn_sample(ada, 1)
     types = ["annotated_turn", "memory_gate_positive", "memory_gate_negative"]
     for format_ in ("alpaca", "sharegpt"):
-        export = build(format_, name=format_, sample_types=types)
-        assert [row["turn_number"] for row in rows_of(export)] == ["1"]
-        assert counts_left_out(export) == {"not_approved": 1, "not_a_turn": 3}
+        export = build_export(format_, name=format_, sample_types=types)
+        assert [row["turn_number"] for row in read_rows(export)] == ["1"]
+        assert excluded_counts(export) == {"not_approved": 1, "not_a_turn": 3}
     assert orjson.loads(exports.create_export("two", "alpaca", "reply", by="ann").sample_types) == ["annotated_turn"]
 
 
 def test_turns_that_openclaw_started_are_left_out(ada):
     DatasetSample.objects.all().delete()
-    decide("right", turn="s1:u1")
-    say(ada, "right")
-    decide("half", turn="s1:u2")
-    say(ada, "half")
+    store_decision("right", turn="s1:u1")
+    judge_decision(ada, "right")
+    store_decision("half", turn="s1:u2")
+    judge_decision(ada, "half")
     DatasetSample.objects.filter(decision_id="half").update(prompted_by="cron")
-    assert counts_left_out(build(task="gate")) == {"injected": 1}
+    assert excluded_counts(build_export(task="gate")) == {"injected": 1}

@@ -1,4 +1,4 @@
-"""How many decisions were judged and right, by the verdicts of people; and decisions drawn at random for review."""
+"""Statistics of people's verdicts on decisions, and random draws of decisions for review."""
 
 import re
 from collections import Counter
@@ -20,8 +20,8 @@ from gate.statistics import random_draw
 from gate.statistics.figures import Period
 from gate.statistics.verdict_summary import VerdictCount
 from openclaw_web.sqlite import statements
-from tests.datasets.conversations import tell_turns
-from tests.datasets.kinds.gates import FACT, decide
+from tests.datasets.conversations import store_turns
+from tests.datasets.kinds.gates import FACT, store_decision
 from tests.factories import T0
 
 pytestmark = pytest.mark.django_db
@@ -34,40 +34,40 @@ COUNT = 12
 @pytest.fixture
 def decided(ada):
     """Twelve decisions of two days, NO_WRITE and UPDATE_USER in turn."""
-    tell_turns(COUNT)
+    store_turns(COUNT)
     for number in range(COUNT):
         fact = FACT if number % 2 else None
         named = {"decision": "UPDATE_USER" if fact else "NO_WRITE", "candidate_fact": fact}
-        decide(f"d{number}", turn=f"s1:u{number + 1}", created_at=T0 + number + DAY_MS * (number > 5), **named)
+        store_decision(f"d{number}", turn=f"s1:u{number + 1}", created_at=T0 + number + DAY_MS * (number > 5), **named)
     return ada
 
 
-def judge(agent, **said):
-    for name, what in said.items():
-        verdict_service.give_verdict(DECISION, agent, name, what, by="ann")
+def judge(agent, **verdicts):
+    for name, verdict in verdicts.items():
+        verdict_service.give_verdict(DECISION, agent, name, verdict, by="ann")
 
 
-def rows_of(page):
-    """The cells of the table of verdicts, and where they lead."""
+def read_rows(page):
+    """The cells of the table of verdicts and their links, by row."""
     table = page.text.partition('id="verdicts"')[2].partition("<tbody>")[2].partition("</tbody>")[0]
-    found = {}
+    cells = {}
     for row in table.split("</tr>")[:-1]:
         words = [
             " ".join(re.sub(r"<[^>]+>", " ", cell).split()) for cell in re.findall(r"<t[hd].*?</t[hd]>", row, re.S)
         ]
-        found[words[0]] = words[1:], [unescape(href) for href in re.findall(r'href="([^"]*)"', row)]
-    return found
+        cells[words[0]] = words[1:], [unescape(href) for href in re.findall(r'href="([^"]*)"', row)]
+    return cells
 
 
 def counted(client, address):
-    """How many rows a list has."""
+    """The number of rows of a list."""
     return len(orjson.loads(b"".join(client.get(f"{address}&format=json"))))
 
 
 def test_every_number_is_that_of_its_list(as_stranger, decided):
     judge(decided, d0="right", d1="wrong", d3="right", d7="right", d9="wrong")
     page = as_stranger.get(PAGE)
-    rows = rows_of(page)
+    rows = read_rows(page)
     assert rows["UPDATE_USER"][0] == ["6", "4", "2", "2", "50%", "15–85%"]
     assert rows["NO_WRITE"][0] == ["6", "1", "1", "0", "100%", "21–100%"]
     assert rows["All"][0] == ["12", "5", "3", "2", "60%", "23–88%"]
@@ -89,12 +89,12 @@ def test_every_number_is_that_of_its_list(as_stranger, decided):
 
 def test_a_verdict_that_changes_or_is_taken_back_counts_as_it_is_now(as_stranger, decided):
     judge(decided, d1="right", d3="right")
-    assert rows_of(as_stranger.get(PAGE))["All"][0][1:4] == ["2", "2", "0"]
+    assert read_rows(as_stranger.get(PAGE))["All"][0][1:4] == ["2", "2", "0"]
     judge(decided, d1="wrong")
-    assert rows_of(as_stranger.get(PAGE))["All"][0][1:4] == ["2", "1", "1"]
+    assert read_rows(as_stranger.get(PAGE))["All"][0][1:4] == ["2", "1", "1"]
     undo.undo("ann")
     undo.undo("ann")
-    assert rows_of(as_stranger.get(PAGE))["All"][0][1:4] == ["1", "1", "0"]
+    assert read_rows(as_stranger.get(PAGE))["All"][0][1:4] == ["1", "1", "0"]
 
 
 @pytest.mark.parametrize("piece", [1, 3, 100])
@@ -103,20 +103,20 @@ def test_copies_are_the_same_in_pieces_and_made_again(decided, monkeypatch, piec
     judge(decided, d0="right", d1="wrong", d7="wrong")
     judge(decided, d1="right")
     verdict_store.copy_all(decided)
-    found = sorted(GateVerdictDay.objects.using(decided.db).values_list("decision", "verdict", "total"))
-    assert found == [("NO_WRITE", "right", 1), ("UPDATE_USER", "right", 1), ("UPDATE_USER", "wrong", 1)]
+    totals = sorted(GateVerdictDay.objects.using(decided.db).values_list("decision", "verdict", "total"))
+    assert totals == [("NO_WRITE", "right", 1), ("UPDATE_USER", "right", 1), ("UPDATE_USER", "wrong", 1)]
     verdict_store.store_verdicts(
         decided.db, {}, before=verdict_store.read_label_place(decided.db), place=10**6
     )  # of a later global file
     verdict_store.copy_all(decided)
-    assert sorted(GateVerdictDay.objects.using(decided.db).values_list("decision", "verdict", "total")) == found
+    assert sorted(GateVerdictDay.objects.using(decided.db).values_list("decision", "verdict", "total")) == totals
     assert verdict_store.read_label_place(decided.db) == SampleLabel.objects.count()
 
 
 def test_while_many_verdicts_are_copied_the_page_says_so(as_stranger, decided, monkeypatch):
     monkeypatch.setattr(verdict_copies, "PIECE", 1)
     judge(decided, d0="right", d1="wrong")
-    statements.run(decided.db, "PRAGMA query_only = ON")  # a disk without room: the page shows what it has
+    statements.run(decided.db, "PRAGMA query_only = ON")  # as on a full disk: the page shows the stored copies
     try:
         assert "Verdicts are being counted" in as_stranger.get(PAGE).text
     finally:
@@ -157,7 +157,7 @@ class TestDraw:
         assert len(made) == 3
         self.press(as_reviewer, draw_id)
         assert set(DatasetSample.objects.values_list("id", flat=True)) == made
-        ReviewDraw.objects.all().delete()  # both at the same moment
+        ReviewDraw.objects.all().delete()  # as if both presses came at the same moment
         self.press(as_reviewer, draw_id)
         assert set(DatasetSample.objects.values_list("id", flat=True)) == made
 
@@ -173,7 +173,7 @@ class TestDraw:
         assert not ReviewDraw.objects.exists()
 
     def test_of_many_each_is_as_likely(self, decided, monkeypatch):
-        """The way that many decisions take, with few: every decision comes first about as often."""
+        """The method for many decisions, used on few: each decision comes first about equally often."""
         monkeypatch.setattr(random_draw, "FEW", 0)
         judge(decided, d5="right")
         verdict_store.copy_all(decided)

@@ -1,4 +1,7 @@
-"""A replay beside what people said: precision and recall, approved samples, disagreements for the review queue."""
+"""A replay compared with people's verdicts.
+
+Precision and recall, replays of approved samples, and disagreements for the review queue.
+"""
 
 import re
 from html import unescape
@@ -8,12 +11,12 @@ import pytest
 from datasets.kinds import verdict_service
 from datasets.kinds.decision import DECISION, Correction
 from datasets.models import DatasetSample
-from tests.datasets.conversations import tell_turns
-from tests.datasets.kinds.gates import FACT, decide
+from tests.datasets.conversations import store_turns
+from tests.datasets.kinds.gates import FACT, store_decision
 from tests.factories import T0
-from tests.gate.replays.played import replay, rows
+from tests.gate.replays.replay_rows import rows, run_replay
 from tests.gate.runner.conftest import endpoint, gate_on  # noqa: F401 - the same endpoint
-from tests.gate.runner.judged import answer
+from tests.gate.runner.judged_turns import answer
 from tests.llm_endpoint import says
 
 pytestmark = pytest.mark.django_db
@@ -24,24 +27,27 @@ def text_of(answer):
     return " ".join(answer.content.decode().split())
 
 
-def judge(agent, name, said="right", correction=None):
-    return verdict_service.give_verdict(DECISION, agent, name, said, by="ann", correction=correction)
+def judge(agent, name, verdict="right", correction=None):
+    return verdict_service.give_verdict(DECISION, agent, name, verdict, by="ann", correction=correction)
 
 
 @pytest.fixture
 def replayed(ada, endpoint):  # noqa: F811
-    """Six decisions, NO_WRITE and UPDATE_USER in turn; the replay writes each time, but not for the newest."""
-    tell_turns(6)
+    """A replay of six decisions, NO_WRITE and UPDATE_USER in turn.
+
+    The replay writes each time, but not for the newest decision.
+    """
+    store_turns(6)
     for number in range(6):
         fact = FACT if number % 2 else None
         named = {"decision": "UPDATE_USER" if fact else "NO_WRITE", "candidate_fact": fact}
-        decide(f"d{number}", turn=f"s1:u{number + 1}", created_at=T0 + number, **named)
+        store_decision(f"d{number}", turn=f"s1:u{number + 1}", created_at=T0 + number, **named)
     endpoint.then(says(NOTHING), says(WRITE))  # d5, then the others
-    return replay(ada)[0]
+    return run_replay(ada)[0]
 
 
-def page_of(found):
-    return f"/agents/ada/replays/{found.id}/verdicts/"
+def page_of(played):
+    return f"/agents/ada/replays/{played.id}/verdicts/"
 
 
 def test_it_says_how_good_both_gates_are(ada, replayed, as_stranger):
@@ -49,7 +55,7 @@ def test_it_says_how_good_both_gates_are(ada, replayed, as_stranger):
     judge(ada, "d1")
     judge(ada, "d2")
     judge(ada, "d5")
-    judge(ada, "d4", "wrong")  # nobody says what would be right
+    judge(ada, "d4", "wrong")  # without a correction
     page = text_of(as_stranger.get(page_of(replayed)))
     assert "People judged 4 of these decisions. The originals were right in 75%, the replay in 50%." in page
     assert "1 decision was judged wrong without saying what is right" in page
@@ -61,7 +67,7 @@ def test_it_says_how_good_both_gates_are(ada, replayed, as_stranger):
 
 
 def pairs_of(page):
-    """The decisions that the page of a replay shows."""
+    """The decisions on the page of a replay."""
     return re.findall(r'href="/agents/ada/gate/(d\d)/"', page.split('id="pairs"')[1])
 
 
@@ -108,8 +114,8 @@ def test_one_click_queues_the_disagreements(ada, replayed, as_reviewer):
     assert answer.redirect_chain[0][0] == replayed.get_absolute_url()
     assert "4 samples added to the queue." in text_of(answer)
     samples = DatasetSample.objects.all()
-    assert {one.decision_id for one in samples} == {"d0", "d2", "d4", "d5"}
-    assert {one.annotation_status for one in samples} == {"needs_review"}
+    assert {sample.decision_id for sample in samples} == {"d0", "d2", "d4", "d5"}
+    assert {sample.annotation_status for sample in samples} == {"needs_review"}
     page = text_of(as_reviewer.get(page_of(replayed)))
     assert "Send" not in page
     assert "4 decisions are different; 0 can be sent to review." in page
@@ -122,9 +128,9 @@ def test_only_decisions_in_approved_samples(ada, replayed, endpoint, as_operator
     judge(ada, "d1")
     judge(ada, "d2", "wrong")  # needs review
     rows().delete()
-    found, _job = replay(ada, is_approved=True)
+    approved_replay, _job = run_replay(ada, is_approved=True)
     assert [row.decision_id for row in rows()] == ["d1"]
-    page = text_of(as_operator.get(found.get_absolute_url()))
+    page = text_of(as_operator.get(approved_replay.get_absolute_url()))
     assert "Only decisions in approved samples" in page
 
 

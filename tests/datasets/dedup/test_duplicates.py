@@ -1,4 +1,4 @@
-"""Samples that say the same, or nearly: which are exported, on which side, and what that does to other rows."""
+"""Equal and nearly equal samples: which are exported, on which side, and in which histories."""
 
 import orjson
 import pytest
@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from datasets.exports import exports
 from datasets.models import DatasetExport, DatasetSample
-from tests.datasets.conversations import agent, tell, user
-from tests.datasets.dedup.said import add, alike, ids, near, rows
-from tests.datasets.exports.exporting import build, left_out, make
+from tests.datasets.conversations import agent, store_session, user
+from tests.datasets.dedup.sample_texts import add_sample, find_alike, ids, near_text, rows
+from tests.datasets.exports.export_helpers import build_export, excluded_samples, make_export
 from tests.factories import AgentFactory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_home")]
@@ -19,49 +19,49 @@ TWINS = "Twins are two people who say the very same thing at length."
 
 
 def sessions_of(count, **columns):
-    """Sessions of two turns that have nothing in common."""
+    """Add sessions of two turns that have nothing in common."""
     for number in range(count):
         for turn in (1, 2):
             reply = " ".join(f"w{number}x{turn}x{word}" for word in range(12))
-            add(f"s{number:03}-{turn}", reply, session=f"s{number:03}", turn=turn, prompt="Go on.", **columns)
+            add_sample(f"s{number:03}-{turn}", reply, session=f"s{number:03}", turn=turn, prompt="Go on.", **columns)
 
 
-# One of each
+# One sample of each group
 
 
 @pytest.mark.parametrize("format_", ["alpaca", "sharegpt"])
 def test_of_the_same_pair_one_is_exported_and_the_others_are_named(format_):
     for number in range(4):
-        add(f"x{number}", TWINS, session=f"s{number}", turn=number + 1)
-    export = build(format_, train_split=1)
-    assert ids(export) == {"train": ["x0"]} and left_out(export) == {"duplicate": ["x1", "x2", "x3"]}
+        add_sample(f"x{number}", TWINS, session=f"s{number}", turn=number + 1)
+    export = build_export(format_, train_split=1)
+    assert ids(export) == {"train": ["x0"]} and excluded_samples(export) == {"duplicate": ["x1", "x2", "x3"]}
 
 
 def test_nearly_the_same_counts_and_less_does_not():
-    add("one", near(), turn=1)
-    add("near", near(30), turn=2)  # Jaccard 0.85
-    add("far", near(20, 40), turn=3)  # Jaccard 0.72
-    assert left_out(build(train_split=1)) == {"duplicate": ["near"]}
+    add_sample("one", near_text(), turn=1)
+    add_sample("near", near_text(30), turn=2)  # Jaccard 0.85
+    add_sample("far", near_text(20, 40), turn=3)  # Jaccard 0.72
+    assert excluded_samples(build_export(train_split=1)) == {"duplicate": ["near"]}
 
 
 def test_short_texts_are_the_same_when_their_words_are():
-    add("one", "Yes, now.", prompt="Ok?", turn=1)
-    add("two", "yes NOW!", prompt="ok", turn=2)
-    add("other", "No, now.", prompt="Ok?", turn=3)
-    assert left_out(build(train_split=1)) == {"duplicate": ["two"]}
+    add_sample("one", "Yes, now.", prompt="Ok?", turn=1)
+    add_sample("two", "yes NOW!", prompt="ok", turn=2)
+    add_sample("other", "No, now.", prompt="Ok?", turn=3)
+    assert excluded_samples(build_export(train_split=1)) == {"duplicate": ["two"]}
 
 
 def test_texts_without_words_are_the_same_when_each_character_is():
-    add("one", "!!!", prompt="?", turn=1)
-    add("two", "!!!", prompt="?", turn=2)
-    add("other", "!!", prompt="?", turn=3)
-    assert left_out(build(train_split=1)) == {"duplicate": ["two"]}
+    add_sample("one", "!!!", prompt="?", turn=1)
+    add_sample("two", "!!!", prompt="?", turn=2)
+    add_sample("other", "!!", prompt="?", turn=3)
+    assert excluded_samples(build_export(train_split=1)) == {"duplicate": ["two"]}
 
 
 @pytest.mark.parametrize(
     ("better", "worse"),
     [
-        ({"output": near(3)}, {"quality_score": 1}),
+        ({"output": near_text(3)}, {"quality_score": 1}),
         ({}, {"annotation_status": "auto_approved", "quality_score": 1}),
         ({"annotation_status": "auto_approved"}, {"annotation_status": "pending", "quality_score": 1}),
         ({"quality_score": 0.9}, {"quality_score": 0.8, "turn": 1}),
@@ -72,43 +72,43 @@ def test_texts_without_words_are_the_same_when_each_character_is():
 @pytest.mark.parametrize("names", [("a", "b"), ("b", "a")])
 def test_the_better_judged_is_kept_whatever_it_is_called(better, worse, names):
     for name, columns in zip(names, (better, worse), strict=True):
-        add(name, near(), session=f"s-{name}", **{"turn": 4, **columns})
-    assert left_out(build(train_split=1, only_approved=False)) == {"duplicate": [names[1]]}
+        add_sample(name, near_text(), session=f"s-{name}", **{"turn": 4, **columns})
+    assert excluded_samples(build_export(train_split=1, only_approved=False)) == {"duplicate": [names[1]]}
 
 
 def test_the_edited_reply_is_what_is_compared():
-    add("one", near(), turn=1)
-    add("two", near(), turn=2, output="A person wrote something else.")
-    assert ids(build(train_split=1)) == {"train": ["one", "two"]}
+    add_sample("one", near_text(), turn=1)
+    add_sample("two", near_text(), turn=2, output="A person wrote something else.")
+    assert ids(build_export(train_split=1)) == {"train": ["one", "two"]}
 
 
 def test_a_sample_without_a_decision_does_not_take_the_place_of_one_that_has(ada):
-    add("nothing", TWINS, turn=1, quality_score=1)
-    sample = add("decided", TWINS, turn=2)
+    add_sample("nothing", TWINS, turn=1, quality_score=1)
+    sample = add_sample("decided", TWINS, turn=2)
     gate = {"output": {"decision": "NO_WRITE", "reason": "Small talk.", "candidateFact": ""}}
     DatasetSample.objects.filter(id="decided").update(
         content=orjson.dumps(orjson.loads(sample.content) | {"memoryGate": gate}).decode()
     )
-    export = build(task="gate", train_split=1)
-    assert ids(export) == {"train": ["decided"]} and left_out(export) == {"no_decision": ["nothing"]}
+    export = build_export(task="gate", train_split=1)
+    assert ids(export) == {"train": ["decided"]} and excluded_samples(export) == {"no_decision": ["nothing"]}
 
 
 def test_rejected_samples_take_nobodys_place():
-    add("rejected", TWINS, turn=1, annotation_status="rejected", quality_score=1)
-    add("one", TWINS, turn=2)
-    assert ids(build(train_split=1)) == {"train": ["one"]}
+    add_sample("rejected", TWINS, turn=1, annotation_status="rejected", quality_score=1)
+    add_sample("one", TWINS, turn=2)
+    assert ids(build_export(train_split=1)) == {"train": ["one"]}
 
 
-# In the rows of others
+# Duplicates in the history of other rows
 
 
-def told(session, *replies):
-    """A session in the store, with an approved sample of each turn."""
+def store_session_samples(session, *replies):
+    """Store a session, with an approved sample of each turn."""
     lines = []
     for turn, reply in enumerate(replies, 1):
         lines += [user(f"u{turn}", f"Question {turn} of {session}"), agent(f"a{turn}", reply)]
-        add(f"{session}-{turn}", reply, session=session, turn=turn, prompt=f"Question {turn} of {session}")
-    tell(lines, session_id=session)
+        add_sample(f"{session}-{turn}", reply, session=session, turn=turn, prompt=f"Question {turn} of {session}")
+    store_session(lines, session_id=session)
 
 
 def values(row):
@@ -117,9 +117,9 @@ def values(row):
 
 @pytest.fixture
 def twins(ada):
-    """Two sessions whose turn in the middle is nearly the same; that of s1 is kept."""
-    told("s1", "First of one.", near(), "Last of one.")
-    told("s2", "First of two.", near(), "Last of two.", "And more of two.")
+    """Two sessions whose second turn is nearly the same; the turn of s1 is kept."""
+    store_session_samples("s1", "First of one.", near_text(), "Last of one.")
+    store_session_samples("s2", "First of two.", near_text(), "Last of two.", "And more of two.")
     DatasetSample.objects.filter(id="s1-2").update(quality_score=1)
 
 
@@ -128,24 +128,24 @@ def of_session(export, session):
 
 
 def test_a_duplicate_is_not_taught_before_another_reply(twins):
-    export = build("sharegpt", train_split=1)
-    assert left_out(export) == {"duplicate": ["s2-2"]}
+    export = build_export("sharegpt", train_split=1)
+    assert excluded_samples(export) == {"duplicate": ["s2-2"]}
     assert of_session(export, "s2") == [["First of two."], ["Last of two."], ["Last of two.", "And more of two."]]
-    assert of_session(export, "s1")[-1] == ["First of one.", near(), "Last of one."]
+    assert of_session(export, "s1")[-1] == ["First of one.", near_text(), "Last of one."]
     assert orjson.loads(export.manifest_json)["transformations"] == {"history_begins_after_duplicate": 2}
 
 
 def test_a_duplicate_divides_the_row_of_its_session(twins):
-    export = build("sharegpt", train_split=1, history="session")
-    assert left_out(export) == {"duplicate": ["s2-2"]}
+    export = build_export("sharegpt", train_split=1, history="session")
+    assert excluded_samples(export) == {"duplicate": ["s2-2"]}
     assert of_session(export, "s2") == [["First of two."], ["Last of two.", "And more of two."]]
     counts = orjson.loads(export.manifest_json)["counts"]
     assert (counts["rows"], counts["samples"], counts["sessions"]) == (3, 6, 2)
 
 
 def test_what_is_not_learned_may_be_a_duplicate(twins):
-    export = build("sharegpt", train_split=1, history="context")
-    assert of_session(export, "s2")[1] == ["First of two.", near(), "Last of two."]
+    export = build_export("sharegpt", train_split=1, history="context")
+    assert of_session(export, "s2")[1] == ["First of two.", near_text(), "Last of two."]
     for row in rows(export)["train"]:
         assert all(message["train"] is False for message in row["conversations"][:-1])
 
@@ -153,16 +153,16 @@ def test_what_is_not_learned_may_be_a_duplicate(twins):
 # Keep all
 
 
-# With its prompt, two words, a reply of eight has ten: no more than strangers share.
+# With its prompt of two words, a reply of eight words has ten, which unrelated samples may share too.
 @pytest.mark.parametrize(("length", "is_apart"), [(8, True), (9, False), (12, False)])
 def test_sessions_that_share_by_way_of_others_are_on_one_side(length, is_apart):
     sessions_of(12)
-    for number in range(11):  # each has something in common with the next one only
+    for number in range(11):  # each session shares a text with the next one only
         for session in (number, number + 1):
             reply = " ".join(f"shared{number}x{word}" for word in range(length))
-            add(f"{number}-{session}", reply, session=f"s{session:03}", turn=3 + session - number)
-    assert len(ids(build(train_split=0.5, duplicates="keep"))) == 1
-    export = build(train_split=0.5)
+            add_sample(f"{number}-{session}", reply, session=f"s{session:03}", turn=3 + session - number)
+    assert len(ids(build_export(train_split=0.5, duplicates="keep"))) == 1
+    export = build_export(train_split=0.5)
     manifest = orjson.loads(export.manifest_json)
     assert (len(ids(export)), manifest["notes"]) == ((2, []) if is_apart else (1, ["one_set_over_half"]))
     assert manifest["largest_set"]["of"] == 35 and (manifest["largest_set"]["samples"] == 35) is not is_apart
@@ -177,31 +177,31 @@ def test_a_session_under_two_names_is_never_on_both_sides():
         for agent_id, name in (("ada", "mine"), ("bob", "yours")):
             for turn in (1, 2, 3):
                 reply = f"In session {number} turn {turn} this was said word by word."
-                add(f"{agent_id}{number}-{turn}", reply, session=f"{name}{number}", turn=turn, agent_id=agent_id)
+                add_sample(f"{agent_id}{number}-{turn}", reply, session=f"{name}{number}", turn=turn, agent_id=agent_id)
     for duplicates in ("one", "keep"):
-        export = build(train_split=0.4, validation_split=0.3, duplicates=duplicates)
-        said = [{row["output"] for row in found} for found in rows(export).values()]
-        assert len(said) == 3 and sum(map(len, said)) == len(set().union(*said)) == 60
+        export = build_export(train_split=0.4, validation_split=0.3, duplicates=duplicates)
+        texts = [{row["output"] for row in side_rows} for side_rows in rows(export).values()]
+        assert len(texts) == 3 and sum(map(len, texts)) == len(set().union(*texts)) == 60
 
 
 def test_validation_is_a_side_of_its_own():
     sessions_of(60)
-    export = build("sharegpt", train_split=0.5, validation_split=0.25)
-    found = ids(export)
-    assert {side: bool(found[side]) for side in SIDES} == dict.fromkeys(SIDES, True)
+    export = build_export("sharegpt", train_split=0.5, validation_split=0.25)
+    sample_ids = ids(export)
+    assert {side: bool(sample_ids[side]) for side in SIDES} == dict.fromkeys(SIDES, True)
     manifest = orjson.loads(export.manifest_json)
-    assert {side: manifest["counts"][side] for side in SIDES} == {side: len(found[side]) for side in SIDES}
+    assert {side: manifest["counts"][side] for side in SIDES} == {side: len(sample_ids[side]) for side in SIDES}
     assert manifest["empty_sides"] == [] and manifest["options"]["validation_split"] == 0.25
     info = orjson.loads((exports.folder_of(export) / "dataset_info.json").read_bytes())
     assert info["ocl_one_sharegpt_validation"]["file_name"] == "ocl_one_sharegpt.validation.jsonl"
-    parts = [{name.rpartition("-")[0] for name in names} for names in found.values()]
+    parts = [{name.rpartition("-")[0] for name in names} for names in sample_ids.values()]
     assert sum(map(len, parts)) == len(set().union(*parts)) == 60
 
 
 def test_the_page_asks_for_it_and_tells_what_came_of_it(as_reviewer):
-    add("one", TWINS, turn=1)
-    add("two", TWINS, turn=2)
-    export = make(as_reviewer, train_split="0", validation_split="1", duplicates="one")
+    add_sample("one", TWINS, turn=1)
+    add_sample("two", TWINS, turn=2)
+    export = make_export(as_reviewer, train_split="0", validation_split="1", duplicates="one")
     page = as_reviewer.get(export.get_absolute_url()).text
     assert "0.0 for training, 1.0 for validation, seed 0" in page and "Export one of each group" in page
     assert "alpaca.validation.jsonl" in page and "For validation" in page
@@ -210,8 +210,8 @@ def test_the_page_asks_for_it_and_tells_what_came_of_it(as_reviewer):
 
 
 def test_an_empty_validation_part_is_said(as_reviewer, capsys):
-    add("one", TWINS)
-    export = make(as_reviewer, train_split="1", validation_split="0")
+    add_sample("one", TWINS)
+    export = make_export(as_reviewer, train_split="1", validation_split="0")
     assert "validation part" not in as_reviewer.get(export.get_absolute_url()).text
     call_command("export", "--name", "x", "--format", "alpaca", "--split", "0.9999999", "--validation-split", "1e-9")
     assert "The validation part is empty and was not written." in capsys.readouterr().out
@@ -219,14 +219,14 @@ def test_an_empty_validation_part_is_said(as_reviewer, capsys):
     assert "The validation part is empty and was not written." in as_reviewer.get(export.get_absolute_url()).text
 
 
-# Whatever there is
+# Any samples
 
 
 STORIES = [[f"{letter}{word}" for word in range(40)] for letter in "abc"]
-SAID = st.lists(
+DRAWN = st.lists(
     st.tuples(
         st.integers(0, 2),  # which story
-        st.sets(st.integers(0, 39), max_size=4),  # words that are other ones
+        st.sets(st.integers(0, 39), max_size=4),  # words that are replaced
         st.integers(0, 7),  # session
         st.sampled_from(["approved", "auto_approved"]),
         st.sampled_from([None, 0.3, 0.6]),
@@ -237,12 +237,12 @@ SAID = st.lists(
 sometimes = settings(max_examples=25, deadline=None, suppress_health_check=list(HealthCheck))
 
 
-def put(said, session_names, order):
-    """The samples of a drawn list, inserted in an order, in sessions called so."""
+def add_drawn(drawn, session_names, order):
+    """Add the samples of a drawn list, in this order and in sessions of these names."""
     DatasetSample.objects.all().delete()
     turns = [0] * 8
     rows = []
-    for number, (story, changed, session, status, quality) in enumerate(said):
+    for number, (story, changed, session, status, quality) in enumerate(drawn):
         turns[session] += 1
         words = [f"new{place % 3}" if place in changed else word for place, word in enumerate(STORIES[story])]
         judged = {"quality_score": quality, "annotation_status": status}
@@ -250,38 +250,38 @@ def put(said, session_names, order):
         rows.append((f"{session_names[session]}-{number}", " ".join(words), place | judged))
     for number in order:
         sample_id, reply, columns = rows[number]
-        add(sample_id, reply, prompt="Tell.", **columns)
+        add_sample(sample_id, reply, prompt="Tell.", **columns)
 
 
 def outputs(export):
-    """What each side teaches."""
-    return {side: sorted(row["output"] for row in found) for side, found in rows(export).items()}
+    """The outputs that each side teaches."""
+    return {side: sorted(row["output"] for row in side_rows) for side, side_rows in rows(export).items()}
 
 
 @sometimes
-@given(said=SAID)
-def test_no_two_rows_are_alike(said):
-    put(said, [f"s{number}" for number in range(8)], range(len(said)))
-    found = outputs(build(train_split=0.4, validation_split=0.3))
-    kept = [f"Tell. {text}" for texts in found.values() for text in texts]
-    assert kept and not alike(kept)
+@given(drawn=DRAWN)
+def test_no_two_rows_are_alike(drawn):
+    add_drawn(drawn, [f"s{number}" for number in range(8)], range(len(drawn)))
+    taught = outputs(build_export(train_split=0.4, validation_split=0.3))
+    exported = [f"Tell. {text}" for texts in taught.values() for text in texts]
+    assert exported and not find_alike(exported)
 
 
 @sometimes
-@given(said=SAID)
-def test_what_is_kept_is_on_one_side_when_all_is_kept(said):
-    put(said, [f"s{number}" for number in range(8)], range(len(said)))
-    found = outputs(build(train_split=0.4, validation_split=0.3, duplicates="keep"))
-    assert sum(map(len, found.values())) == len(said)
-    sides = {f"Tell. {text}": side for side, texts in found.items() for text in texts}
-    assert all(sides[one] == sides[other] for one, other in alike(sides))
+@given(drawn=DRAWN)
+def test_what_is_kept_is_on_one_side_when_all_is_kept(drawn):
+    add_drawn(drawn, [f"s{number}" for number in range(8)], range(len(drawn)))
+    taught = outputs(build_export(train_split=0.4, validation_split=0.3, duplicates="keep"))
+    assert sum(map(len, taught.values())) == len(drawn)
+    sides = {f"Tell. {text}": side for side, texts in taught.items() for text in texts}
+    assert all(sides[first] == sides[second] for first, second in find_alike(sides))
 
 
 @sometimes
-@given(said=SAID, names=st.permutations([f"s{number}" for number in range(8)]), data=st.data())
-def test_names_and_the_order_of_arrival_do_not_matter(said, names, data):
+@given(drawn=DRAWN, names=st.permutations([f"s{number}" for number in range(8)]), data=st.data())
+def test_names_and_the_order_of_arrival_do_not_matter(drawn, names, data):
     for duplicates in ("one", "keep"):
-        put(said, [f"s{number}" for number in range(8)], range(len(said)))
-        first = outputs(build(train_split=0.5, duplicates=duplicates))
-        put(said, names, data.draw(st.permutations(range(len(said)))))
-        assert outputs(build(train_split=0.5, duplicates=duplicates)) == first
+        add_drawn(drawn, [f"s{number}" for number in range(8)], range(len(drawn)))
+        first = outputs(build_export(train_split=0.5, duplicates=duplicates))
+        add_drawn(drawn, names, data.draw(st.permutations(range(len(drawn)))))
+        assert outputs(build_export(train_split=0.5, duplicates=duplicates)) == first

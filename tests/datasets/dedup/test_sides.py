@@ -1,4 +1,7 @@
-"""Sides of an export: sessions with one id share one, and no context holds what another side teaches."""
+"""Sides of an export: sessions with one id share a side.
+
+No context holds a text that another side teaches.
+"""
 
 import shutil
 from collections import defaultdict
@@ -18,9 +21,9 @@ from datasets.exports.options import Options
 from datasets.models import DatasetExport, DatasetSample
 from datasets.services import make_samples
 from ledger.models import Session
-from tests.datasets.conversations import agent, tell, user
-from tests.datasets.dedup.said import add, rows
-from tests.datasets.exports.exporting import build, left_out
+from tests.datasets.conversations import agent, store_session, user
+from tests.datasets.dedup.sample_texts import add_sample, rows
+from tests.datasets.exports.export_helpers import build_export, excluded_samples
 from tests.factories import AgentFactory
 from tests.homes import assistant
 from tests.homes import user as person
@@ -38,7 +41,7 @@ def store(settings, tmp_path):
 
 
 def pairs(row, is_taught):
-    """The exchanges of a row, by their words: those that it teaches, or those that only stand before its reply."""
+    """The hashes of a row's exchanges: those that it teaches, or those that are only context."""
     messages = row["conversations"]
     exchanges = list(zip(messages[::2], messages[1::2], strict=True))
     chosen = [pair for pair in exchanges if pair[1].get("train", True) is is_taught]
@@ -46,47 +49,49 @@ def pairs(row, is_taught):
 
 
 def crossing(export):
-    """How many exchanges of a history are taught on another side, told from the files alone."""
+    """Count the exchanges of a history that another side teaches, from the files alone."""
     taught = defaultdict(set)
     by_side = rows(export)
-    for side, found in by_side.items():
-        for row in found:
+    for side, side_rows in by_side.items():
+        for row in side_rows:
             for pair in pairs(row, is_taught=True):
                 taught[pair].add(side)
     read = [
         (pair, side)
-        for side, found in by_side.items()
-        for row in found
+        for side, side_rows in by_side.items()
+        for row in side_rows
         for pair in pairs(row, is_taught=False) | pairs(row, is_taught=True)
     ]
     return sum(bool(taught[pair] - {side}) for pair, side in read)
 
 
-def say(session, exchanges, *, db="agent_ada"):
-    """A session of these exchanges."""
+def store_exchanges(session, exchanges, *, db="agent_ada"):
+    """Store a session of these exchanges."""
     lines = []
     for number, (question, answer) in enumerate(exchanges):
         lines += [user(f"u{number}", question), agent(f"a{number}", answer)]
-    tell(lines, session_id=session, db=db)
+    store_session(lines, session_id=session, db=db)
 
 
 def approve(*agents):
-    """An approved sample of every turn of these agents."""
-    for one in agents:
-        for session_id in Session.objects.using(one.db).values_list("id", flat=True):
-            make_samples(one, session_id, None, by="ann")
+    """Create an approved sample of every turn of these agents."""
+    for owner in agents:
+        for session_id in Session.objects.using(owner.db).values_list("id", flat=True):
+            make_samples(owner, session_id, None, by="ann")
     DatasetSample.objects.filter(annotation_status="pending").update(annotation_status="approved")
 
 
 def test_a_context_ends_before_what_another_side_teaches(ada):
     for number in range(12):
         own = (f"Question {number}", " ".join(f"n{number}x{word}" for word in range(12)))
-        say(f"s{number}", [own, SHORT[0], (f"Last {number}", f"Done {number}.")])
+        store_exchanges(f"s{number}", [own, SHORT[0], (f"Last {number}", f"Done {number}.")])
     approve(ada)
-    export = build("sharegpt", history="context", train_split=0.5)
-    assert len(left_out(export)["duplicate"]) == 11 and crossing(export) == 0
+    export = build_export("sharegpt", history="context", train_split=0.5)
+    assert len(excluded_samples(export)["duplicate"]) == 11 and crossing(export) == 0
     counts = orjson.loads(export.manifest_json)["transformations"]
-    last = [row["conversations"] for found in rows(export).values() for row in found if row["turn_number"] == "3"]
+    last = [
+        row["conversations"] for side_rows in rows(export).values() for row in side_rows if row["turn_number"] == "3"
+    ]
     begun = [len(messages) for messages in last]
     assert begun.count(2) == counts["history_begins_after_turn_of_another_side"] > 0 < begun.count(6)
 
@@ -102,7 +107,7 @@ def test_no_history_holds_what_another_side_teaches(ada, duplicates, talks, unse
     DatasetSample.objects.all().delete()
     Session.objects.using(ada.db).all().delete()
     for number, exchanges in enumerate(talks):
-        say(f"s{number}", exchanges)
+        store_exchanges(f"s{number}", exchanges)
     approve(ada)
     ids = list(DatasetSample.objects.order_by("session_id", "turn_number").values_list("id", flat=True))
     DatasetSample.objects.filter(id__in=[ids[place] for place in unseen if place < len(ids)]).update(
@@ -113,7 +118,7 @@ def test_no_history_holds_what_another_side_teaches(ada, duplicates, talks, unse
     for history in HISTORIES:
         choices = {"train_split": 0.4, "validation_split": 0.3, "duplicates": duplicates, "seed": seed}
         DatasetExport.objects.all().delete()
-        assert crossing(build("sharegpt", history=history, **choices)) == 0
+        assert crossing(build_export("sharegpt", history=history, **choices)) == 0
 
 
 def test_a_home_under_three_names_is_on_one_side(home):
@@ -129,10 +134,10 @@ def test_a_home_under_three_names_is_on_one_side(home):
     for history in HISTORIES:
         for duplicates in ("one", "keep"):
             DatasetExport.objects.all().delete()
-            export = build("sharegpt", history=history, train_split=0.5, duplicates=duplicates)
+            export = build_export("sharegpt", history=history, train_split=0.5, duplicates=duplicates)
             sides = defaultdict(set)
-            for side, found in rows(export).items():
-                for row in found:
+            for side, side_rows in rows(export).items():
+                for row in side_rows:
                     sides[row["session_id"]].add(side)
             assert len(sides) == 8 and {len(names) for names in sides.values()} == {1}
             assert crossing(export) == 0
@@ -141,29 +146,31 @@ def test_a_home_under_three_names_is_on_one_side(home):
 def test_the_count_says_when_half_of_all_has_to_share_a_side(as_reviewer, capsys):
     AgentFactory(agent_id="bob")
     for number in range(4):
-        add(f"alone-{number}", f"Alone, number {number}.", session=f"alone{number}")
-        add(f"long-{number}", LONG[0][1], session=f"long{number}", turn=number + 1)  # says the same as the others
-        add(f"more-{number}", f"More of {number}.", session=f"long{number}", turn=9)
-        add(f"short-{number}", "Yes.", prompt="Ok?", session=f"alone{number}", turn=2)
+        add_sample(f"alone-{number}", f"Alone, number {number}.", session=f"alone{number}")
+        add_sample(
+            f"long-{number}", LONG[0][1], session=f"long{number}", turn=number + 1
+        )  # says the same as the others
+        add_sample(f"more-{number}", f"More of {number}.", session=f"long{number}", turn=9)
+        add_sample(f"short-{number}", "Yes.", prompt="Ok?", session=f"alone{number}", turn=2)
     signatures.renew(DatasetSample.objects.values_list("id", flat=True))
-    found = count_export(Options("alpaca", "reply"))
-    assert (found.largest_set, found.set_counted) == (5, 10) and not found.has_dominant_set
-    add("more-5", "More of five.", session="long0", turn=10)
+    count = count_export(Options("alpaca", "reply"))
+    assert (count.largest_set, count.set_counted) == (5, 10) and not count.has_dominant_set
+    add_sample("more-5", "More of five.", session="long0", turn=10)
     assert (count_export(Options("alpaca", "reply", train_split=1)).set_counted) == 0
     sentence = "At least 6 of 11 samples are in sessions that share a part of the split"
-    asked = {"format": "alpaca", "task": "reply", "train_split": "0.5", "seed": "0", "row_characters": "32000"}
-    page = as_reviewer.post("/exports/count/", asked | {"only_approved": "on", "history": "edited"})
+    fields = {"format": "alpaca", "task": "reply", "train_split": "0.5", "seed": "0", "row_characters": "32000"}
+    page = as_reviewer.post("/exports/count/", fields | {"only_approved": "on", "history": "edited"})
     assert sentence in page.text
-    told = as_reviewer.post("/api/v1/exports/count", {"format": "alpaca"}, content_type="application/json").json()
-    assert (told["largest_set"], told["set_counted"]) == (6, 11)
+    answer = as_reviewer.post("/api/v1/exports/count", {"format": "alpaca"}, content_type="application/json").json()
+    assert (answer["largest_set"], answer["set_counted"]) == (6, 11)
     call_command("export", "--format", "alpaca", "--dry-run")
     assert sentence in capsys.readouterr().out
-    export = build(train_split=0.5)
+    export = build_export(train_split=0.5)
     assert export.manifest["largest_set"] == {"samples": 6, "of": 11}
     note = "More than half of the samples are in sessions that share a part of the split"
     assert note in as_reviewer.get(export.get_absolute_url()).text
     assert note in (exports.folder_of(export) / "README.md").read_text()
-    assert build(train_split=1).manifest["notes"] == []
+    assert build_export(train_split=1).manifest["notes"] == []
 
 
 def test_one_id_is_one_session_whatever_agent_has_it():
@@ -171,7 +178,9 @@ def test_one_id_is_one_session_whatever_agent_has_it():
     for number in range(16):
         for agent_id in ("ada", "bob"):
             reply = f"In {number} this was said to {agent_id} and to nobody else."
-            add(f"{agent_id}-{number}", reply, session=f"s{number}", agent_id=agent_id, prompt=f"{agent_id} {number}?")
-    found = rows(build(train_split=0.5))
-    parts = [{row["session_id"] for row in some} for some in found.values()]
+            add_sample(
+                f"{agent_id}-{number}", reply, session=f"s{number}", agent_id=agent_id, prompt=f"{agent_id} {number}?"
+            )
+    by_side = rows(build_export(train_split=0.5))
+    parts = [{row["session_id"] for row in side_rows} for side_rows in by_side.values()]
     assert len(parts) == 2 and not parts[0] & parts[1]

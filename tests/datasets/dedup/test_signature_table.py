@@ -1,11 +1,11 @@
-"""The table of signatures: its trigger does its work, is found missing and brought back."""
+"""The table of signatures and its trigger, which the doctor finds missing and restores."""
 
 import pytest
 
 from datasets.dedup import signatures
 from datasets.models import DatasetSample, SampleSignature
 from openclaw_web.sqlite import inspection, statements, upkeep
-from tests.datasets.dedup.said import add, near
+from tests.datasets.dedup.sample_texts import add_sample, near_text
 
 TRIGGER = "sample_signatures_outdated"
 
@@ -26,7 +26,7 @@ def test_the_doctor_knows_the_trigger():
 
 @pytest.mark.django_db
 def test_what_does_not_change_the_words_keeps_the_signature():
-    add("one", near(), output="edited")
+    add_sample("one", near_text(), output="edited")
     signatures.renew(["one"])
     DatasetSample.objects.update(annotation_status="rejected", output="edited", quality_score=1)
     assert SampleSignature.objects.count() == 1

@@ -1,4 +1,4 @@
-"""Signatures in the store: made with samples, made again after edits, and whatever happens to them."""
+"""Signatures in the store: created with samples, renewed after edits, repaired after damage."""
 
 import pytest
 
@@ -12,58 +12,58 @@ from jobs.models import JobRun
 from jobs.services import run_now
 from openclaw_web.sqlite import statements
 from people.configuration import setting_values as configuration
-from tests.datasets.conversations import tell_turns
-from tests.datasets.dedup.said import add, ids, near
-from tests.datasets.exports.exporting import build, left_out
+from tests.datasets.conversations import store_turns
+from tests.datasets.dedup.sample_texts import add_sample, ids, near_text
+from tests.datasets.exports.export_helpers import build_export, excluded_samples
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_home")]
 
 
-def stored():
-    """The signature of each sample, without the numbers of the rows."""
+def read_stored():
+    """The signature of each sample, without the row numbers."""
     return {
-        sample_id: signatures.Signature(*found)
-        for sample_id, *found in SampleSignature.objects.values_list("sample_id", *signatures.COLUMNS)
+        sample_id: signatures.Signature(*columns)
+        for sample_id, *columns in SampleSignature.objects.values_list("sample_id", *signatures.COLUMNS)
     }
 
 
-def made():
-    """What is to be stored now."""
+def compute_signatures():
+    """The signature that each sample should have now."""
     return {sample.id: signatures.build_from_sample(sample) for sample in DatasetSample.objects.all()}
 
 
 def test_a_new_sample_has_one(ada):
-    tell_turns(3)
+    store_turns(3)
     make_samples(ada, "s1", None, by="ann")
-    assert len(stored()) == 3 and stored() == made()
+    assert len(read_stored()) == 3 and read_stored() == compute_signatures()
     make_samples(ada, "s1", None, by="ann")
-    assert len(stored()) == 3
+    assert len(read_stored()) == 3
 
 
 def test_an_edit_changes_it_and_taking_it_back_does_too():
-    sample = add("one", near(), annotation_status="pending")
+    sample = add_sample("one", near_text(), annotation_status="pending")
     signatures.renew(["one"])
-    before = stored()
+    before = read_stored()
     label_sample(sample.id, "approved", by="ann")
-    assert stored() == before
+    assert read_stored() == before
     label_sample(sample.id, "approved", by="ann", output="Something else, which a person wrote.")
-    assert stored() != before and stored() == made()
+    assert read_stored() != before and read_stored() == compute_signatures()
     undo("ann")
-    assert stored() == before
+    assert read_stored() == before
 
 
 @pytest.mark.parametrize("address", ["/samples/one/label/", "/review/label/"])
 def test_an_edit_on_a_page_changes_it(as_reviewer, address):
-    add("one", near(), annotation_status="pending")
+    add_sample("one", near_text(), annotation_status="pending")
     signatures.renew(["one"])
-    before = stored()
+    before = read_stored()
     as_reviewer.post(address, {"sample": "one", "status": "approved", "output": "As a person wrote it."})
     assert DatasetSample.objects.get().output == "As a person wrote it."
-    assert stored() != before and stored() == made()
+    assert read_stored() != before and read_stored() == compute_signatures()
 
 
 def test_a_store_that_cannot_be_written_costs_no_verdict(caplog):
-    add("one", near())
+    add_sample("one", near_text())
     statements.run("default", "PRAGMA query_only = ON")
     try:
         signatures.ensure_signature("one")
@@ -71,16 +71,16 @@ def test_a_store_that_cannot_be_written_costs_no_verdict(caplog):
         statements.run("default", "PRAGMA query_only = OFF")
     assert "The signature of sample one was not stored" in caplog.text
     signatures.ensure_signature("one")
-    assert stored() == made()
+    assert read_stored() == compute_signatures()
 
 
-# What is lost, damaged or was never there
+# Lost, damaged or missing signatures
 
 
 def twins():
-    add("one", near(), session="s1")
-    add("two", near(30), session="s2", turn=2)
-    add("other", "Nothing of the kind was ever said here.", session="s3")
+    add_sample("one", near_text(), session="s1")
+    add_sample("two", near_text(30), session="s2", turn=2)
+    add_sample("other", "Nothing of the kind was ever said here.", session="s3")
     signatures.renew(["one", "two", "other"])
 
 
@@ -101,30 +101,30 @@ DAMAGE = {
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_an_export_mends_what_it_reads(damage):
     twins()
-    sound = stored()
+    sound = read_stored()
     statements.run("default", DAMAGE[damage])
-    assert stored() != sound
-    export = build(train_split=1)
-    assert left_out(export) == {"duplicate": ["two"]}
-    assert stored() == sound
+    assert read_stored() != sound
+    export = build_export(train_split=1)
+    assert excluded_samples(export) == {"duplicate": ["two"]}
+    assert read_stored() == sound
 
 
 @pytest.mark.parametrize("damage", DAMAGE)
 def test_the_job_mends_everything(damage):
     twins()
-    sound = stored()
+    sound = read_stored()
     statements.run("default", DAMAGE[damage])
     job = run_now("signatures", {}, by="ann")
-    assert job.state == "finished" and stored() == sound
+    assert job.state == "finished" and read_stored() == sound
     assert "every signature is up to date" in run_now("signatures", {}, by="ann").message
 
 
 def test_a_change_behind_our_back_removes_the_signature():
     twins()
     DatasetSample.objects.filter(id="two").update(output="Something else, which nobody said before.")
-    assert set(stored()) == {"one", "other"}
-    assert ids(build(train_split=1)) == {"train": ["one", "two", "other"]}
-    assert stored() == made()
+    assert set(read_stored()) == {"one", "other"}
+    assert ids(build_export(train_split=1)) == {"train": ["one", "two", "other"]}
+    assert read_stored() == compute_signatures()
 
 
 def test_a_change_that_nothing_noticed_costs_one_export():
@@ -132,29 +132,29 @@ def test_a_change_that_nothing_noticed_costs_one_export():
     twins()
     statements.run("default", "DROP TRIGGER sample_signatures_outdated")
     DatasetSample.objects.filter(id="two").update(output="Something else, which nobody said before.")
-    assert left_out(build(train_split=1)) == {"changed": ["two"]}
-    assert ids(build(train_split=1)) == {"train": ["one", "two", "other"]}
-    assert stored() == made()
+    assert excluded_samples(build_export(train_split=1)) == {"changed": ["two"]}
+    assert ids(build_export(train_split=1)) == {"train": ["one", "two", "other"]}
+    assert read_stored() == compute_signatures()
 
 
 def test_a_sample_that_cannot_be_read_has_one_and_is_like_none():
     for name, content in (("odd", "[]"), ("broken", "{"), ("odd too", "[]")):
-        sample = add(name, "")
+        sample = add_sample(name, "")
         DatasetSample.objects.filter(id=sample.id).update(content=content)
     signatures.renew(["odd", "broken", "odd too"])
-    assert [found.numbers for found in stored().values()] == [b"", b"", b""]
+    assert [signature.numbers for signature in read_stored().values()] == [b"", b"", b""]
 
 
 # The job
 
 
 def test_the_job_runs_by_itself_where_one_is_missing():
-    add("one", near())
+    add_sample("one", near_text())
     assert [job.kind for job in automatic_tasks.start_due()] == ["signatures"]
     run_now("signatures", {}, by="ann")
     JobRun.objects.all().delete()
     assert automatic_tasks.start_due() == []
-    add("two", near())
+    add_sample("two", near_text())
     configuration.put("schedule.signatureMinutes", 0)
     assert automatic_tasks.start_due() == []
 

@@ -1,4 +1,4 @@
-"""The words that samples are compared by, and their signatures."""
+"""The words by which samples are compared, and their signatures."""
 
 import struct
 import subprocess
@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 
 from datasets.dedup.minhash import compute_signature
 from datasets.dedup.texts import build_grams, compute_identity, jaccard, split_words
-from tests.datasets.dedup import said
+from tests.datasets.dedup import sample_texts
 
-# datasketch as it comes, all of it: in a process of its own, as the tests' packages have another `datasets`.
+# datasketch unchanged, in a separate process, because `datasets` is another package there.
 ROOT = Path(__file__).resolve().parents[3]
 PLAIN = r"""
 import sys
 from datasketch import MinHash
 for line in sys.stdin.read().split("\n"):
-    told = MinHash(128)
-    told.update_batch([gram.encode() for gram in line.split("\t")])
-    print(told.hashvalues.astype("<u4").tobytes().hex())
+    signature = MinHash(128)
+    signature.update_batch([gram.encode() for gram in line.split("\t")])
+    print(signature.hashvalues.astype("<u4").tobytes().hex())
 """
 
 
@@ -56,8 +56,8 @@ def test_whatever_is_said_has_a_signature_of_one_length(prompt, reply):
 
 
 @given(st.tuples(st.text(), st.text()), st.tuples(st.text(), st.text()))
-def test_an_identity_belongs_to_one_pair(one, other):
-    assert (compute_identity(*one) == compute_identity(*other)) == (one == other)
+def test_an_identity_belongs_to_one_pair(first, second):
+    assert (compute_identity(*first) == compute_identity(*second)) == (first == second)
 
 
 def test_halves_of_surrogate_pairs_are_compared_too():
@@ -68,16 +68,16 @@ def test_halves_of_surrogate_pairs_are_compared_too():
 
 
 def test_a_signature_is_that_of_the_library():
-    """The package is the tests' alone; what is stored is what it says, number by number."""
+    """The library is installed for tests only; our signatures equal its own, number by number."""
     texts = [
-        build_grams(said.STORY),
+        build_grams(sample_texts.STORY),
         *(build_grams([f"{seed}-{n}" for n in range(seed)]) for seed in (1, 4, 5, 6, 60, 3_000)),
     ]
     lines = "\n".join("\t".join("\x1f".join(gram) for gram in text) for text in texts)
-    told = subprocess.run(
+    output = subprocess.run(
         [sys.executable, "-W", "ignore", "-c", PLAIN], input=lines, capture_output=True, check=True, text=True
     )
-    assert [bytes.fromhex(line) for line in told.stdout.split()] == [compute_signature(text) for text in texts]
+    assert [bytes.fromhex(line) for line in output.stdout.split()] == [compute_signature(text) for text in texts]
 
 
 def test_a_whole_has_the_smallest_numbers_of_its_parts():

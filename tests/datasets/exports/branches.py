@@ -1,4 +1,7 @@
-"""Samples and branches for tests of exporters: the smallest valid ones, the test says what matters."""
+"""The smallest valid samples and branches for tests of exporters.
+
+Each test adds the details that it is about.
+"""
 
 from dataclasses import dataclass, field
 
@@ -20,8 +23,8 @@ class Call:
 
 
 @dataclass(slots=True)
-class Said:
-    """Like datasets.exports.branches.Message."""
+class Message:
+    """Like datasets.exports.builder.branches.Message."""
 
     role: str
     text: str = ""
@@ -30,17 +33,17 @@ class Said:
     tool_call_id: str | None = None
     is_synthetic: bool = False
     is_failed: bool = False
-    about: frozenset = frozenset()
+    text_changes: frozenset = frozenset()
     is_after_reset: bool = False
     exclusion: str = ""
 
 
 def user(text, turn, exclusion="", *, after_reset=False):
-    return Said("user", text, turn, exclusion=exclusion, is_after_reset=after_reset)
+    return Message("user", text, turn, exclusion=exclusion, is_after_reset=after_reset)
 
 
 def agent(text="", *calls, synthetic=False):
-    return Said(
+    return Message(
         "assistant",
         text,
         calls=[Call(call) if isinstance(call, str) else call for call in calls],
@@ -49,7 +52,7 @@ def agent(text="", *calls, synthetic=False):
 
 
 def result(call, text="done", *, failed=False):
-    return Said("tool", text, tool_call_id=call, is_failed=failed)
+    return Message("tool", text, tool_call_id=call, is_failed=failed)
 
 
 def sample(turn=1, user_text="question", reply="answer", context=(), **more):
@@ -63,7 +66,7 @@ def gate(decision="UPDATE_USER", reason="A stable preference.", fact="prefers mo
     return GateAnswer(decision, reason, fact)
 
 
-def stored(body, **columns):
+def stored_row(body, **columns):
     """A row of `dataset_samples` with this content."""
     content = body if isinstance(body, str) else orjson.dumps(body).decode()
     known = {"id": "x", "agent_id": "ada", "session_id": "s1", "turn_number": 1, "output": None, "quality_score": None}
@@ -71,33 +74,38 @@ def stored(body, **columns):
 
 
 def rows(format_, *samples, task="reply", branch=(), **shape):
-    """The rows as a loader reads them, and what was done to each; trainers take all of them."""
-    told = [made for made in build_rows(Shape(format_, task, **shape), samples, branch) if made.row is not None]
-    made = [(one.row, *encode_line(one.row, one.changes)) for one in told]
-    read = [orjson.loads(line) for _, line, _, _ in made]
-    assert [find_broken_rules(format_, row) for row in read] == [[]] * len(made)
-    assert [find_broken_rules(format_, row) for _, _, row, _ in made] == [[]] * len(made)
-    return read, [set(done) for _, _, _, done in made]
+    """The rows as a loader reads them, and the changes made to each.
+
+    Asserts that every row, before and after it is read back, breaks no rule of a trainer.
+    """
+    outcomes = [
+        encoded for encoded in build_rows(Shape(format_, task, **shape), samples, branch) if encoded.row is not None
+    ]
+    encoded = [(outcome.row, *encode_line(outcome.row, outcome.changes)) for outcome in outcomes]
+    read = [orjson.loads(line) for _, line, _, _ in encoded]
+    assert [find_broken_rules(format_, row) for row in read] == [[]] * len(encoded)
+    assert [find_broken_rules(format_, row) for _, _, row, _ in encoded] == [[]] * len(encoded)
+    return read, [set(done) for _, _, _, done in encoded]
 
 
 def sides(row):
-    """Who speaks, message by message."""
+    """The speaker of each message."""
     return [message["from"] for message in row["conversations"]]
 
 
 def values(row):
-    """What is said, message by message."""
+    """The text of each message."""
     return [message["value"] for message in row["conversations"]]
 
 
 def body(number, **more):
     """The content of an annotated turn."""
-    said = {"userMessage": f"question {number}", "agentReply": f"answer {number}", "context": []}
-    return orjson.dumps({"type": "annotated_turn", **said, **more}).decode()
+    texts = {"userMessage": f"question {number}", "agentReply": f"answer {number}", "context": []}
+    return orjson.dumps({"type": "annotated_turn", **texts, **more}).decode()
 
 
 class Steps(list):
-    """A progress that remembers what it was told."""
+    """A progress that remembers every update."""
 
     def update(self, done, total=None, message=""):
         self.append((done, total, message))

@@ -81,9 +81,9 @@ def test_rows_in_the_way_are_named():
     out = io.StringIO()
     with pytest.raises(CommandError, match="30 rows break a rule") as refused:
         call_command("export", "--name", "one", "--format", "alpaca", "--json", stdout=out, stderr=io.StringIO())
-    said = str(refused.value)
-    assert "broken-00: A text is empty (output)." in said
-    assert "broken-25" not in said and "and more" in said
+    message = str(refused.value)
+    assert "broken-00: A text is empty (output)." in message
+    assert "broken-25" not in message and "and more" in message
     receipt = orjson.loads(out.getvalue())
     assert set(receipt) == {"ok", "error", "reasons"} and len(receipt["reasons"]) == 30
 

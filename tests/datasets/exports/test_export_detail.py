@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from datasets.models import DatasetExport, DatasetSample
 from jobs.models import JobRun
-from tests.datasets.exports.exporting import LIST, make
+from tests.datasets.exports.export_helpers import LIST, make_export
 from tests.factories import ExportFactory, JobFactory, SampleFactory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_home")]
@@ -20,7 +20,7 @@ def files(export):
 
 def test_it_works(as_reviewer, own_home):
     SampleFactory(annotation_status="approved")
-    export = make(as_reviewer)
+    export = make_export(as_reviewer)
     assert (export.state, export.exported_by, export.job_id) == ("ready", "reviewer", JobRun.objects.get().id)
     page = as_reviewer.get(export.get_absolute_url())
     assert "ocl_First-try_alpaca.train.jsonl" in page.text and "The test part is empty" in page.text
@@ -35,7 +35,7 @@ def test_it_works(as_reviewer, own_home):
 def test_a_refused_export_says_why_and_links_to_the_samples(as_reviewer):
     SampleFactory(id="broken", annotation_status="approved", output="")
     SampleFactory(id="fine", annotation_status="approved")
-    export = make(as_reviewer)
+    export = make_export(as_reviewer)
     page = as_reviewer.get(export.get_absolute_url()).text
     assert "1 row breaks a rule" in page
     assert f'href="{reverse("datasets:sample_detail", args=["broken"])}"' in page
@@ -46,7 +46,7 @@ def test_a_refused_export_says_why_and_links_to_the_samples(as_reviewer):
 def test_what_was_left_out_and_changed_is_said(as_reviewer):
     SampleFactory(annotation_status="approved", output="better")
     SampleFactory(id="waiting")
-    page = as_reviewer.get(make(as_reviewer, format="sharegpt").get_absolute_url()).text
+    page = as_reviewer.get(make_export(as_reviewer, format="sharegpt").get_absolute_url()).text
     assert "Not approved yet" in page and reverse("datasets:sample_detail", args=["waiting"]) in page
     assert "Reply as edited by a person" in page and "Rebuilt from the sample" in page
 
@@ -78,7 +78,7 @@ def test_an_export_whose_job_died_is_shown_as_failed(as_reviewer):
 
 def test_a_download_is_a_file_and_nothing_else(as_reviewer, as_stranger):
     SampleFactory(annotation_status="approved")
-    export = make(as_reviewer)
+    export = make_export(as_reviewer)
     answer = as_stranger.get(f"{files(export)}manifest.json")
     assert answer["Content-Disposition"] == 'attachment; filename="manifest.json"'
     assert answer["X-Content-Type-Options"] == "nosniff"
@@ -101,7 +101,7 @@ def test_a_download_is_a_file_and_nothing_else(as_reviewer, as_stranger):
 )
 def test_only_the_manifest_s_files_can_be_downloaded(as_reviewer, own_home, name):
     SampleFactory(annotation_status="approved")
-    export = make(as_reviewer)
+    export = make_export(as_reviewer)
     for place in (own_home, own_home / "exports", own_home / export.file_path):
         (place / "secret.key").write_text("secret")
     assert as_reviewer.get(files(export) + name).status_code == 404
@@ -110,7 +110,7 @@ def test_only_the_manifest_s_files_can_be_downloaded(as_reviewer, own_home, name
 
 def test_an_export_that_is_not_ready_has_no_files(as_reviewer, own_home):
     SampleFactory(annotation_status="approved")
-    export = make(as_reviewer)
+    export = make_export(as_reviewer)
     DatasetExport.objects.update(state="running")
     assert as_reviewer.get(f"{files(export)}manifest.json").status_code == 404
     assert as_reviewer.get("/exports/nothing/files/manifest.json").status_code == 404

@@ -1,4 +1,4 @@
-"""An export that is killed half-way leaves nothing that looks like one, and the next run completes it."""
+"""A killed export leaves no folder that looks complete, and the next run completes it."""
 
 import os
 import random
@@ -21,7 +21,7 @@ ASK = """
 import django
 django.setup()
 from datasets.exports import jobs
-jobs.start("asked", "alpaca", "reply", by="ann")
+jobs.start_export("asked", "alpaca", "reply", by="ann")
 """
 pytestmark = pytest.mark.kill
 
@@ -31,22 +31,22 @@ def store(tmp_path):
     """The database of a home with many samples."""
     fixture_cache.copy_home(tmp_path)
     store = sqlite3.connect(tmp_path / "state" / "openclaw.sqlite")
-    seed(store)
+    insert_samples(store)
     yield store
     store.close()
 
 
 def test_the_next_command_clears_away_what_a_kill_left_and_says_so(tmp_path, store):
-    """Kills between the first byte and the last; the command after each is one that only reads."""
+    """Kills between the first and the last byte; the command after each kill only reads."""
     folders, chance, seconds, outcomes = tmp_path / "exports", random.Random(8), 1.5, []
     for number in range(MOST_TRIES):
-        is_done = killed_after(seconds * chance.random(), tmp_path, store, f"n{number}")
-        told = said(tmp_path, "jobs")
+        is_done = kill_after(seconds * chance.random(), tmp_path, store, f"n{number}")
+        output = read_stderr(tmp_path, "jobs")
         [state] = store.execute("SELECT state FROM dataset_exports WHERE export_name = ?", [f"n{number}"]).fetchone()
         outcomes.append(state)
-        assert state in ("ready", "failed"), told
-        assert (f"The export “n{number}” was interrupted" in told) == (not is_done), told
-        assert {folder.name for folder in folders.glob("*")} | {*folders.glob(".*")} == ready(store)
+        assert state in ("ready", "failed"), output
+        assert (f"The export “n{number}” was interrupted" in output) == (not is_done), output
+        assert {folder.name for folder in folders.glob("*")} | {*folders.glob(".*")} == find_ready(store)
         running = store.execute(
             "SELECT count(*) FROM job_runs WHERE state IN ('running', 'queued') AND kind = 'export'"
         ).fetchone()
@@ -55,21 +55,21 @@ def test_the_next_command_clears_away_what_a_kill_left_and_says_so(tmp_path, sto
             break
     note_kills(outcomes.count("failed"), len(outcomes))
     assert outcomes.count("failed") == FEW
-    assert said(tmp_path, "jobs") == "", "it is said once"
+    assert read_stderr(tmp_path, "jobs") == "", "it is said once"
     # The name is free, and nothing is in the way.
     free = outcomes.index("failed")
-    assert python(tmp_path, "manage.py", "export", "--format", "alpaca", "--name", f"n{free}").wait() == 0
+    assert start_python(tmp_path, "manage.py", "export", "--format", "alpaca", "--name", f"n{free}").wait() == 0
 
 
 def test_a_draft_that_a_living_process_writes_is_not_touched(tmp_path, store):
     folders = tmp_path / "exports"
-    process = python(tmp_path, "manage.py", "export", "--format", "alpaca", "--name", "x")
+    process = start_python(tmp_path, "manage.py", "export", "--format", "alpaca", "--name", "x")
     try:
-        wait_for(lambda: half_written(folders) or process.poll() is not None)
+        wait_for(lambda: find_drafts(folders) or process.poll() is not None)
         process.send_signal(signal.SIGSTOP)
         before = sorted(folders.glob(".*"))
         assert before and process.poll() is None
-        assert said(tmp_path, "jobs") == ""
+        assert read_stderr(tmp_path, "jobs") == ""
         assert sorted(folders.glob(".*")) == before
         process.send_signal(signal.SIGCONT)
         assert process.wait() == 0
@@ -80,17 +80,20 @@ def test_a_draft_that_a_living_process_writes_is_not_touched(tmp_path, store):
 
 
 def test_what_the_site_promised_is_written_again_by_its_worker(tmp_path, store):
-    """A worker that is killed: the next command removes the draft, the next worker completes the export."""
-    assert python(tmp_path, "-c", ASK).wait() == 0
+    """After a worker is killed, the next worker completes the export.
+
+    The command in between removes the draft.
+    """
+    assert start_python(tmp_path, "-c", ASK).wait() == 0
     folders = tmp_path / "exports"
-    worker = python(tmp_path, "manage.py", "work")
-    wait_for(lambda: half_written(folders))
+    worker = start_python(tmp_path, "manage.py", "work")
+    wait_for(lambda: find_drafts(folders))
     worker.kill()
     worker.wait()
-    told = said(tmp_path, "jobs")
-    assert "The export “asked” was interrupted. The job worker writes its files again." in told
+    output = read_stderr(tmp_path, "jobs")
+    assert "The export “asked” was interrupted. The job worker writes its files again." in output
     assert not list(folders.glob(".*"))
-    worker = python(tmp_path, "manage.py", "work")
+    worker = start_python(tmp_path, "manage.py", "work")
     state = "SELECT state FROM job_runs WHERE kind = 'export'"
     wait_for(lambda: store.execute(state).fetchone() == ("finished",))
     worker.terminate()
@@ -98,32 +101,37 @@ def test_what_the_site_promised_is_written_again_by_its_worker(tmp_path, store):
     assert store.execute("SELECT state, total_samples FROM dataset_exports").fetchone() == ("ready", SAMPLES)
     message = store.execute("SELECT message FROM job_runs WHERE kind = 'export'").fetchone()[0]
     assert message.startswith("Interrupted before")
-    # One that nobody disturbed comes to the same rows.
-    assert python(tmp_path, "manage.py", "export", "--format", "alpaca", "--name", "y").wait() == 0
+    # An undisturbed export has the same rows.
+    assert start_python(tmp_path, "manage.py", "export", "--format", "alpaca", "--name", "y").wait() == 0
     for side in ("train", "test"):
-        one, other = (file.read_bytes() for file in folders.glob(f"*/*.{side}.jsonl"))
-        assert one == other
+        interrupted, undisturbed = (file.read_bytes() for file in folders.glob(f"*/*.{side}.jsonl"))
+        assert interrupted == undisturbed
 
 
 def test_after_a_kill_when_the_files_were_complete_its_rows_can_be_looked_at(tmp_path, store):
-    """What a kill leaves between the files and what is noted about them: such a moment is too short to be met."""
-    assert python(tmp_path, "manage.py", "export", "--format", "alpaca", "--name", "x").wait() == 0
+    """The state between the files and the notes about them, set by hand.
+
+    A kill would hardly ever hit so short a moment.
+    """
+    assert start_python(tmp_path, "manage.py", "export", "--format", "alpaca", "--name", "x").wait() == 0
     noted = "SELECT places_json FROM dataset_exports WHERE state = 'ready'"
     before = store.execute(noted).fetchone()
-    went = "UPDATE job_runs SET state = 'running', finished_at = NULL, worker = 'a process that went'"
-    store.execute(f"{went}, heartbeat_at = 1 WHERE kind = 'export'")
+    reset = "UPDATE job_runs SET state = 'running', finished_at = NULL, worker = 'a process that went'"
+    store.execute(f"{reset}, heartbeat_at = 1 WHERE kind = 'export'")
     store.execute("UPDATE dataset_exports SET places_json = NULL, difference_json = NULL")
     store.commit()
-    assert "The export “x” was interrupted when its files were complete: it is finished." in said(tmp_path, "jobs")
+    assert "The export “x” was interrupted when its files were complete: it is finished." in read_stderr(
+        tmp_path, "jobs"
+    )
     assert store.execute(noted).fetchone() == before
-    assert said(tmp_path, "jobs") == "", "it is said once"
+    assert read_stderr(tmp_path, "jobs") == "", "it is said once"
 
 
-def killed_after(seconds, home, store, name):
-    """Kill an export so long after it was asked for; whether it was quicker."""
-    asked = "SELECT 1 FROM dataset_exports WHERE export_name = ?"
-    process = python(home, "manage.py", "export", "--format", "alpaca", "--name", name)
-    wait_for(lambda: store.execute(asked, [name]).fetchone() or process.poll() is not None)
+def kill_after(seconds, home, store, name):
+    """Start an export and kill it `seconds` after its row exists; return whether it ended first."""
+    query = "SELECT 1 FROM dataset_exports WHERE export_name = ?"
+    process = start_python(home, "manage.py", "export", "--format", "alpaca", "--name", name)
+    wait_for(lambda: store.execute(query, [name]).fetchone() or process.poll() is not None)
     until = time.monotonic() + seconds
     while process.poll() is None and time.monotonic() < until:
         time.sleep(0.002)
@@ -131,28 +139,40 @@ def killed_after(seconds, home, store, name):
     return process.wait() == 0
 
 
-def ready(store):
+def find_ready(store):
     return {row[0] for row in store.execute("SELECT id FROM dataset_exports WHERE state = 'ready'")}
 
 
-def said(home, *words):
-    """What a command says on standard error."""
-    process = python(home, "manage.py", *words, stderr=subprocess.PIPE)
-    _, told = process.communicate()
-    assert process.returncode == 0, told
-    return told.decode()
+def read_stderr(home, *words):
+    """Run a command and return its standard error."""
+    process = start_python(home, "manage.py", *words, stderr=subprocess.PIPE)
+    _, errors = process.communicate()
+    assert process.returncode == 0, errors
+    return errors.decode()
 
 
-def half_written(folders):
+def find_drafts(folders):
     return [file for file in folders.glob(".*/ocl_*_alpaca.train.jsonl") if file.stat().st_size]
 
 
-def seed(store):
+def insert_samples(store):
     columns = "id, sample_type, session_id, content, annotation_status, created_at, agent_id, turn_number"
     columns += ", prompted_by, reply_stop, turn_traits"
     rows = (
-        (f"x{one}", "annotated_turn", f"s{one // 50}", content(one), "approved", one, "main", one % 50, "", "", "")
-        for one in range(SAMPLES)
+        (
+            f"x{number}",
+            "annotated_turn",
+            f"s{number // 50}",
+            content(number),
+            "approved",
+            number,
+            "main",
+            number % 50,
+            "",
+            "",
+            "",
+        )
+        for number in range(SAMPLES)
     )
     store.executemany(f"INSERT INTO dataset_samples ({columns}) VALUES ({', '.join('?' * 11)})", rows)
     store.commit()
@@ -162,7 +182,7 @@ def content(number):
     return orjson.dumps({"userMessage": "question", "agentReply": f"answer {number} " * 400, "context": []}).decode()
 
 
-def python(home, *words, stderr=subprocess.DEVNULL):
+def start_python(home, *words, stderr=subprocess.DEVNULL):
     environment = {**os.environ, "OPENCLAW_WEB_HOME": str(home), "DJANGO_SETTINGS_MODULE": "openclaw_web.settings"}
     environment.pop("PYTHONDEVMODE", None)
     return subprocess.Popen(

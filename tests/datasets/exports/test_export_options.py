@@ -1,4 +1,7 @@
-"""What an export may be asked for, and that each choice arrives by each door: form, API, terminal, another like it."""
+"""The options of an export.
+
+Each choice arrives through the form, the API, the command and the link that starts a similar export.
+"""
 
 from dataclasses import fields
 
@@ -10,7 +13,7 @@ from datasets.exports import options as export_options
 from datasets.models import DatasetExport
 from openclaw_web.errors import Refused
 from tests.datasets.exports.branches import Steps
-from tests.datasets.exports.exporting import LIST, WANTED
+from tests.datasets.exports.export_helpers import FORM_FIELDS, LIST
 from tests.factories import SampleFactory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_home")]
@@ -66,9 +69,9 @@ NOT_CHOSEN = {"format", "task", "sample_types"}
     ],
 )
 def test_impossible_wishes_are_refused_at_once(choices, words):
-    wanted = {"name": "one", "format": "alpaca", "task": "reply", **choices}
+    request = {"name": "one", "format": "alpaca", "task": "reply", **choices}
     with pytest.raises(Refused, match=words):
-        exports.create_export(**wanted, by="root")
+        exports.create_export(**request, by="root")
     assert not DatasetExport.objects.exists()
 
 
@@ -89,7 +92,7 @@ def sample():
     SampleFactory(annotation_status="approved", quality_score=0.9)
 
 
-def chosen():
+def read_chosen():
     return export_options.read_options(DatasetExport.objects.get())
 
 
@@ -101,8 +104,8 @@ def test_no_choice_is_missing_here():
 
 def test_the_form_hands_them_on_and_starts_another_one_with_them(as_admin, sample):
     sent = {name: {True: "on", False: ""}.get(value, value) for name, value in CHOICES.items()}
-    assert as_admin.post("/exports/create/", WANTED | ASKED | sent).status_code == 302
-    assert chosen() == export_options.Options("sharegpt", "reply", **CHOICES)
+    assert as_admin.post("/exports/create/", FORM_FIELDS | ASKED | sent).status_code == 302
+    assert read_chosen() == export_options.Options("sharegpt", "reply", **CHOICES)
     again = as_admin.get(DatasetExport.objects.get().get_absolute_url()).context["again"]
     assert as_admin.get(LIST + again).context["form"]["name"].value() is None  # it is taken
     assert "checked" in str(as_admin.get(LIST, {"agent": "ada"}).context["form"]["only_approved"])  # as it begins
@@ -117,13 +120,13 @@ def test_the_form_hands_them_on_and_starts_another_one_with_them(as_admin, sampl
 
 def test_the_api_hands_them_on(as_admin, sample):
     answer = as_admin.post("/api/v1/exports", ASKED | CHOICES, "application/json")
-    assert answer.status_code == 202 and chosen() == export_options.Options("sharegpt", "reply", **CHOICES)
+    assert answer.status_code == 202 and read_chosen() == export_options.Options("sharegpt", "reply", **CHOICES)
     assert CHOICES.items() <= answer.json()["options"].items()
 
 
 def test_the_command_hands_them_on(sample):
     words = {f"--{name.replace('_', '-')}": value for name, value in CHOICES.items() if name != "only_approved"}
     flags = [word for word, value in words.items() if value is True]
-    told = [f"{word}={value}" for word, value in words.items() if value is not True]
-    call_command("export", "--format", "sharegpt", "--name", "one", "--all", "--quiet", *flags, *told)
-    assert chosen() == export_options.Options("sharegpt", "reply", **CHOICES)
+    options = [f"{word}={value}" for word, value in words.items() if value is not True]
+    call_command("export", "--format", "sharegpt", "--name", "one", "--all", "--quiet", *flags, *options)
+    assert read_chosen() == export_options.Options("sharegpt", "reply", **CHOICES)

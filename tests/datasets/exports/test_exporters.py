@@ -1,4 +1,4 @@
-"""Rows of the formats for training: what becomes of a sample and of the branch it stands on."""
+"""Rows of the training formats: what a sample and its branch become."""
 
 import os
 from pathlib import Path
@@ -11,11 +11,11 @@ from datasets.exporters.formats.checks import COLUMNS
 from datasets.exporters.samples import CONTEXT_CHARACTERS, UnreadableSample, read_sample
 from datasets.exporters.training_rows import Shape, find_unfit_reason
 from ledger.transcripts import trimming
-from tests.datasets.exports.branches import Call, agent, gate, result, rows, sample, sides, stored, user, values
+from tests.datasets.exports.branches import Call, agent, gate, result, rows, sample, sides, stored_row, user, values
 
 GOLDENS = Path(__file__).parents[2] / "data" / "exports"
 
-# A session with everything in it: a copy of a reply, parallel calls, a call nobody answered, words before a call,
+# A session with every case: a copy of a reply, parallel calls, a call without a result, words before a call,
 # a person who writes twice, Chinese, emoji, a failed tool.
 STORY = [
     agent("Good morning! ☀️"),
@@ -54,7 +54,7 @@ STORY_SAMPLES = [
 @pytest.mark.parametrize("format_", [*COLUMNS])
 @pytest.mark.parametrize("task", ["reply", "gate"])
 def test_the_rows_of_a_story(format_, task):
-    samples = [one for one in STORY_SAMPLES if not find_unfit_reason(Shape(format_, task), one)]
+    samples = [candidate for candidate in STORY_SAMPLES if not find_unfit_reason(Shape(format_, task), candidate)]
     made, _ = rows(format_, *samples, task=task, branch=STORY)
     check_golden(f"{format_}-{task}.jsonl", made)
 
@@ -96,8 +96,8 @@ def test_words_before_a_call_can_be_kept_as_a_thought():
     branch = [user("question", 1), agent("Look <think>twice</think>.", "c"), result("c"), agent("answer")]
     (dropped,), (done,) = rows("sharegpt", sample(), branch=branch)
     assert values(dropped)[1].startswith("{") and done == {changes.TEXT_BEFORE_CALL_DROPPED}
-    (kept,), (done,) = rows("sharegpt", sample(), branch=branch, keep_text=True)
-    assert values(kept)[1].startswith('<think>\nLook twice.\n</think>\n\n{"name"')
+    (with_thought,), (done,) = rows("sharegpt", sample(), branch=branch, keep_text=True)
+    assert values(with_thought)[1].startswith('<think>\nLook twice.\n</think>\n\n{"name"')
     assert done == {changes.TEXT_BEFORE_CALL_KEPT}
 
 
@@ -126,7 +126,7 @@ def test_words_before_the_last_call_stay_before_it(keep_text):
 
 def test_outputs_that_were_left_out_keep_no_row_back():
     flagged = result("c")
-    flagged.about = frozenset({changes.OUTPUT_FLAGGED, changes.OUTPUT_LOST})
+    flagged.text_changes = frozenset({changes.OUTPUT_FLAGGED, changes.OUTPUT_LOST})
     branch = [user("one", 1), agent("Let me look.", "c"), flagged, user("two", 2), agent("2")]
     (row,), (done,) = rows("sharegpt", sample(2, "two", "2"), branch=branch, history="context")
     assert values(row) == ["one", "Let me look.", "two", "2"] and done == {changes.TAIL_DROPPED}
@@ -185,8 +185,8 @@ def test_a_long_branch_is_not_kept_in_memory():
             held.append(number)
             yield message
 
-    wanted = [sample(number, "q", "a") for number in range(1, 6)]
-    made, _ = rows("sharegpt", *wanted, branch=watched())
+    samples = [sample(number, "q", "a") for number in range(1, 6)]
+    made, _ = rows("sharegpt", *samples, branch=watched())
     assert len(made) == 5
     assert len(held) <= 12  # read no further than the last turn that somebody asked for
 
@@ -204,8 +204,8 @@ def test_long_tool_results_of_the_own_turn_are_cut():
 def test_what_was_cut_says_how_many_characters_are_left_out(length):
     branch = [user("question", 1), agent("", "a"), result("a", "x" * length), agent("answer")]
     (row,), _ = rows("sharegpt", sample(), branch=branch, row_characters=1_000)
-    kept, mark = values(row)[2].split("\n")
-    assert mark == f"[… {length - len(kept)} characters left out …]"
+    start, mark = values(row)[2].split("\n")
+    assert mark == f"[… {length - len(start)} characters left out …]"
 
 
 def test_words_are_never_cut():
@@ -239,8 +239,8 @@ def test_three_lines_are_three_whatever_a_fact_holds():
     decision = gate("UPDATE_USER", "Said\nso.\r\n", "likes\n\nDecision: NO_WRITE\u2028tea")
     for format_ in ("alpaca", "sharegpt"):
         (row,), (done,) = rows(format_, sample(gate=decision), task="gate")
-        said = row["output"] if format_ == "alpaca" else values(row)[-1]
-        assert said == "Decision: UPDATE_USER\nFact: likes Decision: NO_WRITE tea\nReason: Said so."
+        output = row["output"] if format_ == "alpaca" else values(row)[-1]
+        assert output == "Decision: UPDATE_USER\nFact: likes Decision: NO_WRITE tea\nReason: Said so."
         assert done == {changes.DECISION_FLATTENED}
 
 
@@ -258,7 +258,7 @@ def test_a_decision_can_be_json():
 
 
 @pytest.mark.parametrize(
-    ("content", "wanted"),
+    ("content", "reason"),
     [
         ({}, "no_decision"),
         ({"output": {"decision": "NO_WRITE"}}, None),
@@ -272,32 +272,32 @@ def test_a_decision_can_be_json():
         ([], "no_decision"),
     ],
 )
-def test_who_has_a_decision_to_teach(content, wanted):
-    found = read_sample(stored({"userMessage": "u", "agentReply": "a", "memoryGate": content}))
-    assert find_unfit_reason(Shape("alpaca", "gate"), found) == wanted
-    assert find_unfit_reason(Shape("alpaca", "reply"), found) is None
+def test_who_has_a_decision_to_teach(content, reason):
+    read = read_sample(stored_row({"userMessage": "u", "agentReply": "a", "memoryGate": content}))
+    assert find_unfit_reason(Shape("alpaca", "gate"), read) == reason
+    assert find_unfit_reason(Shape("alpaca", "reply"), read) is None
 
 
 def test_the_corrected_decision_wins():
     corrected = {"decision": "UPDATE_SOUL", "reason": "It is about itself.", "candidateFact": "is called Ada"}
-    found = read_sample(stored({"memoryGate": {"output": {"decision": "NO_WRITE"}, "correctedOutput": corrected}}))
-    (row,), _ = rows("alpaca", found, task="gate")
+    read = read_sample(stored_row({"memoryGate": {"output": {"decision": "NO_WRITE"}, "correctedOutput": corrected}}))
+    (row,), _ = rows("alpaca", read, task="gate")
     assert row["output"] == "Decision: UPDATE_SOUL\nFact: is called Ada\nReason: It is about itself."
 
 
 @pytest.mark.parametrize(
-    ("columns", "wanted", "decision"),
+    ("columns", "reason", "decision"),
     [
         ({"gate_label": "correct"}, None, "NO_WRITE"),
         ({"gate_label": "incorrect"}, "decision_incorrect", "NO_WRITE"),
         ({"gate_label": "corrected", "gate_corrected_output": '{"decision": "UPDATE_USER"}'}, None, "UPDATE_USER"),
     ],
 )
-def test_what_people_said_here_counts_more_than_what_the_sample_came_with(columns, wanted, decision):
+def test_what_people_said_here_counts_more_than_what_the_sample_came_with(columns, reason, decision):
     gate = {"output": {"decision": "NO_WRITE"}, "label": "corrected", "correctedOutput": {"decision": "UPDATE_SOUL"}}
-    found = read_sample(stored({"memoryGate": gate}) | columns)
-    assert find_unfit_reason(Shape("alpaca", "gate"), found) == wanted
-    assert found.gate.decision == decision
+    read = read_sample(stored_row({"memoryGate": gate}) | columns)
+    assert find_unfit_reason(Shape("alpaca", "gate"), read) == reason
+    assert read.gate.decision == decision
 
 
 # Reading samples
@@ -305,11 +305,11 @@ def test_what_people_said_here_counts_more_than_what_the_sample_came_with(column
 
 def test_odd_content_is_read_as_far_as_it_goes():
     context = [{"role": "user", "message": "hi"}, {"role": "owl", "message": "hoo"}, {"role": "agent"}, "text"]
-    found = read_sample(stored({"userMessage": 5, "agentReply": None, "context": context}))
-    assert (found.user_text, found.agent_reply, found.context) == ("", "", [("user", "hi")])
+    read = read_sample(stored_row({"userMessage": 5, "agentReply": None, "context": context}))
+    assert (read.user_text, read.agent_reply, read.context) == ("", "", [("user", "hi")])
 
 
 @pytest.mark.parametrize("content", ["", "[]", "5", "{", "null"])
 def test_content_that_is_no_object_is_unreadable(content):
     with pytest.raises(UnreadableSample):
-        read_sample(stored(content))
+        read_sample(stored_row(content))

@@ -1,4 +1,4 @@
-"""What trainers insist on: characters, the shape of rows, columns of dates, whole sessions on one side."""
+"""Rules of trainers: characters, the shape of rows, columns of dates, and splits."""
 
 import pytest
 
@@ -9,15 +9,15 @@ from datasets.exporters.formats import metadata, sharegpt
 from datasets.exporters.formats.checks import COLUMNS, find_broken_rules
 from datasets.exporters.samples import read_sample
 from datasets.exports.builder.splits import SIDES, choose_side
-from tests.datasets.exports.branches import Call, agent, result, rows, sample, stored, user, values
+from tests.datasets.exports.branches import Call, agent, result, rows, sample, stored_row, user, values
 
 # Characters
 
 
 @pytest.mark.parametrize("format_", ["alpaca", "sharegpt"])
 def test_half_a_surrogate_pair_and_nuls_are_replaced(format_):
-    found = read_sample(stored('{"userMessage": "a\\ud83d", "agentReply": "b\\u0000"}', id="c\x00"))
-    (row,), (done,) = rows(format_, found)
+    read = read_sample(stored_row('{"userMessage": "a\\ud83d", "agentReply": "b\\u0000"}', id="c\x00"))
+    (row,), (done,) = rows(format_, read)
     texts = [row["instruction"], row["output"]] if format_ == "alpaca" else values(row)
     assert texts == ["a\ufffd", "b\ufffd"] and row["sample_id"] == "c\ufffd"
     assert changes.CHARACTERS_REPLACED in done
@@ -133,7 +133,7 @@ def test_a_column_of_dates_is_noticed(texts, is_date):
     for text in texts:
         watch.add_row({"output": text}, 100)
     watch.end()
-    assert watch.found == ({"output"} if is_date else set())
+    assert watch.date_columns == ({"output"} if is_date else set())
 
 
 def test_a_piece_of_ten_mebibytes_counts_for_itself():
@@ -141,7 +141,7 @@ def test_a_piece_of_ten_mebibytes_counts_for_itself():
     watch.add_row({"output": "words"}, PIECE + 1)
     watch.add_row({"output": "2026-01-31"}, 100)
     watch.end()
-    assert watch.found == {"output"}
+    assert watch.date_columns == {"output"}
 
 
 def test_conversations_of_nothing_but_dates_are_noticed():
@@ -149,7 +149,7 @@ def test_conversations_of_nothing_but_dates_are_noticed():
     dates = [{"from": "human", "value": "2026-01-31"}, {"from": "gpt", "value": "2026-02-01"}]
     watch.add_row({"conversations": Conversation([Exchange(dates, (), sharegpt.SPELLING)]), "system": ""}, 100)
     watch.end()
-    assert watch.found == {"conversations"}
+    assert watch.date_columns == {"conversations"}
 
 
 # Splits
@@ -171,5 +171,5 @@ KEYS = [key * 2**64 // 2_000 for key in range(2_000)]
     ],
 )
 def test_sides_are_filled_by_their_shares(train, validation, counts):
-    found = [choose_side(key, train=train, validation=validation) for key in [*KEYS[:-1], 2**64 - 1]]
-    assert tuple(map(found.count, SIDES)) == pytest.approx(counts, abs=1)
+    sides = [choose_side(key, train=train, validation=validation) for key in [*KEYS[:-1], 2**64 - 1]]
+    assert tuple(map(sides.count, SIDES)) == pytest.approx(counts, abs=1)

@@ -1,4 +1,4 @@
-"""What stands before a reply: only what was approved, or marked as not to be learned."""
+"""The history before a reply: approved turns only, or turns marked as not to be learned."""
 
 import re
 
@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from datasets.exporters import changes
 from datasets.exporters.conversations.histories import HISTORIES
 from datasets.exporters.training_rows import Shape, build_rows
-from tests.datasets.exports.branches import Said, agent, result, rows, sample, sides, user, values
-from tests.datasets.exports.test_exporters_properties import numbered, often
+from tests.datasets.exports.branches import Message, agent, result, rows, sample, sides, user, values
+from tests.datasets.exports.test_exporters_properties import number_turns, thorough
 
 FOUR = [message for number in range(1, 5) for message in (user(f"q{number}", number), agent(f"a{number}"))]
 
@@ -54,43 +54,45 @@ def test_what_was_said_before_the_reply_that_was_judged_is_not_learned_with_the_
 
 def test_a_turn_whose_output_is_lost_is_in_no_other_row():
     lost = result("c")
-    lost.about = frozenset({changes.OUTPUT_LOST})
+    lost.text_changes = frozenset({changes.OUTPUT_LOST})
     branch = [user("q1", 1), agent("", "c"), lost, agent("a1"), user("q2", 2), agent("a2")]
     for history in HISTORIES:
-        made, done = rows("sharegpt", approved(1), approved(2), branch=branch, history=history, withheld=lost.about)
+        made, done = rows(
+            "sharegpt", approved(1), approved(2), branch=branch, history=history, withheld=lost.text_changes
+        )
         assert values(made[-1]) == ["q2", "a2"], history
         assert done[-1] == {changes.HISTORY_WITHHELD}
 
 
 def test_one_row_per_session_ends_before_the_first_turn_that_is_not_approved():
-    told = list(build_rows(shape("session"), [approved(1, edited_reply="better"), approved(2), approved(4)], FOUR))
-    assert [(one.sample.turn_number, one.left_out) for one in told] == [(4, "after_gap"), (2, "")]
-    assert [one["value"] for one in told[1].row["conversations"].messages] == ["q1", "better", "q2", "a2"]
-    assert [other.turn_number for other in told[1].others] == [1] and told[1].changes == {changes.REPLY_EDITED}
+    outcomes = list(build_rows(shape("session"), [approved(1, edited_reply="better"), approved(2), approved(4)], FOUR))
+    assert [(outcome.sample.turn_number, outcome.left_out) for outcome in outcomes] == [(4, "after_gap"), (2, "")]
+    assert [message["value"] for message in outcomes[1].row["conversations"].messages] == ["q1", "better", "q2", "a2"]
+    assert [other.turn_number for other in outcomes[1].others] == [1] and outcomes[1].changes == {changes.REPLY_EDITED}
 
 
 def test_one_row_per_session_begins_with_the_first_approved_turn():
-    told = list(build_rows(shape("session"), [pending(2), approved(3), approved(4)], FOUR))
-    assert [(one.sample.turn_number, one.left_out) for one in told] == [(2, "not_approved"), (4, "")]
-    assert told[1].changes == {changes.HISTORY_BEGINS_LATER}
+    outcomes = list(build_rows(shape("session"), [pending(2), approved(3), approved(4)], FOUR))
+    assert [(outcome.sample.turn_number, outcome.left_out) for outcome in outcomes] == [(2, "not_approved"), (4, "")]
+    assert outcomes[1].changes == {changes.HISTORY_BEGINS_LATER}
 
 
 def test_one_row_per_session_holds_what_fits():
     long = [user("q1", 1), agent("a" * 600), user("q2", 2), agent("b" * 600), user("q3", 3), agent("c")]
     samples = [sample(1, "q1", "a" * 600), sample(2, "q2", "b" * 600), sample(3, "q3", "c")]
-    told = list(build_rows(shape("session", 1_000), samples, long))
-    assert [one.left_out for one in told] == ["beyond_row", "beyond_row", ""]
-    assert len(told[-1].row["conversations"].messages) == 2
+    outcomes = list(build_rows(shape("session", 1_000), samples, long))
+    assert [outcome.left_out for outcome in outcomes] == ["beyond_row", "beyond_row", ""]
+    assert len(outcomes[-1].row["conversations"].messages) == 2
 
 
 def test_a_session_without_an_approved_turn_has_no_row():
-    told = list(build_rows(shape("session"), [pending(1), pending(2)], FOUR))
-    assert [one.row for one in told] == [None, None]
+    outcomes = list(build_rows(shape("session"), [pending(1), pending(2)], FOUR))
+    assert [outcome.row for outcome in outcomes] == [None, None]
 
 
 def test_of_two_samples_of_a_turn_one_is_in_the_row():
-    told = list(build_rows(shape("session"), [approved(1), approved(1)], FOUR))
-    assert [one.left_out for one in told] == ["same_turn", ""]
+    outcomes = list(build_rows(shape("session"), [approved(1), approved(1)], FOUR))
+    assert [outcome.left_out for outcome in outcomes] == ["same_turn", ""]
 
 
 def test_earlier_turns_can_be_kept_and_marked():
@@ -104,13 +106,16 @@ def test_earlier_turns_can_be_kept_and_marked():
 @pytest.mark.parametrize("history", HISTORIES)
 def test_nothing_from_before_a_reset_stands_before_a_reply(history):
     branch = [message for n in range(1, 5) for message in (user(f"q{n}", n, after_reset=n == 3), agent(f"a{n}"))]
-    told = build_rows(shape(history), [approved(n) for n in range(1, 5)], branch)
-    made = {one.sample.turn_number: one for one in told if one.row}
-    words = {number: [each["value"] for each in one.row["conversations"].messages] for number, one in made.items()}
+    outcomes = build_rows(shape(history), [approved(n) for n in range(1, 5)], branch)
+    made = {outcome.sample.turn_number: outcome for outcome in outcomes if outcome.row}
+    words = {
+        number: [message["value"] for message in outcome.row["conversations"].messages]
+        for number, outcome in made.items()
+    }
     assert words[4] == ["q3", "a3", "q4", "a4"]
     assert words[2] == ["q1", "a1", "q2", "a2"]
     assert words.get(3, ["q3", "a3"]) == ["q3", "a3"]
-    done = frozenset().union(*[one.changes for one in made.values()])
+    done = frozenset().union(*[outcome.changes for outcome in made.values()])
     assert done.isdisjoint({changes.HISTORY_BEGINS_LATER, changes.HISTORY_SHORTENED})
 
 
@@ -124,28 +129,28 @@ def shape(history, characters=32_000):
     return Shape("sharegpt", "reply", characters, history=history)
 
 
-# Every text of a branch tells who said it and when: U3 is the words of a person, A4 the agent's, T5 a tool's.
+# Every text of a branch names its role and place: U3 is by a person, A4 by the agent, T5 by a tool.
 
 KINDS = st.sampled_from(["user", "assistant", "call", "tool", "tool"])
 BRANCHES = st.lists(KINDS, max_size=40)
 ROLES = {"human": "U", "gpt": "A", "observation": "T", "user": "U", "assistant": "A", "tool": "T"}
 
 
-def marked(kinds):
+def build_branch(kinds):
     branch, calls = [], []
     for number, kind in enumerate(kinds):
         if kind == "user":
             branch.append(user(f"U{number}", None))
         elif kind == "tool":
-            branch.append(Said("tool", f"T{number}", tool_call_id=calls.pop(0) if calls else "none"))
+            branch.append(Message("tool", f"T{number}", tool_call_id=calls.pop(0) if calls else "none"))
         else:
             calls += [f"c{number}"] * (kind == "call")
             branch.append(agent(f"A{number}", *calls[-1:] if kind == "call" else ()))
-    return numbered(branch)
+    return number_turns(branch)
 
 
-def spoken(row):
-    """Of every text of a row whose it is, the text, and whether it is a reply that is learned."""
+def read_messages(row):
+    """Yield the role and the text of each message, and whether it is a learned reply."""
     for message in next((part.messages for name, part in row.items() if name in ("conversations", "messages")), ()):
         role, text = message.get("from") or message["role"], message.get("value", message.get("content"))
         if role in ROLES and text is not None:
@@ -153,16 +158,21 @@ def spoken(row):
             yield ROLES[role], text, is_reply and message.get("train", message.get("weight", True))
 
 
-def samples_of(branch, numbers):
-    """A sample of each of these turns that has words of both sides: the last words of the agent are the reply."""
+def find_samples(branch, numbers):
+    """A sample of each of these turns that has texts of both sides.
+
+    The last text of the agent is the reply.
+    """
     for number in sorted(numbers):
-        asked = next((one.text for one in branch if one.role == "user" and one.turn_number == number), "")
-        said = [one.text for one in branch if one.role == "assistant" and one.turn_number == number]
-        if asked and said:
-            yield sample(number, asked, said[-1], is_approved=number % 4 != 0)
+        question = next(
+            (message.text for message in branch if message.role == "user" and message.turn_number == number), ""
+        )
+        replies = [message.text for message in branch if message.role == "assistant" and message.turn_number == number]
+        if question and replies:
+            yield sample(number, question, replies[-1], is_approved=number % 4 != 0)
 
 
-@often
+@thorough
 @given(
     kinds=BRANCHES,
     numbers=st.sets(st.integers(1, 12), min_size=1),
@@ -170,12 +180,12 @@ def samples_of(branch, numbers):
     format_=st.sampled_from(["sharegpt", "openai"]),
 )
 def test_every_text_is_of_its_role_and_every_target_was_judged(kinds, numbers, history, format_):
-    branch = marked(kinds)
-    turn_of = {one.text: one.turn_number for one in branch}
-    samples = list(samples_of(branch, numbers))
-    judged = {one.turn_number: one.reply for one in samples if one.is_approved}
+    branch = build_branch(kinds)
+    turn_of = {message.text: message.turn_number for message in branch}
+    samples = list(find_samples(branch, numbers))
+    judged = {known.turn_number: known.reply for known in samples if known.is_approved}
     for made in build_rows(Shape(format_, "reply", history=history), samples, branch):
-        for side, text, is_learned in spoken(made.row or {}):
+        for side, text, is_learned in read_messages(made.row or {}):
             parts = text.split("\n\n")
             assert all(re.fullmatch(side + r"\d+", part) for part in parts), (side, text)
             turns = {turn_of[part] for part in parts}
@@ -185,18 +195,23 @@ def test_every_text_is_of_its_role_and_every_target_was_judged(kinds, numbers, h
                 assert text == (made.sample.reply if turn == made.sample.turn_number else judged[turn])
 
 
-@often
+@thorough
 @given(kinds=BRANCHES, numbers=st.sets(st.integers(1, 12), min_size=1), history=st.sampled_from(HISTORIES))
 def test_nothing_of_an_included_turn_is_lost_but_what_is_said(kinds, numbers, history):
-    branch = marked(kinds)
-    for made in build_rows(shape(history), list(samples_of(branch, numbers)), branch):
+    branch = build_branch(kinds)
+    for made in build_rows(shape(history), list(find_samples(branch, numbers)), branch):
         if made.row is None:
             continue
         messages = made.row["conversations"].messages
-        texts = [part for one in messages if one["from"] != "function_call" for part in one["value"].split("\n\n")]
-        said = {one.text: one for one in branch}
-        turns = {said[text].turn_number for text in texts}
-        of_people = [one.text for one in branch if one.role == "user" and one.turn_number in turns]
+        texts = [
+            part
+            for message in messages
+            if message["from"] != "function_call"
+            for part in message["value"].split("\n\n")
+        ]
+        by_text = {message.text: message for message in branch}
+        turns = {by_text[text].turn_number for text in texts}
+        of_people = [message.text for message in branch if message.role == "user" and message.turn_number in turns]
         assert [text for text in texts if text[0] == "U"] == of_people
-        order = [branch.index(said[text]) for text in texts if text[0] != "T"]
+        order = [branch.index(by_text[text]) for text in texts if text[0] != "T"]
         assert order == sorted(order)

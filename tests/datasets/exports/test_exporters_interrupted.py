@@ -1,4 +1,7 @@
-"""Runs that a person's message cut in two: no call parts from its result, and what ended with a call is no answer."""
+"""Runs that a person's message interrupted.
+
+No call is separated from its result, and a turn that ended with a call is no answer.
+"""
 
 import pytest
 from hypothesis import given, settings
@@ -20,14 +23,14 @@ CUT = [
 @pytest.mark.parametrize("history", HISTORIES)
 @pytest.mark.parametrize("format_", FORMATS)
 def test_a_run_is_told_whole_in_the_turn_that_has_its_answer(format_, history):
-    told = [sample(2, "in French please", "Dix-sept."), sample(3, "merci", "Avec plaisir.")]
-    read, done = rows(format_, *told, branch=CUT, history=history, excluded=EXCLUDED)
+    samples = [sample(2, "in French please", "Dix-sept."), sample(3, "merci", "Avec plaisir.")]
+    read, done = rows(format_, *samples, branch=CUT, history=history, excluded=EXCLUDED)
     first = read[0]["conversations" if format_ == "sharegpt" else "messages"]
     text = "value" if format_ == "sharegpt" else "content"
     assert first[0][text] == "Count the boats\n\nin French please"
     kinds = [message.get("from") or message["role"] for message in first]
-    told_by = [first[n][text] for n, kind in enumerate(kinds) if kind in ("observation", "tool")]
-    assert told_by == ["17", "ok"]
+    results = [first[n][text] for n, kind in enumerate(kinds) if kind in ("observation", "tool")]
+    assert results == ["17", "ok"]
     assert "messages_merged" in done[0] and "unanswered_tool_calls_dropped" not in done[0]
     assert not {"tool_results_without_call_dropped"} & set.union(*done)
 
@@ -39,8 +42,8 @@ def test_the_interrupted_answer_is_in_no_row(history):
 
 
 def test_asked_for_it_is_a_row_as_it_was():
-    told = [sample(1, "Count the boats", "Counting."), sample(2, "in French please", "Dix-sept.")]
-    read, _done = rows("sharegpt", *told, branch=CUT, excluded=EXCLUDED - {outcomes.INTERRUPTED})
+    samples = [sample(1, "Count the boats", "Counting."), sample(2, "in French please", "Dix-sept.")]
+    read, _done = rows("sharegpt", *samples, branch=CUT, excluded=EXCLUDED - {outcomes.INTERRUPTED})
     assert [message["value"] for message in read[0]["conversations"]] == ["Count the boats", "Counting."]
     assert [message["from"] for message in read[1]["conversations"]][-4:] == [
         *("human", "function_call", "observation", "gpt")
@@ -69,8 +72,8 @@ def test_turns_that_no_person_began_are_no_history_unless_asked_for(exclusion):
 
 
 def test_alpaca_tells_the_whole_run_as_input():
-    told = sample(2, "in French please", "Dix-sept.", traits=frozenset({"tools"}))
-    read, _done = rows("alpaca", told, branch=CUT, tool_results="input", excluded=EXCLUDED)
+    answered = sample(2, "in French please", "Dix-sept.", traits=frozenset({"tools"}))
+    read, _done = rows("alpaca", answered, branch=CUT, tool_results="input", excluded=EXCLUDED)
     assert read[0]["instruction"] == "Count the boats\n\nin French please"
     assert read[0]["input"].count("Tool: ") == read[0]["input"].count("Result:") == 2
 
@@ -80,7 +83,10 @@ STEP = st.sampled_from(["call", "both", "words", "results", "person", "prompt", 
 
 @st.composite
 def runs(draw):
-    """A branch of runs that people and prompts cut anywhere; every result has its call before it."""
+    """Draw a branch of runs that people and prompts interrupt anywhere.
+
+    Every result has its call before it.
+    """
     branch, open_calls, turn, number = [user("q1", 1)], [], 1, 0
     for step in draw(st.lists(STEP, min_size=1, max_size=18)):
         if step in ("person", "prompt"):
@@ -102,25 +108,33 @@ def runs(draw):
     return branch
 
 
-def _samples(branch):
-    """A sample of each turn that has a text of the agent, as the store finds it: the last one."""
-    asked, said, called, found = None, {}, {}, []
+def _find_samples(branch):
+    """A sample of each turn with a text of the agent.
+
+    Its reply is the last text, as in the store.
+    """
+    question_message, replies, ends_with_call, samples = None, {}, {}, []
     for message in branch:
         if message.role == "user":
-            asked = message
+            question_message = message
         elif message.role == "assistant" and not message.is_synthetic and message.text:
-            said[asked.turn_number], called[asked.turn_number] = (asked, message.text), bool(message.calls)
-    for number, (question, reply) in said.items():
-        if not question.exclusion and not called[number]:
-            found.append(sample(number, question.text, reply))
-    return found
+            replies[question_message.turn_number], ends_with_call[question_message.turn_number] = (
+                (question_message, message.text),
+                bool(message.calls),
+            )
+    for number, (question, reply) in replies.items():
+        if not question.exclusion and not ends_with_call[number]:
+            samples.append(sample(number, question.text, reply))
+    return samples
 
 
 @settings(max_examples=400)
 @given(branch=runs(), history=st.sampled_from(HISTORIES), format_=st.sampled_from(FORMATS), is_open=st.booleans())
 def test_no_pair_is_ever_split(branch, history, format_, is_open):
     excluded = EXCLUDED - {outcomes.INTERRUPTED} if is_open else EXCLUDED
-    read, _done = rows(format_, *_samples(branch), branch=branch, history=history, excluded=excluded)  # checks pairs
+    read, _done = rows(
+        format_, *_find_samples(branch), branch=branch, history=history, excluded=excluded
+    )  # checks pairs
     for row in read:
         messages = row["conversations" if format_ == "sharegpt" else "messages"]
         kinds = [message.get("from") or message["role"] for message in messages]
@@ -128,9 +142,9 @@ def test_no_pair_is_ever_split(branch, history, format_, is_open):
         if format_ == "sharegpt":
             assert kinds.count("function_call") == kinds.count("observation")
         else:
-            asked = [call["id"] for message in messages for call in message.get("tool_calls", ())]
-            assert asked == [message["tool_call_id"] for message in messages if message["role"] == "tool"]
-            assert len(set(asked)) == len(asked)
+            call_ids = [call["id"] for message in messages for call in message.get("tool_calls", ())]
+            assert call_ids == [message["tool_call_id"] for message in messages if message["role"] == "tool"]
+            assert len(set(call_ids)) == len(call_ids)
         spoken = " ".join(message.get("value", message.get("content", "")) or "" for message in messages)
         prompts = {message.text for message in branch if message.role == "user" and message.exclusion}
         assert not prompts & set(spoken.split())

@@ -1,4 +1,7 @@
-"""A turn is taught with its calls when it is the one that was judged, and with the words of its sample otherwise."""
+"""A turn is taught with its calls only if it is still the judged turn.
+
+Otherwise it is taught with the texts of its sample.
+"""
 
 import pytest
 
@@ -21,7 +24,10 @@ OTHERS = [user("other words", 1), agent("", Call("b", "buy")), result("b", "boug
 @pytest.mark.parametrize("history", ["edited", "session", "context"])
 @pytest.mark.parametrize(("branch", "reply"), [(GROWN, "Let me look."), (ANEW, "answer"), (OTHERS, "answer")])
 def test_a_turn_that_is_not_the_one_that_was_judged_teaches_none_of_its_calls(format_, history, branch, reply):
-    """It went on after its sample was made, was answered anew, or is another one with the same number."""
+    """The turn went on later, was answered anew, or is another turn with the same number.
+
+    It went on after its sample was created.
+    """
     later = [*branch, user("two", 2), agent("2")]
     judged = [sample(reply=reply), sample(2, "two", "2")]
     made, done = rows(format_, *judged, branch=later, history=history, tool_results="input")
@@ -29,7 +35,9 @@ def test_a_turn_that_is_not_the_one_that_was_judged_teaches_none_of_its_calls(fo
     assert "bought" not in str(taught) and "buy" not in str(taught) and reply in str(taught)
     if format_ != "alpaca":
         assert changes.REBUILT in done[0]
-        assert ("bought" in str(made[1:])) == (history == "context")  # before another reply it is not to be learned
+        assert ("bought" in str(made[1:])) == (
+            history == "context"
+        )  # in the history of another reply it is not learned
 
 
 def test_a_turn_that_only_says_more_is_still_the_one_that_was_judged():

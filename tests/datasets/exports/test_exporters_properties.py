@@ -1,4 +1,4 @@
-"""Whatever a branch looks like, a trainer takes the rows made of it."""
+"""Trainers accept the rows of any branch."""
 
 import json
 
@@ -14,7 +14,7 @@ from datasets.exporters.formats import openai, sharegpt
 from datasets.exporters.formats.checks import COLUMNS, find_broken_rules
 from datasets.exporters.json_output import BAD
 from datasets.exporters.training_rows import Shape, build_rows
-from tests.datasets.exports.branches import Call, Said, gate, sample
+from tests.datasets.exports.branches import Call, Message, gate, sample
 
 CHARACTERS = st.characters(codec=None) | st.sampled_from("\x00\ud83d\u2028\ufeff 导🔧")
 TEXTS = st.text(CHARACTERS, max_size=40)
@@ -30,17 +30,17 @@ CALLS = st.builds(
     arguments=st.dictionaries(TEXTS, JSON, max_size=3),
 )
 ASSISTANTS = st.builds(
-    Said, role=st.just("assistant"), text=TEXTS, calls=st.lists(CALLS, max_size=3), is_synthetic=st.booleans()
+    Message, role=st.just("assistant"), text=TEXTS, calls=st.lists(CALLS, max_size=3), is_synthetic=st.booleans()
 )
-RESULTS = st.builds(Said, role=st.just("tool"), text=TEXTS, tool_call_id=IDS, is_failed=st.booleans())
-USERS = st.builds(Said, role=st.just("user"), text=TEXTS)
+RESULTS = st.builds(Message, role=st.just("tool"), text=TEXTS, tool_call_id=IDS, is_failed=st.booleans())
+USERS = st.builds(Message, role=st.just("user"), text=TEXTS)
 BRANCHES = st.lists(USERS | ASSISTANTS | RESULTS | RESULTS, max_size=40)
 CONTEXTS = st.lists(st.tuples(st.sampled_from(["user", "agent"]), WORDS), max_size=8)
-often = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+thorough = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
-def numbered(branch):
-    """The branch with its turns numbered as the ledger does."""
+def number_turns(branch):
+    """Number the turns of the branch as the ledger does."""
     number = 0
     for message in branch:
         number += message.role == "user"
@@ -48,15 +48,15 @@ def numbered(branch):
     return branch
 
 
-def said_last(row):
-    """Who says the last words of a conversation, and what."""
+def read_last_message(row):
+    """The role and the text of the last message."""
     messages = next(iter(row.values()))
     return tuple(messages[-1].values())[:2]
 
 
-@often
+@thorough
 @given(
-    branch=BRANCHES.map(numbered),
+    branch=BRANCHES.map(number_turns),
     turns=st.lists(st.tuples(st.integers(1, 9), WORDS, WORDS, CONTEXTS), min_size=1, max_size=5),
     characters=st.integers(50, 400),
     keep_text=st.booleans(),
@@ -64,59 +64,64 @@ def said_last(row):
     format_=st.sampled_from(["sharegpt", "openai"]),
 )
 def test_every_conversation_is_one_a_trainer_takes(branch, turns, characters, keep_text, history, format_):
-    samples = [sample(number, asked, reply, context=context) for number, asked, reply, context in sorted(turns)]
-    made = list(build_rows(Shape(format_, "reply", characters, keep_text, history), samples, branch))
-    taught = [sample for one in made for sample in (*one.others, one.sample)]
+    samples = [sample(number, question, reply, context=context) for number, question, reply, context in sorted(turns)]
+    outcomes = list(build_rows(Shape(format_, "reply", characters, keep_text, history), samples, branch))
+    taught = [sample for outcome in outcomes for sample in (*outcome.others, outcome.sample)]
     assert sorted(map(id, taught)) == sorted(map(id, samples))
-    for one, row, done in ((one.sample, one.row, one.changes) for one in made if one.row is not None):
+    for judged, row, done in (
+        (outcome.sample, outcome.row, outcome.changes) for outcome in outcomes if outcome.row is not None
+    ):
         line, row, _ = encode_line(row, done)
         assert find_broken_rules(format_, row) == []
         assert line.endswith(b"\n") and line.count(b"\n") == 1
         read = orjson.loads(line)
         assert tuple(read) == COLUMNS[format_]
         assert find_broken_rules(format_, read) == []
-        assert said_last(read) == ("gpt" if format_ == "sharegpt" else "assistant", BAD.sub("\ufffd", one.reply))
+        assert read_last_message(read) == (
+            "gpt" if format_ == "sharegpt" else "assistant",
+            BAD.sub("\ufffd", judged.reply),
+        )
 
 
-@often
+@thorough
 @given(
-    branch=BRANCHES.map(numbered),
+    branch=BRANCHES.map(number_turns),
     turn=st.integers(1, 9),
-    asked=WORDS,
+    question=WORDS,
     reply=WORDS,
     characters=st.integers(50, 400),
     spelling=st.sampled_from([sharegpt.SPELLING, openai.SPELLING]),
 )
-def test_a_row_is_longer_than_asked_only_by_its_own_turn(branch, turn, asked, reply, characters, spelling):
+def test_a_row_is_longer_than_asked_only_by_its_own_turn(branch, turn, question, reply, characters, spelling):
     kind = "sharegpt" if spelling is sharegpt.SPELLING else "openai"
-    (made,) = build_rows(Shape(kind, "reply", characters), [sample(turn, asked, reply)], branch)
-    said = made.row[spelling.column]
-    if spelling.size(said.messages) > characters:
-        assert len(said.exchanges) == 1  # nothing of an earlier turn is left
-        results = [spelling.returned(message) for message in said.messages]
+    (made,) = build_rows(Shape(kind, "reply", characters), [sample(turn, question, reply)], branch)
+    conversation = made.row[spelling.column]
+    if spelling.size(conversation.messages) > characters:
+        assert len(conversation.exchanges) == 1  # nothing of an earlier turn is left
+        results = [spelling.get_result(message) for message in conversation.messages]
         assert all(len(text) <= SHORTEST_RESULT + 60 for text in results if text is not None)
 
 
-@often
-@given(branch=BRANCHES.map(numbered), turn=st.integers(1, 9), asked=WORDS, reply=WORDS)
-def test_a_result_is_what_the_tool_returned_with_a_mark_where_it_failed(branch, turn, asked, reply):
-    for number, message in enumerate(one for one in branch if one.role == "tool"):
+@thorough
+@given(branch=BRANCHES.map(number_turns), turn=st.integers(1, 9), question=WORDS, reply=WORDS)
+def test_a_result_is_what_the_tool_returned_with_a_mark_where_it_failed(branch, turn, question, reply):
+    for number, message in enumerate(entry for entry in branch if entry.role == "tool"):
         message.text = f"result {number}"
-    told = {f"[error] {one.text}" if one.is_failed else one.text for one in branch if one.role == "tool"}
-    (made,) = build_rows(Shape("sharegpt", "reply"), [sample(turn, asked, reply)], branch)
+    expected = {f"[error] {entry.text}" if entry.is_failed else entry.text for entry in branch if entry.role == "tool"}
+    (made,) = build_rows(Shape("sharegpt", "reply"), [sample(turn, question, reply)], branch)
     messages = made.row["conversations"].messages
-    pieces = [piece for one in messages if one["from"] == "observation" for piece in one["value"].split("\n\n")]
-    assert set(pieces) <= told and len(set(pieces)) == len(pieces)
-    (folded,) = build_rows(Shape("alpaca", "reply", tool_results="input"), [sample(turn, asked, reply)], branch)
+    pieces = [piece for entry in messages if entry["from"] == "observation" for piece in entry["value"].split("\n\n")]
+    assert set(pieces) <= expected and len(set(pieces)) == len(pieces)
+    (folded,) = build_rows(Shape("alpaca", "reply", tool_results="input"), [sample(turn, question, reply)], branch)
     assert [block.split("Result:\n")[-1] for block in folded.row["input"].split("\n\nTool: ") if block] == pieces
     marked = changes.ERRORS_MARKED in encode_line(made.row, made.changes)[2]
     assert marked == (changes.ERRORS_MARKED in folded.changes) == any(piece.startswith("[error]") for piece in pieces)
 
 
-@often
-@given(asked=WORDS, reply=WORDS, context=CONTEXTS, fact=TEXTS, format_=st.sampled_from([*COLUMNS]))
-def test_every_decision_is_a_row_a_trainer_takes(asked, reply, context, fact, format_):
-    samples = [sample(1, asked, reply, context=context, gate=gate(fact=fact))]
+@thorough
+@given(question=WORDS, reply=WORDS, context=CONTEXTS, fact=TEXTS, format_=st.sampled_from([*COLUMNS]))
+def test_every_decision_is_a_row_a_trainer_takes(question, reply, context, fact, format_):
+    samples = [sample(1, question, reply, context=context, gate=gate(fact=fact))]
     for task in ("reply", "gate"):
         for made in build_rows(Shape(format_, task, 2_000), samples):
             row, done = made.row, made.changes

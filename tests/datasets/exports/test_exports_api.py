@@ -1,4 +1,4 @@
-"""Exports by the API: ask, look, download."""
+"""Exports through the API: create, read, download."""
 
 import pytest
 
@@ -6,15 +6,15 @@ from datasets.exports import exports
 from datasets.models import DatasetExport
 from jobs import execution
 from jobs.models import JobRun
-from tests.datasets.exports.exporting import make
+from tests.datasets.exports.export_helpers import make_export
 from tests.factories import SampleFactory
 
 API = "/api/v1/exports"
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_home")]
 
 
-def create(browser, **wanted):
-    return browser.post(API, {"name": "one", "format": "alpaca", **wanted}, "application/json")
+def create(browser, **options):
+    return browser.post(API, {"name": "one", "format": "alpaca", **options}, "application/json")
 
 
 def test_it_works(as_reviewer):
@@ -52,8 +52,8 @@ def test_one_that_is_empty_once_rows_are_read_names_samples_too(as_reviewer):
 
 def test_a_taken_name_is_refused_and_the_same_request_sent_again_is_not(as_reviewer):
     SampleFactory(annotation_status="approved")
-    wanted, headers = {"name": "one", "format": "alpaca"}, {"Idempotency-Key": "first"}
-    first, again = (as_reviewer.post(API, wanted, "application/json", headers=headers) for _ in range(2))
+    request, headers = {"name": "one", "format": "alpaca"}, {"Idempotency-Key": "first"}
+    first, again = (as_reviewer.post(API, request, "application/json", headers=headers) for _ in range(2))
     assert (first.status_code, again.status_code, again["Idempotency-Replayed"]) == (202, 202, "true")
     assert first.json()["id"] == again.json()["id"]
     refused = create(as_reviewer, format="sharegpt")
@@ -62,7 +62,7 @@ def test_a_taken_name_is_refused_and_the_same_request_sent_again_is_not(as_revie
 
 
 @pytest.mark.parametrize(
-    ("wanted", "status"),
+    ("options", "status"),
     [
         ({"format": "parquet"}, 422),
         ({"toolCalls": "hide"}, 422),
@@ -70,8 +70,8 @@ def test_a_taken_name_is_refused_and_the_same_request_sent_again_is_not(as_revie
         ({"agent": "nobody"}, 409),
     ],
 )
-def test_impossible_wishes(as_reviewer, wanted, status):
-    answer = create(as_reviewer, **wanted)
+def test_impossible_wishes(as_reviewer, options, status):
+    answer = create(as_reviewer, **options)
     assert (answer.status_code, bool(answer.json()["detail"])) == (status, True)
     assert not DatasetExport.objects.exists()
 
@@ -79,7 +79,7 @@ def test_impossible_wishes(as_reviewer, wanted, status):
 @pytest.mark.parametrize("is_link", [True, False])
 def test_a_file_that_is_not_the_one_that_was_written_is_not_sent(as_reviewer, own_home, is_link):
     SampleFactory(annotation_status="approved")
-    export = make(as_reviewer)
+    export = make_export(as_reviewer)
     file = exports.folder_of(export) / "README.md"
     assert as_reviewer.get(f"{API}/{export.id}/files/README.md").getvalue() == file.read_bytes()
     if is_link:

@@ -1,4 +1,4 @@
-"""Exports with outputs that may contain secrets: who may ask for one, who may have its files, what the log says."""
+"""Exports with outputs that may contain secrets: requests, downloads and the audit log."""
 
 import orjson
 import pytest
@@ -11,11 +11,11 @@ from datasets.models import DatasetExport
 from jobs.models import JobRun
 from people.models.bookkeeping import AuditEntry
 from tests.conftest import BACKEND
-from tests.datasets.exports.exporting import approve, make
+from tests.datasets.exports.export_helpers import add_approved_samples, make_export
 from tests.factories import UserFactory
 from tests.homes import assistant, result, user
-from tests.ledger.outputs.stashing import SECRET, lines
-from tests.ledger.talks import tell
+from tests.ledger.outputs.stored_outputs import SECRET, make_output
+from tests.ledger.transcript_records import store_session
 
 pytestmark = pytest.mark.django_db
 API = "/api/v1/exports"
@@ -29,27 +29,27 @@ def home(own_home):
     """A turn whose output may hold a secret, and one before it."""
     first = (user("question 1"), assistant("answer 1"))
     call = assistant("", ("c", "exec", {"command": "env"}))
-    tell(*first, user("question 2"), call, result("c", lines(300, secret=SECRET)), assistant("answer 2"))
-    approve(2)
+    store_session(*first, user("question 2"), call, result("c", make_output(300, secret=SECRET)), assistant("answer 2"))
+    add_approved_samples(2)
     return own_home
 
 
 def browser_of(role):
-    """A browser of its own."""
+    """A separate browser, signed in as a user with this role."""
     browser = Client()
     browser.force_login(UserFactory(username=f"one-{role}", role=role), backend=BACKEND)
     return browser
 
 
 def content(answer):
-    """A file that was sent."""
+    """The text of a downloaded file."""
     assert answer.status_code == 200
     data = b"".join(answer.streaming_content)
     answer.close()
     return data.decode()
 
 
-def rows_of(export):
+def rows_address(export):
     return reverse("datasets:export_file", args=[export.id, "ocl_Mine_sharegpt.train.jsonl"])
 
 
@@ -58,35 +58,38 @@ def entries(action):
 
 
 def test_it_works(as_reviewer):
-    export = make(as_reviewer, name="Mine", format="sharegpt")
+    export = make_export(as_reviewer, name="Mine", format="sharegpt")
     assert export.total_samples == 1
     assert "With a tool output that may contain secrets" in as_reviewer.get(export.get_absolute_url()).text
-    assert "api_key" not in content(as_reviewer.get(rows_of(export)))
+    assert "api_key" not in content(as_reviewer.get(rows_address(export)))
     assert not entries("exported_flagged")
 
 
 def test_an_admin_includes_them(as_admin):
     assert "Include texts that may contain secrets" in as_admin.get("/exports/").text
-    export = make(as_admin, name="Mine", format="sharegpt", **FLAGGED)
+    export = make_export(as_admin, name="Mine", format="sharegpt", **FLAGGED)
     page = as_admin.get(export.get_absolute_url()).text
     assert export.total_samples == 2 and "at an admin&#39;s request" in page and "only admins may download" not in page
     assert "include_flagged=on" in page
-    assert SECRET in content(as_admin.get(rows_of(export)))
-    [asked], [made], [taken] = entries("exported"), entries("exported_flagged"), entries("downloaded")
-    assert orjson.loads(asked.detail_json)["include_flagged"] is True
-    assert (made.actor, made.object_id, orjson.loads(made.detail_json)) == ("root", export.id, {"rows": 1})
-    assert taken.object_id == export.id
+    assert SECRET in content(as_admin.get(rows_address(export)))
+    [requested], [included], [downloaded] = entries("exported"), entries("exported_flagged"), entries("downloaded")
+    assert orjson.loads(requested.detail_json)["include_flagged"] is True
+    assert (included.actor, included.object_id, orjson.loads(included.detail_json)) == ("root", export.id, {"rows": 1})
+    assert downloaded.object_id == export.id
     assert "exported texts that may contain secrets" in as_admin.get("/operations/audit/").text
 
 
 @pytest.mark.parametrize("flagged", [{}, FLAGGED])
 def test_a_dry_run_has_the_numbers_of_the_export(as_admin, capsys, home, flagged):
-    """Also of what is left out for secrets, which only written rows tell; nothing is kept or logged."""
+    """The numbers cover rows withheld for secrets, although nothing is kept or logged.
+
+    Only written rows show which of them hold secrets.
+    """
     flag = ["--include-flagged"] if flagged else []
     call_command("export", "--format", "sharegpt", "--split", "1", "--dry-run", "--json", "--quiet", *flag)
     fits = orjson.loads(capsys.readouterr().out)["fits"]
     assert not list((home / "exports").iterdir()) and not AuditEntry.objects.exists()
-    manifest = orjson.loads(make(as_admin, name="Mine", format="sharegpt", **flagged).manifest_json)
+    manifest = orjson.loads(make_export(as_admin, name="Mine", format="sharegpt", **flagged).manifest_json)
     excluded = {entry["reason"]: entry["count"] for entry in manifest["excluded"]}
     assert {entry["reason"]: entry["count"] for entry in fits["excluded"]} == excluded
     assert (fits["samples"], fits["rows"]) == (manifest["counts"]["samples"], manifest["counts"]["rows"])
@@ -106,11 +109,11 @@ def test_nobody_else_may_ask(role):
 
 @pytest.mark.parametrize("role", ["viewer", "labeller", "operator"])
 def test_nobody_else_gets_the_rows_of_such_an_export(as_admin, role):
-    export = make(as_admin, name="Mine", format="sharegpt", **FLAGGED)
+    export = make_export(as_admin, name="Mine", format="sharegpt", **FLAGGED)
     browser = browser_of(role)
     page = browser.get(export.get_absolute_url()).text
-    assert "only admins may download them" in page and rows_of(export) not in page
-    answer = browser.get(rows_of(export))
+    assert "only admins may download them" in page and rows_address(export) not in page
+    answer = browser.get(rows_address(export))
     sentence = "This file contains texts that may contain secrets: only admins may download it."
     assert (answer.status_code, sentence in answer.text) == (403, True)
     answer = browser.get(f"{API}/{export.id}/files/ocl_Mine_sharegpt.train.jsonl")

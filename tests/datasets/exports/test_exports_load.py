@@ -1,4 +1,7 @@
-"""The formats for training read by HF `datasets`, the library that every trainer reads them with; without a network."""
+"""The training formats, loaded with HF `datasets`, the library that every trainer uses.
+
+Without a network.
+"""
 
 import os
 import subprocess
@@ -10,9 +13,9 @@ import pytest
 from datasets.exporters.files.output_files import PIECE
 from datasets.exporters.formats.checks import COLUMNS
 from datasets.exports import exports
-from tests.datasets.conversations import tell_turns
+from tests.datasets.conversations import store_turns
 from tests.datasets.exports.branches import body
-from tests.datasets.exports.exporting import build
+from tests.datasets.exports.export_helpers import build_export
 from tests.factories import SampleFactory
 
 pytestmark = pytest.mark.django_db
@@ -33,19 +36,21 @@ ROWS, WIDTH = 400, 32_000
 @pytest.fixture
 def files(own_home):
     """The training files of all formats and tasks, by name."""
-    tell_turns(2)
+    store_turns(2)
     for number in range(1, ROWS + 1):
         gate = {
             "output": {"decision": "UPDATE_USER", "reason": "r", "candidateFact": "2026-01-31" if number < 3 else ""}
         }
-        said = body(number, agentReply="2026-01-31" if number == 1 else "回答 " + "a" * WIDTH, memoryGate=gate)
-        SampleFactory(id=f"x{number}", session_id="s1", turn_number=number, content=said, annotation_status="approved")
-    found = {}
+        content = body(number, agentReply="2026-01-31" if number == 1 else "回答 " + "a" * WIDTH, memoryGate=gate)
+        SampleFactory(
+            id=f"x{number}", session_id="s1", turn_number=number, content=content, annotation_status="approved"
+        )
+    paths = {}
     for format_ in COLUMNS:
         for task in ("reply", "gate"):
-            folder = exports.folder_of(build(format_, task))
-            found[f"{format_} {task}"] = str(folder / f"ocl_one_{format_}.train.jsonl")
-    return found
+            folder = exports.folder_of(build_export(format_, task))
+            paths[f"{format_} {task}"] = str(folder / f"ocl_one_{format_}.train.jsonl")
+    return paths
 
 
 def test_trainers_can_load_them(files, tmp_path):
@@ -58,9 +63,9 @@ def test_trainers_can_load_them(files, tmp_path):
     assert answer.returncode == 0, answer.stderr[-2_000:]
     loaded = orjson.loads(answer.stdout)
     assert loaded.keys() == files.keys()
-    for name, found in loaded.items():
-        assert found["rows"] == ROWS
+    for name, summary in loaded.items():
+        assert summary["rows"] == ROWS
         with open(files[name], "rb") as file:
             lines = file.readlines()
-        assert (found["first"], found["last"]) == (orjson.loads(lines[0]), orjson.loads(lines[-1]))
-        assert all("string" in feature for feature in found["features"].values()), found["features"]
+        assert (summary["first"], summary["last"]) == (orjson.loads(lines[0]), orjson.loads(lines[-1]))
+        assert all("string" in feature for feature in summary["features"].values()), summary["features"]

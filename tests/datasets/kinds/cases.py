@@ -1,4 +1,7 @@
-"""Decisions and writes as people judge them: a row of each kind, where it is judged, and what would be right."""
+"""Decisions and writes as people judge them: one case of each kind.
+
+A case has a row, the addresses where it is judged, and its correction.
+"""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -8,9 +11,9 @@ from datasets.kinds import decision, verdict_service, write
 from datasets.kinds.kind import JudgedKind
 from datasets.models import DatasetSample
 from datasets.review import parts
-from tests.datasets.conversations import tell_turns
-from tests.datasets.kinds.gates import FACT, decide
-from tests.guardian.written import wrote
+from tests.datasets.conversations import store_turns
+from tests.datasets.kinds.gates import FACT, store_decision
+from tests.guardian.write_rows import create_write
 
 BEFORE, AFTER = b"# Memory\n", b"# Memory\nLikes tea.\n"
 REASON = "Small talk."
@@ -23,10 +26,12 @@ STATES = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """A kind and the row `name` of it. `said` is right, wrong or corrected: wrong, and `correction` would be right.
+    """A kind and its row `name`, with the expected results of each verdict.
 
-    `fields` are the correction as forms and the API take it, `output` as a sample stores it, and `corrections` what the
-    content of a sample says would be right; `needed` is what a page says of a reason alone.
+    A verdict is right, wrong or corrected; corrected is a wrong verdict with `correction`.
+
+    `fields` are the correction as forms and the API take it, `output` as a sample stores it, and `corrections` the
+    right decision in the content of a sample; `needed` is the message of a page for a reason without a correction.
     """
 
     kind: JudgedKind
@@ -43,27 +48,27 @@ class Case:
     types: dict
     corrections: dict = field(default_factory=dict)
 
-    def judge(self, said="right", *, by="ann", correction=None, name="", **more):
-        """The sample after a verdict."""
-        correction = self.correction if said == "corrected" else correction
-        said = said.replace("corrected", "wrong")
+    def judge(self, verdict="right", *, by="ann", correction=None, name="", **more):
+        """Give a verdict and return the sample."""
+        correction = self.correction if verdict == "corrected" else correction
+        verdict = verdict.replace("corrected", "wrong")
         ada = Agent.objects.get(agent_id="ada")
         return verdict_service.give_verdict(
-            self.kind, ada, name or self.name, said, by=by, correction=correction, **more
+            self.kind, ada, name or self.name, verdict, by=by, correction=correction, **more
         )
 
     def label_of(self, sample):
-        """What was said of the part."""
+        """The label of the judged part of a sample."""
         return getattr(sample, f"{self.kind.part}_label")
 
-    def check(self, said):
-        """The one sample says this."""
+    def check(self, verdict):
+        """Assert that the only sample has this verdict."""
         sample = DatasetSample.objects.get()
-        assert (sample.annotation_status, self.label_of(sample)) == STATES[said]
-        assert sample.body["type"] == sample.sample_type == self.types[said]
-        assert sample.body.get("correctDecision") == self.corrections.get(said)
+        assert (sample.annotation_status, self.label_of(sample)) == STATES[verdict]
+        assert sample.body["type"] == sample.sample_type == self.types[verdict]
+        assert sample.body.get("correctDecision") == self.corrections.get(verdict)
         output = parts.parse_corrected(getattr(sample, f"{self.kind.part}_corrected_output"))
-        assert output == (self.output if said == "corrected" else {})
+        assert output == (self.output if verdict == "corrected" else {})
 
 
 NEGATIVE = "memory_gate_negative"
@@ -100,10 +105,10 @@ CASES = {
 }
 
 
-def plant(name):
-    """Three turns, and on the second a decision, or a write with the decision behind it."""
-    tell_turns(3)
-    decide()
+def make_case(name):
+    """Three turns, and on the second a decision, or a write with its decision."""
+    store_turns(3)
+    store_decision()
     if name == "write":
-        wrote("agent_ada", 1, BEFORE, AFTER, turn_id="s1:u2", decision_id="d1", reason="Stable.")
+        create_write("agent_ada", 1, BEFORE, AFTER, turn_id="s1:u2", decision_id="d1", reason="Stable.")
     return CASES[name]

@@ -1,4 +1,4 @@
-"""A row that people judge: of each kind in turn, or of the one that a test names."""
+"""A row that people judge: of each kind in turn, or of a named kind."""
 
 import pytest
 
@@ -7,5 +7,5 @@ from tests.datasets.kinds import cases
 
 @pytest.fixture(params=cases.CASES)
 def case(request, ada):
-    """A kind with a row of it."""
-    return cases.plant(request.param)
+    """A case of a kind, with its row."""
+    return cases.make_case(request.param)

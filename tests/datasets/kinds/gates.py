@@ -1,4 +1,4 @@
-"""Decisions of a gate on turns that are in the store, with the windows that it saw."""
+"""Gate decisions on stored turns, with the windows that the gate saw."""
 
 from gate.models import MemoryGateDecision
 from gate.recording import decision_store
@@ -9,8 +9,11 @@ from tests.factories import T0
 FACT = "prefers mornings"
 
 
-def decide(name="d1", *, turn="s1:u2", window=None, db="agent_ada", **columns):
-    """Store a decision on a turn; without a `window` the gate saw what stands before the turn, and the turn."""
+def store_decision(name="d1", *, turn="s1:u2", window=None, db="agent_ada", **columns):
+    """Store a decision on a turn.
+
+    Without a `window` the gate saw the messages before the turn, and the turn.
+    """
     known = {
         "session_id": "s1",
         "decision": "UPDATE_USER",
@@ -24,8 +27,8 @@ def decide(name="d1", *, turn="s1:u2", window=None, db="agent_ada", **columns):
     return MemoryGateDecision.objects.using(db).get(id=name)
 
 
-def saw(*recent, user=None, reply=None):
-    """A window of messages (role, text), and of what the gate was given of the turn."""
+def make_window(*recent, user=None, reply=None):
+    """A window of messages (role, text) and the texts of the turn."""
     return Window(
         tuple({"role": role, "message": text, "timestamp": T0} for role, text in recent), user=user, reply=reply
     )

@@ -1,4 +1,4 @@
-"""Samples of decisions: what they hold, what the gate saw, and which decisions can have none."""
+"""Samples of decisions: their content, the gate's window, and decisions without samples."""
 
 import pytest
 
@@ -13,9 +13,9 @@ from gate.recording import windows
 from ledger.models import ConversationTurn
 from openclaw_web.errors import Refused
 from people.configuration import setting_values as configuration
-from tests.datasets.conversations import agent, tell, tell_turns, user
-from tests.datasets.kinds.gates import FACT, decide, saw
-from tests.guardian.written import wrote
+from tests.datasets.conversations import agent, store_session, store_turns, user
+from tests.datasets.kinds.gates import FACT, make_window, store_decision
+from tests.guardian.write_rows import create_write
 
 pytestmark = pytest.mark.django_db
 WINDOW = [
@@ -30,12 +30,12 @@ NOTHING = Correction("NO_WRITE", reason="Small talk.")
 @pytest.fixture
 def decision(ada):
     """A decision on the second of three turns."""
-    tell_turns(3)
-    return decide()
+    store_turns(3)
+    return store_decision()
 
 
-def judge(agent, said="right", correction=None, name="d1"):
-    return verdict_service.give_verdict(DECISION, agent, name, said, by="ann", correction=correction)
+def judge(agent, verdict="right", correction=None, name="d1"):
+    return verdict_service.give_verdict(DECISION, agent, name, verdict, by="ann", correction=correction)
 
 
 def only():
@@ -66,7 +66,7 @@ def test_right_makes_a_positive_sample(ada, decision):
 )
 def test_what_the_guardian_made_of_it_is_evidence(ada, decision, statuses, was_written):
     for number, status in enumerate(statuses, 1):
-        wrote("agent_ada", number, b"a\n", b"b\n", status=status, decision_id="d1")
+        create_write("agent_ada", number, b"a\n", b"b\n", status=status, decision_id="d1")
     judge(ada)
     assert only().body["evidence"] == {"wasWritten": was_written}
     judge(ada, "wrong", NOTHING)
@@ -99,8 +99,8 @@ def test_wrong_alone_says_nothing_of_what_would_be_right(ada, decision):
 
 
 def test_the_conversation_is_what_the_gate_saw(ada):
-    tell_turns(3)
-    decide(window=saw(("user", "earlier"), ("agent", "before"), reply="answer 2"))
+    store_turns(3)
+    store_decision(window=make_window(("user", "earlier"), ("agent", "before"), reply="answer 2"))
     judge(ada)
     body = only().body
     assert body["conversation"] == [
@@ -137,16 +137,16 @@ def test_the_same_decision_with_another_fact_is_a_correction(ada, decision):
 
 @pytest.mark.parametrize("verdict", VERDICTS)
 def test_decisions_that_cannot_become_samples(ada, verdict):
-    tell_turns(3)
-    decide("unmatched", turn=None)
-    decide("windowless")
+    store_turns(3)
+    store_decision("unmatched", turn=None)
+    store_decision("windowless")
     MemoryGateDecision.objects.using(ada.db).filter(id="windowless").update(window_hash=None)
-    decide("gone", turn="s1:u9")
-    decide("empty", window=saw())
-    decide("lost", turn="s1:u3")
+    store_decision("gone", turn="s1:u9")
+    store_decision("empty", window=make_window())
+    store_decision("lost", turn="s1:u3")
     lost = MemoryGateDecision.objects.using(ada.db).get(id="lost").window_hash
     GateWindow.objects.using(ada.db).filter(hash=lost).delete()
-    for name, why in (
+    for name, reason in (
         ("unmatched", "What the gate saw is not stored"),
         ("windowless", "What the gate saw is not stored"),
         ("lost", "What the gate saw is not stored"),
@@ -154,7 +154,7 @@ def test_decisions_that_cannot_become_samples(ada, verdict):
         ("empty", "saw no message"),
         ("nowhere", "no such decision"),
     ):
-        with pytest.raises(Refused, match=why):
+        with pytest.raises(Refused, match=reason):
             judge(ada, verdict, name=name)
     assert not DatasetSample.objects.exists()
 
@@ -162,18 +162,22 @@ def test_decisions_that_cannot_become_samples(ada, verdict):
 @pytest.fixture
 def group(ada):
     """Three people, one of whom opts out."""
-    tell([user("u1", "I like tea", sender="42"), agent("a1", "noted"), user("u2", "me too", sender="7"),
+    store_session([user("u1", "I like tea", sender="42"), agent("a1", "noted"), user("u2", "me too", sender="7"),
           agent("a2", "fine"), user("u3", "and cake", sender="7"), agent("a3", "good")])  # fmt: skip
     return lambda: configuration.put("collector.optedOutSenders", ["42"])
 
 
 def test_words_of_who_opted_out_are_not_used(ada, group):
-    decide("own", turn="s1:u1")
-    decide("before", turn="s1:u2")
-    decide("told", turn="s1:u3", window=saw(("user", "from elsewhere"), user="and cake", reply="good"))
-    decide("free", turn="s1:u3", window=saw(("user", "me too"), ("agent", "fine"), user="and cake", reply="good"))
-    decide("near", turn="s1:u3", match="near", window=saw(user="I like tea", reply="good"))
-    decide("ahead", turn="s1:u2", window=saw(("user", "and cake"), user="me too", reply="fine"))  # said only later
+    store_decision("own", turn="s1:u1")
+    store_decision("before", turn="s1:u2")
+    store_decision("told", turn="s1:u3", window=make_window(("user", "from elsewhere"), user="and cake", reply="good"))
+    store_decision(
+        "free", turn="s1:u3", window=make_window(("user", "me too"), ("agent", "fine"), user="and cake", reply="good")
+    )
+    store_decision("near", turn="s1:u3", match="near", window=make_window(user="I like tea", reply="good"))
+    store_decision(
+        "ahead", turn="s1:u2", window=make_window(("user", "and cake"), user="me too", reply="fine")
+    )  # sent only later
     group()
     for name in ("own", "before", "told", "near", "ahead"):
         with pytest.raises(Refused, match="opted out"):
@@ -185,13 +189,13 @@ def test_words_of_who_opted_out_are_not_used(ada, group):
 
 
 def test_without_a_verdict_it_is_a_sample_of_the_turn(ada, decision):
-    decide("later", decision="NO_WRITE", candidate_fact=None, created_at=decision.created_at + 5_000)
+    store_decision("later", decision="NO_WRITE", candidate_fact=None, created_at=decision.created_at + 5_000)
     sample = judge(ada, "none")
     assert (sample.sample_type, sample.annotation_status, sample.decision_id) == ("annotated_turn", "pending", "d1")
     assert sample.body["memoryGate"]["output"]["decision"] == "UPDATE_USER"
     assert judge(ada, "none").id == sample.id
     ConversationTurn.objects.using(ada.db).filter(id="s1:u3").update(is_active=False)
-    decide("aside", turn="s1:u3")
+    store_decision("aside", turn="s1:u3")
     with pytest.raises(Refused, match="abandoned branch"):
         judge(ada, "none", name="aside")
-    judge(ada, name="aside")  # what the gate saw is known, whatever became of the turn
+    judge(ada, name="aside")  # the gate's window is stored, although the turn is inactive

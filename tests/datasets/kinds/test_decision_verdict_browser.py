@@ -1,10 +1,10 @@
-"""Right and wrong by keyboard in a real browser: on the page of a decision, and in the rows of a list."""
+"""Verdicts by keyboard in a real browser, on a decision's page and in a list."""
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from tests.datasets import browsing
+from tests.datasets import browser_sessions
 from tests.processes import wait_for
 
 pytestmark = [pytest.mark.browser, pytest.mark.kill]
@@ -12,13 +12,15 @@ PREPARE = """
 import json
 from agents import services
 from people.accounts import services as accounts
-from tests.datasets.conversations import tell_turns
-from tests.datasets.kinds.gates import decide, saw
+from tests.datasets.conversations import store_turns
+from tests.datasets.kinds.gates import store_decision, make_window
 services.register("ada")
-tell_turns(3)
+store_turns(3)
 for number in (1, 2, 3):
-    decide(f"d{number}", turn=f"s1:u{number}", candidate_fact="<b>likes</b> <script>document.title='owned'</script>")
-decide("loose", turn=None, session_id="channel:irc:al", window=saw(("user", "I get up early."), reply="Noted."))
+    store_decision(f"d{number}", turn=f"s1:u{number}",
+                   candidate_fact="<b>likes</b> <script>document.title='owned'</script>")
+store_decision("loose", turn=None, session_id="channel:irc:al",
+               window=make_window(("user", "I get up early."), reply="Noted."))
 print(json.dumps(accounts.add_user("ann", "labeller")[1:2]))
 """
 
@@ -26,12 +28,12 @@ print(json.dumps(accounts.add_user("ann", "labeller")[1:2]))
 @pytest.fixture
 def opened(tmp_path, browser, migrated):
     """A signed-in page on a site with three decisions."""
-    with browsing.opened(migrated, tmp_path, browser, PREPARE) as page:
+    with browser_sessions.open_page(migrated, tmp_path, browser, PREPARE) as page:
         yield page
 
 
 def press(page, key):
-    """Press a key, once its button is one that a script follows."""
+    """Press a key, once a script has taken over its button."""
     page.wait_for_function("'htmx-internal-data' in document.querySelector('form:has([name=verdict])')")
     page.keyboard.press(key)
 
@@ -57,8 +59,8 @@ def test_a_decision_is_judged_by_keyboard(opened):
     page.keyboard.press("Escape")
     for theme in ("light", "dark"):
         page.emulate_media(color_scheme=theme)
-        found = Axe().run(page)
-        assert not found.response["violations"], found.generate_report()
+        report = Axe().run(page)
+        assert not report.response["violations"], report.generate_report()
     page.set_viewport_size({"width": 390, "height": 844})
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
     assert "owned" not in page.title()
@@ -74,7 +76,7 @@ def test_a_decision_without_a_turn_is_judged_by_keyboard_and_seen_in_review(open
     sample = page.locator("#review-sample")
     expect(sample).to_contain_text("I get up early.")
     expect(sample).to_contain_text("Not found: judge the decision by what the gate saw")
-    page.wait_for_function("() => performance.now() - shownAt > LOOK_MS")  # an earlier press is not meant for it
+    page.wait_for_function("() => performance.now() - shownAt > LOOK_MS")  # earlier presses are ignored
     page.keyboard.press("a")
     expect(page.locator("#main")).to_contain_text("Approved")
 
@@ -84,7 +86,7 @@ def test_a_row_is_judged_where_the_focus_is(opened):
     page.goto(f"{address}/agents/ada/gate/?segment=all")
     expect(page.locator("tr .row-verdict button")).to_have_count(8)
     rows = page.locator("tbody tr:has(.row-verdict)")
-    page.keyboard.press("r")  # in no row
+    page.keyboard.press("r")  # ignored: no row has the focus
     page.keyboard.press("j")
     page.keyboard.press("j")
     page.keyboard.press("r")
@@ -111,7 +113,7 @@ def test_keys_wait_for_a_slow_answer_in_their_order(opened):
     page.keyboard.press("j")
     for key in "wur":  # before the first answer: “u” is meant for “w”, and not for the verdict before
         page.keyboard.press(key)
-    # That something else fails meanwhile (the number in the rail) does not end the keys that wait.
+    # Another request that fails meanwhile (the number in the rail) keeps the waiting keys.
     page.evaluate("htmx.trigger(document.body, 'htmx:afterRequest', { successful: false, xhr: { status: 0 } })")
     for count in (1, 2, 3):
         wait_for(lambda count=count: page.evaluate("1") and len(held) == count)
@@ -125,5 +127,5 @@ def test_keys_wait_for_a_slow_answer_in_their_order(opened):
     held[0].continue_()
     expect(page.locator("#last-verdict")).to_contain_text("Undone")
     page.unroute("**/judge/**")
-    page.keyboard.press("u")  # and of a row that this page never had
+    page.keyboard.press("u")  # also undoes a verdict on a row that was never on this page
     expect(page.locator("#last-verdict button")).to_have_count(0)

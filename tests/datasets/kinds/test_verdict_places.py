@@ -1,4 +1,7 @@
-"""What people said of the decisions or writes of a list, in its rows: all in one answer, and judged there."""
+"""Verdicts in the rows of a list of decisions or writes.
+
+One answer has the verdicts of all rows; each row can be judged in its place.
+"""
 
 import re
 
@@ -8,9 +11,9 @@ from datasets.models import DatasetSample
 from datasets.review import verdicts
 from openclaw_web import clock
 from openclaw_web.pages.formatting import anchor
-from tests.datasets.kinds.gates import decide
+from tests.datasets.kinds.gates import store_decision
 from tests.datasets.page_text import HTMX
-from tests.guardian.written import wrote
+from tests.guardian.write_rows import create_write
 
 pytestmark = pytest.mark.django_db
 
@@ -19,23 +22,23 @@ pytestmark = pytest.mark.django_db
 def others(case):
     """Two more rows of each kind that may be judged, and one that may not."""
     for number, turn in ((2, "s1:u1"), (3, "s1:u3"), (4, None)):
-        decide(f"d{number}", turn=turn)
-        wrote("agent_ada", number, None, b"x%d" % number, turn_id=turn)
+        store_decision(f"d{number}", turn=turn)
+        create_write("agent_ada", number, None, b"x%d" % number, turn_id=turn)
 
 
 def places(page):
-    """The words of each place, by its id."""
+    """The words of each place, by the id of the place."""
     parts = re.split(r'<span id="(verdict-of-\w+)"', page.text.partition('<div class="notice last-verdict')[0])
     return {
         name: re.sub("<[^>]+>", " ", f"<{text}").split() for name, text in zip(parts[1::2], parts[2::2], strict=True)
     }
 
 
-def ask(client, case, *numbers):
+def get_places(client, case, *numbers):
     return client.get(case.places, {"ids": [f"{case.name[0]}{number}" for number in numbers]})
 
 
-def of(page, case, number=1):
+def read_place(page, case, number=1):
     """The words in the place of a row."""
     return places(page)[f"verdict-of-{anchor(f'{case.name[0]}{number}')}"]
 
@@ -45,7 +48,7 @@ def press(client, case, verdict, expected=""):
 
 
 def notice(page):
-    """The words of the notice about the last verdict, and what its form sends."""
+    """The words of the notice about the last verdict, and the data of its form."""
     part = page.text.partition('<div class="notice last-verdict')[2]
     sent = re.search(r'hx-post="([^"]+)".*name="expected" value="([^"]+)"', part, re.DOTALL)
     words = " ".join(re.sub("<[^>]+>", " ", part and f"<{part}").split())
@@ -55,27 +58,27 @@ def notice(page):
 def test_it_works(case, as_reviewer):
     sample = case.judge()
     case.judge("wrong", name=f"{case.name[0]}2")
-    page = ask(as_reviewer, case, 1, 2, 3, 4, "elsewhere")
-    assert [of(page, case, number) for number in (1, 2, 3, 4)] == [
+    page = get_places(as_reviewer, case, 1, 2, 3, 4, "elsewhere")
+    assert [read_place(page, case, number) for number in (1, 2, 3, 4)] == [
         ["Right", "Actions", "Wrong"], ["Wrong", "Actions", "Right"], ["Actions", "Right", "Wrong"], []
     ]  # fmt: skip
     assert len(places(page)) == 4
     assert f'href="/samples/{sample.id}/" title="ann"' in page.text
     assert page.text.count('id="verdict-of-') == 4
     assert page.text.count('data-row-key="r"') == page.text.count('data-row-key="w"') == 2
-    assert not places(ask(as_reviewer, case, *range(100, 200), 1))  # nobody looks at more
-    assert not places(ask(as_reviewer, case))
+    assert not places(get_places(as_reviewer, case, *range(100, 200), 1))  # more ids than a page has are ignored
+    assert not places(get_places(as_reviewer, case))
 
 
 def test_viewers_have_no_buttons(case, as_stranger):
     case.judge()
-    page = ask(as_stranger, case, 1, 2)
-    assert "<button" not in page.text and of(page, case) == ["Right"]
+    page = get_places(as_stranger, case, 1, 2)
+    assert "<button" not in page.text and read_place(page, case) == ["Right"]
 
 
 def test_a_row_is_judged_where_it_is(case, as_reviewer):
     answer = press(as_reviewer, case, "wrong")
-    assert of(answer, case) == ["Wrong", "Actions", "Right"]
+    assert read_place(answer, case) == ["Wrong", "Actions", "Right"]
     case.check("wrong")
     answer = press(as_reviewer, case, "right", "old")
     assert answer.status_code == 422 and "reviewer chose Needs review" in answer.text
@@ -86,13 +89,13 @@ def test_a_list_of_any_length_costs_the_same(case, as_reviewer, django_assert_ma
         for number in (1, 2, 3)[: len(numbers)]:
             case.judge(name=f"{case.name[0]}{number}")
         with django_assert_max_num_queries(5):  # session, user, agent, samples, last action
-            ask(as_reviewer, case, *numbers)
+            get_places(as_reviewer, case, *numbers)
 
 
 def test_the_last_verdict_is_undone_from_the_list_until_none_is_left(case, as_reviewer):
-    def judge(said):
+    def judge(verdict):
         label = DatasetSample.objects.values_list("label_id", flat=True).first() or ""
-        return notice(press(as_reviewer, case, said, label))
+        return notice(press(as_reviewer, case, verdict, label))
 
     def state():
         return [
@@ -102,13 +105,13 @@ def test_the_last_verdict_is_undone_from_the_list_until_none_is_left(case, as_re
     assert judge("right")[0] == f"Your last verdict: Right · {case.fact} Undo u"
     right = state()
     assert judge("wrong")[0].startswith("Your last verdict: Wrong")
-    # Also of another page of the list, which does not show the row.
-    words, (address, sent) = notice(ask(as_reviewer, case, 2))
+    # The notice is on other pages of the list too, which do not show the row.
+    words, (address, sent) = notice(get_places(as_reviewer, case, 2))
     assert words.startswith("Your last verdict: Wrong")
     answer = as_reviewer.post(address, sent, headers=HTMX)
     words, undo = notice(answer)
     assert words.startswith("Undone: “Needs review”") and "Your last verdict: Right" in words
-    assert state() == right and of(answer, case) == ["Right", "Actions", "Wrong"]
+    assert state() == right and read_place(answer, case) == ["Right", "Actions", "Wrong"]
     words, undo = notice(as_reviewer.post(undo[0], undo[1], headers=HTMX))
     assert words.startswith("Undone: “Approved”") and undo is None
     assert case.label_of(DatasetSample.objects.get()) is None
@@ -116,11 +119,11 @@ def test_the_last_verdict_is_undone_from_the_list_until_none_is_left(case, as_re
 
 def test_only_recent_verdicts_of_ones_own_on_these_are_offered(case, as_reviewer, as_stranger, monkeypatch):
     case.judge()
-    assert notice(ask(as_reviewer, case, 1)) == ("", None)
+    assert notice(get_places(as_reviewer, case, 1)) == ("", None)
     case.judge("wrong", by="reviewer")
-    assert notice(ask(as_reviewer, case, 1))[1] and notice(ask(as_stranger, case, 1))[1] is None
+    assert notice(get_places(as_reviewer, case, 1))[1] and notice(get_places(as_stranger, case, 1))[1] is None
     other = "/agents/ada/verdicts/" if case.name == "w1" else "/agents/ada/write-verdicts/"
     assert as_reviewer.get(other, {"ids": []}).text.count("<button") == 0
     now = clock.now_ms()
     monkeypatch.setattr(clock, "now_ms", lambda: now + 16 * 60_000)
-    assert notice(ask(as_reviewer, case, 1)) == ("", None)
+    assert notice(get_places(as_reviewer, case, 1)) == ("", None)

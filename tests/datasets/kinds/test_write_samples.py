@@ -1,4 +1,4 @@
-"""Samples of writes: what they hold, which writes can have none, and what a queue of them is."""
+"""Samples of writes: their content, writes without samples, and queues of them."""
 
 import orjson
 import pytest
@@ -11,11 +11,11 @@ from datasets.review.parts import PartVerdict
 from guardian.models import GuardianReceipt, Rollback, WriteGuardianAudit
 from openclaw_web.errors import Refused
 from people.configuration import setting_values as configuration
-from tests.datasets.conversations import agent, tell, tell_turns, user
+from tests.datasets.conversations import agent, store_session, store_turns, user
 from tests.datasets.kinds.cases import AFTER, BEFORE
-from tests.datasets.kinds.gates import decide
-from tests.guardian.corrections.correcting import corrected
-from tests.guardian.written import T0, share, wrote
+from tests.datasets.kinds.gates import store_decision
+from tests.guardian.corrections.correction_rows import create_correction
+from tests.guardian.write_rows import T0, create_write, share_diff
 
 pytestmark = pytest.mark.django_db
 DB = "agent_ada"
@@ -23,21 +23,21 @@ DB = "agent_ada"
 
 @pytest.fixture
 def write(ada):
-    tell_turns(3)
-    decide()
-    return wrote(DB, 1, BEFORE, AFTER, turn_id="s1:u2", decision_id="d1", reason="Stable.")
+    store_turns(3)
+    store_decision()
+    return create_write(DB, 1, BEFORE, AFTER, turn_id="s1:u2", decision_id="d1", reason="Stable.")
 
 
-def say(agent, said="right", correction=None, name="w1"):
-    return verdict_service.give_verdict(WRITE, agent, name, said, by="ann", correction=correction)
+def judge_write(agent, verdict="right", correction=None, name="w1"):
+    return verdict_service.give_verdict(WRITE, agent, name, verdict, by="ann", correction=correction)
 
 
 def only():
     return DatasetSample.objects.get()
 
 
-def rolled_back(reason="Said in jest."):
-    """The first write is taken back: as the database says it afterwards."""
+def store_rollback(reason="Said in jest."):
+    """Store a rollback of the first write."""
     audits = WriteGuardianAudit.objects.using(DB).filter(id="w1")
     Rollback.objects.using(DB).create(
         id="b1", audit_id="w1", rolled_back_at=T0 + 9, rolled_back_by="oli", reason=reason,
@@ -47,7 +47,7 @@ def rolled_back(reason="Said in jest."):
 
 
 def test_a_right_write_is_a_sample(ada, write):
-    say(ada)
+    judge_write(ada)
     sample = only()
     assert sample.body == {
         "type": "write_guardian_decision",
@@ -71,12 +71,12 @@ def test_a_right_write_is_a_sample(ada, write):
 
 
 def test_the_whole_file_may_be_said(ada, write):
-    say(ada, "wrong", Correction("written", "Shorter.", "# Memory\nTea.\n"))
+    judge_write(ada, "wrong", Correction("written", "Shorter.", "# Memory\nTea.\n"))
     assert orjson.loads(only().guardian_corrected_output)["content"] == "# Memory\nTea.\n"
 
 
 def test_a_rollback_makes_a_sample_of_the_wrong_write_and_the_restored_content(ada, write):
-    rolled_back()
+    store_rollback()
     review_requests.queue_writes(ada)
     sample = only()
     assert (sample.annotation_status, sample.guardian_label, sample.label_id) == ("needs_review", "corrected", None)
@@ -90,7 +90,7 @@ def test_a_rollback_makes_a_sample_of_the_wrong_write_and_the_restored_content(a
         "correctedFile": None,
         "correctedContent": BEFORE.decode(),
     }
-    say(ada, "wrong")
+    judge_write(ada, "wrong")
     assert (only().annotation_status, only().guardian_label) == ("approved", "corrected")
 
 
@@ -98,16 +98,16 @@ def test_a_rollback_makes_a_sample_of_the_wrong_write_and_the_restored_content(a
     ("way", "content"), [("exact", BEFORE), ("merged", BEFORE), ("chosen", b"# Memory\nTea, and later lines.\n")]
 )
 def test_a_rollback_tells_what_the_file_should_have_held(ada, write, way, content):
-    rolled_back()
-    own = wrote(DB, 2, AFTER, b"# Memory\nTea, and later lines.\n", origin="rollback")
+    store_rollback()
+    own = create_write(DB, 2, AFTER, b"# Memory\nTea, and later lines.\n", origin="rollback")
     restored = {"exact": {}}.get(way, {"restored_snapshot_id": None})
     Rollback.objects.using(DB).update(way=way, own_audit_id=own.id, **restored)
-    say(ada, "none")
+    judge_write(ada, "none")
     assert only().body["userCorrection"]["correctedContent"] == content.decode()
 
 
 def test_a_correction_makes_a_sample_with_both_halves_of_a_pair(ada, write):
-    corrected(status="written", fact="Likes green tea.", file="USER.md", reason="About the user.")
+    create_correction(status="written", fact="Likes green tea.", file="USER.md", reason="About the user.")
     result = review_requests.queue_writes(ada)
     assert (len(result.made), result.existing, result.skipped) == (1, [], [])
     body = only().body
@@ -124,21 +124,21 @@ def test_a_correction_makes_a_sample_with_both_halves_of_a_pair(ada, write):
 
 
 def test_a_write_that_got_another_id_keeps_its_sample(ada, write):
-    say(ada)
+    judge_write(ada)
     WriteGuardianAudit.objects.using(DB).filter(id="w1").delete()
-    wrote(DB, 2, BEFORE, AFTER, turn_id="s1:u2")
+    create_write(DB, 2, BEFORE, AFTER, turn_id="s1:u2")
     GuardianReceipt.objects.using(DB).filter(id="w1").update(audit_id="w2")
-    say(ada, "wrong", name="w2")
+    judge_write(ada, "wrong", name="w2")
     assert (only().audit_id, only().guardian_label) == ("w1", "incorrect")
-    corrected("w2")
+    create_correction("w2")
     assert review_requests.queue_writes(ada).existing == ["w2"]
 
 
 def test_writes_that_cannot_be_samples_are_named(ada, write):
-    wrote(DB, 2, None, b"x")
-    corrected("w2")
+    create_write(DB, 2, None, b"x")
+    create_correction("w2")
     result = review_requests.queue_writes(ada)
-    assert [one["id"] for one in result.skipped] == ["w2"] and "turn" in result.skipped[0]["reason"]
+    assert [entry["id"] for entry in result.skipped] == ["w2"] and "turn" in result.skipped[0]["reason"]
     assert review_requests.describe_queued_writes(result).startswith(
         "0 samples added to the queue, 1 write skipped. The turn of this write is not"
     )
@@ -156,40 +156,40 @@ def test_writes_that_cannot_be_samples_are_named(ada, write):
     ],
 )
 def test_what_cannot_be_a_sample(ada, columns, after, why):
-    tell_turns(3)
-    wrote(DB, 1, None, after, **({"turn_id": "s1:u2"} | columns))
+    store_turns(3)
+    create_write(DB, 1, None, after, **({"turn_id": "s1:u2"} | columns))
     with pytest.raises(Refused, match=why):
-        say(ada)
+        judge_write(ada)
 
 
 def test_a_refused_write_is_a_sample_without_content(ada):
-    tell_turns(3)
-    wrote(DB, 1, BEFORE, BEFORE, turn_id="s1:u2", status="refused", reason="Known already.")
-    say(ada)
+    store_turns(3)
+    create_write(DB, 1, BEFORE, BEFORE, turn_id="s1:u2", status="refused", reason="Known already.")
+    judge_write(ada)
     body = only().body
     assert (body["decision"], body["writtenContent"], body["currentFileContent"]) == ("refused", None, "# Memory\n")
 
 
 def test_a_refused_write_knows_the_file_as_it_was_then(ada):
-    tell_turns(3)
-    wrote(DB, 1, None, BEFORE, turn_id="s1:u1")
-    wrote(DB, 2, None, None, turn_id="s1:u2", status="refused", reason="Known already.")
-    wrote(DB, 3, BEFORE, BEFORE + b"later\n", turn_id="s1:u1")
-    seen = WRITE.read_subject(ada, WRITE.find(ada, "w2"))
-    assert (seen.status, seen.before) == ("refused", BEFORE.decode())
-    wrote(DB, 4, None, None, turn_id="s1:u2", status="refused", target_file="USER.md", reason="Known already.")
+    store_turns(3)
+    create_write(DB, 1, None, BEFORE, turn_id="s1:u1")
+    create_write(DB, 2, None, None, turn_id="s1:u2", status="refused", reason="Known already.")
+    create_write(DB, 3, BEFORE, BEFORE + b"later\n", turn_id="s1:u1")
+    subject = WRITE.read_subject(ada, WRITE.find(ada, "w2"))
+    assert (subject.status, subject.before) == ("refused", BEFORE.decode())
+    create_write(DB, 4, None, None, turn_id="s1:u2", status="refused", target_file="USER.md", reason="Known already.")
     with pytest.raises(Refused, match="nobody knows what the file held"):
         WRITE.read_subject(ada, WRITE.find(ada, "w4"))
 
 
 def test_both_parts_are_judged_in_the_queue_and_undone(ada, write):
-    say(ada, "none")
+    judge_write(ada, "none")
     sample = only()
     assert (sample.annotation_status, sample.guardian_label) == ("pending", None)
     right = {"decision": "NO_WRITE", "candidateFact": "", "reason": "No."}
     refused = {"status": "refused", "targetFile": "", "reason": "No."}
-    said = {"gate": PartVerdict("corrected", right), "guardian": PartVerdict("corrected", refused)}
-    verdicts.label_sample(sample.id, "approved", by="ann", **said)
+    part_verdicts = {"gate": PartVerdict("corrected", right), "guardian": PartVerdict("corrected", refused)}
+    verdicts.label_sample(sample.id, "approved", by="ann", **part_verdicts)
     sample.refresh_from_db()
     assert (sample.gate_label, sample.guardian_label) == ("corrected", "corrected")
     assert sample.sample_type == "write_guardian_decision"
@@ -202,44 +202,44 @@ def test_both_parts_are_judged_in_the_queue_and_undone(ada, write):
 
 @pytest.fixture
 def group(ada):
-    """Mia, and 42 who opts out later, speak; each had a line written."""
-    tell([user("u1", "one", sender="mia"), agent("a1", "a"), user("u2", "two", sender="42"), agent("a2", "b"),
+    """A chat of Mia and of 42, who opts out later; each had a line written."""
+    store_session([user("u1", "one", sender="mia"), agent("a1", "a"), user("u2", "two", sender="42"), agent("a2", "b"),
           user("u3", "three", sender="mia"), agent("a3", "c")])  # fmt: skip
     lines = [b"", b"mia likes tea\n", b"mia likes tea\n42 likes milk\n", b"mia likes tea\n42 likes milk\nmia swims\n"]
     for number in (1, 2, 3):
-        wrote(DB, number, lines[number - 1] or None, lines[number], turn_id=f"s1:u{number}")
+        create_write(DB, number, lines[number - 1] or None, lines[number], turn_id=f"s1:u{number}")
     return lambda: configuration.put("collector.optedOutSenders", ["42"])
 
 
 def test_words_of_who_opted_out_are_in_no_sample(ada, group):
     group()
-    say(ada, name="w1")
+    judge_write(ada, name="w1")
     for name in ("w2", "w3"):
         with pytest.raises(Refused, match="opted out"):
-            say(ada, "wrong", name=name)
+            judge_write(ada, "wrong", name=name)
 
 
 def test_a_diff_that_is_shared_with_who_opted_out_is_in_no_sample(ada, group):
     for number in (4, 5):
-        wrote(DB, number, None, b"a\nb\n", turn_id=f"s1:u{number - 3}", target_file="USER.md")
-    share(DB, "w4", "w5")
+        create_write(DB, number, None, b"a\nb\n", turn_id=f"s1:u{number - 3}", target_file="USER.md")
+    share_diff(DB, "w4", "w5")
     group()
     for name in ("w4", "w5"):
         with pytest.raises(Refused, match="opted out"):
-            say(ada, name=name)
+            judge_write(ada, name=name)
 
 
 def test_a_shared_diff_is_followed_to_later_writes(ada, group):
     for number, turn in ((4, 1), (5, 3)):
-        wrote(DB, number, None, b"a\nb\n", turn_id=f"s1:u{turn}", target_file="USER.md")
-    share(DB, "w4", "w5")
-    wrote(DB, 6, b"a\nb\n", b"a\nb\nc\n", turn_id="s1:u1", target_file="USER.md")
+        create_write(DB, number, None, b"a\nb\n", turn_id=f"s1:u{turn}", target_file="USER.md")
+    share_diff(DB, "w4", "w5")
+    create_write(DB, 6, b"a\nb\n", b"a\nb\nc\n", turn_id="s1:u1", target_file="USER.md")
     group()
     for name in ("w4", "w5", "w6"):
-        say(ada, name=name)
+        judge_write(ada, name=name)
     WriteGuardianAudit.objects.using(DB).filter(id="w4").update(turn_id="s1:u2")  # 42 spoke then
     with pytest.raises(Refused, match="opted out"):
-        say(ada, "wrong", name="w6")
+        judge_write(ada, "wrong", name="w6")
 
 
 def test_only_the_file_of_that_time_counts(ada, group):
@@ -247,29 +247,29 @@ def test_only_the_file_of_that_time_counts(ada, group):
         [(None, b"mia\n", 1), (b"mia\n", b"mia\n42\n", 2), (b"mia\n42\n", b"mia\n", 1), (b"mia\n", b"mia\nb\n", 3)],
         start=4,
     ):
-        wrote(DB, number, before, after, turn_id=f"s1:u{turn}", target_file="USER.md")
+        create_write(DB, number, before, after, turn_id=f"s1:u{turn}", target_file="USER.md")
     group()
-    say(ada, name="w4"), say(ada, name="w7")
+    judge_write(ada, name="w4"), judge_write(ada, name="w7")
     for name in ("w5", "w6"):
         with pytest.raises(Refused, match="opted out"):
-            say(ada, name=name)
+            judge_write(ada, name=name)
 
 
 def test_what_somebody_chose_in_a_rollback_is_nobodys_turn(ada, group):
-    chosen = wrote(
+    chosen = create_write(
         DB, 4, b"mia likes tea\n42 likes milk\nmia swims\n", b"by hand\n", origin="rollback", turn_id="s1:u1"
     )
-    rolled_back()
+    store_rollback()
     Rollback.objects.using(DB).update(way="merged", own_audit_id=chosen.id)
     group()
-    say(ada)
+    judge_write(ada)
     Rollback.objects.using(DB).update(way="chosen")
     with pytest.raises(Refused, match="opted out"):
-        say(ada)
+        judge_write(ada)
 
 
 def test_a_file_with_lines_that_nobody_is_known_for_is_withheld(ada, group):
-    wrote(DB, 4, b"an older line\n", b"an older line\nmia sings\n", turn_id="s1:u3", target_file="USER.md")
+    create_write(DB, 4, b"an older line\n", b"an older line\nmia sings\n", turn_id="s1:u3", target_file="USER.md")
     group()
     with pytest.raises(Refused, match="opted out"):
-        say(ada, name="w4")
+        judge_write(ada, name="w4")

@@ -1,4 +1,4 @@
-"""A site that people review on, and what their browsers complain of."""
+"""A site for reviewers, and the complaints of their browsers."""
 
 import pytest
 
@@ -16,7 +16,7 @@ def site(tmp_path, browser, migrated):
 
 @pytest.fixture
 def complaints():
-    """What browsers of people complain of: nothing."""
+    """The complaints of the browsers, which must be none."""
     complaints = []
     yield complaints
     assert complaints == []

@@ -5,7 +5,7 @@ import json
 from playwright.sync_api import expect
 
 from tests.complaints import listen
-from tests.datasets.browsing import sign_in
+from tests.datasets.browser_sessions import sign_in
 from tests.processes import wait_for
 
 PREPARE = """
@@ -28,7 +28,7 @@ STORED = "SELECT json_group_object(id, annotation_status) FROM dataset_samples"
 
 
 class Person:
-    """Somebody with a browser of their own, who only uses the keyboard once they are there."""
+    """A person with a separate browser, who uses only the keyboard after signing in."""
 
     def __init__(self, site, name, complaints):
         self.page = site.browser.new_context(reduced_motion="reduce").new_page()
@@ -42,18 +42,18 @@ class Person:
         return self.section.get_attribute("data-sample")
 
     def ready(self):
-        """The sample was on the screen long enough that a press is meant for it."""
+        """Wait until a key press counts as meant for the sample on the screen."""
         wait_for(lambda: self.page.evaluate("performance.now() - shownAt > LOOK_MS"))
 
     def press(self, key):
-        """Press a key that puts another sample on the screen."""
-        here = self.sample
+        """Press a key that brings another sample to the screen."""
+        sample = self.sample
         self.ready()
         self.page.keyboard.press(key)
-        expect(self.section).not_to_have_attribute("data-sample", here)
+        expect(self.section).not_to_have_attribute("data-sample", sample)
 
     def settled(self):
-        """Everything that was sent has been answered."""
+        """Wait until every request has been answered."""
         self.page.evaluate("() => line")
 
 

@@ -1,4 +1,7 @@
-"""Typing never judges: from the key that opens a field until Escape, no key but Ctrl+Enter files a verdict."""
+"""Typing never gives a verdict.
+
+From the key that opens a field until Escape, no key but Ctrl+Enter files one.
+"""
 
 import random
 
@@ -27,16 +30,16 @@ for number, (name, (kind, body)) in enumerate(BODIES.items()):
     DatasetSample.objects.create(id=name, sample_type=kind, agent_id="ada", session_id="s", turn_number=number,
         content=json.dumps({"type": kind, **body}), created_at=9000 - number)
 OWN = dict(zip(keys.DEFAULTS, "1axqvRoT2wlfdcbg", strict=True))
-keys.keep("bea", OWN)
+keys.store_keys("bea", OWN)
 print(len(BODIES))
 """
 ADDRESSES = [f"/{page}{name}{end}" for name in ("turn", "decision", "write") for page, end in
              (("review/?sample=", ""), ("samples/", "/"))]  # fmt: skip
-# Links lead nowhere: whoever follows one with a key has left the sample.
+# Links are disabled, because following one would leave the sample.
 STAY = "window.addEventListener('click', (event) => { if (event.target.closest('a')) event.preventDefault(); })"
 EACH = 25  # sequences of each person on each address: 300
 LONGEST = 9
-# What may follow: keys of both people, keys of pages and browsers, and what takes the focus elsewhere.
+# Steps after the edit key: keys of both people, of pages and of browsers, and steps that move the focus.
 STEPS = [
     *"areonstjku123456lvxqwRTG7890? /",
     *("Tab", "Tab", "Shift+Tab", "Enter", "Backspace", "ArrowDown", "ArrowLeft", "Shift+A", "Shift+E", "Alt+a"),
@@ -49,17 +52,17 @@ PLACES = {
 }
 
 
-def take(page, step):
-    """One step of a sequence."""
+def perform_step(page, step):
+    """Perform one step of a sequence."""
     kind, _blank, key = step.partition(" ") if len(step) > 1 else ("", "", "")
     if step == "click outside":
         page.mouse.click(640, 4)
     elif step in PLACES:
         page.evaluate("(place) => document.querySelector(place)?.focus()", PLACES[step])
     elif kind in ("caps", "compose"):
-        told = {"key": key.upper() if kind == "caps" and len(key) == 1 else key, "bubbles": True, "cancelable": True}
-        told |= {"modifierCapsLock": True} if kind == "caps" else {"isComposing": True}
-        page.evaluate("(told) => document.activeElement.dispatchEvent(new KeyboardEvent('keydown', told))", told)
+        event = {"key": key.upper() if kind == "caps" and len(key) == 1 else key, "bubbles": True, "cancelable": True}
+        event |= {"modifierCapsLock": True} if kind == "caps" else {"isComposing": True}
+        page.evaluate("(event) => document.activeElement.dispatchEvent(new KeyboardEvent('keydown', event))", event)
     elif kind == "hold":
         page.keyboard.down(key), page.keyboard.down(key), page.keyboard.up(key)
     else:
@@ -67,7 +70,7 @@ def take(page, step):
 
 
 class Typist(Person):
-    """Somebody whose verdicts are counted."""
+    """A person whose verdicts are counted."""
 
     def __init__(self, site, name, edit):
         super().__init__(site, name, [])
@@ -80,7 +83,7 @@ class Typist(Person):
             self.filed.append(request.post_data or "")
 
     def look_at(self, address):
-        """Have a sample on the screen, as it is when nobody types on it."""
+        """Open a sample with no field focused."""
         page = self.page
         if self.at != address or not page.url.endswith(address.partition("?")[2] or address) or self.filed:
             page.goto(self.address + address)
@@ -91,11 +94,11 @@ class Typist(Person):
             self.ready()
 
     def begin(self, steps):
-        """Press the key that opens a field, and go on; what was filed."""
+        """Press the key that opens a field, perform the steps, and return the filed requests."""
         try:
             self.page.keyboard.press(self.edit)
             for step in steps:
-                take(self.page, step)
+                perform_step(self.page, step)
             self.page.evaluate("() => document.readyState")
         except Error:
             assert self.filed, "the page was left"
@@ -104,7 +107,7 @@ class Typist(Person):
 
 @pytest.fixture(autouse=True)
 def samples(site):
-    """A sample of each kind, above all others, and a person with other keys."""
+    """A sample of each kind at the top, and a person with other keys."""
     site.home.python(PREPARE)
 
 
@@ -141,7 +144,7 @@ def test_the_edit_key_opens_the_first_field_and_says_so(site):
             expect(person.page.locator("#announce")).to_contain_text("until you press Escape")
             person.page.keyboard.press("Escape")
             expect(person.page.locator(".editing")).to_be_hidden()
-            if name != "turn":  # nothing was typed, so nothing is said to be wrong
+            if name != "turn":  # nothing was typed, so no part is marked as wrong
                 expect(person.page.locator(f"[name={field}]")).to_be_hidden()
 
 

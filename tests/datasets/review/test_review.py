@@ -8,7 +8,7 @@ import pytest
 from datasets.models import DatasetSample, ReviewAction, SampleClaim, SampleLabel
 from datasets.review import claims, verdicts
 from openclaw_web import clock
-from tests.datasets.page_text import HTMX, text_of
+from tests.datasets.page_text import HTMX, read_text
 from tests.datasets.test_sample_detail import content
 from tests.factories import T0, SampleFactory
 
@@ -18,17 +18,17 @@ GATE = {"output": {"decision": "UPDATE_USER", "reason": "A habit.", "candidateFa
 
 @pytest.fixture
 def queue(ada):
-    """Three samples in the order of the queue: one, two (in need of review), three; and one that is judged."""
+    """Samples one, two (in need of review) and three in queue order; a judged fourth."""
     SampleFactory(id="one", created_at=1003, turn_number=1)
     SampleFactory(id="two", created_at=1002, turn_number=2, annotation_status="needs_review")
     SampleFactory(id="three", created_at=1001, turn_number=3)
     SampleFactory(id="done", created_at=2000, turn_number=4, annotation_status="approved")
 
 
-def on_screen(page):
-    """The id of the sample a page shows; None when it shows none."""
-    found = re.search(r'id="review-sample".*?data-sample="([^"]*)"', page.text, re.DOTALL)
-    return (found and found[1]) or None
+def find_shown_sample(page):
+    """The id of the sample on the page, or None."""
+    match = re.search(r'id="review-sample".*?data-sample="([^"]*)"', page.text, re.DOTALL)
+    return (match and match[1]) or None
 
 
 def judge(client, sample="one", status="approved", query="", **data):
@@ -39,32 +39,32 @@ def test_it_works(as_reviewer, as_stranger, queue):
     assert 'href="/review/"' not in as_stranger.get("/").text and 'href="/review/"' in as_reviewer.get("/").text
     page = as_reviewer.get("/review/")
     assert page.status_code == 200
-    assert on_screen(page) == "one" and 'data-review="undo" hidden>' in page.text  # nothing was done yet
+    assert find_shown_sample(page) == "one" and 'data-review="undo" hidden>' in page.text  # nothing was done yet
     for words in ("Please check the nightly import.", "Turn 1 of ada", "3 to review"):
-        assert words in text_of(page)
+        assert words in read_text(page)
     page = judge(as_reviewer, expected_status="pending", notes="fine")
-    assert on_screen(page) == "two"
-    assert "Approved: turn 1 of ada" in text_of(page) and 'data-review="undo">' in page.text
-    assert "2 to review 1 done today (1 by you)" in text_of(page)
+    assert find_shown_sample(page) == "two"
+    assert "Approved: turn 1 of ada" in read_text(page) and 'data-review="undo">' in page.text
+    assert "2 to review 1 done today (1 by you)" in read_text(page)
     assert list(SampleClaim.objects.values_list("sample_id", "claimed_by")) == [("two", "reviewer")]
     label = SampleLabel.objects.get()
     assert (label.status, label.notes, label.labelled_by) == ("approved", "fine", "reviewer")
 
 
 def test_the_whole_way_without_javascript(as_reviewer, queue):
-    assert on_screen(as_reviewer.post("/review/skip/", {"sample": "one"}, follow=True)) == "two"
-    assert on_screen(judge(as_reviewer, "two", "rejected")) == "three"
+    assert find_shown_sample(as_reviewer.post("/review/skip/", {"sample": "one"}, follow=True)) == "two"
+    assert find_shown_sample(judge(as_reviewer, "two", "rejected")) == "three"
     page = judge(as_reviewer, "three", "needs_review")
-    assert on_screen(page) == "three"  # it waits again, now for a second look
+    assert find_shown_sample(page) == "three"  # it waits again, now for a second look
     page = judge(as_reviewer, "three", "approved")
-    assert on_screen(page) is None
+    assert find_shown_sample(page) is None
     assert "Only samples you skipped are left" in page.text
     page = as_reviewer.get("/review/?skipped=1")
-    assert on_screen(page) == "one"
+    assert find_shown_sample(page) == "one"
     for expected in ("three", "three", "two", "one"):
         page = as_reviewer.post("/review/undo/", follow=True)
         assert "Undone" in page.text
-        assert on_screen(page) == expected
+        assert find_shown_sample(page) == expected
     page = as_reviewer.post("/review/undo/", follow=True)
     assert "There is nothing to undo" in page.text
     assert set(DatasetSample.objects.values_list("id", "annotation_status")) == {
@@ -73,11 +73,11 @@ def test_the_whole_way_without_javascript(as_reviewer, queue):
 
 
 def test_next_and_previous_let_go_of_what_was_on_the_screen(as_reviewer, queue):
-    assert on_screen(as_reviewer.get("/review/")) == "one"
-    assert on_screen(as_reviewer.get("/review/?after=one")) == "two"
-    assert on_screen(as_reviewer.get("/review/?before=two")) == "one"
-    assert on_screen(as_reviewer.get("/review/?before=one")) == "one"
-    assert on_screen(as_reviewer.get("/review/?after=three")) == "one"
+    assert find_shown_sample(as_reviewer.get("/review/")) == "one"
+    assert find_shown_sample(as_reviewer.get("/review/?after=one")) == "two"
+    assert find_shown_sample(as_reviewer.get("/review/?before=two")) == "one"
+    assert find_shown_sample(as_reviewer.get("/review/?before=one")) == "one"
+    assert find_shown_sample(as_reviewer.get("/review/?after=three")) == "one"
     assert SampleClaim.objects.get().sample_id == "one"
 
 
@@ -92,7 +92,7 @@ def test_next_and_previous_let_go_of_what_was_on_the_screen(as_reviewer, queue):
     ],
 )
 def test_queues_and_filters(as_reviewer, queue, address, expected):
-    assert on_screen(as_reviewer.get(address)) == expected
+    assert find_shown_sample(as_reviewer.get(address)) == expected
 
 
 def test_filters_are_chips_and_stay(as_reviewer, queue):
@@ -136,7 +136,7 @@ class TestEmpty:
             claims.take(sample, by="ann")
         page = as_reviewer.get("/review/")
         assert "The rest is open with other reviewers" in page.text
-        assert "ann has 3 samples open (" in text_of(page)
+        assert "ann has 3 samples open (" in read_text(page)
 
     def test_the_filter_hides_what_waits(self, as_reviewer, queue):
         page = as_reviewer.get("/review/?agent=bob")
@@ -152,7 +152,7 @@ class TestEmpty:
 class TestOthers:
     def test_what_somebody_has_open_is_shown_and_says_so(self, as_reviewer, queue):
         claims.take("one", by="ann")
-        assert on_screen(as_reviewer.get("/review/")) == "two"
+        assert find_shown_sample(as_reviewer.get("/review/")) == "two"
         assert "ann has this sample open" in as_reviewer.get("/review/?sample=one").text
 
     def test_who_comes_back_holds_it_again_or_reads_who_has_it(self, as_reviewer, queue, monkeypatch):
@@ -184,17 +184,17 @@ class TestWithHtmx:
     def test_the_sample_to_come_is_claimed_as_well(self, as_reviewer, queue):
         as_reviewer.get("/review/")
         ahead = as_reviewer.get("/review/?after=one&ahead=1", headers=HTMX)
-        assert on_screen(ahead) == "two"
+        assert find_shown_sample(ahead) == "two"
         assert "<html" not in ahead.text
         assert set(SampleClaim.objects.values_list("sample_id", flat=True)) == {"one", "two"}
 
     def test_a_verdict_answers_with_the_one_after_that(self, as_reviewer, queue):
         data = {"sample": "one", "status": "approved", "ahead": "two"}
         answer = as_reviewer.post("/review/label/", data, headers=HTMX)
-        assert (answer.status_code, on_screen(answer)) == (200, "three")
+        assert (answer.status_code, find_shown_sample(answer)) == (200, "three")
         data = {"sample": "two", "status": "approved", "ahead": "three"}
         answer = as_reviewer.post("/review/label/", data, headers=HTMX)
-        assert (answer.status_code, on_screen(answer)) == (200, None)
+        assert (answer.status_code, find_shown_sample(answer)) == (200, None)
         assert 'id="review-top"' in answer.text
         data = {"sample": "three", "status": "approved"}
         assert "All 4 samples are reviewed" in as_reviewer.post("/review/label/", data, headers=HTMX).text
@@ -207,16 +207,16 @@ class TestWithHtmx:
         answer = as_reviewer.post(
             "/review/label/", {"sample": "one", "status": "approved", "output": " "}, headers=HTMX
         )
-        assert (answer.status_code, on_screen(answer)) == (422, "one")
+        assert (answer.status_code, find_shown_sample(answer)) == (422, "one")
         assert "The reply is empty." in answer.text
 
     def test_undo_shows_the_sample_again(self, as_reviewer, queue):
         judge(as_reviewer)
         answer = as_reviewer.post("/review/undo/", headers=HTMX)
-        assert (answer.status_code, on_screen(answer)) == (200, "one")
+        assert (answer.status_code, find_shown_sample(answer)) == (200, "one")
         assert SampleClaim.objects.filter(sample_id="one", claimed_by="reviewer").exists()
         answer = as_reviewer.post("/review/undo/", headers=HTMX)
-        assert (answer.status_code, on_screen(answer)) == (422, None)
+        assert (answer.status_code, find_shown_sample(answer)) == (422, None)
         assert "nothing to undo" in answer.text and 'data-review="undo" hidden>' in answer.text
 
 
@@ -236,8 +236,8 @@ class TestParts:
 
     def test_each_part_keeps_its_keys_without_the_other(self, as_reviewer, sample):
         guardian = {"output": {"status": "refused", "targetFile": "USER.md", "reason": "No evidence."}}
-        for left, keys in (({"memoryGate": GATE}, "123"), ({"writeGuardian": guardian}, "456")):
-            DatasetSample.objects.filter(id="one").update(content=content(**left))
+        for part, keys in (({"memoryGate": GATE}, "123"), ({"writeGuardian": guardian}, "456")):
+            DatasetSample.objects.filter(id="one").update(content=content(**part))
             page = as_reviewer.get("/review/").text
             assert [key for key in "123456" if f'data-key="{key}"' in page] == list(keys)
 
@@ -310,13 +310,13 @@ def test_progress_counts_days_hours_and_people(as_reviewer, queue, monkeypatch):
     ReviewAction.objects.create(actor="reviewer", kind="skip", at=T0 + 3, sample_id="x")
     ReviewAction.objects.create(actor="reviewer", kind="verdict", at=T0 + 3, state="undone")
     monkeypatch.setattr(clock, "now_ms", lambda: T0 + 3 * hour + 5)
-    page = text_of(as_reviewer.get("/review/"))
+    page = read_text(as_reviewer.get("/review/"))
     for words in ("3 to review", "43 done today (42 by you)"):
         assert words in page
     assert as_reviewer.get("/api/v1/review/progress?agent=bob").json()["waiting"] == 0
-    found = as_reviewer.get("/api/v1/review/progress").json()
-    assert (found["waiting"], found["held_by_others"]) == (3, [])
-    assert (found["today"], found["mine_today"], found["mine_last_hour"], found["mine"]) == (43, 42, 1, 43)
+    progress = as_reviewer.get("/api/v1/review/progress").json()
+    assert (progress["waiting"], progress["held_by_others"]) == (3, [])
+    assert (progress["today"], progress["mine_today"], progress["mine_last_hour"], progress["mine"]) == (43, 42, 1, 43)
 
 
 def test_the_number_of_queries_does_not_grow(as_reviewer, ada, django_assert_max_num_queries):

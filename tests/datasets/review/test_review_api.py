@@ -33,8 +33,8 @@ def next_(client, query=""):
 
 
 def test_it_works(client, queue):
-    found = next_(client)
-    assert (found["sample"]["id"], found["claim"]["sample_id"]) == ("one", "one")
+    first = next_(client)
+    assert (first["sample"]["id"], first["claim"]["sample_id"]) == ("one", "one")
     assert next_(client)["sample"]["id"] == "one"
     assert next_(client, "?after=one")["sample"]["id"] == "two"
     assert post(client, "/samples/one/label", {"status": "approved"}).status_code == 200
@@ -51,9 +51,9 @@ def test_it_works(client, queue):
 
 def test_a_verdict_answers_with_the_next_sample(client, queue):
     body = {"sample_id": "one", "status": "rejected", "notes": "No.", "expected_status": "pending"}
-    found = post(client, "/review/verdict?agent=ada", body).json()
-    assert (found["judged"]["annotation_status"], found["judged"]["annotation_notes"]) == ("rejected", "No.")
-    assert (found["sample"]["id"], found["claim"]["sample_id"]) == ("two", "two")
+    result = post(client, "/review/verdict?agent=ada", body).json()
+    assert (result["judged"]["annotation_status"], result["judged"]["annotation_notes"]) == ("rejected", "No.")
+    assert (result["sample"]["id"], result["claim"]["sample_id"]) == ("two", "two")
     assert post(client, "/review/verdict", body).status_code == 409
     assert post(client, "/review/verdict", body | {"sample_id": "none"}).status_code == 404
     assert (
@@ -120,9 +120,9 @@ class TestParts:
         corrected = {"decision": "NO_WRITE", "candidateFact": "", "reason": "Once."}
         body = {"status": "approved", "gate_label": "corrected", "gate_corrected_output": corrected}
         assert post(client, url, body).json()["gate_corrected_output"] == corrected
-        shown = client.get(f"{ROOT}/samples/gate").json()
-        assert (shown["gate_label"], shown["guardian_label"]) == ("corrected", None)
-        assert shown["labels"][0]["gate_corrected_output"] == corrected
+        detail = client.get(f"{ROOT}/samples/gate").json()
+        assert (detail["gate_label"], detail["guardian_label"]) == ("corrected", None)
+        assert detail["labels"][0]["gate_corrected_output"] == corrected
 
     @pytest.mark.parametrize(
         ("body", "status"),

@@ -1,4 +1,7 @@
-"""The number beside “Review” in the rail follows every act, whoever does it where, in real browsers."""
+"""The number beside “Review” in the rail follows every act, in real browsers.
+
+It follows the acts of other people and on other pages too.
+"""
 
 import pytest
 from playwright.sync_api import expect
@@ -16,11 +19,11 @@ def test_it_follows_verdicts_undo_and_bulk_acts(site, complaints):
     ann = Person(site, "ann", complaints)
     expect(badge(ann.page)).to_have_text("30")
     number = ann.page.locator(".review-top__numbers strong")
-    # A verdict, another, one left to others and back, and one that leaves its sample in the queue.
-    for key, left in (("a", "29"), ("r", "28"), ("s", "27"), ("u", "28"), ("n", "28")):
+    # Approve, reject, skip, undo, and "needs review", which leaves its sample in the queue.
+    for key, count in (("a", "29"), ("r", "28"), ("s", "27"), ("u", "28"), ("n", "28")):
         ann.press(key)
-        expect(badge(ann.page)).to_have_text(left)
-        expect(number).to_have_text(left)
+        expect(badge(ann.page)).to_have_text(count)
+        expect(number).to_have_text(count)
     ann.page.goto(f"{site.address}/samples/s10/")
     ann.page.locator("button[name=status][value=approved]").click()
     expect(badge(ann.page)).to_have_text("27")

@@ -1,4 +1,4 @@
-"""People who label by keyboard alone, in real browsers on a real `serve`."""
+"""Labelling by keyboard alone, in real browsers on a real `serve`."""
 
 import json
 
@@ -22,15 +22,15 @@ def test_two_people_label_30_samples_at_once_with_undos(site, complaints):
         for person in busy:
             steps += 1
             key, status = ("a", "approved") if steps % 3 else ("r", "rejected")
-            here = person.sample
-            assert here not in expected, "on two screens"
+            sample_id = person.sample
+            assert sample_id not in expected, "on two screens"
             person.press(key)
-            expected[here] = status
+            expected[sample_id] = status
             if steps % 7 == 0:  # a second thought
                 person.press("u")
-                assert person.sample == here
+                assert person.sample == sample_id
                 person.press("r")
-                expected[here] = "rejected"
+                expected[sample_id] = "rejected"
     for person in people:
         person.settled()
         expect(person.page.locator("#announce")).to_contain_text("No samples are left here.")
@@ -138,8 +138,8 @@ def test_everybody_can_use_it(site, complaints):
         ann.page.emulate_media(color_scheme=theme)
         for address in ("/review/", "/review/?agent=none", "/review/keys/", "/samples/bulk/?verdict=approved"):
             ann.page.goto(site.address + address)
-            found = Axe().run(ann.page).response["violations"]
-            assert not found, [(rule["id"], [node["target"] for node in rule["nodes"]]) for rule in found]
+            violations = Axe().run(ann.page).response["violations"]
+            assert not violations, [(rule["id"], [node["target"] for node in rule["nodes"]]) for rule in violations]
             ann.page.set_viewport_size({"width": 390, "height": 800})
             assert ann.page.evaluate("document.documentElement.scrollWidth") <= 390, address
             ann.page.set_viewport_size({"width": 1280, "height": 800})

@@ -14,7 +14,7 @@ from datasets.review import claims, queue_steps, verdicts
 from datasets.review.queues import Queue
 from openclaw_web import clock
 from openclaw_web.errors import Refused
-from tests.datasets.threads import elsewhere, global_file  # noqa: F401 - a fixture
+from tests.datasets.threads import call_and_close, global_file  # noqa: F401 - a fixture
 from tests.factories import T0, AgentFactory, SampleFactory
 
 pytestmark = pytest.mark.django_db
@@ -33,7 +33,7 @@ def now(monkeypatch):
 
 
 def samples(*names, **values):
-    """Samples in this order of the queue."""
+    """Add samples in this order of the queue."""
     for number, name in enumerate(names):
         SampleFactory(id=name, **{"created_at": 1000 - number, **values})
 
@@ -47,7 +47,7 @@ def test_it_works(ada, now):
     samples("a", "b", "c")
     assert [next_for("ann"), next_for("bea"), next_for("ann")] == ["a", "b", "a"]
     assert next_for("ann", after="a") == "c"
-    assert next_for("bea", after="b") == "b"  # c is Ann's, and from the end it goes on at the top
+    assert next_for("bea", after="b") == "b"  # Ann holds c, and after the last sample the queue starts again
 
 
 def test_a_claim_runs_out_and_is_taken_over(ada, now):
@@ -88,16 +88,16 @@ def test_there_is_no_claim_on_what_is_not_there(ada, now):
 
 def test_nobody_takes_the_whole_queue(ada, now):
     samples(*(f"s{number:02}" for number in range(20)))
-    here = next_for("ann")
+    sample_id = next_for("ann")
     for _ in range(15):
         now.ms += 1
-        here = next_for("ann", after=here)
+        sample_id = next_for("ann", after=sample_id)
     assert SampleClaim.objects.count() == claims.MOST_HELD
     assert next_for("bea") == "s00"
 
 
 @pytest.mark.parametrize(
-    ("queue", "wanted"),
+    ("queue", "expected"),
     [
         (Queue(), ["a", "b", "c", "d"]),
         (Queue("pending"), ["a", "c", "d"]),
@@ -108,16 +108,16 @@ def test_nobody_takes_the_whole_queue(ada, now):
         (Queue(type="memory_gate_positive"), []),
     ],
 )
-def test_filters(ada, bob, now, queue, wanted):
+def test_filters(ada, bob, now, queue, expected):
     samples("a")
     samples("b", created_at=900, annotation_status="needs_review", session_id="other")
     samples("c", created_at=800, agent_id="bob")
     samples("d", created_at=800 - 1, session_id="other")
     samples("x", created_at=2000, annotation_status="approved")
-    found = []
-    while claim := claims.take_next(queue, by="ann", besides=tuple(found)):
-        found.append(claim.sample_id)
-    assert found == wanted
+    taken = []
+    while claim := claims.take_next(queue, by="ann", besides=tuple(taken)):
+        taken.append(claim.sample_id)
+    assert taken == expected
 
 
 def test_nobody_holds_the_whole_queue(ada, now):
@@ -135,7 +135,7 @@ def test_nobody_holds_the_whole_queue(ada, now):
 
 
 class Claims(RuleBasedStateMachine):
-    """Whatever people do in whatever order: a sample has one holder, and only a holder's verdict counts."""
+    """In any order of actions, a sample has one holder, and only the holder's verdict counts."""
 
     people = st.sampled_from(["ann", "bea", "cid"])
     names = st.sampled_from(["a", "b", "c", "d"])
@@ -143,7 +143,7 @@ class Claims(RuleBasedStateMachine):
     def __init__(self):
         super().__init__()
         self.now = T0
-        self.held = {}  # what each sample's holder was told
+        self.held = {}  # the holder of each sample and the end of the claim, as returned
         self.real = clock.now_ms
         clock.now_ms = lambda: self.now
         SampleClaim.objects.all().delete()
@@ -223,9 +223,9 @@ def test_eight_people_at_once_judge_every_sample_once(global_file):  # noqa: F81
         return done
 
     with ThreadPoolExecutor(people) as threads:
-        threads.submit(elsewhere, samples, *(f"s{number:03}" for number in range(count))).result()
-        futures = [threads.submit(elsewhere, work, f"person{number}") for number in range(people)]
+        threads.submit(call_and_close, samples, *(f"s{number:03}" for number in range(count))).result()
+        futures = [threads.submit(call_and_close, work, f"person{number}") for number in range(people)]
         done = [name for future in futures for name in future.result()]
-        stored = threads.submit(elsewhere, list, SampleLabel.objects.values_list("sample_id", flat=True)).result()
+        stored = threads.submit(call_and_close, list, SampleLabel.objects.values_list("sample_id", flat=True)).result()
     assert len(done) == len(set(done)) == count
     assert sorted(stored) == sorted(done)

@@ -1,4 +1,7 @@
-"""What was typed and not sent: kept for the one who typed it, shown to nobody else, gone with its verdict."""
+"""Drafts: text that was typed and not sent.
+
+A draft is kept for its author, shown to nobody else, and removed with its author's verdict.
+"""
 
 import re
 from html import unescape
@@ -27,12 +30,12 @@ def samples(ada):
 
 def field(page, name):
     """The value of a field of the page's form."""
-    if found := re.search(rf'<textarea name="{name}"[^>]*>\r?\n?(.*?)</textarea>', page.text, re.DOTALL):
-        return unescape(found[1])
+    if match := re.search(rf'<textarea name="{name}"[^>]*>\r?\n?(.*?)</textarea>', page.text, re.DOTALL):
+        return unescape(match[1])
     return unescape(re.search(rf'name="{name}" value="([^"]*)"', page.text)[1])
 
 
-def typed(client, page, **fields):
+def type_fields(client, page, **fields):
     """Type into the fields of an open page, as its script sends it."""
     place = {name: field(page, name) for name in ("draft_page", "draft_base")}
     boxes = {name: field(page, name) for name in ("output", "notes")}
@@ -49,7 +52,7 @@ def test_what_was_typed_is_there_when_the_page_is_opened_again(as_reviewer, addr
     page = as_reviewer.get(address)
     assert page["Cache-Control"] == "private, no-store"  # for whoever presses Back
     assert 'data-state=""' in page.text
-    answer = typed(as_reviewer, page, output="It failed on line 12.", notes="Look at it.")
+    answer = type_fields(as_reviewer, page, output="It failed on line 12.", notes="Look at it.")
     assert 'data-state="kept"' in answer.text
     for address in PAGES:
         again = as_reviewer.get(address)
@@ -59,14 +62,14 @@ def test_what_was_typed_is_there_when_the_page_is_opened_again(as_reviewer, addr
 
 
 def test_the_answer_shows_the_reply_and_what_was_changed(as_reviewer):
-    answer = typed(as_reviewer, as_reviewer.get(PAGES[0]), output="It failed on the **first** line.")
+    answer = type_fields(as_reviewer, as_reviewer.get(PAGES[0]), output="It failed on the **first** line.")
     assert "<strong>first</strong>" in answer.text
     assert "<del>last</del><ins>**first**</ins>" in answer.text
     assert "<textarea" not in answer.text
 
 
 def test_nobody_else_sees_it(as_reviewer):
-    typed(as_reviewer, as_reviewer.get(PAGES[0]), output="mine", notes="also mine")
+    type_fields(as_reviewer, as_reviewer.get(PAGES[0]), output="mine", notes="also mine")
     as_reviewer.post("/sign-out/")
     other = UserFactory(username="bea", role="admin")
     as_reviewer.force_login(other, backend="django.contrib.auth.backends.ModelBackend")
@@ -78,7 +81,7 @@ def test_nobody_else_sees_it(as_reviewer):
 
 
 def test_it_is_gone_with_its_verdict(as_reviewer):
-    typed(as_reviewer, as_reviewer.get(PAGES[0]), output="better")
+    type_fields(as_reviewer, as_reviewer.get(PAGES[0]), output="better")
     judge(as_reviewer, as_reviewer.get(PAGES[0]))
     assert not SampleDraft.objects.exists()
     assert DatasetSample.objects.get(id="one").output == "better"
@@ -87,14 +90,14 @@ def test_it_is_gone_with_its_verdict(as_reviewer):
 
 def test_a_verdict_on_the_samples_own_page_ends_it_too(as_reviewer):
     page = as_reviewer.get(PAGES[1])
-    typed(as_reviewer, page, notes="typed")
+    type_fields(as_reviewer, page, notes="typed")
     place = {name: field(page, name) for name in ("draft_page", "draft_base")}
     as_reviewer.post("/samples/one/label/", {"status": "approved", "notes": "typed", **place})
     assert not SampleDraft.objects.exists()
 
 
 def test_a_refused_verdict_keeps_it(as_reviewer):
-    typed(as_reviewer, as_reviewer.get(PAGES[0]), output="better")
+    type_fields(as_reviewer, as_reviewer.get(PAGES[0]), output="better")
     page = as_reviewer.get(PAGES[0])
     DatasetSample.objects.filter(id="one").update(annotation_status="approved", annotated_by="bea")  # meanwhile
     answer = judge(as_reviewer, page, expected_status="pending")
@@ -104,7 +107,7 @@ def test_a_refused_verdict_keeps_it(as_reviewer):
 
 
 def test_skipping_keeps_it_and_the_page_names_it(as_reviewer):
-    typed(as_reviewer, as_reviewer.get(PAGES[0]), output="better")
+    type_fields(as_reviewer, as_reviewer.get(PAGES[0]), output="better")
     page = as_reviewer.post("/review/skip/", {"sample": "one"}, follow=True)
     assert "1 draft" in page.text
     assert 'href="/review/?sample=one"' in page.text
@@ -129,8 +132,8 @@ def test_undo_of_a_verdict_without_words_makes_no_draft(as_reviewer):
 
 def test_what_was_said_of_a_part_is_typed_too(as_reviewer):
     DatasetSample.objects.filter(id="one").update(content=content(memoryGate=GATE))
-    said = {"gate_label": "corrected", "gate_decision": "NO_WRITE", "gate_fact": "", "gate_reason": "Said once."}
-    typed(as_reviewer, as_reviewer.get(PAGES[0]), **said)
+    fields = {"gate_label": "corrected", "gate_decision": "NO_WRITE", "gate_fact": "", "gate_reason": "Said once."}
+    type_fields(as_reviewer, as_reviewer.get(PAGES[0]), **fields)
     page = as_reviewer.get(PAGES[0])
     assert 'value="corrected" checked' in page.text
     assert field(page, "gate_reason") == "Said once."
@@ -145,50 +148,50 @@ def test_what_was_said_of_a_part_is_typed_too(as_reviewer):
 
 def test_text_that_is_as_it_was_is_no_draft(as_reviewer):
     page = as_reviewer.get(PAGES[0])
-    typed(as_reviewer, page, output="better")
-    assert 'data-state=""' in typed(as_reviewer, page, output=REPLY).text
+    type_fields(as_reviewer, page, output="better")
+    assert 'data-state=""' in type_fields(as_reviewer, page, output=REPLY).text
     assert not SampleDraft.objects.exists()
 
 
 def test_two_tabs_do_not_write_over_each_other(as_reviewer):
-    one, two = as_reviewer.get(PAGES[0]), as_reviewer.get(PAGES[0])
-    typed(as_reviewer, one, output="typed in the first tab")
-    typed(as_reviewer, two, output="typed in the second tab")
+    first, second = as_reviewer.get(PAGES[0]), as_reviewer.get(PAGES[0])
+    type_fields(as_reviewer, first, output="typed in the first tab")
+    type_fields(as_reviewer, second, output="typed in the second tab")
     again = as_reviewer.get(PAGES[0])
     assert field(again, "output") == "typed in the second tab"
     assert "typed in the first tab" in again.text  # under Your drafts in other tabs
-    judge(as_reviewer, two, output="typed in the second tab")
+    judge(as_reviewer, second, output="typed in the second tab")
     assert field(as_reviewer.get(PAGES[0]), "output") == "typed in the first tab"
 
 
 def test_a_page_that_goes_on_with_a_draft_takes_its_place(as_reviewer):
-    typed(as_reviewer, as_reviewer.get(PAGES[0]), output="begun")
-    typed(as_reviewer, as_reviewer.get(PAGES[0]), output="begun and ended")
+    type_fields(as_reviewer, as_reviewer.get(PAGES[0]), output="begun")
+    type_fields(as_reviewer, as_reviewer.get(PAGES[0]), output="begun and ended")
     assert [orjson.loads(row.fields_json) for row in SampleDraft.objects.all()] == [{"output": "begun and ended"}]
 
 
 def test_but_not_of_one_that_another_tab_went_on_with(as_reviewer, later):
     first = as_reviewer.get(PAGES[0])
-    typed(as_reviewer, first, output="begun")
+    type_fields(as_reviewer, first, output="begun")
     second = as_reviewer.get(PAGES[0])
     later(seconds=5)
-    typed(as_reviewer, first, output="begun, and more in the first")
-    typed(as_reviewer, second, output="begun, and more in the second")
+    type_fields(as_reviewer, first, output="begun, and more in the first")
+    type_fields(as_reviewer, second, output="begun, and more in the second")
     assert SampleDraft.objects.count() == 2
 
 
 def test_nobody_has_twenty_tabs(as_reviewer):
     page = as_reviewer.get(PAGES[0])
     for number in range(drafts.MOST_PAGES):
-        assert typed(as_reviewer, page, draft_page=f"p{number}", output=f"text {number}").status_code == 200
-    answer = typed(as_reviewer, page, draft_page="another", output="more")
+        assert type_fields(as_reviewer, page, draft_page=f"p{number}", output=f"text {number}").status_code == 200
+    answer = type_fields(as_reviewer, page, draft_page="another", output="more")
     assert answer.status_code == 409
     assert SampleDraft.objects.count() == drafts.MOST_PAGES
 
 
 @pytest.mark.parametrize("address", PAGES)
 def test_a_draft_can_be_discarded(as_reviewer, address):
-    typed(as_reviewer, as_reviewer.get(address), output="better")
+    type_fields(as_reviewer, as_reviewer.get(address), output="better")
     assert re.search(r'form="discard"[^>]*>Discard draft', as_reviewer.get(address).text)
     page = as_reviewer.post("/review/discard/", {"sample": "one", "next": address}, follow=True)
     assert field(page, "output") == REPLY
@@ -198,14 +201,14 @@ def test_a_draft_can_be_discarded(as_reviewer, address):
 def test_the_drafts_of_others_stay(as_reviewer):
     sample = DatasetSample.objects.get(id="one")
     drafts.save(sample, {"notes": "bea's"}, {}, by="bea", page="p")
-    typed(as_reviewer, as_reviewer.get(PAGES[0]), output="better")
+    type_fields(as_reviewer, as_reviewer.get(PAGES[0]), output="better")
     judge(as_reviewer, as_reviewer.get(PAGES[0]))
     as_reviewer.post("/review/discard/", {"sample": "one"})
     assert SampleDraft.objects.get().username == "bea"
 
 
 def test_a_verdict_on_many_does_not_end_what_was_typed(as_reviewer):
-    typed(as_reviewer, as_reviewer.get(PAGES[0]), output="better")
+    type_fields(as_reviewer, as_reviewer.get(PAGES[0]), output="better")
     bulk.label_all(bulk.Scope(DatasetSample.objects.all()), "approved", by="reviewer", expected_count=2)
     assert field(as_reviewer.get(PAGES[0]), "output") == "better"
 
@@ -219,14 +222,14 @@ def test_what_no_page_sends_is_refused(as_reviewer, body):
 
 def test_what_is_typed_does_nothing(as_reviewer):
     evil = "</textarea><script>alert(1)</script>\u202e"
-    answer = typed(as_reviewer, as_reviewer.get(PAGES[0]), output=evil, notes=evil)
+    answer = type_fields(as_reviewer, as_reviewer.get(PAGES[0]), output=evil, notes=evil)
     assert "<script>alert" not in answer.text + as_reviewer.get(PAGES[0]).text
     assert field(as_reviewer.get(PAGES[0]), "output") == evil
 
 
 def test_line_endings_of_a_form_are_no_edit(as_reviewer):
     DatasetSample.objects.filter(id="one").update(content=content(agentReply="one\r\ntwo\n"))
-    typed(as_reviewer, as_reviewer.get(PAGES[0]), output="one\r\ntwo\r\n")
+    type_fields(as_reviewer, as_reviewer.get(PAGES[0]), output="one\r\ntwo\r\n")
     assert not SampleDraft.objects.exists()
 
 
@@ -239,4 +242,4 @@ def test_the_number_of_queries_does_not_grow(as_reviewer, django_assert_max_num_
         page = as_reviewer.get(PAGES[0])
         # session, user, the sample; begin, what it began with (3), how many others, update or create (4), commit
         with django_assert_max_num_queries(13):
-            typed(as_reviewer, page, output=f"better {count}")
+            type_fields(as_reviewer, page, output=f"better {count}")

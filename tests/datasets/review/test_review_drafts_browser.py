@@ -1,4 +1,7 @@
-"""Typed text is never lost: people who type, move on, skip, reload, undo, lose their connection or their browser."""
+"""Typed text is never lost, whatever happens to the page, the connection or the browser.
+
+People type, move on, skip, reload, undo, lose their connection or their browser.
+"""
 
 import json
 import os
@@ -9,7 +12,7 @@ import subprocess
 import pytest
 from playwright.sync_api import expect
 
-from tests.datasets.browsing import sign_in
+from tests.datasets.browser_sessions import sign_in
 from tests.datasets.review.people import Person
 from tests.processes import wait_for
 
@@ -20,7 +23,7 @@ TYPED = "SELECT json_group_array(username || ' ' || sample_id || ' ' || fields_j
 
 
 def edit(person, words, *, key="e"):
-    """Type at the end of the reply (or of a note), and leave the box."""
+    """Type at the end of the reply (or of a note), and leave the field."""
     keyboard = person.page.keyboard
     person.ready()
     keyboard.press(key)
@@ -55,14 +58,17 @@ def test_what_was_typed_is_there_after_moving_on(site, complaints, key):
 
 
 def test_at_once_after_the_last_key(site, complaints):
-    """Nothing waits for a pause: the key after the last letter leaves the sample, and the next one undoes that."""
+    """Drafts are saved without a pause.
+
+    The key after the last letter leaves the sample, and the next key undoes that.
+    """
     ann, held = Person(site, "ann", complaints), []
     ann.page.route("**/review/skip/**", lambda route: held.append(route))
     ann.ready()
     ann.page.keyboard.press("t")
     ann.page.keyboard.type("a note")
     ann.page.evaluate("() => document.activeElement.blur()")
-    ann.page.keyboard.press("s")  # somebody who lost the field types on
+    ann.page.keyboard.press("s")  # typing goes on after the field lost the focus
     expect(ann.section).to_have_attribute("data-sample", "s00")
     ann.page.keyboard.press("Escape")
     ann.page.keyboard.press("s")
@@ -76,20 +82,20 @@ def test_at_once_after_the_last_key(site, complaints):
 
 def test_the_reply_and_its_box_take_turns(site, complaints):
     ann = Person(site, "ann", complaints)
-    shown, box = ann.page.locator("#reply-shown"), ann.page.locator("[name=output]")
+    rendered, box = ann.page.locator("#reply-shown"), ann.page.locator("[name=output]")
     expect(box).to_be_hidden()
     edit(ann, " **better**")
     expect(box).to_be_hidden()
-    expect(shown.locator("strong")).to_have_text("better")
+    expect(rendered.locator("strong")).to_have_text("better")
     expect(ann.page.locator("#reply-diff ins")).to_have_text(" **better**")
     ann.page.keyboard.press("e")
     expect(box).to_be_focused()
-    expect(shown).not_to_be_visible()
-    ours, theirs = box.bounding_box(), shown.bounding_box()
+    expect(rendered).not_to_be_visible()
+    ours, theirs = box.bounding_box(), rendered.bounding_box()
     assert (ours["height"], ours["width"]) == (theirs["height"], theirs["width"])
 
 
-# One story, from the first word to the last: what is told of one person must hold beside what the other does.
+# One long scenario, because each person's text must survive the actions of the other.
 def test_two_people_type_skip_reload_and_undo(site, complaints):
     ann, bea = (Person(site, name, complaints) for name in ("ann", "bea"))
     mine, hers = ann.sample, bea.sample
@@ -136,7 +142,7 @@ def test_a_reason_is_one_key_and_the_next_verdict_passes_it_over(site, complaint
     ann = Person(site, "ann", complaints)
     ann.ready()
     ann.page.keyboard.press("r")
-    ann.page.keyboard.press("7")  # at once, before the site has asked
+    ann.page.keyboard.press("7")  # before the site has asked for a reason
     expect(ann.page.locator(".review-top__said")).to_contain_text("Rejected, Wrong fact")
     ann.press("r")
     expect(ann.page.locator("#reject-reasons")).to_be_visible()
@@ -149,10 +155,10 @@ def test_a_reason_is_one_key_and_the_next_verdict_passes_it_over(site, complaint
     ann.page.get_by_role("button", name="Unsafe").click()
     expect(ann.page.locator(".review-top__said")).to_contain_text("Rejected, Unsafe")
     ann.settled()
-    found = json.loads(
+    reasons = json.loads(
         site.home.count("SELECT json_group_object(id, reject_reason) FROM dataset_samples WHERE id < 's04'")
     )
-    assert found == {"s00": "wrong_fact", "s01": None, "s02": None, "s03": "unsafe"}
+    assert reasons == {"s00": "wrong_fact", "s01": None, "s02": None, "s03": "unsafe"}
 
 
 def test_a_connection_that_fails_loses_nothing(site):
@@ -180,7 +186,7 @@ def test_the_samples_own_page_keeps_it_too(site, complaints):
     ann.page.keyboard.press("Control+End")
     ann.page.keyboard.type(" typed here")
     ann.page.goto(f"{site.address}/samples/s06/")
-    wait_for(lambda: drafts(site))  # sent by the page that was left, beside the page that came
+    wait_for(lambda: drafts(site))  # the page that was left sends it while the next one loads
     ann.page.goto(f"{site.address}/samples/s05/")
     assert reply(ann) == "Answer 5 typed here"
     ann.page.keyboard.press("a")
@@ -213,7 +219,7 @@ def test_what_was_typed_is_discarded_only_when_asked(site, complaints):
 
 @pytest.fixture
 def killable(playwright, tmp_path):
-    """Starts a Chromium with a profile on the disk, as a process that can be killed."""
+    """Starts a Chromium with a profile on disk, as a process that can be killed."""
     started = []
 
     def start():
@@ -237,7 +243,7 @@ def killable(playwright, tmp_path):
         process.wait()
 
 
-def signed_in(site, browser, link):
+def open_review(site, browser, link):
     page = browser.contexts[0].new_page()
     sign_in(page, site.address, link)
     page.goto(f"{site.address}/review/?sample=s00")
@@ -246,13 +252,13 @@ def signed_in(site, browser, link):
 
 def test_a_killed_browser_loses_at_most_the_last_words(site, killable):
     process, browser = killable()
-    page = signed_in(site, browser, site.links["ann"])
+    page = open_review(site, browser, site.links["ann"])
     page.keyboard.press("e")
     page.keyboard.press("Control+End")
     words = [f"word{number}" for number in range(60)]
-    for word in words:  # without a pause: nothing waits until somebody stops typing
+    for word in words:  # without a pause, because saving must not wait for one
         page.keyboard.type(f" {word}", delay=25)
-    page.wait_for_timeout(1000)  # what the docs promise: half a second, and its way
+    page.wait_for_timeout(1000)  # the docs promise half a second, plus the request
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     again = site.home.python(
@@ -260,7 +266,7 @@ def test_a_killed_browser_loses_at_most_the_last_words(site, killable):
         "print(accounts.make_sign_in_link(User.objects.get(username='ann')))"
     )
     _process, browser = killable()
-    page = signed_in(site, browser, again.strip())
+    page = open_review(site, browser, again.strip())
     assert page.locator("[name=output]").input_value() == " ".join(["Answer 0", *words])
 
 

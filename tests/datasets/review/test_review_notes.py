@@ -1,4 +1,4 @@
-"""Nobody signs for another: a note is its author's alone."""
+"""A note belongs to its author alone."""
 
 import re
 
@@ -13,7 +13,7 @@ NOTE = "Is the number right? Ask the bakery."
 
 
 def note_box(page):
-    """What the box for a note begins with."""
+    """The initial text of the field for a note."""
     return re.search(r'<textarea name="notes"[^>]*>\s*(.*?)</textarea>', page.text, re.DOTALL)[1]
 
 

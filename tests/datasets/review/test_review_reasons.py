@@ -1,4 +1,7 @@
-"""Why a sample was rejected: given with the verdict or right after it, taken back with it, and searched for."""
+"""Reasons for rejecting a sample: given with the verdict or right after it.
+
+Undo of the verdict takes the reason back; the list of samples is filtered by it.
+"""
 
 import csv
 import io
@@ -10,7 +13,7 @@ from datasets.review import reasons, verdicts
 from openclaw_web.errors import Refused
 from people.configuration import setting_values as configuration
 from tests.datasets.page_text import HTMX
-from tests.datasets.review.test_review import on_screen
+from tests.datasets.review.test_review import find_shown_sample
 from tests.factories import SampleFactory
 
 pytestmark = pytest.mark.django_db
@@ -35,7 +38,7 @@ def reason_of(sample):
 class TestRightAfter:
     def test_the_answer_to_a_reject_asks_why(self, as_reviewer):
         page = reject(as_reviewer)
-        assert on_screen(page) == "two"
+        assert find_shown_sample(page) == "two"
         labels = ("Wrong fact", "Wrong tool", "Tone", "Unsafe", "Other")
         for key, label in zip("7890q", labels, strict=True):  # keys that no action has
             assert f'data-key="{key}"' in page.text
@@ -59,7 +62,7 @@ class TestRightAfter:
         before = {name: getattr(DatasetSample.objects.get(id="one"), name) for name in verdicts.VERDICT_COLUMNS}
         reject(as_reviewer)
         as_reviewer.post("/review/reason/", {"label": SampleLabel.objects.get().id, "reason": "tone"}, headers=HTMX)
-        assert on_screen(as_reviewer.post("/review/undo/", headers=HTMX)) == "one"
+        assert find_shown_sample(as_reviewer.post("/review/undo/", headers=HTMX)) == "one"
         after = DatasetSample.objects.get(id="one")
         assert {name: getattr(after, name) for name in verdicts.VERDICT_COLUMNS} == before
         assert not ReviewAction.objects.filter(state="done").exists()
@@ -164,8 +167,8 @@ class TestList:
     def test_it_is_filtered(self, as_reviewer, query, expected):
         page = as_reviewer.get(f"/samples/?{query}")
         assert [row["id"] for row in page.context["page"]] == expected
-        found = as_reviewer.get(f"/api/v1/samples?{query}").json()["items"]
-        assert [sample["id"] for sample in found] == expected
+        items = as_reviewer.get(f"/api/v1/samples?{query}").json()["items"]
+        assert [sample["id"] for sample in items] == expected
 
     def test_the_filter_is_named_by_its_label(self, as_reviewer):
         page = as_reviewer.get("/samples/?reason=tone").text

@@ -1,4 +1,4 @@
-"""What the review queue's tables promise by themselves."""
+"""Views, checks and indexes of the review queue's tables."""
 
 import orjson
 import pytest
@@ -28,13 +28,13 @@ def test_the_specs_view_lists_what_needs_review_the_best_first(ada):
                   content=content(memoryGate=gate, writeGuardian=guardian))  # fmt: skip
     SampleFactory(id="broken", annotation_status="needs_review", quality_score=0.1, content="{")
     SampleFactory(id="waits")
-    found = rows("SELECT * FROM pending_review_samples")
-    assert [row["id"] for row in found] == ["high", "low", "broken"]
-    assert found[0]["user_message_content"] == "Which train?"
-    assert found[0]["agent_message_content"] == "The one at nine."
-    assert (found[0]["memory_gate_decision"], found[0]["write_guardian_status"]) == ("UPDATE_USER", "refused")
-    assert (found[1]["memory_gate_decision"], found[2]["user_message_content"]) == (None, None)
-    assert found[0].keys() > {field.column for field in DatasetSample._meta.concrete_fields}
+    listed = rows("SELECT * FROM pending_review_samples")
+    assert [row["id"] for row in listed] == ["high", "low", "broken"]
+    assert listed[0]["user_message_content"] == "Which train?"
+    assert listed[0]["agent_message_content"] == "The one at nine."
+    assert (listed[0]["memory_gate_decision"], listed[0]["write_guardian_status"]) == ("UPDATE_USER", "refused")
+    assert (listed[1]["memory_gate_decision"], listed[2]["user_message_content"]) == (None, None)
+    assert listed[0].keys() > {field.column for field in DatasetSample._meta.concrete_fields}
 
 
 @pytest.mark.parametrize("status", ["written", "refused"])
@@ -45,10 +45,10 @@ def test_the_view_shows_what_the_guardian_did_in_samples_of_its_own(ada, status)
         sample_type="write_guardian_decision", annotation_status="needs_review", content=orjson.dumps(body).decode()
     )
     SampleFactory(id="turn", annotation_status="needs_review", content=content(decision="written"))
-    found = {row["sample_type"]: row for row in rows("SELECT * FROM pending_review_samples")}
-    assert found["write_guardian_decision"]["write_guardian_status"] == status
-    assert found["write_guardian_decision"]["memory_gate_decision"] == "UPDATE_USER"
-    assert found["annotated_turn"]["write_guardian_status"] is None
+    by_type = {row["sample_type"]: row for row in rows("SELECT * FROM pending_review_samples")}
+    assert by_type["write_guardian_decision"]["write_guardian_status"] == status
+    assert by_type["write_guardian_decision"]["memory_gate_decision"] == "UPDATE_USER"
+    assert by_type["annotated_turn"]["write_guardian_status"] is None
 
 
 @pytest.mark.parametrize("column", ["gate_label", "guardian_label"])

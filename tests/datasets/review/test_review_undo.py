@@ -1,4 +1,4 @@
-"""Undo goes back through what one person did, and leaves everything as it was."""
+"""Undo reverts one person's actions, newest first, and restores every state."""
 
 import pytest
 from django.db import DatabaseError, connection, transaction
@@ -20,7 +20,7 @@ CORRECTED = {"decision": "NO_WRITE", "candidateFact": "", "reason": "Said once."
 
 
 def state(*names):
-    """Everything a verdict may change, by sample."""
+    """All columns that a verdict may change, by sample."""
     rows = DatasetSample.objects.filter(id__in=names) if names else DatasetSample.objects.all()
     return {row.id: verdicts.read_columns(row) for row in rows}
 
@@ -65,11 +65,11 @@ def test_what_somebody_else_judged_since_stays_and_the_next_undo_goes_on(ada):
     verdicts.label_sample("a", "approved", by="ann")
     verdicts.label_sample("b", "approved", by="ann")
     verdicts.label_sample("b", "rejected", by="bea")
-    kept = state("b")
+    replaced = state("b")
     with pytest.raises(Refused, match="turn 3 of ada cannot be undone: bea has reviewed the sample since"):
         undo.undo("ann")
     assert undo.undo("ann").sample_id == "a"
-    assert state() == before | kept
+    assert state() == before | replaced
 
 
 def test_a_skip_is_taken_back(sample):
@@ -103,10 +103,10 @@ def test_one_undo_takes_a_bulk_action_back(ada):
     before = state()
     bulk.label_all(bulk.Scope(DatasetSample.objects.all()), "rejected", by="ann", expected_count=7, notes="all bad")
     verdicts.label_sample("s3", "approved", by="bea")
-    kept = state("s3")
+    replaced = state("s3")
     done = undo.undo("ann")
     assert done.sentence == "Undone: the verdicts on 6 samples. 1 was reviewed or removed since and is not changed."
-    assert state() == before | kept
+    assert state() == before | replaced
     assert [entry.action for entry in AuditEntry.objects.order_by("id")][-1] == "bulk_undone"
 
 
@@ -152,16 +152,16 @@ step = st.one_of(
 )
 
 
-def take(kind, *what):
-    """One step; what cannot be done changes nothing."""
+def perform_step(kind, *arguments):
+    """Perform one step; a refused step changes nothing."""
     try:
         if kind == "label":
-            verdicts.label_sample(what[0], by="ann", **what[1])
+            verdicts.label_sample(arguments[0], by="ann", **arguments[1])
         elif kind == "skip":
-            skips.skip_sample(what[0], by="ann")
+            skips.skip_sample(arguments[0], by="ann")
         elif kind == "bulk":
             waiting = DatasetSample.objects.filter(annotation_status__in=["pending", "needs_review"]).count()
-            bulk.label_all(bulk.Scope(DatasetSample.objects.all()), what[0], by="ann", expected_count=waiting)
+            bulk.label_all(bulk.Scope(DatasetSample.objects.all()), arguments[0], by="ann", expected_count=waiting)
         else:
             undo.undo("ann")
     except Refused:
@@ -177,8 +177,8 @@ class TestAnyOrder(TestCase):
         for name in "abc":
             SampleFactory(id=name, content=content(memoryGate=GATE))
         before = state()
-        for one in steps:
-            take(*one)
+        for action in steps:
+            perform_step(*action)
         for _ in range(ReviewAction.objects.filter(state="done").count()):
             undo.undo("ann")
         assert state() == before

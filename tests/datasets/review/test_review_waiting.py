@@ -1,4 +1,4 @@
-"""The badge beside the entry of the rail: how many samples wait."""
+"""The badge of the rail entry: the number of samples that wait."""
 
 import pytest
 
@@ -15,7 +15,7 @@ def test_it_works(as_reviewer, ada):
     SampleFactory(annotation_status="approved")
     answer = as_reviewer.get(WAITING)
     assert "3 samples to review" in answer.text
-    assert answer["Cache-Control"] == "private, no-cache"  # one verdict later it is another number
+    assert answer["Cache-Control"] == "private, no-cache"  # the number changes with every verdict
     SampleFactory.create_batch(120)
     assert ">99+</b>" in as_reviewer.get(WAITING).text
     DatasetSample.objects.update(annotation_status="approved")

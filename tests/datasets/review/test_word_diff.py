@@ -1,4 +1,4 @@
-"""Word by word: nothing of either text is lost or made up."""
+"""Word diffs: no part of either text is lost or invented."""
 
 from itertools import pairwise
 
@@ -15,21 +15,21 @@ words = st.sampled_from(
 texts = st.one_of(st.lists(words, max_size=60).map("".join), st.text(max_size=80))
 
 
-def word_changes(found):
-    return str(get_template("datasets/verdict.html").template.module.word_changes(found))
+def word_changes(changes):
+    return str(get_template("datasets/verdict.html").template.module.word_changes(changes))
 
 
-def joined(found, *kinds):
-    return "".join(piece.text for piece in found if piece.kind in kinds)
+def joined(changes, *kinds):
+    return "".join(piece.text for piece in changes if piece.kind in kinds)
 
 
 @given(texts, texts)
 def test_kept_and_removed_is_the_old_text_kept_and_added_the_new(old, new):
-    found = compare_words(old, new)
-    assert joined(found, "kept", "removed") == old
-    assert joined(found, "kept", "added") == new
-    assert all(piece.text for piece in found)
-    assert all(one.kind != other.kind for one, other in pairwise(found))
+    changes = compare_words(old, new)
+    assert joined(changes, "kept", "removed") == old
+    assert joined(changes, "kept", "added") == new
+    assert all(piece.text for piece in changes)
+    assert all(previous.kind != following.kind for previous, following in pairwise(changes))
 
 
 @given(texts)
@@ -61,11 +61,11 @@ def test_words(old, new, expected):
 
 @pytest.mark.parametrize("old", ["a b " * 15_000, "word\n" * 12_000, "x" * 60_000, "**`[" * 15_000])
 def test_long_texts_that_have_nothing_but_the_same_words(old):
-    """These would take a comparison of every word with every other one minutes."""
+    """Comparing every word with every other one would take minutes here."""
     new = old[:30_000] + "changed " + old[30_020:].replace("b", "c", 40)
-    found = compare_words(old, new)
-    assert joined(found, "kept", "removed") == old
-    assert joined(found, "kept", "added") == new
+    changes = compare_words(old, new)
+    assert joined(changes, "kept", "removed") == old
+    assert joined(changes, "kept", "added") == new
 
 
 def test_long_runs_that_were_kept_are_folded_away():

@@ -1,4 +1,4 @@
-"""How many samples fit an export and how many rows they become: the page's part, the API, the command, the queries."""
+"""The numbers of samples and rows that fit an export: page, API, command and queries."""
 
 import io
 
@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
 from datasets.exports import exports
-from datasets.exports.builder import export_count as looking
+from datasets.exports.builder import export_count
 from datasets.exports.builder.export_count import count_export
 from datasets.exports.options import Options
 from datasets.models import DatasetExport
-from tests.datasets.exports.exporting import LIST, WANTED
+from tests.datasets.exports.export_helpers import FORM_FIELDS, LIST
 from tests.factories import AgentFactory, SampleFactory
 
 pytestmark = pytest.mark.django_db
@@ -26,7 +26,10 @@ CONVERSATIONS = Options(format="sharegpt", task="reply")
 
 @pytest.fixture
 def samples(ada):
-    """Two sessions: one approved from its second turn on with a gap after the third, one with nothing approved."""
+    """Two sessions with gaps between approved turns, and samples that exports leave out.
+
+    Session a is approved from its second turn on, with a gap after the third; session b has no approved turn.
+    """
     for number, status in enumerate(("pending", "approved", "auto_approved", "rejected", "approved")):
         SampleFactory(id=f"a{number}", session_id="a", turn_number=number, annotation_status=status)
     SampleFactory(id="again", session_id="a", turn_number=2, annotation_status="approved")
@@ -37,17 +40,17 @@ def samples(ada):
 
 
 def test_it_works(samples):
-    found = count_export(CONVERSATIONS)
-    assert (found.samples, found.rows, found.is_more, found.counted) == (4, 4, False, 9)
-    assert found.excluded == {"rejected": 1, "not_approved": 2, "injected": 1, "cut_off": 1}
-    assert found.histories == {"edited": 4, "session": 1, "context": 4}
-    assert found.session_samples == 2
+    count = count_export(CONVERSATIONS)
+    assert (count.samples, count.rows, count.is_more, count.counted) == (4, 4, False, 9)
+    assert count.excluded == {"rejected": 1, "not_approved": 2, "injected": 1, "cut_off": 1}
+    assert count.histories == {"edited": 4, "session": 1, "context": 4}
+    assert count.session_samples == 2
 
 
 def test_other_options_count_other_samples(samples):
     everything = {"only_approved": False, "include_injected": True, "include_cut_off": True}
-    found = count_export(Options(format="alpaca", task="reply", **everything))
-    assert (found.samples, found.excluded, found.histories) == (8, {"rejected": 1}, {})
+    count = count_export(Options(format="alpaca", task="reply", **everything))
+    assert (count.samples, count.excluded, count.histories) == (8, {"rejected": 1}, {})
     assert count_export(Options(format="sharegpt", task="reply", history="session")).rows == 1
     assert count_export(Options(format="sharegpt", task="reply", min_quality=0.5)).excluded["low_quality"] == 4
 
@@ -57,9 +60,9 @@ def test_without_tool_calls_replies_that_rest_on_them_are_not_counted(ada, forma
     for number, traits in enumerate(("envelope", "", "envelope tools", "gone", "images"), 1):
         SampleFactory(session_id="t", turn_number=number, annotation_status="approved", turn_traits=traits)
     SampleFactory(session_id="t", turn_number=6, turn_traits="tools")
-    found = count_export(Options(format_, "reply", tool_calls="leave_out"))
-    assert (found.samples, found.excluded) == (3, {"not_approved": 1, "picture": 1, "rests_on_tools": 1})
-    assert (found.histories["session"], found.session_samples) == (1, 2)
+    count = count_export(Options(format_, "reply", tool_calls="leave_out"))
+    assert (count.samples, count.excluded) == (3, {"not_approved": 1, "picture": 1, "rests_on_tools": 1})
+    assert (count.histories["session"], count.session_samples) == (1, 2)
     for other in (Options(format_, "reply"), Options(format_, "gate", tool_calls="leave_out")):
         assert count_export(other).excluded == {"not_approved": 1, "picture": 1}
 
@@ -70,41 +73,41 @@ def test_what_is_no_talk_of_a_person_is_counted_by_reason(ada):
         SampleFactory(turn_number=number, **columns, **more)
     for number, stop in enumerate(("toolUse", "tool_use", "tool_calls"), 4):
         SampleFactory(turn_number=number, reply_stop=stop, **columns)
-    found = count_export(CONVERSATIONS)
-    assert (found.samples, found.excluded) == (1, {"unknown_envelope": 1, "interrupted": 3, "picture": 1})
+    count = count_export(CONVERSATIONS)
+    assert (count.samples, count.excluded) == (1, {"unknown_envelope": 1, "interrupted": 3, "picture": 1})
     included = {"include_unrecognized": True, "include_interrupted": True, "include_pictures": True}
     assert count_export(Options("alpaca", "reply", **included)).samples == 6
     assert Options("alpaca", "reply").to_filters()["includePictures"] is False
 
 
 def test_beyond_the_limit_it_says_at_least(samples, monkeypatch, as_reviewer):
-    monkeypatch.setattr(looking, "STEPS", (3,))
-    found = count_export(CONVERSATIONS)
-    assert (found.is_more, found.counted) == (True, 3)
-    text = as_reviewer.post(COUNT, WANTED, headers={"HX-Request": "true"}).text
+    monkeypatch.setattr(export_count, "STEPS", (3,))
+    count = count_export(CONVERSATIONS)
+    assert (count.is_more, count.counted) == (True, 3)
+    text = as_reviewer.post(COUNT, FORM_FIELDS, headers={"HX-Request": "true"}).text
     assert "At least <strong>" in text and "Only the first 3 samples were counted." in text
 
 
 def test_when_the_time_is_up_it_says_what_was_counted_until_then(ada):
     SampleFactory.create_batch(1_500, annotation_status="approved")
-    found = count_export(CONVERSATIONS, budget_ms=0)
-    assert found.is_more and found.counted < 1_500
+    count = count_export(CONVERSATIONS, budget_ms=0)
+    assert count.is_more and count.counted < 1_500
 
 
 def test_it_reads_one_index_and_no_table(samples):
     without_calls = Options(format="sharegpt", task="reply", tool_calls="leave_out")
     for options in (CONVERSATIONS, without_calls, Options("alpaca", "gate", agent="ada", min_quality=0.5)):
-        with CaptureQueriesContext(connection) as asked:
+        with CaptureQueriesContext(connection) as queries:
             count_export(options)
         with connection.cursor() as cursor:
-            cursor.execute(f"EXPLAIN QUERY PLAN {asked.captured_queries[-1]['sql']}")
+            cursor.execute(f"EXPLAIN QUERY PLAN {queries.captured_queries[-1]['sql']}")
             steps = [row[-1] for row in cursor.fetchall() if "dataset_samples" in row[-1]]
         assert steps and all("COVERING INDEX idx_sample_place" in step for step in steps)
 
 
 class TestPage:
     def test_the_part_below_the_form(self, as_reviewer, samples):
-        text = as_reviewer.post(COUNT, WANTED | {"format": "sharegpt"}, headers={"HX-Request": "true"}).text
+        text = as_reviewer.post(COUNT, FORM_FIELDS | {"format": "sharegpt"}, headers={"HX-Request": "true"}).text
         assert "<strong>4</strong> samples fit these options: 4 rows." in text and "<html" not in text
         assert (
             "One row per session, up to the first turn that is not approved" in text
@@ -113,14 +116,14 @@ class TestPage:
         assert "Not approved yet" in text and "checked when the rows are written" in text
 
     def test_without_javascript_it_is_the_page_with_the_form_as_it_was(self, as_reviewer, samples):
-        page = as_reviewer.post(COUNT, WANTED | {"name": "", "seed": "mine"})
+        page = as_reviewer.post(COUNT, FORM_FIELDS | {"name": "", "seed": "mine"})
         assert page.status_code == 200
         assert "<strong>4</strong> samples fit" in page.text and 'value="mine"' in page.text
         assert "This field is required" not in page.text
         assert not DatasetExport.objects.exists()
 
     def test_options_that_cannot_be_are_named(self, as_reviewer, samples):
-        page = as_reviewer.post(COUNT, WANTED | {"train_split": "2"})
+        page = as_reviewer.post(COUNT, FORM_FIELDS | {"train_split": "2"})
         assert page.status_code == 422
         assert "Correct the options above to count samples." in page.text and "less than or equal to 1" in page.text
 
@@ -177,7 +180,7 @@ class TestAgainstTheExport(TestCase):
         AgentFactory(agent_id="ada")
         for number, (session, turn, status) in enumerate(places):
             SampleFactory(id=f"s{number}", session_id=session, turn_number=turn, annotation_status=status)
-        found = count_export(Options(format="alpaca", task="reply", history=history))
+        count = count_export(Options(format="alpaca", task="reply", history=history))
         source = exports.Source(Options(format="alpaca", task="reply", history=history))
-        assert found.samples == source.chosen.count()
-        assert found.excluded == {name: entry["count"] for name, entry in source.count_excluded().items()}
+        assert count.samples == source.chosen.count()
+        assert count.excluded == {name: entry["count"] for name, entry in source.count_excluded().items()}

@@ -1,4 +1,7 @@
-"""The count below the form and the rows of an export in a real browser on a real `serve`: by keyboard, on a phone."""
+"""The count below the form and the rows of an export, in a real browser.
+
+On a real `serve`: by keyboard, and on a phone.
+"""
 
 import re
 
@@ -6,7 +9,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from tests.datasets import browsing
+from tests.datasets import browser_sessions
 
 pytestmark = [pytest.mark.browser, pytest.mark.kill]
 PREPARE = """
@@ -34,12 +37,12 @@ print(json.dumps([accounts.add_user("ann", "labeller")[1], second.get_absolute_u
 @pytest.fixture
 def opened(tmp_path, browser, migrated):
     """A signed-in page, and the address of an export of 36 rows."""
-    with browsing.opened(migrated, tmp_path, browser, PREPARE) as page:
+    with browser_sessions.open_page(migrated, tmp_path, browser, PREPARE) as page:
         yield page
 
 
 def press(page, key):
-    """Press the key of a link, once the link is one that a script follows."""
+    """Press the key of a link, once a script has taken over the link."""
     page.wait_for_function(f"'htmx-internal-data' in document.querySelector('[data-key={key}]')")
     page.keyboard.press(key)
 

@@ -1,12 +1,12 @@
-"""An export whose files are looked at."""
+"""An export for the tests of its files."""
 
 import pytest
 
-from tests.datasets.exports.exporting import approve, make
+from tests.datasets.exports.export_helpers import add_approved_samples, make_export
 
 
 @pytest.fixture
 def export(own_home, as_reviewer):
-    """An export of three samples, asked for on the page."""
-    approve(3)
-    return make(as_reviewer)
+    """An export of three samples, requested on the page."""
+    add_approved_samples(3)
+    return make_export(as_reviewer)

@@ -1,4 +1,7 @@
-"""The files of an export on its page, in a real browser: all of them as a ZIP, compared again, commands to copy."""
+"""The files of an export on its page, in a real browser.
+
+Download as a ZIP, verification, and commands to copy.
+"""
 
 import re
 import zipfile
@@ -7,7 +10,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from tests.datasets import browsing
+from tests.datasets import browser_sessions
 
 pytestmark = [pytest.mark.browser, pytest.mark.kill]
 PREPARE = """
@@ -29,7 +32,7 @@ print(json.dumps([accounts.add_user("ann", "labeller")[1], export.id]).replace("
 @pytest.fixture
 def opened(tmp_path, browser, migrated):
     """A signed-in page, and the address of an export."""
-    with browsing.opened(migrated, tmp_path, browser, PREPARE) as page:
+    with browser_sessions.open_page(migrated, tmp_path, browser, PREPARE) as page:
         yield page
 
 

@@ -1,4 +1,7 @@
-"""A disk that fills up while an export is written: a sentence, nothing left, and with room the same export is made."""
+"""A disk that fills up while an export is written.
+
+The export fails with a sentence and leaves no files; with more room the same export succeeds.
+"""
 
 import os
 import sqlite3
@@ -8,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.datasets.exports.test_export_kill import seed
+from tests.datasets.exports.test_export_kill import insert_samples
 from tests.suite import fixture_cache
 
 ROOT = Path(__file__).resolve().parents[4]
 pytestmark = pytest.mark.kill
-# A file system of a few megabytes in a mount namespace of its own: no privilege needed, nothing pretended.
+# A real file system of a few megabytes in its own mount namespace, which needs no privileges.
 SCRIPT = """
 mount -t tmpfs -o size=200m tmpfs "$1" && cp -r "$2" "$1/home" && mount -o remount,size="$4" "$1" || exit 99
 OPENCLAW_WEB_HOME="$1/home" "$3" -m openclaw_web export --format alpaca --name x --quiet; echo "first $?"
@@ -31,7 +34,7 @@ def test_a_full_disk(tmp_path):
     environment.pop("PYTHONDEVMODE", None)
     fixture_cache.copy_home(home)
     store = sqlite3.connect(home / "state" / "openclaw.sqlite")
-    seed(store)
+    insert_samples(store)
     store.close()
     (tmp_path / "small").mkdir()
     used = sum(file.stat().st_size for file in home.rglob("*") if file.is_file()) // 1024

@@ -1,4 +1,4 @@
-"""Whether the files of an export are still what was written: on its page, in the API, in a terminal."""
+"""Verification of an export's files: page, API and command."""
 
 import hashlib
 import io
@@ -14,7 +14,7 @@ from datasets.models import DatasetExport
 from jobs import execution
 from jobs.models import JobRun
 from tests.datasets.exports.branches import body
-from tests.datasets.exports.exporting import make
+from tests.datasets.exports.export_helpers import make_export
 from tests.factories import ExportFactory, SampleFactory
 
 API = "/api/v1/exports"
@@ -28,20 +28,20 @@ def folder(export):
 
 
 def flip(file):
-    """Another bit in the middle, and the same size."""
+    """Flip a bit in the middle of a file; its size stays the same."""
     data = bytearray(file.read_bytes())
     data[len(data) // 2] ^= 1
     file.write_bytes(data)
 
 
 def replace_manifest(folder, **changes):
-    """A manifest that fits the files, or says something else."""
+    """Write the manifest with these changes."""
     manifest = orjson.loads((folder / "manifest.json").read_bytes()) | changes
     (folder / "manifest.json").write_bytes(orjson.dumps(manifest))
 
 
 def forge(folder):
-    """Other rows, with a manifest and sums that fit them."""
+    """Change the rows, and make the manifest and the checksums fit them."""
     flip(folder / ROWS)
     manifest = orjson.loads((folder / "manifest.json").read_bytes())
     for file in manifest["files"]:
@@ -79,8 +79,8 @@ def command(*words):
     return orjson.loads(out.getvalue())
 
 
-def verified(browser, export):
-    """The result of the job that the API starts."""
+def run_verification(browser, export):
+    """Start a verification through the API and return the result of its job."""
     answer = browser.post(f"{API}/{export.id}/verify", {}, "application/json")
     assert answer.status_code == 202, answer.content
     execution.run_next()
@@ -107,13 +107,13 @@ def test_every_format_is_read_again(as_reviewer, format_):
     for number in range(12):
         columns = {"session_id": f"s{number}", "annotation_status": "approved", "output": odd}
         SampleFactory(id=f"x{number}", content=body(number), **columns)
-    export = make(as_reviewer, format=format_, train_split="0.5")
-    result = verified(as_reviewer, export)
+    export = make_export(as_reviewer, format=format_, train_split="0.5")
+    result = run_verification(as_reviewer, export)
     assert result["is_intact"], result
     [file] = [file for file in exports.folder_of(export).glob("*.test.*") if "sources" not in file.name]
     lines = file.read_bytes().splitlines(keepends=True)
     file.write_bytes(b"".join(lines[:-1]))
-    [wrong] = [file for file in verified(as_reviewer, export)["files"] if file["state"] != "intact"]
+    [wrong] = [file for file in run_verification(as_reviewer, export)["files"] if file["state"] != "intact"]
     assert (wrong["name"], wrong["state"]) == (file.name, "changed")
 
 
@@ -121,9 +121,9 @@ def test_every_format_is_read_again(as_reviewer, format_):
 def test_what_was_done_to_the_files_is_found(as_reviewer, export, folder, damage):
     do, expected = DAMAGE[damage]
     do(folder)
-    result = verified(as_reviewer, export)
-    found = {file["name"]: file["state"] for file in result["files"]}
-    assert {name: state for name, state in found.items() if state != "intact"} == expected
+    result = run_verification(as_reviewer, export)
+    states = {file["name"]: file["state"] for file in result["files"]}
+    assert {name: state for name, state in states.items() if state != "intact"} == expected
     assert not result["is_intact"] and all(file["reason"] for file in result["files"] if file["state"] != "intact")
     page = as_reviewer.get(export.get_absolute_url()).text
     for name, state in expected.items():
@@ -136,7 +136,10 @@ def test_what_was_done_to_the_files_is_found(as_reviewer, export, folder, damage
 
 
 def test_rows_are_read_again(as_reviewer, export, folder):
-    """A file can be the one that the manifest names and not hold what trainers accept, or not so many rows."""
+    """A file can match its manifest and still hold rows that trainers reject.
+
+    Or it can hold too few rows.
+    """
     cases = [
         (b'{"instruction": "", "input": "", "output": "x"}\n' * 3, "columns of the row"),
         (b"[]\n" * 3, "Row 1 cannot be read"),
@@ -151,18 +154,18 @@ def test_rows_are_read_again(as_reviewer, export, folder):
         (folder / "manifest.json").write_bytes(stored)
         checksum = hashlib.sha256(stored).hexdigest()
         DatasetExport.objects.update(manifest_json=stored.decode(), checksum=checksum)
-        [file] = [file for file in verified(as_reviewer, export)["files"] if file["name"] == ROWS]
+        [file] = [file for file in run_verification(as_reviewer, export)["files"] if file["name"] == ROWS]
         assert file["state"] == "changed" and reason in file["reason"]
 
 
 def test_a_folder_that_is_gone(as_reviewer, export, folder):
     shutil.rmtree(folder)
-    assert {file["state"] for file in verified(as_reviewer, export)["files"]} == {"missing"}
+    assert {file["state"] for file in run_verification(as_reviewer, export)["files"]} == {"missing"}
 
 
 def test_a_line_without_an_end_is_not_kept_in_memory(as_reviewer, export, folder, monkeypatch):
     monkeypatch.setattr("datasets.exports.verification.LONGEST_LINE", 64)
-    [file] = [file for file in verified(as_reviewer, export)["files"] if file["name"] == ROWS]
+    [file] = [file for file in run_verification(as_reviewer, export)["files"] if file["name"] == ROWS]
     assert file["state"] == "changed" and "cannot be read" in file["reason"]
 
 

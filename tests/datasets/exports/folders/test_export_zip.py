@@ -94,7 +94,7 @@ names = st.text(st.characters(codec="utf-8", exclude_characters="/\\\0"), min_si
 @given(files=st.dictionaries(names, st.binary(max_size=600), max_size=5), most=st.sampled_from([zips.MOST, 200, 10]))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 def test_any_files_come_out_as_they_went_in(tmp_path, monkeypatch, files, most):
-    """Also with the fields for large files, which begin at `most` here instead of 4 GiB."""
+    """Fields for large files begin at `most` bytes here instead of 4 GiB."""
     monkeypatch.setattr(zips, "MOST", most)
     packed = []
     for number, (name, data) in enumerate(files.items()):

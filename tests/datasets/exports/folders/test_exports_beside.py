@@ -1,4 +1,4 @@
-"""What lies beside the rows of an export, and what its files are called."""
+"""The files of an export beside its rows, and the names of its files."""
 
 import os
 import re
@@ -18,18 +18,18 @@ from datasets.exporters.files.trainers import DATASETS_LINE
 from datasets.exports import exports
 from datasets.exports.options import find_unused_choices
 from tests.datasets.exports.branches import body
-from tests.datasets.exports.exporting import build
+from tests.datasets.exports.export_helpers import build_export
 from tests.factories import SampleFactory
 from tests.homes import assistant, user
-from tests.ledger.talks import tell
+from tests.ledger.transcript_records import store_session
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_home")]
 
 
 @pytest.fixture
 def samples():
-    """Two approved turns in each of eight sessions, and one that nobody judged."""
-    tell(user("question 1"), assistant("answer 1"), user("question 2"), assistant("answer 2"))
+    """Two approved turns in each of eight sessions, and one sample without a verdict."""
+    store_session(user("question 1"), assistant("answer 1"), user("question 2"), assistant("answer 2"))
     for number in range(8):
         for turn in (1, 2):
             place = {"session_id": f"s{number + 1}", "turn_number": turn, "annotation_status": "approved"}
@@ -37,12 +37,12 @@ def samples():
     SampleFactory(id="waiting", session_id="s1", turn_number=3)
 
 
-def made_of(format_="sharegpt", name="First try", **choices):
-    export = build(format_, name=name, **{"train_split": 0.5} | choices)
+def build_with_folder(format_="sharegpt", name="First try", **choices):
+    export = build_export(format_, name=name, **{"train_split": 0.5} | choices)
     return SimpleNamespace(export=export, folder=exports.folder_of(export))
 
 
-def bytes_in(folder):
+def read_files(folder):
     return {file.name: file.read_bytes() for file in folder.iterdir()}
 
 
@@ -52,24 +52,24 @@ def run(*words, folder):
 
 
 def test_sha256sum_accepts_the_folder(samples):
-    folder = made_of().folder
-    told = run("sha256sum", "-c", "SHA256SUMS", folder=folder)
-    checked = {line.removesuffix(": OK") for line in told.splitlines()}
+    folder = build_with_folder().folder
+    output = run("sha256sum", "-c", "SHA256SUMS", folder=folder)
+    checked = {line.removesuffix(": OK") for line in output.splitlines()}
     assert checked == {file.name for file in folder.iterdir()} - {"SHA256SUMS"}
 
 
 @pytest.mark.parametrize("format_", ["alpaca", "sharegpt", "openai"])
 def test_the_same_samples_options_and_name_give_identical_files(samples, format_):
-    first = made_of(format_)
+    first = build_with_folder(format_)
     with translation.override("zh-hans"):
-        second = made_of(format_)
+        second = build_with_folder(format_)
     assert first.export.id != second.export.id
-    assert bytes_in(first.folder) == bytes_in(second.folder)
+    assert read_files(first.folder) == read_files(second.folder)
 
 
 @pytest.mark.parametrize("format_", ["alpaca", "sharegpt"])
 def test_the_card_is_one_that_the_hub_reads(samples, format_):
-    made = made_of(format_, name='Mei\'s *first* "try"')
+    made = build_with_folder(format_, name='Mei\'s *first* "try"')
     _, front, text = (made.folder / "README.md").read_text().split("---\n", 2)
     card = yaml.safe_load(front)
     assert card["pretty_name"] == 'Mei\'s *first* "try"' and "license" not in card
@@ -87,7 +87,7 @@ def test_the_card_is_one_that_the_hub_reads(samples, format_):
         assert re.search(r"- Rebuilt from the sample .*: \d+ rows", text)
 
 
-def card_of(made):
+def read_card(made):
     """The parts of a card by their heading."""
     text = (made.folder / "README.md").read_text()
     return {part.partition("\n")[0]: part.partition("\n")[2] for part in text.split("\n## ")[1:]}
@@ -96,42 +96,42 @@ def card_of(made):
 def test_the_card_names_what_was_checked_as_the_manifest_does(samples):
     checks = {}
     for format_ in ("sharegpt", "openai", "csv"):
-        made = made_of(format_)
-        checks[format_] = card_of(made)["Checks"]
+        made = build_with_folder(format_)
+        checks[format_] = read_card(made)["Checks"]
         for check in made.export.manifest["checks"]:
             assert checks[format_].count(f"{check['program']} {check['version']}") == 1
     assert "the rules of LLaMA-Factory 0.9.5 and HF datasets 4.0.0.\n" in checks["sharegpt"]
     assert "the rules of" not in checks["csv"] and "as they are stored" in checks["csv"]
-    unsloth = card_of(made_of(tool_calls="leave_out"))["Checks"]
+    unsloth = read_card(build_with_folder(tool_calls="leave_out"))["Checks"]
     assert "Unsloth" in unsloth and "Unsloth" not in checks["sharegpt"]
 
 
 def test_the_card_says_how_long_rows_are_and_what_models_were_given(samples):
     SampleFactory(id="long", session_id="s9", annotation_status="approved", output="wörds " * 2_000)
-    made = made_of(train_split=1)
-    parts, lengths = card_of(made), made.export.manifest["lengths"]
+    made = build_with_folder(train_split=1)
+    parts, lengths = read_card(made), made.export.manifest["lengths"]
     assert f"longest row: about {lengths['tokens_longest']:,} tokens" in parts["Length of rows"]
     assert "- more than 2,048 tokens: 1 row\n" in parts["Length of rows"]
     assert "- more than 8,192 tokens: 0 rows\n" in parts["Length of rows"]
     assert "- System prompt: 0 rows\n" in parts["System prompts and tools"]
     assert "- Tools left out: 17 rows (Not recorded for the turn)\n" in parts["System prompts and tools"]
     assert "17 samples, all approved\n" in parts["Rows"]
-    stored = card_of(made_of("raw", only_approved=False))
+    stored = read_card(build_with_folder("raw", only_approved=False))
     assert "18 samples, 17 of them approved\n" in stored["Rows"]
     assert not {"Length of rows", "System prompts and tools"} & stored.keys()
 
 
 @pytest.mark.parametrize(
-    ("format_", "history", "said"),
+    ("format_", "history", "warning"),
     [
         ("sharegpt", "context", "`mask_history: true` in LLaMA-Factory or `message_field_training: train` in Axolotl"),
         ("openai", "context", "does not read `weight`"),
         ("sharegpt", "edited", ""),
     ],
 )
-def test_the_card_warns_of_replies_that_nobody_approved(samples, format_, history, said):
-    loading = card_of(made_of(format_, history=history))["How to load"]
-    assert said in loading and ("nobody approved" in loading) == (history == "context")
+def test_the_card_warns_of_replies_that_nobody_approved(samples, format_, history, warning):
+    loading = read_card(build_with_folder(format_, history=history))["How to load"]
+    assert warning in loading and ("nobody approved" in loading) == (history == "context")
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_only_options_that_apply_are_named(format_, task, used):
 
 
 def test_the_card_names_only_options_that_apply(samples):
-    named = card_of(made_of("csv"))["Options"]
+    named = read_card(build_with_folder("csv"))["Options"]
     assert "`seed`" in named and "`history`" not in named and "`tool_results`" not in named
 
 
@@ -163,16 +163,16 @@ def test_the_script_loads_each_split_and_converts_for_trl(samples, tmp_path):
     convert = "import json, load; rows = load.load()['train']; print(json.dumps(load.for_trl(rows[0])))"
     answers = {}
     for format_, choices in (("sharegpt", {}), ("sharegpt", {"history": "context"}), ("alpaca", {})):
-        made = made_of(format_, **choices)
+        made = build_with_folder(format_, **choices)
         counts = made.export.manifest["counts"]
-        told = run(sys.executable, str(made.folder / "load.py"), folder=made.folder)
-        assert told.splitlines() == [f"train: {counts['train']} rows", f"test: {counts['test']} rows"]
+        output = run(sys.executable, str(made.folder / "load.py"), folder=made.folder)
+        assert output.splitlines() == [f"train: {counts['train']} rows", f"test: {counts['test']} rows"]
         answers[format_, *choices.values()] = orjson.loads(run(sys.executable, "-c", convert, folder=made.folder))
         line = f"import os, datasets; print({DATASETS_LINE})"
-        told = run(sys.executable, "-P", "-c", line, folder=made.folder)
-        assert f"num_rows: {counts['train']}" in told and f"num_rows: {counts['test']}" in told
-    [asked, answered] = answers["sharegpt",]["messages"][:2]
-    assert (asked["role"], answered["role"]) == ("user", "assistant")
+        output = run(sys.executable, "-P", "-c", line, folder=made.folder)
+        assert f"num_rows: {counts['train']}" in output and f"num_rows: {counts['test']}" in output
+    [question, reply] = answers["sharegpt",]["messages"][:2]
+    assert (question["role"], reply["role"]) == ("user", "assistant")
     for key in (("sharegpt", "context"), ("alpaca",)):
         assert answers[key]["prompt"][0]["role"] == "user"
         assert [message["role"] for message in answers[key]["completion"]] == ["assistant"]
@@ -183,19 +183,19 @@ def test_the_script_gives_trl_the_system_prompt_of_a_row(samples, history, key):
     convert = (
         "import json, load; row = load.load()['train'][0]; print(json.dumps(load.for_trl(row | json.loads('%s'))))"
     )
-    folder = made_of(history=history).folder
-    with_one, without = (
+    folder = build_with_folder(history=history).folder
+    with_prompt, without = (
         orjson.loads(run(sys.executable, "-c", convert % given, folder=folder))[key]
         for given in ('{"system": "Be brief."}', "{}")
     )
-    assert with_one == [{"role": "system", "content": "Be brief."}, *without]
+    assert with_prompt == [{"role": "system", "content": "Be brief."}, *without]
     assert [message["role"] for message in without][:1] == ["user"]
 
 
 @pytest.mark.parametrize("format_", ["alpaca", "sharegpt"])
 @pytest.mark.parametrize("history", ["edited", "context"])
 def test_trainers_are_told_where_the_rows_are(samples, format_, history):
-    folder = made_of(format_, history=history).folder
+    folder = build_with_folder(format_, history=history).folder
     info = orjson.loads((folder / "dataset_info.json").read_bytes())
     factory = yaml.safe_load((folder / "llamafactory.yaml").read_text())
     axolotl = yaml.safe_load((folder / "axolotl.yaml").read_text())
@@ -219,7 +219,7 @@ def test_trainers_are_told_how_many_rows_are_longer_than_what_they_take(samples,
     for number, words in enumerate((1_500, 1_500, 8_000)):
         reply = f"{number} {'wörds ' * words}"
         SampleFactory(id=f"long{number}", session_id="s9", annotation_status="approved", output=reply)
-    folder = made_of(format_, duplicates="keep", train_split=1, row_characters=100_000).folder
+    folder = build_with_folder(format_, duplicates="keep", train_split=1, row_characters=100_000).folder
     factory, axolotl = ((folder / name).read_text() for name in ("llamafactory.yaml", "axolotl.yaml"))
     assert "are cut: an estimated 3 rows of all files.\ncutoff_len: 2048\n" in factory
     assert "are left out: an estimated 1 row of all files.\nsequence_len: 8192\n" in axolotl
@@ -227,15 +227,20 @@ def test_trainers_are_told_how_many_rows_are_longer_than_what_they_take(samples,
 
 
 def test_several_exports_fit_into_one_data_folder(samples):
-    made = [made_of(), made_of(name="Second"), made_of("alpaca"), made_of(name="第一次")]
-    names = [file.name for one in made for file in one.folder.glob("ocl_*")]
+    exports_made = [
+        build_with_folder(),
+        build_with_folder(name="Second"),
+        build_with_folder("alpaca"),
+        build_with_folder(name="第一次"),
+    ]
+    names = [file.name for built in exports_made for file in built.folder.glob("ocl_*")]
     assert len(names) == len(set(names)) == 8
-    entries = [key for one in made for key in orjson.loads((one.folder / "dataset_info.json").read_bytes())]
+    entries = [key for built in exports_made for key in orjson.loads((built.folder / "dataset_info.json").read_bytes())]
     assert len(entries) == len(set(entries)) == 8
 
 
 def test_without_rows_to_learn_from_no_training_is_described(samples):
-    folder = made_of(train_split=0).folder
+    folder = build_with_folder(train_split=0).folder
     assert not (folder / "llamafactory.yaml").exists() and not (folder / "axolotl.yaml").exists()
     assert "axolotl" not in (folder / "README.md").read_text().partition("## How to load")[2].partition("##")[0]
 

@@ -1,4 +1,4 @@
-"""Rows for OpenAI's fine-tuning: roles, calls and their ids, what is not to be learned, and what is refused."""
+"""Rows for OpenAI's fine-tuning: roles, call ids, weights, and conversations that OpenAI refuses."""
 
 import json
 
@@ -14,23 +14,23 @@ from datasets.exporters.json_output import clean_value
 from datasets.exporters.outcomes import SampleOutcome
 from datasets.exporters.training_rows import Shape, build_rows
 from tests.datasets.exports.branches import Call, agent, gate, result, rows, sample, user
-from tests.datasets.exports.test_exporters_properties import BRANCHES, WORDS, numbered, often
+from tests.datasets.exports.test_exporters_properties import BRANCHES, WORDS, number_turns, thorough
 
 
-def one(*samples, **shape):
+def build_messages(*samples, **shape):
     (row,), (done,) = rows("openai", *(samples or [sample()]), **shape)
     return row["messages"], done
 
 
 def test_a_call_without_words_has_no_content():
-    messages, _ = one(branch=[user("question", 1), agent("", "c"), result("c", ""), agent("answer")])
+    messages, _ = build_messages(branch=[user("question", 1), agent("", "c"), result("c", ""), agent("answer")])
     assert list(messages[1]) == ["role", "tool_calls"]
     assert messages[2] == {"role": "tool", "tool_call_id": "call00001", "content": ""}
 
 
 def test_several_messages_before_a_call_are_one():
     branch = [user("question", 1), agent("First."), agent("Then.", "c"), result("c"), agent("answer")]
-    messages, done = one(branch=branch)
+    messages, done = build_messages(branch=branch)
     assert messages[1]["content"] == "First.\n\nThen." and done == {changes.MESSAGES_MERGED}
 
 
@@ -40,16 +40,16 @@ def test_several_messages_before_a_call_are_one():
 )
 def test_names_that_are_not_allowed_are_written_otherwise_and_counted(name, written):
     branch = [user("question", 1), agent("", Call("c", name)), result("c"), agent("answer")]
-    messages, done = one(branch=branch)
+    messages, done = build_messages(branch=branch)
     assert messages[1]["tool_calls"][0]["function"]["name"] == (written or name)
     assert done == ({changes.TOOL_NAMES_CHANGED} if written else set())
 
 
 def test_turns_of_the_context_have_no_weight_for_a_trainer():
     branch = [user("q1", 1), agent("", "c"), result("c"), agent("a1"), user("q2", 2), agent("", "d"), result("d")]
-    messages, _ = one(sample(2, "q2", "a2"), branch=[*branch, agent("a2")], history="context")
+    messages, _ = build_messages(sample(2, "q2", "a2"), branch=[*branch, agent("a2")], history="context")
     assert [message.get("weight") for message in messages] == [None, 0, None, 0, None, 1, None, 1]
-    plain, _ = one(sample(1, "q1", "a1"), branch=branch)
+    plain, _ = build_messages(sample(1, "q1", "a1"), branch=branch)
     assert not any("weight" in message for message in plain)
 
 
@@ -61,7 +61,7 @@ def test_long_results_are_cut_each_for_itself():
         result("b", "short"),
         agent("answer"),
     ]
-    messages, done = one(branch=branch, row_characters=4_000)
+    messages, done = build_messages(branch=branch, row_characters=4_000)
     assert messages[2]["content"].endswith("characters left out …]") and messages[3]["content"] == "short"
     assert openai.SPELLING.size(messages) <= 4_000 and done == {changes.TOOL_RESULTS_SHORTENED}
 
@@ -80,17 +80,17 @@ def test_where_a_row_comes_from_is_told_beside_it():
     }
 
 
-# What OpenAI would refuse
+# Rows that OpenAI refuses
 
 USER, ANSWER = {"role": "user", "content": "u"}, {"role": "assistant", "content": "a"}
 
 
-def calling(*ids, **told):
-    function = {"name": "x", "arguments": "{}"} | told
+def call_message(*ids, **changes_to_function):
+    function = {"name": "x", "arguments": "{}"} | changes_to_function
     return {"role": "assistant", "tool_calls": [{"id": id_, "type": "function", "function": function} for id_ in ids]}
 
 
-def returned(id_):
+def result_message(id_):
     return {"role": "tool", "tool_call_id": id_, "content": "r"}
 
 
@@ -114,20 +114,20 @@ def returned(id_):
         ([USER, ANSWER | {"weight": True}], "message_keys"),
         ([{"role": "user", "content": " "}, ANSWER], "empty"),
         ([USER, {"role": "assistant", "content": ""}], "empty"),
-        ([USER, calling("a"), ANSWER], "call_without_result"),
-        ([USER, calling("a", "b"), returned("a"), ANSWER], "call_without_result"),
-        ([USER, calling("a"), returned("a"), returned("a"), ANSWER], "result_without_call"),
-        ([USER, returned("a"), ANSWER], "result_without_call"),
-        ([USER, calling("a"), returned("a")], "no_reply"),
-        ([USER, calling("a", "a"), returned("a"), ANSWER], "call_id"),
-        ([USER, calling("a"), returned("a"), calling("a"), returned("a"), ANSWER], "call_id"),
-        ([USER, calling("a", name="a.b"), returned("a"), ANSWER], "call"),
-        ([USER, calling("a", name="x" * 65), returned("a"), ANSWER], "call"),
-        ([USER, calling("a", arguments="[]"), returned("a"), ANSWER], "call"),
-        ([USER, calling("a", arguments="{"), returned("a"), ANSWER], "call"),
-        ([USER, calling("a", arguments={}), returned("a"), ANSWER], "call"),
-        ([USER, calling(""), returned(""), ANSWER], "call"),
-        ([USER, calling(), ANSWER], "call"),
+        ([USER, call_message("a"), ANSWER], "call_without_result"),
+        ([USER, call_message("a", "b"), result_message("a"), ANSWER], "call_without_result"),
+        ([USER, call_message("a"), result_message("a"), result_message("a"), ANSWER], "result_without_call"),
+        ([USER, result_message("a"), ANSWER], "result_without_call"),
+        ([USER, call_message("a"), result_message("a")], "no_reply"),
+        ([USER, call_message("a", "a"), result_message("a"), ANSWER], "call_id"),
+        ([USER, call_message("a"), result_message("a"), call_message("a"), result_message("a"), ANSWER], "call_id"),
+        ([USER, call_message("a", name="a.b"), result_message("a"), ANSWER], "call"),
+        ([USER, call_message("a", name="x" * 65), result_message("a"), ANSWER], "call"),
+        ([USER, call_message("a", arguments="[]"), result_message("a"), ANSWER], "call"),
+        ([USER, call_message("a", arguments="{"), result_message("a"), ANSWER], "call"),
+        ([USER, call_message("a", arguments={}), result_message("a"), ANSWER], "call"),
+        ([USER, call_message(""), result_message(""), ANSWER], "call"),
+        ([USER, call_message(), ANSWER], "call"),
         ([USER, ANSWER, USER, ANSWER | {"weight": 1}], "weight"),
         ([USER, {"role": "system", "content": "s"}, ANSWER], "alternation"),
     ],
@@ -160,7 +160,7 @@ def tool(name="exec", **about):
 )
 def test_tools_are_a_list_of_functions_with_names_of_their_own(tools, rules):
     broken = find_broken_rules("openai", {"messages": [USER, ANSWER], "tools": tools})
-    assert [found.rule for found in broken] == (["tools"] if rules else [])
+    assert [broken_rule.rule for broken_rule in broken] == (["tools"] if rules else [])
 
 
 def test_other_columns_are_refused():
@@ -169,18 +169,18 @@ def test_other_columns_are_refused():
     ]
 
 
-# Whatever a branch looks like
+# Branches of any shape
 
 
-@often
+@thorough
 @given(
-    branch=BRANCHES.map(numbered),
+    branch=BRANCHES.map(number_turns),
     turns=st.lists(st.tuples(st.integers(1, 9), WORDS, WORDS), min_size=1, max_size=5),
     history=st.sampled_from(HISTORIES),
 )
 def test_every_call_is_answered_at_once_and_its_arguments_read_back(branch, turns, history):
-    asked = [json.dumps(clean_value(call.arguments)) for message in branch for call in message.calls]
-    samples = [sample(number, asked, reply) for number, asked, reply in sorted(turns)]
+    arguments_called = [json.dumps(clean_value(call.arguments)) for message in branch for call in message.calls]
+    samples = [sample(number, question, reply) for number, question, reply in sorted(turns)]
     for row in [
         made.row for made in build_rows(Shape("openai", "reply", history=history), samples, branch) if made.row
     ]:
@@ -192,4 +192,4 @@ def test_every_call_is_answered_at_once_and_its_arguments_read_back(branch, turn
         for call in calls:
             assert openai.NAME.fullmatch(call["function"]["name"])
             arguments = json.loads(call["function"]["arguments"])
-            assert json.dumps(clean_value(arguments)) in asked
+            assert json.dumps(clean_value(arguments)) in arguments_called

@@ -1,4 +1,4 @@
-"""Exports for OpenAI's fine-tuning, and conversations without tools: files, page, API and command."""
+"""Exports for OpenAI's fine-tuning and conversations without tools: files, page, API and command."""
 
 import hashlib
 import io
@@ -12,10 +12,10 @@ from datasets.exports import exports
 from datasets.models import DatasetSample
 from openclaw_web.errors import Refused
 from tests.datasets.exports.branches import body
-from tests.datasets.exports.exporting import approve, build, make
+from tests.datasets.exports.export_helpers import add_approved_samples, build_export, make_export
 from tests.factories import SampleFactory
 from tests.homes import assistant, result, user
-from tests.ledger.talks import tell
+from tests.ledger.transcript_records import store_session
 
 pytestmark = pytest.mark.django_db
 API = "/api/v1/exports"
@@ -23,11 +23,11 @@ API = "/api/v1/exports"
 
 @pytest.fixture(autouse=True)
 def turns(own_home):
-    """Three turns; the second one asks a tool."""
+    """Three turns; the second one calls a tool."""
     call = assistant("I will look.", ("c", "fs.read", {"path": "a"}))
     second = (user("question 2"), call, result("c", "notes"), assistant("answer 2"))
-    tell(user("question 1"), assistant("answer 1"), *second, user("question 3"), assistant("answer 3"))
-    approve(3)
+    store_session(user("question 1"), assistant("answer 1"), *second, user("question 3"), assistant("answer 3"))
+    add_approved_samples(3)
 
 
 def lines(export, name):
@@ -35,7 +35,7 @@ def lines(export, name):
 
 
 def test_rows_hold_messages_and_their_sources_lie_beside_them():
-    export = build("openai")
+    export = build_export("openai")
     rows, sources = lines(export, "ocl_one_openai.train.jsonl"), lines(export, "ocl_one_openai.train.sources.jsonl")
     assert [list(row) for row in rows] == [["messages"]] * 3
     assert [source["sample_id"] for source in sources] == ["sample-1", "sample-2", "sample-3"]
@@ -49,11 +49,11 @@ def test_rows_hold_messages_and_their_sources_lie_beside_them():
 
 
 def test_the_manifest_knows_the_sources_and_no_trainer_is_promised_more():
-    export = build("openai")
+    export = build_export("openai")
     files = {file["name"]: file for file in export.manifest["files"]}
     data = (exports.folder_of(export) / "ocl_one_openai.train.sources.jsonl").read_bytes()
-    found = files["ocl_one_openai.train.sources.jsonl"]
-    assert (found["rows"], found["bytes"], found["sha256"]) == (3, len(data), hashlib.sha256(data).hexdigest())
+    entry = files["ocl_one_openai.train.sources.jsonl"]
+    assert (entry["rows"], entry["bytes"], entry["sha256"]) == (3, len(data), hashlib.sha256(data).hexdigest())
     assert "dataset_info.json" not in files
 
 
@@ -69,7 +69,7 @@ def test_what_openai_asks_of_files_is_noted(rows, largest, names):
 
 
 def test_few_rows_are_said_and_no_obstacle(as_reviewer):
-    export = make(as_reviewer, format="openai")
+    export = make_export(as_reviewer, format="openai")
     page = as_reviewer.get(export.get_absolute_url()).text
     assert (
         "OpenAI accepts training files of 10 rows or more" in page
@@ -83,7 +83,7 @@ def test_enough_rows_need_no_note():
     for number in range(4, 11):
         columns = {"session_id": f"s{number}", "turn_number": 1, "annotation_status": "approved"}
         SampleFactory(id=f"sample-{number}", content=body(number), **columns)
-    assert build("openai").manifest["notes"] == []
+    assert build_export("openai").manifest["notes"] == []
 
 
 def test_a_terminal_says_it_too():
@@ -97,7 +97,7 @@ def test_a_terminal_says_it_too():
 
 
 def test_sharegpt_without_tools_is_what_unsloth_takes():
-    export = build("sharegpt", tool_calls="leave_out")
+    export = build_export("sharegpt", tool_calls="leave_out")
     rows = lines(export, "ocl_one_sharegpt.train.jsonl")
     assert [[message["value"] for message in row["conversations"]] for row in rows] == [
         ["question 1", "answer 1"],
@@ -114,7 +114,7 @@ def test_sharegpt_without_tools_is_what_unsloth_takes():
 
 def test_the_page_offers_it_and_says_what_was_left_out(as_reviewer):
     assert "Unsloth reads only conversations without tool calls" in as_reviewer.get("/exports/").text
-    export = make(as_reviewer, format="sharegpt", tool_calls="leave_out")
+    export = make_export(as_reviewer, format="sharegpt", tool_calls="leave_out")
     page = as_reviewer.get(export.get_absolute_url()).text
     assert "Left out, with the turns whose reply rests on them" in page
     assert "With a reply that rests on tool results" in page
@@ -123,4 +123,4 @@ def test_the_page_offers_it_and_says_what_was_left_out(as_reviewer):
 def test_an_export_of_nothing_but_tools_says_what_to_do():
     DatasetSample.objects.exclude(id="sample-2").update(annotation_status="rejected")
     with pytest.raises(Refused, match="Include tool calls"):
-        build("sharegpt", tool_calls="leave_out")
+        build_export("sharegpt", tool_calls="leave_out")

@@ -1,4 +1,7 @@
-"""Exports of samples as they are stored, `raw` and `csv`: everything is in them, nothing is a formula."""
+"""Exports of samples as they are stored, `raw` and `csv`.
+
+Every column of a sample is in them, and no cell of a table is a formula.
+"""
 
 import csv
 import io
@@ -18,8 +21,8 @@ from datasets.exporters.samples import read_stored
 from datasets.exports import exports
 from datasets.models import DatasetExport, DatasetSample
 from openclaw_web import spreadsheets
-from tests.datasets.exports.branches import body, stored
-from tests.datasets.exports.exporting import build, make
+from tests.datasets.exports.branches import body, stored_row
+from tests.datasets.exports.export_helpers import build_export, make_export
 from tests.factories import SampleFactory
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_home")]
@@ -28,8 +31,8 @@ CONTEXT = [{"role": "user", "message": "I like mornings. ☀️"}, {"role": "age
 GATE = {"output": {"decision": "UPDATE_USER", "reason": "Stable.", "candidateFact": "likes mornings"}}
 
 
-def some_samples():
-    """A sample with everything, one with next to nothing, one that a spreadsheet would run."""
+def add_samples():
+    """Add a full sample, a nearly empty one, and one with a formula."""
     judged = {"annotation_status": "approved", "annotated_by": "mei", "annotated_at": 1_764_000_000_000}
     judged |= {"session_id": "s1", "turn_id": "s1:u1", "created_at": 1_763_000_000_000}
     SampleFactory(
@@ -65,12 +68,12 @@ def cells(export):
 
 @pytest.mark.parametrize("format_", ["raw", "csv"])
 def test_the_files_are_as_they_were(format_):
-    some_samples()
-    found = data(build(format_))
+    add_samples()
+    written = data(build_export(format_))
     path = GOLDENS / f"{format_}.{'csv' if format_ == 'csv' else 'jsonl'}"
     if os.environ.get("UPDATE_GOLDEN"):
-        path.write_bytes(found)
-    assert found == path.read_bytes(), "UPDATE_GOLDEN=1 rewrites it; look at the diff"
+        path.write_bytes(written)
+    assert written == path.read_bytes(), "UPDATE_GOLDEN=1 rewrites it; look at the diff"
 
 
 def test_raw_has_every_column_of_a_sample():
@@ -79,11 +82,11 @@ def test_raw_has_every_column_of_a_sample():
 
 
 def test_raw_is_what_is_stored():
-    some_samples()
-    first, second, _ = records(build("raw"))
+    add_samples()
+    first, second, _ = records(build_export("raw"))
     assert first.keys() == second.keys()
-    kept = DatasetSample.objects.get(id="full")
-    assert first["content"] == orjson.loads(kept.content)
+    row = DatasetSample.objects.get(id="full")
+    assert first["content"] == orjson.loads(row.content)
     assert first["qualityFactors"] == {"conversationClarity": 0.9}
     assert first["gateCorrectedOutput"]["decision"] == "UPDATE_SOUL"
     assert (first["privacyChecked"], first["containsPii"]) == (True, False)
@@ -92,8 +95,8 @@ def test_raw_is_what_is_stored():
 
 
 def test_csv_reads_back_line_breaks_and_quotes_and_all():
-    some_samples()
-    export = build("csv")
+    add_samples()
+    export = build_export("csv")
     assert data(export).startswith(b"\xef\xbb\xbfsample_id,agent_id,session_id,turn_number,")
     full, bare, odd = cells(export)
     assert tuple(full) == table.COLUMNS
@@ -111,44 +114,44 @@ def test_csv_reads_back_line_breaks_and_quotes_and_all():
 
 def test_content_that_is_no_json_is_there_all_the_same():
     SampleFactory(id="torn", content='{"userMessage": "h', annotation_status="approved")
-    (record,) = records(build("raw"))
+    (record,) = records(build_export("raw"))
     assert record["content"] == '{"userMessage": "h'
-    (row,) = cells(build("csv"))
+    (row,) = cells(build_export("csv"))
     assert (row["sample_id"], row["user_message"]) == ("torn", "")
 
 
 def test_other_types_of_samples_are_there_when_asked_for():
     SampleFactory(id="guard", sample_type="write_guardian_decision", content="{}", annotation_status="approved")
     SampleFactory(id="turn", annotation_status="approved", turn_number=2)
-    found = records(build("raw", sample_types=["annotated_turn", "write_guardian_decision"]))
-    assert [record["id"] for record in found] == ["guard", "turn"]
-    assert [record["id"] for record in records(build("raw"))] == ["turn"]
+    exported = records(build_export("raw", sample_types=["annotated_turn", "write_guardian_decision"]))
+    assert [record["id"] for record in exported] == ["guard", "turn"]
+    assert [record["id"] for record in records(build_export("raw"))] == ["turn"]
 
 
 @pytest.mark.parametrize("format_", ["raw", "csv"])
 def test_the_task_chooses_the_samples(format_):
-    some_samples()
-    export = build(format_, task="gate")
+    add_samples()
+    export = build_export(format_, task="gate")
     assert export.total_samples == 1
-    (found,) = export.manifest["excluded"]
-    assert found == {"reason": "no_decision", "count": 2, "samples": ["bare", "odd"]}
+    (exclusion,) = export.manifest["excluded"]
+    assert exclusion == {"reason": "no_decision", "count": 2, "samples": ["bare", "odd"]}
 
 
 @pytest.mark.parametrize("format_", ["raw", "csv"])
 def test_no_trainer_is_told_of_them_and_no_rule_stops_them(format_):
     for number in range(1, 4):
-        said = body(number, userMessage="", agentReply=f"2026-01-0{number}")
-        SampleFactory(id=f"x{number}", turn_number=number, content=said, annotation_status="approved")
-    export = build(format_)
+        content = body(number, userMessage="", agentReply=f"2026-01-0{number}")
+        SampleFactory(id=f"x{number}", turn_number=number, content=content, annotation_status="approved")
+    export = build_export(format_)
     assert not (exports.folder_of(export) / "dataset_info.json").exists()
     manifest = export.manifest
     assert (manifest["profile"], manifest["counts"]["rows"], manifest["notes"]) == ("stored", 3, [])
 
 
 def test_transcripts_are_not_read(django_assert_max_num_queries):
-    some_samples()
+    add_samples()
     with django_assert_max_num_queries(0, using="agent_ada"):
-        build("raw")
+        build_export("raw")
 
 
 def test_sides_are_those_of_every_format():
@@ -156,15 +159,15 @@ def test_sides_are_those_of_every_format():
         SampleFactory(id=f"x{number}", session_id=f"s{number}", content=body(number), annotation_status="approved")
     sides = {}
     for format_, name in (("alpaca", "session_id"), ("raw", "sessionId")):
-        export = build(format_, train_split=0.5)
+        export = build_export(format_, train_split=0.5)
         for side in ("train", "test"):
             sides[format_, side] = {orjson.loads(line)[name] for line in data(export, side).splitlines()}
     assert sides["alpaca", "train"] == sides["raw", "train"] and sides["raw", "test"]
 
 
 def test_the_page_offers_them_and_sends_a_table(as_reviewer):
-    some_samples()
-    export = make(as_reviewer, format="csv")
+    add_samples()
+    export = make_export(as_reviewer, format="csv")
     page = as_reviewer.get(export.get_absolute_url()).text
     assert "CSV: samples as a table for spreadsheets" in page and "ocl_First-try_csv.train.csv" in page
     assert "With texts that begin like a formula" in page
@@ -177,11 +180,11 @@ CELLS = st.text(st.characters(codec=None) | st.sampled_from("=+-@\t\r\n\x00\",'�
 
 
 @given(CELLS, CELLS, CELLS)
-def test_whatever_was_said_a_table_has_one_row_for_it_and_no_formula(asked, reply, edited):
-    content = {"userMessage": asked, "agentReply": reply}
-    sample = read_stored(stored(json.dumps(content), output=edited))
+def test_whatever_was_said_a_table_has_one_row_for_it_and_no_formula(question, reply, edited):
+    content = {"userMessage": question, "agentReply": reply}
+    sample = read_stored(stored_row(json.dumps(content), output=edited))
     line, _, _ = encode_csv(table.build_row(sample), frozenset())
-    (found,) = csv.reader(io.StringIO(line.decode(), newline=""))
-    assert len(found) == len(table.COLUMNS) and not any(cell.startswith(spreadsheets.FORMULA) for cell in found)
+    (row,) = csv.reader(io.StringIO(line.decode(), newline=""))
+    assert len(row) == len(table.COLUMNS) and not any(cell.startswith(spreadsheets.FORMULA) for cell in row)
     read = orjson.loads(encode_line(raw.build_row(sample), frozenset())[0])
     assert read["content"] == {name: BAD.sub("\ufffd", text) for name, text in content.items()}

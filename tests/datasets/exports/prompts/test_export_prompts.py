@@ -1,4 +1,4 @@
-"""What an export says of system prompts and tools: on its page, in the API, in a terminal, and in the form."""
+"""System prompts and tools of an export: page, API, terminal and form."""
 
 import io
 
@@ -10,17 +10,17 @@ from agents.models import Agent
 from datasets.models import DatasetExport
 from jobs import execution
 from tests.collecting.collect_runs import run
-from tests.datasets.exports.exporting import WANTED
+from tests.datasets.exports.export_helpers import FORM_FIELDS
 from tests.datasets.exports.prompts.runs import (
     ONE,
     OTHER,
     PROMPT,
     TOO_LONG,
     TOOLS,
-    collected,
-    compiled,
-    recorded,
-    working,
+    import_and_approve,
+    prompt_step,
+    tool_turn,
+    write_steps,
 )
 from tests.homes import user
 
@@ -29,25 +29,25 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture(autouse=True)
 def two_turns(home):
-    """A turn whose prompt was recorded whole, and one in another session whose prompt was not."""
+    """A turn whose prompt was recorded whole, and one whose prompt was not."""
     home.transcript(user("Hi"))
     run(home)
     for session, prompt in ((ONE, PROMPT), (OTHER, TOO_LONG)):
-        home.transcript(*working(1), session=session)
-        recorded(home, compiled(2, session=session, systemPrompt=prompt, tools=TOOLS), session=session)
-    collected(home, Agent.objects.get(agent_id="main"), ONE, OTHER)
+        home.transcript(*tool_turn(1), session=session)
+        write_steps(home, prompt_step(2, session=session, systemPrompt=prompt, tools=TOOLS), session=session)
+    import_and_approve(home, Agent.objects.get(agent_id="main"), ONE, OTHER)
 
 
-def asked(browser, **more):
-    """The page of an export asked for on the page and built, without tags, on one line."""
-    wanted = WANTED | {"format": "sharegpt", "duplicates": "keep"} | more
-    assert browser.post(reverse("datasets:export_create"), wanted).status_code == 302
+def build_page(browser, **more):
+    """Request and build an export; return its page as one line without tags."""
+    fields = FORM_FIELDS | {"format": "sharegpt", "duplicates": "keep"} | more
+    assert browser.post(reverse("datasets:export_create"), fields).status_code == 302
     execution.run_next()
     return " ".join(browser.get(DatasetExport.objects.get().get_absolute_url()).text.split())
 
 
 def test_the_page_counts_rows_and_reasons(as_reviewer):
-    page = asked(as_reviewer)
+    page = build_page(as_reviewer)
     assert "System prompts and tools" in page
     assert "<dt>System prompt</dt> <dd>1 row</dd>" in page
     assert "<dt>System prompt left out: Truncated by OpenClaw</dt> <dd>1 row</dd>" in page
@@ -57,14 +57,14 @@ def test_the_page_counts_rows_and_reasons(as_reviewer):
 
 
 def test_the_page_counts_rows_that_call_other_tools(as_reviewer):
-    page = asked(as_reviewer, prompt_characters="1", parallel_calls="split")
+    page = build_page(as_reviewer, prompt_characters="1", parallel_calls="split")
     assert "<dt>Tools left out: Longer than the maximum</dt> <dd>2 rows</dd>" in page
     assert "<dt>Calls tools that the row does not describe</dt> <dd>2 rows</dd>" in page
     assert "One call after the other, for GLM-4" in page
 
 
 def test_a_maximum_of_nothing_leaves_the_part_out(as_reviewer):
-    page = asked(as_reviewer, prompt_characters="0")
+    page = build_page(as_reviewer, prompt_characters="0")
     assert "System prompts and tools" not in page and "Maximum prompt length" not in page
 
 
@@ -83,7 +83,7 @@ def test_the_command_prints_them():
 
 def test_the_import_says_what_was_not_recorded_whole(home, capsys):
     home.write(f"agents/main/sessions/{'1' * 8}-0000-0000-0000-000000000001.trajectory.jsonl", "")
-    recorded(home, compiled(2, "again", systemPrompt=TOO_LONG))
+    write_steps(home, prompt_step(2, "again", systemPrompt=TOO_LONG))
     out = io.StringIO()
     call_command("collect", "--source", str(home.root), stdout=out, stderr=io.StringIO())
     assert "1 run step whose system prompt or tools OpenClaw did not record whole" in out.getvalue()

@@ -1,4 +1,4 @@
-"""Tools of any spelling as OpenAI's functions, and which ones no trainer could read."""
+"""Tools in any notation as OpenAI's functions, and tools that no trainer could read."""
 
 import orjson
 import pytest
@@ -49,13 +49,13 @@ MARKERS = st.sampled_from(
 often = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
-def told(**more):
+def build_function(**more):
     return read_functions([{"name": "read", "description": "Read a file.", **more}])[0]["function"]
 
 
 @pytest.mark.parametrize("name", ["parameters", "input_schema", "inputSchema"])
 def test_schemas_have_several_names(name):
-    assert told(**{name: SCHEMA}) == {"name": "read", "description": "Read a file.", "parameters": SCHEMA}
+    assert build_function(**{name: SCHEMA}) == {"name": "read", "description": "Read a file.", "parameters": SCHEMA}
 
 
 def test_functions_stay_what_they_are():
@@ -66,11 +66,11 @@ def test_functions_stay_what_they_are():
 
 @pytest.mark.parametrize("more", [{}, {"parameters": None}, {"parameters": {}}, {"parameters": {"properties": None}}])
 def test_a_tool_without_a_schema_takes_nothing(more):
-    assert told(**more)["parameters"] == {"type": "object", "properties": {}, "required": []}
+    assert build_function(**more)["parameters"] == {"type": "object", "properties": {}, "required": []}
 
 
 def test_a_property_that_may_be_anything_is_described_by_nothing():
-    assert told(parameters={"properties": {"any": True}})["parameters"]["properties"] == {"any": {}}
+    assert build_function(parameters={"properties": {"any": True}})["parameters"]["properties"] == {"any": {}}
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_what_no_trainer_could_read_is_of_no_known_form(tools):
 )
 def test_a_row_with_other_tools_breaks_a_rule(tools):
     (row,), _ = rows("sharegpt", sample())
-    assert [found.rule for found in find_broken_rules("sharegpt", row | {"tools": tools})] == ["tools"]
+    assert [broken.rule for broken in find_broken_rules("sharegpt", row | {"tools": tools})] == ["tools"]
 
 
 @often

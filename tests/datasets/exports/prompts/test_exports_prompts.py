@@ -1,4 +1,4 @@
-"""Exports say what a model was given: the system prompt and the tools of a turn, when they were recorded whole."""
+"""The system prompt and the tools of a turn in exports, when they were recorded whole."""
 
 import json
 
@@ -11,7 +11,7 @@ from datasets.models import DatasetExport, DatasetSample
 from ledger.models import TrajectoryEvent
 from people.configuration import setting_values as configuration
 from tests.collecting.collect_runs import MAIN, run
-from tests.datasets.exports import exporting
+from tests.datasets.exports import export_helpers
 from tests.datasets.exports.prompts.runs import (
     FUNCTIONS,
     MASKED,
@@ -23,16 +23,16 @@ from tests.datasets.exports.prompts.runs import (
     TOO_MANY,
     TOOL,
     TOOLS,
-    build,
-    collected,
-    compiled,
-    of_run,
-    recorded,
-    with_property,
-    working,
+    build_by_turn,
+    import_and_approve,
+    prompt_step,
+    run_mark,
+    tool_turn,
+    tools_with_property,
+    write_steps,
 )
 from tests.homes import assistant, result, user
-from tests.ledger.outputs.stashing import blob
+from tests.ledger.outputs.stored_outputs import find_blob_file
 
 pytestmark = pytest.mark.django_db
 GIVEN = {"systemPrompt": PROMPT, "tools": TOOLS}
@@ -41,21 +41,21 @@ PLACEHOLDERS = ("<redacted>", "[Truncated]", "redacted]", "trajectory-", '\\"tru
 
 @pytest.fixture
 def main(home):
-    """The agent main of a home that has been imported once."""
+    """The agent main of a home that was imported once."""
     home.transcript(user("Hi"))
     run(home)
     return Agent.objects.get(agent_id="main")
 
 
-def one_turn(home, main, given=GIVEN):
-    """A session of one turn whose model was given this, imported; its sample is approved."""
-    home.transcript(*working(1), session=ONE)
-    recorded(home, compiled(2, **given))
-    collected(home, main)
+def import_turn(home, main, given=GIVEN):
+    """Import a session of one turn whose model was given this, and approve its sample."""
+    home.transcript(*tool_turn(1), session=ONE)
+    write_steps(home, prompt_step(2, **given))
+    import_and_approve(home, main)
 
 
-def columns(row):
-    """What a row says of its model's prompt, the tools read."""
+def prompt_columns(row):
+    """The system prompt and the parsed tools of a row."""
     return row["system"], json.loads(row["tools"])
 
 
@@ -64,14 +64,16 @@ def left_out(manifest):
 
 
 def test_it_works(home, main):
-    home.transcript(*working(1), session=ONE)
-    recorded(
-        home, compiled(2, **GIVEN, messages=["private"]), compiled(3, type_="prompt.submitted", systemPrompt=PROMPT)
+    home.transcript(*tool_turn(1), session=ONE)
+    write_steps(
+        home,
+        prompt_step(2, **GIVEN, messages=["private"]),
+        prompt_step(3, type_="prompt.submitted", systemPrompt=PROMPT),
     )
-    told = collected(home, main)
-    assert (told["steps"], told["cut_prompts"]) == (2, 0)
-    manifest, rows = build()
-    assert columns(rows[ONE, 1]) == (PROMPT, FUNCTIONS)
+    imported = import_and_approve(home, main)
+    assert (imported["steps"], imported["cut_prompts"]) == (2, 0)
+    manifest, rows = build_by_turn()
+    assert prompt_columns(rows[ONE, 1]) == (PROMPT, FUNCTIONS)
     assert manifest["prompts"] == {
         "system": {"rows": 1, "left_out": {}},
         "tools": {"rows": 1, "left_out": {}},
@@ -81,15 +83,15 @@ def test_it_works(home, main):
 
 def test_openai_has_the_prompt_as_first_message_and_the_tools_beside_them(home, main):
     named = TOOLS + [{**TOOL, "name": name} for name in ("a.b", "a_b", "c" * 70)]
-    home.transcript(*working(1), session=ONE)
-    home.transcript(*working(2), session=OTHER)
-    recorded(home, compiled(2, systemPrompt=PROMPT, tools=named))
-    collected(home, main, ONE, OTHER)
-    export = exporting.build("openai", duplicates="keep")
-    manifest, (with_prompt, without) = export.manifest, exporting.rows_of(export)
+    home.transcript(*tool_turn(1), session=ONE)
+    home.transcript(*tool_turn(2), session=OTHER)
+    write_steps(home, prompt_step(2, systemPrompt=PROMPT, tools=named))
+    import_and_approve(home, main, ONE, OTHER)
+    export = export_helpers.build_export("openai", duplicates="keep")
+    manifest, (with_prompt, without) = export.manifest, export_helpers.read_rows(export)
     first, *others = with_prompt["messages"]
     assert first == {"role": "system", "content": PROMPT}
-    assert [said["role"] for said in others] == ["user", "assistant", "tool", "assistant"]
+    assert [message["role"] for message in others] == ["user", "assistant", "tool", "assistant"]
     assert [tool["function"]["name"] for tool in with_prompt["tools"]] == ["exec", "a_b", "c" * 64]
     assert with_prompt["tools"][0] == FUNCTIONS[0]
     assert list(without) == ["messages"] and without["messages"][0]["role"] == "user"
@@ -104,18 +106,26 @@ def test_openai_has_the_prompt_as_first_message_and_the_tools_beside_them(home, 
     [
         ({"systemPrompt": TOO_LONG, "tools": "[Truncated]"}, "truncated", "truncated"),
         ({"systemPrompt": "[Oversized diagnostic JSON redacted]", "tools": TOOLS}, "redacted", ""),
-        ({"systemPrompt": MASKED, "tools": with_property(TOO_DEEP)}, "redacted", "truncated"),
-        ({"systemPrompt": PROMPT, "tools": with_property(TOO_MANY, "_truncated")}, "", "truncated"),
+        ({"systemPrompt": MASKED, "tools": tools_with_property(TOO_DEEP)}, "redacted", "truncated"),
+        ({"systemPrompt": PROMPT, "tools": tools_with_property(TOO_MANY, "_truncated")}, "", "truncated"),
         ({"systemPrompt": PROMPT, "tools": [TOOL, "[Truncated]"]}, "", "truncated"),
-        ({"systemPrompt": PROMPT, "tools": with_property({"type": "string", "default": "<redacted>"})}, "", "redacted"),
+        (
+            {"systemPrompt": PROMPT, "tools": tools_with_property({"type": "string", "default": "<redacted>"})},
+            "",
+            "redacted",
+        ),
         (
             {"systemPrompt": PROMPT, "tools": [{**TOOL, "description": "[Malformed diagnostic JSON redacted]"}]},
             "",
             "redacted",
         ),
         ({"systemPrompt": "truncated", "tools": "redacted"}, "truncated", "redacted"),
-        ({"systemPrompt": f"{PROMPT} key=***", "tools": with_property("[Truncated]")}, "redacted", "truncated"),
-        ({"systemPrompt": f"{PROMPT} sk-abc…wxyz", "tools": with_property({}, "redacted")}, "redacted", "redacted"),
+        ({"systemPrompt": f"{PROMPT} key=***", "tools": tools_with_property("[Truncated]")}, "redacted", "truncated"),
+        (
+            {"systemPrompt": f"{PROMPT} sk-abc…wxyz", "tools": tools_with_property({}, "redacted")},
+            "redacted",
+            "redacted",
+        ),
         ({"systemPrompt": [{"type": "text", "text": PROMPT}], "tools": {"exec": TOOL}}, "unknown_form", "unknown_form"),
         ({"systemPrompt": PROMPT, "tools": [{"type": "web_search"}]}, "", "unknown_form"),
         ({"systemPrompt": PROMPT, "tools": ["exec"]}, "", "unknown_form"),
@@ -124,19 +134,24 @@ def test_openai_has_the_prompt_as_first_message_and_the_tools_beside_them(home, 
     ],
 )
 def test_what_is_not_whole_is_left_out_and_counted(home, main, given, system, tools):
-    one_turn(home, main, given)
-    manifest, rows = build()
-    assert columns(rows[ONE, 1]) == ("" if system else PROMPT, [] if tools else FUNCTIONS)
+    import_turn(home, main, given)
+    manifest, rows = build_by_turn()
+    assert prompt_columns(rows[ONE, 1]) == ("" if system else PROMPT, [] if tools else FUNCTIONS)
     assert left_out(manifest) == {"system": {system: 1} if system else {}, "tools": {tools: 1} if tools else {}}
     assert manifest["prompts"]["rows_with_undescribed_calls"] == bool(tools)
     assert not any(word in json.dumps(rows[ONE, 1]) for word in PLACEHOLDERS)
 
 
 def test_an_import_counts_what_is_not_whole(home):
-    home.transcript(*working(1), session=ONE)
-    recorded(home, compiled(1, systemPrompt=TOO_LONG), compiled(2, **GIVEN), compiled(3, tools=with_property(TOO_DEEP)))
-    told = run(home)["agents"]["main"]
-    assert (told["steps"], told["cut_prompts"]) == (3, 2)
+    home.transcript(*tool_turn(1), session=ONE)
+    write_steps(
+        home,
+        prompt_step(1, systemPrompt=TOO_LONG),
+        prompt_step(2, **GIVEN),
+        prompt_step(3, tools=tools_with_property(TOO_DEEP)),
+    )
+    imported = run(home)["agents"]["main"]
+    assert (imported["steps"], imported["cut_prompts"]) == (3, 2)
     steps = TrajectoryEvent.objects.using(MAIN).order_by("seq")
     about = [orjson.loads(step.about_json) for step in steps]
     assert about[0] == {"systemPromptNotWhole": "truncated"}
@@ -145,73 +160,73 @@ def test_an_import_counts_what_is_not_whole(home):
 
 
 def test_the_prompt_of_a_turn_is_the_one_of_its_run(home, main):
-    first, second = working(1, **of_run("a")), working(2, **of_run("b"))
+    first, second = tool_turn(1, **run_mark("a")), tool_turn(2, **run_mark("b"))
     home.transcript(*first, *second, session=ONE)
-    recorded(
+    write_steps(
         home,
-        compiled(1, "b", systemPrompt="of the second"),
-        compiled(2, "a", systemPrompt="of the first, tried"),
-        compiled(3, "a", systemPrompt="of the first"),
-        compiled(9, "c", systemPrompt="of nobody"),
+        prompt_step(1, "b", systemPrompt="of the second"),
+        prompt_step(2, "a", systemPrompt="of the first, tried"),
+        prompt_step(3, "a", systemPrompt="of the first"),
+        prompt_step(9, "c", systemPrompt="of nobody"),
     )
-    collected(home, main)
-    _, rows = build()
+    import_and_approve(home, main)
+    _, rows = build_by_turn()
     assert [rows[ONE, turn]["system"] for turn in (1, 2)] == ["of the first", "of the second"]
 
 
 def test_else_the_last_one_before_the_turn_ended(home, main):
-    home.transcript(*working(1), *working(2), *working(3), session=ONE)  # seconds 1 to 4, 5 to 8, 9 to 12
-    home.transcript(*working(1), session=OTHER)
-    recorded(home, compiled(5, "x", systemPrompt="early"), compiled(6, "y", systemPrompt="late"))
-    collected(home, main, ONE, OTHER)
-    manifest, rows = build(duplicates="keep")
+    home.transcript(*tool_turn(1), *tool_turn(2), *tool_turn(3), session=ONE)  # seconds 1 to 4, 5 to 8, 9 to 12
+    home.transcript(*tool_turn(1), session=OTHER)
+    write_steps(home, prompt_step(5, "x", systemPrompt="early"), prompt_step(6, "y", systemPrompt="late"))
+    import_and_approve(home, main, ONE, OTHER)
+    manifest, rows = build_by_turn(duplicates="keep")
     assert [rows[ONE, turn]["system"] for turn in (1, 2, 3)] == ["", "late", "late"]
     assert rows[OTHER, 1]["system"] == ""
     assert left_out(manifest)["system"] == {"not_recorded": 2}
 
 
 def test_an_older_whole_prompt_does_not_stand_for_one_that_is_cut(home, main):
-    home.transcript(*working(1), *working(2), session=ONE)
-    recorded(home, compiled(2, **GIVEN), compiled(6, systemPrompt=TOO_LONG, tools=TOOLS, run_id="run2"))
-    collected(home, main)
-    manifest, rows = build()
-    assert [columns(rows[ONE, turn]) for turn in (1, 2)] == [(PROMPT, FUNCTIONS), ("", FUNCTIONS)]
+    home.transcript(*tool_turn(1), *tool_turn(2), session=ONE)
+    write_steps(home, prompt_step(2, **GIVEN), prompt_step(6, systemPrompt=TOO_LONG, tools=TOOLS, run_id="run2"))
+    import_and_approve(home, main)
+    manifest, rows = build_by_turn()
+    assert [prompt_columns(rows[ONE, turn]) for turn in (1, 2)] == [(PROMPT, FUNCTIONS), ("", FUNCTIONS)]
     assert left_out(manifest) == {"system": {"truncated": 1}, "tools": {}}
 
 
 def test_a_bundle_tells_of_its_last_run(home, main):
-    home.transcript(*working(1), *working(2), session=ONE)
+    home.transcript(*tool_turn(1), *tool_turn(2), session=ONE)
     folder = "workspace/.openclaw/trajectory-exports/openclaw-trajectory-1"
     about = {"traceSchema": "openclaw-trajectory", "sessionId": ONE, "generatedAt": "2026-02-21T05:00:00.000Z"}
     home.write(f"{folder}/manifest.json", about)
-    events = [compiled(2, "a"), compiled(6, "b"), compiled(7, "b", type_="model.completed")]
+    events = [prompt_step(2, "a"), prompt_step(6, "b"), prompt_step(7, "b", type_="model.completed")]
     home.write(f"{folder}/events.jsonl", "".join(json.dumps(event) + "\n" for event in events))
     home.write(f"{folder}/system-prompt.txt", PROMPT)
     home.write(f"{folder}/tools.json", TOOLS)
-    collected(home, main)
-    _, rows = build()
-    assert [columns(rows[ONE, turn]) for turn in (1, 2)] == [("", []), (PROMPT, FUNCTIONS)]
+    import_and_approve(home, main)
+    _, rows = build_by_turn()
+    assert [prompt_columns(rows[ONE, turn]) for turn in (1, 2)] == [("", []), (PROMPT, FUNCTIONS)]
 
 
 def test_what_is_longer_than_asked_is_left_out_and_the_row_stays(home, main):
-    one_turn(home, main)
+    import_turn(home, main)
     for characters, system, reason in ((len(PROMPT), PROMPT, {}), (len(PROMPT) - 1, "", {"too_long": 1})):
         DatasetExport.objects.all().delete()
-        manifest, rows = build(prompt_characters=characters, row_characters=1_000)
-        assert columns(rows[ONE, 1]) == (system, [])
+        manifest, rows = build_by_turn(prompt_characters=characters, row_characters=1_000)
+        assert prompt_columns(rows[ONE, 1]) == (system, [])
         assert left_out(manifest) == {"system": reason, "tools": {"too_long": 1}}
         assert manifest["transformations"] == {}
 
 
 def test_nothing_is_filled_in_with_a_maximum_of_nothing(home, main):
-    one_turn(home, main)
-    manifest, rows = build(prompt_characters=0)
-    assert columns(rows[ONE, 1]) == ("", []) and "prompts" not in manifest
+    import_turn(home, main)
+    manifest, rows = build_by_turn(prompt_characters=0)
+    assert prompt_columns(rows[ONE, 1]) == ("", []) and "prompts" not in manifest
 
 
 @pytest.mark.parametrize("damage", ["gone", "changed", "unreferenced", "of no artifact", "no facts"])
 def test_lost_prompts_are_counted_and_no_error(home, main, damage):
-    one_turn(home, main)
+    import_turn(home, main)
     stored = Artifact.objects.using(MAIN)
     if damage == "unreferenced":
         stored.all().delete()
@@ -219,24 +234,24 @@ def test_lost_prompts_are_counted_and_no_error(home, main, damage):
         about = '{"systemPrompt": "elsewhere", "tools": "elsewhere"}' if damage == "of no artifact" else "[1"
         TrajectoryEvent.objects.using(MAIN).update(about_json=about)
     for handle in stored.values_list("handle", flat=True) if damage in ("gone", "changed") else ():
-        blob(handle).unlink() if damage == "gone" else blob(handle).write_bytes(b"[]")
-    manifest, rows = build()
-    assert columns(rows[ONE, 1]) == ("", [])
+        find_blob_file(handle).unlink() if damage == "gone" else find_blob_file(handle).write_bytes(b"[]")
+    manifest, rows = build_by_turn()
+    assert prompt_columns(rows[ONE, 1]) == ("", [])
     reason = "unknown_form" if damage == "no facts" else "lost"
     assert left_out(manifest) == {"system": {reason: 1}, "tools": {reason: 1}}
 
 
 def test_prompts_that_may_hold_secrets_are_for_admins(home, main):
-    home.transcript(*working(1), session=ONE)
+    home.transcript(*tool_turn(1), session=ONE)
     secret = f"{PROMPT}\nAWS_ACCESS_KEY_ID=AKIA" + "Q7ZW4MXN2KLPRT5V"
-    recorded(home, compiled(2, systemPrompt=secret, tools=TOOLS))
-    collected(home, main)
+    write_steps(home, prompt_step(2, systemPrompt=secret, tools=TOOLS))
+    import_and_approve(home, main)
     assert Artifact.objects.using(MAIN).get(kind="system_prompt").secret_kinds != "[]"
-    manifest, rows = build()
-    assert columns(rows[ONE, 1]) == ("", FUNCTIONS)
+    manifest, rows = build_by_turn()
+    assert prompt_columns(rows[ONE, 1]) == ("", FUNCTIONS)
     assert left_out(manifest)["system"] == {"flagged": 1} and manifest["transformations"] == {}
     DatasetExport.objects.all().delete()
-    manifest, rows = build(include_flagged=True)
+    manifest, rows = build_by_turn(include_flagged=True)
     assert rows[ONE, 1]["system"] == secret and manifest["transformations"] == {"output_flagged": 1, "secret_found": 1}
 
 
@@ -247,42 +262,42 @@ def test_what_people_who_opted_out_may_be_quoted_in_is_withheld(home, main):
     home.transcript(*group, assistant("I see."), session=ONE)
     home.transcript(user("private words"), assistant("I see."), session=OTHER)
     for session in (ONE, OTHER):
-        recorded(home, compiled(1, session=session, **GIVEN), session=session)
+        write_steps(home, prompt_step(1, session=session, **GIVEN), session=session)
     channels = {ONE: "agent:main:irc:group:#lab", OTHER: "agent:main:irc:direct:dave"}
     home.index({key: {"sessionId": session} for session, key in channels.items()})
-    collected(home, main)
+    import_and_approve(home, main)
     assert set(Artifact.objects.using(MAIN).values_list("session_id", flat=True)) == {ONE}
-    manifest, rows = build()
-    assert columns(rows[ONE, 1]) == ("", FUNCTIONS)
+    manifest, rows = build_by_turn()
+    assert prompt_columns(rows[ONE, 1]) == ("", FUNCTIONS)
     assert left_out(manifest)["system"] == {"withheld": 1}
 
 
 def test_a_turn_that_is_not_in_the_transcript_has_no_prompt(home, main):
-    one_turn(home, main)
+    import_turn(home, main)
     DatasetSample.objects.filter(session_id=ONE).update(turn_number=7, turn_traits="gone")
-    manifest, rows = build()
-    assert columns(rows[ONE, 7]) == ("", [])
+    manifest, rows = build_by_turn()
+    assert prompt_columns(rows[ONE, 7]) == ("", [])
     assert left_out(manifest) == {"system": {"not_recorded": 1}, "tools": {"not_recorded": 1}}
 
 
 def test_calls_of_tools_that_a_row_does_not_describe_are_counted(home, main):
-    one_turn(home, main, {"systemPrompt": PROMPT, "tools": [{**TOOL, "name": "read"}]})
-    manifest, rows = build()
+    import_turn(home, main, {"systemPrompt": PROMPT, "tools": [{**TOOL, "name": "read"}]})
+    manifest, rows = build_by_turn()
     assert len(rows[ONE, 1]["conversations"]) == 4
     assert manifest["prompts"]["rows_with_undescribed_calls"] == 1
 
 
 def test_other_rows_have_no_prompts(home, main):
-    one_turn(home, main)
-    assert "prompts" not in exporting.built("alpaca", tool_results="input")[0]
+    import_turn(home, main)
+    assert "prompts" not in export_helpers.build_and_read("alpaca", tool_results="input")[0]
 
 
 def test_parallel_calls_one_after_the_other(home, main):
     calls = [("a", "exec", {"command": "ls"}), ("b", "exec", {"command": "pwd"})]
-    told = [user("Both?"), assistant("I look.", *calls), result("b", "/"), result("a", "x"), assistant("Done.")]
-    home.transcript(*told, session=ONE)
-    collected(home, main)
-    manifest, rows = build(parallel_calls="split", keep_text=True)
+    records = [user("Both?"), assistant("I look.", *calls), result("b", "/"), result("a", "x"), assistant("Done.")]
+    home.transcript(*records, session=ONE)
+    import_and_approve(home, main)
+    manifest, rows = build_by_turn(parallel_calls="split", keep_text=True)
     assert [message["from"] for message in rows[ONE, 1]["conversations"]] == [
         "human",
         "function_call",

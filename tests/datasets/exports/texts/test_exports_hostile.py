@@ -1,4 +1,4 @@
-"""Transcripts that look like something else to a trainer: they stay text, and control tokens are said."""
+"""Transcripts that look like markup of a trainer stay text, and their control tokens are reported."""
 
 import re
 import time
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from datasets.exporters.text_scan import CONTROL_TOKENS, scan_texts
 from datasets.exports.words import CHANGES
 from tests.datasets.exports.branches import agent, body, gate, result, rows, sample, sides, user, values
-from tests.datasets.exports.exporting import build, make, rows_of
+from tests.datasets.exports.export_helpers import build_export, make_export, read_rows
 from tests.factories import SampleFactory
 
 MARKERS = [
@@ -43,10 +43,10 @@ def test_every_marker_stays_and_is_said(marker, format_):
 def test_they_are_counted_once_for_every_row_they_are_in():
     branch = [user("a <s>", 1), agent("1"), user("b", 2), agent("2"), user("c [INST]", 3), agent("3")]
     samples = [sample(1, "a <s>", "1"), sample(2, "b", "2"), sample(3, "c [INST]", "3")]
-    for history, wanted in (("edited", ["<s>", "<s>", "<s> [INST]"]), ("session", ["<s> [INST]"])):
+    for history, expected in (("edited", ["<s>", "<s>", "<s> [INST]"]), ("session", ["<s> [INST]"])):
         made, done = rows("sharegpt", *samples, branch=branch, history=history)
-        assert [row["control_tokens"] for row in made] == wanted
-        assert all("control_tokens" in one for one in done)
+        assert [row["control_tokens"] for row in made] == expected
+        assert all("control_tokens" in row_changes for row_changes in done)
 
 
 def test_ordinary_text_has_none():
@@ -92,8 +92,8 @@ def test_a_line_of_a_megabyte_is_text_like_any_other():
 @given(st.lists(st.sampled_from(CONTROL_TOKENS) | st.text(st.characters(codec=None), max_size=8), max_size=10))
 def test_what_is_said_is_what_is_there(parts):
     text = "".join(parts)
-    wanted = set(re.findall("|".join(map(re.escape, CONTROL_TOKENS)), text))
-    assert scan_texts([text]).tokens == wanted
+    expected = set(re.findall("|".join(map(re.escape, CONTROL_TOKENS)), text))
+    assert scan_texts([text]).tokens == expected
     assert all(" " not in token for token in CONTROL_TOKENS)
 
 
@@ -103,10 +103,10 @@ def test_the_manifest_and_the_page_count_them(as_reviewer, settings, tmp_path):
     settings.HOME_DIR = tmp_path
     SampleFactory(annotation_status="approved", content=body(1, agentReply="It ends with </s>."))
     SampleFactory(annotation_status="approved", content=body(2), turn_number=2)
-    export = make(as_reviewer, name="one")
+    export = make_export(as_reviewer, name="one")
     assert export.manifest["transformations"] == {"control_tokens": 1}
     page = as_reviewer.get(export.get_absolute_url()).text
     assert str(CHANGES["control_tokens"]) in page
-    read = rows_of(build(name="two"))
+    read = read_rows(build_export(name="two"))
     assert [row["control_tokens"] for row in read] == ["</s>", ""]
     assert len({tuple(row) for row in read}) == 1

@@ -1,4 +1,4 @@
-"""Decisions that people are asked to look at, and what they said of decisions."""
+"""Decisions that are sent to review, and people's verdicts on decisions."""
 
 import pytest
 
@@ -10,18 +10,18 @@ from datasets.models import DatasetSample
 from datasets.review import parts, verdicts
 from datasets.services import make_samples
 from gate.models import MemoryGateDecision
-from tests.datasets.conversations import tell_turns
-from tests.datasets.kinds.gates import decide
+from tests.datasets.conversations import store_turns
+from tests.datasets.kinds.gates import store_decision
 
 pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture(autouse=True)
 def decisions(ada):
-    tell_turns(6)
-    tell_turns(1, session_id="s2", about=" elsewhere")
+    store_turns(6)
+    store_turns(1, session_id="s2", about=" elsewhere")
     for number in range(1, 7):
-        decide(f"d{number}", turn=f"s1:u{number}")
+        store_decision(f"d{number}", turn=f"s1:u{number}")
 
 
 def reasons(result):
@@ -29,11 +29,11 @@ def reasons(result):
 
 
 def test_it_works(ada):
-    decide("other", turn="s2:u1", session_id="s2")
+    store_decision("other", turn="s2:u1", session_id="s2")
     result = queue_decisions(ada, ["d2", "d1", "other", "d2"], by="ann")
     samples = DatasetSample.objects.in_bulk(result.made)
     assert {sample.decision_id for sample in samples.values()} == {"d1", "d2", "other"}
-    assert {(one.sample_type, one.annotation_status) for one in samples.values()} == {
+    assert {(sample.sample_type, sample.annotation_status) for sample in samples.values()} == {
         ("annotated_turn", "needs_review")
     }
     assert result.sentence == "3 samples added to the queue."
@@ -43,15 +43,15 @@ def test_it_works(ada):
 
 
 def test_what_people_have_judged_is_left_to_them(ada):
-    decide("twin", turn="s1:u5", decision="NO_WRITE", candidate_fact=None)
-    decide("unmatched", turn=None)
+    store_decision("twin", turn="s1:u5", decision="NO_WRITE", candidate_fact=None)
+    store_decision("unmatched", turn=None)
     verdict_service.give_verdict(DECISION, ada, "d1", "right", by="ann")
     (reviewed,) = make_samples(ada, "s1", [2], by="ann").made
     verdicts.label_sample(reviewed, "rejected", by="ann")
     (labelled,) = make_samples(ada, "s1", [3], by="ann").made
     verdicts.label_sample(labelled, "pending", by="ann", gate=parts.PartVerdict("correct"))
     verdict_service.give_verdict(DECISION, ada, "d4", "none", by="ann")
-    decide("rival", turn="s1:u4")
+    store_decision("rival", turn="s1:u4")
     result = queue_decisions(ada, ["d1", "d2", "d3", "rival", "d5", "twin", "unmatched", "nowhere"], by="ann")
     assert reasons(result) == {
         "d1": "Somebody has judged this decision.",
@@ -73,10 +73,15 @@ def test_what_people_said(ada):
     corrected = verdict_service.give_verdict(DECISION, ada, "d3", "wrong", by="bea", correction=Correction("NO_WRITE"))
     (of_turn,) = make_samples(ada, "s1", [4], by="ann").made
     verdicts.label_sample(of_turn, "approved", by="ann", gate=parts.PartVerdict("incorrect"))
-    found = find_verdicts(DECISION, ada, MemoryGateDecision.objects.using(ada.db))
-    assert {name: (one.label, one.is_own) for name, one in found.items()} == {
+    judgments = find_verdicts(DECISION, ada, MemoryGateDecision.objects.using(ada.db))
+    assert {name: (judgment.label, judgment.is_own) for name, judgment in judgments.items()} == {
         "d1": ("correct", True), "d2": ("incorrect", True), "d3": ("corrected", True), "d4": ("incorrect", False)
     }  # fmt: skip
-    one = found["d3"]
-    assert (one.by, one.sample_id, one.status, one.is_right) == ("bea", corrected.id, "approved", False)
-    assert one.corrected["decision"] == "NO_WRITE"
+    judgment = judgments["d3"]
+    assert (judgment.by, judgment.sample_id, judgment.status, judgment.is_right) == (
+        "bea",
+        corrected.id,
+        "approved",
+        False,
+    )
+    assert judgment.corrected["decision"] == "NO_WRITE"

@@ -1,4 +1,4 @@
-"""Right and wrong, of decisions and of writes: what the one sample says then, and what cannot be said."""
+"""Verdicts on decisions and writes: the state of their sample, and verdicts that are refused."""
 
 import pytest
 
@@ -29,22 +29,22 @@ def test_said_twice_it_is_said_once(case):
 
 
 def test_another_verdict_changes_the_same_sample(case):
-    for said, by in (("right", "ann"), ("corrected", "bea"), ("wrong", "ann"), ("right", "bea")):
-        case.judge(said, by=by)
-        case.check(said)
+    for verdict, by in (("right", "ann"), ("corrected", "bea"), ("wrong", "ann"), ("right", "bea")):
+        case.judge(verdict, by=by)
+        case.check(verdict)
         assert only().annotated_by == by
     assert SampleLabel.objects.count() == 4
 
 
-@pytest.mark.parametrize("said", [("right", "corrected", "wrong"), ("corrected",)])
-def test_undo_takes_each_verdict_back_exactly(case, said):
-    states = [state(case.judge(what)) for what in said]
+@pytest.mark.parametrize("given", [("right", "corrected", "wrong"), ("corrected",)])
+def test_undo_takes_each_verdict_back_exactly(case, given):
+    states = [state(case.judge(verdict)) for verdict in given]
     for before in states[-2::-1]:
         undo.undo("ann")
         assert state(only()) == before
     undo.undo("ann")
     assert (only().annotation_status, case.label_of(only()), only().annotated_by) == (None, None, None)
-    assert only().body.get("correctDecision") == case.corrections.get(said[0].replace("corrected", "wrong"))
+    assert only().body.get("correctDecision") == case.corrections.get(given[0].replace("corrected", "wrong"))
 
 
 def test_a_verdict_that_was_not_seen_is_not_replaced(case):
@@ -57,7 +57,7 @@ def test_a_verdict_that_was_not_seen_is_not_replaced(case):
 
 
 @pytest.mark.parametrize(
-    ("case", "said", "correction", "why"),
+    ("case", "verdict", "correction", "why"),
     [
         ("decision", "maybe", None, "either right or wrong"),
         ("decision", "right", decision.Correction("NO_WRITE"), "Only a wrong decision"),
@@ -73,7 +73,7 @@ def test_a_verdict_that_was_not_seen_is_not_replaced(case):
     ],
     indirect=["case"],
 )
-def test_what_cannot_be_said(case, said, correction, why):
+def test_what_cannot_be_said(case, verdict, correction, why):
     with pytest.raises(Refused, match=why):
-        case.judge(said, correction=correction)
+        case.judge(verdict, correction=correction)
     assert not DatasetSample.objects.exists()

@@ -1,4 +1,4 @@
-"""Samples of decisions on the pages that samples are on: every word that a row will hold."""
+"""Pages of decision samples show every text of their rows."""
 
 import csv
 import re
@@ -10,9 +10,9 @@ from datasets.kinds.decision import DECISION, Correction
 from datasets.models import DatasetSample
 from datasets.services import make_samples
 from openclaw_web.sqlite import statements
-from tests.datasets.conversations import tell_turns
-from tests.datasets.kinds.gates import FACT, decide, saw
-from tests.datasets.page_text import text_of
+from tests.datasets.conversations import store_turns
+from tests.datasets.kinds.gates import FACT, make_window, store_decision
+from tests.datasets.page_text import read_text
 
 pytestmark = pytest.mark.django_db
 LONG = "word " * 5_000
@@ -20,20 +20,20 @@ LONG = "word " * 5_000
 
 @pytest.fixture(autouse=True)
 def talk(ada):
-    tell_turns(3)
+    store_turns(3)
 
 
-def judge(agent, said="right", correction=None, **decision):
-    decide(**decision)
-    return verdict_service.give_verdict(DECISION, agent, "d1", said, by="ann", correction=correction)
+def judge(agent, verdict="right", correction=None, **decision):
+    store_decision(**decision)
+    return verdict_service.give_verdict(DECISION, agent, "d1", verdict, by="ann", correction=correction)
 
 
 @pytest.mark.parametrize("address", ["/samples/{}/", "/review/?sample={}"])
 def test_all_that_a_row_will_hold_is_on_the_page(as_reviewer, ada, address):
-    window = saw(("user", "earlier"), ("agent", f"{LONG}end"), user="question 2", reply="answer 2")
+    window = make_window(("user", "earlier"), ("agent", f"{LONG}end"), user="question 2", reply="answer 2")
     sample = judge(ada, "wrong", Correction("UPDATE_SOUL", "an early bird", "It lasts."), window=window)
     page = as_reviewer.get(address.format(sample.id))
-    words = text_of(page)
+    words = read_text(page)
     for text in ("earlier", f"{LONG}end", "question 2", "answer 2", "UPDATE_USER", FACT, "A stable preference."):
         assert text.strip() in words
     for value in ('value="UPDATE_SOUL" selected', 'value="an early bird"', 'value="It lasts."'):
@@ -45,23 +45,23 @@ def test_all_that_a_row_will_hold_is_on_the_page(as_reviewer, ada, address):
 
 
 def test_what_the_gate_did_not_see_is_said(as_reviewer, ada):
-    sample = judge(ada, window=saw(reply="answer 2"))
-    assert "The gate saw no user message." in text_of(as_reviewer.get(f"/samples/{sample.id}/"))
+    sample = judge(ada, window=make_window(reply="answer 2"))
+    assert "The gate saw no user message." in read_text(as_reviewer.get(f"/samples/{sample.id}/"))
 
 
 def test_a_window_that_nobody_told_of_is_marked(as_reviewer, ada):
     sample = judge(ada)
-    page = text_of(as_reviewer.get(f"/samples/{sample.id}/"))
+    page = read_text(as_reviewer.get(f"/samples/{sample.id}/"))
     assert "What the gate saw was not recorded" in page
     assert "The gate saw no user message." not in page
 
 
 def test_the_list_shows_words_and_decision(as_reviewer, ada):
     judge(ada)
-    decide("d2", turn="s1:u3", window=saw(("user", "before"), reply="answer 3"), decision="NO_WRITE")
+    store_decision("d2", turn="s1:u3", window=make_window(("user", "before"), reply="answer 3"), decision="NO_WRITE")
     verdict_service.give_verdict(DECISION, ada, "d2", "wrong", by="ann")
     make_samples(ada, "s1", [1], by="ann")
-    page = text_of(as_reviewer.get("/samples/"))
+    page = read_text(as_reviewer.get("/samples/"))
     assert f"{FACT} UPDATE_USER Right question 2" in page
     assert f"{FACT} NO_WRITE Wrong answer 3" in page
     assert "question 1 answer 1" in page
@@ -86,8 +86,8 @@ def test_a_turn_leads_to_its_own_sample_first(as_reviewer, ada):
 
 def test_the_specs_view_has_their_words(ada):
     judge(ada, "wrong")
-    decide("d2", turn="s1:u3", window=saw(("user", "before"), reply="answer 3"), decision="NO_WRITE")
+    store_decision("d2", turn="s1:u3", window=make_window(("user", "before"), reply="answer 3"), decision="NO_WRITE")
     verdict_service.give_verdict(DECISION, ada, "d2", "wrong", by="ann")
     columns = "user_message_content, agent_message_content, memory_gate_decision"
-    found = statements.read_rows("default", f"SELECT {columns} FROM pending_review_samples")
-    assert set(found) == {(None, "answer 3", "NO_WRITE"), ("question 2", "answer 2", "UPDATE_USER")}
+    rows = statements.read_rows("default", f"SELECT {columns} FROM pending_review_samples")
+    assert set(rows) == {(None, "answer 3", "NO_WRITE"), ("question 2", "answer 2", "UPDATE_USER")}

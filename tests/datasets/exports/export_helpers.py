@@ -1,4 +1,4 @@
-"""Exports for tests, as a person asks for them on the page or as they are built at once, and what is in them."""
+"""Helpers that create exports, by the page or directly, and read their files."""
 
 import orjson
 from django.urls import reverse
@@ -11,7 +11,7 @@ from tests.datasets.exports.branches import Steps, body
 from tests.factories import SampleFactory
 
 LIST = "/exports/"
-WANTED = {
+FORM_FIELDS = {
     "name": "First try",
     "format": "alpaca",
     "task": "reply",
@@ -23,49 +23,52 @@ WANTED = {
 }
 
 
-def make(browser, **changes):
-    """Ask for an export on the page and let the worker build it."""
-    answer = browser.post(reverse("datasets:export_create"), WANTED | changes)
+def make_export(browser, **changes):
+    """Request an export on the page and let the worker build it."""
+    answer = browser.post(reverse("datasets:export_create"), FORM_FIELDS | changes)
     assert answer.status_code == 302, answer.text
     execution.run_next()
     return DatasetExport.objects.get()
 
 
-def build(format_="alpaca", task="reply", *, name="one", **choices):
-    """A built export; all of it is for training, unless something else is chosen."""
+def build_export(format_="alpaca", task="reply", *, name="one", **choices):
+    """Build an export; all of it is for training, unless something else is chosen."""
     export = exports.create_export(name, format_, task, by="root", **{"train_split": 1} | choices)
     exports.build_export(export.id, Steps())
     export.refresh_from_db()
     return export
 
 
-def rows_of(export, side="train"):
-    """The rows of a side, as a loader reads them: none of them breaks a rule. None where the side is empty."""
+def read_rows(export, side="train"):
+    """The rows of a side, as a loader reads them; an empty side has none.
+
+    Asserts that no row breaks a rule.
+    """
     files = exports.folder_of(export).glob(f"ocl_*.{side}.jsonl")
     rows = [orjson.loads(line) for file in files for line in file.read_bytes().splitlines()]
     assert not any(find_broken_rules(export.export_format, row) for row in rows)
     return rows
 
 
-def built(format_="sharegpt", task="reply", **choices):
+def build_and_read(format_="sharegpt", task="reply", **choices):
     """The manifest of a built export, and its rows by their sample."""
-    export = build(format_, task, **choices)
-    return export.manifest, {row["sample_id"]: row for row in rows_of(export)}
+    export = build_export(format_, task, **choices)
+    return export.manifest, {row["sample_id"]: row for row in read_rows(export)}
 
 
-def left_out(made):
-    """The samples that an export, or its manifest, left out, by reason."""
-    manifest = made if isinstance(made, dict) else made.manifest
+def excluded_samples(export_or_manifest):
+    """The samples that an export or a manifest excludes, by reason."""
+    manifest = export_or_manifest if isinstance(export_or_manifest, dict) else export_or_manifest.manifest
     return {entry["reason"]: entry["samples"] for entry in manifest["excluded"]}
 
 
-def approve(count, **columns):
-    """An approved sample of each of the first turns of the session s1."""
+def add_approved_samples(count, **columns):
+    """Add an approved sample for each of the first `count` turns of the session s1."""
     for number in range(1, count + 1):
         place = {"session_id": "s1", "turn_number": number, "annotation_status": "approved"}
         SampleFactory(id=f"sample-{number}", **{"content": body(number), **place, **columns})
 
 
-def counts_left_out(export):
-    """How many samples an export left out, by reason."""
+def excluded_counts(export):
+    """The number of samples that an export excludes, by reason."""
     return {entry["reason"]: entry["count"] for entry in export.manifest["excluded"]}

@@ -1,4 +1,4 @@
-"""A browser of somebody who is signed in to a running site."""
+"""A browser with a signed-in user on a running site."""
 
 import json
 from contextlib import contextmanager
@@ -15,10 +15,11 @@ def sign_in(page, address, link):
 
 
 @contextmanager
-def opened(migrated, tmp_path, browser, prepare):
-    """A page of somebody, the address of the site, and what the script `prepare` prints: a list, their link first.
+def open_page(migrated, tmp_path, browser, prepare):
+    """Open a signed-in page on a running site that the script `prepare` has filled.
 
-    The browser has nothing to complain of.
+    The script prints a JSON list whose first item is the user's invitation link. Yields the page, the address of the
+    site and the rest of the list. Afterwards the browser must have logged no complaints.
     """
     home, complaints = Home.copied(migrated, tmp_path / "store"), []
     address = home.serve("--no-watch").address()
