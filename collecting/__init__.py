@@ -1,1 +1,1 @@
-"""Reads OpenClaw homes into the store."""
+"""Imports OpenClaw homes into the store."""

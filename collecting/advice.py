@@ -1,4 +1,7 @@
-"""The option that helps when an OpenClaw folder was refused: the sentences serve pages too, which have no options."""
+"""Suggests the command-line option that solves a refusal of an OpenClaw folder.
+
+The sentences of refusals appear on pages too, which have no options.
+"""
 
 from django.conf import settings
 from django.db import DatabaseError
@@ -10,7 +13,7 @@ from openclaw_web.errors import Refused
 
 
 def suggest_option(sentence: str, source: str | None, as_name: str | None) -> str:
-    """What to add to the sentence of a refusal; nothing when the folder is not why."""
+    """The advice for a refusal; empty when the folder is not the reason."""
     root = claims.find_root(source or settings.STATE_DIR)
     try:
         claims.resolve_names(home_agents.read_home(root), as_name=as_name)
@@ -19,6 +22,6 @@ def suggest_option(sentence: str, source: str | None, as_name: str | None) -> st
     except Refused as refused:
         is_taken = as_name is None and refused.sentence == sentence
         return _("Use --as NAME.") if is_taken else ""
-    except DatabaseError:  # a damaged store cannot tell which names are taken: that is what was refused, not the folder
+    except DatabaseError:  # a damaged store cannot list the names in use: the store was refused, not the folder
         return ""
     return ""

@@ -1,4 +1,4 @@
-"""Starts collects over the JSON API, and lists what they left unread."""
+"""API of imports: starts them, and lists the files that they skipped."""
 
 from ninja import Query, Status
 
@@ -17,13 +17,16 @@ WHAT_IS_NEW = CollectIn()
 
 @router.post("/operations/collect", {202: JobOut}, 400, 409)
 @needs("operator")
-def collect(request, wanted: CollectIn = WHAT_IS_NEW):
+def collect(request, body: CollectIn = WHAT_IS_NEW):
     """Import from the configured OpenClaw folder; returns the job, also if an import is already running."""
-    return Status(202, jobs.start("collect", wanted.params(), by=request.user.username))
+    return Status(202, jobs.start("collect", body.params(), by=request.user.username))
 
 
 @router.get("/operations/skipped", Page[SkippedOut], 409)
 @needs("viewer")
 def skipped_list(request, filters: Query[SkippedQuery]):
-    """Files, folders and index entries that the last imports found and did not read, with the reason; by name."""
-    return page_to_json(SKIPPED.fits(request.user, **filters.asked()).page(**filters.place))
+    """Files, folders and index entries that the last imports did not read, by name.
+
+    Each has the reason.
+    """
+    return page_to_json(SKIPPED.fits(request.user, **filters.criteria()).page(**filters.place))

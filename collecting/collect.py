@@ -1,4 +1,4 @@
-"""Collect: read an OpenClaw home into the store. What the page's button, the command and the watcher run."""
+"""Imports an OpenClaw home into the store, for the page, the command and the watcher."""
 
 import gc
 from collections import Counter
@@ -37,7 +37,7 @@ from people.configuration import setting_values as configuration
 from . import agent_reimport as collect_again
 from . import opt_out_report, watcher_state
 from . import report as collect_report
-from .inclusion import includes_deleted
+from .deleted_sessions import includes_deleted
 from .inventory import folders, index_entries
 from .migration_runs import find_ignored_sessions
 from .stages import agent_files as collect_agent
@@ -48,7 +48,7 @@ from .stages.damage import contain_damage, run_without_damaged
 
 @dataclass(slots=True)
 class AgentReport:
-    """What a collect found for one agent."""
+    """The results of an import for one agent."""
 
     transcripts: Counter[str] = field(default_factory=Counter)  # new, appended, replaced, truncated, unchanged, ...
     records: Counter[str] = field(default_factory=Counter)
@@ -68,13 +68,13 @@ class AgentReport:
     future: dict[str, int] = field(default_factory=dict)  # sessions and records whose times are in the future
     contents: int = 0
     files: dict[str, Any] = field(default_factory=dict)  # found, read, named by reason
-    skipped: list[skipped_sources.SkippedItem] = field(default_factory=list)  # what was found and not read
+    skipped: list[skipped_sources.SkippedItem] = field(default_factory=list)  # files and entries that were not read
     notes: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
 class Collection:
-    """One collect under way: the home, its agents here, what was read before, and what it found so far."""
+    """An import in progress: the home, its agents, earlier positions, and results so far."""
 
     home: Home
     agents: dict[str, Agent]  # by the home's names
@@ -85,69 +85,69 @@ class Collection:
     stashes_outputs: bool
     copies: Copies
     ignored: dict[str, frozenset[str]] = field(default_factory=dict)  # by agent: sessions that were undone
-    lost: dict[str, str] = field(default_factory=dict)  # agents whose file is gone: what is said of it
+    lost: dict[str, str] = field(default_factory=dict)  # agents whose file is lost, with the sentence about that
     only: str | None = None  # the one agent that is read
-    is_again: bool = False  # sessions are made anew afterwards:
+    is_again: bool = False  # sessions are rebuilt afterwards:
     again: frozenset[str] | None = None  # these, or all
     made_again: dict[str, collect_again.ReimportTotals] = field(default_factory=dict)
     moved: set[str] = field(default_factory=set)  # agents with another workspace than at the last import
     reports: dict[str, AgentReport] = field(default_factory=dict)
-    indexes: dict[Path, Any] = field(default_factory=dict)  # session indexes that were read, once each
+    indexes: dict[Path, Any] = field(default_factory=dict)  # session indexes that were read
     shared: dict[Path, Any] = field(default_factory=dict)  # folders that agents share, None for others
     elsewhere: list[Any] = field(default_factory=list)  # their entries whose transcripts lie with other agents
     total_bytes: int = 0
     bytes_read: int = 0
-    # What is being read, an agent or the state database: bytes planned for it, and where it began.
+    # The current stage, an agent or the state database: its planned bytes, and the counts at its start.
     stage_bytes: int = 0
     stage_done: int = 0
     stage_read: int = 0
 
     def add_bytes(self, count: int) -> None:
-        """Tell whoever watches how far it is: never past the plan, although files grow while they are read."""
+        """Report progress, never beyond the plan, although files may grow during the import."""
         self.bytes_read += count
-        self._tell(min(self.bytes_read - self.stage_read, self.stage_bytes))
+        self._report_progress(min(self.bytes_read - self.stage_read, self.stage_bytes))
 
     def begin(self, planned: int, message: str = "") -> None:
-        """Go on with what `planned` bytes are to be read of; what came before is done, however much it was."""
+        """Begin a stage of `planned` bytes; earlier stages count as finished."""
         self.stage_done += self.stage_bytes
         self.stage_bytes, self.stage_read = planned, self.bytes_read
-        self._tell(0, message)
+        self._report_progress(0, message)
 
-    def _tell(self, of_stage, message=""):
+    def _report_progress(self, of_stage, message=""):
         self.progress.update(self.stage_done + of_stage, self.total_bytes or None, message)
 
 
 def run(params: dict[str, Any], progress: Any, copies: Copies | None = None) -> dict[str, Any]:
-    """Collect `params["source"]` (default: the configured home); returns what was found, as JSON-able values.
+    """Import `params["source"]` (default: the configured home); returns the results as JSON values.
 
-    `params` may hold `as` (another name for the agents), `include_deleted`, and `agent` (read only this one). Raises
-    Refused when there is nothing to read, a name is taken, a session is nowhere or the disk is full. Running it again
-    is harmless and reads only what is new. With `again`, sessions are made anew from their sources after that: those in
-    `session` (ids or keys), else all. `copies` are those that a watcher keeps of databases.
+    `params` may hold `as` (another name for the agents), `include_deleted`, and `agent` (import only this one). Raises
+    Refused when there is nothing to read, a name is taken, a session does not exist or the disk is full. It may be run
+    again and then reads only what is new. With `again`, sessions are rebuilt from their sources afterwards: those in
+    `session` (ids or keys), else all. `copies` are the database copies that a watcher keeps.
     """
     source = find_root(params.get("source") or settings.STATE_DIR)
     if source.resolve() == settings.HOME_DIR.resolve():
         raise Refused(_("%(path)s is OpenClaw Web's own home. Choose the OpenClaw folder instead.") % {"path": source})
-    room.check(settings.HOME_DIR, 2 * reserve.TO_READ)  # the last of it is for who makes room
-    kept = room.refuse_when_full(
+    room.check(settings.HOME_DIR, 2 * reserve.TO_READ)  # the rest is reserved for removals
+    disk_guard = room.refuse_when_full(
         settings.HOME_DIR, _("Imported records are kept. Free some disk space, then import again.")
     )
     with (
-        kept,
+        disk_guard,
         exclusive_run(progress),
-        _no_cycle_collector(),
+        _pause_cycle_collector(),
         nullcontext(copies) if copies else Copies() as own_copies,
     ):
         home = read_home(source)
         _check_sessions(home, params, own_copies, progress)
-        collection = _collection(home, _claimed(home, params), params, own_copies, progress)
+        collection = _build_collection(home, _claim_agents(home, params), params, own_copies, progress)
         openclaw_version.note_version(home.root, home.version)
-        result = _collect(collection)
+        result = _collect_home(collection)
         watcher_state.forget_refusal(home.root)
         return result
 
 
-def _collection(home, claimed, params, copies, progress):
+def _build_collection(home, claimed, params, copies, progress):
     return Collection(
         home=home,
         agents=claimed.agents,
@@ -159,22 +159,22 @@ def _collection(home, claimed, params, copies, progress):
         stashes_outputs=configuration.is_on(output_stash.SETTING),
         copies=copies,
         ignored=find_ignored_sessions(home.root),
-        only=_only(home, params, claimed),
+        only=_find_only_agent(home, params, claimed),
         again=frozenset(params["session"]) if params.get("session") else None,
         is_again=bool(params.get("again")),
     )
 
 
 def _check_sessions(home, params, copies, progress):
-    """A session that is nowhere is refused before anything is collected: not even a lost file is made anew for it."""
+    """Refuse an unknown session before anything is imported or created for it."""
     if params.get("again") and params.get("session"):
-        looking = _collection(replace(home, notes=[]), ClaimResult({}, {}), params, copies, progress)
-        collect_again.check_sessions(looking, _names(home, params), AgentReport())
+        check_collection = _build_collection(replace(home, notes=[]), ClaimResult({}, {}), params, copies, progress)
+        collect_again.check_sessions(check_collection, _find_names(home, params), AgentReport())
 
 
-def _names(home, params):
-    """The names here of the agents that are to be read, by those of the home. Raises Refused for one it has not."""
-    only, folder = params.get("agent"), _renamed(home, params)
+def _find_names(home, params):
+    """The agents to read, by their names in the home. Raises Refused for an unknown one."""
+    only, folder = params.get("agent"), _find_renamed_folder(home, params)
     names = resolve_names(home, as_name=params.get("as"), folder=folder)
     only = names.get(folder, only)
     if only and only not in names.values():
@@ -183,46 +183,51 @@ def _names(home, params):
     return {name: agent_id for name, agent_id in names.items() if only in (None, agent_id)}
 
 
-def _renamed(home, params):
-    """The folder of the one agent that gets another name, where `agent` names a folder; None: `as` is about all."""
+def _find_renamed_folder(home, params):
+    """The folder of the agent that alone gets another name; None: `as` is about all agents."""
     folders = {agent.home_name for agent in home.agents}
     return params["agent"] if params.get("as") and params.get("agent") in folders else None
 
 
-def _only(home, params, claimed):
-    folder = _renamed(home, params)
+def _find_only_agent(home, params, claimed):
+    folder = _find_renamed_folder(home, params)
     return claimed.agents[folder].agent_id if folder in claimed.agents else params.get("agent")
 
 
-def _claimed(home, params):
-    """The agents of the home. To be collected again, one whose file is gone gets an empty one, to be filled now."""
-    names = _names(home, params).values()
-    anew = frozenset(one for one in names if params.get("again") and is_lost(one))
-    claimed = claim_agents(home, as_name=params.get("as"), folder=_renamed(home, params), anew=anew)
+def _claim_agents(home, params):
+    """Claim the agents of the home.
+
+    For a repeated import, an agent whose file is lost gets an empty file.
+    """
+    names = _find_names(home, params).values()
+    anew = frozenset(agent_id for agent_id in names if params.get("again") and is_lost(agent_id))
+    claimed = claim_agents(home, as_name=params.get("as"), folder=_find_renamed_folder(home, params), anew=anew)
     follow_reported_workspaces(home, {name: agent.agent_id for name, agent in claimed.agents.items()})
     for agent_id in anew:
         collect_again.prepare_agent(home.root, agent_id)
     return claimed
 
 
-def _collect(collection):
-    here = [found for found in collection.home.agents if _is_chosen(collection, found)]
+def _collect_home(collection):
+    chosen_agents = [home_agent for home_agent in collection.home.agents if _is_chosen(collection, home_agent)]
     plans = {}
-    for found in here:
-        with contain_damage(collection, found):
-            plans[found.home_name] = [(part, collect_agent.plan_agent(collection, part)) for part in found.parts]
+    for home_agent in chosen_agents:
+        with contain_damage(collection, home_agent):
+            plans[home_agent.home_name] = [
+                (part, collect_agent.plan_agent(collection, part)) for part in home_agent.parts
+            ]
     others = home_state.count_bytes_to_read(collection), mem_store.count_bytes_to_read(collection)
     planned = {name: sum(plan.bytes_to_read for _part, plan in parts) for name, parts in plans.items()}
     collection.total_bytes = sum(planned.values()) + sum(others)
-    for found in here:
-        if found.home_name in plans:
-            with contain_damage(collection, found):
-                agent_id = collection.agents[found.home_name].agent_id
-                collection.begin(planned[found.home_name], _("Importing %(agent)s") % {"agent": agent_id})
-                with collection.agents[found.home_name].keeping_db():
-                    _collect_agent(collection, found, plans[found.home_name])
+    for home_agent in chosen_agents:
+        if home_agent.home_name in plans:
+            with contain_damage(collection, home_agent):
+                agent_id = collection.agents[home_agent.home_name].agent_id
+                collection.begin(planned[home_agent.home_name], _("Importing %(agent)s") % {"agent": agent_id})
+                with collection.agents[home_agent.home_name].keep_db():
+                    _collect_agent(collection, home_agent, plans[home_agent.home_name])
     _note_unreached(collection)
-    if not collection.opted_out:  # whose conversation another agent's index names is not asked then
+    if not collection.opted_out:  # while somebody is opted out, keys from other agents' indexes are not used
         for agent in index_entries.store_other_keys(collection.home.root, collection.agents, collection.elsewhere):
             summaries.refresh(agent)
     collection.begin(others[0])
@@ -233,41 +238,41 @@ def _collect(collection):
     plugin = {"gate": run_without_damaged(collection, decisions.collect)}
     plugin["guardian"] = run_without_damaged(collection, writes.collect)
     run_without_damaged(collection, _refresh_standings)
-    told = (schedules, artifacts, *plugin.values())
-    if any(counts["rejected"] for counts in told):  # they are counted in the sums of agents
-        for found in filter(lambda found: _is_chosen(collection, found), here):
-            summaries.refresh(collection.agents[found.home_name])
+    results = (schedules, artifacts, *plugin.values())
+    if any(counts["rejected"] for counts in results):  # rejected lines are part of the sums of agents
+        for home_agent in filter(lambda home_agent: _is_chosen(collection, home_agent), chosen_agents):
+            summaries.refresh(collection.agents[home_agent.home_name])
     collection.begin(0)
-    return _result(collection, schedules, artifacts, plugin)
+    return _build_result(collection, schedules, artifacts, plugin)
 
 
 def _refresh_standings(collection):
-    """Compare the memory files of each agent with its records and its newest prompt, and count its writes again."""
+    """Compare the memory files of each agent with records and prompts, and count writes again."""
     for agent in collection.agents.values():
         if agent.agent_id in collection.reports and agent.agent_id not in collection.lost:
             memory_standings.refresh_standings(agent)
             memory_sums.refresh(agent)
 
 
-def _collect_agent(collection, found, plans):
-    agent = collection.agents[found.home_name]
+def _collect_agent(collection, home_agent, plans):
+    agent = collection.agents[home_agent.home_name]
     report = collection.reports[agent.agent_id] = AgentReport()
     connection_tuning.expect_many_writes(agent.db)
     for part, plan in plans:
         collect_agent.collect(collection, part, agent, plan, report)
     short = frozenset().union(*(plan.short for _part, plan in plans))
     if collection.is_again or short:
-        wanted = _wanted_again(collection, short)
+        requested = _find_reimports(collection, short)
         collection.made_again[agent.agent_id] = collect_again.reimport_sessions(
-            collection, found, agent, report, wanted
+            collection, home_agent, agent, report, requested
         )
         for _part, plan in plans:
             plan.settle()
-    accounted = [plan for _part, plan in plans]
+    finished_plans = [plan for _part, plan in plans]
     if short:
-        _note_skipped(collection, found, agent, accounted, report)
-        accounted[-1] = collect_agent.read_remaining(collection, found, agent, short, report)
-    _note_skipped(collection, found, agent, accounted, report)
+        _note_skipped(collection, home_agent, agent, finished_plans, report)
+        finished_plans[-1] = collect_agent.read_remaining(collection, home_agent, agent, short, report)
+    _note_skipped(collection, home_agent, agent, finished_plans, report)
     if problem := database_loss.problem_of(agent):
         collection.lost[agent.agent_id] = problem
     repeats.mark_repeats(agent.db, is_forced=collection.is_again or bool(short))
@@ -277,17 +282,17 @@ def _collect_agent(collection, found, plans):
     report.future = future_times.count_in_file(agent.db)
 
 
-def _note_skipped(collection, found, agent, plans, report):
-    odd = folders.find_odd_places(collection.home, found.home_name)
+def _note_skipped(collection, home_agent, agent, plans, report):
+    odd = folders.find_odd_places(collection.home, home_agent.home_name)
     collect_agent.merge_outcomes(agent, plans, report, odd)
     skipped_sources.replace_skipped(collection.home.root, agent.agent_id, report.skipped)
     omissions.store_omissions(agent.agent_id, report.skipped)
 
 
 def _note_unreached(collection):
-    """Name the places of agents that were imported before and of which nothing can be reached now."""
-    here = {found.home_name for found in collection.home.agents}
-    names = {one.agent for one in collection.home.oddities if one.is_unread} - here
+    """Note the skipped places of agents that were imported before and are unreachable now."""
+    reachable = {home_agent.home_name for home_agent in collection.home.agents}
+    names = {oddity.agent for oddity in collection.home.oddities if oddity.is_unread} - reachable
     claims = CollectorSource.objects.filter(kind=CollectorSource.Kind.AGENT, root=str(collection.home.root))
     for row in claims.filter(path__in=names):
         if collection.only in (None, row.agent_id):
@@ -295,19 +300,19 @@ def _note_unreached(collection):
             skipped_sources.replace_skipped(collection.home.root, row.agent_id, odd)
 
 
-def _wanted_again(collection, short):
-    """The sessions that are made again: those asked for, or all (None), and those that need it."""
+def _find_reimports(collection, short):
+    """The sessions to rebuild: requested ones, all (None), and those that need it."""
     if not collection.is_again:
         return short
     return None if collection.again is None else collection.again | short
 
 
-def _is_chosen(collection, found):
-    agent = collection.agents.get(found.home_name)
+def _is_chosen(collection, home_agent):
+    agent = collection.agents.get(home_agent.home_name)
     return agent is not None and collection.only in (None, agent.agent_id)
 
 
-def _result(collection, schedules, artifacts, plugin):
+def _build_result(collection, schedules, artifacts, plugin):
     reports = collection.reports.values()
     records = sum(report.records.total() for report in reports)
     elsewhere = sum(counts["rejected"] for counts in (schedules, artifacts, *plugin.values()))
@@ -323,51 +328,32 @@ def _result(collection, schedules, artifacts, plugin):
         "bytes_read": collection.bytes_read,
         "records": records,
         "rejected": rejected,
-        "agents": {agent_id: _as_json(report) for agent_id, report in collection.reports.items()},
+        "agents": {
+            agent_id: collect_report.build_agent_json(report) for agent_id, report in collection.reports.items()
+        },
         "schedules": schedules,
         "artifacts": artifacts,
         **plugin,
         "databases": unread_parts.find_parts(collection.home.root),
         "notes": collection.home.notes,
         "lost": collection.lost,
-        "unread": _unread(collection.home),
+        "unread": _find_unread(collection.home),
         "again": {agent_id: again.as_json() for agent_id, again in collection.made_again.items()},
         "still_held": opt_out_report.build_report(collection.made_again),
     }
 
 
-def _unread(home):
-    """What of the home was not read because of where it is, as sentences: the import was not whole."""
-    return [*home.problems, *(one.sentence for one in home.oddities if one.is_unread)]
-
-
-def _as_json(report):
-    return {
-        "transcripts": dict(sorted(report.transcripts.items())),
-        "records": dict(sorted(report.records.items())),
-        "rejected": dict(sorted(report.rejected.items())),
-        "withheld": dict(sorted(report.withheld.items())),
-        "unknown_envelopes": report.unknown_envelopes,
-        "repeated": report.repeated,
-        "unfinished": report.unfinished,
-        "opted_out_sessions": report.opted_out_sessions,
-        "unnamed_sessions": report.unnamed_sessions,
-        "ignored_sessions": report.ignored_sessions,
-        "sessions_indexed": report.sessions_indexed,
-        "file_versions": report.file_versions,
-        "steps": report.steps,
-        "cut_prompts": report.cut_prompts,
-        "indexed_files": report.indexed_files,
-        **(report.future or future_times.NO_COUNTS),
-        "contents": report.contents,
-        "files": report.files,
-        "notes": report.notes,
-    }
+def _find_unread(home):
+    """Sentences about parts of the home that were not read: the import is then incomplete."""
+    return [*home.problems, *(oddity.sentence for oddity in home.oddities if oddity.is_unread)]
 
 
 @contextmanager
-def _no_cycle_collector():
-    """Records hold no reference cycles; walking through millions of them to find none took a fifth of the time."""
+def _pause_cycle_collector():
+    """Pause the cycle collector: records have no reference cycles.
+
+    Searching millions of them took a fifth of the time.
+    """
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -378,23 +364,23 @@ def _no_cycle_collector():
 
 
 def exclusive_run(progress):
-    """One collect at a time in a home; the lock goes with its process, however that ends."""
+    """Run one import at a time in a home; the lock ends with its process."""
     (settings.HOME_DIR / "state").mkdir(parents=True, exist_ok=True)
 
-    def say_so():
+    def report_waiting():
         progress.update(0, None, _("Another import is running. Waiting until that import has ended."))
 
-    return locks.lock(locks.COLLECTING, before_waiting=say_so)
+    return locks.lock(locks.COLLECTING, before_waiting=report_waiting)
 
 
 JOB = Kind(
     run=run,
     label=gettext_lazy("Import"),
-    started=gettext_lazy("started an import"),
-    kept=gettext_lazy("Records imported so far are kept, and the next import continues from there."),
-    done=collect_report.in_words,
+    audit_text=gettext_lazy("started an import"),
+    cancel_text=gettext_lazy("Records imported so far are kept, and the next import continues from there."),
+    describe_result=collect_report.in_words,
     page="overview:agent_list",
-    every=Schedule(
+    schedule=Schedule(
         "schedule.collectMinutes",
         MINUTE_MS,
         lambda: {"source": str(settings.STATE_DIR)},

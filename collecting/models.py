@@ -1,4 +1,7 @@
-"""What `doctor --fix` did (columns of the database-first state spec): runs, and each source with what became of it."""
+"""Models of `doctor --fix`: its runs, and the result of each source.
+
+The first columns are those of the database-first state spec.
+"""
 
 from django.db import models
 
@@ -7,7 +10,7 @@ from openclaw_web.sqlite.json_columns import JsonProperty
 
 
 class MigrationRun(models.Model):
-    """One `doctor --fix`: what it found, did and left, as a receipt."""
+    """A run of `doctor --fix` with its receipt."""
 
     class Status(models.TextChoices):
         RUNNING = "running"
@@ -38,7 +41,7 @@ class MigrationRun(models.Model):
 
 
 class MigrationSource(models.Model):
-    """One file as it was when a run imported it; the same file with other content is another row."""
+    """A file at the time of its import; a changed file is another row."""
 
     class Status(models.TextChoices):
         IMPORTED = "imported"

@@ -1,4 +1,4 @@
-"""Problems of imports: one that failed, records that were rejected or not understood, a watcher that ended."""
+"""Problems of imports: failed ones, rejected or unknown records, and a stopped watcher."""
 
 from collections.abc import Iterable
 
@@ -32,16 +32,16 @@ NOT_KNOWN = ngettext_lazy(
 
 
 def check_failed() -> Iterable[Finding]:
-    """The folders whose last import failed: those that people start, and those of the watcher.
+    """The folders whose last import failed, started by people or by the watcher.
 
-    A refused import of a folder that was never read is nobody's problem, and one that the schedule starts is told with
-    the other automatic tasks.
+    A refused import of a folder that was never read is no problem, and one that the schedule starts is listed with the
+    automatic tasks.
     """
-    imported_at, refusals = _imported_at(), watcher_state.read_refusals()
-    for source, run in _last_runs().items():
-        is_told = run.state == State.FAILED or source in imported_at
+    imported_at, refusals = _find_import_times(), watcher_state.read_refusals()
+    for source, run in _find_last_runs().items():
+        is_relevant = run.state == State.FAILED or source in imported_at
         is_over = (run.finished_at or 0) < imported_at.get(source, 0) <= clock.now_ms()  # by the watcher
-        if run.state in FAILED and run.started_by != BY_SCHEDULE and is_told and not is_over:
+        if run.state in FAILED and run.started_by != BY_SCHEDULE and is_relevant and not is_over:
             refusals.pop(source, None)
             facts = {"source": source, "job": run.id, "message": run.message}
             yield Finding(source, facts, since=run.finished_at)
@@ -50,8 +50,8 @@ def check_failed() -> Iterable[Finding]:
             yield Finding(source, {"source": source, "message": refusal.message}, since=refusal.since)
 
 
-def _imported_at():
-    """The folders that were read, and when an import of each got through an agent last."""
+def _find_import_times():
+    """The folders that were read, with the time of their last successful import."""
     claims = CollectorSource.objects.filter(kind=CollectorSource.Kind.AGENT).values_list("root", "agent_id")
     collected = dict(AgentSummary.objects.values_list("agent_id", "last_collected_at"))
     imported_at: dict[str, int] = {}
@@ -60,60 +60,60 @@ def _imported_at():
     return imported_at
 
 
-def _last_runs():
-    """Of each folder the import that ended last; none while one is under way."""
+def _find_last_runs():
+    """The last finished import of each folder; none while one is active."""
     runs = JobRun.objects.filter(kind="collect", created_at__lte=clock.now_ms()).defer("log", "result_json")
     newest = sorted(runs.order_by("-created_at", "-id")[:RUNS], key=lambda run: -(run.finished_at or clock.now_ms()))
     sources = [str(run.params.get("source") or settings.STATE_DIR) for run in newest]
-    roots = {source: _root(source) for source in set(sources)}
+    roots = {source: _find_root(source) for source in set(sources)}
     last: dict[str, JobRun] = {}
     for source, run in zip(sources, newest, strict=True):
         last.setdefault(roots[source], run)
     return {source: run for source, run in last.items() if run.has_ended}
 
 
-def _root(source):
-    """The folder by the path that its rows have; as it was given when it is no path."""
+def _find_root(source):
+    """The folder by the path in its rows; unchanged when it is not a path."""
     try:
         return str(find_root(source))
-    except (OSError, RuntimeError, ValueError):  # a circle of links, a home that nobody has, a NUL
+    except (OSError, RuntimeError, ValueError):  # a loop of links, an unknown user, a NUL
         return source
 
 
 def link_failed(facts: Facts) -> Link:
-    """The job that failed; the doctor when it was an import of the watcher."""
+    """The failed job, or the doctor for an import of the watcher."""
     if "job" in facts:
         return Link(gettext_lazy("View job"), "jobs:job_detail", (facts["job"],))
     return Link(gettext_lazy("Check"), "operations:doctor")
 
 
 def check_rejected() -> Iterable[Finding]:
-    """Agents with records that were rejected."""
-    yield from _of_agents("rejected_count")
+    """Agents with rejected records."""
+    yield from _find_agents("rejected_count")
 
 
 def check_unknown() -> Iterable[Finding]:
-    """Folders that a newer OpenClaw wrote than this site was checked with, and agents with records not known here."""
+    """Folders of an OpenClaw newer than the checked version, and agents with unknown records."""
     for home in openclaw_version.find_newer_homes():
         facts = {"folder": home.root, "version": home.version, "checked": openclaw_version.NEWEST_CHECKED}
         year, month, release = home.release
         yield Finding(home.root, facts, level=(year * 100 + month) * 10_000 + release, since=home.since)
-    yield from _of_agents("unknown_envelope_count")
+    yield from _find_agents("unknown_envelope_count")
 
 
 def describe_unknown(facts: Facts) -> Words:
-    """Which folder a newer OpenClaw wrote, or how many records are not known."""
+    """The sentence about a newer OpenClaw, or about unknown records."""
     return NEWER if "version" in facts else NOT_KNOWN
 
 
-def _of_agents(column):
+def _find_agents(column):
     rows = AgentSummary.objects.filter(**{f"{column}__gt": 0}).order_by(f"-{column}", "agent_id")
     for agent_id, count in rows.values_list("agent_id", column):
         yield Finding(facts={"count": count}, agent_id=agent_id, level=count)
 
 
 def check_watcher() -> Iterable[Finding]:
-    """That a watcher was started here, and is gone without having been stopped."""
+    """Find out whether a watcher ended here without being stopped."""
     lost_at = watcher_state.find_lost_time()
     if lost_at is not None:
         yield Finding(since=lost_at)

@@ -1,4 +1,6 @@
-"""What a collect found, for a terminal and for programs."""
+"""Reports of an import, for terminals and programs."""
+
+from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
@@ -9,6 +11,7 @@ from openclaw_web import amounts
 from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.pages.formatting import join_sentences, listed
 from openclaw_web.pages.glyphs import escape_name
+from overview import future_times
 
 from .inventory.words import REASON_WORDS
 
@@ -19,7 +22,7 @@ WITHHELD = {
     WithheldReason.QUOTE: gettext_lazy("may quote somebody who opted out"),
     WithheldReason.ANSWER: gettext_lazy("follows a withheld record"),
 }
-# Reasons that stand for a whole database, which is no line.
+# Reasons that are about a whole database instead of a line.
 DATABASE_REASONS = ("bad_database", "database_not_copied")
 FOUND = {
     "file_versions": ngettext_lazy("%(count)s file version", "%(count)s file versions", "count"),
@@ -60,7 +63,7 @@ FOUND = {
 
 
 EQUAL = ngettext_lazy("%(count)s repeated line", "%(count)s repeated lines", "count")
-# What of an agent was not read, with the count of each reason before the names.
+# Texts about unread files of an agent: the count of each reason, then the names.
 NOT_READ = {
     "reasons": gettext_lazy("%(reason)s (%(count)s)"),
     "folders": gettext_lazy("%(reason)s (folders: %(count)s)"),
@@ -95,12 +98,37 @@ GUARDIAN = {
 
 
 def read_job_result(job) -> dict | None:
-    """What a finished collect found; None for one that was refused or failed."""
+    """The result of a finished import; None for a refused or failed one."""
     return job.result if job.state == job.State.FINISHED else None
 
 
+def build_agent_json(report: Any) -> dict[str, Any]:
+    """The results for one agent (collect.AgentReport) as JSON values."""
+    return {
+        "transcripts": dict(sorted(report.transcripts.items())),
+        "records": dict(sorted(report.records.items())),
+        "rejected": dict(sorted(report.rejected.items())),
+        "withheld": dict(sorted(report.withheld.items())),
+        "unknown_envelopes": report.unknown_envelopes,
+        "repeated": report.repeated,
+        "unfinished": report.unfinished,
+        "opted_out_sessions": report.opted_out_sessions,
+        "unnamed_sessions": report.unnamed_sessions,
+        "ignored_sessions": report.ignored_sessions,
+        "sessions_indexed": report.sessions_indexed,
+        "file_versions": report.file_versions,
+        "steps": report.steps,
+        "cut_prompts": report.cut_prompts,
+        "indexed_files": report.indexed_files,
+        **(report.future or future_times.NO_COUNTS),
+        "contents": report.contents,
+        "files": report.files,
+        "notes": report.notes,
+    }
+
+
 def in_words(result: dict) -> str:
-    """A short report: a line an agent, then what needs a person's eye."""
+    """A short report: one line per agent, then what a person should check."""
     lines = [_("Imported from %(source)s") % {"source": result.get("source", "")}]
     for agent_id, agent in result["agents"].items():
         lines.append(f"  {agent_id}: {_agent_line(agent)}")
@@ -118,8 +146,8 @@ def in_words(result: dict) -> str:
             }
         )
     if schedules["tasks"] or schedules["flows"] or schedules["deliveries"]:
-        told = {name: amounts.format_amount(name, schedules[name]) for name in ("tasks", "flows", "deliveries")}
-        lines.append(_("  background: %(tasks)s, %(flows)s, %(deliveries)s") % told)
+        texts = {name: amounts.format_amount(name, schedules[name]) for name in ("tasks", "flows", "deliveries")}
+        lines.append(_("  background: %(tasks)s, %(flows)s, %(deliveries)s") % texts)
     artifacts = result["artifacts"]
     if artifacts["imported"] or artifacts["known"] or artifacts["withheld"] or artifacts["rejected"]:
         words = _(
@@ -130,33 +158,33 @@ def in_words(result: dict) -> str:
     lines += _plugin_lines(_("  memory_gate: %(parts)s"), GATE, result["gate"])
     lines += _plugin_lines(_("  write_guardian: %(parts)s"), GUARDIAN, result["guardian"])
     lines += [f"  {sentence}" for sentence in _unread_lines(result["databases"])]
-    unread = result["unread"]  # said at the end
+    unread = result["unread"]  # these sentences come last
     lines += [f"  {note}" for note in result["notes"] if note not in unread]
     lines += _held_lines(result["still_held"])
-    lines += _problems(result)
+    lines += _describe_problems(result)
     return "\n".join(lines)
 
 
 def _file_lines(files):
-    """How many files there are, how many were read, and the names of all others by reason."""
+    """The numbers of files and read files, and the names of the others by reason."""
     words = _("%(found)s: %(read)s read, %(named)s not read")
-    told = {
+    texts = {
         "found": amounts.format_amount("files", files["found"]),
         "read": f"{files['read']:,}",
         "named": f"{files['named']:,}",
     }
-    yield words % told
+    yield words % texts
     for kind, words in NOT_READ.items():
         for reason, skipped in files[kind].items():
             names = [escape_name(name) for name in skipped["names"]]
             more = skipped["count"] - len(names)
             names += [_("%(count)s more") % {"count": f"{more:,}"}] if more else []
-            told = {"reason": REASON_WORDS.get(reason, reason), "count": f"{skipped['count']:,}"}
-            yield f"  {words % told}: {listed(names)}"
+            texts = {"reason": REASON_WORDS.get(reason, reason), "count": f"{skipped['count']:,}"}
+            yield f"  {words % texts}: {listed(names)}"
 
 
 def _unread_lines(databases):
-    """What of OpenClaw's databases is not read, by name."""
+    """Sentences about unread parts of OpenClaw's databases."""
     for path, parts in databases.items():
         if parts["is_newer"]:
             yield unread_parts.describe_newer(path, parts)
@@ -165,8 +193,8 @@ def _unread_lines(databases):
 
 
 def _plugin_lines(sentence, words, counts):
-    """What came of decisions or writes of the Reflection plugin, if anything."""
-    parts = [some % {"count": counts[name]} for name, some in words.items() if counts.get(name)]
+    """The counts of decisions or writes of the Reflection plugin, if there are any."""
+    parts = [text % {"count": counts[name]} for name, text in words.items() if counts.get(name)]
     return [sentence % {"parts": listed(map(str, parts))}] if parts else []
 
 
@@ -176,11 +204,11 @@ def is_partial(result: dict) -> bool:
 
 
 def describe_problems(result: dict) -> str:
-    """What was not imported as it should be, in sentences."""
-    return "\n".join(_problems(result))
+    """Sentences about everything that was not imported as it should be."""
+    return "\n".join(_describe_problems(result))
 
 
-def _problems(result):
+def _describe_problems(result):
     return [
         *result["lost"].values(),
         *result["unread"],
@@ -189,7 +217,7 @@ def _problems(result):
 
 
 def rejected_words(result: dict) -> str:
-    """What could not be read, and where that is listed: lines, and databases as a whole."""
+    """A sentence about rejected lines and unreadable databases, and the page that lists them."""
     databases = sum(agent["rejected"].get(why, 0) for agent in result["agents"].values() for why in DATABASE_REASONS)
     databases += result["schedules"].get("unread_databases", 0)
     lines = result["rejected"] - databases
@@ -206,14 +234,14 @@ def rejected_words(result: dict) -> str:
 def _again_lines(again):
     if again is None:
         return []
-    told = {
+    texts = {
         "rebuilt": amounts.format_amount("sessions", again["rebuilt"]),
         "new": again["new"],
         "unchanged": again["unchanged"],
     }
-    told["added"] = amounts.format_amount("records", sum(again["added"].values()))
-    parts = [_("imported again: %(rebuilt)s rebuilt, %(new)s new, %(unchanged)s unchanged; %(added)s added") % told]
-    for what, number, words in (
+    texts["added"] = amounts.format_amount("records", sum(again["added"].values()))
+    parts = [_("imported again: %(rebuilt)s rebuilt, %(new)s new, %(unchanged)s unchanged; %(added)s added") % texts]
+    for noun, number, words in (
         ("records", again["kept"], _("kept although no source contains them any more: %(what)s")),
         ("records", sum(again["withheld"].values()), _("withheld: %(what)s")),
         ("sessions", len(again["taken_out"]), _("removed because people opted out: %(what)s")),
@@ -221,12 +249,12 @@ def _again_lines(again):
         ("sessions", len(again["undecided"]), _("kept because the owner is unknown: %(what)s")),
     ):
         if number:
-            parts.append(words % {"what": amounts.format_amount(what, number)})
+            parts.append(words % {"what": amounts.format_amount(noun, number)})
     return ["    " + "; ".join(parts)]
 
 
 def _held_lines(held):
-    """Where words that were withheld or taken out still are."""
+    """Sentences about places that still contain withheld or removed text."""
     words = {
         "samples": _("Samples that still contain withheld text: %(what)s"),
         "decisions": _("Decisions of memory_gate that still contain withheld text: %(what)s"),
@@ -236,12 +264,12 @@ def _held_lines(held):
         ),
         "backups": _("Backups that may still contain withheld text: %(what)s"),
     }
-    named = {**held, "artifacts": [one["handle"] for one in held["artifacts"]]}
-    return [words[kind] % {"what": listed(found)} for kind, found in named.items() if found]
+    named = {**held, "artifacts": [artifact["handle"] for artifact in held["artifacts"]]}
+    return [words[kind] % {"what": listed(names)} for kind, names in named.items() if names]
 
 
-def _withheld(agent):
-    """What was not kept while somebody is opted out, and what nobody can tell."""
+def _describe_withheld(agent):
+    """Texts about records that were withheld while somebody is opted out, and unknown ones."""
     withheld, unknown = agent["withheld"], agent["unknown_envelopes"]
     if withheld:
         why = listed(f"{WITHHELD[reason]} {count:,}" for reason, count in withheld.items())
@@ -270,7 +298,7 @@ def _agent_line(agent):
     if skipped:
         parts.append(_("skipped: %(what)s") % {"what": listed(f"{n} {state}" for state, n in skipped.items())})
     parts += [words % {"count": agent[key]} for key, words in FOUND.items() if agent.get(key)]
-    parts += _withheld(agent)
+    parts += _describe_withheld(agent)
     if agent["rejected"]:
         why = listed(f"{reason} {count}" for reason, count in agent["rejected"].items())
         parts.append(_("rejected: %(why)s") % {"why": why})

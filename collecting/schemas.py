@@ -1,4 +1,4 @@
-"""What a collect is asked for in the JSON API, and what it left unread."""
+"""API schemas of imports: their request, and the list of skipped files."""
 
 from typing import Any, Literal
 
@@ -14,7 +14,7 @@ class CollectIn(Body):
     include_deleted: bool = Field(False, description="also import deleted and reset sessions")
 
     def params(self) -> dict[str, Any]:
-        """What the job takes, spelled as the page's button spells it, so that equal wishes are one job."""
+        """The parameters of the job, as the page has them: equal requests are one job."""
         source = {"source": str(settings.STATE_DIR)}
         return source | {"include_deleted": True} if self.include_deleted else source
 

@@ -1,4 +1,4 @@
-"""The list of what imports found and did not read: its filters and what fits them, its columns and its words."""
+"""The list of sources that imports skipped: filters, query, columns and texts."""
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
@@ -11,7 +11,7 @@ from openclaw_web.lists.paging import Listing, build_listing, build_terms, get_o
 
 from .inventory.words import KIND_WORDS, REASON_WORDS
 
-SEEKS = ("agent_id", "reason", "kind")  # columns whose index goes on with the order
+SEEKS = ("agent_id", "reason", "kind")  # columns whose index continues with the order
 COLUMNS = {"agent": "agent_id", "reason": "reason", "kind": "kind", "name": "path__icontains"}
 
 
@@ -25,13 +25,13 @@ class SkippedFilters(ListFilters):
     name = forms.CharField(label=_("Name contains"), required=False, max_length=500)
 
 
-def fits(_user, *, sort=SkippedFilters.DEFAULT, **asked) -> Listing:
-    """What fits of the files, folders and index entries that the last imports did not read."""
+def fits(_user, *, sort=SkippedFilters.DEFAULT, **criteria) -> Listing:
+    """The matching files, folders and index entries that the last imports skipped."""
     order = get_order_columns(SkippedFilters.ORDERS, sort)
-    return build_listing(SkippedSource.objects.all(), build_terms(asked, COLUMNS), order=order, seeks=SEEKS)
+    return build_listing(SkippedSource.objects.all(), build_terms(criteria, COLUMNS), order=order, seeks=SEEKS)
 
 
-def _prepared(page, _filters, _whose):
+def _prepare_page(page, _filters, _whose):
     return {"rows": page, "reasons": REASON_WORDS, "kinds": KIND_WORDS}
 
 
@@ -60,5 +60,5 @@ SKIPPED = List(
     fields=file_columns(
         SkippedSource, "kind", "agent_id", "path", "reason", "detail", "session_id", "size_bytes", "mtime_ns"
     ),
-    prepare=_prepared,
+    prepare=_prepare_page,
 )

@@ -1,4 +1,4 @@
-"""A collect that somebody starts, and what it could not read."""
+"""Pages of imports: start one, rejected records and skipped sources."""
 
 from django.conf import settings
 from django.db.models import Q
@@ -21,7 +21,7 @@ from .skipped_list import SKIPPED
 @require_POST
 @needs("operator")
 def collect_start(request):
-    """Queue a collect of the configured home; the page of the one that is under way, if there is one."""
+    """Queue an import of the configured home and go to the new or active job."""
     job = jobs.start("collect", {"source": str(settings.STATE_DIR)}, by=request.user.username)
     return redirect_after_start(request, job)
 
@@ -30,8 +30,8 @@ def collect_start(request):
 @needs("viewer")
 @shows(REJECTED)
 def rejected_list(request):
-    """Lines that hold no record: counts per agent, and with `agent` the lines; as a file with `format`."""
-    filters = REJECTED.filters(request.GET).checked()
+    """Rejected lines: counts per agent, or the lines of `agent`; a file with `format`."""
+    filters = REJECTED.filters(request.GET).validate()
     if not filters.cleaned_data["agent"]:
         with_some = AgentSummary.objects.filter(Q(rejected_count__gt=0) | Q(unknown_envelope_count__gt=0))
         agents = with_some.order_by("-rejected_count", "-unknown_envelope_count", "agent_id")
@@ -46,5 +46,5 @@ def rejected_list(request):
 @needs("viewer")
 @shows(SKIPPED)
 def skipped_list(request):
-    """What the last imports found and did not read; as a file with `format`."""
+    """The sources that the last imports skipped; a file with `format`."""
     return render_list(request, "collecting/skipped_list.html", SKIPPED)

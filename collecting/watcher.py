@@ -1,4 +1,4 @@
-"""`collect --watch`: collect once, then again whenever a file we read has changed."""
+"""Runs `collect --watch`: imports once, then whenever a source file changes."""
 
 import logging
 import signal
@@ -28,21 +28,21 @@ SUFFIXES = (".jsonl", ".md", "sessions.json", "jobs.json", "runs.json", "opencla
 QUIET_MS = 400
 LOOK_AGAIN_SECONDS = 30
 END_SECONDS = 5
-WAIT_SECONDS = 2  # between looks for a home that is not there yet
+WAIT_SECONDS = 2  # pause between checks for a home that does not exist yet
 
 
 def watch(params: dict, *, say: Callable[[str], object], waits: bool = False) -> None:
-    """Collect until SIGTERM or Ctrl-C. Raises NoHome when there is nothing to watch.
+    """Import until SIGTERM or Ctrl-C. Raises NoHome when there is nothing to watch.
 
-    With `waits` that is said once, and watching begins by itself when an agent of OpenClaw has spoken. A collect that
-    fails because a database is busy is tried again with the next change, at the latest after 30 s; so is a change on
-    a file system that reports none.
+    With `waits` a missing home is reported once, and watching begins when OpenClaw has an agent. An import that fails
+    because a database is busy is repeated with the next change, at the latest after 30 s; so are changes on a file
+    system that reports none.
     """
     with watcher_state.hold_lock(is_expected=waits):
-        _watch(params, say, waits)
+        _run_watcher(params, say, waits)
 
 
-def _watch(params, say, waits):
+def _run_watcher(params, say, waits):
     source = find_root(params.get("source") or settings.STATE_DIR)
     stop, changed = threading.Event(), threading.Event()
 
@@ -52,28 +52,28 @@ def _watch(params, say, waits):
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, end)
-    folders = _wait_for(source, stop, say) if waits else _folders(source)
+    folders = _wait_for_folders(source, stop, say) if waits else _find_folders(source)
     # Listening starts before the first collect, so that nothing that happens during it is missed.
     listener = threading.Thread(target=_listen, args=(folders, stop, changed), name="file changes", daemon=True)
     listener.start()
     if not stop.is_set():
         say(_("Watching %(source)s. Stop with Ctrl-C.") % {"source": source})
     with Copies(is_kept=True) as copies:
-        said = ""
+        last_refusal = ""
         while not stop.is_set():
             changed.clear()
-            said = _collect(params, copies, say, said, source)
+            last_refusal = _collect_once(params, copies, say, last_refusal, source)
             watcher_state.note_alive()
             changed.wait(LOOK_AGAIN_SECONDS)
-    listener.join(END_SECONDS)  # it waits in compiled code, over which the end of the interpreter may abort
+    listener.join(END_SECONDS)  # it waits in compiled code, which the end of the interpreter may abort
 
 
-def _wait_for(source, stop, say):
-    """The folders to watch, once there are any; none when it is told to stop before."""
+def _wait_for_folders(source, stop, say):
+    """Wait for folders to watch; none when it is stopped before."""
     words = _("No OpenClaw agents at %(source)s yet. The import starts automatically with the first agent.")
     while not stop.is_set():
         try:
-            return _folders(source)
+            return _find_folders(source)
         except NoHome as exc:
             if words:
                 _note_refusal(source, str(exc.sentence))
@@ -87,18 +87,18 @@ def _listen(folders, stop, changed):
     try:
         for _changes in changes_in(
             *folders,
-            watch_filter=lambda _change, path: _matters(folders, path),
+            watch_filter=lambda _change, path: _is_relevant(folders, path),
             stop_event=stop,
             debounce=QUIET_MS,
             ignore_permission_denied=True,
         ):
             changed.set()
-    except FileNotFoundError as exc:  # a folder was renamed in this moment: what is new is found by looking again
+    except FileNotFoundError as exc:  # a folder was renamed at this moment: the next periodic check finds the changes
         log.warning("Changes are looked for every %s seconds: %s", LOOK_AGAIN_SECONDS, exc)
 
 
-def _matters(folders, path):
-    """Whether a collect would open this file; folders above the watched ones may be called anything."""
+def _is_relevant(folders, path):
+    """Whether an import would read this file. Folders above the watched ones do not matter."""
     file = Path(path)
     inside = next((file.relative_to(folder).parts for folder in folders if file.is_relative_to(folder)), ())
     if file.name in NEVER_NAMES or NEVER_FOLDERS.intersection(inside):
@@ -106,8 +106,8 @@ def _matters(folders, path):
     return path.endswith(SUFFIXES) or ".jsonl." in file.name
 
 
-def _folders(source):
-    """The home and the folders it names elsewhere."""
+def _find_folders(source):
+    """The home and the folders elsewhere that it names."""
     home = read_home(source)
     follow_reported_workspaces(home, resolve_names(home))
     folders: set[Path] = set()
@@ -117,15 +117,18 @@ def _folders(source):
     return [source, *sorted(folders)]
 
 
-def _collect(params, copies, say, said, source):
-    """Collect once; a refusal that was `said` the last time is not repeated. What was refused, if anything."""
+def _collect_once(params, copies, say, last_refusal, source):
+    """Import once; returns the sentence of a refusal, if there is one.
+
+    A refusal like `last_refusal` is not printed again.
+    """
     try:
         result = collect.run(params, Progress(), copies)
     except OperationalError as exc:
         log.warning("This collect did not finish and is tried again: %s", exc)
     except Refused as exc:
         _note_refusal(source, str(exc.sentence))
-        if str(exc.sentence) != said:
+        if str(exc.sentence) != last_refusal:
             say(str(exc.sentence))
         return str(exc.sentence)
     else:
@@ -139,7 +142,10 @@ def _collect(params, copies, say, said, source):
 
 
 def _note_refusal(source, sentence):
-    """Leave a refusal to the check for problems. A store that takes nothing is a problem of its own."""
+    """Report a refusal as a problem.
+
+    A store that is not writable is a problem of its own.
+    """
     try:
         watcher_state.note_refusal(source, sentence)
     except (DatabaseError, UnicodeError) as exc:

@@ -1,7 +1,7 @@
-"""The watcher as others see it: whether it is still there, and which folders its last import was refused for.
+"""State of the watcher for other processes: whether it runs, and refused folders.
 
-It holds the lock of a file in the home, and touches it. A refused import is a row of `kv`, by the path of the folder,
-until an import of that folder works, whoever starts it.
+It holds the lock of a file in the home, and touches the file. A refused import is a row of `kv`, by the path of the
+folder, until any import of that folder succeeds.
 """
 
 import os
@@ -18,12 +18,12 @@ from people.models.bookkeeping import KeyValue
 from problems.kinds import shorten
 
 FILE = "watch.lock"
-LOST_MS = 2 * 60_000  # `serve` starts a watcher that ended again well before
+LOST_MS = 2 * 60_000  # `serve` restarts an ended watcher much earlier
 SCOPE = "refused_watches"
 
 
 class Refusal(NamedTuple):
-    """Why the watcher cannot import a folder, and since when."""
+    """The reason why the watcher cannot import a folder, and the time of the first refusal."""
 
     message: str
     since: int
@@ -31,10 +31,13 @@ class Refusal(NamedTuple):
 
 @contextmanager
 def expect_watcher(is_wanted: bool) -> Iterator[None]:
-    """For the block, which keeps a watcher up, its absence is a problem; without one nobody misses it."""
+    """Report a missing watcher as a problem during the block.
+
+    Without an expected watcher nothing is reported.
+    """
     if is_wanted:
         note_alive()
-    else:  # one that was killed may have left it
+    else:  # a killed watcher may have left the file
         _file().unlink(missing_ok=True)
     try:
         yield
@@ -44,7 +47,10 @@ def expect_watcher(is_wanted: bool) -> Iterator[None]:
 
 @contextmanager
 def hold_lock(*, is_expected: bool) -> Iterator[None]:
-    """Be the watcher for the block. One that nobody expects is missed only when it was killed."""
+    """Hold the watcher's lock during the block.
+
+    An unexpected watcher is reported as missing only when it was killed.
+    """
     handle = locks.hold_lock(FILE, shared=True)
     try:
         note_alive()
@@ -57,12 +63,12 @@ def hold_lock(*, is_expected: bool) -> Iterator[None]:
 
 
 def note_alive() -> None:
-    """Note that the watcher is at work."""
+    """Note that the watcher is running."""
     _file().touch(0o600)
 
 
 def find_lost_time() -> int | None:
-    """When a watcher was last at work that is gone now; None when none is missed."""
+    """When a watcher that has disappeared last ran; None when none is missing."""
     try:
         noted_at = _file().stat().st_mtime_ns // 1_000_000
     except FileNotFoundError:
@@ -72,7 +78,7 @@ def find_lost_time() -> int | None:
 
 
 def note_refusal(root: Path, message: str) -> None:
-    """Note that the watcher's import of a folder was refused; since when stays while that lasts."""
+    """Note that the watcher's import of a folder was refused; the first time is kept."""
     known, now = read_refusals().get(str(root)), clock.now_ms()
     refusal = Refusal(shorten(message), known.since if known else now)
     if refusal != known:
@@ -80,7 +86,7 @@ def note_refusal(root: Path, message: str) -> None:
 
 
 def forget_refusal(root: Path) -> None:
-    """Note that an import of a folder worked."""
+    """Note that an import of a folder succeeded."""
     rows = KeyValue.objects.filter(scope=SCOPE, key=str(root))
     if rows.exists():
         rows.delete()

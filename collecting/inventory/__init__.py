@@ -1,1 +1,1 @@
-"""Every file of an agent: found, told apart, and read or named with the reason why not."""
+"""Every file of an agent: found, classified, and read or skipped with a reason."""

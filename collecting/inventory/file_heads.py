@@ -1,4 +1,4 @@
-"""The beginning of a file: whether it is a transcript, and whose, whatever the file is called. No Django."""
+"""Recognises transcripts and their sessions by the first lines. No Django."""
 
 import re
 from dataclasses import dataclass
@@ -11,23 +11,23 @@ from ledger.collectors.records import KINDS_BY_TYPE
 from ledger.collectors.session_index import SESSION_ID
 from ledger.collectors.zstd_input import read_unpacked_start
 
-FIRST, MOST = 4096, 64 * 1024  # bytes: of most files the first few hold the header
+FIRST, MOST = 4096, 64 * 1024  # bytes; the header of most files is within the first few
 LINES = 20
 MESSAGE = re.compile(rb'"type"\s*:\s*"(?:message|session|compaction)"')
 
 
 @dataclass(frozen=True, slots=True)
 class TranscriptHead:
-    """What the first lines of a file are; `session_id` is that of its header."""
+    """The facts of a file's first lines; `session_id` is that of its header."""
 
     is_transcript: bool
     session_id: str = ""
-    cwd: str = ""  # and the folder that it names
+    cwd: str = ""  # the folder that the header names
     agent: str = ""
 
 
 def read_head(file: BinaryIO, *, is_packed: bool = False) -> TranscriptHead:
-    """Look at the first lines of an opened file, at most MOST bytes; where it is then is undefined."""
+    """Read the head of an open file. Its position is then undefined."""
     file.seek(0)
     if is_packed:
         try:
@@ -42,7 +42,7 @@ def read_head(file: BinaryIO, *, is_packed: bool = False) -> TranscriptHead:
 
 
 def classify(data: bytes) -> TranscriptHead:
-    """What the beginning of a file shows; of a line that is longer than `data`, how it begins."""
+    """Classify the beginning of a file; of a line longer than `data`, only its beginning counts."""
     is_transcript = False
     lines = data.split(b"\n", LINES)
     for raw in lines[:LINES]:
@@ -51,7 +51,7 @@ def classify(data: bytes) -> TranscriptHead:
             continue
         if session_id := _header_id(record):
             cwd, agent = (record.get(name) for name in ("cwd", "agentId"))
-            named = (one if isinstance(one, str) else "" for one in (cwd, agent))
+            named = (value if isinstance(value, str) else "" for value in (cwd, agent))
             return TranscriptHead(True, session_id, *named)
         is_transcript = is_transcript or _is_record(record)
     return TranscriptHead(is_transcript or (len(data) >= MOST and bool(MESSAGE.search(lines[-1][:FIRST]))))

@@ -1,4 +1,4 @@
-"""Names of files beside transcripts: a hint what each is, which its content may correct. No Django."""
+"""Parses file names in session folders: hints that the content may correct. No Django."""
 
 import re
 from dataclasses import dataclass
@@ -7,12 +7,12 @@ from ledger.collectors.session_index import SESSION_ID
 
 UUID = r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
 LIVE, RESET, DELETED, BACKUP, IMPORTED = "live", "reset", "deleted", "bak", "imported"
-# <stem>.jsonl, then what became of it; OpenClaw packs some of those.
+# <stem>.jsonl, then its state; OpenClaw packs some of these files.
 TRANSCRIPT = re.compile(
     r"(?P<stem>.+?)\.jsonl(?:\.(?P<suffix>(?P<state>deleted|reset|bak|imported)(?=[.-]|$).*|.+?))??(?P<packed>\.zst)?",
     re.IGNORECASE | re.DOTALL,
 )
-# Names that OpenClaw gives and that are transcripts whatever they hold: damaged ones are read as far as they go.
+# Names that OpenClaw gives only to transcripts: damaged ones are read as far as possible.
 GIVEN = re.compile(
     rf"(?:[0-9T.:Z-]+_|(?:.+\.)?)(?P<id>{UUID})(?:-topic-.+)?|(?P<boot>boot-[0-9_-]+-[0-9a-f]+)",
     re.IGNORECASE,
@@ -20,7 +20,7 @@ GIVEN = re.compile(
 TOPIC = re.compile(r"(?P<id>.+?)-topic-.+", re.IGNORECASE)
 TRAJECTORY = re.compile(r"(?P<id>.+)\.trajectory\.jsonl", re.IGNORECASE)
 CHECKPOINT = re.compile(r".+\.checkpoint\..*jsonl(?:\..*)?", re.IGNORECASE)
-# In this order; the first that fits is it. Values of SkippedSource.Reason.
+# Values of SkippedSource.Reason with their patterns; the first match counts.
 BESIDE = (
     ("trajectory", re.compile(r".+\.trajectory(?:-path)?\.jsonl?(?:\..*)?", re.IGNORECASE)),
     ("lock", re.compile(r".*(?:\.lock|\.pid|[-.](?:re)?(?:index|generation|writer)-(?:lock|writer)\.sqlite.*)", re.I)),
@@ -28,7 +28,7 @@ BESIDE = (
     ("index", re.compile(r"(?:.*[.-])?sessions\.json(?:[.-].*)?", re.IGNORECASE)),
     ("database", re.compile(r".+\.(?:sqlite|sqlite3|db)(?:[-.].*)?", re.IGNORECASE)),
 )
-# A name without `.jsonl` that may be that of a secret; the ids of sessions are words people choose.
+# Names that may be those of secrets; only names without `.jsonl`, because people choose session ids.
 SECRET = re.compile(
     r"auth|token|secret|credential|passw|identit|pairing|approval|api-?key|oauth|vapid|\.pem|\.key", re.I
 )
@@ -36,20 +36,20 @@ SECRET = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class NameHint:
-    """What a name says of a transcript: state, and session id where the name has one.
+    """The state and the session id in the name of a transcript.
 
-    `is_given`: OpenClaw gives such names to transcripts alone.
+    `is_given`: OpenClaw gives such names only to transcripts.
     """
 
     state: str
     session_id: str = ""
     is_given: bool = False
     is_packed: bool = False
-    live_name: str = ""  # what the file was called while it was written to
+    live_name: str = ""  # the name of the file while OpenClaw wrote it
 
 
 def find_skip_reason(name: str) -> str:
-    """Why a file beside transcripts is none, by its name alone; empty for what may be one."""
+    """The reason why a name is not a transcript's; empty when it may be one."""
     for reason, pattern in BESIDE:
         if pattern.fullmatch(name):
             return reason
@@ -59,15 +59,15 @@ def find_skip_reason(name: str) -> str:
 
 
 def parse_name(name: str) -> NameHint:
-    """What the name of a possible transcript says; a name of another kind is that of a copy somebody made."""
+    """Parse the name of a possible transcript; other names count as copies."""
     match = TRANSCRIPT.fullmatch(name)
     if match is None:
         return NameHint(BACKUP)
     state = (match["state"] or (BACKUP if match["suffix"] else LIVE)).lower()
-    about = {"is_packed": bool(match["packed"]), "live_name": f"{match['stem']}.jsonl"}
+    flags = {"is_packed": bool(match["packed"]), "live_name": f"{match['stem']}.jsonl"}
     stem = match["stem"]
     if given := GIVEN.fullmatch(stem):
-        return NameHint(state, given["id"] or given["boot"], is_given=True, **about)
+        return NameHint(state, given["id"] or given["boot"], is_given=True, **flags)
     if topic := TOPIC.fullmatch(stem):
         stem = topic["id"]
-    return NameHint(state, stem if SESSION_ID.fullmatch(stem) else "", **about)
+    return NameHint(state, stem if SESSION_ID.fullmatch(stem) else "", **flags)

@@ -1,4 +1,4 @@
-"""Every file below the places of an agent, found by listing folders: no file is opened, no link is followed."""
+"""Lists the files of an agent. It opens no file and follows no link."""
 
 import os
 import re
@@ -19,7 +19,7 @@ from openclaw_web.pages.glyphs import escape_name
 from .file_names import find_skip_reason
 
 IMPORT_ARCHIVE = "session-sqlite-import-archive"
-MAX_FILES = 100_000  # of an agent; more than that no home of a person has
+MAX_FILES = 100_000  # maximum for one agent, far more than real homes have
 MAX_DEPTH = 32
 ODD = {OddityReason.LINK: Reason.LINK, OddityReason.NAME: Reason.ODD_NAME, OddityReason.NOT_UTF8: Reason.ODD_NAME}
 WANTED = re.compile(r".*(?:\.jsonl.*|sessions\.json|\.sqlite(?:-wal|-shm)?)", re.IGNORECASE | re.DOTALL)
@@ -27,7 +27,7 @@ WANTED = re.compile(r".*(?:\.jsonl.*|sessions\.json|\.sqlite(?:-wal|-shm)?)", re
 
 @dataclass(frozen=True, slots=True)
 class FoundFile:
-    """A regular file below `place`, which is one of the places of its agent."""
+    """A regular file below `place`, one of the folders of its agent."""
 
     path: Path
     stat: os.stat_result
@@ -37,7 +37,7 @@ class FoundFile:
 
 @dataclass(slots=True)
 class FileListing:
-    """The files below the places of an agent; `skipped` are those that cannot be files of ours, and folders."""
+    """The files in the folders of an agent; `skipped` are unusable files, and folders."""
 
     files: list[FoundFile] = field(default_factory=list)
     skipped: list[SkippedItem] = field(default_factory=list)
@@ -49,16 +49,18 @@ class FileListing:
 
     @property
     def is_full(self) -> bool:
-        """Whether no more is listed."""
+        """Whether the maximum number of files is reached."""
         return len(self.files) + len(self.skipped) >= MAX_FILES
 
 
-def find_places(found: HomeAgent) -> list[Path]:
-    """The folders that hold the transcripts, archives and databases of an agent, none within another."""
-    candidates = [found.sessions, found.agent_dir]
-    if found.folder:
-        candidates += [found.folder / "sessions", found.folder / "agent", found.folder / IMPORT_ARCHIVE]
-    candidates = [place for place in candidates if place not in found.more_sessions]  # they are parts of their own
+def find_places(home_agent: HomeAgent) -> list[Path]:
+    """The folders with transcripts, archives and databases of an agent, none inside another."""
+    candidates = [home_agent.sessions, home_agent.agent_dir]
+    if home_agent.folder:
+        candidates += [home_agent.folder / "sessions", home_agent.folder / "agent", home_agent.folder / IMPORT_ARCHIVE]
+    candidates = [
+        place for place in candidates if place not in home_agent.more_sessions
+    ]  # these are parts of their own
     places: list[Path] = []
     for place in filter(None, candidates):
         if not any(place.is_relative_to(other) for other in places):
@@ -67,27 +69,30 @@ def find_places(found: HomeAgent) -> list[Path]:
 
 
 def find_odd_places(home: Home, name: str) -> list[SkippedItem]:
-    """The places of an agent that are not read; `name` is its name in the home."""
-    odd = [one for one in home.oddities if one.agent == name and one.is_unread]
+    """The unread places of an agent; `name` is its name in the home."""
+    odd = [oddity for oddity in home.oddities if oddity.agent == name and oddity.is_unread]
     return [
         SkippedItem(
-            Kind.FOLDER, get_book_name(home.root, Path(one.path)), ODD.get(one.why, Reason.UNREADABLE), one.sentence
+            Kind.FOLDER,
+            get_book_name(home.root, Path(oddity.path)),
+            ODD.get(oddity.why, Reason.UNREADABLE),
+            oddity.sentence,
         )
-        for one in odd
+        for oddity in odd
     ]
 
 
 def list_place(place: Path, root: Path, notes: list[str], apart: Collection[Path]) -> FileListing:
-    """Every file below `place`, in no order, without folders in `apart`: they are listed for themselves.
+    """List every file below `place`, in no order, without the folders in `apart`.
 
-    A file that goes meanwhile is a sentence in `notes`, as in `homes`. Where all agents lie below the place, only
-    transcripts and indexes in it are files of an agent.
+    Those folders are listed on their own. A file that disappears meanwhile is a sentence in `notes`, as in `homes`.
+    Where the folder contains all agents, only transcripts and indexes are files of an agent.
     """
     listing = FileListing()
     if place.is_symlink():
         listing.skipped.append(SkippedItem(Kind.FOLDER, get_book_name(root, place), Reason.LINK))
     elif place.is_dir():
-        _list(place, root, notes, listing, apart)
+        _walk_folder(place, root, notes, listing, apart)
     if (root / "agents").is_relative_to(place):
         listing.files = [file for file in listing.files if WANTED.fullmatch(file.path.name)]
         listing.skipped = []
@@ -95,13 +100,13 @@ def list_place(place: Path, root: Path, notes: list[str], apart: Collection[Path
 
 
 def get_book_name(root: Path, path: Path) -> str:
-    """The name of a path in the book of sources; what is no text in it is escaped."""
+    """The name of a path in the book of sources, escaped where it is not text."""
     name = get_relative_name(root, path)
     return name if is_utf8_name(name) else escape_name(name)
 
 
-def _list(place, root, notes, listing, apart):
-    """Folders are listed one after the other, so that depth costs no stack."""
+def _walk_folder(place, root, notes, listing, apart):
+    """List folders iteratively, so that depth needs no stack."""
     waiting = [(place, 0)]
     while waiting:
         folder, depth = waiting.pop()
@@ -114,7 +119,7 @@ def _list(place, root, notes, listing, apart):
                     if listing.is_full:
                         listing.skipped.append(SkippedItem(Kind.FOLDER, get_book_name(root, folder), Reason.TOO_MANY))
                         return
-                    _sort(entry, place, root, notes, listing, waiting, depth)
+                    _add_entry(entry, place, root, notes, listing, waiting, depth)
             waiting = [] if (root / "agents").is_relative_to(place) else waiting
             waiting = [(inner, level) for inner, level in waiting if inner not in apart]
         except OSError as exc:
@@ -123,25 +128,25 @@ def _list(place, root, notes, listing, apart):
             listing.skipped.append(SkippedItem(Kind.FOLDER, get_book_name(root, folder), Reason.UNREADABLE, why))
 
 
-def _sort(entry, place, root, notes, listing, waiting, depth):
+def _add_entry(entry, place, root, notes, listing, waiting, depth):
     path, name = Path(entry.path), get_book_name(root, Path(entry.path))
     try:
         if entry.is_dir(follow_symlinks=False):
             waiting.append((path, depth + 1))
             return
-        found = entry.stat(follow_symlinks=False)
+        status = entry.stat(follow_symlinks=False)
     except OSError:
         if not find_skip_reason(entry.name):
             notes.append(describe_gone(entry.name))
         return
-    if stat.S_ISLNK(found.st_mode):
+    if stat.S_ISLNK(status.st_mode):
         kind = Kind.FOLDER if path.is_dir() else Kind.FILE
-        listing.skipped.append(SkippedItem(kind, name, Reason.LINK, stat=found))
+        listing.skipped.append(SkippedItem(kind, name, Reason.LINK, stat=status))
     elif not is_utf8_name(entry.name) or not is_utf8_name(str(path.parent)):
-        listing.skipped.append(SkippedItem(Kind.FILE, name, Reason.ODD_NAME, stat=found))
-    elif not stat.S_ISREG(found.st_mode):
+        listing.skipped.append(SkippedItem(Kind.FILE, name, Reason.ODD_NAME, stat=status))
+    elif not stat.S_ISREG(status.st_mode):
         listing.skipped.append(
-            SkippedItem(Kind.FILE, name, Reason.UNREADABLE, _("the path is not a regular file"), stat=found)
+            SkippedItem(Kind.FILE, name, Reason.UNREADABLE, _("the path is not a regular file"), stat=status)
         )
     else:
-        listing.files.append(FoundFile(path, found, place, name))
+        listing.files.append(FoundFile(path, status, place, name))

@@ -1,4 +1,4 @@
-"""Every key of a session index leads to a session with records, or is named with the reason why not."""
+"""Explains every key of a session index that leads to no records."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -22,41 +22,42 @@ def explain_entries(
     entries: Iterable[IndexEntry],
     unusable: Iterable[str],
     *,
-    found: HomeAgent,
+    home_agent: HomeAgent,
     agent: Agent,
     accounts: FileOutcomes,
     reasons: dict[str, str],
     owners: dict[str, str],
 ) -> list[SkippedItem]:
-    """The keys that lead to no records here, with reasons; `reasons` are those of sessions left out on purpose.
+    """The keys without records here, with reasons.
 
-    `owners` are agents that have the transcripts of keys in a folder they share.
+    `reasons` are those of sessions that are excluded on purpose. `owners` are agents that have the transcripts of keys
+    in a folder that they share.
     """
     entries = list(entries)
-    full = _with_records(agent, [entry.session_id for entry in entries])
+    full = _find_with_records(agent, [entry.session_id for entry in entries])
     by_session, by_name = accounts.reasons_by_session() | reasons, accounts.reasons_by_name()
     named = [SkippedItem(Kind.INDEX_ENTRY, key, Reason.UNUSABLE) for key in unusable]
     for entry in entries:
         for key, file in entry.files.items():
-            elsewhere = owners.get(key) or _folder_of(file, found)
-            if owner := (_other_owner(key, found) if entry.session_id in full else elsewhere):
+            elsewhere = owners.get(key) or _find_other_folder(file, home_agent)
+            if owner := (_find_other_owner(key, home_agent) if entry.session_id in full else elsewhere):
                 named.append(SkippedItem(Kind.INDEX_ENTRY, key, Reason.OTHER_AGENT, owner, entry.session_id))
             elif entry.session_id not in full:
                 reason = by_session.get(entry.session_id) or by_name.get(get_file_name(file))
-                reason = reason or (Reason.EMPTY if _is_read(found, entry, file) else Reason.NO_RECORDS)
+                reason = reason or (Reason.EMPTY if _is_read(home_agent, entry, file) else Reason.NO_RECORDS)
                 named.append(SkippedItem(Kind.INDEX_ENTRY, key, reason, get_file_name(file), entry.session_id))
     return named
 
 
-def is_elsewhere(entry: IndexEntry, found: HomeAgent) -> bool:
-    """Whether all transcripts that an entry names lie in the folders of other agents of the home."""
-    return bool(entry.files) and all(_folder_of(file, found) for file in entry.files.values())
+def is_elsewhere(entry: IndexEntry, home_agent: HomeAgent) -> bool:
+    """Whether all transcripts of an entry are in the folders of other agents."""
+    return bool(entry.files) and all(_find_other_folder(file, home_agent) for file in entry.files.values())
 
 
 def find_kept_entries(rows: Iterable[SkippedSource], agent: Agent) -> list[SkippedItem]:
-    """What was noted of an index that was not read in this import, without sessions that have records by now."""
+    """Noted entries of an index that was not read now, without sessions that have records."""
     rows = [row for row in rows if row.kind == Kind.INDEX_ENTRY]
-    full = _with_records(agent, [row.session_id for row in rows])
+    full = _find_with_records(agent, [row.session_id for row in rows])
     return [
         SkippedItem(Kind.INDEX_ENTRY, row.path, row.reason, row.detail, row.session_id)
         for row in rows
@@ -64,7 +65,7 @@ def find_kept_entries(rows: Iterable[SkippedSource], agent: Agent) -> list[Skipp
     ]
 
 
-def _with_records(agent, session_ids):
+def _find_with_records(agent, session_ids):
     full: set[str] = set()
     for start in range(0, len(session_ids), BATCH):
         rows = Session.objects.using(agent.db).filter(id__in=session_ids[start : start + BATCH], record_count__gt=0)
@@ -72,36 +73,36 @@ def _with_records(agent, session_ids):
     return full
 
 
-def _other_owner(key, found):
-    """The agent that a key names, when it is not the one whose folder the transcript is in."""
+def _find_other_owner(key, home_agent):
+    """The agent that a key names, when the transcript is in another agent's folder."""
     parts = key.split(":", 2)
     if len(parts) < 3 or parts[0] != OWNER:
         return ""
-    return parts[1] if _id(parts[1]) != _id(found.home_name) else ""
+    return parts[1] if _normalise_id(parts[1]) != _normalise_id(home_agent.home_name) else ""
 
 
-def _folder_of(file, found):
-    """The other agent in whose folder the named transcript is; empty for one of the agent itself, and for none."""
+def _find_other_folder(file, home_agent):
+    """The other agent whose folder contains the named transcript; empty when there is none."""
     parts = file.replace("\\", "/").split("/")
-    if found.folder is None or len(parts) < 4 or parts[-4] != "agents" or parts[-2] != "sessions":
+    if home_agent.folder is None or len(parts) < 4 or parts[-4] != "agents" or parts[-2] != "sessions":
         return ""
     folder, name = parts[-3], parts[-1]
-    if folder == found.home_name or folder in ("", ".", "..") or _is_own(found, name):
+    if folder == home_agent.home_name or folder in ("", ".", "..") or _is_own(home_agent, name):
         return ""
-    path = found.folder.parent / folder / "sessions" / name
+    path = home_agent.folder.parent / folder / "sessions" / name
     return folder if path.is_file() and not path.is_symlink() else ""
 
 
-def _is_own(found, name):
-    return any((folder / name).exists() for folder in found.session_folders)
+def _is_own(home_agent, name):
+    return any((folder / name).exists() for folder in home_agent.session_folders)
 
 
-def _is_read(found, entry, file):
+def _is_read(home_agent, entry, file):
     names = (get_file_name(file), f"{entry.session_id}.jsonl")
-    return any(name and (folder / name).is_file() for name in names for folder in found.session_folders)
+    return any(name and (folder / name).is_file() for name in names for folder in home_agent.session_folders)
 
 
-def _id(name: str) -> str:
+def _normalise_id(name: str) -> str:
     try:
         return normalise_agent_id(name)
     except Refused:
@@ -109,9 +110,9 @@ def _id(name: str) -> str:
 
 
 def store_other_keys(root: Path, agents: dict[str, Agent], entries: Iterable[IndexEntry]) -> list[Agent]:
-    """Give sessions the keys that indexes of other agents have for them; the agents whose sessions changed.
+    """Give sessions the keys from indexes of other agents; returns the changed agents.
 
-    `agents` are by their names in the home, `entries` those of these indexes that were read now.
+    `agents` are by their names in the home, `entries` are the entries of these indexes that were read now.
     """
     rows = SkippedSource.objects.filter(root=str(root), kind=Kind.INDEX_ENTRY, reason=Reason.OTHER_AGENT)
     full = {key: entry for entry in entries for key in entry.files}

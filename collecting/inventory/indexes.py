@@ -1,4 +1,4 @@
-"""The session index of an agent as a file, read at most once by an import."""
+"""Reads the session index file of an agent, at most once per import."""
 
 import os
 from dataclasses import dataclass, field
@@ -18,29 +18,32 @@ MAX_BYTES = 64 * 1024 * 1024
 
 @dataclass(slots=True)
 class IndexFile:
-    """What a session index says; `problem` is the end of a sentence when it cannot be used."""
+    """The content of a session index; `problem` ends a sentence about an unusable one."""
 
     entries: list[IndexEntry] = field(default_factory=list)
     unusable: list[str] = field(default_factory=list)  # keys without a session
     problem: str = ""
 
 
-def find_index_path(found: HomeAgent) -> Path | None:
-    """Where the session index of an agent is; None where there is none."""
-    return found.index if found.index is not None and os.path.lexists(found.index) else None
+def find_index_path(home_agent: HomeAgent) -> Path | None:
+    """The path of an agent's session index; None without one."""
+    return home_agent.index if home_agent.index is not None and os.path.lexists(home_agent.index) else None
 
 
-def read_index(collection: Any, found: HomeAgent, row: SkippedSource | None = None) -> IndexFile:
-    """The index of an agent; empty when it has none. `row` is what was noted of the file when it could not be used."""
-    path = find_index_path(found)
+def read_index(collection: Any, home_agent: HomeAgent, row: SkippedSource | None = None) -> IndexFile:
+    """The index of an agent; empty without one.
+
+    `row` is the note about a file that could not be used before.
+    """
+    path = find_index_path(home_agent)
     if path is None:
         return IndexFile()
     if path not in collection.indexes:
-        collection.indexes[path] = _read(collection, path, row)
+        collection.indexes[path] = _read_file(collection, path, row)
     return collection.indexes[path]
 
 
-def _read(collection, path, row):
+def _read_file(collection, path, row):
     stat = stat_regular(path)
     if stat and stat.st_size > MAX_BYTES:
         return IndexFile(problem=_("the file is larger than %(size)s MB") % {"size": MAX_BYTES // 1024**2})

@@ -1,4 +1,4 @@
-"""Folders that several agents share: whose each file is, and whose each key of their index."""
+"""Folders that agents share: the owner of each file and of each index key."""
 
 import os
 from collections.abc import Iterable
@@ -22,7 +22,10 @@ BESIDE_DATABASE = ("-wal", "-shm", "-journal")
 
 @dataclass(slots=True)
 class SharedFolder:
-    """A folder with files of several agents. What was read once stays with its agent; else the index decides."""
+    """A folder with files of several agents.
+
+    A file that was read before stays with its agent; for others the index decides.
+    """
 
     collection: Any
     place: Path
@@ -35,47 +38,47 @@ class SharedFolder:
 
     @property
     def default(self) -> str:
-        """The agent that has what no other one has."""
+        """The agent that owns everything that no other agent owns."""
         return find_default_agent(self.agents).home_name
 
     def find_key_owner(self, key: str) -> str:
-        """The agent that a session key names; the default one where it names none of these."""
+        """The agent that a session key names, or else the default agent."""
         parts = key.split(":", 2)
         agent_id = normalise_or_empty(parts[1]) if len(parts) == 3 and parts[0] == "agent" else ""
         own = (agent.home_name for agent in self.agents if normalise_or_empty(agent.home_name) == agent_id)
         return next(own, self.default) if agent_id else self.default
 
     def find_owner(self, file: FoundFile) -> str:
-        """The agent whose file it is."""
+        """The agent that owns a file."""
         if file.path not in self._owners:
-            self._owners[file.path] = self._owner(file)
+            self._owners[file.path] = self._decide_owner(file)
         return self._owners[file.path]
 
     def find_named_owner(self, entry: IndexEntry, file: str) -> str:
-        """The agent whose file an entry names; empty where none is known."""
+        """The agent whose file an entry names; empty when none is known."""
         names = {get_file_name(file), f"{entry.session_id}.jsonl"}
         return next((owner for path, owner in self._owners.items() if path.name in names), "")
 
-    def _owner(self, file):
+    def _decide_owner(self, file):
         name = file.path.name
         for end in BESIDE_DATABASE:
             name = name.removesuffix(end)
         database = file.path.with_name(name)
         own = [agent.home_name for agent in self.agents if database in agent.databases]
-        owner = own[0] if own else self._remembered(file)
+        owner = own[0] if own else self._find_previous_owner(file)
         if owner in {agent.home_name for agent in self.agents}:
             return owner
         self._read_index()
-        return self._told(file) or self.default
+        return self._find_named_agent(file) or self.default
 
-    def _remembered(self, file):
+    def _find_previous_owner(self, file):
         """The agent that had the file at the last import."""
         if self._claims is None:
             root = str(self.collection.home.root)
             claims = CollectorSource.objects.filter(kind=CollectorSource.Kind.AGENT, root=root)
             self._claims = dict(claims.values_list("agent_id", "path"))
             self._rows = {row.path: row for row in SkippedSource.objects.filter(root=root, kind=Kind.FILE)}
-        agent_id = self.collection.book.agent_of(file.path)
+        agent_id = self.collection.book.find_agent(file.path)
         row = self._rows.get(get_book_name(self.collection.home.root, file.path))
         if not agent_id and row is not None and is_unchanged(row, file.stat):
             agent_id = row.agent_id
@@ -93,38 +96,42 @@ class SharedFolder:
                 self._by_session.setdefault(entry.session_id, owner)
                 self._by_file |= {get_file_name(path): owner for path in entry.files.values() if path}
 
-    def _told(self, file):
-        """The agent that the index, the header or the name leads to; empty for none."""
+    def _find_named_agent(self, file):
+        """The agent by index, header or name; empty without one."""
         if owner := self._by_file.get(file.path.name):
             return owner
         hint = parse_name(file.path.name)
-        by_name = self._of_session(hint.session_id) or self._of_session(file.path.name.partition(".")[0])
+        by_name = self._find_session_owner(hint.session_id) or self._find_session_owner(
+            file.path.name.partition(".")[0]
+        )
         if find_skip_reason(file.path.name) or (self.collection.opted_out and by_name):
             return by_name
-        head = self._head(file.path, is_packed=hint.is_packed)
-        return self._of_session(head.session_id) or self._of_header(head) or by_name
+        head = self._read_head(file.path, is_packed=hint.is_packed)
+        return self._find_session_owner(head.session_id) or self._find_header_owner(head) or by_name
 
-    def _head(self, path, *, is_packed):
+    def _read_head(self, path, *, is_packed):
         try:
             with open_regular(self.collection.home.root, path) as opened:
                 return read_head(opened, is_packed=is_packed)
         except NotReadable:
             return TranscriptHead(False)
 
-    def _of_session(self, session_id):
-        known = self._claims.get(self.collection.book.agent_of_session(session_id), "") if session_id else ""
+    def _find_session_owner(self, session_id):
+        known = self._claims.get(self.collection.book.find_session_agent(session_id), "") if session_id else ""
         return self._by_session.get(session_id, "") or known
 
-    def _of_header(self, head):
-        """The agent that a header names, or whose workspace alone its conversation was in."""
-        named = [one for one in self.agents if normalise_or_empty(one.home_name) == normalise_or_empty(head.agent)]
+    def _find_header_owner(self, head):
+        """The agent that a header names, or the only one with the workspace of its conversation."""
+        named = [
+            agent for agent in self.agents if normalise_or_empty(agent.home_name) == normalise_or_empty(head.agent)
+        ]
         cwd = os.path.normpath(head.cwd) if head.cwd else None
-        there = [one for one in self.agents if cwd in (one.written, str(one.configured))]
-        return next((some[0].home_name for some in (named, there) if len(some) == 1), "")
+        with_workspace = [agent for agent in self.agents if cwd in (agent.written, str(agent.configured))]
+        return next((matches[0].home_name for matches in (named, with_workspace) if len(matches) == 1), "")
 
 
 def find_shared_folder(collection: Any, place: Path | None) -> SharedFolder | None:
-    """The folder as one that agents share; None for one of a single agent."""
+    """The folder when several agents share it, else None."""
     if place is None:
         return None
     if place not in collection.shared:
@@ -133,40 +140,42 @@ def find_shared_folder(collection: Any, place: Path | None) -> SharedFolder | No
     return collection.shared[place]
 
 
-def list_own_files(collection: Any, found: HomeAgent, notes: list[str]) -> FileListing:
-    """Every file below the places of an agent, without those of others in folders that it shares with them."""
+def list_own_files(collection: Any, home_agent: HomeAgent, notes: list[str]) -> FileListing:
+    """List the files of an agent, without files of others in shared folders."""
     own, root = FileListing(), collection.home.root
     apart = {place for agent in collection.home.agents for part in agent.parts for place in find_places(part)}
-    for place in find_places(found):
+    for place in find_places(home_agent):
         listing, shared = list_place(place, root, notes, apart), find_shared_folder(collection, place)
         if shared is not None:
-            index = found.index
-            listing.files = [file for file in listing.files if file.path == index or _is_of(shared, found, file)]
-            listing.skipped = listing.skipped if shared.default == found.home_name else []
+            index = home_agent.index
+            listing.files = [
+                file for file in listing.files if file.path == index or _is_owned(shared, home_agent, file)
+            ]
+            listing.skipped = listing.skipped if shared.default == home_agent.home_name else []
         own.files += listing.files
         own.skipped += listing.skipped
     return own
 
 
-def _is_of(shared, found, file):
+def _is_owned(shared, home_agent, file):
     is_index = any(file.path == agent.index for agent in shared.agents)
-    return not is_index and shared.owner_of(file) == found.home_name
+    return not is_index and shared.find_owner(file) == home_agent.home_name
 
 
-def filter_own_index(collection: Any, found: HomeAgent, index: IndexFile) -> IndexFile:
-    """What an index says of the sessions of one agent, where others have it as well."""
-    shared = find_shared_folder(collection, found.sessions)
+def filter_own_index(collection: Any, home_agent: HomeAgent, index: IndexFile) -> IndexFile:
+    """The entries of a shared index that are about one agent."""
+    shared = find_shared_folder(collection, home_agent.sessions)
     if shared is None:
         return index
-    entries = [entry for entry in index.entries if shared.owner_of_key(entry.session_key) == found.home_name]
-    unusable = [key for key in index.unusable if shared.owner_of_key(key) == found.home_name]
+    entries = [entry for entry in index.entries if shared.find_key_owner(entry.session_key) == home_agent.home_name]
+    unusable = [key for key in index.unusable if shared.find_key_owner(key) == home_agent.home_name]
     return IndexFile(entries, unusable, index.problem)
 
 
-def find_other_owners(collection: Any, found: HomeAgent, entries: Iterable[IndexEntry]) -> dict[str, str]:
-    """Key -> the agent that has the transcript which an entry of this agent names."""
-    shared = find_shared_folder(collection, found.sessions)
+def find_other_owners(collection: Any, home_agent: HomeAgent, entries: Iterable[IndexEntry]) -> dict[str, str]:
+    """The owners of transcripts that entries of this agent name, by key."""
+    shared = find_shared_folder(collection, home_agent.sessions)
     if shared is None:
         return {}
-    owners = {key: shared.owner_of_named(entry, file) for entry in entries for key, file in entry.files.items()}
-    return {key: owner for key, owner in owners.items() if owner not in ("", found.home_name)}
+    owners = {key: shared.find_named_owner(entry, file) for entry in entries for key, file in entry.files.items()}
+    return {key: owner for key, owner in owners.items() if owner not in ("", home_agent.home_name)}

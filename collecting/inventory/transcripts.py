@@ -1,4 +1,4 @@
-"""Which files of an agent are transcripts, whose, and in which state: by index, content and name, in this order."""
+"""Finds the transcripts of an agent, with session and state: by index, content, then name."""
 
 import hashlib
 import os
@@ -28,7 +28,7 @@ SKILLS, COLD, TEMPORARY = "skills-prompts", "cold", "tmp"
 
 @dataclass(slots=True)
 class TranscriptFile:
-    """A file that may be a transcript. `session_id` is empty while only its content can tell whose it is."""
+    """A file that may be a transcript. `session_id` is empty until its content is read."""
 
     path: Path
     session_id: str
@@ -36,28 +36,31 @@ class TranscriptFile:
     stat: os.stat_result
     hint: NameHint = field(default_factory=lambda: NameHint(Session.State.LIVE))
     is_known: bool = False  # unchanged since it was read
-    is_certain: bool = False  # whose it is was seen when it was opened last
-    is_named: bool = False  # by an index, as the transcript of its session
+    is_certain: bool = False  # its session was found when it was opened last
+    is_named: bool = False  # an index names it as the transcript of its session
     is_packed: bool = field(init=False)  # its lines are compressed
 
     def __post_init__(self):
         self.is_packed = self.path.suffix == PACKED
 
     def name_current(self, *, is_named: bool) -> None:
-        """Take in whether an index names the file: then it is the one that OpenClaw writes to, whatever its name."""
+        """Set whether an index names the file as the one that OpenClaw writes.
+
+        Its state is then live under any name.
+        """
         self.is_named = is_named and not self.is_imported
         state = Session.State.BACKUP if self.is_imported else self.hint.state
         self.state = Session.State.LIVE if self.is_named else state
 
     @property
     def is_imported(self) -> bool:
-        """Whether OpenClaw moved it away after its database had it."""
+        """Whether OpenClaw moved the file away after importing it into its database."""
         return self.hint.state == file_names.IMPORTED
 
 
 @dataclass(slots=True)
 class Candidates:
-    """What was found of an agent: files that may be transcripts, trajectories, and all others with their reasons."""
+    """The files of an agent: possible transcripts, trajectories, and others with reasons."""
 
     listing: FileListing
     transcripts: list[TranscriptFile] = field(default_factory=list)
@@ -67,7 +70,7 @@ class Candidates:
 
 
 class Identity:
-    """Whose transcript a file is: what an index says, then its header, then its name."""
+    """Finds the session of a file: by index, then header, then name."""
 
     def __init__(self, entries: Iterable[IndexEntry], folder: Path | None):
         self.folder = folder
@@ -78,7 +81,7 @@ class Identity:
                 self._named[get_file_name(path)].append((entry.updated_at or 0, entry.session_id, parent))
 
     def named(self, path: Path, header_id: str = "") -> str:
-        """The session that an index gives the file; of several the one its header names, else the latest."""
+        """The session that an index gives the file; of several, the header's, else the latest."""
         is_beside = path.parent == self.folder
         named = [each for each in self._named.get(path.name, ()) if is_beside or each[2] == path.parent.name]
         if any(session_id == header_id for _, session_id, _ in named):
@@ -86,12 +89,12 @@ class Identity:
         return max(named)[1] if named else ""
 
     def decide(self, file: TranscriptFile, header_id: str, name: str) -> str:
-        """The session of a file whose header was looked at; `name` is its name in the book."""
+        """The session of a file with a known header; `name` is its name in the book."""
         return self.named(file.path, header_id) or header_id or file.hint.session_id or made_up_id(name)
 
 
 def identify_transcript(file: TranscriptFile, head: TranscriptHead, identity: Identity, name: str) -> bool:
-    """Set the session of a file whose first lines were looked at; False when it is no transcript."""
+    """Set the session of a file from its first lines; False without a transcript."""
     if not (head.is_transcript or file.hint.is_given or identity.named(file.path)):
         file.session_id = ""
         return False
@@ -100,37 +103,39 @@ def identify_transcript(file: TranscriptFile, head: TranscriptHead, identity: Id
     return True
 
 
-def find_transcripts(collection: Any, found: HomeAgent, entries: Iterable[IndexEntry]) -> list[TranscriptFile]:
-    """The transcripts of an agent in reading order, each opened to see whose it is, whatever was seen before.
+def find_transcripts(collection: Any, home_agent: HomeAgent, entries: Iterable[IndexEntry]) -> list[TranscriptFile]:
+    """The transcripts of an agent in reading order; each is opened to find its session.
 
-    While somebody is opted out, one that the index or an earlier import gives to a session is not opened for that.
+    While somebody is opted out, a file whose session the index or an earlier import gives is not opened for that.
     """
-    identity, book = Identity(entries, found.sessions), collection.book
+    identity, book = Identity(entries, home_agent.sessions), collection.book
     return [
         file
-        for file in find_candidates(collection, found, collection.home.notes).transcripts
+        for file in find_candidates(collection, home_agent, collection.home.notes).transcripts
         if _is_transcript(collection, file, identity, book)
     ]
 
 
-def find_sources(collection: Any, found: HomeAgent, rows: Iterable[SkippedSource]) -> Iterator[TranscriptFile]:
-    """The transcripts of an agent as its next import meets them; only files that are not known are opened.
+def find_sources(collection: Any, home_agent: HomeAgent, rows: Iterable[SkippedSource]) -> Iterator[TranscriptFile]:
+    """The transcripts of an agent as the next import finds them; opens only unknown files.
 
     `rows` are those of sources that the last import skipped.
     """
     by_name = {row.path: row for row in rows if row.kind == Kind.FILE}
-    identity = Identity(read_index(collection, found).entries, found.sessions)
-    for file in find_candidates(collection, found, collection.home.notes).transcripts:
+    identity = Identity(read_index(collection, home_agent).entries, home_agent.sessions)
+    for file in find_candidates(collection, home_agent, collection.home.notes).transcripts:
         row = restore_file_state(collection, file, by_name)
         if row is not None and row.reason == Reason.NOT_TRANSCRIPT:
             continue
-        file.name_current(is_named=bool(identity.named(file.path)) or (file.is_named and found.database is not None))
+        file.name_current(
+            is_named=bool(identity.named(file.path)) or (file.is_named and home_agent.database is not None)
+        )
         if file.is_certain or _is_transcript(collection, file, identity, collection.book):
             yield file
 
 
 def _is_transcript(collection, file, identity, book):
-    if collection.opted_out and (known := identity.named(file.path) or book.session_of(file.path)):
+    if collection.opted_out and (known := identity.named(file.path) or book.find_session(file.path)):
         file.session_id = known
         file.name_current(is_named=bool(identity.named(file.path)))
         return True
@@ -138,22 +143,25 @@ def _is_transcript(collection, file, identity, book):
         with open_regular(collection.home.root, file.path) as opened:
             head = read_head(opened, is_packed=file.is_packed)
     except NotReadable:
-        return file.hint.is_given  # what is not met in any source stays as it was
+        return file.hint.is_given  # records without a source stay unchanged
     return identify_transcript(file, head, identity, book.name(file.path))
 
 
 def made_up_id(name: str) -> str:
-    """A session id for a transcript that has none anywhere."""
+    """Build a session id for a transcript without one."""
     return f"file-{hashlib.sha256(name.encode()).hexdigest()[:16]}"
 
 
-def find_candidates(collection: Any, found: HomeAgent, notes: list[str]) -> Candidates:
-    """Every file of an agent, told apart by place and name; nothing is opened. Transcripts are in reading order."""
-    listing = list_own_files(collection, found, notes)
+def find_candidates(collection: Any, home_agent: HomeAgent, notes: list[str]) -> Candidates:
+    """Classify every file of an agent by place and name, without opening any.
+
+    Transcripts are in reading order.
+    """
+    listing = list_own_files(collection, home_agent, notes)
     candidates = Candidates(listing, skipped=list(listing.skipped))
     for file in listing.files:
-        _tell_apart(collection, found, file, candidates)
-    # Closed ones first, then by time: a session's newest file has the last word.
+        _classify(collection, home_agent, file, candidates)
+    # Closed files first, then by time: a session's newest file is read last.
     candidates.transcripts.sort(
         key=lambda file: (file.state == Session.State.LIVE, file.stat.st_mtime_ns, file.path.name)
     )
@@ -162,10 +170,13 @@ def find_candidates(collection: Any, found: HomeAgent, notes: list[str]) -> Cand
 
 
 def restore_file_state(collection: Any, file: TranscriptFile, rows: dict[str, SkippedSource]) -> SkippedSource | None:
-    """Bring a file up to what was seen of it when it was opened last; its row among `rows` if it was left then."""
+    """Set what is known of a file since it was opened last.
+
+    Returns its row among `rows` if it was skipped at that time and is unchanged.
+    """
     book = collection.book
     file.is_known = book.is_known(SOURCE.TRANSCRIPT, file.path, file.stat)
-    session_id = book.session_of(file.path)
+    session_id = book.find_session(file.path)
     row = rows.get(book.name(file.path))
     if row is not None and not is_unchanged(row, file.stat):
         row = None
@@ -176,20 +187,20 @@ def restore_file_state(collection: Any, file: TranscriptFile, rows: dict[str, Sk
     return row
 
 
-def _tell_apart(collection, found, file, candidates):
+def _classify(collection, home_agent, file, candidates):
     name, root = file.path.name, collection.home.root
     inside = file.path.relative_to(file.place).parts[:-1]
-    is_in_agent_folder = file.place == found.agent_dir or file.place.name == "agent"
-    if file.path in (found.index, found.database, *found.more_databases):
+    is_in_agent_folder = file.place == home_agent.agent_dir or file.place.name == "agent"
+    if file.path in (home_agent.index, home_agent.database, *home_agent.more_databases):
         candidates.others.append(file)
         return
-    reason = _reason(name, inside, is_in_agent_folder)
-    if reason == Reason.DATABASE and file.path in map(log_of, found.databases):
+    reason = _find_reason(name, inside, is_in_agent_folder)
+    if reason == Reason.DATABASE and file.path in map(log_of, home_agent.databases):
         candidates.others.append(file)
     elif reason == Reason.TRAJECTORY and file_names.TRAJECTORY.fullmatch(name) and not inside:
         candidates.trajectories.append(file.path)
     elif reason == Reason.COLD and collection.book.is_known(SOURCE.TRANSCRIPT, file.path, file.stat):
-        candidates.others.append(file)  # the database names it, and it was read from there
+        candidates.others.append(file)  # the database names it, and it was read through the database
     elif reason:
         candidates.skipped.append(SkippedItem(Kind.FILE, get_book_name(root, file.path), reason, stat=file.stat))
     else:
@@ -199,17 +210,17 @@ def _tell_apart(collection, found, file, candidates):
 
 
 def log_of(database: Path) -> Path:
-    """The log that SQLite keeps beside a database."""
+    """The write-ahead log of a database."""
     return database.with_name(f"{database.name}-wal")
 
 
-def _reason(name, inside, is_in_agent_folder):
+def _find_reason(name, inside, is_in_agent_folder):
     if SKILLS in inside:
         return Reason.SKILLS_PROMPT
     if TEMPORARY in inside:
         return Reason.TEMPORARY
     if inside[:1] == (COLD,) and name.lower().endswith(PACKED):
-        return Reason.COLD  # unless the database names it: then it is read from there
+        return Reason.COLD  # except when the database names it: it is then read through the database
     if name in NEVER_NAMES or NEVER_FOLDERS.intersection(inside):
         return Reason.SECRET
     reason = find_skip_reason(name)

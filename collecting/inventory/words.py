@@ -1,4 +1,4 @@
-"""What the kinds of skipped sources and the reasons are called, on pages and in reports."""
+"""Names of the kinds and reasons of skipped sources, on pages and in reports."""
 
 from django.utils.translation import gettext_lazy as _
 

@@ -1,1 +1,1 @@
-"""The stages of a collect: each reads one kind of source."""
+"""Stages of an import: each reads one kind of source."""

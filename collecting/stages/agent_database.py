@@ -1,4 +1,4 @@
-"""Collect an agent's own database: its session index, the records of its sessions and what was archived of them."""
+"""Imports an agent's own database: session index, records of sessions, and archives."""
 
 import io
 from collections.abc import Callable, Iterator
@@ -38,7 +38,7 @@ GROUP_BYTES = 32 * 1024 * 1024
 
 @dataclass(slots=True)
 class DatabasePlan:
-    """Whether an agent's database has to be read, known without opening it."""
+    """Whether an agent's database has to be read, found without opening it."""
 
     source: Path | None
     is_unchanged: bool = True
@@ -46,7 +46,7 @@ class DatabasePlan:
 
 
 def plan_database(collection: Any, source: Path | None) -> DatabasePlan:
-    """Compare an agent's database with what was read before."""
+    """Compare an agent's database with earlier imports."""
     if source is None or source_databases.is_known(collection, source):
         return DatabasePlan(source)
     return DatabasePlan(source, is_unchanged=False, bytes_to_read=source_databases.get_copy_size(source))
@@ -54,30 +54,30 @@ def plan_database(collection: Any, source: Path | None) -> DatabasePlan:
 
 @dataclass(slots=True)
 class Source:
-    """An agent's database on its way into the agent's file; without `database` there is nothing to read."""
+    """An agent's database during its import; without `database` there is nothing to read."""
 
     collection: Any
     path: Path | None
     agent: Any
     report: Any
-    plan: Any  # of the agent: what is noted once a session is settled
+    plan: Any  # the plan of the agent, which notes read sources
     database: Database | None = None
     stats: Stats | None = None
     entries: list[IndexEntry] = field(default_factory=list)
-    put_away: dict[str, IndexEntry] = field(default_factory=dict)  # of sessions that only an archive names
-    names: set[str] = field(default_factory=set)  # files that the database holds as well
-    short: set[str] = field(default_factory=set)  # sessions that lost records: they are made again
-    mended: frozenset[str] = frozenset()  # sessions that were made again
-    is_whole: bool = True  # nothing of it has to be tried again
+    put_away: dict[str, IndexEntry] = field(default_factory=dict)  # entries of sessions that only an archive names
+    names: set[str] = field(default_factory=set)  # files whose records the database has too
+    short: set[str] = field(default_factory=set)  # sessions that lost records: they are rebuilt
+    mended: frozenset[str] = frozenset()  # sessions that were rebuilt
+    is_whole: bool = True  # no part of it has to be read again
     was_opened: bool = False
     problem: str = ""  # why it was not read
-    left: dict[str, str] = field(default_factory=dict)  # sessions of archives that are not read -> why
+    skipped_archives: dict[str, str] = field(default_factory=dict)  # sessions of archives that are not read -> reason
     index_entries: list[IndexEntry] = field(default_factory=list)  # with the keys of its index
     unusable: list[str] = field(default_factory=list)  # keys without a session
 
     @property
     def live(self) -> set[str]:
-        """Sessions whose records are in the database, as far as they were read."""
+        """Sessions whose records were read from the database."""
         start = self.prefix
         return {name.removeprefix(start) for name in self.collection.book.parts(start)} if start else set()
 
@@ -90,87 +90,87 @@ class Source:
 
     @property
     def prefix(self) -> str:
-        """What the names of the database's transcripts begin with."""
+        """The prefix of the names of the database's transcripts."""
         return f"{self.collection.book.name(self.path)}#" if self.path else ""
 
     def read_index(self) -> None:
-        """Bring sessions up to what nodes and windows say; without the people who opted out."""
+        """Update sessions from nodes and windows, without people who opted out."""
         with self.reading() as database:
             if database is None:
                 return
-            found = agent_database.read_index(database)
-            named = {one.session_id for one in found.entries}
+            index = agent_database.read_index(database)
+            named = {index_entry.session_id for index_entry in index.entries}
             for archive in agent_database.read_archives(database):
                 entry = agent_database.build_archived_entry(archive)
                 if entry is not None and entry.session_id not in named:
                     self.put_away[entry.session_id] = entry
-            prompt_workspaces.store_newest(self.agent, self.agent.home_name, found.entries)
-            kept = consent.filter_entries(self.collection, self.agent, self.report, found.entries)
-            self.report.sessions_indexed += index_rows.store_index(self.agent.db, kept)
-            self.entries = [*found.entries, *self.put_away.values()]
-            self.index_entries, self.unusable = found.entries, found.unnamed
-            if found.unusable:
+            prompt_workspaces.store_newest(self.agent, self.agent.home_name, index.entries)
+            storable = consent.filter_entries(self.collection, self.agent, self.report, index.entries)
+            self.report.sessions_indexed += index_rows.store_index(self.agent.db, storable)
+            self.entries = [*index.entries, *self.put_away.values()]
+            self.index_entries, self.unusable = index.entries, index.unnamed
+            if index.unusable:
                 detail = ngettext(
-                    "%(count)s entry is not a JSON object", "%(count)s entries are not JSON objects", found.unusable
+                    "%(count)s entry is not a JSON object", "%(count)s entries are not JSON objects", index.unusable
                 )
-                self._reject("bad_index", detail % {"count": found.unusable})
+                self._reject("bad_index", detail % {"count": index.unusable})
 
     def read_archives(self, may_read: Callable[[str], bool]) -> None:
-        """Read what was put away, or only note that it was."""
+        """Read archived sessions, or only note that they are archived."""
         with self.reading() as database:
             if database is None:
                 return
-            live = {one.session_id for one in agent_database.read_session_counts(database)}
+            live = {session.session_id for session in agent_database.read_session_counts(database)}
             with open_outputs(self.collection, self.agent, self.report) as outputs:
                 for archive in agent_database.read_archives(database):
                     self.names.add(archive.name)
-                    is_cold = archive.reason == agent_database.COLD  # only moved away: nobody deleted it
+                    is_cold = archive.reason == agent_database.COLD  # the session was only moved away, not deleted
                     state = Session.State.LIVE if is_cold or archive.session_id in live else archive.reason
                     is_wanted = is_cold or self.collection.include_deleted
                     if not is_wanted:
                         self.report.transcripts[f"skipped_{archive.reason}"] += 1
-                        self.left[archive.session_id] = archive.reason
+                        self.skipped_archives[archive.session_id] = archive.reason
                         transcript_store.mark_state(self.agent.db, archive.session_id, state)
                     elif may_read(archive.session_id):
                         with self.guarding(archive.session_id):
-                            self._archive(database, archive, state, outputs)
+                            self._read_archive(database, archive, state, outputs)
 
     def read_transcripts(self, may_read: Callable[[str], bool]) -> None:
-        """Read the records that are new of every session."""
+        """Read the new records of every session."""
         with self.reading() as database:
             if database is None:
                 return
             contents = list(agent_database.read_session_counts(database))
-            per_record = source_databases.get_copy_size(self.path) / (sum(one.count for one in contents) or 1)
+            per_record = source_databases.get_copy_size(self.path) / (sum(session.count for session in contents) or 1)
             generations = agent_database.read_generations(database)
-            for group in _groups(contents, per_record):
+            for group in _group_sessions(contents, per_record):
                 with open_outputs(self.collection, self.agent, self.report) as outputs:
                     self._write_ahead(database, group, may_read, outputs)
                     with open_batch(self.collection.book, self.agent, self.plan) as batch:
-                        for one in group:
-                            size = int(per_record * one.count)
-                            self._refuse_odd(one)
-                            if one.session_id and may_read(one.session_id):
-                                generation = generations.get(one.session_id, "")
-                                self._add(batch, database, one, generation, outputs, size)
+                        for session in group:
+                            size = int(per_record * session.count)
+                            self._reject_odd(session)
+                            if session.session_id and may_read(session.session_id):
+                                generation = generations.get(session.session_id, "")
+                                self._add_session(batch, database, session, generation, outputs, size)
                             self.collection.add_bytes(size)
-            for gone in self.live - {one.session_id for one in contents}:
+            for gone in self.live - {session.session_id for session in contents}:
                 self.collection.book.forget_part(self.prefix + gone)
 
     def open(self, stack: ExitStack) -> None:
-        """Have a copy made and opened; what cannot be read says so in the report."""
+        """Open a copy of the database; a failure is noted in the report."""
         self.stats = source_databases.read_stats(self.path)
         try:
             database = stack.enter_context(source_databases.open_copy(self.collection, self.path, AGENT))
         except UnreadableDatabase as exc:
-            self._fail(exc.reason, str(exc))
+            self._note_failure(exc.reason, str(exc))
             return
         self.database, self.was_opened = database, True
         with self.reading():
             source_databases.note_unread(self.collection, self.path, database, database_schemas.AGENT)
 
     def finish(self) -> None:
-        """Remember a database that was read to its end."""
+        """Note that the database was read completely."""
         if self.database is None or not self.is_whole:
             return
         remember = partial(source_databases.note_read, self.collection, self.path, self.stats, self.agent.agent_id)
@@ -181,7 +181,7 @@ class Source:
 
     @contextmanager
     def guarding(self, part: str) -> Iterator[None]:
-        """What fails in the block costs itself, and this database is read again next time."""
+        """Contain a failure of the block; the database is then read again next time."""
         with contain_failures(
             self.report, f"{self.collection.book.name(self.path)} {part}", "unreadable_session"
         ) as failed:
@@ -191,65 +191,70 @@ class Source:
     def _write_ahead(
         self, database: Database, group: list[SessionCounts], may_read: Callable[[str], bool], outputs: Outputs
     ):
-        """Write the outputs of new sessions; with somebody opted out it is not known yet which of them are kept."""
+        """Write the outputs of new sessions before their records.
+
+        With somebody opted out, it is not known yet which of them are stored.
+        """
         if self.collection.opted_out or outputs.batch is None:
             return
-        for one in group:
-            is_new = one.session_id and self.collection.book.part(self.prefix + one.session_id) is None
-            if is_new and may_read(one.session_id):
-                outputs.write_ahead(agent_database.read_raw_events(database, one.session_id))
+        for session in group:
+            is_new = session.session_id and self.collection.book.part(self.prefix + session.session_id) is None
+            if is_new and may_read(session.session_id):
+                outputs.write_ahead(agent_database.read_raw_events(database, session.session_id))
 
-    def _refuse_odd(self, one):
-        if not one.session_id:
+    def _reject_odd(self, session):
+        if not session.session_id:
             self._reject("bad_session", _("a session has an invalid id"))
-        elif one.misplaced:
-            detail = ngettext("%(count)s record has no valid seq", "%(count)s records have no valid seq", one.misplaced)
-            self._reject("bad_seq", detail % {"count": one.misplaced}, of=f"#{one.session_id}")
+        elif session.misplaced:
+            detail = ngettext(
+                "%(count)s record has no valid seq", "%(count)s records have no valid seq", session.misplaced
+            )
+            self._reject("bad_seq", detail % {"count": session.misplaced}, part=f"#{session.session_id}")
 
-    def _add(self, batch, database, one, generation, outputs, size):
-        with self.guarding(one.session_id):
-            if source := self._source(database, one, generation, outputs, size):
+    def _add_session(self, batch, database, session, generation, outputs, size):
+        with self.guarding(session.session_id):
+            if source := self._build_source(database, session, generation, outputs, size):
                 batch.add(source)
 
-    def _source(
-        self, database: Database, one: SessionCounts, generation: str, outputs: Outputs, size: int
+    def _build_source(
+        self, database: Database, session: SessionCounts, generation: str, outputs: Outputs, size: int
     ) -> PendingSource | None:
-        """What is new of a session's records; None when nothing is read of it now."""
-        book, name = self.collection.book, self.prefix + one.session_id
+        """The source of a session's new records; None when none are read now."""
+        book, name = self.collection.book, self.prefix + session.session_id
         part = book.part(name)
-        mark = generation or agent_database.hash_prefix(database, one.session_id, part.end if part else 0)
-        why = find_read_reason(part, one, mark)
+        mark = generation or agent_database.hash_prefix(database, session.session_id, part.end if part else 0)
+        why = find_read_reason(part, session, mark)
         if why == "unchanged":
             self.report.transcripts[why] += 1
             return None
-        if self._is_short(one.session_id):
+        if self._is_short(session.session_id):
             return None
         start = part.end if part and why == "appended" else 0
-        has_others = book.has_others(self.agent.agent_id, one.session_id, name)
+        has_others = book.has_others(self.agent.agent_id, session.session_id, name)
 
         def store(batch):
-            lines = agent_database.read_events(database, one.session_id, start)
-            about = self._about(one.session_id, name)
-            about.goes_on, about.has_others, about.batch = start > 0, has_others, batch
-            return transcript_store.store_transcript(self.agent.db, about, lines, outputs=outputs)
+            lines = agent_database.read_events(database, session.session_id, start)
+            transcript = self._build_transcript(session.session_id, name)
+            transcript.goes_on, transcript.has_others, transcript.batch = start > 0, has_others, batch
+            return transcript_store.store_transcript(self.agent.db, transcript, lines, outputs=outputs)
 
         def save(stored):
             end = max(stored.end, start)
-            mark = generation or agent_database.hash_prefix(database, one.session_id, end)
-            book.save_part(name, DatabasePart(end, one.count, mark), agent_id=self.agent.agent_id)
+            mark = generation or agent_database.hash_prefix(database, session.session_id, end)
+            book.save_part(name, DatabasePart(end, session.count, mark), agent_id=self.agent.agent_id)
 
-        done, guarding = partial(self._count, why), partial(self.guarding, one.session_id)
-        return PendingSource(one.session_id, size, has_others, store, save, done, guarding)
+        done, guarding = partial(self._count_records, why), partial(self.guarding, session.session_id)
+        return PendingSource(session.session_id, size, has_others, store, save, done, guarding)
 
     def _is_short(self, session_id):
-        """Whether a session lost records: then it is made again, and this database is read on after that."""
+        """Whether a session lost records; it is then rebuilt, and read further afterwards."""
         if not holding_checks.is_missing_records(self.agent, session_id, self.mended):
             return False
         self.short.add(session_id)
         self.is_whole = False
         return True
 
-    def _archive(self, database: Database, archive: Archive, state: str, outputs: Outputs) -> None:
+    def _read_archive(self, database: Database, archive: Archive, state: str, outputs: Outputs) -> None:
         book = self.collection.book
         name = f"{book.name(self.path)}!{archive.session_id}/{archive.generation}"
         if book.part(name):
@@ -257,19 +262,19 @@ class Source:
             return
         if self._is_short(archive.session_id):
             return
-        about = self._about(archive.session_id, name, state, archive.created_at)
-        about.has_others = book.has_others(self.agent.agent_id, archive.session_id, name)
+        transcript = self._build_transcript(archive.session_id, name, state, archive.created_at)
+        transcript.has_others = book.has_others(self.agent.agent_id, archive.session_id, name)
         try:
             with open_archive(self.collection.home.root, self.path, database, archive) as file:
                 if problem := agent_database.problem_of(archive, file):
                     self._refuse_archive(archive, problem)
                     return
                 lines = agent_database.read_archived_lines(archive, file)
-                stored = transcript_store.store_transcript(self.agent.db, about, lines, outputs=outputs)
+                stored = transcript_store.store_transcript(self.agent.db, transcript, lines, outputs=outputs)
         except NotReadable as exc:
             self._refuse_archive(archive, f"{archive.name}: {exc}")
             return
-        self._count("new", stored)
+        self._count_records("new", stored)
         if archive.session_id in self.put_away:
             index_rows.store_index(self.agent.db, [self.put_away[archive.session_id]])
         part = DatabasePart(stored.end, stored.records, "")
@@ -280,16 +285,16 @@ class Source:
         self.collection.book.save_part(name, part, agent_id=self.agent.agent_id)
         file = self.path.parent.parent / agent_database.get_archive_path(archive)
         if archive.reason == agent_database.COLD and (stat := stat_regular(file)):
-            about = {"agent_id": self.agent.agent_id, "session_id": archive.session_id}
-            self.collection.book.save(Kind.TRANSCRIPT, file, stat, offset=stat.st_size, **about)
-            self.plan.accounts.read(file)
+            owner = {"agent_id": self.agent.agent_id, "session_id": archive.session_id}
+            self.collection.book.save(Kind.TRANSCRIPT, file, stat, offset=stat.st_size, **owner)
+            self.plan.accounts.note_read(file)
 
     def _refuse_archive(self, archive, problem):
-        """Name an archive that is missing or not what its row says, and look for it again next time."""
-        self._reject(agent_database.BAD_ARCHIVE, problem, of=f"!{archive.session_id}/{archive.generation}")
+        """Report a missing or different archive; it is tried again next time."""
+        self._reject(agent_database.BAD_ARCHIVE, problem, part=f"!{archive.session_id}/{archive.generation}")
         self.is_whole = False
 
-    def _about(self, session_id, name, state=Session.State.LIVE, created_at=None):
+    def _build_transcript(self, session_id, name, state=Session.State.LIVE, created_at=None):
         modified = (self.stats[0] and parse_moment_ms(self.stats[0].st_mtime_ns // 1_000_000)) or now_ms()
         entry = self.put_away.get(session_id)
         key = entry.session_key if entry else ""
@@ -297,7 +302,7 @@ class Source:
             session_id, name, created_at or modified, state, self.collection.opted_out, key
         )
 
-    def _count(self, why, stored):
+    def _count_records(self, why, stored):
         self.report.transcripts[why] += 1
         self.report.records += stored.kinds
         self.report.rejected += stored.rejected
@@ -307,13 +312,13 @@ class Source:
 
     @contextmanager
     def reading(self) -> Iterator[Database | None]:
-        """What a step does with the database; one that stumbles ends the reading of this database, not of the rest."""
+        """Yield the database; when it is damaged, its reading ends and the import continues."""
         try:
             yield self.database
         except DamagedDatabase as exc:
-            self._fail("bad_database", failures.translate_message(str(exc)))
+            self._note_failure("bad_database", failures.translate_message(str(exc)))
 
-    def _fail(self, reason, detail):
+    def _note_failure(self, reason, detail):
         self.database = None
         self.problem = detail
         words = {"file": self.collection.book.name(self.path), "reason": detail}
@@ -323,13 +328,13 @@ class Source:
         else:
             self.report.rejected[reason] += 1
 
-    def _reject(self, reason, detail, of=""):
+    def _reject(self, reason, detail, part=""):
         self.report.rejected[reason] += 1
-        source_databases.store_rejection(self.collection, self.agent, self.path, reason, detail, of=of)
+        source_databases.store_rejection(self.collection, self.agent, self.path, reason, detail, part=part)
 
 
 def open_archive(root: Path, source: Path, database: Database, archive: Archive) -> BinaryIO:
-    """The bytes of an archive of the database `source`, from its row or its own file. Raises NotReadable."""
+    """Open an archive of the database `source`, from its row or its file. Raises NotReadable."""
     blob = agent_database.read_blob(database, archive)
     if blob is not None:
         return io.BytesIO(blob)
@@ -338,7 +343,7 @@ def open_archive(root: Path, source: Path, database: Database, archive: Archive)
 
 @contextmanager
 def open_source(collection: Any, plan: DatabasePlan, agent: Any, report: Any) -> Iterator[Source]:
-    """An agent's database to read from; when the block ends well it is remembered as read."""
+    """Open an agent's database; it is noted as read when the block succeeds."""
     source = Source(collection, plan.database.source, agent, report, plan)
     with ExitStack() as stack:
         if plan.database.is_unchanged:
@@ -349,13 +354,16 @@ def open_source(collection: Any, plan: DatabasePlan, agent: Any, report: Any) ->
         source.finish()
 
 
-def _groups(contents: list[SessionCounts], per_record: float) -> Iterator[list[SessionCounts]]:
-    """Sessions whose outputs become durable together: syncing for each alone would take longer than the rest."""
+def _group_sessions(contents: list[SessionCounts], per_record: float) -> Iterator[list[SessionCounts]]:
+    """Group sessions whose outputs are synced together.
+
+    Syncing each alone would take longer than everything else.
+    """
     group: list[SessionCounts] = []
     size = 0.0
-    for one in contents:
-        group.append(one)
-        size += per_record * one.count
+    for session in contents:
+        group.append(session)
+        size += per_record * session.count
         if size >= GROUP_BYTES:
             yield group
             group, size = [], 0.0
@@ -363,14 +371,14 @@ def _groups(contents: list[SessionCounts], per_record: float) -> Iterator[list[S
         yield group
 
 
-def find_read_reason(part: DatabasePart | None, one: SessionCounts, mark: str) -> str:
-    """Why a session in a database is to be read; `unchanged` when it is not."""
+def find_read_reason(part: DatabasePart | None, session: SessionCounts, mark: str) -> str:
+    """The reason why a session of a database is read; `unchanged` when it is not."""
     if part is None:
         return "new"
     if part.mark != mark:
         return "replaced"
-    if one.last_seq + 1 < part.end:
+    if session.last_seq + 1 < part.end:
         return "truncated"
-    if (one.last_seq + 1, one.count) == (part.end, part.count):
+    if (session.last_seq + 1, session.count) == (part.end, part.count):
         return "unchanged"
-    return "appended" if one.last_seq + 1 > part.end else "replaced"
+    return "appended" if session.last_seq + 1 > part.end else "replaced"

@@ -1,4 +1,4 @@
-"""Sources of many sessions stored in one transaction: each alone would wait for the disk twice."""
+"""Stores sources of many sessions in one transaction, to wait for the disk only once."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -20,18 +20,19 @@ from ledger.transcripts.transcript_store import StoreResult
 from .guard import UNFORESEEN
 
 MOST_SESSIONS = 32
-# Of what is read in one transaction: whoever else writes to the agent's file waits for about a tenth of a second.
+# Bytes read in one transaction: other writers to the agent's file wait for about a tenth of a second.
 MOST_BYTES = 512 * 1024
 
-Before = dict[str, Session | None]  # the sessions of a batch as they were before it, by id
+Before = dict[str, Session | None]  # the sessions before the batch, by id
 
 
 @dataclass(frozen=True, slots=True)
 class PendingSource:
-    """One source of a session: `store` reads it, `save` notes where it was read to, `done` counts what it added.
+    """One source of a session, with the functions that read it, note it and count it.
 
-    A session with several sources `is_alone`: which of them comes last is seen once all others are stored. `guarding`
-    contains what fails, as for `guard.guarding`.
+    `store` reads the source, `save` notes the position, `done` counts the added records. A session with several sources
+    `is_alone`: which of them comes last is known after all others are stored. `guarding` contains failures, as
+    `guard.contain_failures` does.
     """
 
     session_id: str
@@ -45,7 +46,7 @@ class PendingSource:
 
 @contextmanager
 def open_outputs(collection: Any, agent: Any, report: Any) -> Iterator[Outputs]:
-    """`stashing.outputs` for what is stored in the block; a store that cannot be written is noted once."""
+    """Open the output store for the block; a store that is not writable is noted once."""
     with output_stash.open_outputs(agent.db, is_on=collection.stashes_outputs) as outputs:
         yield outputs
     if outputs.problem:
@@ -53,12 +54,15 @@ def open_outputs(collection: Any, agent: Any, report: Any) -> Iterator[Outputs]:
             "Large outputs are kept in their records; “openclaw-web collect --again” moves them to artifacts later."
         )
         report.notes.append(f"{outputs.problem} {advice}")
-        collection.stashes_outputs = False  # the store would say the same to whoever comes next
+        collection.stashes_outputs = False  # the store would fail in the same way for the next sources
 
 
 @contextmanager
 def open_batch(book: SourceBook, agent: Agent, plan: Any) -> Iterator["Batch"]:
-    """Sources to store together; what was added is stored at the end, also of a database that turns out damaged."""
+    """Collect sources to store together; they are stored at the end of the block.
+
+    That happens also when a database turns out to be damaged.
+    """
     batch = Batch(book, agent, plan)
     try:
         yield batch
@@ -70,21 +74,24 @@ def open_batch(book: SourceBook, agent: Agent, plan: Any) -> Iterator["Batch"]:
 
 @dataclass(slots=True)
 class Batch:
-    """The sources that are stored next. A killed process stored all of them or none, and noted none it had not."""
+    """Sources that are stored next, all or none; only stored ones are noted."""
 
     book: SourceBook
     agent: Agent
-    plan: Any  # of the agent: notes what was read
+    plan: Any  # the plan of the agent, which notes read sources
     _waiting: list[PendingSource] = field(default_factory=list)
     _size: int = 0
 
     def flush_session(self, session_id: str) -> None:
-        """Store what waits when this session is among it: how another source of it is read follows from that."""
+        """Store the waiting sources if this session is among them.
+
+        The reading of its other sources depends on that.
+        """
         if any(session_id == source.session_id for source in self._waiting):
             self.flush()
 
     def add(self, source: PendingSource) -> None:
-        """Store a source with others, at the latest by `flush`."""
+        """Add a source to the batch; `flush` stores it at the latest."""
         if source.is_alone or source.size >= MOST_BYTES:
             self.flush()
             self._store_alone(source)
@@ -95,7 +102,7 @@ class Batch:
             self.flush()
 
     def flush(self) -> None:
-        """Store what waits; where one of them cannot be stored, each by itself."""
+        """Store the waiting sources; after a failure each of them separately."""
         sources, self._waiting, self._size = self._waiting, [], 0
         if not sources:
             return

@@ -1,4 +1,4 @@
-"""Whose conversations may be read. With somebody opted out, what cannot be told apart is not read."""
+"""Decides which conversations may be read. With opt-outs, unidentified conversations are not read."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
@@ -17,13 +17,13 @@ from ..inventory.shared_folders import filter_own_index
 
 
 def has_opted_out(entry: IndexEntry, opted_out: frozenset[str]) -> bool:
-    """A direct conversation is its person's: with them opted out, none of it is kept."""
+    """Whether an entry is a direct conversation with a person who opted out."""
     return entry.origin == "direct" and is_opted_out({entry.target, *origins.find_people(entry.metadata)}, opted_out)
 
 
 @dataclass(slots=True)
 class ReadPermission:
-    """Says of a session whether its transcript may be read; without `named` sessions that is every one."""
+    """Decides whether a session's transcript may be read; without `named`, every one may."""
 
     report: Any
     named: set[str] | None = None
@@ -36,31 +36,31 @@ class ReadPermission:
         return session_id in self.named and session_id not in self.withheld
 
 
-def build_permission(collection, found, agent, report, in_database: list[IndexEntry]) -> ReadPermission:
-    """Whose transcripts may be read; `in_database` is the index of the agent's database.
+def build_permission(collection, home_agent, agent, report, in_database: list[IndexEntry]) -> ReadPermission:
+    """Build the permission to read transcripts; `in_database` is the index of the agent's database.
 
-    With nobody opted out: all. Else only when the index of now, or what the index said earlier, names the session
-    and it is not a direct conversation with somebody who opted out.
+    Without opt-outs every transcript may be read. Otherwise the current index or an earlier one has to name the
+    session, and it must not be a direct conversation with somebody who opted out.
     """
     if not collection.opted_out:
         return ReadPermission(report)
-    named_now = [*in_database, *read_entries(collection, found, report, in_database)]
-    withheld = {entry.session_id for entry in named_now if has_opted_out(entry, collection.opted_out)}
-    named = {entry.session_id for entry in named_now} | _named_before(agent, collection.opted_out)
+    current = [*in_database, *read_entries(collection, home_agent, report, in_database)]
+    withheld = {entry.session_id for entry in current if has_opted_out(entry, collection.opted_out)}
+    named = {entry.session_id for entry in current} | _find_named(agent, collection.opted_out)
     return ReadPermission(report, named, withheld)
 
 
 def filter_entries(collection, agent, report, entries: list[IndexEntry]) -> list[IndexEntry]:
     """The entries of a session index that may be stored."""
-    wanted = [entry for entry in entries if not has_opted_out(entry, collection.opted_out)]
-    report.opted_out_sessions += len(entries) - len(wanted)
+    allowed = [entry for entry in entries if not has_opted_out(entry, collection.opted_out)]
+    report.opted_out_sessions += len(entries) - len(allowed)
     ignored = collection.ignored.get(agent.agent_id, frozenset())
-    kept_entries = [entry for entry in wanted if entry.session_id not in ignored]
-    return [remove_title(entry) for entry in kept_entries] if collection.opted_out else kept_entries
+    storable = [entry for entry in allowed if entry.session_id not in ignored]
+    return [remove_title(entry) for entry in storable] if collection.opted_out else storable
 
 
 def remove_title(entry):
-    """A shared session without a title that OpenClaw may have made of the first message, whoever sent that."""
+    """Remove titles of a shared session that OpenClaw may have made of a message."""
     if entry.origin in origins.ONE_PERSON_ORIGINS:
         return entry
     own = (f"{entry.channel}:", f"{entry.origin}:")
@@ -73,28 +73,28 @@ def remove_title(entry):
 
 
 def exclude_ignored(collection, agent, report, may_read: Callable[[str], bool]) -> Callable[[str], bool]:
-    """`may_read` without the sessions that `doctor --undo` took out: they stay out."""
+    """Wrap `may_read` to exclude sessions that `doctor --undo` removed."""
     ignored = collection.ignored.get(agent.agent_id, frozenset())
     if not ignored:
         return may_read
-    met: set[str] = set()
+    excluded: set[str] = set()
 
     def may_read_now(session_id):
         if session_id in ignored:
-            met.add(session_id)
-            report.ignored_sessions = len(met)
+            excluded.add(session_id)
+            report.ignored_sessions = len(excluded)
             return False
         return may_read(session_id)
 
     return may_read_now
 
 
-def read_entries(collection, found, report, in_database) -> list[IndexEntry]:
-    """What sessions.json says now; nothing, with a note, when it cannot be read."""
-    path = find_index_path(found)
-    if found.index is None or (in_database and path is None):
+def read_entries(collection, home_agent, report, in_database) -> list[IndexEntry]:
+    """The entries of the current sessions.json; none, with a note, when it is unreadable."""
+    path = find_index_path(home_agent)
+    if home_agent.index is None or (in_database and path is None):
         return []
-    index = filter_own_index(collection, found, read_index(collection, found))
+    index = filter_own_index(collection, home_agent, read_index(collection, home_agent))
     if path is None or index.problem:
         report.notes.append(
             _("Somebody opted out and sessions.json is not readable: new conversations are imported only once it is.")
@@ -102,7 +102,7 @@ def read_entries(collection, found, report, in_database) -> list[IndexEntry]:
     return index.entries
 
 
-def _named_before(agent, opted_out):
+def _find_named(agent, opted_out):
     rows = Session.objects.using(agent.db).filter(session_key__isnull=False)
     known = rows.only("id", "session_key", "origin", "conversation_target", "metadata")
     return {session.id for session in known.iterator() if not origins.is_direct_with(session, opted_out)}

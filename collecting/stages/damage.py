@@ -1,4 +1,4 @@
-"""Contains the damage of one agent's own file, so that the import of the others goes on."""
+"""Contains damage of one agent's own file, so that the import of other agents continues."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,21 +15,21 @@ from openclaw_web.sqlite import failures, inspection
 
 
 @contextmanager
-def contain_damage(collection: Any, found: Any) -> Iterator[None]:
-    """End the import of one agent when its own file cannot be used, and say so among what was lost."""
-    agent = collection.agents[found.home_name]
+def contain_damage(collection: Any, home_agent: Any) -> Iterator[None]:
+    """End the import of an agent whose file is unusable, and report it as lost."""
+    agent = collection.agents[home_agent.home_name]
     try:
         yield
     except databases.OldAgentFile as exc:
-        _leave_out(collection, found.home_name, agent, str(exc))
+        _exclude_agent(collection, home_agent.home_name, agent, str(exc))
     except DatabaseError as exc:
         if not _is_damaged(agent, exc):
             raise
-        _leave_out(collection, found.home_name, agent, _sentence(agent, exc))
+        _exclude_agent(collection, home_agent.home_name, agent, _describe_damage(agent, exc))
 
 
 def run_without_damaged(collection: Any, stage: Callable[[Any], Any]) -> Any:
-    """What a stage of a collect gives, once more without the agents whose own files turn out to be damaged."""
+    """Run a stage of an import; repeat it without agents whose files are damaged."""
     while True:
         try:
             return stage(collection)
@@ -38,10 +38,10 @@ def run_without_damaged(collection: Any, stage: Callable[[Any], Any]) -> Any:
             if not damaged:
                 raise
             for name, agent in damaged.items():
-                _leave_out(collection, name, agent, _sentence(agent, exc))
+                _exclude_agent(collection, name, agent, _describe_damage(agent, exc))
 
 
-def _leave_out(collection, name, agent: Agent, sentence):
+def _exclude_agent(collection, name, agent: Agent, sentence):
     collection.lost[agent.agent_id] = f"{sentence} {databases.describe_recovery(agent.agent_id)}"
     del collection.agents[name]
     if not collection.agents:
@@ -49,16 +49,16 @@ def _leave_out(collection, name, agent: Agent, sentence):
 
 
 def _is_damaged(agent, exc):
-    """Whether a failure may come from this agent's file: its pages are looked at."""
+    """Whether a failure may come from this agent's file, by checking its pages."""
     if not (failures.is_damage(exc) or failures.is_of_disk(exc)):
         return False
     name = f"agent_{agent.agent_id}"
     if name in connections.settings:
-        connections[name].close()  # what broke off in the middle of a transaction is given up
+        connections[name].close()  # an interrupted transaction is rolled back
     file = databases.get_path(agent.agent_id)
     return file.exists() and inspection.inspect_file(file).damage != ""
 
 
-def _sentence(agent, exc):
+def _describe_damage(agent, exc):
     words = {"agent": agent.agent_id, "reason": reasons.describe_error(exc)}
     return _("The database of agent %(agent)s was not read: %(reason)s.") % words

@@ -1,4 +1,4 @@
-"""Collect what the Reflection plugin left behind: its logs, the log of its write_guardian, and a `reflection.db`."""
+"""Imports decisions of the Reflection plugin from its logs and its `reflection.db`."""
 
 from collections import Counter
 from pathlib import Path
@@ -28,25 +28,25 @@ Source = MemoryGateDecision.Source
 FOLDER = "reflection.logFolder"
 OWN = ".openclaw-reflection"
 WRITTEN, DATABASE = "write-guardian.log.jsonl", "reflection.db"
-AT_ONCE = 50  # decisions of a database that are held at once, each with a window
+AT_ONCE = 50  # maximum of decisions of a database in memory, each with a window
 NAMES = (
     *("decisions", "merged", "failed_calls", "withheld", "elsewhere", "rejected", "matched_later", "unknown_lines"),
     "equal_lines",
 )
-RECENT_MS = 2 * 86_400_000  # decisions without a turn that are looked at again at each import
+RECENT_MS = 2 * 86_400_000  # decisions without a turn that each import tries to match again
 
 
 def collect(collection: Any) -> dict[str, int]:
-    """Read what is new; how many decisions and failed calls came, and what was not stored."""
+    """Read new decisions; returns counts of decisions, failed calls and rejections."""
     counts = Counter(dict.fromkeys(NAMES, 0))
     if configuration.is_on(api_import.ENABLED_SETTING):
-        _databases(collection, counts)
-        _logs(collection, counts)
+        _import_databases(collection, counts)
+        _import_logs(collection, counts)
         _match_again(collection, counts)
     return dict(counts)
 
 
-def _logs(collection, counts):
+def _import_logs(collection, counts):
     folder = configuration.get_text(FOLDER)
     if not folder:
         return
@@ -54,7 +54,7 @@ def _logs(collection, counts):
         words = {"path": folder}
         collection.home.notes.append(_("The log folder of the Reflection plugin is not there: %(path)s.") % words)
         return
-    place, written = Path(folder), _written_files(collection)
+    place, written = Path(folder), _find_guardian_logs(collection)
     files = plugin_logs.list_files(collection, place)
     owners = log_owners.LogOwners(collection)
     progress = plugin_logs.resume(collection, owners, place, files, written)
@@ -65,7 +65,7 @@ def _logs(collection, counts):
         return
     if progress:
         _read_logs(collection, owners, progress, files[files.index(progress.last) :], written, counts, goes_on=True)
-    else:  # conversations go on after midnight: what was said the day before belongs to them
+    else:  # conversations continue after midnight: messages of the day before belong to them
         start = 0 if is_again else max(0, (files.index(new[0]) if new else len(files)) - 1)
         progress = plugin_logs.LogProgress()
         _read_logs(collection, owners, progress, files[start:], written, counts, goes_on=False)
@@ -78,14 +78,14 @@ def _read_logs(collection, owners, progress, files, written, counts, *, goes_on)
     def on_problem(file, line):
         _reject(collection, file, line, counts)
 
-    for found in plugin_logs.read_decisions(collection, progress, files, on_problem):
-        _store(collection, owners, found, counts, progress)
+    for batch in plugin_logs.read_decisions(collection, progress, files, on_problem):
+        _store_batch(collection, owners, batch, counts, progress)
     counts["unknown_lines"] += sum(reader.unknown.values())
     counts["equal_lines"] += reader.equal
     for file in written:
         pairs = plugin_logs.read_facts(collection, progress, file, goes_on=goes_on)
-        for some in split_batches(pairs, count_row_bytes):
-            _add_facts(collection, some)
+        for pair_batch in split_batches(pairs, count_row_bytes):
+            _add_facts(collection, pair_batch)
     _note_left_out(collection, owners, counts)
     _note_consolidations(collection, owners, reader.consolidations)
 
@@ -100,30 +100,30 @@ def _add_facts(collection, pairs):
             log_import.add_facts(agents[agent_id], facts)
 
 
-def _written_files(collection):
+def _find_guardian_logs(collection):
     """The log of write_guardian in each workspace."""
-    folders = [found.workspace for found in collection.home.agents if found.workspace]
+    folders = [home_agent.workspace for home_agent in collection.home.agents if home_agent.workspace]
     return [file for folder in folders if stat_regular(file := folder / OWN / WRITTEN)]
 
 
-def _databases(collection, counts):
-    """A `reflection.db` in the folder that the plugin has in each workspace."""
-    for found in collection.home.agents:
-        source = found.workspace / OWN / DATABASE if found.workspace else None
+def _import_databases(collection, counts):
+    """Import the `reflection.db` in the plugin's folder of each workspace."""
+    for home_agent in collection.home.agents:
+        source = home_agent.workspace / OWN / DATABASE if home_agent.workspace else None
         if source is None or stat_regular(source) is None or source_databases.is_known(collection, source):
             continue
-        agent = collection.agents.get(found.home_name)
+        agent = collection.agents.get(home_agent.home_name)
         if agent is None or collection.only not in (None, agent.agent_id):
             continue
-        _database(collection, agent, source, counts)
+        _import_database(collection, agent, source, counts)
 
 
-def _database(collection, agent, source, counts):
+def _import_database(collection, agent, source, counts):
     stats = source_databases.read_stats(source)
     try:
         with source_databases.open_copy(collection, source, reflection_db.TABLES, root=source.parents[1]) as database:
-            for some in split_batches(reflection_db.read(database), lambda _one: 0, AT_ONCE):
-                _store_rows(collection, agent, source, some, counts)
+            for rows in split_batches(reflection_db.read(database), lambda _row: 0, AT_ONCE):
+                _store_rows(collection, agent, source, rows, counts)
     except (UnreadableDatabase, DamagedDatabase) as exc:
         counts["rejected"] += 1
         words = {"file": collection.book.name(source), "reason": source_databases.describe_failure(exc)}
@@ -136,51 +136,51 @@ def _store_rows(collection, agent, source, rows, counts):
     for problem in rows:
         if isinstance(problem, Rejection):
             _reject(collection, source, Line(0, 0, b"", None, problem.reason, problem.detail), counts, agent)
-    found = [one for one in rows if not isinstance(one, Rejection)]
-    _count(counts, log_import.import_decisions(agent, found, Source.DATABASE))
+    decisions = [item for item in rows if not isinstance(item, Rejection)]
+    _add_counts(counts, log_import.import_decisions(agent, decisions, Source.DATABASE))
 
 
-def _store(collection, owners, found, counts, progress):
-    """Store the decisions of agents here; those without a fact wait for one of the log in their own workspace."""
-    for owner, some in owners.sort_out(found).items():
+def _store_batch(collection, owners, batch, counts, progress):
+    """Store decisions of agents here; those without a fact wait for it in their workspace."""
+    for owner, owned in owners.group_by_owner(batch).items():
         agent = collection.agents[owner.home_name]
         if collection.only in (None, agent.agent_id):
-            _count(counts, log_import.import_decisions(agent, some, Source.LOG))
-        for one in some:
-            if one.fact is None and not one.failure:
+            _add_counts(counts, log_import.import_decisions(agent, owned, Source.LOG))
+        for decision in owned:
+            if decision.fact is None and not decision.failure:
                 pairs = progress.pairs_of(owner.workspace)
-                pairs.add_decision(one.at, one.decision, one.id, agent.agent_id)
+                pairs.add_decision(decision.at, decision.decision, decision.id, agent.agent_id)
 
 
 def _note_left_out(collection, owners, counts):
     if collection.only is None:
-        news = foreign_decisions.count_new(collection.home.root, owners.left_out)
-        counts["elsewhere"] += sum(news.values())
-        collection.home.notes += [foreign_decisions.describe_workspace(*each) for each in news.items()]
+        new_counts = foreign_decisions.count_new(collection.home.root, owners.left_out)
+        counts["elsewhere"] += sum(new_counts.values())
+        collection.home.notes += [foreign_decisions.describe_workspace(*each) for each in new_counts.items()]
 
 
 def _note_consolidations(collection, owners, moments):
-    """When the plugin rewrote memory files unasked, for the agents of its workspace."""
+    """Note when the plugin rewrote memory files by itself, for agents of its workspace."""
     for name, agent in collection.agents.items():
         own = [at for at, folder in moments if owners.has_workspace(name, folder)]
         if own and collection.only in (None, agent.agent_id):
             unattributed_changes.store_consolidations(agent.db, own)
 
 
-def _count(counts, result):
+def _add_counts(counts, result):
     for name in ("decisions", "merged", "failed_calls", "withheld"):
         counts[name] += getattr(result, name)
 
 
 def _reject(collection, file, line, counts, agent=None):
-    """Show a line that cannot be used under Rejected records: of the agent, or of the first one."""
+    """Store an unusable line as rejected, for the agent or the first one."""
     counts["rejected"] += 1
     owner = agent or next(iter(collection.agents.values()))
     transcript_store.store_rejected_lines(owner.db, collection.book.name(file), [line])
 
 
 def _match_again(collection, counts):
-    """Decisions without a turn, once more: their transcripts may have come with this import."""
+    """Match decisions without a turn again: this import may have brought their transcripts."""
     for agent in collection.agents.values():
         report = collection.reports.get(agent.agent_id)
         if report is None:

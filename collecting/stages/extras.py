@@ -1,4 +1,4 @@
-"""Collect what is around the transcripts of an agent: steps of runs, bundles of them, indexed memory, contents."""
+"""Imports extras of an agent: run steps, bundles, the memory index and other contents."""
 
 import os
 from pathlib import Path
@@ -25,14 +25,14 @@ from .source_databases import UnreadableDatabase
 
 Kind = CollectorSource.Kind
 BUNDLES = (".openclaw", "trajectory-exports")
-MEMORY_FOLDER = "memory"  # of a home: the index that OpenClaw once had
+MEMORY_FOLDER = "memory"  # the folder of a home with the memory index of older versions
 MAX_MANIFEST, MAX_PART = 4 * 1024 * 1024, 64 * 1024 * 1024
 PARTS = {"system-prompt.txt": store.SYSTEM_PROMPT, "tools.json": store.TOOL_SCHEMAS}
 MAX_BUNDLES = 1_000
 
 
 def collect_database(source: Any, may_read: Any) -> None:
-    """Read what an agent's opened database holds besides its sessions."""
+    """Read the extras in an agent's open database."""
     with source.reading() as opened:
         if opened is None:
             return
@@ -49,21 +49,21 @@ def collect_database(source: Any, may_read: Any) -> None:
                     source.collection.book.save_part(f"{name}~{session_id}", done, agent_id=source.agent.agent_id)
         if opened.has("memory_index_sources"):
             with source.guarding("memory_index_sources"):
-                found = database_extras.read_indexed_files(opened)
-                source.report.indexed_files += store.store_indexed_files(source.agent.db, name, found)
+                rows = database_extras.read_indexed_files(opened)
+                source.report.indexed_files += store.store_indexed_files(source.agent.db, name, rows)
         if any(opened.has(table) for table in store.ARTIFACT_KINDS):
             secrets = NEVER_NAMES | NEVER_FOLDERS
             with source.guarding("vfs_entries"):
-                kept = store.store_database_files(
+                count = store.store_database_files(
                     source.agent.db, database_extras.read_database_files(opened), is_secret=secrets
                 )
-                source.report.contents += kept
+                source.report.contents += count
 
 
 def collect_files(
-    collection: Any, found: Any, agent: Any, plan: Any, report: Any, may_read: Any, why_left: Any
+    collection: Any, home_agent: Any, agent: Any, plan: Any, report: Any, may_read: Any, why_left: Any
 ) -> None:
-    """Read trajectories beside transcripts, exported bundles, and the memory index that OpenClaw once had."""
+    """Read trajectories beside transcripts, exported bundles, and the memory index of older versions."""
     sessions = {file.path: file.session_id for file in plan.candidates.transcripts}
     for path in plan.candidates.trajectories:
         session_id = sessions.get(transcript_beside(path)) or get_session_id(path)
@@ -71,13 +71,13 @@ def collect_files(
             plan.accounts.skip(path, why_left(session_id), stat_regular(path), session_id=session_id)
             continue
         with contain_failures(report, path.name):
-            _trajectory(collection, path, agent, plan, report)
-    for folder in _bundles(found.workspace, report.notes):
+            _read_trajectory(collection, path, agent, plan, report)
+    for folder in _find_bundles(home_agent.workspace, report.notes):
         with contain_failures(report, folder.name):
-            _bundle(collection, found.workspace, folder, agent, report, may_read)
-    memory = collection.home.root / MEMORY_FOLDER / f"{found.home_name}.sqlite"
+            _read_bundle(collection, home_agent.workspace, folder, agent, report, may_read)
+    memory = collection.home.root / MEMORY_FOLDER / f"{home_agent.home_name}.sqlite"
     if stat_regular(memory) and not source_databases.is_known(collection, memory):
-        _memory(collection, memory, agent, report)
+        _read_memory_index(collection, memory, agent, report)
 
 
 def _store_steps(report, db, steps):
@@ -87,23 +87,23 @@ def _store_steps(report, db, steps):
 
 
 def find_trajectories(sessions: Path | None, notes: list[str]) -> list[Path]:
-    """Trajectories that lie beside transcripts; `notes` as for `homes.names_in`."""
+    """Trajectories beside transcripts; `notes` as for `homes.list_names`."""
     paths = (sessions / name for name in list_names(sessions, notes) if TRAJECTORY.fullmatch(name))
     return [path for path in paths if stat_regular(path)]
 
 
 def get_session_id(path: Path) -> str:
-    """The session of a trajectory by its name."""
+    """The session in the name of a trajectory."""
     match = TRAJECTORY.fullmatch(path.name)
     return match["id"] if match else ""
 
 
 def transcript_beside(path: Path) -> Path:
-    """The transcript that a trajectory belongs to."""
+    """The path of the transcript that a trajectory belongs to."""
     return path.with_name(f"{get_session_id(path)}.jsonl")
 
 
-def _trajectory(collection, path: Path, agent, plan, report):
+def _read_trajectory(collection, path: Path, agent, plan, report):
     stat = stat_regular(path)
     if stat and collection.book.is_known(Kind.TRANSCRIPT, path, stat):
         return
@@ -115,27 +115,27 @@ def _trajectory(collection, path: Path, agent, plan, report):
         return
     with opened:
         stat = os.fstat(opened.fileno())
-        reading = collection.book.reading(Kind.TRANSCRIPT, path, opened)
+        reading = collection.book.find_position(Kind.TRANSCRIPT, path, opened)
         opened.seek(0)
         head = opened.read(HEAD)
         lines = jsonl.read_lines(opened, reading.offset, take=reading.tail.take)
         _store_steps(report, agent.db, trajectories.read_steps(lines))
     collection.book.save_appended(Kind.TRANSCRIPT, path, stat, agent_id=agent.agent_id, head=head, tail=reading.tail)
-    plan.accounts.read(path)
+    plan.accounts.note_read(path)
 
 
-def _bundles(workspace, notes):
+def _find_bundles(workspace, notes):
     folder = workspace.joinpath(*BUNDLES) if workspace else None
     if folder is None or not is_folder(folder) or folder.resolve() != workspace.resolve().joinpath(*BUNDLES):
         return []
     bundles = (folder / name for name in list_names(folder, notes))
-    return [one for one in bundles if is_folder(one)][:MAX_BUNDLES]
+    return [bundle for bundle in bundles if is_folder(bundle)][:MAX_BUNDLES]
 
 
-def _bundle(collection, workspace, folder: Path, agent, report, may_read):
-    """Of a bundle only the prompt and the tools are new: the rest is in transcripts and steps.
+def _read_bundle(collection, workspace, folder: Path, agent, report, may_read):
+    """Store the prompt and the tools of a bundle; its other parts are stored already.
 
-    They are those of the session's last run before the bundle was made.
+    They are those of the session's last run before the bundle was created.
     """
     manifest = folder / "manifest.json"
     stat = stat_regular(manifest)
@@ -143,12 +143,12 @@ def _bundle(collection, workspace, folder: Path, agent, report, may_read):
         return
     try:
         with open_regular(workspace, manifest) as file:
-            told = jsonl.load_object(file.read(MAX_MANIFEST))
-        session_id = _session_of(told)
-        at, meta = parse_moment_ms(told.get("generatedAt")), {"bundle": folder.name[:500]}
+            manifest_data = jsonl.load_object(file.read(MAX_MANIFEST))
+        session_id = _find_session_id(manifest_data)
+        at, meta = parse_moment_ms(manifest_data.get("generatedAt")), {"bundle": folder.name[:500]}
         if not session_id or not may_read(session_id):
             return
-        if step := _last_given(workspace, folder / "events.jsonl"):
+        if step := _find_last_compiled(workspace, folder / "events.jsonl"):
             at, meta = step.created_at or at, {**meta, "run": step.run_id}
         for name, kind in PARTS.items():
             if stat_regular(folder / name):
@@ -162,8 +162,8 @@ def _bundle(collection, workspace, folder: Path, agent, report, may_read):
     collection.book.save(Kind.TRANSCRIPT, manifest, stat, agent_id=agent.agent_id, offset=stat.st_size)
 
 
-def _last_given(workspace, path):
-    """The step of a bundle that says what a model was given last: its prompt and its tools lie beside it."""
+def _find_last_compiled(workspace, path):
+    """The last step of a bundle with a model prompt; its files belong to it."""
     last = None
     if stat_regular(path):
         with open_regular(workspace, path) as file:
@@ -172,21 +172,21 @@ def _last_given(workspace, path):
     return last
 
 
-def _session_of(manifest):
+def _find_session_id(manifest):
     for holder in (manifest, manifest.get("session"), manifest.get("source")):
         for name in ("sessionId", "traceId"):
-            found = holder.get(name) if isinstance(holder, dict) else None
-            if isinstance(found, str) and SESSION_ID.fullmatch(found):
-                return found
+            value = holder.get(name) if isinstance(holder, dict) else None
+            if isinstance(value, str) and SESSION_ID.fullmatch(value):
+                return value
     return ""
 
 
-def _memory(collection, path: Path, agent, report):
+def _read_memory_index(collection, path: Path, agent, report):
     stats, size = source_databases.read_stats(path), source_databases.get_copy_size(path)
     try:
         with source_databases.open_copy(collection, path, MEMORY) as opened:
-            found = database_extras.read_indexed_files(opened)
-            report.indexed_files += store.store_indexed_files(agent.db, collection.book.name(path), found)
+            rows = database_extras.read_indexed_files(opened)
+            report.indexed_files += store.store_indexed_files(agent.db, collection.book.name(path), rows)
     except (UnreadableDatabase, DamagedDatabase) as exc:
         words = {"file": path.name, "reason": source_databases.describe_failure(exc)}
         report.notes.append(_("%(file)s was not read: %(reason)s.") % words)

@@ -1,4 +1,4 @@
-"""A transcript that cannot be stored as it is, or a store that takes nothing more, stops that one thing only."""
+"""Contains a failing transcript or output store, so that the rest of the import continues."""
 
 import logging
 from collections.abc import Iterator
@@ -11,7 +11,7 @@ from django.utils.translation import gettext as _
 from ledger.outputs.output_stash import UNWRITABLE
 from ledger.transcripts import transcript_store
 
-# And what the store refuses: a text longer than SQLite takes, a row that does not go with those it has.
+# Also failures of the store: a text that is too long for SQLite, or a row that conflicts with stored rows.
 UNFORESEEN = (*transcript_store.UNFORESEEN, DataError, IntegrityError)
 
 log = logging.getLogger(__name__)
@@ -19,9 +19,9 @@ log = logging.getLogger(__name__)
 
 @contextmanager
 def contain_failures(report: Any, name: str, reason: str = "unreadable_file") -> Iterator[list[str]]:
-    """Let the rest go on when the block fails: a note, and a rejected `reason`.
+    """Contain a failure of the block: add a note, and count a rejected `reason`.
 
-    The list that is handed out then has the cause. What the block had stored is rolled back, and has to be tried again.
+    The yielded list then has the cause. Changes of the block are rolled back, and have to be tried again.
     """
     failed: list[str] = []
     try:

@@ -1,4 +1,4 @@
-"""Whether the store holds what was noted of a session while its source is read, and what to note of others."""
+"""Compares stored sessions with the noted counts during an import, and notes new counts."""
 
 from collections.abc import Collection, Iterable
 
@@ -11,9 +11,9 @@ from ledger.transcripts import session_holdings
 
 
 def is_missing_records(agent: Agent, session_id: str, mended: Collection[str] = ()) -> bool:
-    """Whether records of a session are missing: then reading on would hide the loss, or count records twice.
+    """Whether a session lost records: reading further would hide the loss or count twice.
 
-    What `mended` sessions lack is in no source: of these only the rows and their own counts have to fit together.
+    Records that `mended` sessions lack are in no source: of these only the rows and their own counts have to agree.
     """
     noted, db = holdings.read_holding(agent.agent_id, session_id), agent.db
     session = Session.objects.using(db).filter(id=session_id).first()
@@ -28,38 +28,38 @@ def is_missing_records(agent: Agent, session_id: str, mended: Collection[str] = 
 
 
 def find_stored_sessions(agent: Agent) -> set[str]:
-    """The sessions that are here or have to be: of all others `is_short` is false."""
+    """The sessions that are stored or should be; `is_missing_records` is false for all others."""
     rows = Session.objects.using(agent.db).filter(record_count__gt=0)
     return holdings.find_noted_sessions(agent.agent_id) | set(rows.values_list("id", flat=True))
 
 
-def note_rebuilt(agent: Agent, session_id: str, came: ReimportResult) -> None:
-    """Note what a session holds that was just made again from its sources.
+def note_rebuilt(agent: Agent, session_id: str, result: ReimportResult) -> None:
+    """Note the counts of a session that was rebuilt from its sources.
 
-    What it lacks of the records noted before is in no source any more, and stays noted. A record that is of another
-    kind now, such as withheld, is not missed under the kind it was of.
+    Records that were noted before and are in no source stay noted. A record that has another kind now, such as
+    withheld, does not count as missing under its former kind.
     """
     noted = holdings.read_holding(agent.agent_id, session_id)
-    wanted = Holding(noted.kinds - came.moved, "" if came.moved else noted.checksum)
-    for (before, now), number in came.kind_changes.items():
-        moved = min(number, wanted.kinds[before])
-        wanted.kinds[before] -= moved
-        wanted.kinds[now] += moved
-    is_whole = came.held.is_same_records(noted) or not came.held.lacks(wanted)
-    kinds = wanted.kinds | came.held.kinds
-    lacking = Holding(kinds, wanted.checksum if kinds == +wanted.kinds else "")
-    holdings.note_holding(agent.agent_id, session_id, came.held if is_whole else lacking, anew=True)
+    expected = Holding(noted.kinds - result.moved, "" if result.moved else noted.checksum)
+    for (old_kind, new_kind), number in result.kind_changes.items():
+        moved = min(number, expected.kinds[old_kind])
+        expected.kinds[old_kind] -= moved
+        expected.kinds[new_kind] += moved
+    is_whole = result.held.is_same_records(noted) or not result.held.lacks(expected)
+    kinds = expected.kinds | result.held.kinds
+    lacking = Holding(kinds, expected.checksum if kinds == +expected.kinds else "")
+    holdings.note_holding(agent.agent_id, session_id, result.held if is_whole else lacking, anew=True)
 
 
 def count_again(agent: Agent, session_ids: Iterable[str]) -> None:
-    """Note what sessions hold that nobody noted, now that all that there is of them was read."""
+    """Note the counts of sessions without a note, after all their sources were read."""
     for session_id in sorted(session_ids):
         counts = session_holdings.recount_holding(agent.db, session_id)
         holdings.note_holding(agent.agent_id, session_id, counts)
 
 
 def note_removed(agent: Agent) -> None:
-    """Note removed sessions that are not noted yet: whoever removed them was broken off."""
+    """Note removed sessions without a note: their removal was interrupted."""
     removed = dict(RemovedSession.objects.using(agent.db).values_list("session_id", "why"))
     known = holdings.read_removed(agent.agent_id) if removed else {}
     for session_id in sorted(removed.keys() - known.keys()):

@@ -1,4 +1,4 @@
-"""Collect the state database of a home: schedules, sub-agent runs and other work in the background."""
+"""Imports the state database of a home: schedules, sub-agent runs and background work."""
 
 import os
 from pathlib import Path
@@ -27,18 +27,18 @@ ROWS = 500
 
 
 def collect(collection: Any, counts: dict[str, int]) -> None:
-    """Read the state database when it changed, and the run logs it was made from; adds to `counts`."""
+    """Read a changed state database and the run logs behind it; adds to `counts`."""
     counts.update(tasks=0, flows=0, deliveries=0, provenance=0)
     if count_bytes_to_read(collection):
-        _database(collection, collection.home.root / STATE_DATABASE, counts)
+        _import_database(collection, collection.home.root / STATE_DATABASE, counts)
     folder = collection.home.root / "cron" / "runs"
     for name in list_names(folder, collection.home.notes):
         if name.endswith(MIGRATED_SUFFIX):
-            _migrated_log(collection, folder / name, counts)
+            _import_migrated_log(collection, folder / name, counts)
 
 
 def count_bytes_to_read(collection: Any) -> int:
-    """How big the state database is; 0 when nothing in it is new, or there is none."""
+    """The size of the state database; 0 when it is unchanged or missing."""
     source = collection.home.root / STATE_DATABASE
     if stat_regular(source) is None or (
         source_databases.is_known(collection, source) and _is_provenance_known(collection, source)
@@ -47,12 +47,12 @@ def count_bytes_to_read(collection: Any) -> int:
     return source_databases.get_copy_size(source)
 
 
-def _database(collection, source, counts):
+def _import_database(collection, source, counts):
     stats, size = source_databases.read_stats(source), source_databases.get_copy_size(source)
     try:
         with source_databases.open_copy(collection, source, STATE, extracts=(PROVENANCE,)) as database:
             source_databases.note_unread(collection, source, database, database_schemas.STATE)
-            _read(collection, database, counts)
+            _store_tables(collection, database, counts)
             counts["provenance"] += _store_provenance(collection, database)
     except (UnreadableDatabase, DamagedDatabase) as exc:
         counts["rejected"] += 1
@@ -62,10 +62,12 @@ def _database(collection, source, counts):
         return
     collection.add_bytes(size)
     source_databases.note_read(collection, source, stats, "")
-    collection.book.save_read(source, stats[0], _provenance_way(collection), agent_id="", kind=Kind.GUARDIAN_WRITES)
+    collection.book.save_read(
+        source, stats[0], _format_provenance_mode(collection), agent_id="", kind=Kind.GUARDIAN_WRITES
+    )
 
 
-def _read(collection, database: Database, counts):
+def _store_tables(collection, database: Database, counts):
     jobs = list(state_database.read_jobs(database))
     runs = list(state_database.read_subagent_runs(database))
     with transaction.atomic():
@@ -75,13 +77,13 @@ def _read(collection, database: Database, counts):
         counts["subagent_runs"] += len(runs)
         owners = {job.id: job.agent for job in jobs}
         counts["cron_runs"] += _store_cron_runs(collection, list(state_database.read_runs(database)), owners)
-        counts["tasks"] += _store(collection, TaskRun, state_database.read_tasks(database))
-        counts["flows"] += _store(collection, FlowRun, state_database.read_flows(database))
-        counts["deliveries"] += _store(collection, DeliveryQueueEntry, state_database.read_deliveries(database))
+        counts["tasks"] += _store_table(collection, TaskRun, state_database.read_tasks(database))
+        counts["flows"] += _store_table(collection, FlowRun, state_database.read_flows(database))
+        counts["deliveries"] += _store_table(collection, DeliveryQueueEntry, state_database.read_deliveries(database))
 
 
 def _store_provenance(collection, database):
-    """Keep what changed of OpenClaw's records of memory files; how many records that were."""
+    """Store changed records about memory files; returns how many there are."""
     if not provenance.has_records(database):
         return 0
     records = list(provenance.read_records(database, now_ms()))
@@ -95,48 +97,48 @@ def _store_provenance(collection, database):
 
 
 def _is_provenance_known(collection, source):
-    """Whether the records of these agents in these workspaces were read when the database was read last."""
+    """Whether the records of these agents and workspaces were read at the last reading."""
     stat = stat_regular(source)
-    way = _provenance_way(collection)
+    way = _format_provenance_mode(collection)
     return stat is not None and collection.book.was_read(source, stat, way, kind=Kind.GUARDIAN_WRITES)
 
 
-def _provenance_way(collection):
-    """How records are read: whose each is follows from the agents and their workspaces."""
-    here = sorted(f"{agent.agent_id} {agent.workspace}" for agent in collection.agents.values())
-    return "\n".join(["1 provenance", collection.only or "", *here])
+def _format_provenance_mode(collection):
+    """The mode of reading: the owner of a record depends on agents and workspaces."""
+    agents = sorted(f"{agent.agent_id} {agent.workspace}" for agent in collection.agents.values())
+    return "\n".join(["1 provenance", collection.only or "", *agents])
 
 
 def _store_cron_runs(collection, runs, owners):
-    """Runs by the moment they began; one that a run log told before stays as it is there."""
-    told = find_logged_runs({found.run.job_id for found in runs})
+    """Store runs by start time, except runs that a run log contains."""
+    logged = find_logged_runs({cron_run.run.job_id for cron_run in runs})
     rows = [
         CronRunLog(
-            job_id=found.run.job_id,
-            seq=found.began_at,
-            agent_id=schedules.get_agent_id(collection, found.agent or owners.get(found.run.job_id) or "main"),
-            ts=found.run.ts,
-            status=found.run.status,
-            error=found.run.error,
-            summary=found.run.summary,
-            duration_ms=found.run.duration_ms,
-            session_id=found.run.session_id,
-            entry=found.entry,
+            job_id=cron_run.run.job_id,
+            seq=cron_run.began_at,
+            agent_id=schedules.get_agent_id(collection, cron_run.agent or owners.get(cron_run.run.job_id) or "main"),
+            ts=cron_run.run.ts,
+            status=cron_run.run.status,
+            error=cron_run.run.error,
+            summary=cron_run.run.summary,
+            duration_ms=cron_run.run.duration_ms,
+            session_id=cron_run.run.session_id,
+            entry=cron_run.entry,
         )
-        for found in runs
-        if (found.run.job_id, found.began_at) not in told
+        for cron_run in runs
+        if (cron_run.run.job_id, cron_run.began_at) not in logged
     ]
-    return _write(CronRunLog, rows, ("job_id", "seq"))
+    return _write_rows(CronRunLog, rows, ("job_id", "seq"))
 
 
-def _store(collection, model, items):
-    """Rows of a table that is read whole, as they are now."""
+def _store_table(collection, model, items):
+    """Store the current rows of a table that is read whole."""
     rows = [model(agent_id=schedules.get_agent_id(collection, item.agent), **item.values) for item in items]
     key = ("queue_name", "id") if model is DeliveryQueueEntry else (model._meta.pk.name,)
-    return _write(model, rows, key)
+    return _write_rows(model, rows, key)
 
 
-def _write(model: type[models.Model], rows, key):
+def _write_rows(model: type[models.Model], rows, key):
     names = [field.name for field in model._meta.concrete_fields if field.name not in key]
     model.objects.bulk_create(  # type: ignore[attr-defined]
         rows, batch_size=ROWS, update_conflicts=True, unique_fields=list(key), update_fields=names
@@ -144,31 +146,33 @@ def _write(model: type[models.Model], rows, key):
     return len(rows)
 
 
-def _migrated_log(collection, path: Path, counts):
-    """A run log that OpenClaw has put aside: runs that neither the database nor the log under its old name told."""
+def _import_migrated_log(collection, path: Path, counts):
+    """Import the runs of a run log that OpenClaw put aside, unless they are stored."""
     kind = Kind.CRON_RUNS
     stat = stat_regular(path)
     if stat and collection.book.is_known(kind, path, stat):
         return
     job_id = path.name.removesuffix(MIGRATED_SUFFIX)
-    told = set(CronRunLog.objects.filter(job_id=job_id, seq__gte=schedules.FIRST_TIME).values_list("seq", flat=True))
+    known_starts = set(
+        CronRunLog.objects.filter(job_id=job_id, seq__gte=schedules.FIRST_TIME).values_list("seq", flat=True)
+    )
     owner = schedules.find_job_owner(collection, job_id)
     try:
         with open_regular(collection.home.root, path) as file:
             stat = os.fstat(file.fileno())
-            found = [schedules.parse_run_row(line, job_id, owner) for line in jsonl.read_lines(file, is_closed=True)]
+            log_rows = [schedules.parse_run_row(line, job_id, owner) for line in jsonl.read_lines(file, is_closed=True)]
     except NotReadable as exc:
         words = {"file": path.name, "reason": exc}
         collection.home.notes.append(_("%(file)s was not read: %(reason)s.") % words)
         return
-    rows = [row for row in found if row is not None and parse_began_at(row.entry_json) not in told]
+    rows = [row for row in log_rows if row is not None and parse_began_at(row.entry_json) not in known_starts]
     counts["cron_runs"] += schedules.store_log_runs(job_id, rows)
-    counts["rejected"] += found.count(None)
+    counts["rejected"] += log_rows.count(None)
     collection.book.save(kind, path, stat, agent_id=owner, offset=stat.st_size)
 
 
 def find_logged_runs(job_ids: set[str]) -> set[tuple[str, Any]]:
-    """(job, moment it began) of every run that was read from a run log."""
+    """The (job, start time) of every run that was read from a run log."""
     rows = CronRunLog.objects.filter(job_id__in=job_ids, seq__lt=schedules.FIRST_TIME).values_list(
         "job_id", "entry_json"
     )
@@ -176,5 +180,5 @@ def find_logged_runs(job_ids: set[str]) -> set[tuple[str, Any]]:
 
 
 def parse_began_at(entry_json: str) -> Any:
-    """The moment at which the run of a run log's line began; None when it does not say."""
+    """The start time in a run log's line; None without one."""
     return CronRunLog.entry.decode(entry_json).get("runAtMs")

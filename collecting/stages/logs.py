@@ -1,4 +1,4 @@
-"""Logs that the Reflection plugin keeps in workspaces, line by line: an agent may write there whatever it likes."""
+"""Reads logs of the Reflection plugin by line. Agents can write anything into them."""
 
 import os
 from collections.abc import Iterator
@@ -9,17 +9,17 @@ MAX_BYTES = 64 * 1024 * 1024  # bytes of one log: some hundred thousand writes
 
 
 def read_lines(file: BinaryIO, offset: int = 0) -> Iterator[tuple[int, bytes]]:
-    """The lines of the first MOST bytes with their places, from where the file stands at `offset`.
+    """Yield the lines of the first MAX_BYTES bytes with their offsets, from `offset` on.
 
-    One that is still being written is left for next time.
+    An incomplete last line is left for the next import.
     """
     while offset < MAX_BYTES and (line := file.readline(min(MAX_LINE_BYTES, MAX_BYTES - offset))):
         if not line.endswith(b"\n") and len(line) < MAX_LINE_BYTES:
-            return  # or the limit is within it
+            return  # the line is incomplete, or crosses the limit
         yield offset, line
         offset += len(line)
 
 
-def is_within_limit(about: os.stat_result) -> bool:
-    """Whether all of a log is read."""
-    return about.st_size <= MAX_BYTES
+def is_within_limit(stat: os.stat_result) -> bool:
+    """Whether a log is within the limit, so that all of it is read."""
+    return stat.st_size <= MAX_BYTES

@@ -1,4 +1,4 @@
-"""Collect the artifact store of openclaw-mem that lies in a home: `memory/openclaw-mem/artifacts`.
+"""Imports the artifact store of openclaw-mem in a home: `memory/openclaw-mem/artifacts`.
 
 The store belongs to the home, and any of its agents may fetch any handle there; so every agent of the home gets a
 reference to each content, and a handle in any of their transcripts leads to it.
@@ -33,7 +33,7 @@ BAD_ARTIFACT = "bad_artifact"
 
 @dataclass(frozen=True)
 class Content:
-    """One content of the store, known by its name; nothing was opened."""
+    """A content of the store, known by its name without being opened."""
 
     root: Path
     sha256: str
@@ -42,13 +42,13 @@ class Content:
 
     @cached_property
     def session_key(self) -> str:
-        """The key of the session it was stashed in, as whoever stashed it said; empty when they did not."""
+        """The key of the session that stashed the content; empty when it is not recorded."""
         return folder_import.read_session_key(self.root, self.sha256)
 
 
 @dataclass(frozen=True)
 class Store:
-    """The store of a home, and for whom it is read."""
+    """The store of a home, with the agents for which it is read."""
 
     root: Path
     book: SourceBook
@@ -57,23 +57,26 @@ class Store:
 
     @property
     def how(self) -> str:
-        """What has to be the same for a content that is known not to be read again."""
+        """A digest of the agents: contents are read again when it changes."""
         return hashlib.sha256(" ".join(self.agents).encode()).hexdigest()
 
     def contents(self) -> Iterator[Content]:
-        """Every content, in order; metadata without a content is none."""
+        """Yield every content in order; metadata without a content is ignored."""
         for sha256, paths in inventory.list_contents(self.root):
             for path in map(Path, sorted(paths)):
-                if path.suffix != ".json" and (stat := _lstat(path)):
+                if path.suffix != ".json" and (stat := _read_stat(path)):
                     yield Content(self.root, sha256, path, stat)
                     break
 
     def is_known(self, content: Content) -> bool:
-        """Whether it is as it was when these agents got it."""
+        """Whether a content is unchanged since these agents got it."""
         return self.book.was_read(content.path, content.stat, self.how, kind=Kind.ARTIFACT)
 
     def is_withheld(self, content: Content) -> bool:
-        """With somebody opted out, only what a direct conversation with somebody else stashed is surely not theirs."""
+        """Whether a content may be from a person who opted out.
+
+        With opt-outs, only contents of direct conversations with other people are known to be theirs.
+        """
         if not self.opted_out:
             return False
         origin, _channel, target = parse_session_key(content.session_key)
@@ -82,7 +85,7 @@ class Store:
 
 
 def find_store(collection: Any, agents: Iterable[str]) -> Store | None:
-    """The store of a home that is collected, for the agents it has here; None when there is none, or only a link."""
+    """The store of a home; None when it is missing or a link."""
     home = collection.home.root
     root = home.joinpath(*PLACE)
     try:
@@ -93,24 +96,24 @@ def find_store(collection: Any, agents: Iterable[str]) -> Store | None:
 
 
 def collect(collection: Any) -> dict[str, int]:
-    """Bring new contents into the store; how many there are, by what became of them."""
+    """Import new contents; returns counts by outcome."""
     counts = {"imported": 0, "known": 0, "unchanged": 0, "withheld": 0, "rejected": 0}
     store = find_store(collection, [agent.agent_id for agent in collection.agents.values()])
     if store is None:
         return counts
     try:
-        for group in _groups(_new(store, counts)):
-            _take(collection, store, group, counts)
+        for group in _group_contents(_find_new(store, counts)):
+            _import_group(collection, store, group, counts)
     except NoRoom as exc:
         words = _("Artifacts of openclaw-mem were not imported: %(reason)s The next import tries again.")
         collection.home.notes.append(words % {"reason": exc.sentence})
-    except OSError as exc:  # a folder that went while it was listed, or that we may not read
+    except OSError as exc:  # a folder that disappeared, or that is not readable
         words = {"file": "/".join(PLACE), "reason": exc.strerror}
         collection.home.notes.append(_("%(file)s was not read: %(reason)s.") % words)
     return counts
 
 
-def _new(store, counts):
+def _find_new(store, counts):
     for content in store.contents():
         if store.is_known(content):
             counts["unchanged"] += 1
@@ -120,14 +123,14 @@ def _new(store, counts):
             yield content
 
 
-def _take(collection, store, group, counts):
-    wanted, problems = [content.sha256 for content in group], {}
+def _import_group(collection, store, group, counts):
+    hashes, problems = [content.sha256 for content in group], {}
     for number, agent_id in enumerate(store.agents):
-        found = folder_import.import_contents(databases.get_alias(agent_id), store.root, wanted, most=MOST_BYTES)
-        problems |= {one["id"][-64:]: str(one["reason"]) for one in found.problems}
-        if not number:  # the others get references to the same contents
-            counts["imported"] += found.imported
-            counts["known"] += found.known
+        result = folder_import.import_contents(databases.get_alias(agent_id), store.root, hashes, most=MOST_BYTES)
+        problems |= {problem["id"][-64:]: str(problem["reason"]) for problem in result.problems}
+        if not number:  # the other agents get references to the same contents
+            counts["imported"] += result.imported
+            counts["known"] += result.known
     counts["rejected"] += len(problems)
     for content in group:
         if sentence := problems.get(content.sha256):
@@ -136,11 +139,11 @@ def _take(collection, store, group, counts):
                 databases.get_alias(store.agents[0]), store.book.name(content.path), [line]
             )
         collection.add_bytes(content.stat.st_size)
-        if os.access(content.path, os.R_OK):  # else it is tried again: permissions change without a trace
+        if os.access(content.path, os.R_OK):  # else it is tried again: a change of permissions leaves no trace
             store.book.save_read(content.path, content.stat, store.how, agent_id="", kind=Kind.ARTIFACT)
 
 
-def _groups(contents):
+def _group_contents(contents):
     group = []
     for content in contents:
         group.append(content)
@@ -152,17 +155,21 @@ def _groups(contents):
 
 
 def count_bytes_to_read(collection: Any) -> int:
-    """How big new contents are on disk."""
+    """The size of new contents on disk in bytes."""
     store = find_store(collection, [agent.agent_id for agent in collection.agents.values()])
     try:
         contents = store.contents() if store else ()
-        return sum(one.stat.st_size for one in contents if not store.is_known(one) and not store.is_withheld(one))
+        return sum(
+            content.stat.st_size
+            for content in contents
+            if not store.is_known(content) and not store.is_withheld(content)
+        )
     except OSError:
         return 0
 
 
 def problem_of(content: Content) -> str:
-    """Why a content will be rejected; empty for one that is what its name says."""
+    """The reason why a content will be rejected; empty when it matches its name."""
     try:
         folder_import.check_content(content.root, content.sha256, most=MOST_BYTES)
     except Refused as refused:
@@ -170,7 +177,7 @@ def problem_of(content: Content) -> str:
     return ""
 
 
-def _lstat(path):
+def _read_stat(path):
     try:
         return path.lstat()
     except OSError:

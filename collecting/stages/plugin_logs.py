@@ -1,4 +1,4 @@
-"""The logs of the Reflection plugin under collect: read on from where the last import stopped, decisions in batches."""
+"""Reads logs of the Reflection plugin from the last position on, in batches of decisions."""
 
 import os
 from collections.abc import Iterator
@@ -26,28 +26,28 @@ from .log_owners import LogOwners
 Kind = CollectorSource.Kind
 BEGIN, END = "reflection-", ".log"
 STILL_MS = 10_000
-AT_ONCE = 200  # decisions that are held at once
+AT_ONCE = 200  # maximum of decisions in memory
 
 
 @dataclass(slots=True)
 class LogProgress:
-    """How far logs were read: the reader, what waits for its other half in each workspace, and the files."""
+    """The state of reading logs: the reader, unpaired facts by workspace, and the files."""
 
     reader: plugin_log.LogReader = field(default_factory=plugin_log.LogReader)
     pairs: dict[str, FactPairs] = field(default_factory=dict)
-    last: Path | None = None  # the last file, from which the next import goes on
-    is_open: bool = False  # it was being written: its last decisions wait for a line
-    has_left_out: bool = False  # decisions of nobody here
+    last: Path | None = None  # the last file, where the next import continues
+    is_open: bool = False  # the file was being written: its last decisions wait for another line
+    has_left_out: bool = False  # decisions without an agent here
     read: list["FileState"] = field(default_factory=list)
 
     def pairs_of(self, workspace: Path | None) -> FactPairs:
-        """Those of a workspace; of decisions without one, which no log has facts of."""
+        """The unpaired facts of a workspace, or of decisions without a workspace."""
         return self.pairs.setdefault(str(workspace or ""), FactPairs())
 
 
 @dataclass(slots=True)
 class FileState:
-    """A file as it was when it was read, up to the end of `tail`."""
+    """A file when it was read, up to the end of `tail`."""
 
     kind: str
     file: Path
@@ -65,52 +65,63 @@ def list_files(collection: Any, folder: Path) -> list[Path]:
 def resume(
     collection: Any, owners: LogOwners, folder: Path, files: list[Path], written: list[Path]
 ) -> LogProgress | None:
-    """Where the last import stopped; None when logs are to be read from their start.
+    """Load the state of the last import; None to read logs from the start.
 
-    While somebody has opted out no state is kept: it holds words, and what is withheld for want of a turn is met again.
-    Decisions that were left out are met again when there are new sessions or agents.
+    While somebody has opted out no state is stored, because it contains text, and decisions that wait for a turn are
+    read again. Decisions that were left out are read again when there are new sessions or agents.
     """
-    state = _state(collection, owners, folder)
+    state = _load_state(collection, owners, folder)
     if collection.is_again or collection.opted_out or _may_have_owners(collection, state):
         return None
     last = folder / state.get("file", "")
-    if last not in files or not all(is_known(collection, Kind.REFLECTION_LOG, file) for file in _before(files, last)):
+    if last not in files or not all(
+        is_known(collection, Kind.REFLECTION_LOG, file) for file in _find_earlier(files, last)
+    ):
         return None
-    if not all(_goes_on(collection, kind, file) for kind, file in _logs(last, written)):
+    if not all(_is_continued(collection, kind, file) for kind, file in _list_logs(last, written)):
         return None
     reader = reader_state.load(state["reader"])
-    pairs = {workspace: FactPairs(one) for workspace, one in state["pairs"].items()}
+    pairs = {workspace: FactPairs(pair_state) for workspace, pair_state in state["pairs"].items()}
     return reader and LogProgress(reader, pairs, last, state["is_open"], state["has_left_out"])
 
 
 def must_look_again(collection: Any, owners: LogOwners, folder: Path) -> bool:
-    """Whether all logs are to be read from their start, also where nothing is new in them."""
-    return collection.is_again or _may_have_owners(collection, _state(collection, owners, folder))
+    """Whether all logs are to be read from the start, even without new lines."""
+    return collection.is_again or _may_have_owners(collection, _load_state(collection, owners, folder))
 
 
-def _state(collection, owners, folder):
-    data = collection.book.reader_state(Kind.REFLECTION_LOG, folder, _how(owners))
+def _load_state(collection, owners, folder):
+    data = collection.book.load_reader_state(Kind.REFLECTION_LOG, folder, _format_mode(owners))
     return orjson.loads(data) if data else {}
 
 
 def _may_have_owners(collection, state):
-    """Whether decisions that were left out may be of somebody here by now: there are new sessions."""
+    """Whether decisions that were left out may have owners now, because of new sessions."""
     has_new = any(report.transcripts["new"] for report in collection.reports.values())
     return has_new and bool(state.get("has_left_out"))
 
 
 def save_progress(collection: Any, owners: LogOwners, folder: Path, progress: LogProgress) -> None:
-    """Remember how far logs were read, all at once."""
+    """Store how far the logs were read, in one transaction."""
     if collection.only is not None:  # decisions of other agents were left out
         return
     book, is_kept = collection.book, not collection.opted_out
     is_open = is_being_written(progress)
     with transaction.atomic():
-        for one in progress.read:
+        for file_state in progress.read:
             if is_kept:
-                book.save_appended(one.kind, one.file, one.stat, agent_id="", head=one.head, tail=one.tail)
-            elif not (is_open and one.kind == Kind.REFLECTION_LOG):
-                book.save(one.kind, one.file, one.stat, agent_id="", offset=one.stat.st_size)
+                book.save_appended(
+                    file_state.kind,
+                    file_state.file,
+                    file_state.stat,
+                    agent_id="",
+                    head=file_state.head,
+                    tail=file_state.tail,
+                )
+            elif not (is_open and file_state.kind == Kind.REFLECTION_LOG):
+                book.save(
+                    file_state.kind, file_state.file, file_state.stat, agent_id="", offset=file_state.stat.st_size
+                )
         state = {
             "file": progress.last and progress.last.name,
             "is_open": is_open,
@@ -119,111 +130,111 @@ def save_progress(collection: Any, owners: LogOwners, folder: Path, progress: Lo
             "pairs": {workspace: pairs.state() for workspace, pairs in progress.pairs.items()},
         }
         data = orjson.dumps(state) if is_kept and progress.last else None
-        book.save_reader_state(Kind.REFLECTION_LOG, folder, _how(owners), data)
+        book.save_reader_state(Kind.REFLECTION_LOG, folder, _format_mode(owners), data)
 
 
-def _how(owners):
-    """How logs are read: with other agents or workspaces, decisions may be of others."""
-    about = [reader_state.VERSION, sorted(owners.agents), owners.by_workspace, owners.has_other_homes]
-    return f"plugin's logs {orjson.dumps(about, option=orjson.OPT_SORT_KEYS).decode()}"
+def _format_mode(owners):
+    """The mode of reading: with other agents or workspaces, decisions may have other owners."""
+    parts = [reader_state.VERSION, sorted(owners.agents), owners.by_workspace, owners.has_other_homes]
+    return f"plugin's logs {orjson.dumps(parts, option=orjson.OPT_SORT_KEYS).decode()}"
 
 
 def read_decisions(
     collection: Any, progress: LogProgress, files: list[Path], on_problem: Any
 ) -> Iterator[list[SourceDecision]]:
-    """The decisions of these logs in batches; `on_problem` is called with a file and a line that cannot be used.
+    """Yield the decisions of logs in batches; `on_problem` gets files and unusable lines.
 
-    What the reader has at the end of a log that is being written waits: the next line may say whose it is.
+    The last decision of a log that is being written waits: the next line may name its owner.
     """
-    yield from split_batches(_decisions(collection, progress, files, on_problem), _weigh, AT_ONCE)
+    yield from split_batches(_read_files(collection, progress, files, on_problem), _measure_text, AT_ONCE)
 
 
-def _decisions(collection, progress, files, on_problem):
+def _read_files(collection, progress, files, on_problem):
     for file in files:
         is_next = file == progress.last
         if not is_next:
             progress.reader.begin_file()
-        yield from _read(collection, progress, file, on_problem, is_next=is_next)
+        yield from _read_file(collection, progress, file, on_problem, is_next=is_next)
         progress.last = file
     if not is_being_written(progress):
-        yield from (one for one in progress.reader.finish() if isinstance(one, SourceDecision))
+        yield from (decision for decision in progress.reader.finish() if isinstance(decision, SourceDecision))
 
 
-def _read(collection, progress, file, on_problem, *, is_next):
-    """The decisions of a log; with `is_next`, of what is new in it."""
+def _read_file(collection, progress, file, on_problem, *, is_next):
+    """Yield the decisions of a log; with `is_next`, only the new ones."""
     reader = progress.reader
     try:
         with open_regular(file.parent, file) as handle:
-            state = _open(collection, Kind.REFLECTION_LOG, file, handle, goes_on=is_next)
+            state = _open_state(collection, Kind.REFLECTION_LOG, file, handle, goes_on=is_next)
             while line := handle.readline(logs.MAX_LINE_BYTES):
                 if not line.endswith(b"\n") and len(line) < logs.MAX_LINE_BYTES:
                     break  # still being written
                 start = state.tail.end
                 state.tail.take(line)
-                for one in _ready(reader, line):
-                    if isinstance(one, Rejection):
-                        on_problem(file, Line(start, start + len(line), line[:4096], None, one.reason, one.detail))
+                for item in _feed_reader(reader, line):
+                    if isinstance(item, Rejection):
+                        on_problem(file, Line(start, start + len(line), line[:4096], None, item.reason, item.detail))
                     else:
-                        yield one
+                        yield item
     except NotReadable as exc:
-        _note(collection, file, exc)
+        _note_unread(collection, file, exc)
         return
     progress.read.append(state)
 
 
 def read_facts(collection: Any, progress: LogProgress, file: Path, *, goes_on: bool) -> Iterator[tuple[str, str, str]]:
-    """Agent, decision and fact of each pair that the log of write_guardian in a workspace makes."""
+    """Yield agent, decision and fact of each pair from write_guardian's log in a workspace."""
     try:
         with open_regular(file.parents[1], file) as handle:
-            state = _open(collection, Kind.GUARDIAN_LOG, file, handle, goes_on=goes_on)
-            lines = _taken(handle, state.tail)
-            written = (one for one in guardian_log.read(lines) if not isinstance(one, Rejection))
+            state = _open_state(collection, Kind.GUARDIAN_LOG, file, handle, goes_on=goes_on)
+            lines = _read_lines(handle, state.tail)
+            written = (item for item in guardian_log.read(lines) if not isinstance(item, Rejection))
             yield from progress.pairs_of(file.parents[1]).pairs(written)
     except NotReadable as exc:
-        _note(collection, file, exc)
+        _note_unread(collection, file, exc)
         return
     progress.read.append(state)
 
 
 def is_being_written(progress: LogProgress) -> bool:
-    """Whether a line may follow in a moment that says whose the last decision is."""
-    stats = [one.stat for one in progress.read if one.kind == Kind.REFLECTION_LOG]
+    """Whether another line that names the owner of the last decision may follow soon."""
+    stats = [file_state.stat for file_state in progress.read if file_state.kind == Kind.REFLECTION_LOG]
     if not stats and progress.last:
         stats = [stat for stat in [stat_regular(progress.last)] if stat]
     return any(clock.is_recent(stat.st_mtime_ns // 1_000_000, STILL_MS) for stat in stats)
 
 
 def is_known(collection: Any, kind: str, file: Path) -> bool:
-    """Whether nothing is new in a file."""
+    """Whether a file is unchanged."""
     stat = stat_regular(file)
     return stat is None or collection.book.is_known(kind, file, stat)
 
 
-def _before(files, last):
+def _find_earlier(files, last):
     return files[: files.index(last)]
 
 
-def _logs(last, written):
+def _list_logs(last, written):
     return [(Kind.REFLECTION_LOG, last), *((Kind.GUARDIAN_LOG, file) for file in written)]
 
 
-def _goes_on(collection, kind, file):
-    """Whether what was read of a file is as it was: it was not cut, nor is it another one."""
+def _is_continued(collection, kind, file):
+    """Whether the read part of a file is unchanged: not truncated, not replaced."""
     if is_known(collection, kind, file) or (kind == Kind.REFLECTION_LOG and not collection.book.offset(kind, file)):
         return True
     try:
         with open_regular(file.parent, file) as handle:
-            return collection.book.reading(kind, file, handle).goes_on
+            return collection.book.find_position(kind, file, handle).goes_on
     except NotReadable:
         return False
 
 
-def _open(collection, kind, file, handle, *, goes_on):
-    """How a file is now, with the handle where reading begins."""
+def _open_state(collection, kind, file, handle, *, goes_on):
+    """The state of a file, with the handle at the position where reading begins."""
     stat, head = os.fstat(handle.fileno()), os.pread(handle.fileno(), HEAD, 0)
     tail = Tail()
     if goes_on and collection.book.offset(kind, file):
-        reading = collection.book.continued(kind, file, handle)
+        reading = collection.book.find_resume_position(kind, file, handle)
         if reading is None:
             raise NotReadable(_("it was replaced while it was read"))
         tail = reading.tail
@@ -231,23 +242,23 @@ def _open(collection, kind, file, handle, *, goes_on):
     return FileState(kind, file, stat, head, tail)
 
 
-def _taken(handle, tail):
+def _read_lines(handle, tail):
     for _place, line in logs.read_lines(handle, tail.end):
         tail.take(line)
         yield line
 
 
-def _ready(reader, line):
-    one = reader.feed(line)
-    if one is not None:
-        yield one
+def _feed_reader(reader, line):
+    item = reader.feed(line)
+    if item is not None:
+        yield item
     yield from reader.ready()
 
 
-def _weigh(decision):
-    return len(decision.reason) + sum(len(said.message) for said in decision.window or ())
+def _measure_text(decision):
+    return len(decision.reason) + sum(len(message.message) for message in decision.window or ())
 
 
-def _note(collection, file, exc):
+def _note_unread(collection, file, exc):
     words = {"file": file.name, "reason": exc}
     collection.home.notes.append(_("%(file)s was not read: %(reason)s.") % words)

@@ -1,4 +1,4 @@
-"""Collect what belongs to a home as a whole: scheduled jobs and their runs, sub-agent runs."""
+"""Imports what belongs to the whole home: scheduled jobs, their runs, and sub-agent runs."""
 
 import os
 from collections import defaultdict
@@ -17,25 +17,25 @@ from ledger.transcripts import transcript_store
 
 Kind = CollectorSource.Kind
 MAX_BYTES = 64 * 1024 * 1024
-FIRST_TIME = 10**11  # a `seq` from here on is the moment a run began, below it is a byte offset in a run log
+FIRST_TIME = 10**11  # a `seq` from this value on is the start time of a run, below it a byte offset in a run log
 
 
 def collect(collection) -> dict[str, int]:
-    """Read what changed; returns how many jobs, runs and sub-agent runs were read, and what was rejected."""
+    """Read changed files; returns counts of jobs, runs, sub-agent runs and rejections."""
     counts = {"cron_jobs": 0, "cron_runs": 0, "subagent_runs": 0, "rejected": 0}
-    _whole(collection, "cron/jobs.json", Kind.CRON_JOBS, cron.read_jobs, store_jobs, counts, "cron_jobs")
-    _whole(
+    _read_whole_file(collection, "cron/jobs.json", Kind.CRON_JOBS, cron.read_jobs, store_jobs, counts, "cron_jobs")
+    _read_whole_file(
         collection, "subagents/runs.json", Kind.SUBAGENT_RUNS, subagents.read_runs, store_runs, counts, "subagent_runs"
     )
     folder = collection.home.root / "cron" / "runs"
     for name in list_names(folder, collection.home.notes):
         if name.endswith(".jsonl"):
-            _run_log(collection, folder / name, counts)
+            _read_run_log(collection, folder / name, counts)
     return counts
 
 
-def _whole(collection, name, kind, read, store, counts, key):
-    """A file that is rewritten whole: read it again when it changed."""
+def _read_whole_file(collection, name, kind, read, store, counts, key):
+    """Read a file again that OpenClaw rewrites whole, when it has changed."""
     path = collection.home.root / name
     if not os.path.lexists(path):
         return
@@ -60,7 +60,7 @@ def _whole(collection, name, kind, read, store, counts, key):
 
 
 def store_jobs(collection, jobs):
-    """Write scheduled jobs as they are now."""
+    """Store the current scheduled jobs."""
     for job in jobs:
         CronJob.objects.update_or_create(
             id=job.id,
@@ -79,7 +79,7 @@ def store_jobs(collection, jobs):
 
 
 def store_runs(collection, runs):
-    """Write sub-agent runs as they are now."""
+    """Store the current sub-agent runs."""
     for run in runs:
         parts = run.requester_session_key.split(":")
         SubagentRun.objects.update_or_create(
@@ -97,7 +97,7 @@ def store_runs(collection, runs):
         )
 
 
-def _run_log(collection, path, counts):
+def _read_run_log(collection, path, counts):
     stat = stat_regular(path)
     if stat and collection.book.is_known(Kind.CRON_RUNS, path, stat):
         return
@@ -109,8 +109,8 @@ def _run_log(collection, path, counts):
         collection.home.notes.append(_("%(file)s was not read: %(reason)s.") % {"file": path.name, "reason": exc})
         return
     with opened:
-        stat = os.fstat(opened.fileno())  # before it is read: what comes later is found the next time
-        reading = collection.book.reading(Kind.CRON_RUNS, path, opened)
+        stat = os.fstat(opened.fileno())  # before reading: later lines are found the next time
+        reading = collection.book.find_position(Kind.CRON_RUNS, path, opened)
         opened.seek(0)
         head = opened.read(HEAD)
         rows, bad = [], []
@@ -126,35 +126,35 @@ def _run_log(collection, path, counts):
 
 
 def store_log_runs(job_id, rows, *, goes_on=False):
-    """Add those of the runs of a run log that are new, and return how many."""
+    """Store new runs of a run log; returns how many."""
     return len(CronRunLog.objects.bulk_create(find_new_runs(job_id, rows, goes_on=goes_on), batch_size=500))
 
 
 def find_new_runs(job_id, rows, *, goes_on=False):
-    """The runs of a run log, whose `seq` is their place in it, that are not in the store.
+    """The runs of a run log that are not stored; `seq` is their offset.
 
-    A log that was cut and has grown again has other runs in the same places, and the same ones in others: read from
-    its start, a run that says what a stored one says is that one, each stored one for one of the log. Read on from
-    where the last reading stopped, it is one that was stored in its own place. A place that is taken by another run
-    is given up for the next one. A line may name another job than the log is of, `job_id`.
+    A truncated log that has grown again has other runs in the same places, and the same runs in other places. A log
+    that is read from its start is therefore compared by text: each stored run matches one run with the same text. A log
+    that is read further is compared by text and place. When another run has a place, the next place is used. A line may
+    name another job than `job_id`, the job of the log.
     """
     by_job = {job_id: []}
     for row in rows:
         by_job.setdefault(row.job_id, []).append(row)
-    return [row for name, own in by_job.items() for row in _new_of_job(name, own, goes_on=goes_on)]
+    return [row for name, own in by_job.items() for row in _find_new_job_runs(name, own, goes_on=goes_on)]
 
 
-def _new_of_job(job_id, rows, *, goes_on):
+def _find_new_job_runs(job_id, rows, *, goes_on):
     stored = CronRunLog.objects.filter(job_id=job_id, seq__lt=FIRST_TIME)
     if goes_on and rows:
         stored = stored.filter(seq__gte=rows[0].seq)
-    said, taken = defaultdict(set), set()
+    seqs_by_entry, taken = defaultdict(set), set()
     for seq, entry in stored.values_list("seq", "entry_json").iterator():
-        said[entry].add(seq)
+        seqs_by_entry[entry].add(seq)
         taken.add(seq)
     new = []
     for row in rows:
-        seqs = said.get(row.entry_json, set())
+        seqs = seqs_by_entry.get(row.entry_json, set())
         if goes_on:
             known = {seq for seq in seqs if row.seq <= seq < row.seq + len(row.entry_json)}
         else:
@@ -170,7 +170,7 @@ def _new_of_job(job_id, rows, *, goes_on):
 
 
 def parse_run_row(line, job_id, agent_id):
-    """A line of a run log; run logs have no record types, so a missing `type` is no fault here."""
+    """Parse a line of a run log. Run logs need no `type`."""
     record = line.record
     if record is None and line.reason == "missing_type":
         record = orjson.loads(line.raw)
@@ -196,12 +196,12 @@ def parse_run_row(line, job_id, agent_id):
 
 
 def find_job_owner(collection, job_id):
-    """The agent whose job it is."""
+    """The agent of a job."""
     owner = CronJob.objects.filter(id=job_id).values_list("agent_id", flat=True).first()
     return owner or get_agent_id(collection, "main")
 
 
 def get_agent_id(collection, home_name):
-    """The name an agent of the home has here; its own name when the home no longer has it."""
+    """The id of the home's agent here; its own name when the home lacks it."""
     agent = collection.agents.get(home_name)
     return agent.agent_id if agent else home_name

@@ -1,4 +1,4 @@
-"""OpenClaw's databases under collect: which are new, and a private copy of one to read from."""
+"""Finds changed databases of OpenClaw, and opens private copies of them."""
 
 import os
 from collections.abc import Iterator
@@ -18,12 +18,12 @@ from ledger.collectors.jsonl import Line
 from ledger.transcripts import transcript_store
 from openclaw_web.sqlite import failures
 
-READER = 3  # raised when readers learn to read more: databases that have not changed are then read again
+READER = 3  # increased when readers support more: unchanged databases are then read again
 Stats = tuple[os.stat_result | None, os.stat_result | None]
 
 
 class UnreadableDatabase(Exception):
-    """There is no copy to read: `reason` is a word of the report, the text is a sentence's end."""
+    """A database cannot be copied: `reason` is a code, the text the end of a sentence."""
 
     def __init__(self, reason: str, detail: str):
         super().__init__(detail)
@@ -34,13 +34,13 @@ class UnreadableDatabase(Exception):
 def open_copy(
     collection: Any, source: Path, tables: Tables, *, root: Path | None = None, extracts: tuple[Extract, ...] = ()
 ) -> Iterator[Database]:
-    """A checked copy of the database `source` below `root`, a workspace, else the home.
+    """Open a checked copy of the database `source`.
 
-    Raises Unreadable when there is none.
+    It is below `root`, a workspace, or by default below the home. Raises UnreadableDatabase when there is no copy.
     """
     try:
-        within = root or collection.home.root
-        with collection.copies.of(within, source) as copy, Database(copy.path, tables, extracts) as database:
+        folder = root or collection.home.root
+        with collection.copies.open_copy(folder, source) as copy, Database(copy.path, tables, extracts) as database:
             if not copy.is_checked:
                 database.check()
                 copy.is_checked = True
@@ -53,7 +53,10 @@ def open_copy(
 
 
 def _note_computed(collection, source, database):
-    """Say which tables are not read because SQLite would compute a column of them, for as long as the file likes."""
+    """Note tables that are not read because they have generated columns.
+
+    SQLite would compute these for as long as the file demands.
+    """
     for table in filter(database.allowed.__contains__, database.computed):
         words = {"file": collection.book.name(source), "table": table}
         note = _("The table %(table)s of %(file)s was not read: it has generated columns.") % words
@@ -62,7 +65,7 @@ def _note_computed(collection, source, database):
 
 
 def note_unread(collection: Any, source: Path, database: Database, schema: database_schemas.Schema) -> None:
-    """Note what of a database is not read; one that is older than any known version says so in the notes."""
+    """Note the unread parts of a database, and an unknown old version."""
     unread_parts.note_parts(source, database_schemas.find_unread_parts(database, schema).as_json())
     if database.version < schema.versions.start:
         words = {"file": collection.book.name(source), "version": database.version}
@@ -71,51 +74,54 @@ def note_unread(collection: Any, source: Path, database: Database, schema: datab
 
 
 def describe_failure(exc: UnreadableDatabase | DamagedDatabase) -> str:
-    """Why a database was not read, as the end of a sentence."""
+    """The reason why a database was not read, as the end of a sentence."""
     return failures.translate_message(str(exc)) if isinstance(exc, DamagedDatabase) else str(exc)
 
 
 def is_known(collection: Any, source: Path) -> bool:
-    """Whether nothing is new in a database and its log since it was read in a way that covers this one."""
+    """Whether a database and its log are unchanged since a reading that covers this import."""
     stat, wal = read_stats(source)
     return stat is not None and any(
         collection.book.was_read(source, stat, how)
         and (wal is None or collection.book.was_read(get_wal_path(source), wal, how))
-        for how in _ways(collection)
+        for how in _find_read_modes(collection)
     )
 
 
 def note_read(collection: Any, source: Path, stats: Stats, agent_id: str) -> None:
-    """A database was read to its end, as it was when `stats` were taken."""
-    how = _ways(collection)[0]
+    """Note that a database was read completely, in the state of `stats`."""
+    how = _find_read_modes(collection)[0]
     for path, stat in zip((source, get_wal_path(source)), stats, strict=True):
         if stat is not None:
             collection.book.save_read(path, stat, how, agent_id=agent_id)
 
 
 def read_stats(source: Path) -> Stats:
-    """What a database and its log look like now; None for what is not there."""
+    """The current status of a database and its log; None for missing files."""
     return stat_regular(source), database_copies.stat_wal(source)
 
 
 def get_copy_size(source: Path) -> int:
-    """How many bytes a copy takes."""
+    """The size of a copy in bytes."""
     return sum(stat.st_size for stat in read_stats(source) if stat)
 
 
 def get_wal_path(source: Path) -> Path:
-    """The `-wal` beside a database."""
+    """The path of the `-wal` file beside a database."""
     return source.with_name(source.name + database_copies.WAL)
 
 
-def store_rejection(collection: Any, agent: Any, source: Path, reason: str, detail: str, *, of: str = "") -> None:
-    """Show under Rejected records that a database, or the part `of` it, was not read."""
-    line = Line(0, 0 if of else get_copy_size(source), b"", None, reason, detail)
-    transcript_store.store_rejected_lines(agent.db, collection.book.name(source) + of, [line])
+def store_rejection(collection: Any, agent: Any, source: Path, reason: str, detail: str, *, part: str = "") -> None:
+    """Store a rejection of a database, or of its `part`, for the page of rejected records."""
+    line = Line(0, 0 if part else get_copy_size(source), b"", None, reason, detail)
+    transcript_store.store_rejected_lines(agent.db, collection.book.name(source) + part, [line])
 
 
-def _ways(collection):
-    """How this collect reads, and what covers it: with deleted sessions everything is read that is read without."""
+def _find_read_modes(collection):
+    """The mode of this import, then other modes that cover it.
+
+    Reading with deleted sessions covers reading without them.
+    """
     opted_out = ",".join(sorted(collection.opted_out))
     ways = [f"{READER} live {opted_out}", f"{READER} deleted {opted_out}"]
     return ways[1:] if collection.include_deleted else ways

@@ -1,4 +1,4 @@
-"""Shared by the tests of the collector."""
+"""Helpers for the tests of the collector."""
 
 import os
 import sys
@@ -24,27 +24,27 @@ def run(home, **params):
 
 
 def read_progress(root, **params):
-    """What a collect told of how far it was: pairs of done and total."""
-    told = []
-    collect.run({"source": str(root), **params}, Progress(lambda done, total, message: told.append((done, total))))
-    return told
+    """Return the progress updates of a collect as pairs of done and total."""
+    updates = []
+    collect.run({"source": str(root), **params}, Progress(lambda done, total, message: updates.append((done, total))))
+    return updates
 
 
-def assert_honest(told):
-    """Progress never falls back, never passes its total, which stays what it is, and ends there."""
-    done = [one for one, _total in told]
-    totals = {total or 0 for _done, total in told}
+def assert_honest(updates):
+    """Assert that progress never decreases, and that it ends at a constant total."""
+    done = [count for count, _total in updates]
+    totals = {total or 0 for _done, total in updates}
     assert done == sorted(done)
-    assert totals == {done[-1]}, told
+    assert totals == {done[-1]}, updates
 
 
-def events(kind=None, db=MAIN):
+def count_events(kind=None, db=MAIN):
     rows = TranscriptEvent.objects.using(db)
     return (rows.filter(kind=kind) if kind else rows).count()
 
 
 def count_opens(function):
-    """Every path that is opened while `function` runs, by whatever means."""
+    """Return every path that is opened while `function` runs, by whatever means."""
     opened, listening = [], [True]
 
     def hook(event, args):
@@ -60,19 +60,20 @@ def count_opens(function):
 
 
 def dump_tables(db=MAIN):
-    """Every derived row, without the numbers that SQLite gives."""
-    found = {}
+    """Return every derived row, without the numbers that SQLite assigns."""
+    tables = {}
     with connections[db].cursor() as cursor:
         for table in DERIVED:
             cursor.execute(f"SELECT * FROM {table}")
             names = [column[0] for column in cursor.description]
             hidden = {"id", "created_at"} if table == "rejected_records" else set()
             rows = [[value for name, value in zip(names, row, strict=True) if name not in hidden] for row in cursor]
-            found[table] = sorted(map(repr, rows))
-    return found
+            tables[table] = sorted(map(repr, rows))
+    return tables
 
 
-def conversation(home, session=None, turns=4):
+def write_conversation(home, session=None, turns=4):
+    """Write a transcript of some turns with calls, a long output and a compaction."""
     script = home.transcript(session=session)
     for turn in range(turns):
         call = f"c{turn}"
@@ -83,14 +84,16 @@ def conversation(home, session=None, turns=4):
     return script
 
 
-def damage(db, statement, *values):
+def damage_rows(db, statement, *values):
     with connections[db].cursor() as cursor:
         cursor.execute("PRAGMA foreign_keys=OFF")
         cursor.execute(statement, values)
         cursor.execute("PRAGMA foreign_keys=ON")
 
 
-class Quiet:
+class SilentProgress:
+    """A progress that reports nothing."""
+
     def update(self, *_more):
         pass
 
@@ -98,6 +101,7 @@ class Quiet:
 
 
 def delete_database(agent_id):
+    """Delete the database files of an agent."""
     databases.remove_alias(f"agent_{agent_id}")
     for file in databases.get_path(agent_id).parent.iterdir():
         file.unlink()

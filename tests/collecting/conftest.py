@@ -7,7 +7,7 @@ from tests.homes import Home, assistant, user
 
 @pytest.fixture
 def place(tmp_path, real_files):
-    """A home with a talk of two turns, and the log of a plugin that has just begun."""
+    """A home with a session of two turns, and a plugin log that has just begun."""
     home = Home(tmp_path / "openclaw")
     talk = home.transcript(user("I like tea"), assistant("Noted"), user("What time is it?"), assistant("Late"))
     home.index({GROUP: {"sessionId": talk.session, "updatedAt": T0}})

@@ -17,7 +17,7 @@ class PluginLog:
         folder.mkdir(parents=True, exist_ok=True)
         self.path = folder / f"reflection-{day}.log"
         self.model = model
-        self.said_in, self.last = Counter(), 0
+        self.message_counts, self.last = Counter(), 0
 
     def line(self, at, component, event, details=None, key=None, level="info"):
         moment = datetime.fromtimestamp(at / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
@@ -40,37 +40,40 @@ class PluginLog:
         self.line(at, "PluginLifecycle", "Configuration loaded", details)
         return self.line(at, "PluginLifecycle", "memory_gate initialized", {"model": self.model})
 
-    def said(self, at, role, text, key=KEY):
-        """A message comes into the buffer of a conversation."""
+    def add_message(self, at, role, text, key=KEY):
+        """Add a message to the buffer of a conversation."""
         hook = "message:received" if role == "user" else "before_message_write"
         message = {"id": f"m{at}", "role": role, "message": text, "timestamp": at, "sessionKey": key}
         details = {"hookName": hook, "bufferMessage": message}
         self.line(at, "MessageHandler", "Buffer message snapshot", details, key)
         self.last = at
-        self.said_in[key] += 1
-        if self.said_in[key] == 1:
+        self.message_counts[key] += 1
+        if self.message_counts[key] == 1:
             self.line(at, "SessionBufferManager", "Creating new session buffer", {"sessionKey": key}, key)
         return self
 
-    def decided(self, at, decision="NO_WRITE", reason="Small talk.", key=KEY, *, user=True):
-        """The gate looks at the last messages as soon as one was said, and has decided at `at`."""
-        asked = {"recentMessages": min(10, self.said_in[key]), "hasCurrentUserMessage": user}
-        asked["hasCurrentAgentReply"] = True
-        self.line(self.last + 1, "memory_gate", "Starting memory_gate analysis", asked, level="debug")
-        told = {"decision": decision, "reason": reason, "hasCandidateFact": decision != "NO_WRITE"}
+    def add_decision(self, at, decision="NO_WRITE", reason="Small talk.", key=KEY, *, user=True):
+        """Log that the gate analyses the latest messages at once, and gives its decision at `at`."""
+        request = {"recentMessages": min(10, self.message_counts[key]), "hasCurrentUserMessage": user}
+        request["hasCurrentAgentReply"] = True
+        self.line(self.last + 1, "memory_gate", "Starting memory_gate analysis", request, level="debug")
+        answer = {"decision": decision, "reason": reason, "hasCandidateFact": decision != "NO_WRITE"}
         if not reason.startswith("LLM request failed"):
-            self.line(at, "memory_gate", "memory_gate decision generated", told)
-        return self.line(at, "MessageHandler", "memory_gate decision evaluated", told, key)
+            self.line(at, "memory_gate", "memory_gate decision generated", answer)
+        return self.line(at, "MessageHandler", "memory_gate decision evaluated", answer, key)
 
 
-def tell(log, at=T0 + 1_500):
-    """What the plugin writes about the first turn of `place`, a second after its reply."""
-    log.said(T0, "user", "I like tea", CHANNEL).said(T0 + 1_000, "agent", "Noted", CHANNEL)
-    return log.decided(at, "UPDATE_USER", "Likes tea.", CHANNEL)
+def log_first_turn(log, at=T0 + 1_500):
+    """Log the first turn of the fixture `place`, and a decision about it.
+
+    `at` is the time of the decision in milliseconds, by default half a second after the reply.
+    """
+    log.add_message(T0, "user", "I like tea", CHANNEL).add_message(T0 + 1_000, "agent", "Noted", CHANNEL)
+    return log.add_decision(at, "UPDATE_USER", "Likes tea.", CHANNEL)
 
 
-def written(workspace: Path, at, decision, fact, status="written"):
-    """A line of write_guardian's own log."""
+def log_write(workspace: Path, at, decision, fact, status="written"):
+    """Append a line to write_guardian's own log."""
     moment = datetime.fromtimestamp(at / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     target = decision.removeprefix("UPDATE_") + ".md"
     entry = {"timestamp": moment, "decision": decision, "targetFile": target, "status": status, "candidateFact": fact}

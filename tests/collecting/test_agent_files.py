@@ -1,4 +1,4 @@
-"""An agent's file that is gone, or is another one, is never taken for an empty one."""
+"""A missing or exchanged file of an agent is never taken for an empty one."""
 
 import json
 import shutil
@@ -12,14 +12,14 @@ from ledger.models import Session, TranscriptEvent
 from ledger.transcripts import session_rows
 from openclaw_web.errors import Refused
 from problems.check_pass import check_all
-from tests.collecting.collect_runs import MAIN, conversation, delete_database, dump_tables, events, run
+from tests.collecting.collect_runs import MAIN, count_events, delete_database, dump_tables, run, write_conversation
 from tests.homes import Home, user
 
 pytestmark = pytest.mark.django_db
 
 
 def test_a_file_that_is_gone_is_not_made_again_by_a_collect(home, as_admin):
-    conversation(home)
+    write_conversation(home)
     home.transcript(user("Other"), agent="main")
     run(home)
     delete_database("main")
@@ -45,30 +45,30 @@ def test_other_agents_are_collected_meanwhile(home, tmp_path):
     run(home)
     delete_database("main")
     home.transcript(user("Three"), agent="research")
-    found = run(home)
-    assert found["records"] == 2
-    assert list(found["lost"]) == ["main"]
+    report = run(home)
+    assert report["records"] == 2
+    assert list(report["lost"]) == ["main"]
     assert not databases.get_path("main").exists()
 
 
 def test_a_lost_file_is_filled_again(home):
-    conversation(home)
+    write_conversation(home)
     home.write("workspace/MEMORY.md", "Remember the milk")
     run(home)
     before = dump_tables()
     delete_database("main")
-    found = run(home, again=True, agent="main")
-    assert found["lost"] == {}
+    report = run(home, again=True, agent="main")
+    assert report["lost"] == {}
     assert dump_tables() == before
 
 
 def test_a_file_from_before_is_noticed(home, as_admin, later):
-    conversation(home)
+    write_conversation(home)
     run(home)
     with connections[MAIN].cursor() as cursor:
         cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     shutil.copy(databases.get_path("main"), home.root.parent / "older.sqlite")
-    conversation(home, turns=2)
+    write_conversation(home, turns=2)
     run(home)
     delete_database("main")
     shutil.copy(home.root.parent / "older.sqlite", databases.get_path("main"))
@@ -80,23 +80,23 @@ def test_a_file_from_before_is_noticed(home, as_admin, later):
     assert "contains only 18 of 27 records" in run(home)["lost"]["main"]
     assert AgentDatabase.objects.get(agent="main").record_count == 27  # a collect does not lower what was noted
     assert run(home, again=True)["lost"] == {}
-    assert events() == 27
+    assert count_events() == 27
     later(seconds=20)
     assert "of 27 records" not in as_admin.get("/agents/main/sessions/").text
 
 
 def test_a_session_that_is_gone_is_read_from_its_start_when_it_goes_on(home):
-    script = conversation(home)
+    script = write_conversation(home)
     run(home)
     session_rows.delete_rows(MAIN, script.session)
     script.add(user("And now?"))
     run(home)
-    assert events() == 19
+    assert count_events() == 19
     assert Session.objects.using(MAIN).get().record_count == 19
 
 
 def test_what_was_noted_is_what_is_there(home):
-    script = conversation(home)
+    script = write_conversation(home)
     run(home)
     script.add(user("More"))
     run(home)

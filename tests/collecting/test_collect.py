@@ -1,3 +1,5 @@
+"""Transcripts that a collect reads: new, appended, replaced and damaged ones."""
+
 import json
 import os
 
@@ -8,7 +10,7 @@ from django.test.utils import CaptureQueriesContext
 from ledger.models import ConversationTurn, RejectedRecord, Session, TranscriptEvent, TranscriptSnapshot
 from overview.models import AgentDailyStat, AgentSummary
 from people.configuration import setting_values as configuration
-from tests.collecting.collect_runs import MAIN, count_opens, events, run
+from tests.collecting.collect_runs import MAIN, count_events, count_opens, run
 from tests.homes import assistant, result, user
 
 pytestmark = pytest.mark.django_db
@@ -18,8 +20,8 @@ AT = 1_767_571_200_000
 def test_it_works(home):
     script = home.transcript(user("List the files 请列出"), assistant("I will.", ("c1", "exec", {"command": "ls"})))
     script.add(result("c1", "a.txt"), assistant("There is one file."))
-    found = run(home)
-    assert (found["records"], found["rejected"]) == (5, 0)
+    report = run(home)
+    assert (report["records"], report["rejected"]) == (5, 0)
     turn = ConversationTurn.objects.using(MAIN).get()
     assert (turn.id, turn.turn_number) == (f"{script.session}:r1", 1)
     assert (turn.user_message_content, turn.agent_message_content) == ("List the files 请列出", "There is one file.")
@@ -35,7 +37,7 @@ def test_a_second_run_on_an_unchanged_home_opens_no_transcript(home):
     run(home)
     opened = count_opens(lambda: run(home))
     assert not [path for path in opened if path.endswith(".jsonl")]
-    assert events() == 3
+    assert count_events() == 3
 
 
 def test_appended_lines_are_read_from_where_the_last_run_stopped(home):
@@ -43,9 +45,9 @@ def test_appended_lines_are_read_from_where_the_last_run_stopped(home):
     run(home)
     size = script.path.stat().st_size
     script.add(user("Two"), assistant("2"))
-    found = run(home)
-    assert found["bytes_read"] == script.path.stat().st_size - size
-    assert found["agents"]["main"]["transcripts"]["appended"] == 1
+    report = run(home)
+    assert report["bytes_read"] == script.path.stat().st_size - size
+    assert report["agents"]["main"]["transcripts"]["appended"] == 1
     turns = ConversationTurn.objects.using(MAIN).order_by("turn_number")
     assert [turn.agent_message_content for turn in turns] == ["1", "2"]
     assert AgentDailyStat.objects.get().turn_count == 2
@@ -64,9 +66,9 @@ def test_lines_appended_to_an_open_turn_join_it(home):
 
 def test_an_unfinished_last_line_waits_for_its_end(home):
     script = home.transcript(user("One")).raw('{"type":"message","id":"r2","parentId":"r1","timestamp":"2026')
-    found = run(home)
-    assert found["agents"]["main"]["unfinished"] == 1
-    assert (events(), found["rejected"]) == (2, 0)
+    report = run(home)
+    assert report["agents"]["main"]["unfinished"] == 1
+    assert (count_events(), report["rejected"]) == (2, 0)
     script.raw('-02-21T03:00:09.000Z","message":{"role":"assistant","content":"Done"}}\n')
     run(home)
     assert ConversationTurn.objects.using(MAIN).get().agent_message_content == "Done"
@@ -79,10 +81,10 @@ def test_a_replaced_file_is_read_again_without_duplicates(home):
     copy.write_bytes(script.path.read_bytes())
     os.replace(copy, script.path)
     script.add(user("Three"))
-    found = run(home)
-    assert found["agents"]["main"]["transcripts"]["replaced"] == 1
-    assert found["agents"]["main"]["repeated"] == 5
-    assert (events(), ConversationTurn.objects.using(MAIN).count()) == (6, 3)
+    report = run(home)
+    assert report["agents"]["main"]["transcripts"]["replaced"] == 1
+    assert report["agents"]["main"]["repeated"] == 5
+    assert (count_events(), ConversationTurn.objects.using(MAIN).count()) == (6, 3)
 
 
 def test_a_truncated_file_is_read_again_and_keeps_what_was_seen(home):
@@ -90,9 +92,9 @@ def test_a_truncated_file_is_read_again_and_keeps_what_was_seen(home):
     run(home)
     lines = script.path.read_bytes().splitlines(keepends=True)
     script.path.write_bytes(b"".join(lines[:3]))
-    found = run(home)
-    assert found["agents"]["main"]["transcripts"]["truncated"] == 1
-    assert events() == 5
+    report = run(home)
+    assert report["agents"]["main"]["transcripts"]["truncated"] == 1
+    assert count_events() == 5
     assert [turn.is_active for turn in ConversationTurn.objects.using(MAIN).order_by("turn_number")] == [True, False]
 
 
@@ -102,9 +104,9 @@ def test_a_rewound_branch_is_flagged_and_keeps_its_turn_numbers(home):
     script.add(user("Two again") | {"parentId": "r2"}, assistant("better"))
     run(home)
     turns = ConversationTurn.objects.using(MAIN).order_by("turn_number")
-    told = list(turns.values_list("turn_number", "user_message_content", "is_active"))
-    assert told == [(1, "One", True), (2, "Two", False), (3, "Two again", True)]
-    assert events() - TranscriptEvent.objects.using(MAIN).filter(is_active=True).count() == 2
+    rows = list(turns.values_list("turn_number", "user_message_content", "is_active"))
+    assert rows == [(1, "One", True), (2, "Two", False), (3, "Two again", True)]
+    assert count_events() - TranscriptEvent.objects.using(MAIN).filter(is_active=True).count() == 2
     assert Session.objects.using(MAIN).get().turn_count == 2
 
 
@@ -141,8 +143,8 @@ def test_a_damaged_line_is_kept_with_its_place_and_stops_nothing(home, reason):
     script = home.transcript(user("One"))
     offset = script.path.stat().st_size
     script.raw(DAMAGE[reason] + b"\n").add(assistant("1"))
-    found = run(home)
-    assert found["agents"]["main"]["rejected"] == {reason: 1}
+    report = run(home)
+    assert report["agents"]["main"]["rejected"] == {reason: 1}
     row = RejectedRecord.objects.using(MAIN).get()
     assert (row.reason, row.byte_offset, row.file) == (reason, offset, f"agents/main/sessions/{script.path.name}")
     assert ConversationTurn.objects.using(MAIN).get().agent_message_content == "1"
@@ -230,7 +232,7 @@ def test_an_index_of_many_sessions_is_stored_in_a_few_statements(home):
     for key in list(entries)[:500]:
         entries[key] |= {"label": "Named", "updatedAt": AT + 1}
     home.index(entries)
-    with CaptureQueriesContext(connections[MAIN]) as asked:
+    with CaptureQueriesContext(connections[MAIN]) as captured:
         run(home)
     assert sessions.filter(title="Named", last_activity_at=AT + 1).count() == 500
-    assert sum("UPDATE" in query["sql"] and "sessions" in query["sql"] for query in asked) == 1
+    assert sum("UPDATE" in query["sql"] and "sessions" in query["sql"] for query in captured) == 1

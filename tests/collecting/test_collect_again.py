@@ -1,4 +1,7 @@
-"""`collect --again` makes sessions anew from their sources; a lost file is never taken for an empty one."""
+"""`collect --again` rebuilds sessions from their sources.
+
+A lost file is never taken for an empty one.
+"""
 
 import json
 import uuid
@@ -20,13 +23,13 @@ from tests.collecting.collect_runs import (
     DERIVED,
     LONG,
     MAIN,
-    Quiet,
-    conversation,
-    damage,
+    SilentProgress,
+    count_events,
+    damage_rows,
     delete_database,
     dump_tables,
-    events,
     run,
+    write_conversation,
 )
 from tests.homes import assistant, result, user
 from tests.sqlite_homes import SqliteHome
@@ -36,8 +39,8 @@ ENVELOPE = 'Conversation info (untrusted metadata):\n```json\n{"sender_id": "%s"
 
 
 def test_what_is_whole_stays_as_it_is(home):
-    conversation(home).raw("not a record\n")
-    conversation(home)
+    write_conversation(home).raw("not a record\n")
+    write_conversation(home)
     run(home)
     before = dump_tables()
     again = run(home, again=True)["again"]["main"]
@@ -63,29 +66,29 @@ def test_what_is_whole_stays_as_it_is(home):
     ],
 )
 def test_what_was_lost_or_damaged_comes_back(home, statement):
-    conversation(home)
+    write_conversation(home)
     run(home)
     before = dump_tables()
-    damage(MAIN, statement)
+    damage_rows(MAIN, statement)
     assert dump_tables() != before
-    found = run(home, again=True)
+    report = run(home, again=True)
     assert dump_tables() == before
-    assert found["lost"] == {}
+    assert report["lost"] == {}
 
 
 @settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(gone=st.sets(st.integers(0, 40)), tables=st.sets(st.sampled_from(DERIVED[1:5])))
 def test_any_rows_that_go_come_back(home, gone, tables):
     if not CollectorSource.objects.filter(root=str(home.root)).exists():
-        conversation(home, session=str(uuid.UUID(int=1)), turns=6)
+        write_conversation(home, session=str(uuid.UUID(int=1)), turns=6)
         run(home)
         home.before = dump_tables()
     for table in tables:
         for number in gone:
-            damage(MAIN, f"DELETE FROM {table} WHERE rowid = (SELECT rowid FROM {table} LIMIT 1 OFFSET {number})")
+            damage_rows(MAIN, f"DELETE FROM {table} WHERE rowid = (SELECT rowid FROM {table} LIMIT 1 OFFSET {number})")
     run(home, again=True)
     after = dump_tables()
-    # A turn of which nothing at all is left gets a number of its own; nothing else differs.
+    # A turn that lost all of its rows gets a new number; nothing else differs.
     for table in set(DERIVED) - {"transcript_events", "conversation_turns"}:
         assert after[table] == home.before[table]
     assert {row.split(",")[0] for row in after["conversation_turns"]} == {
@@ -102,25 +105,25 @@ def test_a_session_of_a_database_comes_back(home, tmp_path):
     run(home, include_deleted=True)
     before = dump_tables()
     assert len(before["sessions"]) == 2
-    damage(MAIN, "DELETE FROM transcript_events WHERE seq IN (1, 2)")
-    found = run(home, again=True)  # what was read of deleted sessions is read again without being asked for
-    assert found["again"]["main"]["rebuilt"] == 2
+    damage_rows(MAIN, "DELETE FROM transcript_events WHERE seq IN (1, 2)")
+    report = run(home, again=True)  # deleted sessions that were imported are read again without the option
+    assert report["again"]["main"]["rebuilt"] == 2
     assert dump_tables() == before
 
 
 def test_a_file_that_was_renamed_since_is_found(home):
-    script = conversation(home)
+    script = write_conversation(home)
     run(home)
     before = dump_tables()
     script.path.rename(script.path.with_name(script.path.name + ".deleted.2026-02-22T00-00-00.000Z"))
-    damage(MAIN, "DELETE FROM transcript_events WHERE seq = 3")
+    damage_rows(MAIN, "DELETE FROM transcript_events WHERE seq = 3")
     run(home, again=True)
     assert dump_tables()["transcript_event_identities"] == before["transcript_event_identities"]
     assert len(dump_tables()["transcript_events"]) == len(before["transcript_events"])
 
 
 def test_records_that_no_source_holds_any_more_stay_where_they_were(home):
-    script = conversation(home)
+    script = write_conversation(home)
     run(home)
     before = dump_tables()
     lines = script.path.read_bytes().splitlines(keepends=True)
@@ -150,8 +153,8 @@ def test_records_without_an_id_keep_their_names(home):
 
 
 def test_without_a_source_a_session_stays_and_is_named(home):
-    script = conversation(home)
-    conversation(home)
+    script = write_conversation(home)
+    write_conversation(home)
     run(home)
     before = dump_tables()
     script.path.unlink()
@@ -161,15 +164,15 @@ def test_without_a_source_a_session_stays_and_is_named(home):
 
 
 def test_one_session_alone(home):
-    one, other = conversation(home), conversation(home)
-    home.index({"agent:main:main": {"sessionId": one.session}})
+    first, other = write_conversation(home), write_conversation(home)
+    home.index({"agent:main:main": {"sessionId": first.session}})
     run(home)
-    damage(MAIN, "DELETE FROM transcript_events WHERE seq = 2")
+    damage_rows(MAIN, "DELETE FROM transcript_events WHERE seq = 2")
     again = run(home, again=True, agent="main", session=["agent:main:main"])["again"]["main"]
     assert (again["rebuilt"], again["unchanged"]) == (1, 0)
-    assert events() == 2 * 18 - 1
+    assert count_events() == 2 * 18 - 1
     run(home, again=True, agent="main", session=[other.session])
-    assert events() == 2 * 18
+    assert count_events() == 2 * 18
     with pytest.raises(Refused, match="no session nobody"):
         run(home, again=True, agent="main", session=["nobody"])
     with pytest.raises(Refused, match="no agent research"):
@@ -177,16 +180,16 @@ def test_one_session_alone(home):
 
 
 def test_evidence_and_what_it_names_stay(home, admin):
-    script = conversation(home)
+    script = write_conversation(home)
     run(home)
     turn = ConversationTurn.objects.using(MAIN).get(turn_number=2)
     (sample,) = make_samples(turn)
-    damage(MAIN, "DELETE FROM conversation_turns")
-    damage(MAIN, "DELETE FROM transcript_events WHERE turn_number = 2")
+    damage_rows(MAIN, "DELETE FROM conversation_turns")
+    damage_rows(MAIN, "DELETE FROM transcript_events WHERE turn_number = 2")
     run(home, again=True)
     sample.refresh_from_db()
-    found = ConversationTurn.objects.using(MAIN).get(id=sample.turn_id)
-    assert (found.turn_number, found.session_id) == (2, script.session)
+    rebuilt = ConversationTurn.objects.using(MAIN).get(id=sample.turn_id)
+    assert (rebuilt.turn_number, rebuilt.session_id) == (2, script.session)
 
 
 def make_samples(turn):
@@ -198,19 +201,19 @@ def make_samples(turn):
 
 
 def test_sessions_that_retention_removed_do_not_come_back(home, later):
-    conversation(home)
+    write_conversation(home)
     run(home)
     later(hours=24 * 4000)
-    retention.remove_sessions({"days": 30}, Quiet())
-    assert events() == 0
+    retention.remove_sessions({"days": 30}, SilentProgress())
+    assert count_events() == 0
     assert run(home, again=True)["again"]["main"]["new"] == 0
-    assert events() == 0
-    # nor when whoever removed it was broken off before it was noted, and the agent's file was lost, which knew it
+    assert count_events() == 0
+    # Nor when a removal stopped before it was noted, and the agent's file, which knew of it, was lost.
     CollectedSession.objects.all().delete()
     run(home)
     delete_database("main")
     run(home, again=True)
-    assert events() == 0
+    assert count_events() == 0
 
 
 def test_what_people_who_opted_out_said_is_withheld_and_what_still_holds_it_is_told(home):
@@ -234,15 +237,15 @@ def test_what_people_who_opted_out_said_is_withheld_and_what_still_holds_it_is_t
     (sample,) = make_samples(turn)
     handle = Artifact.objects.using(MAIN).get().handle
     configuration.put("collector.optedOutSenders", ["carol", "dave"])
-    found = run(home, again=True)
-    again = found["again"]["main"]
+    report = run(home, again=True)
+    again = report["again"]["main"]
     assert again["taken_out"] == [direct.session]
     assert again["withheld"] == {group.session: 4}
     texts = str(dump_tables())
     assert "Hi Bob" in texts
     assert "ecret" not in texts
     assert "private" not in texts
-    held = found["still_held"]
+    held = report["still_held"]
     assert held.pop("artifacts") == [{"handle": handle, "used_by": []}]
     assert held == {"samples": [sample.id], "decisions": [], "writes": [], "backups": []}
     assert holdings.read_removed("main") == {direct.session: "opted_out"}
@@ -256,7 +259,7 @@ def test_what_people_who_opted_out_said_is_withheld_and_what_still_holds_it_is_t
 
 
 def test_a_transcript_without_a_record_stops_nothing(home):
-    conversation(home)
+    write_conversation(home)
     run(home)
     (home.root / "agents/main/sessions/99999999-1111-4222-8333-444444444444.jsonl").touch()
     run(home)
@@ -304,20 +307,20 @@ def test_a_kept_message_of_somebody_who_said_the_same_stays(home):
     home.index({"agent:main:irc:group:#lab": {"sessionId": group.session}})
     run(home)
     make_samples(ConversationTurn.objects.using(MAIN).get(turn_number=3))
-    kept = ConversationContext.objects.using(MAIN)
-    assert [row.message for row in kept.order_by("sequence_number")] == ["ok", "fine", "ok", "sure"]
+    contexts = ConversationContext.objects.using(MAIN)
+    assert [row.message for row in contexts.order_by("sequence_number")] == ["ok", "fine", "ok", "sure"]
     configuration.put("collector.optedOutSenders", ["carol"])
     run(home, again=True)
-    assert [row.message for row in kept.order_by("sequence_number")] == ["ok", "fine"]
+    assert [row.message for row in contexts.order_by("sequence_number")] == ["ok", "fine"]
 
 
 def test_lines_that_can_be_read_by_now_are_no_rejects_any_more(home):
-    script = conversation(home)
+    script = write_conversation(home)
     run(home)
     db_file = CollectorSource.objects.get(kind="transcript").path
     RejectedRecord.objects.using(MAIN).create(
         file=db_file, byte_offset=5, byte_length=1, reason="unreadable_line", session_id=script.session, created_at=1
     )
-    damage(MAIN, "DELETE FROM transcript_events WHERE seq = 1")
+    damage_rows(MAIN, "DELETE FROM transcript_events WHERE seq = 1")
     run(home, again=True)
     assert not RejectedRecord.objects.using(MAIN).exists()

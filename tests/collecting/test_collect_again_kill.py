@@ -1,4 +1,4 @@
-"""A `collect --again` that is killed leaves each session as it was or as it will be; the next run completes it."""
+"""A killed `collect --again` leaves each session old or new; the next run completes it."""
 
 import shutil
 import sqlite3
@@ -6,7 +6,7 @@ from contextlib import closing
 
 import pytest
 
-from tests.collecting.test_collect_kill import begun, contents, manage, span
+from tests.collecting.test_collect_kill import measure_run, read_rows, start_command, wait_for_start
 from tests.homes import Home, assistant, result, user
 from tests.processes import FEW, Killer, until_met
 from tests.suite import fixture_cache
@@ -39,18 +39,20 @@ def test_kills_while_sessions_are_made_again(tmp_path):
             script.add(assistant(f"Answer {turn}"))
     words = ("collect", "--source", str(home.root))
     fixture_cache.copy_home(tmp_path / "clean")
-    assert manage(tmp_path / "clean", *words).wait() == 0
-    wanted, rows = contents(tmp_path / "clean"), sessions_with_rows(tmp_path / "clean")
+    assert start_command(tmp_path / "clean", *words).wait() == 0
+    expected, rows = read_rows(tmp_path / "clean"), sessions_with_rows(tmp_path / "clean")
     for copy in ("measured", "killed"):
         shutil.copytree(tmp_path / "clean", tmp_path / copy)
         damage(tmp_path / copy)
-    killer = Killer(11, span(tmp_path / "measured", manage(tmp_path / "measured", *words, "--again"))[0] / 2)
-    assert contents(tmp_path / "measured") == wanted
+    killer = Killer(
+        11, measure_run(tmp_path / "measured", start_command(tmp_path / "measured", *words, "--again"))[0] / 2
+    )
+    assert read_rows(tmp_path / "measured") == expected
     for _kill in until_met(killer, kills=FEW):
-        process = manage(tmp_path / "killed", *words, "--again")
-        begun(tmp_path / "killed", process)
+        process = start_command(tmp_path / "killed", *words, "--again")
+        wait_for_start(tmp_path / "killed", process)
         if not killer.kill(process):  # it got to its end: give it something to do
             damage(tmp_path / "killed")
         assert sessions_with_rows(tmp_path / "killed") == rows
-    assert manage(tmp_path / "killed", *words, "--again").wait() == 0
-    assert contents(tmp_path / "killed") == wanted
+    assert start_command(tmp_path / "killed", *words, "--again").wait() == 0
+    assert read_rows(tmp_path / "killed") == expected

@@ -1,4 +1,7 @@
-"""What a collect and the doctor make of `openclaw.json`: JSON5, included files, and files that are broken."""
+"""How a collect and the doctor read `openclaw.json`.
+
+JSON5, included files, and files that are broken.
+"""
 
 import pytest
 
@@ -26,13 +29,13 @@ JSON5 = """\ufeff// the household's agents
 
 @pytest.fixture
 def home(real_files, tmp_path):
-    made = Home(tmp_path / "openclaw", agents=("main", "second"))
-    for agent in made.agents:
-        made.transcript(user("Hello"), agent=agent)
+    home = Home(tmp_path / "openclaw", agents=("main", "second"))
+    for agent in home.agents:
+        home.transcript(user("Hello"), agent=agent)
     for folder in ("first", "elsewhere"):
         (tmp_path / "work" / folder).mkdir(parents=True)
         (tmp_path / "work" / folder / "MEMORY.md").write_text(f"I am {folder}.")
-    return made
+    return home
 
 
 @pytest.fixture
@@ -41,7 +44,7 @@ def write(home, tmp_path):
 
 
 def memories():
-    """What each agent remembers."""
+    """Return the contents of each agent's memory files."""
     rows = {agent: FileSnapshot.objects.using(get_alias(agent)) for agent in ("main", "second")}
     return {agent: list(versions.values_list("content", flat=True)) for agent, versions in rows.items()}
 
@@ -78,7 +81,7 @@ def test_what_stands_beside_an_include_wins(home, write):
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "sentence"),
     [
         (JSON5.replace("list: [", "list: [["), "from line 11 on"),
         ("{'apiKey': 'sk-fake-canary' 'a': 1}", "from line 1 on"),
@@ -100,7 +103,7 @@ def test_what_stands_beside_an_include_wins(home, write):
         ("{$include: 5}", "only files in the OpenClaw folder are read"),
     ],
 )
-def test_what_cannot_be_read_is_said_and_the_rest_is_read(home, text, said, tmp_path):
+def test_what_cannot_be_read_is_said_and_the_rest_is_read(home, text, sentence, tmp_path):
     (tmp_path / "outside.json").write_text('{"agents": {"list": []}}')
     home.write("credentials/a.json", {"agents": {}})
     home.write("fan.json", "{$include: ['fan2.json', 'fan2.json', 'fan2.json', 'fan2.json', 'fan2.json']}")
@@ -108,10 +111,10 @@ def test_what_cannot_be_read_is_said_and_the_rest_is_read(home, text, said, tmp_
     home.write("fan3.json", "{}")
     (home.root / "link.json").symlink_to(tmp_path / "outside.json")
     (home.root / "openclaw.json").write_bytes(text if isinstance(text, bytes) else text.encode())
-    found = []
-    opened = count_opens(lambda: found.append(run(home)))
-    assert said in " ".join(found[0]["notes"]) and SECRET not in str(found)
-    assert found[0]["records"] == 4
+    reports = []
+    opened = count_opens(lambda: reports.append(run(home)))
+    assert sentence in " ".join(reports[0]["notes"]) and SECRET not in str(reports)
+    assert reports[0]["records"] == 4
     assert not {str(tmp_path / "outside.json"), "/etc/hostname", str(home.root / "credentials/a.json")} & set(opened)
 
 
@@ -130,8 +133,8 @@ def test_what_cannot_be_read_is_said_and_the_rest_is_read(home, text, said, tmp_
 )
 def test_hostile_files_end_and_the_rest_is_read(home, text):
     home.write("openclaw.json", text)
-    found = run(home)
-    assert found["records"] == 4 and len(str(found["notes"])) < 1_000
+    report = run(home)
+    assert report["records"] == 4 and len(str(report["notes"])) < 1_000
 
 
 def test_the_doctor_finds_a_broken_configuration_and_imports_the_rest(tmp_path):
@@ -139,8 +142,10 @@ def test_the_doctor_finds_a_broken_configuration_and_imports_the_rest(tmp_path):
     source.transcript(user("Hello"))
     source.write("openclaw.json", "{agents: {list: [{id: 'main'} {id: 'sk-fake-canary'}]}}")
     receipt, _ = doctor(tmp_path / "ours", "--source", str(source.root), status=1)
-    found = [one for one in receipt["store"] if one["check"] == "configuration"]
-    assert [(one["path"], one["level"], one["is_repairable"]) for one in found] == [("openclaw.json", "finding", False)]
-    assert "from line 1 on" in found[0]["sentence"] and SECRET not in str(receipt)
+    findings = [finding for finding in receipt["store"] if finding["check"] == "configuration"]
+    assert [(finding["path"], finding["level"], finding["is_repairable"]) for finding in findings] == [
+        ("openclaw.json", "finding", False)
+    ]
+    assert "from line 1 on" in findings[0]["sentence"] and SECRET not in str(receipt)
     receipt, _ = doctor(tmp_path / "ours", "--fix", "--source", str(source.root))
     assert receipt["run"]["records"] == 2

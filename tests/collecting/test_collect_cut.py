@@ -1,4 +1,7 @@
-"""Files that are cut in place and grow again, also past their old size: nothing is lost, and nothing is there twice."""
+"""Files that are cut in place and grow again lose no record and double none.
+
+They may grow past their old size.
+"""
 
 import json
 import os
@@ -14,7 +17,7 @@ from hypothesis import strategies as st
 from agents.models import CollectorSource
 from automation.models import CronRunLog
 from ledger.models import TrajectoryEvent, TranscriptEvent, TranscriptEventIdentity
-from tests.collecting.collect_runs import MAIN, events, run
+from tests.collecting.collect_runs import MAIN, count_events, run
 from tests.homes import user
 from tests.sqlite_homes import SqliteHome
 
@@ -22,30 +25,30 @@ pytestmark = pytest.mark.django_db
 
 
 def line(text, number=None, size=0):
-    """A record with an id of its own, or without one."""
-    message = {"role": "user", "content": [{"type": "text", "text": text + "x" * size}]}
-    made = {"type": "message", "timestamp": "2026-02-21T03:00:00.000Z", "message": message}
-    return json.dumps(made if number is None else {"id": f"r{number}"} | made).encode() + b"\n"
+    """A record with an id of its own, or without one; the last 4,096 bytes before a place tell files apart."""
+    message = {"role": "user", "content": [{"type": "text", "text": text + text[:1] * size}]}
+    record = {"type": "message", "timestamp": "2026-02-21T03:00:00.000Z", "message": message}
+    return json.dumps(record if number is None else {"id": f"r{number}"} | record).encode() + b"\n"
 
 
-def stored(session):
-    """What the store has of a session, as often as it has it."""
+def count_stored_texts(session):
+    """Count the texts of a session in the store."""
     rows = TranscriptEvent.objects.using(MAIN).filter(session_id=session).exclude(kind="session")
     return Counter(
         json.loads(text)["message"]["content"][0]["text"] for text in rows.values_list("event_json", flat=True)
     )
 
 
-def told(path):
-    """The texts of the whole records of a file."""
-    found = Counter()
-    for one in path.read_bytes().splitlines()[1:]:
+def count_texts(path):
+    """Count the texts of the complete records of a file."""
+    counts = Counter()
+    for raw in path.read_bytes().splitlines()[1:]:
         with suppress(json.JSONDecodeError):
-            found[json.loads(one)["message"]["content"][0]["text"]] += 1
-    return found
+            counts[json.loads(raw)["message"]["content"][0]["text"]] += 1
+    return counts
 
 
-def cut(path, size, more=b""):
+def cut_file(path, size, more=b""):
     """Cut a file in place, and let it grow: its inode stays."""
     with path.open("r+b") as file:
         file.truncate(size)
@@ -57,13 +60,19 @@ def test_a_transcript_that_was_cut_and_grew_past_its_old_size_is_read_again(home
     script = home.transcript(*(user(f"old {number}") for number in range(20)))
     run(home)
     size = script.path.stat().st_size
-    cut(script.path, len(script.path.read_bytes().splitlines(keepends=True)[0]))
+    cut_file(script.path, len(script.path.read_bytes().splitlines(keepends=True)[0]))
     for number in range(100, 141):
         script.raw(line(f"new {number}", number))
     assert script.path.stat().st_size > size
-    found = run(home)["agents"]["main"]
-    assert (found["transcripts"]["replaced"], found["records"]["user"], found["repeated"]) == (1, 41, 1)
-    assert stored(script.session) == Counter([f"old {n}" for n in range(20)] + [f"new {n}" for n in range(100, 141)])
+    agent_report = run(home)["agents"]["main"]
+    assert (agent_report["transcripts"]["replaced"], agent_report["records"]["user"], agent_report["repeated"]) == (
+        1,
+        41,
+        1,
+    )
+    assert count_stored_texts(script.session) == Counter(
+        [f"old {n}" for n in range(20)] + [f"new {n}" for n in range(100, 141)]
+    )
 
 
 def test_fifty_cuts_at_any_place_lose_and_double_nothing(home):
@@ -72,15 +81,15 @@ def test_fifty_cuts_at_any_place_lose_and_double_nothing(home):
     number = 0
     for _round in range(50):
         have = script.path.stat().st_size
-        cut(script.path, chance.randrange(150, have + 1))
+        cut_file(script.path, chance.randrange(150, have + 1))
         if not script.path.read_bytes().endswith(b"\n"):
             script.raw(b"\n")  # what was cut in its middle is a damaged line
         for _record in range(chance.randrange(12)):
             number += 1
             script.raw(line(f"told {number}", number if chance.random() < 0.5 else None, chance.randrange(400)))
-        seen |= told(script.path)
+        seen |= count_texts(script.path)
         run(home)
-        assert stored(script.session) == seen
+        assert count_stored_texts(script.session) == seen
     assert sum(seen.values()) > 150
 
 
@@ -94,60 +103,60 @@ STEPS = st.tuples(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )
 def test_equal_records_without_an_id_are_kept_as_often_as_a_file_had_them(home, steps):
-    """What the store must have of each text: as many as the file ever had at once, and every one that was appended."""
+    """Counts of each text: the most that the file had at once, plus every appended one."""
     script = home.transcript()
-    want, in_places, before = Counter(), set(), b""
+    expected, in_places, before = Counter(), set(), b""
     for where, added in steps:
         lines = script.path.read_bytes().splitlines(keepends=True)
-        kept = b"".join(lines[: 1 + round(where * (len(lines) - 1))])
-        cut(script.path, len(kept), b"".join(line(text, size=size) for text, size in added))
+        beginning = b"".join(lines[: 1 + round(where * (len(lines) - 1))])
+        cut_file(script.path, len(beginning), b"".join(line(text, size=size) for text, size in added))
         now = script.path.read_bytes()
-        goes_on = now.startswith(before) and now != before and before
+        is_appended = now.startswith(before) and now != before and before
         texts, offset = [], 0
-        for one in now.splitlines(keepends=True):
+        for raw in now.splitlines(keepends=True):
             if offset:
-                texts.append((offset, json.loads(one)["message"]["content"][0]["text"]))
-            offset += len(one)
-        if goes_on:
+                texts.append((offset, json.loads(raw)["message"]["content"][0]["text"]))
+            offset += len(raw)
+        if is_appended:
             new = [(place, text) for place, text in texts if place >= len(before) and (place, text) not in in_places]
-            want += Counter(text for _place, text in new)
+            expected += Counter(text for _place, text in new)
         else:
-            want |= Counter(text for _place, text in texts)
+            expected |= Counter(text for _place, text in texts)
         before = now
         run(home)
-        assert stored(script.session) == want
-        in_places = places(script.session)
+        assert count_stored_texts(script.session) == expected
+        in_places = read_places(script.session)
     run(home)
-    assert stored(script.session) == want
+    assert count_stored_texts(script.session) == expected
 
 
-def places(session):
+def read_places(session):
     """(place, text) of each record that the store has."""
     rows = TranscriptEventIdentity.objects.using(MAIN).filter(session_id=session, event_id__startswith="@")
     names = dict(rows.values_list("seq", "event_id"))
-    found = (
+    records = (
         TranscriptEvent.objects.using(MAIN).filter(session_id=session, seq__in=names).values_list("seq", "event_json")
     )
-    told = ((names[seq], json.loads(text)["message"]["content"][0]["text"]) for seq, text in found)
-    return {(int(name[1:].partition("-")[0]), text) for name, text in told}
+    named_texts = ((names[seq], json.loads(text)["message"]["content"][0]["text"]) for seq, text in records)
+    return {(int(name[1:].partition("-")[0]), text) for name, text in named_texts}
 
 
 def test_what_was_stored_before_a_collect_was_killed_is_not_there_twice(home):
     script = home.transcript().raw(line("one")).raw(line("two"))
     run(home)
-    cut(script.path, script.path.stat().st_size - len(line("two")), line("six", size=1) + line("two"))
+    cut_file(script.path, script.path.stat().st_size - len(line("two")), line("six", size=1) + line("two"))
     for _again in range(2):
         rows = list(CollectorSource.objects.filter(kind="transcript"))
         script.raw(line("four"))
         run(home)
-        for row in rows:  # as a collect leaves them that stored records and was killed then
+        for row in rows:  # as after a collect that was killed once it had stored its records
             row.save()
         run(home)
-    assert stored(script.session) == Counter({"one": 1, "two": 1, "sixx": 1, "four": 2})
+    assert count_stored_texts(script.session) == Counter({"one": 1, "two": 1, "sixx": 1, "four": 2})
 
 
 def test_long_outputs_and_words_of_who_opted_out_are_told_apart_as_well(home, settings):
-    """In the store they are not what they were in the file."""
+    """Such records look different in the store and in the file."""
     result = {"type": "message", "message": {"role": "toolResult", "toolCallId": "c", "toolName": "exec"}}
     output = result | {
         "message": result["message"]
@@ -158,12 +167,12 @@ def test_long_outputs_and_words_of_who_opted_out_are_told_apart_as_well(home, se
     for record in (output, spoken, output):
         script.raw(json.dumps(record) + "\n")
     run(home)
-    before = events()
+    before = count_events()
     data = script.path.read_bytes()
     head = data.splitlines(keepends=True)[0]
-    cut(script.path, len(head), line("first", size=3) + data[len(head) :])
-    found = run(home)
-    assert (found["agents"]["main"]["repeated"], events()) == (before, before + 1)
+    cut_file(script.path, len(head), line("first", size=3) + data[len(head) :])
+    report = run(home)
+    assert (report["agents"]["main"]["repeated"], count_events()) == (before, before + 1)
 
 
 def test_files_that_an_older_version_read_are_read_once_more(home):
@@ -174,7 +183,7 @@ def test_files_that_an_older_version_read_are_read_once_more(home):
     assert run(home)["agents"]["main"]["transcripts"]["replaced"] == 1
     script.add(user("Even more"))
     assert run(home)["agents"]["main"]["transcripts"]["appended"] == 1
-    assert events("user") == 5
+    assert count_events("user") == 5
 
 
 def test_runs_of_a_schedule_in_a_log_that_was_cut(home):
@@ -188,13 +197,13 @@ def test_runs_of_a_schedule_in_a_log_that_was_cut(home):
     for round_ in range(30):
         lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
         path.touch()
-        kept = b"".join(lines[: chance.randrange(len(lines) + 1)])
-        told = {"jobId": "job", "status": "ok"}
+        beginning = b"".join(lines[: chance.randrange(len(lines) + 1)])
+        fields = {"jobId": "job", "status": "ok"}
         new = [
-            json.dumps(told | {"ts": 1_771_642_800_000 + number, "summary": "s" * chance.randrange(300)})
+            json.dumps(fields | {"ts": 1_771_642_800_000 + number, "summary": "s" * chance.randrange(300)})
             for number in range(round_ * 10, round_ * 10 + chance.randrange(9))
         ]
-        cut(path, len(kept), "".join(f"{one}\n" for one in new).encode())
+        cut_file(path, len(beginning), "".join(f"{entry}\n" for entry in new).encode())
         seen.update(new)
         run(home)
         assert Counter(CronRunLog.objects.values_list("entry_json", flat=True)) == seen
@@ -208,13 +217,13 @@ def test_steps_of_a_run_in_a_file_that_was_cut(home):
     path = script.path.with_name(f"{script.session}.trajectory.jsonl")
 
     def step(number, size=0):
-        about = {"traceSchema": "openclaw-trajectory", "sessionId": script.session, "type": "run.step", "runId": "run"}
-        about |= {"ts": f"2026-02-21T03:00:{number:02d}.000Z", "data": {"trigger": "t" * size}}
-        return json.dumps(about | ({"seq": number} if number % 2 else {})).encode() + b"\n"
+        record = {"traceSchema": "openclaw-trajectory", "sessionId": script.session, "type": "run.step", "runId": "run"}
+        record |= {"ts": f"2026-02-21T03:00:{number:02d}.000Z", "data": {"trigger": "t" * size}}
+        return json.dumps(record | ({"seq": number} if number % 2 else {})).encode() + b"\n"
 
     path.write_bytes(b"".join(step(number) for number in range(6)))
     assert run(home)["agents"]["main"]["steps"] == 6
-    cut(path, len(step(0)), b"".join(step(number, 90) for number in range(20, 50)) + step(2))
+    cut_file(path, len(step(0)), b"".join(step(number, 90) for number in range(20, 50)) + step(2))
     run(home)
     assert TrajectoryEvent.objects.using(MAIN).count() == 36
 
@@ -244,5 +253,5 @@ def test_records_in_a_database_that_were_numbered_anew(tmp_path, real_files, has
     again = ["told 0", "new 1", "new 2", "told 4", "new 4", "new 5", "new 6", "told 1", "told 1"]
     write(again, "b")
     run(home)
-    want = Counter(texts) | Counter(again)
-    assert stored(session) == want
+    expected = Counter(texts) | Counter(again)
+    assert count_stored_texts(session) == expected

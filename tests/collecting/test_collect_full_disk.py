@@ -1,4 +1,7 @@
-"""A disk that fills up while a home is collected: a sentence, a sound store, and the next collect completes it."""
+"""A disk that fills up during a collect: a sentence, and a sound store.
+
+The next collect completes it.
+"""
 
 import os
 import re
@@ -15,7 +18,7 @@ from tests.suite import fixture_cache
 
 ROOT = Path(__file__).resolve().parents[2]
 pytestmark = pytest.mark.kill
-# A file system of a few megabytes in a mount namespace of its own: no privilege needed, nothing pretended.
+# A file system of a few megabytes in its own mount namespace: a real full disk that needs no privilege.
 SCRIPT = """
 mount -t tmpfs -o size=100m tmpfs "$1" && cp -r "$2" "$1/home" && mount -o remount,size="$4" "$1" || exit 99
 OPENCLAW_WEB_HOME="$1/home" "$3" -m openclaw_web collect --source "$5" --quiet; echo "first $?"
@@ -48,7 +51,7 @@ def test_a_full_disk(tmp_path):
     environment.pop("PYTHONDEVMODE", None)
     fixture_cache.copy_home(tmp_path / "empty")
     used = sum(file.stat().st_size for file in (tmp_path / "empty").rglob("*") if file.is_file()) // 1024
-    seen, kept = set(), []
+    seen, all_counts = set(), []
     for more in (1000, 3000, 80_000):
         arguments = [tmp_path / "small", tmp_path / "empty", sys.executable, f"{used + more}k", source.root]
         command = ["unshare", "-Urm", "sh", "-c", SCRIPT, "sh", *map(str, arguments), str(tmp_path / f"after-{more}")]
@@ -59,6 +62,6 @@ def test_a_full_disk(tmp_path):
         assert first == "0" or re.search("No space left|Not enough space", done.stderr), (more, done.stderr)
         assert second == "0", done.stderr
         seen.add(first)
-        kept.append(counts(tmp_path / f"after-{more}"))
+        all_counts.append(counts(tmp_path / f"after-{more}"))
     assert len(seen) > 1
-    assert all(found == kept[-1] for found in kept)
+    assert all(table_counts == all_counts[-1] for table_counts in all_counts)

@@ -7,7 +7,7 @@ import pytest
 
 from automation.models import CronJob
 from ledger.models import ConversationTurn, TranscriptSnapshot
-from tests.collecting.collect_runs import MAIN, events, run
+from tests.collecting.collect_runs import MAIN, count_events, run
 from tests.homes import assistant, user
 
 pytestmark = pytest.mark.django_db
@@ -39,13 +39,13 @@ RECORDS = {
 }
 
 
-@pytest.mark.parametrize("what", RECORDS)
-def test_an_odd_record_stops_nothing(home, what):
+@pytest.mark.parametrize("name", RECORDS)
+def test_an_odd_record_stops_nothing(home, name):
     script = home.transcript(user("Before"))
-    script.raw(json.dumps({"id": "odd", "parentId": "r1", "timestamp": "2026-02-21T03:00:05Z"} | RECORDS[what]) + "\n")
+    script.raw(json.dumps({"id": "odd", "parentId": "r1", "timestamp": "2026-02-21T03:00:05Z"} | RECORDS[name]) + "\n")
     script.add(user("After"))
-    found = run(home)
-    assert events() + found["rejected"] == 4
+    report = run(home)
+    assert count_events() + report["rejected"] == 4
     assert ConversationTurn.objects.using(MAIN).filter(user_message_content="After").exists()
 
 
@@ -78,8 +78,8 @@ def test_odd_indexes_and_schedules_stop_nothing(home):
     home.write("subagents/runs.json", {"runs": {"u1": deep(300)}})
     listed = [{"id": "main", "workspace": "~nobody-here/x"}, {"id": "b", "workspace": "/" + "x" * 5000}]
     home.write("openclaw.json", {"agents": {"list": listed}})
-    found = run(home)
-    assert (found["records"], found["schedules"]["rejected"]) == (2, 2)
+    report = run(home)
+    assert (report["records"], report["schedules"]["rejected"]) == (2, 2)
     assert not CronJob.objects.exists()
 
 

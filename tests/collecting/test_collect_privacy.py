@@ -1,3 +1,5 @@
+"""Words of people who opted out, and secrets, are not collected."""
+
 import json
 import os
 
@@ -7,7 +9,7 @@ from agents.models import CollectorSource
 from guardian.models import WorkspaceFile
 from ledger.models import ConversationTurn, RejectedRecord, Session, TrajectoryEvent, TranscriptEvent
 from people.configuration import setting_values as configuration
-from tests.collecting.collect_runs import MAIN, count_opens, events, run
+from tests.collecting.collect_runs import MAIN, count_events, count_opens, run
 from tests.homes import assistant, user
 
 pytestmark = pytest.mark.django_db
@@ -36,9 +38,9 @@ def test_people_who_opted_out_are_not_kept(home):
     step = {"traceSchema": "openclaw-trajectory", "sessionId": direct.session, "type": "run.step", "runId": "run"}
     step |= {"seq": 1, "ts": "2026-02-21T03:00:01.000Z", "data": {"trigger": "private"}}
     home.write(f"agents/main/sessions/{direct.session}.trajectory.jsonl", json.dumps(step) + "\n")
-    found = run(home)
+    report = run(home)
     assert not TrajectoryEvent.objects.using(MAIN).exists()
-    assert found["agents"]["main"]["opted_out_sessions"] == 2
+    assert report["agents"]["main"]["opted_out_sessions"] == 2
     texts = " ".join(TranscriptEvent.objects.using(MAIN).values_list("event_json", flat=True))
     texts += " ".join(ConversationTurn.objects.using(MAIN).values_list("user_message_content", flat=True))
     assert "Hi Bob" in texts and "Bye" in texts
@@ -109,12 +111,12 @@ def test_without_a_readable_index_nothing_new_is_read_while_somebody_opted_out(h
     script = home.transcript(user("private words"))
     home.write("agents/main/sessions/sessions.json", '{"agent:main:irc:direct:dave": {"sessionId": "')
     run(home)
-    assert events() == 0
+    assert count_events() == 0
     home.index({"agent:main:irc:direct:dave": {"sessionId": script.session}})
     for opted_out, count in ((["dave"], 0), ([], 2)):
         configuration.put("collector.optedOutSenders", opted_out)
         run(home)
-        assert events() == count
+        assert count_events() == count
 
 
 def test_a_transcript_that_nobody_named_waits_while_somebody_opted_out(home):
@@ -122,9 +124,9 @@ def test_a_transcript_that_nobody_named_waits_while_somebody_opted_out(home):
     named = home.transcript(user("from the group"))
     home.transcript(user("whose words?"), suffix=".reset.2026-02-21T03-05-02.724Z")
     home.index({"agent:main:irc:group:#lab": {"sessionId": named.session}})
-    found = run(home, include_deleted=True)
-    assert found["agents"]["main"]["unnamed_sessions"] == 1
-    assert events() == 2
+    report = run(home, include_deleted=True)
+    assert report["agents"]["main"]["unnamed_sessions"] == 1
+    assert count_events() == 2
 
 
 def test_damaged_lines_are_noted_without_their_words_while_somebody_opted_out(home):
@@ -141,6 +143,6 @@ def test_a_second_name_of_a_key_is_not_read(home):
     home.write("credentials/oauth.bin", "sk-fake-canary")
     (home.root / "workspace/memory").mkdir(parents=True)
     os.link(home.root / "credentials/oauth.bin", home.root / "workspace/memory/day.md")
-    found = run(home)
-    assert "hard link" in found["agents"]["main"]["notes"][0]
+    report = run(home)
+    assert "hard link" in report["agents"]["main"]["notes"][0]
     assert not WorkspaceFile.objects.using(MAIN).exists()

@@ -57,7 +57,7 @@ def test_every_record_of_a_real_database_is_in_the_store_once(real_files, name):
         path: stat.st_mtime_ns for path, stat in before.items()
     }
     for agent in Agent.objects.all():
-        raw = counted(root / "agents" / agent.agent_id / "agent" / "openclaw-agent.sqlite")
+        raw = count_records(root / "agents" / agent.agent_id / "agent" / "openclaw-agent.sqlite")
         sessions = TranscriptEventIdentity.objects.using(agent.db).values_list("session_id", "event_type")
         assert Counter(sessions) == raw
         assert not RejectedRecord.objects.using(agent.db).exists()
@@ -72,19 +72,19 @@ def test_progress_of_a_real_home_is_honest(real_files, name, include_deleted):
     assert_honest(read_progress(HOMES / name, include_deleted=include_deleted))
 
 
-def counted(database):
-    """Session and type of every record of a database and its archives, by plain sqlite3."""
-    found = Counter()
+def count_records(database):
+    """Count the records of a database and its archives by session and type, by plain sqlite3."""
+    counts = Counter()
     with closing(sqlite3.connect(f"file:{database}?immutable=1", uri=True)) as store:
         tables = {name for (name,) in store.execute("SELECT name FROM sqlite_master")}
         lines = [(row[0], row[1:]) for row in store.execute("SELECT * FROM transcript_events")]
         for session, values in lines:
             text = next((zstandard.decompress(v) for v in values if isinstance(v, bytes)), None) or values[1]
-            found[session, json.loads(text)["type"]] += 1
+            counts[session, json.loads(text)["type"]] += 1
         if "session_transcript_archives" in tables:
             for session, blob in store.execute("SELECT session_id, archive_blob FROM session_transcript_archives"):
-                found.update((session, json.loads(line)["type"]) for line in zstandard.decompress(blob).splitlines())
-    return found
+                counts.update((session, json.loads(line)["type"]) for line in zstandard.decompress(blob).splitlines())
+    return counts
 
 
 @pytest.mark.parametrize("name", ["openclaw-2026.2.26", "openclaw-2026.9.6"])

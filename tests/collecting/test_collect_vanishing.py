@@ -1,4 +1,4 @@
-"""Files that are renamed or removed while a home is looked at, and files that have a second name."""
+"""Files that are renamed or removed during a collect, and files with a second name."""
 
 import json
 import multiprocessing
@@ -14,13 +14,13 @@ from guardian.models import FileSnapshot, WorkspaceFile
 from jobs.progress import Progress
 from ledger.models import RejectedRecord, TranscriptEvent
 from operations.doctor import plan
-from tests.collecting.collect_runs import MAIN, events, run
+from tests.collecting.collect_runs import MAIN, count_events, run
 from tests.homes import user
 
 pytestmark = pytest.mark.django_db
 SESSION = "11111111-2222-4333-8444-555555555555"
 OTHER = "aaaaaaaa-2222-4333-8444-555555555555"
-# One of everything that is listed and then looked at.
+# One file of each kind that is listed and then looked at.
 FILES = (
     f"agents/main/sessions/{OTHER}.jsonl",
     "agents/main/sessions/sessions.json",
@@ -41,7 +41,7 @@ FILES = (
 
 
 def fill(home):
-    """A home with all of FILES, and a transcript that stays."""
+    """Write all of FILES, and a transcript that stays; return the transcript."""
     script = home.transcript(user("Kept"), session=SESSION)
     for name in FILES:
         path = home.write(name, "{}\n")
@@ -53,16 +53,19 @@ def fill(home):
 
 
 def look(home):
-    """What the doctor finds."""
+    """Return the doctor's receipt for a home."""
     with Copies() as copies:
-        made = plan.Plan(home.root)
-        plan.check_home(made, {}, Progress(), copies)
-    return plan.as_receipt(made)
+        doctor_plan = plan.Plan(home.root)
+        plan.check_home(doctor_plan, {}, Progress(), copies)
+    return plan.as_receipt(doctor_plan)
 
 
 @contextmanager
 def vanishing(path, number):
-    """Remove a file just before it is looked at or opened for this many times; it is back after the block."""
+    """Remove a file just before it is looked at or opened for the nth time.
+
+    `number` says which time that is. The file is back after the block.
+    """
     times, away, target = 0, path.with_name("away"), str(path)
 
     def watch(frame, event, call):
@@ -117,20 +120,20 @@ def test_a_folder_that_is_renamed_as_it_is_listed_is_a_note(home, folder, act):
     before = sys.getprofile()
     sys.setprofile(watch)
     try:
-        found = act(home)
+        result = act(home)
     except Exception as exc:
-        if folder != "agents":  # then there is no agent, and a sentence says so
+        if folder != "agents":  # without this folder there is no agent, and a sentence says so
             raise
-        found = str(exc)
+        result = str(exc)
     finally:
         sys.setprofile(before)
     assert met or folder == "state"
-    if met and folder not in ("agents", "state"):  # the latter is listed for transcripts alone, of which it has none
-        assert "No such file" in json.dumps(found, default=str)
+    if met and folder not in ("agents", "state"):  # `state` is only listed for transcripts, and it has none
+        assert "No such file" in json.dumps(result, default=str)
 
 
 def rename_for_ever(paths, ready):
-    """Rename files to another name and back, again and again, until somebody ends this process."""
+    """Rename files to another name and back until somebody ends this process."""
     ready.set()
     while True:
         for path in paths:
@@ -141,7 +144,7 @@ def rename_for_ever(paths, ready):
 
 
 def test_files_that_are_renamed_all_the_time(home):
-    """What is away in a moment is passed over, what is there is read, and in the end everything is."""
+    """Files that are away are passed over, others are read; in the end all are."""
     script, context = fill(home), multiprocessing.get_context("fork")
     ready, paths = context.Event(), [home.root / name for name in FILES]
     renaming = context.Process(target=rename_for_ever, args=(paths, ready), daemon=True)
@@ -159,26 +162,29 @@ def test_files_that_are_renamed_all_the_time(home):
     for path in home.root.rglob("*.renamed"):
         path.rename(path.with_name(path.name.removesuffix(".renamed")))
     run(home)
-    assert events("user") == script.count
-    kept = {
+    assert count_events("user") == script.count
+    file_names = {
         name
         for model in (FileSnapshot, WorkspaceFile)
         for name in model.objects.using(MAIN).values_list("file_name", flat=True)
     }
-    assert kept == {"MEMORY.md", "memory/day.md"}
+    assert file_names == {"MEMORY.md", "memory/day.md"}
 
 
 @pytest.mark.parametrize("name", [*FILES, "openclaw.json"])
 def test_a_file_with_a_second_name_is_not_read(home, name):
-    """It may be a key: nothing of it is in the store, and a note says what to do."""
+    """The file may be a key: its content is not stored.
+
+    A note says what to do.
+    """
     fill(home)
     secret = home.write("credentials/key.pem", "CANARY-of-a-key\nCANARY again\n")
     path = home.root / name
     path.unlink()
     os.link(secret, path)
-    found = run(home, include_deleted=True)
+    report = run(home, include_deleted=True)
     rejected = list(RejectedRecord.objects.using(MAIN).values("raw_preview", "detail"))
-    assert "replace it with a copy" in json.dumps([found, rejected])
+    assert "replace it with a copy" in json.dumps([report, rejected])
     if name.endswith(".sqlite"):
         assert "replace it with a copy" in json.dumps(look(home))
     assert "CANARY" not in json.dumps(rejected)

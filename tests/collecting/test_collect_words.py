@@ -1,4 +1,4 @@
-"""What a collect says: databases are no lines, causes are words, amounts read right for one."""
+"""The sentences of a collect: databases are not lines, causes are words, amounts have their number."""
 
 import uuid
 from pathlib import Path
@@ -23,8 +23,8 @@ def test_a_database_that_is_lost_is_no_line_and_why_is_said_in_words(tmp_path):
         source.session(str(uuid.UUID(int=number)), user("One"), assistant("Two"), agent=agent)
     damaged = source.database("research")
     damaged.write_bytes(b"no database at all" * 1_000)
-    looked = run(home, "doctor", "--quiet")[1].splitlines()[-1]
-    assert "with 3 new records and 0 rejected records, 1 unreadable database. 0 other findings." in looked
+    summary = run(home, "doctor", "--quiet")[1].splitlines()[-1]
+    assert "with 3 new records and 0 rejected records, 1 unreadable database. 0 other findings." in summary
     status, out, err = run(home, "collect", "--quiet")
     assert status == 4
     assert out.splitlines()[-1] == "1 database could not be read. See “Rejected records” under System."
@@ -54,7 +54,7 @@ def test_what_is_not_there_is_refused_before_anything_is_collected(tmp_path, kin
     put_in(source, session, user("One"))
     assert run(home, "collect", "--again", "--session", "nobody", "--quiet") == (3, "", NOBODY)
     assert rows(home, "SELECT count(*) FROM agents") == [(0,)] and not (home / "agents").exists()
-    collected = ("collect", "--again", "--session", session, "--quiet")  # one that is not here yet is in its source
+    collected = ("collect", "--again", "--session", session, "--quiet")  # such a session is found in its source
     assert run(home, *collected)[0] == 0
     held = rows(home, EVENTS, "main"), rows(home, SOURCES)
     put_in(source, str(uuid.UUID(int=2)), user("Two"))

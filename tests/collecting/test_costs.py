@@ -1,4 +1,7 @@
-"""What calls cost, from a home to pages, files and the API: once for each call, and unknown where nobody knows."""
+"""Costs of calls, from a home to pages, files and the API.
+
+Each call costs once, and its cost is unknown where it is not recorded.
+"""
 
 import csv
 import io
@@ -26,7 +29,10 @@ def costing(text, usage):
 
 
 def fork(home):
-    """A thread that repeats the channel it was forked from, in a file called as OpenClaw calls those."""
+    """Write a thread that repeats the channel it was forked from.
+
+    The file is named as OpenClaw names the files of threads.
+    """
     home.transcript(user("one"), assistant("1"), user("two"), assistant("2"), session=PARENT)
     folder = home.root / "agents/main/sessions"
     _header, *copied = (folder / f"{PARENT}.jsonl").read_text().splitlines()
@@ -50,8 +56,8 @@ def test_a_fork_costs_what_it_adds(home, as_admin):
     answer = as_admin.get(f"/api/v1/agents/main/sessions/{CHILD}/turns").json()["items"]
     assert [(turn["repeat_of"], turn["cost_usd"]) for turn in answer] == [(PARENT, None), (PARENT, None), (None, 0.01)]
     before = {row.id: row.cost_usd for row in Session.objects.using(MAIN).all()}
-    made = run(home, again=True)["again"]["main"]
-    assert (made["rebuilt"], made["unchanged"]) == (0, 2)
+    result = run(home, again=True)["again"]["main"]
+    assert (result["rebuilt"], result["unchanged"]) == (0, 2)
     assert {row.id: row.cost_usd for row in Session.objects.using(MAIN).all()} == before
 
 
@@ -89,23 +95,23 @@ def test_an_unknown_cost_is_never_nothing(home, as_admin):
     home.transcript(user("e"), session=PARENT)
     run(home)
     sessions = as_admin.get("/api/v1/agents/main/sessions?sort=-cost").json()["items"]
-    told = [(session["title"], session["cost_usd"], session["unpriced_tokens"]) for session in sessions]
-    assert told[:2] == [("a", 0.25, 0), ("d", 5.4e-06, 0)]
-    assert sorted(told[2:]) == [("b", None, 5300), ("c", None, 1000), ("e", None, 0)]
+    costs = [(session["title"], session["cost_usd"], session["unpriced_tokens"]) for session in sessions]
+    assert costs[:2] == [("a", 0.25, 0), ("d", 5.4e-06, 0)]
+    assert sorted(costs[2:]) == [("b", None, 5300), ("c", None, 1000), ("e", None, 0)]
     seen, after = [], ""
-    while after is not None:  # one by one, over the unknown ones
+    while after is not None:  # page by page, past the unknown costs
         answer = as_admin.get(f"/api/v1/agents/main/sessions?sort=cost&limit=1{after and f'&after={after}'}").json()
         seen += [session["title"] for session in answer["items"]]
         after = answer["next"]
-    assert seen == [title for title, *_numbers in reversed(told)]
+    assert seen == [title for title, *_numbers in reversed(costs)]
     agent = "/agents/main/"
     for address in (f"{agent}sessions/?segment=all", f"{agent}turns/", f"{agent}events/", "/", "/agents/"):
         text = as_admin.get(address).text
         assert "$0<" not in text and "$0.00<" not in text
         assert "unknown" in text or "6.3k tokens without a price" in text, address
     file = as_admin.get(f"{agent}sessions/?format=csv").getvalue().decode("utf-8-sig")
-    told = {row["title"]: row["cost_usd"] for row in csv.DictReader(io.StringIO(file))}
-    assert told == {"a": "0.25", "b": "", "c": "", "d": "5.4e-06", "e": ""}
+    costs = {row["title"]: row["cost_usd"] for row in csv.DictReader(io.StringIO(file))}
+    assert costs == {"a": "0.25", "b": "", "c": "", "d": "5.4e-06", "e": ""}
     totals = as_admin.get("/api/v1/overview").json()["totals"]
     assert (totals["cost_usd"], totals["unpriced_tokens"]) == (pytest.approx(0.2500054), 6300)
 

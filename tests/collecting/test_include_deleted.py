@@ -1,4 +1,7 @@
-"""Reset and deleted sessions: imported where an option or the setting says so, else counted beside totals."""
+"""Reset and deleted sessions are imported where an option or the setting says so.
+
+Otherwise they are counted beside the totals.
+"""
 
 import pytest
 
@@ -13,12 +16,12 @@ OLD = "11111111-1111-4111-8111-111111111111"
 
 @pytest.fixture
 def home(tmp_path, real_files):
-    found = Home(tmp_path / "openclaw")
-    found.transcript(user("Hello"), assistant("Hi"))
-    gone = found.transcript(user("Old"), assistant("Words"), session=OLD)
-    path = found.root / "agents" / "main" / "sessions" / f"{gone.session}.jsonl"
+    home = Home(tmp_path / "openclaw")
+    home.transcript(user("Hello"), assistant("Hi"))
+    gone = home.transcript(user("Old"), assistant("Words"), session=OLD)
+    path = home.root / "agents" / "main" / "sessions" / f"{gone.session}.jsonl"
     path.rename(f"{path}.reset.2026-02-21T03-04-57.476Z")
-    return found
+    return home
 
 
 def ids():

@@ -22,7 +22,7 @@ pytestmark = pytest.mark.kill
 def test_an_appended_line_is_collected_and_sigterm_ends_it(tmp_path):
     home = Home(tmp_path / "openclaw")
     script = home.transcript(user("One"))
-    with watching(tmp_path, home):
+    with run_watcher(tmp_path, home):
         wait_for(lambda: records(tmp_path) == 2)
         script.add(assistant("Hi"))
         wait_for(lambda: records(tmp_path) == 3)
@@ -36,7 +36,7 @@ def test_what_is_written_to_a_database_is_collected_from_a_copy_that_is_kept(tmp
     home.session(session, user("One"))
     with closing(sqlite3.connect(home.database())) as owner:  # while it is open, what is appended stays in the log
         owner.execute("SELECT count(*) FROM transcript_events").fetchone()
-        with watching(tmp_path, home):
+        with run_watcher(tmp_path, home):
             wait_for(lambda: records(tmp_path) == 2)
             first = copies(tmp_path)
             home.append(session, assistant("Hi"))
@@ -46,14 +46,14 @@ def test_what_is_written_to_a_database_is_collected_from_a_copy_that_is_kept(tmp
 
 
 def copies(tmp_path):
-    """The copies of databases, and when each was made."""
+    """Return the copies of databases, and when each was made."""
     files = (tmp_path / "store/state/copies").glob("*/*openclaw-agent.sqlite")
     return {file: file.stat().st_mtime_ns for file in files}
 
 
 @contextmanager
-def watching(tmp_path, home):
-    """`collect --watch` at work; it ends well when it is told to."""
+def run_watcher(tmp_path, home):
+    """Run `collect --watch` during the block, and assert that it ends well."""
     environment = {**os.environ, "OPENCLAW_WEB_HOME": str(tmp_path / "store")}
     environment |= {"DJANGO_SETTINGS_MODULE": "openclaw_web.settings"}
     command = [sys.executable, "manage.py"]

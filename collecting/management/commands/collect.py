@@ -39,7 +39,7 @@ class Command(Verb):
             self.fail(_("--session can be used only with --again."), WRONG_USE)
         params = {"source": source, "as": as_name, "include_deleted": include_deleted, "again": again, "agent": agent}
         params = {name: value for name, value in params.items() if value}
-        if session:  # a session is one agent's
+        if session:  # a session belongs to one agent
             params |= {"agent": agent or "main", "session": sorted(set(session))}
         if watch:
             self._watch(params)

@@ -1,4 +1,7 @@
-"""Odd folders of agents for tests: transcripts under any name, what is beside them, links, odd names."""
+"""Strategies for odd folders of agents.
+
+Transcripts under any name, files beside them, links, odd names.
+"""
 
 import json
 import os
@@ -39,10 +42,10 @@ def header(session):
 
 def message(number, parent=None, *, at=None, text=None, role="user"):
     moment = f"2026-02-21T03:{(at or number) // 60:02d}:{(at or number) % 60:02d}.000Z"
-    said = {"role": role, "content": [{"type": "text", "text": text or f"Message {number}"}]}
-    said |= {"model": f"model-{number}"} if role == "assistant" else {}
-    about = {"type": "message", "id": f"m{number}", "parentId": parent, "timestamp": moment, "message": said}
-    return json.dumps(about) + "\n"
+    body = {"role": role, "content": [{"type": "text", "text": text or f"Message {number}"}]}
+    body |= {"model": f"model-{number}"} if role == "assistant" else {}
+    record = {"type": "message", "id": f"m{number}", "parentId": parent, "timestamp": moment, "message": body}
+    return json.dumps(record) + "\n"
 
 
 def content(kind, session, records):
@@ -72,5 +75,5 @@ def write(sessions, files):
 
 
 def count_files(*folders):
-    """How many files there are, as `find -not -type d` counts them; links to folders are folders."""
+    """Count files as `find -not -type d` does; links to folders are folders."""
     return sum(len(names) for folder in folders for _, _, names in os.walk(folder))

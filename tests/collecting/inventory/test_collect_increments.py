@@ -1,4 +1,4 @@
-"""An import of what is new: the same as one from scratch, and on a short way."""
+"""Imports of new data give the same rows as one from scratch, with little work."""
 
 import random
 import shutil
@@ -61,7 +61,7 @@ def mutate(chance, home, scripts, index, step):
     script = chance.choice(scripts)
     text = script.path.read_text()
     if not text.endswith("\n"):
-        script.raw('"}\n')  # what was written by half
+        script.raw('"}\n')  # completes a half-written line
     if act == "half":
         script.raw('{"type": "custom", "customType": "mark", "id": "half' + str(step) + str(len(text)))
     elif act == "branch" and script.count > 2:
@@ -78,12 +78,12 @@ def mutate(chance, home, scripts, index, step):
 
 
 def contents(agent_id):
-    found = {}
+    rows_by_table = {}
     with connections[databases.get_alias(agent_id)].cursor() as cursor:
         for table, columns in TABLES.items():
             cursor.execute(f"SELECT {columns} FROM {table}")
-            found[table] = sorted(map(repr, cursor.fetchall()))
-    return found
+            rows_by_table[table] = sorted(map(repr, cursor.fetchall()))
+    return rows_by_table
 
 
 def held(agent_id):
@@ -92,7 +92,10 @@ def held(agent_id):
 
 
 def test_one_appended_line_enters_few_modules(home):
-    """Counted are our modules that a call enters, and how often control passes from one to another, in the stages."""
+    """Counts the modules of ours that calls enter in the stages, and the changes between them.
+
+    Both numbers have an upper limit: MOST_FILES and MOST_CHANGES.
+    """
     home.write("workspace/MEMORY.md", "# Memory\n")
     script = home.transcript(user("One"), assistant("Two"))
     home.transcript(user("Another"), assistant("Session"))

@@ -1,4 +1,7 @@
-"""Several sources of one session: the one that continues the others comes last, in whatever order they are imported."""
+"""Several sources of one session come in one order, however they are imported.
+
+The source that continues the others comes last.
+"""
 
 import itertools
 import os
@@ -20,7 +23,7 @@ ID = "11111111-2222-4333-8444-555555555555"
 OTHER = "aaaaaaaa-2222-4333-8444-555555555555"
 NUMBER = itertools.count(1)
 NAMES = (f"{ID}.jsonl", f"{ID}-topic-7.jsonl", f"2026-03-01T10-00-00-000Z_{ID}.jsonl")
-# A source: records that follow each other from one on, where they begin, and whether the clock runs backwards.
+# A source: its first record, the number of its records, and whether the clock runs backwards.
 SOURCES = st.lists(st.tuples(st.integers(1, 8), st.integers(1, 6), st.booleans()), min_size=2, max_size=3)
 
 
@@ -33,17 +36,17 @@ def lines(first, count, is_backwards):
 
 
 def summary(db):
-    """What people see of a session, whatever order its records are numbered in."""
+    """Return what people see of a session, whatever order its records are numbered in."""
     session = Session.objects.using(db).get(id=ID)
     identities = TranscriptEventIdentity.objects.using(db).filter(session_id=ID)
     names = dict(identities.values_list("seq", "event_id"))
     active = TranscriptEvent.objects.using(db).filter(session_id=ID, is_active=True).values_list("seq", flat=True)
     turns = ConversationTurn.objects.using(db).filter(session_id=ID, is_active=True)
-    told = {"leaf": session.leaf_record_id, "title": session.title, "model": session.model}
-    told |= {"state": session.source_state, "turn_count": session.turn_count, "records": session.record_count}
-    told["active"] = sorted(names[seq] for seq in active)
-    told["turns"] = sorted(turns.values_list("user_message_id", flat=True))
-    return told
+    values = {"leaf": session.leaf_record_id, "title": session.title, "model": session.model}
+    values |= {"state": session.source_state, "turn_count": session.turn_count, "records": session.record_count}
+    values["active"] = sorted(names[seq] for seq in active)
+    values["turns"] = sorted(turns.values_list("user_message_id", flat=True))
+    return values
 
 
 @settings(
@@ -54,7 +57,7 @@ def summary(db):
 @given(sources=SOURCES, data=st.data())
 def test_the_order_of_imports_and_the_times_of_files_change_nothing(tmp_path, real_files, sources, data):
     files = [(name, "".join(lines(*source))) for name, source in zip(NAMES, sources, strict=False)]
-    found = []
+    summaries = []
     for _ in range(2):
         number = next(NUMBER)
         home = Home(tmp_path / f"openclaw{number}")
@@ -67,23 +70,23 @@ def test_the_order_of_imports_and_the_times_of_files_change_nothing(tmp_path, re
             if not together:
                 run(home, **{"as": f"order{number}"})
         run(home, **{"as": f"order{number}"})
-        found.append(summary(f"agent_order{number}"))
+        summaries.append(summary(f"agent_order{number}"))
         before = dump_tables(f"agent_order{number}")
         run(home, again=True, **{"as": f"order{number}"})
-        assert summary(f"agent_order{number}") == found[-1]
+        assert summary(f"agent_order{number}") == summaries[-1]
         assert len(dump_tables(f"agent_order{number}")["transcript_events"]) == len(before["transcript_events"])
-    assert found[0] == found[1]
+    assert summaries[0] == summaries[1]
 
 
 @given(sources=st.lists(st.lists(st.sampled_from("abcdef"), min_size=1, max_size=4, unique=True), max_size=5))
 def test_sources_come_in_one_order(sources):
-    def made(place, ids):
+    def make_source(place, ids):
         records = SourceRecords(str(place))
         for moment, record_id in enumerate(ids):
             records.add(record_id, None, moment * 1000 + place)
         return records
 
-    made_sources = [made(place, ids) for place, ids in enumerate(sources)]
+    made_sources = [make_source(place, ids) for place, ids in enumerate(sources)]
     names = [source.name for source in order_sources(made_sources)]
     for order in itertools.islice(itertools.permutations(made_sources), 24):
         assert [source.name for source in order_sources(order)] == names
@@ -110,9 +113,9 @@ def test_a_session_that_goes_on_in_one_of_its_files_goes_on(home):
     with path.open("a") as file:
         file.write(message(5, "m4") + message(6, "m5", role="assistant"))
     run(home)
-    told = summary(MAIN)
-    assert (told["leaf"], told["turns"], told["model"]) == ("m6", ["m1", "m3", "m5"], "model-6")
-    with short.open("a") as file:  # the other one goes on elsewhere, earlier
+    values = summary(MAIN)
+    assert (values["leaf"], values["turns"], values["model"]) == ("m6", ["m1", "m3", "m5"], "model-6")
+    with short.open("a") as file:  # the other file continues on an earlier branch
         file.write(message(20, "m2", at=3))
     run(home)
     assert summary(MAIN)["leaf"] == "m6"
@@ -128,7 +131,7 @@ def test_a_copy_that_is_touched_does_not_reset_a_live_session(home):
 
 
 def test_records_of_a_file_that_was_taken_for_another_sessions_move_when_it_is_imported_again(home):
-    """Both files were one session by their names, and the rows of the book say so."""
+    """The source book says that both files are one session, because of their names."""
     home.write(f"agents/main/sessions/{ID}.jsonl.reset.2026-03-01", header(ID) + message(1))
     home.write(f"agents/main/sessions/{ID}.jsonl", header(ID) + message(2))
     run(home, include_deleted=True)
@@ -140,8 +143,8 @@ def test_records_of_a_file_that_was_taken_for_another_sessions_move_when_it_is_i
     CollectorSource.objects.filter(kind="transcript").update(session_id=ID)
     run(home, include_deleted=True)
     run(home, include_deleted=True, again=True)
-    found = Session.objects.using(MAIN).order_by("id").values_list("id", "record_count", "session_key")
-    assert list(found) == [(ID, 2, None), (OTHER, 2, "agent:main:main")]
+    stored = Session.objects.using(MAIN).order_by("id").values_list("id", "record_count", "session_key")
+    assert list(stored) == [(ID, 2, None), (OTHER, 2, "agent:main:main")]
     before = dump_tables()
     again = run(home, include_deleted=True, again=True)["again"]["main"]
     assert (again["rebuilt"], again["new"], dump_tables() == before) == (0, 0, True)

@@ -1,4 +1,6 @@
-"""Homes of OpenClaw 2026.9.7 and later for tests: converted from schema 23, because these programs cannot be run here.
+"""Homes of OpenClaw 2026.9.7 and later for tests, converted from schema 23.
+
+They are converted because these programs cannot be run here.
 
 What changed is from OpenClaw's own documents (schema history): from 24 on three fields of an entry are rows of
 `session_entry_snapshots`; 25 retires triggers. Everything else is as a program of schema 23 wrote it.
@@ -24,7 +26,7 @@ CREATE TABLE session_reactions (session_key TEXT NOT NULL, session_id TEXT NOT N
 
 
 def copy_converted(home: Path, to: Path, *, agent: int = 24, state: int = 19) -> Path:
-    """A copy of a home of schema 23 whose databases have these versions."""
+    """Copy a home of schema 23, and give its databases these versions."""
     shutil.copytree(home, to, symlinks=True)
     for path in (to, *to.rglob("*")):
         path.chmod(0o700 if path.is_dir() else 0o600)
@@ -36,7 +38,7 @@ def copy_converted(home: Path, to: Path, *, agent: int = 24, state: int = 19) ->
 
 
 def convert_agent_database(path: Path, version: int = 24) -> None:
-    """Turn an agent's database of schema 23 into one of 24 or later, as OpenClaw's own migration does."""
+    """Convert an agent's database of schema 23 to 24 or later, as OpenClaw's migration does."""
     with closing(sqlite3.connect(path)) as database:
         for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'").fetchall():
             database.execute(f'DROP TRIGGER "{name}"')

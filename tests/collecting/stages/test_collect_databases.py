@@ -14,7 +14,7 @@ from jobs.progress import Progress
 from ledger.models import RejectedRecord, Session, TranscriptEvent
 from openclaw_web.errors import Refused
 from people.configuration import setting_values as configuration
-from tests.collecting.collect_runs import MAIN, events, run
+from tests.collecting.collect_runs import MAIN, count_events, run
 from tests.homes import Home, assistant, result, user
 from tests.sqlite_homes import CANARY, SqliteHome
 
@@ -31,16 +31,16 @@ def session(session_id=ONE):
     return Session.objects.using(MAIN).get(id=session_id)
 
 
-def why(found):
-    """How many transcripts were read for which reason."""
-    return {word: count for word, count in found["transcripts"].items() if count}
+def count_reasons(report):
+    """Count the transcripts that were read for each reason."""
+    return {word: count for word, count in report["transcripts"].items() if count}
 
 
 def test_it_works(home):
     calls = [("c1", "exec", {"command": "ls"})]
     home.session(ONE, user("List"), assistant("", *calls), result("c1", "file\n" * 2000), assistant("Here"))
-    found = run(home)
-    assert found["agents"]["main"]["records"] == {"assistant": 2, "session": 1, "tool_result": 1, "user": 1}
+    report = run(home)
+    assert report["agents"]["main"]["records"] == {"assistant": 2, "session": 1, "tool_result": 1, "user": 1}
     stored = session()
     assert (stored.turn_count, stored.tool_call_count, stored.source_state) == (1, 1, "live")
     assert stored.session_key == f"agent:main:openai:{ONE[:8]}"
@@ -54,9 +54,9 @@ def test_only_what_was_appended_is_read(home):
     again = run(home)
     assert (again["records"], again["bytes_read"]) == (0, 0), "what has not changed is not copied"
     home.append(ONE, assistant("There"))
-    found = run(home)["agents"]["main"]
-    assert why(found) == {"appended": 1, "unchanged": 1}
-    assert (found["records"], found["repeated"]) == ({"assistant": 1}, 0)
+    report = run(home)["agents"]["main"]
+    assert count_reasons(report) == {"appended": 1, "unchanged": 1}
+    assert (report["records"], report["repeated"]) == ({"assistant": 1}, 0)
     assert session().turn_count == 1
 
 
@@ -69,7 +69,7 @@ def test_records_in_the_log_are_read(home):
     try:
         assert os.path.getsize(f"{home.database()}-wal") > 0
         run(home)
-        assert events() == 3
+        assert count_events() == 3
     finally:
         writer.close()
 
@@ -88,9 +88,9 @@ def test_a_session_that_was_rewritten_is_read_from_its_start(home, has_watermark
         )
         if has_watermarks:
             store.execute("UPDATE transcript_rewrite_watermarks SET generation = 'g2'")
-    found = run(home)["agents"]["main"]
-    assert why(found) == {"replaced": 1}
-    assert (found["records"], found["repeated"]) == ({"assistant": 1}, 2)
+    report = run(home)["agents"]["main"]
+    assert count_reasons(report) == {"replaced": 1}
+    assert (report["records"], report["repeated"]) == ({"assistant": 1}, 2)
     assert session().leaf_record_id == "new"
 
 
@@ -99,21 +99,21 @@ def test_a_killed_collect_is_completed_by_the_next(home, monkeypatch):
     run(home)
     home.session(THREE, user("Three"))
     home.append(ONE, assistant("More"))
-    CollectorSource.objects.filter(kind="transcript").delete()  # as if it was killed before it wrote how far it was
-    found = run(home)["agents"]["main"]
-    assert found["records"] == {"assistant": 1, "session": 1, "user": 1}
-    assert found["repeated"] == 4
+    CollectorSource.objects.filter(kind="transcript").delete()  # as if it was killed before it stored its position
+    report = run(home)["agents"]["main"]
+    assert report["records"] == {"assistant": 1, "session": 1, "user": 1}
+    assert report["repeated"] == 4
 
 
 def test_archives_wait_for_include_deleted(home):
     home.session(ONE, user("Live"))
     home.archive(TWO, user("Gone"), assistant("Yes"))
     home.archive(THREE, user("Reset"), reason="reset", encoding="identity")
-    found = run(home)["agents"]["main"]
-    assert why(found) == {"new": 1, "skipped_deleted": 1, "skipped_reset": 1}
+    report = run(home)["agents"]["main"]
+    assert count_reasons(report) == {"new": 1, "skipped_deleted": 1, "skipped_reset": 1}
     assert not Session.objects.using(MAIN).filter(id=TWO).exists()
     run(home, include_deleted=True)
-    assert {one.id: one.source_state for one in Session.objects.using(MAIN).all()} == {
+    assert {row.id: row.source_state for row in Session.objects.using(MAIN).all()} == {
         ONE: "live",
         TWO: "deleted",
         THREE: "reset",
@@ -122,7 +122,7 @@ def test_archives_wait_for_include_deleted(home):
     assert session(TWO).session_key == "agent:main:main"
     again = run(home, include_deleted=True)
     assert (again["records"], again["bytes_read"]) == (0, 0)
-    assert run(home)["bytes_read"] == 0  # what was read with deleted sessions covers what is read without
+    assert run(home)["bytes_read"] == 0  # an import with deleted sessions covers one without them
 
 
 def test_a_session_that_is_archived_later_says_so(home):
@@ -143,8 +143,8 @@ def test_an_archive_is_read_once_though_it_is_a_file_as_well(home):
     home.session(ONE, user("Hi"))
     (home.root / "agents/main/sessions").mkdir()
     (home.root / "agents/main/sessions" / name).write_bytes(blob)
-    found = run(home, include_deleted=True)["agents"]["main"]
-    assert (found["records"], found["repeated"]) == ({"session": 2, "user": 2}, 0)
+    report = run(home, include_deleted=True)["agents"]["main"]
+    assert (report["records"], report["repeated"]) == ({"session": 2, "user": 2}, 0)
 
 
 def test_packed_files_of_a_session_the_database_does_not_know(tmp_path, real_files):
@@ -154,9 +154,9 @@ def test_packed_files_of_a_session_the_database_does_not_know(tmp_path, real_fil
     script.path.unlink()
     script.path.with_name(f"{ONE}.jsonl.deleted.2026-02-21T03-07-21.630Z.abc.zst").write_bytes(packed)
     script.path.with_name(f"{TWO}.jsonl.reset.2026-02-21T03-07-21.630Z.abc.zst").write_bytes(packed[:-9] + b"\0" * 9)
-    found = run(home, include_deleted=True)["agents"]["main"]
-    assert found["records"]["user"] >= 1
-    assert found["rejected"] == {"bad_zstd": 1}
+    report = run(home, include_deleted=True)["agents"]["main"]
+    assert report["records"]["user"] >= 1
+    assert report["rejected"] == {"bad_zstd": 1}
     assert session().source_state == "deleted"
 
 
@@ -164,9 +164,9 @@ def test_both_layouts_are_one_session(home):
     home.session(ONE, user("One"), assistant("Two"))
     (home.root / "agents/main/sessions").mkdir()
     home.transcript({"id": "r1", **user("One")}, session=ONE)
-    found = run(home)["agents"]["main"]
-    assert found["records"] == {"assistant": 1, "session": 1, "user": 1}
-    assert found["repeated"] == 2
+    report = run(home)["agents"]["main"]
+    assert report["records"] == {"assistant": 1, "session": 1, "user": 1}
+    assert report["repeated"] == 2
     assert session().leaf_record_id == "r2"
 
 
@@ -175,9 +175,9 @@ def test_bad_records_are_rejected_one_by_one(home):
     home.append(ONE, "{not json", '["list"]', b"not zstd", zstandard.compress(b"x" * 17 * 1024 * 1024), user("End"))
     with home.writing() as store:
         home.event(store, "../../odd", 0, "{}")
-    found = run(home)["agents"]["main"]
-    assert found["rejected"] == {"bad_session": 1, "bad_zstd": 2, "not_an_object": 1, "truncated": 1}
-    assert found["records"] == {"session": 1, "user": 2}
+    report = run(home)["agents"]["main"]
+    assert report["rejected"] == {"bad_session": 1, "bad_zstd": 2, "not_an_object": 1, "truncated": 1}
+    assert report["records"] == {"session": 1, "user": 2}
     assert RejectedRecord.objects.using(MAIN).filter(session_id=ONE).count() == 4
 
 
@@ -189,9 +189,9 @@ def test_a_damaged_database_does_not_stop_the_rest(tmp_path, real_files):
     data = bytearray(home.database("other").read_bytes())
     data[3 * 4096 : 12 * 4096] = os.urandom(9 * 4096)
     home.database("other").write_bytes(data)
-    found = run(home)
-    assert found["agents"]["other"]["rejected"] == {"bad_database": 1}
-    assert found["agents"]["main"]["records"] == {"session": 1, "user": 1}
+    report = run(home)
+    assert report["agents"]["other"]["rejected"] == {"bad_database": 1}
+    assert report["agents"]["main"]["records"] == {"session": 1, "user": 1}
     assert RejectedRecord.objects.using("agent_other").get().reason == "bad_database"
     home.database("other").write_bytes(b"no database at all")
     assert run(home)["agents"]["other"]["rejected"] == {"bad_database": 1}
@@ -235,9 +235,9 @@ def test_people_who_opted_out(home):
     configuration.put("collector.optedOutSenders", ["alice"])
     home.session(ONE, user("Secret"), key="agent:main:irc:direct:alice")
     home.session(TWO, user("Open"), key="agent:main:irc:direct:bob")
-    found = run(home)["agents"]["main"]
-    assert found["opted_out_sessions"] == 1
-    assert [one.id for one in Session.objects.using(MAIN).all()] == [TWO]
+    report = run(home)["agents"]["main"]
+    assert report["opted_out_sessions"] == 1
+    assert [row.id for row in Session.objects.using(MAIN).all()] == [TWO]
     configuration.put("collector.optedOutSenders", [])
     run(home)
     assert Session.objects.using(MAIN).count() == 2
@@ -249,9 +249,9 @@ def test_a_home_of_an_unknown_version_is_read_as_far_as_it_is_known(home):
         store.execute("PRAGMA user_version=99")
         store.execute("ALTER TABLE session_windows DROP COLUMN channel")
         store.execute("DROP TABLE conversations")
-    found = run(home)
-    assert found["agents"]["main"]["records"] == {"session": 1, "user": 1}
-    assert found["databases"]["agents/main/agent/openclaw-agent.sqlite"]["is_newer"]
+    report = run(home)
+    assert report["agents"]["main"]["records"] == {"session": 1, "user": 1}
+    assert report["databases"]["agents/main/agent/openclaw-agent.sqlite"]["is_newer"]
 
 
 def test_windows_name_sessions_that_no_node_is_at(home):
@@ -275,11 +275,11 @@ def test_what_was_imported_into_a_database_is_read_once(home):
         file = home.transcript(user("From before"), session=session_id).path
         folder.mkdir(exist_ok=True)
         file.rename(folder / f"agent_main_{session_id[-1]}.{session_id}.jsonl.imported-1795231048843")
-    found = run(home)["agents"]["main"]
-    assert why(found) == {"new": 1, "skipped_imported": 2}
-    assert (found["records"], found["repeated"]) == ({"assistant": 1, "session": 1, "user": 1}, 0)
-    found = run(home, include_deleted=True)["agents"]["main"]
-    assert why(found) == {"unchanged": 1, "skipped_imported": 1, "new": 1}
+    report = run(home)["agents"]["main"]
+    assert count_reasons(report) == {"new": 1, "skipped_imported": 2}
+    assert (report["records"], report["repeated"]) == ({"assistant": 1, "session": 1, "user": 1}, 0)
+    report = run(home, include_deleted=True)["agents"]["main"]
+    assert count_reasons(report) == {"unchanged": 1, "skipped_imported": 1, "new": 1}
     assert session(TWO).source_state == "bak"
     again = run(home, include_deleted=True)
     assert (again["records"], again["bytes_read"]) == (0, 0)

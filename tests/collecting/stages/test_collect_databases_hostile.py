@@ -1,4 +1,4 @@
-"""Collecting databases that are odd, or made to harm whoever reads them: each costs itself, never the rest."""
+"""Collecting databases that are odd or hostile: each costs itself, never the rest."""
 
 import json
 import uuid
@@ -8,7 +8,7 @@ from django.db import connections
 
 from ledger.models import RejectedRecord, TrajectoryEvent, TranscriptEvent
 from tests import faults
-from tests.collecting.collect_runs import MAIN, events, run
+from tests.collecting.collect_runs import MAIN, count_events, run
 from tests.homes import assistant, result, user
 from tests.sqlite_homes import CANARY, SqliteHome
 
@@ -39,9 +39,9 @@ def sql(home, *statements):
 def test_places_that_no_record_has(home, seq):
     with home.writing() as store:
         home.event(store, ONE, seq, FAR)
-    found = run(home)
-    assert found["agents"]["other"]["records"] == BOTH
-    assert (found["agents"]["main"]["records"], found["agents"]["main"]["rejected"]) == (BOTH, {"bad_seq": 1})
+    report = run(home)
+    assert report["agents"]["other"]["records"] == BOTH
+    assert (report["agents"]["main"]["records"], report["agents"]["main"]["rejected"]) == (BOTH, {"bad_seq": 1})
     assert RejectedRecord.objects.using(MAIN).get().file.endswith(f"#{ONE}")
     with home.writing() as store:
         home.event(store, ONE, 2, FAR)
@@ -59,10 +59,10 @@ def test_text_where_numbers_belong(home):
         f"INSERT INTO transcript_events VALUES ('{ONE}', 2.5, '{FAR}', 1e300, 3)",
         f"INSERT INTO transcript_events VALUES ('{ONE}', NULL, 7, NULL, NULL), (7, 8, 9, 10, 11), (x'ff', 8, 9, 1, 1)",
     )
-    found = run(home)
-    assert found["agents"]["other"]["records"] == BOTH
-    assert found["agents"]["main"]["records"] == BOTH
-    assert found["agents"]["main"]["rejected"] == {"bad_seq": 1, "bad_session": 2}
+    report = run(home)
+    assert report["agents"]["other"]["records"] == BOTH
+    assert report["agents"]["main"]["records"] == BOTH
+    assert report["agents"]["main"]["rejected"] == {"bad_seq": 1, "bad_session": 2}
 
 
 def test_steps_at_places_that_no_step_has(home):
@@ -71,8 +71,8 @@ def test_steps_at_places_that_no_step_has(home):
     with home.writing() as store:
         store.execute(STEPS)
         store.executemany("INSERT INTO trajectory_runtime_events VALUES (?, ?, 'r', ?)", rows)
-    found = run(home)
-    assert found["agents"]["other"]["records"] == BOTH
+    report = run(home)
+    assert report["agents"]["other"]["records"] == BOTH
     assert list(TrajectoryEvent.objects.using(MAIN).values_list("session_id", "seq")) == [(ONE, 1)]
     assert run(home)["bytes_read"] == 0
 
@@ -101,7 +101,7 @@ def test_steps_at_places_that_no_step_has(home):
             "CREATE TABLE run_artifacts (run_id, path, blob)",
             "INSERT INTO run_artifacts VALUES (1, 2, 3), (x'ff', x'ff', x'ff'), ('r', '../../etc', zeroblob(9))",
         ],
-        # What is ordered by, or looked for, may be missing as well.
+        # Columns that queries order by or search for may be missing as well.
         ["ALTER TABLE session_transcript_archives DROP COLUMN created_at"],
         ["ALTER TABLE session_windows DROP COLUMN updated_at"],
         ["ALTER TABLE session_transcript_cold_archives DROP COLUMN archived_at"],
@@ -111,9 +111,9 @@ def test_steps_at_places_that_no_step_has(home):
 )
 def test_schemas_that_are_odd_cost_no_record(home, statements, real_files):
     sql(home, *statements)
-    found = run(home, include_deleted=True)
-    assert [agent["records"] for agent in found["agents"].values()] == [BOTH, BOTH]
-    assert found["rejected"] == 0
+    report = run(home, include_deleted=True)
+    assert [agent["records"] for agent in report["agents"].values()] == [BOTH, BOTH]
+    assert report["rejected"] == 0
     for file in real_files.rglob("*"):
         assert file.is_relative_to(home.root) or not file.is_file() or CANARY.encode() not in file.read_bytes()
 
@@ -128,9 +128,9 @@ def test_schemas_that_are_odd_cost_no_record(home, statements, real_files):
 )
 def test_a_schema_that_does_not_hang_together_is_one_rejected_source(home, change):
     sql(home, "PRAGMA writable_schema=ON", f"UPDATE sqlite_master SET {change} WHERE name = 'conversations'")
-    found = run(home)["agents"]
-    assert found["main"]["rejected"] == {"bad_database": 1}
-    assert found["other"]["records"] == BOTH
+    report = run(home)["agents"]
+    assert report["main"]["rejected"] == {"bad_database": 1}
+    assert report["other"]["records"] == BOTH
 
 
 def test_the_state_database_without_the_columns_it_is_ordered_by(home):
@@ -152,13 +152,13 @@ def test_a_session_that_cannot_be_stored_does_not_stop_the_next(home):
             f"CREATE TRIGGER odd BEFORE INSERT ON transcript_events WHEN NEW.session_id = '{TWO}'"
             " BEGIN SELECT length(hex(zeroblob(900000000))); END"
         )
-    found = run(home)["agents"]["main"]
-    assert found["rejected"] == {"unreadable_session": 1}
-    assert "DataError" in found["notes"][0]
+    report = run(home)["agents"]["main"]
+    assert report["rejected"] == {"unreadable_session": 1}
+    assert "DataError" in report["notes"][0]
     assert store.values("session").distinct().count() == 2
     with connections[MAIN].cursor() as cursor:
         cursor.execute("DROP TRIGGER odd")
-    run(home)  # the database is as it was, and looked at again
+    run(home)  # the database has not changed, and is read again
     assert store.values("session").distinct().count() == 3
 
 
@@ -166,12 +166,12 @@ def test_steps_wait_when_the_artifact_store_takes_nothing(home, settings):
     with home.writing() as store:
         store.execute(STEPS)
         store.execute("INSERT INTO trajectory_runtime_events VALUES (?, 1, 'r', ?)", (ONE, STEP))
-    in_the_way = settings.HOME_DIR / "artifacts"
-    in_the_way.write_text("a file where a folder should be")
-    found = run(home)["agents"]
-    in_the_way.unlink()
-    assert (found["main"]["records"], found["main"]["steps"], found["other"]["records"]) == (BOTH, 0, BOTH)
-    assert any("artifact store" in note for note in found["main"]["notes"])
+    obstacle = settings.HOME_DIR / "artifacts"
+    obstacle.write_text("a file where a folder should be")
+    report = run(home)["agents"]
+    obstacle.unlink()
+    assert (report["main"]["records"], report["main"]["steps"], report["other"]["records"]) == (BOTH, 0, BOTH)
+    assert any("artifact store" in note for note in report["main"]["notes"])
     assert run(home)["agents"]["main"]["steps"] == 1
 
 
@@ -180,13 +180,13 @@ def test_outputs_of_many_sessions_become_durable_together(home):
         home.session(str(uuid.UUID(int=number)), user("Go"), result("c", f"{number} line\n" * 900), assistant("Done"))
     groups = []
 
-    def heard(event, path):
+    def count_renames(event, path):
         if event == "open" and path.endswith(".publishing.lock"):  # finished contents get their names under this lock
             groups.append(0)
         if event == "os.rename" and groups:
             groups[-1] += 1
 
-    with faults.watch_files(heard):
+    with faults.watch_files(count_renames):
         run(home)
-    assert [count for count in groups if count] == [60]  # of each content the blob and what is known of it
-    assert events("tool_result") == 30
+    assert [count for count in groups if count] == [60]  # the blob and the metadata of each content
+    assert count_events("tool_result") == 30

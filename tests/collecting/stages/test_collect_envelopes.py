@@ -1,4 +1,7 @@
-"""What OpenClaw puts around messages, through a collect: both spellings, both layouts, with and without opting out."""
+"""Collecting messages with the envelopes that OpenClaw puts around them.
+
+Both spellings, both layouts, with and without people who opted out.
+"""
 
 import io
 import json
@@ -19,7 +22,7 @@ from ledger.collectors.envelopes import respell_text
 from ledger.models import ConversationTurn, RejectedRecord, Session
 from overview.models import AgentSummary
 from people.configuration import setting_values as configuration
-from tests.collecting.collect_runs import MAIN, events, run
+from tests.collecting.collect_runs import MAIN, count_events, run
 from tests.factories import JobFactory
 from tests.homes import Home, assistant, user
 from tests.ledger.collectors.envelope_table import MARK
@@ -52,8 +55,8 @@ def build(kind, tmp_path, key, *records):
     return home
 
 
-def kept():
-    """Everything that the agent's file holds, as one text."""
+def read_agent_file():
+    """Return everything that the agent's file holds, as one text."""
     connections[MAIN].cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return databases.get_path("main").read_bytes().decode(errors="replace")
 
@@ -84,16 +87,16 @@ def test_in_a_group_what_cannot_be_told_is_withheld_and_counted(tmp_path, real_f
         user(ada + "kept as well"),
     ]
     result = run(build(kind, tmp_path, GROUP, *records))
-    found = result["agents"]["main"]
-    assert found["withheld"] == {"answer": 3, "quote": 1, "sender": 1, "unknown_sender": 2}
-    assert found["records"]["withheld"] == 7 == Session.objects.using(MAIN).get().withheld_count
-    assert found["unknown_envelopes"] == 1
-    text = kept()
+    agent_report = result["agents"]["main"]
+    assert agent_report["withheld"] == {"answer": 3, "quote": 1, "sender": 1, "unknown_sender": 2}
+    assert agent_report["records"]["withheld"] == 7 == Session.objects.using(MAIN).get().withheld_count
+    assert agent_report["unknown_envelopes"] == 1
+    text = read_agent_file()
     assert "kept words" in text and "kept as well" in text
     assert "hidden" not in text
-    said = report.in_words(result)
-    assert "withheld: follows a withheld record 3, may quote somebody who opted out 1, sender opted out 1" in said
-    assert "1 record with an unknown envelope" in said
+    sentence = report.in_words(result)
+    assert "withheld: follows a withheld record 3, may quote somebody who opted out 1, sender opted out 1" in sentence
+    assert "1 record with an unknown envelope" in sentence
 
 
 @pytest.mark.parametrize(
@@ -114,20 +117,20 @@ def test_in_a_group_what_cannot_be_told_is_withheld_and_counted(tmp_path, real_f
 def test_where_one_person_speaks_nobody_needs_to_be_named(tmp_path, real_files, key, count):
     configuration.put(OPTED_OUT, ["bob"])
     run(build("files", tmp_path, key, user("Who am I?"), assistant("I cannot tell")))
-    assert events("withheld") == count
+    assert count_events("withheld") == count
 
 
 @pytest.mark.parametrize("key", ["agent:main:direct:bob", "agent:main:irc:default:direct:bob", "agent:main:irc:dm:Bob"])
 def test_a_direct_chat_is_theirs_however_its_key_is_spelled(tmp_path, real_files, key):
     configuration.put(OPTED_OUT, ["bob"])
-    found = run(build("files", tmp_path, key, user("private"), assistant("also private")))
-    assert found["agents"]["main"]["opted_out_sessions"] == 1
-    assert events() == 0
+    result = run(build("files", tmp_path, key, user("private"), assistant("also private")))
+    assert result["agents"]["main"]["opted_out_sessions"] == 1
+    assert count_events() == 0
 
 
 def test_with_nobody_opted_out_nothing_is_withheld(tmp_path, real_files):
-    found = run(build("files", tmp_path, GROUP, user("Who am I?"), user(old("Sender", name="Bob") + "x")))
-    assert (found["agents"]["main"]["withheld"], events("withheld")) == ({}, 0)
+    result = run(build("files", tmp_path, GROUP, user("Who am I?"), user(old("Sender", name="Bob") + "x")))
+    assert (result["agents"]["main"]["withheld"], count_events("withheld")) == ({}, 0)
 
 
 def test_an_archive_that_only_its_database_names_is_of_its_key(tmp_path, real_files):
@@ -135,7 +138,7 @@ def test_an_archive_that_only_its_database_names_is_of_its_key(tmp_path, real_fi
     home = SqliteHome(tmp_path / "openclaw")
     home.archive(ONE, user("Who am I?"), assistant("My owner"))
     run(home, include_deleted=True)
-    assert events("withheld") == 0 < events("user")
+    assert count_events("withheld") == 0 < count_events("user")
 
 
 @pytest.mark.parametrize("name", ["label", "displayName"])
@@ -159,23 +162,23 @@ def test_a_title_that_begins_an_envelope_is_none(home, title, name):
 def test_while_somebody_is_opted_out_a_group_has_no_title_made_of_first_words(home):
     configuration.put(OPTED_OUT, ["bob"])
     words = new("Sender", id="42") + "Good morning"
-    one, two = home.transcript(user(words)), home.transcript(user(words))
+    first, second = home.transcript(user(words)), home.transcript(user(words))
     home.index(
         {
-            GROUP: {"sessionId": one.session, "displayName": "hidden words"},
-            "agent:main:irc:group:#two": {"sessionId": two.session, "displayName": "irc:#two"},
+            GROUP: {"sessionId": first.session, "displayName": "hidden words"},
+            "agent:main:irc:group:#two": {"sessionId": second.session, "displayName": "irc:#two"},
         }
     )
     run(home)
     titles = dict(Session.objects.using(MAIN).values_list("id", "title"))
-    assert titles == {one.session: "Good morning", two.session: "irc:#two"}
-    assert "hidden" not in kept()
+    assert titles == {first.session: "Good morning", second.session: "irc:#two"}
+    assert "hidden" not in read_agent_file()
 
 
 # A record that OpenClaw's doctor rewrote in place
 
 
-def rewritten(home, session=ONE):
+def rewrite_records(home, session=ONE):
     with home.writing() as store:
         rows = store.execute(
             "SELECT seq, event_json FROM transcript_events WHERE session_id = ?", (session,)
@@ -193,7 +196,7 @@ def test_a_rewritten_record_is_no_second_one(tmp_path, real_files):
     words = old("Conversation info", sender_id="42") + "Good morning"
     home = build("database", tmp_path, GROUP, user(words), assistant("Hello"))
     first = run(home)
-    rewritten(home)
+    rewrite_records(home)
     again = run(home)
     assert (first["records"], again["records"], again["rejected"]) == (3, 0, 0)
     assert again["agents"]["main"]["transcripts"]["replaced"] == 1
@@ -206,19 +209,23 @@ def test_both_spellings_of_a_record_in_one_file_are_one_record(tmp_path, real_fi
     script = home.transcript(user(words), session=ONE)
     script.add({**user(respell_text(words)), "id": "r1", "parentId": None, "timestamp": "2026-02-21T03:00:01.000Z"})
     script.add({**user("another"), "id": "r1"})
-    found = run(home)["agents"]["main"]
-    assert (found["repeated"], found["rejected"], found["records"]["user"]) == (1, {"duplicate_id": 1}, 1)
+    agent_report = run(home)["agents"]["main"]
+    assert (agent_report["repeated"], agent_report["rejected"], agent_report["records"]["user"]) == (
+        1,
+        {"duplicate_id": 1},
+        1,
+    )
 
 
-# What is not understood is counted and shown
+# Envelopes that are not understood are counted and shown
 
 
 def test_an_envelope_that_is_not_understood_is_counted_and_listed(as_admin, home):
     odd = "[Carrier Lab id:-100 2026-01-30 11:10 GMT+8] Ada: Hello"
     script = home.transcript(user(odd), assistant("Hi"), user(new("Sender", id="42") + "Bye"))
     home.index({GROUP: {"sessionId": script.session}})
-    found = run(home)
-    assert (found["rejected"], found["agents"]["main"]["unknown_envelopes"]) == (0, 1)
+    result = run(home)
+    assert (result["rejected"], result["agents"]["main"]["unknown_envelopes"]) == (0, 1)
     row = RejectedRecord.objects.using(MAIN).get()
     assert (row.reason, row.session_id) == ("unknown_envelope", script.session)
     assert ConversationTurn.objects.using(MAIN).get(turn_number=1).user_message_content == odd
@@ -251,7 +258,7 @@ def test_the_report_of_a_collect_is_on_its_page(as_admin, home):
 # Homes that the real program wrote
 
 
-def collected(name):
+def collect_real_home(name):
     return collect.run({"source": str(HOMES / name), "include_deleted": True}, Progress())
 
 
@@ -259,7 +266,7 @@ def collected(name):
 @pytest.mark.parametrize("name", [FILES, MIGRATED])
 def test_a_real_home_withholds_the_same_records_in_either_spelling(real_files, tmp_path, name):
     configuration.put(OPTED_OUT, ["bob!bob@host.fake", "bob"])
-    result = collected(name)
+    result = collect_real_home(name)
     assert result["agents"]["main"]["withheld"] == {"answer": 3, "sender": 1}
     assert result["agents"]["research"]["withheld"] == {}
     for agent in Agent.objects.all():
@@ -273,7 +280,7 @@ def test_a_real_home_withholds_the_same_records_in_either_spelling(real_files, t
 @needs_homes
 @pytest.mark.parametrize("name", [FILES, MIGRATED])
 def test_turns_titles_and_rows_of_a_real_home_are_free_of_envelopes(real_files, settings, name):
-    result = collected(name)
+    result = collect_real_home(name)
     assert [agent["unknown_envelopes"] for agent in result["agents"].values()] == [0, 0]
     senders, count = set(), 0
     for agent in Agent.objects.all():

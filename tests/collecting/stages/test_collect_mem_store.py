@@ -1,4 +1,7 @@
-"""The artifact store of openclaw-mem inside a home: its handles resolve after a collect, and the doctor lists it."""
+"""Collecting the artifact store of openclaw-mem inside a home.
+
+Its handles resolve after a collect, and the doctor lists it.
+"""
 
 import gzip
 import hashlib
@@ -27,15 +30,15 @@ pytestmark = pytest.mark.django_db
 NONE = {"imported": 0, "known": 0, "unchanged": 0, "withheld": 0, "rejected": 0}
 
 
-def stash(home, content, *, packed=False, sha256=None, about=True, **told):
-    """Write a content as openclaw-mem does; its handle."""
+def stash(home, content, *, packed=False, sha256=None, about=True, **fields):
+    """Write a content as openclaw-mem does, and return its handle."""
     sha256 = sha256 or hashlib.sha256(content).hexdigest()
     place = f"sha256/{sha256[:2]}/{sha256[2:4]}/{sha256}"
     blob = home.write(f"{STORE}/blobs/{place}.txt{'.gz' * packed}", "")
     blob.write_bytes(gzip.compress(content) if packed else content)
     meta = {"schema": "openclaw-mem.artifact.meta.v1", "handle": f"ocm_artifact:v1:sha256:{sha256}", "sha256": sha256}
     meta |= {"bytes": len(content), "createdAt": "2026-03-04T00:00:00.000000+00:00", "kind": "tool_output", "meta": {}}
-    meta |= told
+    meta |= fields
     if about:
         home.write(f"{STORE}/meta/{place}.json", meta)
     return meta["handle"]
@@ -43,9 +46,9 @@ def stash(home, content, *, packed=False, sha256=None, about=True, **told):
 
 @pytest.fixture
 def home(real_files, tmp_path):
-    made = Home(tmp_path / "openclaw", agents=("main", "research"))
-    made.transcript(user("Hello"))
-    return made
+    home = Home(tmp_path / "openclaw", agents=("main", "research"))
+    home.transcript(user("Hello"))
+    return home
 
 
 def handles(agent="main"):
@@ -54,8 +57,8 @@ def handles(agent="main"):
 
 def test_it_works(home, as_reviewer, capsys):
     plain, packed = stash(home, b"line 1\nline 2\n", meta={"tool": "exec"}), stash(home, b"x" * 9000, packed=True)
-    found = run(home)
-    assert found["artifacts"] == NONE | {"imported": 2} and found["rejected"] == 0
+    report = run(home)
+    assert report["artifacts"] == NONE | {"imported": 2} and report["rejected"] == 0
     assert handles("main") == handles("research") == {plain, packed}
     row = Artifact.objects.using(get_alias("research")).get(handle=plain)
     assert (row.kind, row.created_at) == ("tool_output", 1_772_582_400_000)
@@ -85,9 +88,9 @@ def test_what_has_not_changed_is_not_opened_again(home):
     stash(home, b"one")
     run(home)
     stash(home, b"two")
-    found = []
-    opened = count_opens(lambda: found.append(run(home)))
-    assert found[0]["artifacts"] == NONE | {"imported": 1, "unchanged": 1}
+    reports = []
+    opened = count_opens(lambda: reports.append(run(home)))
+    assert reports[0]["artifacts"] == NONE | {"imported": 1, "unchanged": 1}
     assert not any(hashlib.sha256(b"one").hexdigest() in path for path in opened)
     assert run(home)["artifacts"] == NONE | {"unchanged": 2}
     assert len(handles()) == Artifact.objects.using(get_alias("main")).count() == 2
@@ -127,8 +130,8 @@ def test_what_is_not_what_its_name_says_is_rejected_and_the_rest_is_taken(home, 
     odd = stash(home, b"odd", kind=["x"], createdAt=5, meta="text")
     stash(home, b"a listing", sha256="d" * 64)
     shutil.rmtree(home.root / STORE / "blobs" / "sha256" / "dd")
-    found = run(home)
-    assert found["artifacts"] == NONE | {"imported": 3, "rejected": 6} and found["rejected"] == 6
+    report = run(home)
+    assert report["artifacts"] == NONE | {"imported": 3, "rejected": 6} and report["rejected"] == 6
     assert handles() == {good, bare, odd}
     rows = RejectedRecord.objects.using(get_alias("main")).filter(reason="bad_artifact")
     assert {row.file[-68:-4] for row in rows if row.file.endswith(".txt")} == {
@@ -154,9 +157,9 @@ def test_a_store_behind_a_link_is_not_read(home, tmp_path, depth):
     parts = STORE.split("/")
     (home.root / "/".join(parts[:depth])).rename(tmp_path / "moved")
     (home.root / "/".join(parts[:depth])).symlink_to(tmp_path / "moved")
-    found = []
-    opened = count_opens(lambda: found.append(run(home)))
-    assert found[0]["artifacts"] == NONE and not any("/moved/" in path for path in opened)
+    reports = []
+    opened = count_opens(lambda: reports.append(run(home)))
+    assert reports[0]["artifacts"] == NONE and not any("/moved/" in path for path in opened)
 
 
 def test_while_somebody_opted_out_only_what_is_surely_not_theirs_is_read(home):
@@ -177,9 +180,9 @@ def test_a_full_store_is_a_note_and_the_next_collect_completes_it(home, real_fil
     stash(home, b"one")
     (real_files / "artifacts").mkdir()
     (real_files / "artifacts" / "tmp").write_text("in the way")
-    found = run(home)
-    assert found["records"] == 2 and found["artifacts"]["imported"] == 0
-    assert "The next import tries again." in " ".join(found["notes"])
+    report = run(home)
+    assert report["records"] == 2 and report["artifacts"]["imported"] == 0
+    assert "The next import tries again." in " ".join(report["notes"])
     assert not CollectorSource.objects.filter(kind="artifact").exists()
     (real_files / "artifacts" / "tmp").unlink()
     assert run(home)["artifacts"]["imported"] == 1
@@ -187,33 +190,33 @@ def test_a_full_store_is_a_note_and_the_next_collect_completes_it(home, real_fil
 
 @pytest.fixture
 def source(tmp_path):
-    made = Home(tmp_path / "openclaw", agents=("main",))
-    made.transcript(user("Hello"))
+    home = Home(tmp_path / "openclaw", agents=("main",))
+    home.transcript(user("Hello"))
     for name in ("openclaw-mem.sqlite", "openclaw-mem-episodes.jsonl", "openclaw-mem/episodes-ingest-state.json"):
-        made.write(f"memory/{name}", "{}")
-    made.write("cron/jobs.json.bak", "{}")
-    made.write("workspace/notes.txt", "mine")
-    return made
+        home.write(f"memory/{name}", "{}")
+    home.write("cron/jobs.json.bak", "{}")
+    home.write("workspace/notes.txt", "mine")
+    return home
 
 
 def test_the_doctor_counts_what_the_import_brings_and_names_what_is_left(tmp_path, source):
     stash(source, b"one")
     stash(source, b"two", packed=True)
     stash(source, b"wrong", sha256="a" * 64)
-    look, _ = doctor(tmp_path / "ours", "--source", str(source.root), status=1)
-    found = [one for one in look["sources"] if one["kind"] == "artifact"]
-    assert [(one["target"], one["state"], one["agent"]) for one in found] == [("artifacts", "new", "")] * 3
-    assert sorted(one["records"] for one in found) == [0, 1, 1]
-    assert [(one["reason"], one["offset"]) for one in look["rejected"]] == [("bad_artifact", 0)]
-    assert {one["path"] for one in look["skipped"] if one["why"] == "not_listed"} >= {
+    receipt, _ = doctor(tmp_path / "ours", "--source", str(source.root), status=1)
+    artifacts = [item for item in receipt["sources"] if item["kind"] == "artifact"]
+    assert [(item["target"], item["state"], item["agent"]) for item in artifacts] == [("artifacts", "new", "")] * 3
+    assert sorted(item["records"] for item in artifacts) == [0, 1, 1]
+    assert [(item["reason"], item["offset"]) for item in receipt["rejected"]] == [("bad_artifact", 0)]
+    assert {item["path"] for item in receipt["skipped"] if item["why"] == "not_listed"} >= {
         *("memory/openclaw-mem.sqlite", "memory/openclaw-mem-episodes.jsonl", "cron/jobs.json.bak"),
         *("memory/openclaw-mem/episodes-ingest-state.json", "workspace/notes.txt"),
     }
-    assert not {"memory", "memory/openclaw-mem", f"{STORE}"} & {one["path"] for one in look["skipped"]}
+    assert not {"memory", "memory/openclaw-mem", f"{STORE}"} & {item["path"] for item in receipt["skipped"]}
     fixed, _ = doctor(tmp_path / "ours", "--fix", "--source", str(source.root))
     assert fixed["run"]["rejected"] == 1 and not fixed["run"]["warnings"]
     again, _ = doctor(tmp_path / "ours", "--source", str(source.root), status=0)
-    assert {one["state"] for one in again["sources"]} == {"unchanged"} and again["to_read"] == 0
+    assert {item["state"] for item in again["sources"]} == {"unchanged"} and again["to_read"] == 0
 
 
 @pytest.mark.skipif(not REAL.exists(), reason="the recorded store is not on this machine")

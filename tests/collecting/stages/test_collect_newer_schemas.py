@@ -16,7 +16,7 @@ from agents.models import Agent
 from collecting import report
 from ledger.models import RejectedRecord, Session
 from people.configuration import setting_values as configuration
-from tests.collecting.collect_runs import MAIN, events, run
+from tests.collecting.collect_runs import MAIN, count_events, run
 from tests.collecting.stages.converted_homes import REACTIONS_DDL, convert_agent_database, copy_converted, set_version
 from tests.homes import assistant, user
 from tests.sqlite_homes import T0, SqliteHome
@@ -45,11 +45,11 @@ def test_it_works(home):
     before = session().prompt_report.report_json
     Session.objects.using(MAIN).update(prompt_report=None)
     convert_agent_database(home.database())
-    found = run(home)
+    result = run(home)
     assert session().prompt_report.report_json == before
     assert json.loads(before)["skills"] == [{"name": "weather", "description": "Says the weather"}]
     known = {"version": 24, "known": 25, "is_newer": False, "rows": {}, "unfamiliar": []}
-    assert found["databases"] == {"agents/main/agent/openclaw-agent.sqlite": known}
+    assert result["databases"] == {"agents/main/agent/openclaw-agent.sqlite": known}
 
 
 def test_a_snapshot_that_is_no_object_costs_itself(home):
@@ -98,10 +98,10 @@ def test_tables_with_rows_that_are_not_read_are_named(home):
         home.insert(store, "session_reactions", **values, created_at=T0)
     with home.state() as store:
         store.execute("CREATE TABLE audit_events (id INTEGER)")  # without a row it is not named
-    found = run(home)
+    result = run(home)
     words = "Not read of agents/main/agent/openclaw-agent.sqlite: session_reactions (1 row)."
-    assert words in report.in_words(found)
-    assert "audit_events" not in report.in_words(found)
+    assert words in report.in_words(result)
+    assert "audit_events" not in report.in_words(result)
     assert words in report.in_words(run(home)), "also when nothing is new"
 
 
@@ -113,13 +113,13 @@ def test_a_higher_schema_is_named_with_what_is_not_read(home, as_admin):
         store.execute("ALTER TABLE session_nodes ADD COLUMN entry_zstd BLOB")
     set_version(home.database(), 26)
     words = "has schema 26; this version of OpenClaw Web knows schemas up to 25."
-    left = "Not read: session_songs, session_nodes.entry_zstd."
-    for told in (report.in_words(run(home)), as_admin.get(reverse("overview:overview")).text):
-        assert words in told and left in told
+    not_read = "Not read: session_songs, session_nodes.entry_zstd."
+    for text in (report.in_words(run(home)), as_admin.get(reverse("overview:overview")).text):
+        assert words in text and not_read in text
 
 
-def _cold(home, *lines, session=TWO, storage="file", sha256=None, size=None):
-    """A session that OpenClaw moved into a cold archive, as it writes one."""
+def _store_cold_archive(home, *lines, session=TWO, storage="file", sha256=None, size=None):
+    """Store a session as a cold archive, as OpenClaw does, and return the archive's path."""
     records = [{"kind": "header", "version": 1, "sessionId": session, "generation": "g"}]
     records += [{"kind": "event", "row": {"seq": n, "event_json": line, "created_at": T0}} for n, line in lines]
     records += [{"kind": "identity", "row": {"event_id": "r1", "seq": 0}}, {"kind": "fts", "row": {"text": "x"}}]
@@ -144,7 +144,7 @@ def test_cold_archives_are_read_as_what_they_hold(home, storage):
     """Nobody deleted these sessions: they are read without --include-deleted, and once."""
     home.session(ONE, user("Hi"))
     lines = [json.dumps({**user("From the cold"), "id": "r1"}), json.dumps({**assistant("Brr"), "id": "r2"})]
-    _cold(home, *enumerate(lines), storage=storage)
+    _store_cold_archive(home, *enumerate(lines), storage=storage)
     assert run(home)["agents"]["main"]["rejected"] == {}
     assert (session(TWO).source_state, session(TWO).turn_count) == ("live", 1)
     assert run(home)["bytes_read"] == 0
@@ -157,9 +157,9 @@ def test_a_session_that_was_imported_before_it_became_cold_is_not_doubled(home):
         lines = [text for (text,) in store.execute("SELECT event_json FROM transcript_events ORDER BY seq")]
         store.execute("DELETE FROM transcript_events")
         store.commit()
-    _cold(home, *enumerate(lines))
-    found = run(home)["agents"]["main"]
-    assert (found["records"], found["repeated"], events()) == ({}, 2, 2)
+    _store_cold_archive(home, *enumerate(lines))
+    agent_report = run(home)["agents"]["main"]
+    assert (agent_report["records"], agent_report["repeated"], count_events()) == ({}, 2, 2)
 
 
 @pytest.mark.parametrize(
@@ -172,7 +172,7 @@ def test_a_session_that_was_imported_before_it_became_cold_is_not_doubled(home):
 )
 def test_a_cold_archive_that_is_not_what_its_row_says_is_rejected(home, wrong, why):
     home.session(ONE, user("Hi"))
-    path = _cold(home, (0, LINE.decode()), **wrong)
+    path = _store_cold_archive(home, (0, LINE.decode()), **wrong)
     if not wrong:
         path.rename(path.with_name("elsewhere"))
     assert run(home)["agents"]["main"]["rejected"] == {"bad_archive": 1}

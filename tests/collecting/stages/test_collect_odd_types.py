@@ -1,4 +1,7 @@
-"""A value of any JSON type in any place of a record or an index costs that line or value, and nothing else."""
+"""A value of the wrong JSON type costs only its line or itself.
+
+This holds for any place of a record or an index.
+"""
 
 import json
 import uuid
@@ -26,7 +29,7 @@ from tests.odd_json import ENTRY, JOB, JSON, RECORDS, RUN, STEP, SUBAGENT, odd
 from tests.sqlite_homes import SqliteHome
 
 pytestmark = pytest.mark.django_db
-# A case takes a second: what fails is shown as it was found, because making it smaller would take minutes.
+# A case takes a second: failing examples are not shrunk, because that would take minutes.
 MANY = settings(
     max_examples=12,
     deadline=None,
@@ -51,8 +54,8 @@ def homes(tmp_path, real_files):
     return Home(tmp_path / "files"), SqliteHome(tmp_path / "database", agents=("second",))
 
 
-def opens(client, agent, session_id):
-    """Every page and answer that reads records of a session."""
+def assert_pages_open(client, agent, session_id):
+    """Assert that all pages and answers with records of a session have status 200."""
     session = f"agents/{agent}/sessions/{session_id}"
     ids = TranscriptEventIdentity.objects.using(f"agent_{agent}").filter(session_id=session_id)
     places = [f"/{session}/{view}" for view in VIEWS]
@@ -69,9 +72,9 @@ def test_a_content_block_of_any_type_costs_itself(home, type_):
     block = {"type": type_, "text": "odd"}
     message = {"role": "user", "content": [block, {"type": "text", "text": "Hello"}]}
     home.transcript(BEFORE, {"type": "message", "message": message}, assistant("Hi"), AFTER)
-    found = run(home)
-    assert (found["records"], found["rejected"]) == (5, 0)
-    assert found["agents"]["main"]["notes"] == []
+    report = run(home)
+    assert (report["records"], report["rejected"]) == (5, 0)
+    assert report["agents"]["main"]["notes"] == []
     turns = ConversationTurn.objects.using(MAIN).order_by("turn_number")
     assert [*turns.values_list("user_message_content", flat=True)] == ["the first words", "Hello", "the last words"]
 
@@ -88,17 +91,17 @@ def test_every_record_is_stored_or_rejected_by_itself_and_every_page_opens(homes
     script.add(AFTER)
     database.session(session, BEFORE, *lines, AFTER, agent="second")
     for home, agent in ((files, "main"), (database, "second")):
-        found = run(home)["agents"][agent]
-        assert not {"unreadable_file", "unreadable_session", "unforeseen"} & set(found["rejected"]), found
+        agent_report = run(home)["agents"][agent]
+        assert not {"unreadable_file", "unreadable_session", "unforeseen"} & set(agent_report["rejected"]), agent_report
         stored, rejected = (
             rows.objects.using(f"agent_{agent}").filter(session_id=session)
             for rows in (TranscriptEvent, RejectedRecord)
         )
         noted = rejected.exclude(reason="unknown_envelope").count()
-        assert stored.count() + noted + found["repeated"] == 3 + len(lines)
+        assert stored.count() + noted + agent_report["repeated"] == 3 + len(lines)
         turns = ConversationTurn.objects.using(f"agent_{agent}").filter(session_id=session)
         assert {"the first words", "the last words"} <= {*turns.values_list("user_message_content", flat=True)}
-        opens(as_admin, agent, session)
+        assert_pages_open(as_admin, agent, session)
         make_samples(Agent.objects.get(agent_id=agent), session, None, by="root")
 
 
@@ -112,9 +115,9 @@ def test_an_index_entry_of_any_types_costs_those_values(homes, as_admin, entry):
     files.write("agents/main/sessions/sessions.json", json.dumps(index))
     database.session(session, BEFORE, AFTER, agent="second", **entry | {"sessionId": session})
     for home, agent in ((files, "main"), (database, "second")):
-        found = run(home)["agents"][agent]
-        assert (found["rejected"], found["notes"]) == ({}, [])
-        opens(as_admin, agent, session)
+        agent_report = run(home)["agents"][agent]
+        assert (agent_report["rejected"], agent_report["notes"]) == ({}, [])
+        assert_pages_open(as_admin, agent, session)
 
 
 OLD = {"skills": [{"name": "a", "description": "b"}], "tools": ["exec"], "systemPromptChars": 5, "toolSchemas": 1}
@@ -129,10 +132,10 @@ def test_pages_open_with_what_older_versions_stored(homes, as_admin, report, met
     files.transcript(BEFORE, assistant("Hi"), session=session)
     files.write("workspace/USER.md", "me")
     run(files)
-    kept = PromptReport.objects.using(MAIN).create(id=session, report_json=json.dumps(report))
+    prompt_report = PromptReport.objects.using(MAIN).create(id=session, report_json=json.dumps(report))
     rows = Session.objects.using(MAIN).filter(id=session)
-    rows.update(prompt_report=kept, metadata=json.dumps(metadata), last_activity_at=4_000_000_000_000)
-    opens(as_admin, "main", session)
+    rows.update(prompt_report=prompt_report, metadata=json.dumps(metadata), last_activity_at=4_000_000_000_000)
+    assert_pages_open(as_admin, "main", session)
 
 
 @MANY
@@ -145,7 +148,7 @@ def test_schedules_runs_and_steps_of_any_types_cost_themselves(homes, as_admin, 
     files.write("cron/jobs.json", json.dumps({"version": 1, "jobs": [JOB | {"id": "sound"}, job]}))
     files.write("cron/runs/sound.jsonl", json.dumps(ran) + "\n" + json.dumps(RUN) + "\n")
     files.write("subagents/runs.json", json.dumps({"version": 2, "runs": {"r": subagent, "sound": SUBAGENT}}))
-    steps = [json.dumps({**one, "sessionId": session}) + "\n" for one in (step, STEP)]
+    steps = [json.dumps({**record, "sessionId": session}) + "\n" for record in (step, STEP)]
     files.write(f"agents/main/sessions/{session}.trajectory.jsonl", "".join(steps))
     with database.state() as store:
         store.execute("DELETE FROM cron_jobs")
@@ -156,11 +159,11 @@ def test_schedules_runs_and_steps_of_any_types_cost_themselves(homes, as_admin, 
         subagent = {"run_id": "b", "child_session_key": "x", "requester_session_key": "y", "payload_json": subagent}
         database.insert(store, "subagent_runs", created_at=1, **subagent)
     for home, agent in ((files, "main"), (database, "second")):
-        found = run(home)
-        assert found["agents"][agent]["notes"] == [] == found["notes"]
+        report = run(home)
+        assert report["agents"][agent]["notes"] == [] == report["notes"]
         for place in ("cron", "subagents", "background", "stored"):
             assert as_admin.get(f"/agents/{agent}/{place}/").status_code == 200, place
-        opens(as_admin, agent, session)
+        assert_pages_open(as_admin, agent, session)
     ours = CronJob.objects.filter(agent_id__in=("main", "second"))  # an odd one may name an agent that is not here
     for job_id in ours.values_list("id", "agent_id"):
         assert as_admin.get(reverse("automation:cron_detail", args=job_id[::-1])).status_code == 200

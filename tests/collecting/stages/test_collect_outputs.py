@@ -30,7 +30,10 @@ CALL = ("c1", "exec", {"command": "make"})
 
 @pytest.fixture
 def fill_disk():
-    """A function after which no file may grow past 2 MB: what a full disk or a quota answers, from the kernel."""
+    """A function that limits files to 2 MB, as a full disk or a quota does.
+
+    The kernel refuses what goes past the limit.
+    """
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     yield lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (2_000_000, before[1]))
@@ -50,8 +53,8 @@ def blobs(store):
     return sorted((store / "artifacts" / "blobs").rglob("*.txt*"))
 
 
-def collected(home, *texts, **more):
-    """A turn with a result for each text; the results as they are in the store."""
+def collect_outputs(home, *texts, **more):
+    """Collect a turn with a result for each text, and return the stored results."""
     home.transcript(user("One"), assistant("", CALL), *[result("c1", text, **more) for text in texts])
     run(home)
     return results()
@@ -60,8 +63,8 @@ def collected(home, *texts, **more):
 def test_it_works(home, real_files):
     script = home.transcript(user("Build it"), assistant("", CALL))
     script.add(result("c1", LONG, details={"exitCode": 3, "aggregated": LONG}), assistant("It failed."))
-    found = run(home)
-    assert found["records"] == 5
+    report = run(home)
+    assert report["records"] == 5
     [event], [use], [blob] = results(), uses(), blobs(real_files)
     [note] = parse_stashed(event.trim_json)
     assert (note.path, note.handle) == ("message.content.0.text", use.handle)
@@ -69,8 +72,8 @@ def test_it_works(home, real_files):
     assert "exit code 3" in note.summary == use.summary
     assert (note.secrets, orjson.loads(event.trim_json)["aggregated"]) == ([], len(LONG))
     assert "capped" not in event.trim_json and event.full_zstd is None
-    shown = orjson.loads(event.event_json)["message"]["content"][0]["text"]
-    assert shown == use.preview and len(shown) <= CHARS
+    preview = orjson.loads(event.event_json)["message"]["content"][0]["text"]
+    assert preview == use.preview and len(preview) <= CHARS
     assert full_record(event)["message"]["content"][0]["text"] == LONG
     assert gzip.decompress(blob.read_bytes()).decode() == LONG
     place = (use.session_id, use.turn_id, use.record_id, use.tool, use.tool_call_id)
@@ -104,7 +107,7 @@ def test_a_result_that_is_appended_is_stashed_in_its_turn(home):
 
 def test_switched_off_nothing_becomes_an_artifact(home, real_files):
     configuration.put(SETTING, False)
-    [event] = collected(home, LONG)
+    [event] = collect_outputs(home, LONG)
     assert not uses()
     assert not (real_files / "artifacts").exists()
     assert orjson.loads(event.trim_json) == {"capped": [["message.content.0.text", len(LONG), 1_000]]}
@@ -125,7 +128,7 @@ def test_switched_off_nothing_becomes_an_artifact(home, real_files):
     ids=["characters", "lines", "json", "html", "pdf", "nul", "unicode"],
 )
 def test_what_the_rule_wants_comes_back_whole(home, text):
-    [event] = collected(home, text)
+    [event] = collect_outputs(home, text)
     [note] = parse_stashed(event.trim_json)
     assert (note.chars, note.bytes) == (len(text), len(text.encode()))
     assert len(event.event_json) < 8_000
@@ -144,7 +147,7 @@ def test_what_the_rule_wants_comes_back_whole(home, text):
     ids=["characters", "lines", "json", "memories", "own-answer"],
 )
 def test_what_the_rule_does_not_want_stays(home, text):
-    [event] = collected(home, text)
+    [event] = collect_outputs(home, text)
     assert not parse_stashed(event.trim_json)
     assert not uses()
     assert full_record(event)["message"]["content"][0]["text"] == text
@@ -183,7 +186,7 @@ def test_a_result_that_is_one_text_is_stashed(home):
 
 
 def test_an_output_that_says_more_than_its_text_is_capped_as_ever(home):
-    [event] = collected(home, LONG, details={"aggregated": LONG + "more"})
+    [event] = collect_outputs(home, LONG, details={"aggregated": LONG + "more"})
     notes = orjson.loads(event.trim_json)
     assert notes["capped"] == [["message.details.aggregated", len(LONG) + 4, 8_000]]
     assert full_record(event)["message"]["details"]["aggregated"] == LONG + "more"
@@ -210,9 +213,9 @@ def test_the_same_output_in_two_sessions_is_one_content(home, real_files):
 
 def test_nothing_of_people_who_opted_out_is_kept(home, real_files):
     configuration.put(SENDERS, ["carol"])
-    said = 'Conversation info (untrusted metadata):\n```json\n{"sender_id": "%s"}\n```\n\nBuild it'
-    script = home.transcript(user(said % "carol"), assistant("", CALL), result("c1", LONG))
-    script.add(user(said % "bob"), assistant("", CALL), result("c2", LONG + "of bob"))
+    envelope = 'Conversation info (untrusted metadata):\n```json\n{"sender_id": "%s"}\n```\n\nBuild it'
+    script = home.transcript(user(envelope % "carol"), assistant("", CALL), result("c1", LONG))
+    script.add(user(envelope % "bob"), assistant("", CALL), result("c2", LONG + "of bob"))
     home.index({"agent:main:irc:group:#lab": {"sessionId": script.session}})
     run(home)
     [use] = uses()
@@ -228,7 +231,7 @@ def test_sessions_that_were_reset_or_deleted_are_stashed_too(home):
 
 
 def test_a_damaged_content_is_refused_and_a_missing_one_is_named(home, real_files):
-    [event] = collected(home, LONG)
+    [event] = collect_outputs(home, LONG)
     [blob] = blobs(real_files)
     blob.write_bytes(gzip.compress(b"x" * len(LONG)))
     with pytest.raises(DamagedArtifact, match="is damaged"):
@@ -245,9 +248,9 @@ def test_a_store_that_cannot_be_written_stops_no_collect(home, real_files, place
     (real_files / place).parent.mkdir(exist_ok=True)
     (real_files / place).write_text("a file where a folder should be")
     home.transcript(user("One"), assistant("", CALL), result("c1", LONG), assistant("Done"))
-    found = run(home)
-    [note] = found["agents"]["main"]["notes"]
-    assert found["records"] == 5 and why in note and "openclaw-web collect --again" in note
+    report = run(home)
+    [note] = report["agents"]["main"]["notes"]
+    assert report["records"] == 5 and why in note and "openclaw-web collect --again" in note
     assert not uses()
     [event] = results()
     assert full_record(event)["message"]["content"][0]["text"] == LONG
@@ -258,7 +261,7 @@ class TestAgain:
     """Outputs that stayed in their records become artifacts when they are collected again."""
 
     @pytest.fixture
-    def kept(self, home):
+    def unstashed_home(self, home):
         """A home that was collected while nothing became an artifact; the setting is on again."""
         configuration.put(SETTING, False)
         details = {"exitCode": 2, "aggregated": LONG[:9_000]}
@@ -271,9 +274,9 @@ class TestAgain:
         configuration.put(SETTING, True)
         return home
 
-    def test_what_stayed_in_records_is_moved(self, kept):
+    def test_what_stayed_in_records_is_moved(self, unstashed_home):
         before = {event.pk: full_record(event) for event in results()}
-        again = run(kept, again=True)["again"]["main"]
+        again = run(unstashed_home, again=True)["again"]["main"]
         assert again["rebuilt"] == 2
         assert {event.pk: full_record(event) for event in results()} == before
         [use, other] = sorted(uses(), key=lambda use: use.tool_call_id)
@@ -281,44 +284,44 @@ class TestAgain:
         assert (use.tool, other.tool_call_id) == ("exec", "c4")
         assert "exit code 2" in use.summary
         assert sum(len(parse_stashed(event.trim_json)) for event in results()) == 2
-        assert run(kept, again=True)["again"]["main"]["unchanged"] == 2
+        assert run(unstashed_home, again=True)["again"]["main"]["unchanged"] == 2
 
-    def test_it_makes_what_collecting_would_have_made(self, kept):
-        run(kept, again=True)
+    def test_it_makes_what_collecting_would_have_made(self, unstashed_home):
+        run(unstashed_home, again=True)
         moved = dump_tables()
         Artifact.objects.using(MAIN).all().delete()
         Session.objects.using(MAIN).all().delete()
         ToolDay.objects.using(MAIN).all().delete()
-        run(kept, again=True)
+        run(unstashed_home, again=True)
         assert dump_tables() == moved
 
-    def test_sessions_without_a_source_too_which_stay_as_they_are(self, kept):
-        sources = {path: path.read_bytes() for path in kept.root.rglob("*.jsonl")}
+    def test_sessions_without_a_source_too_which_stay_as_they_are(self, unstashed_home):
+        sources = {path: path.read_bytes() for path in unstashed_home.root.rglob("*.jsonl")}
         Session.objects.using(MAIN).update(source_state="deleted")
         for path in sources:
             path.unlink()
-        again = run(kept, again=True)["again"]["main"]
+        again = run(unstashed_home, again=True)["again"]["main"]
         assert (len(again["without_source"]), again["rebuilt"], again["added"]) == (2, 2, {})
         assert set(Session.objects.using(MAIN).values_list("source_state", flat=True)) == {"deleted"}
         Session.objects.using(MAIN).update(source_state="live")
         moved = dump_tables()
         for path, lines in sources.items():
             path.write_bytes(lines)
-        assert run(kept, again=True)["again"]["main"]["unchanged"] == 2
+        assert run(unstashed_home, again=True)["again"]["main"]["unchanged"] == 2
         assert dump_tables() == moved
 
-    def test_while_the_store_cannot_be_written_they_stay_and_it_is_said(self, kept, real_files):
+    def test_while_the_store_cannot_be_written_they_stay_and_it_is_said(self, unstashed_home, real_files):
         (real_files / "artifacts").write_text("a file where a folder should be")
         before = dump_tables()
-        run(kept, again=True)
+        run(unstashed_home, again=True)
         assert dump_tables() == before
         assert not uses()
 
-    def test_a_damaged_record_stops_nothing(self, kept):
-        for path in kept.root.rglob("*.jsonl"):
+    def test_a_damaged_record_stops_nothing(self, unstashed_home):
+        for path in unstashed_home.root.rglob("*.jsonl"):
             path.unlink()
         TranscriptEvent.objects.using(MAIN).filter(trim_json__contains="aggregated").update(full_zstd=b"no zstd")
-        again = run(kept, again=True)["again"]["main"]
+        again = run(unstashed_home, again=True)["again"]["main"]
         assert again["rebuilt"] == 1
         assert [use.tool_call_id for use in uses()] == ["c4"]
 
@@ -327,10 +330,10 @@ def test_a_full_disk_is_a_sentence_in_the_report_and_nothing_half_done(home, rea
     big = random.Random(7).randbytes(300_000).hex() * 9  # gzip does not see so far back, the packed record does
     home.transcript(user("One"), assistant("", CALL), result("c1", LONG), result("c1", big))
     fill_disk()
-    found = run(home)
-    note = found["agents"]["main"]["notes"][0]
+    report = run(home)
+    note = report["agents"]["main"]["notes"][0]
     assert "no space left. Nothing was stored." in note
-    assert found["records"] == 5
+    assert report["records"] == 5
     assert not uses()
     assert not list((real_files / "artifacts" / "tmp").iterdir())
     assert [full_record(event)["message"]["content"][0]["text"] for event in results()] == [LONG, big]
@@ -345,9 +348,9 @@ def test_the_long_output_of_a_real_home(real_files):
             record = orjson.loads(line)
             if record.get("message", {}).get("role") == "toolResult":
                 lines[file.name[:36], record["id"]] = record["message"]["content"]
-    found = uses()
-    assert max(use.chars for use in found) > 160_000
-    for use in found:
+    stored_uses = uses()
+    assert max(use.chars for use in stored_uses) > 160_000
+    for use in stored_uses:
         event = TranscriptEvent.objects.using(MAIN).get(session_id=use.session_id, seq__in=event_seqs(use))
         assert full_record(event)["message"]["content"] == lines[use.session_id, use.record_id]
         assert len(event.event_json) < 12_000

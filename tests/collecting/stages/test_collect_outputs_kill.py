@@ -1,4 +1,7 @@
-"""Collecting with big outputs, and moving those that records kept, killed at any moment: nothing is half done."""
+"""Kills of a collect with big outputs, or of their move, leave whole artifacts.
+
+The move takes the outputs that older records kept.
+"""
 
 import gzip
 import hashlib
@@ -11,7 +14,7 @@ from contextlib import closing
 
 import pytest
 
-from tests.collecting.stages.test_collect_reflection_kill import COLLECT, ended, python
+from tests.collecting.stages.test_collect_decisions_kill import COLLECT, assert_success, start_python
 from tests.homes import Home, assistant, result, user
 from tests.processes import FEW, Killer, until_met
 from tests.suite import fixture_cache
@@ -37,16 +40,20 @@ def source(tmp_path):
 
 
 def finish(home, code, source):
-    """Run `code` to its end; how many seconds it took once Django was there."""
-    process = python(home, code, source)
+    """Run `code` to its end, and return its seconds without the start of Django."""
+    process = start_python(home, code, source)
     assert process.stdout.readline() == "ready\n"
     started = time.monotonic()
-    ended(process)
+    assert_success(process)
     return time.monotonic() - started
 
 
 def check(home):
-    """Every note has its row and its sound content, every row its note; texts by place, and counts."""
+    """Assert that notes, rows and contents fit together; return texts by place, and two counts.
+
+    Every note has its row and its sound content, every row its note. The counts are of the notes, and of the sums of
+    sessions.
+    """
     blobs = {}
     for path in (home / "artifacts" / "blobs").rglob("*.txt*"):
         data = gzip.decompress(path.read_bytes())
@@ -73,18 +80,21 @@ def check(home):
     return texts, count, sums
 
 
-def killed_often(tmp_path, source, code, template, seconds):
-    """Run `code`, which takes so many seconds, on copies of a home and kill it at random. The last home is left, and
-    how many kills met it between its first and its last artifact."""
+def kill_often(tmp_path, source, code, template, seconds):
+    """Run `code` on copies of a home, and kill it at random.
+
+    `seconds` is the time that the code takes. Returns the last home, and how many kills met it between its first and
+    its last artifact.
+    """
     killer, home, met = Killer(11, seconds), tmp_path / "killed", []
-    wanted = check(tmp_path / "clean")[1]
+    all_notes = check(tmp_path / "clean")[1]
     for _kill in until_met(killer, kills=FEW, and_until=lambda: met):
         if not home.exists():
             shutil.copytree(template, home)
-        process = python(home, code, source)
+        process = start_python(home, code, source)
         assert process.stdout.readline() == "ready\n"
         is_at_work = killer.kill(process)
-        if 0 < (count := check(home)[1]) < wanted:
+        if 0 < (count := check(home)[1]) < all_notes:
             met.append(count)
         if not is_at_work:
             shutil.rmtree(home)
@@ -97,7 +107,7 @@ def test_kills_of_a_collect_leave_no_note_without_its_content(tmp_path, source):
     fixture_cache.copy_home(tmp_path / "template")
     shutil.copytree(tmp_path / "template", tmp_path / "clean")
     seconds = finish(tmp_path / "clean", COLLECT, source)
-    home, met = killed_often(tmp_path, source, COLLECT, tmp_path / "template", seconds)
+    home, met = kill_often(tmp_path, source, COLLECT, tmp_path / "template", seconds)
     finish(home, COLLECT, source)
     assert check(home) == check(tmp_path / "clean")
     assert met, "no kill ever met it between the first and the last artifact"
@@ -107,7 +117,7 @@ def test_kills_of_the_move_leave_no_note_without_its_content(tmp_path, source):
     finish(fixture_cache.copy_home(tmp_path / "template"), OFF + COLLECT + ON, source)
     shutil.copytree(tmp_path / "template", tmp_path / "clean")
     seconds = finish(tmp_path / "clean", MOVE, source)
-    home, met = killed_often(tmp_path, source, MOVE, tmp_path / "template", seconds)
+    home, met = kill_often(tmp_path, source, MOVE, tmp_path / "template", seconds)
     finish(home, MOVE, source)
     assert check(home) == check(tmp_path / "clean")
     assert met, "no kill ever met it between the first and the last artifact"

@@ -1,4 +1,7 @@
-"""Collecting writes to memory files: from write_guardian's log, from a database, and what nobody told of."""
+"""Collecting writes to memory files from write_guardian's log or a database.
+
+Changes that no source reports become writes, too.
+"""
 
 import json
 import os
@@ -14,7 +17,7 @@ from guardian.recording import unattributed_changes
 from ledger.models import RejectedRecord
 from people.configuration import setting_values as configuration
 from tests.collecting.collect_runs import MAIN, run
-from tests.collecting.plugin_log import CHANNEL, T0, tell, written
+from tests.collecting.plugin_log import CHANNEL, T0, log_first_turn, log_write
 from tests.homes import user
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
@@ -26,8 +29,8 @@ def rows(db=MAIN):
     return WriteGuardianAudit.objects.using(db).order_by("created_at", "id")
 
 
-def put(home, text, at, name="USER.md"):
-    """A memory file with this content, modified at this moment."""
+def write_memory_file(home, text, at, name="USER.md"):
+    """Write a memory file with this content and this time of modification, in milliseconds."""
     file = home.root / "workspace" / name
     file.write_text(text) if isinstance(text, str) else file.write_bytes(text)
     os.utime(file, (at / 1000, at / 1000))
@@ -35,8 +38,8 @@ def put(home, text, at, name="USER.md"):
 
 def test_a_write_comes_with_its_decision_and_turn(place):
     home, talk, log = place
-    tell(log)
-    written(home.root / "workspace", T0 + 1_800, "UPDATE_USER", "The user likes tea.")
+    log_first_turn(log)
+    log_write(home.root / "workspace", T0 + 1_800, "UPDATE_USER", "The user likes tea.")
     assert run(home)["guardian"]["writes"] == 1
     row = rows().get()
     decision = MemoryGateDecision.objects.using(MAIN).get()
@@ -49,60 +52,60 @@ def test_a_write_comes_with_its_decision_and_turn(place):
 def test_reading_again_adds_nothing_and_equal_lines_are_one_write(place):
     home, _talk, _log = place
     for _ in range(2):
-        written(home.root / "workspace", T0 + 1_800, "UPDATE_USER", "The user likes tea.")
-    told = run(home)["guardian"]
-    assert (told["writes"], told["lines"], told["equal_lines"]) == (1, 2, 1)
+        log_write(home.root / "workspace", T0 + 1_800, "UPDATE_USER", "The user likes tea.")
+    counts = run(home)["guardian"]
+    assert (counts["writes"], counts["lines"], counts["equal_lines"]) == (1, 2, 1)
     assert run(home)["guardian"]["writes"] == 0
-    written(home.root / "workspace", T0 + 9_800, "UPDATE_USER", "The user likes coffee.")
+    log_write(home.root / "workspace", T0 + 9_800, "UPDATE_USER", "The user likes coffee.")
     assert run(home)["guardian"]["writes"] == 1
     assert rows().count() == 2
 
 
 def test_lines_that_are_no_use_are_rejected_and_each_is_accounted_for(place):
     home, _talk, _log = place
-    written(home.root / "workspace", T0, "UPDATE_USER", "Tea.")
-    written(home.root / "workspace", T0 + 1, "UPDATE_USER", "Tea.", status="perhaps")
-    written(home.root / "workspace", T0 + 2, "UPDATE_WORLD", "Tea.")
+    log_write(home.root / "workspace", T0, "UPDATE_USER", "Tea.")
+    log_write(home.root / "workspace", T0 + 1, "UPDATE_USER", "Tea.", status="perhaps")
+    log_write(home.root / "workspace", T0 + 2, "UPDATE_WORLD", "Tea.")
     file = home.root / "workspace" / ".openclaw-reflection" / "write-guardian.log.jsonl"
     other = {"timestamp": "2026-02-21T03:00:01Z", "decision": "UPDATE_USER", "status": "written"}
     with file.open("ab") as handle:
         handle.write(b"{half\n\xff\n")
         handle.write(json.dumps(other | {"targetFile": "../../.bashrc", "candidateFact": "x"}).encode() + b"\n")
         handle.write(b'{"timestamp": "2026')  # still being written
-    told = run(home)["guardian"]
-    assert (told["lines"], told["writes"], told["rejected"]) == (6, 1, 5)
-    found = RejectedRecord.objects.using(MAIN).filter(file__endswith="write-guardian.log.jsonl")
-    assert found.count() == 5
-    assert set(found.values_list("reason", flat=True)) >= {"bad_decision", "bad_write", "not_utf8"}
+    counts = run(home)["guardian"]
+    assert (counts["lines"], counts["writes"], counts["rejected"]) == (6, 1, 5)
+    rejected = RejectedRecord.objects.using(MAIN).filter(file__endswith="write-guardian.log.jsonl")
+    assert rejected.count() == 5
+    assert set(rejected.values_list("reason", flat=True)) >= {"bad_decision", "bad_write", "not_utf8"}
     handle = file.open("ab")
     handle.write(b'-02-21T03:00:09Z", "decision": "UPDATE_USER", "status": "refused", "candidateFact": "No."}\n')
     handle.close()
-    told = run(home)["guardian"]
-    assert (told["writes"], told["rejected"]) == (1, 0)
+    counts = run(home)["guardian"]
+    assert (counts["writes"], counts["rejected"]) == (1, 0)
     assert rows().last().status == "refused"
 
 
 def test_a_log_of_nothing_is_read_for_a_moment_only_and_the_import_says_so(place):
     home, _talk, _log = place
-    written(home.root / "workspace", T0, "UPDATE_USER", "Tea.")
+    log_write(home.root / "workspace", T0, "UPDATE_USER", "Tea.")
     file = home.root / "workspace" / ".openclaw-reflection" / "write-guardian.log.jsonl"
     with file.open("ab") as handle:
         handle.truncate(2 * 1024**3)
-    written(home.root / "workspace", T0 + 60_000, "UPDATE_USER", "Milk.")
-    told = run(home)
-    assert told["guardian"]["writes"] == 1
+    log_write(home.root / "workspace", T0 + 60_000, "UPDATE_USER", "Milk.")
+    report = run(home)
+    assert report["guardian"]["writes"] == 1
     words = "Of workspace/.openclaw-reflection/write-guardian.log.jsonl only the first 64 MB were read."
-    assert words in told["notes"]
+    assert words in report["notes"]
 
 
 def test_versions_are_those_around_the_write(place):
     home, _talk, _log = place
-    put(home, "# User\n", T0)
+    write_memory_file(home, "# User\n", T0)
     run(home)
-    put(home, "# User\n- likes tea\n", T0 + 60_000)
-    written(home.root / "workspace", T0 + 60_001, "UPDATE_USER", "Tea.")
-    told = run(home)["guardian"]
-    assert (told["writes"], told["unattributed"]) == (1, 0)
+    write_memory_file(home, "# User\n- likes tea\n", T0 + 60_000)
+    log_write(home.root / "workspace", T0 + 60_001, "UPDATE_USER", "Tea.")
+    counts = run(home)["guardian"]
+    assert (counts["writes"], counts["unattributed"]) == (1, 0)
     row = rows().get()
     assert (row.lines_added, row.is_diff_shared, row.sources) == (1, False, 10)
     assert (row.before_snapshot.content, row.after_snapshot.content) == ("# User\n", "# User\n- likes tea\n")
@@ -110,12 +113,12 @@ def test_versions_are_those_around_the_write(place):
 
 def test_writes_between_two_versions_share_one_diff(place):
     home, _talk, _log = place
-    put(home, "# User\n", T0)
+    write_memory_file(home, "# User\n", T0)
     run(home)
-    put(home, "# User\n- tea\n- milk\n", T0 + 60_000)
+    write_memory_file(home, "# User\n- tea\n- milk\n", T0 + 60_000)
     for number in range(3):
         status = "refused" if number == 1 else "written"
-        written(home.root / "workspace", T0 + 40_001 + number * 10_000, "UPDATE_USER", f"Fact {number}.", status)
+        log_write(home.root / "workspace", T0 + 40_001 + number * 10_000, "UPDATE_USER", f"Fact {number}.", status)
     assert run(home)["guardian"]["unattributed"] == 0
     first, refused, last = rows()
     assert first.after_snapshot_id == last.after_snapshot_id and first.diff == last.diff
@@ -124,10 +127,10 @@ def test_writes_between_two_versions_share_one_diff(place):
 
 def test_what_nobody_told_of_is_a_write_of_its_own_with_its_window(place):
     home, talk, _log = place
-    put(home, "# User\n", T0 - 60_000)
+    write_memory_file(home, "# User\n", T0 - 60_000)
     assert run(home)["guardian"]["unattributed"] == 0  # the first version ever seen is no write
     assert not rows().exists()
-    put(home, "# User\n- hates tea\n", T0 + 60_000)
+    write_memory_file(home, "# User\n- hates tea\n", T0 + 60_000)
     assert run(home)["guardian"]["unattributed"] == 1
     row = rows().get()
     assert (row.origin, row.status, row.target_file) == ("unattributed", "written", "USER.md")
@@ -140,50 +143,50 @@ def test_what_nobody_told_of_is_a_write_of_its_own_with_its_window(place):
 
 def test_a_file_that_was_touched_long_after_the_last_write_was_changed_by_something_else(place):
     home, _talk, _log = place
-    put(home, "# User\n", T0)
+    write_memory_file(home, "# User\n", T0)
     run(home)
-    put(home, "# User\n- tea\n- hates milk\n", T0 + 3_600_000)
-    written(home.root / "workspace", T0 + 60_000, "UPDATE_USER", "Tea.")
+    write_memory_file(home, "# User\n- tea\n- hates milk\n", T0 + 3_600_000)
+    log_write(home.root / "workspace", T0 + 60_000, "UPDATE_USER", "Tea.")
     assert run(home)["guardian"]["unattributed"] == 1
-    told, other = rows()
-    assert (told.is_diff_shared, other.is_diff_shared) == (True, True)
+    reported, other = rows()
+    assert (reported.is_diff_shared, other.is_diff_shared) == (True, True)
     assert (other.origin, other.earliest_at) == ("unattributed", T0 + 60_000)
 
 
 def test_a_write_that_is_told_later_takes_over_with_all_that_people_did(place):
     home, _talk, _log = place
-    put(home, "# User\n", T0)
+    write_memory_file(home, "# User\n", T0)
     run(home)
-    put(home, "# User\n- tea\n", T0 + 60_000)
+    write_memory_file(home, "# User\n- tea\n", T0 + 60_000)
     run(home)
     row = rows().get()
     WriteGuardianAudit.objects.using(MAIN).filter(id=row.id).update(status="rolled_back")
-    about = {"rolled_back_at": T0 + 70_000, "rolled_back_by": "otto", "reason": "Wrong.", "previous_status": "written"}
-    Rollback.objects.using(MAIN).create(id="r1", audit=row, **about)
+    fields = {"rolled_back_at": T0 + 70_000, "rolled_back_by": "otto", "reason": "Wrong.", "previous_status": "written"}
+    Rollback.objects.using(MAIN).create(id="r1", audit=row, **fields)
     GuardianStatus.objects.using(MAIN).create(
         audit=row, status="rolled_back", given_by="otto", reason="Wrong.", created_at=T0 + 70_000
     )
-    written(home.root / "workspace", T0 + 60_001, "UPDATE_USER", "Tea.")
+    log_write(home.root / "workspace", T0 + 60_001, "UPDATE_USER", "Tea.")
     run(home)
-    told = rows().get()
-    assert (told.origin, told.status, told.candidate_fact) == ("imported", "rolled_back", "Tea.")
-    assert told.rollback.id == "r1" and "+- tea" in told.diff
-    assert list(told.statuses.order_by("created_at").values_list("status", "given_by")) == [
+    reported = rows().get()
+    assert (reported.origin, reported.status, reported.candidate_fact) == ("imported", "rolled_back", "Tea.")
+    assert reported.rollback.id == "r1" and "+- tea" in reported.diff
+    assert list(reported.statuses.order_by("created_at").values_list("status", "given_by")) == [
         ("written", "plugin"), ("rolled_back", "otto"),
     ]  # fmt: skip
 
 
 def test_a_consolidation_of_the_plugin_is_named_as_one(place):
     home, _talk, log = place
-    put(home, "# User\n- tea\n- tea\n", T0)
+    write_memory_file(home, "# User\n- tea\n- tea\n", T0)
     run(home)
-    put(home, "# User\n- tea\n", T0 + 60_000)
+    write_memory_file(home, "# User\n- tea\n", T0 + 60_000)
     log.line(T0, "PluginLifecycle", "Workspace resolved", {"workspaceDir": str(home.root / "workspace")})
     log.line(T0 + 40_000, "Consolidator", "Consolidation started")
     log.line(T0 + 60_010, "Consolidator", "Consolidation finished")
     run(home)
     assert rows().get().reason == "consolidation"
-    put(home, "# User\n- milk\n", T0 + 4_000_000)
+    write_memory_file(home, "# User\n- milk\n", T0 + 4_000_000)
     run(home)
     assert rows().last().reason is None
 
@@ -191,24 +194,24 @@ def test_a_consolidation_of_the_plugin_is_named_as_one(place):
 def test_with_auditing_off_nothing_is_imported(place):
     home, _talk, _log = place
     configuration.put("writeGuardianAuditing.enabled", False)
-    put(home, "# User\n", T0)
+    write_memory_file(home, "# User\n", T0)
     run(home)
-    put(home, "# User\n- tea\n", T0 + 90_000)
-    written(home.root / "workspace", T0 + 1_800, "UPDATE_USER", "Tea.")
+    write_memory_file(home, "# User\n- tea\n", T0 + 90_000)
+    log_write(home.root / "workspace", T0 + 1_800, "UPDATE_USER", "Tea.")
     run(home)
     assert not rows().exists()
     configuration.put("writeGuardianAuditing.enabled", True)
-    told = run(home)["guardian"]
-    assert (told["writes"], told["unattributed"]) == (1, 1)
+    counts = run(home)["guardian"]
+    assert (counts["writes"], counts["unattributed"]) == (1, 1)
 
 
 def test_without_snapshots_writes_have_no_versions_and_changes_no_rows(place):
     home, _talk, _log = place
     configuration.put("writeGuardianAuditing.storeFileSnapshots", False)
-    put(home, "# User\n", T0)
+    write_memory_file(home, "# User\n", T0)
     run(home)
-    put(home, "# User\n- tea\n", T0 + 60_000)
-    written(home.root / "workspace", T0 + 60_001, "UPDATE_USER", "Tea.")
+    write_memory_file(home, "# User\n- tea\n", T0 + 60_000)
+    log_write(home.root / "workspace", T0 + 60_001, "UPDATE_USER", "Tea.")
     run(home)
     assert (rows().get().diff, rows().get().after_snapshot) == (None, None)
     configuration.put("writeGuardianAuditing.storeFileSnapshots", True)
@@ -218,11 +221,11 @@ def test_without_snapshots_writes_have_no_versions_and_changes_no_rows(place):
 
 def test_facts_without_a_known_person_are_withheld_while_somebody_opted_out(place):
     home, _talk, log = place
-    tell(log)
-    written(home.root / "workspace", T0 + 1_800, "UPDATE_USER", "The user likes tea.")
+    log_first_turn(log)
+    log_write(home.root / "workspace", T0 + 1_800, "UPDATE_USER", "The user likes tea.")
     configuration.put("collector.optedOutSenders", ["bob"])
-    told = run(home)["guardian"]
-    assert (told["writes"], told["withheld"], told["lines"]) == (0, 1, 1)
+    counts = run(home)["guardian"]
+    assert (counts["writes"], counts["withheld"], counts["lines"]) == (0, 1, 1)
     assert not rows().exists()
     configuration.put("collector.optedOutSenders", [])
     assert run(home)["guardian"]["writes"] == 1
@@ -230,12 +233,12 @@ def test_facts_without_a_known_person_are_withheld_while_somebody_opted_out(plac
 
 def test_the_log_of_a_workspace_that_no_agent_has_is_shown_with_the_default_agent(place):
     home, _talk, _log = place
-    put(home, "# User\n", T0)
+    write_memory_file(home, "# User\n", T0)
     run(home)
-    put(home, "# User\n- tea\n", T0 + 60_000)
-    written(home.root / "workspace-gone", T0 + 60_001, "UPDATE_USER", "Milk.")
-    told = run(home)["guardian"]
-    assert (told["writes"], told["unattributed"]) == (1, 1)
+    write_memory_file(home, "# User\n- tea\n", T0 + 60_000)
+    log_write(home.root / "workspace-gone", T0 + 60_001, "UPDATE_USER", "Milk.")
+    counts = run(home)["guardian"]
+    assert (counts["writes"], counts["unattributed"]) == (1, 1)
     elsewhere = rows().get(origin="imported")
     assert (elsewhere.match, elsewhere.session_id, elsewhere.diff, elsewhere.sources) == ("none", None, None, 2 + 32)
     assert run(home)["guardian"]["writes"] == 0
@@ -245,8 +248,8 @@ def test_a_write_without_a_turn_finds_it_once_its_transcript_is_there(place):
     home, talk, log = place
     hidden = talk.path.rename(talk.path.with_suffix(".away"))
     home.transcript(user("Something else"))
-    tell(log)
-    written(home.root / "workspace", T0 + 1_800, "UPDATE_USER", "The user likes tea.")
+    log_first_turn(log)
+    log_write(home.root / "workspace", T0 + 1_800, "UPDATE_USER", "The user likes tea.")
     run(home)
     assert rows().get().turn_id is None
     hidden.rename(talk.path)
@@ -264,19 +267,19 @@ def test_the_real_logs(real_files, tmp_path):
     for name in MEMORY_FILES:
         os.utime(root / "workspace" / name, (AT - 3_600, AT - 3_600))
     logs = shutil.copytree(DATA / "reflection" / "plugin-logs-driver", tmp_path / "logs")
-    (log,) = logs.glob("reflection-*.log")  # of a workspace of its own, which is to be that of this home
+    (log,) = logs.glob("reflection-*.log")  # it names another workspace, which is replaced by that of this home
     log.write_text(log.read_text().replace("/srv/oc/refl-ws", "/srv/oc/home-old/.openclaw/workspace"))
     configuration.put("reflection.logFolder", str(logs))
-    told = run(home)["guardian"]
-    assert (told["lines"], told["writes"], told["rejected"], told["withheld"]) == (8, 8, 0, 0)
+    counts = run(home)["guardian"]
+    assert (counts["lines"], counts["writes"], counts["rejected"], counts["withheld"]) == (8, 8, 0, 0)
     assert [rows().filter(status=status).count() for status in ("written", "refused", "failed")] == [6, 1, 1]
     assert rows().exclude(decision_id=None).count() == 8
-    for name in MEMORY_FILES:  # what the plugin left behind, as of its last write to each
+    for name in MEMORY_FILES:  # the files as the plugin left them, with the time of its last write to each
         file = shutil.copy(DATA / "reflection" / "workspace" / name, root / "workspace" / name)
         last = rows().filter(target_file=name, status="written").latest("created_at").created_at / 1000
         os.utime(file, (last, last))
-    told = run(home)["guardian"]
-    assert (told["writes"], told["unattributed"]) == (0, 0)
+    counts = run(home)["guardian"]
+    assert (counts["writes"], counts["unattributed"]) == (0, 0)
     assert [row.is_diff_shared for row in rows().filter(target_file="USER.md").exclude(diff=None)] == [True, True]
     assert rows().exclude(diff=None).count() == 6
-    assert run(home)["guardian"] == dict.fromkeys(told, 0)
+    assert run(home)["guardian"] == dict.fromkeys(counts, 0)

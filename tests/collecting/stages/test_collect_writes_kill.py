@@ -1,4 +1,4 @@
-"""Collecting writes to memory files, killed at any moment: what comes of it is what comes of it without a kill."""
+"""Kills while writes to memory files are collected change nothing in the result."""
 
 import os
 import shutil
@@ -7,17 +7,17 @@ from contextlib import closing
 
 import pytest
 
-from tests.collecting.plugin_log import KEY, PluginLog, written
-from tests.collecting.stages.test_collect_reflection_kill import (
+from tests.collecting.plugin_log import KEY, PluginLog, log_write
+from tests.collecting.stages.test_collect_decisions_kill import (
     COLLECT,
     PREPARE,
     T0,
-    ended,
-    iso,
-    killed_and_completed,
-    python,
+    assert_success,
+    format_time,
+    kill_and_complete,
+    start_python,
 )
-from tests.collecting.stages.test_collect_written_databases import SCHEMA
+from tests.collecting.stages.test_collect_write_databases import SCHEMA
 from tests.homes import Home, assistant, user
 from tests.processes import Killer
 from tests.suite import fixture_cache
@@ -35,7 +35,7 @@ TABLES = {
 }
 
 
-def put(home, number):
+def write_memory_file(home, number):
     file = home.root / "workspace" / "USER.md"
     file.write_text(f"# User\n- fact {number}\n")
     os.utime(file, (T0 / 1000 + number * 10, T0 / 1000 + number * 10))
@@ -43,25 +43,27 @@ def put(home, number):
 
 @pytest.fixture
 def source(tmp_path):
-    """A home whose file was seen twice already, then everything that the next import finds."""
+    """A home whose file was imported twice, with many new writes for the next import."""
     home = Home(tmp_path / "openclaw")
     talk = home.transcript()
     home.index({KEY: {"sessionId": talk.session, "updatedAt": T0}})
     (home.root / "workspace").mkdir()
     log = PluginLog(tmp_path / "logs").start(T0 - 1)
-    put(home, 0)
-    ended(python(fixture_cache.copy_home(tmp_path / "prepared"), PREPARE + COLLECT, home.root, tmp_path / "logs"))
-    put(home, 50)
-    ended(python(tmp_path / "prepared", COLLECT, home.root, tmp_path / "logs"))
-    put(home, WRITES)
+    write_memory_file(home, 0)
+    assert_success(
+        start_python(fixture_cache.copy_home(tmp_path / "prepared"), PREPARE + COLLECT, home.root, tmp_path / "logs")
+    )
+    write_memory_file(home, 50)
+    assert_success(start_python(tmp_path / "prepared", COLLECT, home.root, tmp_path / "logs"))
+    write_memory_file(home, WRITES)
     for n in range(WRITES):
         at = T0 + n * 10_000
-        said = (user(f"Question {n}"), assistant(f"Answer {n}"))
-        talk.add(*(one | {"timestamp": iso(at + 100 * i)} for i, one in enumerate(said)))
-        log.said(at, "user", f"Question {n}").said(at + 100, "agent", f"Answer {n}")
-        log.decided(at + 200, "UPDATE_USER", f"Because of {n}.")
-        written(home.root / "workspace", at + 300, "UPDATE_USER", f"Fact {n}", "refused" if n % 4 == 0 else "written")
-    written(home.root / "workspace", T0, "UPDATE_WORLD", "Nothing")
+        records = (user(f"Question {n}"), assistant(f"Answer {n}"))
+        talk.add(*(record | {"timestamp": format_time(at + 100 * i)} for i, record in enumerate(records)))
+        log.add_message(at, "user", f"Question {n}").add_message(at + 100, "agent", f"Answer {n}")
+        log.add_decision(at + 200, "UPDATE_USER", f"Because of {n}.")
+        log_write(home.root / "workspace", at + 300, "UPDATE_USER", f"Fact {n}", "refused" if n % 4 == 0 else "written")
+    log_write(home.root / "workspace", T0, "UPDATE_WORLD", "Nothing")
     with closing(sqlite3.connect(home.root / "workspace" / ".openclaw-reflection" / "reflection.db")) as db, db:
         db.executescript(SCHEMA)
         for n in range(0, WRITES, 2):
@@ -84,8 +86,8 @@ def contents(home):
 
 def test_kills_change_nothing(tmp_path, source):
     clean = shutil.copytree(tmp_path / "prepared", tmp_path / "clean")
-    ended(python(clean, COLLECT, *source))
-    wanted = contents(clean)
-    assert len(wanted["write_guardian_audit"]) == WRITES  # what changed the file for the first time is one of them
-    for home in killed_and_completed(tmp_path, source, Killer(seed=14, seconds=3.0)):
-        assert contents(home) == wanted
+    assert_success(start_python(clean, COLLECT, *source))
+    expected = contents(clean)
+    assert len(expected["write_guardian_audit"]) == WRITES  # the first change of the file is one of them
+    for home in kill_and_complete(tmp_path, source, Killer(seed=14, seconds=3.0)):
+        assert contents(home) == expected

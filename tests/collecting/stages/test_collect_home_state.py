@@ -99,10 +99,10 @@ def test_background_work(home):
         queued = {"queue_name": "q", "id": "d1", "status": "failed", "session_key": KEY, "channel": "irc"}
         queued |= {"target": CANARY, "entry_json": {"text": CANARY}, "enqueued_at": T0, "updated_at": T0}
         home.insert(store, "delivery_queue_entries", **queued, last_error="offline", retry_count=4)
-    found = run(home)["schedules"]
-    assert (found["tasks"], found["flows"], found["deliveries"], found["cron_runs"]) == (1, 1, 1, 0)
-    made = TaskRun.objects.get()
-    assert (made.agent_id, made.label, made.tool_use_count, made.error) == ("other", "Build", 3, "bad\ufffd")
+    schedules = run(home)["schedules"]
+    assert (schedules["tasks"], schedules["flows"], schedules["deliveries"], schedules["cron_runs"]) == (1, 1, 1, 0)
+    stored = TaskRun.objects.get()
+    assert (stored.agent_id, stored.label, stored.tool_use_count, stored.error) == ("other", "Build", 3, "bad\ufffd")
     assert FlowRun.objects.get().goal == "Ship"
     assert DeliveryQueueEntry.objects.get().retry_count == 4
     with home.state() as store:
@@ -119,8 +119,8 @@ def test_subagent_runs(home):
         older = {"task": "Older", "ended_at": T0 + 5, "outcome_json": {"status": "error"}}
         home.insert(store, "subagent_runs", run_id="old", **keys, created_at=T0, **older)
     run(home)
-    runs = {one.run_id: one for one in SubagentRun.objects.all()}
-    assert {name: one.ended_at for name, one in runs.items()} == {"new": T0 + 9, "old": T0 + 5}
+    runs = {row.run_id: row for row in SubagentRun.objects.all()}
+    assert {name: row.ended_at for name, row in runs.items()} == {"new": T0 + 9, "old": T0 + 5}
     assert json.loads(runs["old"].payload_json)["outcome"] == {"status": "error"}
     assert runs["new"].agent_id == "other"
 
@@ -131,13 +131,13 @@ def test_hostile_rows(home):
         job(home, store, job_id="j2", job_json='{"id": 7, "schedule": [1], "payload": "x", "enabled": "no"}')
         task(home, store, "t1", detail_json="null", started_at=-5, created_at=2**62)
         task(home, store, "t2", runtime="x", created_at=2**62, tool_use_count=-1)
-    found = run(home)
-    assert found["schedules"]["cron_jobs"] == 2
+    report = run(home)
+    assert report["schedules"]["cron_jobs"] == 2
     assert TaskRun.objects.get().created_at == 0
 
 
 def test_a_damaged_state_database_does_not_stop_the_rest(home):
     home.write("state/openclaw.sqlite", "no database at all")
-    found = run(home)
-    assert found["schedules"]["rejected"] == 1
-    assert found["records"] == 2
+    report = run(home)
+    assert report["schedules"]["rejected"] == 1
+    assert report["records"] == 2

@@ -1,4 +1,7 @@
-"""Collecting writes to memory files from a `reflection.db` of the spec's shape, and from several sources at once."""
+"""Collecting writes to memory files from a `reflection.db`, and from several sources.
+
+The database has the shape of the spec. Several sources may report the same write.
+"""
 
 import sqlite3
 from contextlib import closing
@@ -12,7 +15,7 @@ from ledger.collectors.database import Database
 from ledger.models import RejectedRecord
 from openclaw_web.clock import now_ms
 from tests.collecting.collect_runs import MAIN, run
-from tests.collecting.plugin_log import CHANNEL, T0, tell, written
+from tests.collecting.plugin_log import CHANNEL, T0, log_first_turn, log_write
 from tests.collecting.stages.test_collect_writes import rows
 from tests.homes import Home, user
 
@@ -31,32 +34,38 @@ CREATE TABLE behavior_corrections (id TEXT PRIMARY KEY, audit_id TEXT, original_
 """
 
 
-def database(workspace, *writes, more="", schema=SCHEMA):
+def create_database(workspace, *writes, more="", schema=SCHEMA):
+    """Write a `reflection.db` with these writes, and run the statements of `more`."""
     folder = workspace / ".openclaw-reflection"
     folder.mkdir(exist_ok=True)
     with closing(sqlite3.connect(folder / "reflection.db")) as db, db:
         db.executescript(schema)
         for write in writes:
-            told = {"target_file": "USER.md", "candidate_fact": "Tea.", "status": "written", "created_at": T0 + 1_790}
-            told |= write
-            sql = f"INSERT INTO write_guardian_audit ({', '.join(told)}) VALUES ({', '.join('?' * len(told))})"
-            db.execute(sql, [*told.values()])
+            columns = {
+                "target_file": "USER.md",
+                "candidate_fact": "Tea.",
+                "status": "written",
+                "created_at": T0 + 1_790,
+            }
+            columns |= write
+            sql = f"INSERT INTO write_guardian_audit ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
+            db.execute(sql, [*columns.values()])
         db.executescript(more)
 
 
 def test_what_no_page_could_show_is_rejected_and_the_write_is_kept(place):
     home, _talk, _log = place
     long, at = "x" * 20_001, T0 + 9_000
-    said = [("c1" * 200, "eve", "No."), ("c2", "e" * 300, "No."), ("c3", "eve", long)]
+    corrections = [("c1" * 200, "eve", "No."), ("c2", "e" * 300, "No."), ("c3", "eve", long)]
     more = "".join(
         f"INSERT INTO behavior_corrections VALUES ('{name}', 'w1', 'written', 'Tea.', 'USER.md', 'refused', NULL, NULL,"
         f" '{reason}', 1, 'tea', '{by}', {at});"
-        for name, by, reason in said
+        for name, by, reason in corrections
     )
     more += f"INSERT INTO rollbacks VALUES ('r1', 'w1', {at}, 'eve', '{long}', NULL, 'written');"
-    database(home.root / "workspace", {"id": "w1"}, {"id": "w2", "reason": long}, more=more)
-    told = run(home)["guardian"]
-    assert (told["writes"], told["rollbacks"], told["corrections"]) == (1, 0, 0) and told["rejected"]
+    create_database(home.root / "workspace", {"id": "w1"}, {"id": "w2", "reason": long}, more=more)
+    counts = run(home)["guardian"]
+    assert (counts["writes"], counts["rollbacks"], counts["corrections"]) == (1, 0, 0) and counts["rejected"]
     assert not BehaviorCorrection.objects.using(MAIN).exists()
 
 
@@ -71,18 +80,25 @@ def test_a_database_of_the_specs_shape_is_read_with_everything_beside(place):
     first = {"id": "w1", "turn_id": f"{talk.session}:r1", "session_id": CHANNEL, "after_snapshot_id": "v1"}
     second = {"id": "w2", "session_id": CHANNEL, "status": "rolled_back", "created_at": T0 + 5_000}
     sides = {"before_snapshot_id": "v1", "after_snapshot_id": "v2", "candidate_fact": "Coffee."}
-    database(home.root / "workspace", first, second | sides, more=more)
-    told = run(home)["guardian"]
-    assert (told["writes"], told["rollbacks"], told["corrections"], told["rejected"]) == (2, 1, 1, 0)
-    one, two, own = rows()
-    assert (one.turn_id, one.match, one.before_snapshot, one.lines_added) == (f"{talk.session}:r1", "given", None, 1)
-    assert (two.status, two.rollback.rolled_back_by, two.rollback.restored_snapshot) == (
-        "rolled_back", "reflection.db: eve", one.after_snapshot,
+    create_database(home.root / "workspace", first, second | sides, more=more)
+    counts = run(home)["guardian"]
+    assert (counts["writes"], counts["rollbacks"], counts["corrections"], counts["rejected"]) == (2, 1, 1, 0)
+    first_row, second_row, rollback_row = rows()
+    assert (first_row.turn_id, first_row.match, first_row.before_snapshot, first_row.lines_added) == (
+        f"{talk.session}:r1",
+        "given",
+        None,
+        1,
+    )
+    assert (second_row.status, second_row.rollback.rolled_back_by, second_row.rollback.restored_snapshot) == (
+        "rolled_back", "reflection.db: eve", first_row.after_snapshot,
     )  # fmt: skip
-    assert [status.status for status in two.statuses.order_by("created_at")] == ["written", "rolled_back"]
-    assert (own.origin, own.created_at, own.lines_removed) == ("rollback", T0 + 9_000, 1)
-    assert (own.before_snapshot, own.after_snapshot.content) == (two.after_snapshot, "one")
-    assert two.rollback.own_audit == own and own.statuses.get().given_by == "reflection.db: eve"
+    assert [status.status for status in second_row.statuses.order_by("created_at")] == ["written", "rolled_back"]
+    assert (rollback_row.origin, rollback_row.created_at, rollback_row.lines_removed) == ("rollback", T0 + 9_000, 1)
+    assert (rollback_row.before_snapshot, rollback_row.after_snapshot.content) == (second_row.after_snapshot, "one")
+    assert (
+        second_row.rollback.own_audit == rollback_row and rollback_row.statuses.get().given_by == "reflection.db: eve"
+    )
     rule = BehaviorCorrection.objects.using(MAIN).get()
     assert (rule.correction_pattern, rule.switched_off_by) == ("likes", "import")
     assert run(home)["guardian"]["writes"] == 0
@@ -92,7 +108,7 @@ def test_columns_and_tables_of_a_database_may_be_missing(place):
     home, _talk, _log = place
     columns = "id TEXT, target_file TEXT, status TEXT, created_at INTEGER, candidate_fact"
     schema = f"CREATE TABLE write_guardian_audit ({columns})"
-    database(home.root / "workspace", {"id": "w1"}, schema=schema)
+    create_database(home.root / "workspace", {"id": "w1"}, schema=schema)
     assert run(home)["guardian"]["writes"] == 1
     assert rows().get().session_id is None
 
@@ -101,12 +117,12 @@ def test_a_table_that_sqlite_would_compute_is_not_read_and_the_import_says_so(pl
     home, _talk, _log = place
     heavy = "instr(hex(zeroblob(200000)), hex(zeroblob(100000)) || '1')"
     schema = f"CREATE TABLE write_guardian_audit (id TEXT, status TEXT, created_at INTEGER, x AS ({heavy}) NOT NULL);"
-    database(home.root / "workspace", schema=schema)
-    written(home.root / "workspace", T0 + 1_800, "UPDATE_USER", "Tea.")
-    told = run(home)
+    create_database(home.root / "workspace", schema=schema)
+    log_write(home.root / "workspace", T0 + 1_800, "UPDATE_USER", "Tea.")
+    report = run(home)
     note = "The table write_guardian_audit of workspace/.openclaw-reflection/reflection.db was not read: "
-    assert note + "it has generated columns." in told["notes"]
-    assert told["guardian"]["writes"] == 1
+    assert note + "it has generated columns." in report["notes"]
+    assert report["guardian"]["writes"] == 1
 
 
 @pytest.mark.parametrize(
@@ -126,22 +142,25 @@ def test_a_table_that_sqlite_would_compute_is_not_read_and_the_import_says_so(pl
 def test_rows_that_are_no_use_are_rejected_each(place, wrong):
     home, _talk, _log = place
     other = {"id": "w3", "status": "x"} if "id" in wrong else {"id": "w3"} | wrong
-    database(home.root / "workspace", {"id": "w1"}, {"id": "w2", "candidate_fact": "Milk."} | wrong, other)
-    told = run(home)["guardian"]
-    assert (told["writes"], told["rejected"]) == (1, 2)
+    create_database(home.root / "workspace", {"id": "w1"}, {"id": "w2", "candidate_fact": "Milk."} | wrong, other)
+    counts = run(home)["guardian"]
+    assert (counts["writes"], counts["rejected"]) == (1, 2)
     assert RejectedRecord.objects.using(MAIN).filter(reason="bad_write").count() == 2
 
 
 def test_a_version_that_is_named_by_a_number_is_rejected_with_its_write(place):
     home, _talk, _log = place
     numbered = SCHEMA.replace("before_snapshot_id TEXT", "before_snapshot_id INTEGER")
-    database(home.root / "workspace", {"id": "w1"}, {"id": "w2", "before_snapshot_id": 7}, schema=numbered)
-    told = run(home)["guardian"]
-    assert (told["writes"], told["rejected"], rows().get().id) == (1, 1, "w1")
+    create_database(home.root / "workspace", {"id": "w1"}, {"id": "w2", "before_snapshot_id": 7}, schema=numbered)
+    counts = run(home)["guardian"]
+    assert (counts["writes"], counts["rejected"], rows().get().id) == (1, 1, "w1")
 
 
-def asked(count):
-    """What `reflection_db.read` finds of so many writes with a rollback and two corrections each, and what it asks."""
+def read_many_writes(count):
+    """Read this number of writes from a database; return them and the number of statements.
+
+    Each write has a rollback and two corrections.
+    """
     statements = []
     with closing(sqlite3.connect(":memory:")) as db:
         db.executescript(SCHEMA)
@@ -159,29 +178,29 @@ def asked(count):
                 )
         db.commit()
         db.set_trace_callback(statements.append)
-        found = list(reflection_db.read(Database(db, reflection_db.TABLES)))
-    return found, len(statements)
+        writes = list(reflection_db.read(Database(db, reflection_db.TABLES)))
+    return writes, len(statements)
 
 
 def test_what_is_beside_writes_is_asked_for_once_for_a_hundred_of_them():
-    (one,), of_one = asked(1)
-    found, of_many = asked(300)
-    assert of_many == of_one + 2 * 2
-    assert (one.rollback.id, [told.id for told in one.corrections]) == ("r0", ["c0", "c1"])
-    assert [write.rollback.id for write in found] == [f"r{number}" for number in range(300)]
-    assert [told.id for told in found[7].corrections] == ["c7", "c307"]
+    (first,), one_count = read_many_writes(1)
+    writes, many_count = read_many_writes(300)
+    assert many_count == one_count + 2 * 2
+    assert (first.rollback.id, [correction.id for correction in first.corrections]) == ("r0", ["c0", "c1"])
+    assert [write.rollback.id for write in writes] == [f"r{number}" for number in range(300)]
+    assert [correction.id for correction in writes[7].corrections] == ["c7", "c307"]
 
 
 def test_a_version_with_another_hash_is_rejected_and_its_write_kept_without(place):
     home, _talk, _log = place
     more = "INSERT INTO file_snapshots VALUES ('v1', 'USER.md', 'one', 'abc', 1)"
-    database(home.root / "workspace", {"id": "w1", "after_snapshot_id": "v1"}, more=more)
-    told = run(home)["guardian"]
-    assert (told["writes"], told["rejected"], rows().get().diff) == (1, 1, None)
+    create_database(home.root / "workspace", {"id": "w1", "after_snapshot_id": "v1"}, more=more)
+    counts = run(home)["guardian"]
+    assert (counts["writes"], counts["rejected"], rows().get().diff) == (1, 1, None)
 
 
-def two_agents(tmp_path, *workspaces):
-    """A home of main and eve, and these folders."""
+def create_two_agents(tmp_path, *workspaces):
+    """Create a home of main and eve, with these folders."""
     home = Home(tmp_path / "openclaw", agents=("main", "eve"))
     for agent in ("main", "eve"):
         home.transcript(user("Hello"), agent=agent)
@@ -190,10 +209,10 @@ def two_agents(tmp_path, *workspaces):
     return home
 
 
-def told_of(workspace, *keys):
-    """A database with a write of each of these keys: w0, w1, ..."""
+def create_keyed_writes(workspace, *keys):
+    """Write a database with one write for each of these keys: w0, w1, ..."""
     named = ({"id": f"w{n}", "session_id": key, "candidate_fact": f"{n}"} for n, key in enumerate(keys))
-    database(workspace, *named)
+    create_database(workspace, *named)
 
 
 def test_versions_are_as_big_as_those_of_a_running_plugin_and_stored_in_pieces(place):
@@ -207,21 +226,21 @@ def test_versions_are_as_big_as_those_of_a_running_plugin_and_stored_in_pieces(p
         {"id": f"w{name}", "after_snapshot_id": name, "candidate_fact": name, "created_at": T0 + place * 5_000}
         for place, name in enumerate(sizes)
     ]
-    database(home.root / "workspace", *writes, more=more)
-    told = run(home)["guardian"]
-    assert (told["writes"], told["rejected"], told["unattributed"]) == (5, 1, 0)
+    create_database(home.root / "workspace", *writes, more=more)
+    counts = run(home)["guardian"]
+    assert (counts["writes"], counts["rejected"], counts["unattributed"]) == (5, 1, 0)
     assert [row.after_snapshot and len(row.after_snapshot.content) for row in rows()] == [None, *[*sizes.values()][1:]]
     assert RejectedRecord.objects.using(MAIN).get(reason="bad_write").detail == "wv1: a version of more than 5 MB"
 
 
 def test_writes_of_a_shared_workspace_go_to_the_agent_of_their_key(tmp_path, real_files):
-    home = two_agents(tmp_path, "workspace")
+    home = create_two_agents(tmp_path, "workspace")
     (tmp_path / "link").symlink_to(home.root)
     listed = [{"id": "main"}, {"id": "eve", "workspace": str(tmp_path / "link" / "workspace")}]
     home.write("openclaw.json", {"agents": {"list": listed}})
-    told_of(home.root / "workspace", "agent:eve:main", "agent:nobody:main", "agent:main:main")
-    told = run(home)["guardian"]
-    assert (told["writes"], told["rejected"]) == (3, 0)
+    create_keyed_writes(home.root / "workspace", "agent:eve:main", "agent:nobody:main", "agent:main:main")
+    counts = run(home)["guardian"]
+    assert (counts["writes"], counts["rejected"]) == (3, 0)
     assert [row.id for row in rows("agent_eve")] == ["w0"]
     assert [(row.id, row.match, row.session_id) for row in rows()] == [
         ("w1", "none", "agent:nobody:main"), ("w2", "none", "agent:main:main"),
@@ -229,29 +248,29 @@ def test_writes_of_a_shared_workspace_go_to_the_agent_of_their_key(tmp_path, rea
 
 
 def test_a_database_says_nothing_of_agents_that_have_another_workspace(tmp_path, real_files):
-    home = two_agents(tmp_path, "workspace", "workspace-eve")
-    told_of(home.root / "workspace-eve", "agent:main:main", "agent:eve:main", None)
+    home = create_two_agents(tmp_path, "workspace", "workspace-eve")
+    create_keyed_writes(home.root / "workspace-eve", "agent:main:main", "agent:eve:main", None)
     rule = f"""INSERT INTO behavior_corrections VALUES ('c1', 'w0', 'written', 'Tea.', 'USER.md', 'refused', NULL, NULL,
         'No drinks.', 1, 'likes', 'eve', {T0 + 9_500});"""
-    database(home.root / "workspace-eve", more=rule, schema="")
-    told = run(home)["guardian"]
-    assert (told["writes"], told["corrections"], told["rejected"]) == (2, 0, 1)
+    create_database(home.root / "workspace-eve", more=rule, schema="")
+    counts = run(home)["guardian"]
+    assert (counts["writes"], counts["corrections"], counts["rejected"]) == (2, 0, 1)
     assert not rows().exists() and not BehaviorCorrection.objects.using(MAIN).exists()
     assert [row.id for row in rows("agent_eve")] == ["w1", "w2"]
-    shown = RejectedRecord.objects.using("agent_eve").get(reason="bad_write")
-    assert shown.detail == "w0: its session is of the agent main, which has another workspace"
+    rejected = RejectedRecord.objects.using("agent_eve").get(reason="bad_write")
+    assert rejected.detail == "w0: its session is of the agent main, which has another workspace"
 
 
 def test_a_workspace_that_no_agent_has_says_nothing_of_those_that_have_one(tmp_path, real_files):
-    home = two_agents(tmp_path, "workspace-eve", "workspace-gone")
-    told_of(home.root / "workspace-gone", "agent:eve:main", "agent:gone:main")
+    home = create_two_agents(tmp_path, "workspace-eve", "workspace-gone")
+    create_keyed_writes(home.root / "workspace-gone", "agent:eve:main", "agent:gone:main")
     run(home)
     assert [row.id for row in rows()] == ["w1"] and not rows("agent_eve").exists()
 
 
 def test_a_write_keeps_the_key_of_an_agent_without_a_workspace(tmp_path, real_files):
-    home = two_agents(tmp_path, "workspace")
-    told_of(home.root / "workspace", "agent:eve:main")
+    home = create_two_agents(tmp_path, "workspace")
+    create_keyed_writes(home.root / "workspace", "agent:eve:main")
     run(home)
     assert (rows().get().session_id, rows("agent_eve").exists()) == ("agent:eve:main", False)
 
@@ -261,7 +280,7 @@ def rollback(name, audit_id):
 
 
 @pytest.mark.parametrize(
-    ("told", "more"),
+    ("taken_id", "more"),
     [
         ("w2", rollback("w1@rollback", "w2")),
         ("w1@write", rollback("r1", "w1")),
@@ -269,14 +288,14 @@ def rollback(name, audit_id):
         ("w2", rollback("w1@rollback", "w2") + rollback("w1@rollback-2", "w2")),
     ],
 )
-def test_ids_that_are_taken_end_no_import(place, told, more):
+def test_ids_that_are_taken_end_no_import(place, taken_id, more):
     home, _talk, _log = place
-    workspace, about = home.root / "workspace", {"status": "rolled_back"}
-    other = {"id": told, "candidate_fact": "Milk.", "created_at": T0} | about
-    database(workspace, other, {"id": "w1"} | about, more=more)
+    workspace, status = home.root / "workspace", {"status": "rolled_back"}
+    other = {"id": taken_id, "candidate_fact": "Milk.", "created_at": T0} | status
+    create_database(workspace, other, {"id": "w1"} | status, more=more)
     counted = run(home)["guardian"]
     assert (counted["writes"], counted["rollbacks"], counted["rejected"]) == (2, 2, 0)
-    assert {row.status for row in rows().filter(id__in=["w1", told])} == {"rolled_back"}
+    assert {row.status for row in rows().filter(id__in=["w1", taken_id])} == {"rolled_back"}
     own = [row.own_audit for row in Rollback.objects.using(MAIN).exclude(own_audit=None)]
     assert len({row.id for row in own}) == len(own) and {row.origin for row in own} == {"rollback"}
     assert run(home)["guardian"]["rollbacks"] == 0
@@ -285,34 +304,34 @@ def test_ids_that_are_taken_end_no_import(place, told, more):
 def test_what_people_of_this_site_said_stands_over_what_is_imported(place, as_operator):
     home, _talk, _log = place
     workspace, agent = home.root / "workspace", "/api/v1/agents/main/guardian"
-    database(workspace, {"id": "w1"})
+    create_database(workspace, {"id": "w1"})
     run(home)
 
     def says(name, status, at):
         more = f"""INSERT INTO behavior_corrections VALUES ('{name}', 'w1', 'written', 'Tea.', 'USER.md', '{status}',
             'Tea.', 'USER.md', 'I was told so.', 1, 'tea', 'lea', {at});"""
-        database(workspace, more=more, schema="")
+        create_database(workspace, more=more, schema="")
         run(home)
 
     says("c1", "refused", T0 + 9_000)
-    said = {"status": "refused", "reason": "In jest."}
-    answer = as_operator.post(f"{agent}/writes/w1/correction", said, "application/json")
-    assert answer.status_code == 201  # also where an import says the same
+    correction = {"status": "refused", "reason": "In jest."}
+    answer = as_operator.post(f"{agent}/writes/w1/correction", correction, "application/json")
+    assert answer.status_code == 201  # also when an imported correction has the same verdict
     says("c2", "written", now_ms() + 10**9)
     rows_now = correction_store.find_by_write(MAIN, "w1")
     assert [row.corrected_by for row in rows_now] == [answer.json()["corrected_by"]] + 2 * ["reflection.db: lea"]
     assert max(row.corrected_at for row in rows_now) <= now_ms()
     ruled = rule_counts.read_rule_counts(MAIN, list(rules.find_rules(MAIN)))
-    assert [one.is_replaced for one in ruled] == [True, True]
-    answer = as_operator.post(f"{agent}/writes/w1/correction", said, "application/json")
-    assert answer.status_code == 409  # that is what stands
+    assert [rule.is_replaced for rule in ruled] == [True, True]
+    answer = as_operator.post(f"{agent}/writes/w1/correction", correction, "application/json")
+    assert answer.status_code == 409  # the rule is in force already
 
 
 def test_the_same_write_from_log_api_and_database_is_one_row(place, as_operator):
     home, talk, log = place
-    tell(log)
+    log_first_turn(log)
     workspace = home.root / "workspace"
-    written(workspace, T0 + 1_800, "UPDATE_USER", "Tea.")
+    log_write(workspace, T0 + 1_800, "UPDATE_USER", "Tea.")
     run(home)
     body = {
         "id": "01PLUGIN", "turn_id": f"{talk.session}:r1", "session_id": CHANNEL, "target_file": "USER.md",
@@ -321,7 +340,7 @@ def test_the_same_write_from_log_api_and_database_is_one_row(place, as_operator)
     }  # fmt: skip
     answer = as_operator.post("/api/v1/agents/main/guardian/writes", {"writes": [body]}, "application/json")
     assert (answer.status_code, answer.json()["known"]) == (200, ["01PLUGIN"])
-    database(workspace, {"id": "01PLUGIN", "session_id": CHANNEL, "llm_model": "guard-1"})
+    create_database(workspace, {"id": "01PLUGIN", "session_id": CHANNEL, "llm_model": "guard-1"})
     run(home)
     row = rows().get()
     assert (row.id, row.sources, row.origin) == ("01PLUGIN", 7, "recorded")

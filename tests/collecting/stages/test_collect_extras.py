@@ -1,4 +1,4 @@
-"""Collecting what databases hold beside transcripts: steps of runs, bundles, memory indexes, files of their own."""
+"""Collecting steps of runs, bundles, memory indexes and files that are stored in databases."""
 
 import json
 import sqlite3
@@ -53,17 +53,17 @@ STEPS = [
 
 def test_it_works(home):
     with home.writing() as store:
-        for seq, one in enumerate(STEPS):
-            values = {"session_id": ONE, "seq": seq, "event_json": json.dumps(one), "created_at": 0}
+        for seq, row in enumerate(STEPS):
+            values = {"session_id": ONE, "seq": seq, "event_json": json.dumps(row), "created_at": 0}
             home.insert(store, "trajectory_runtime_events", **values)
     assert run(home)["agents"]["main"]["steps"] == 3
-    kept = TrajectoryEvent.objects.using(MAIN).order_by("seq")
-    assert [one.type for one in kept] == ["session.started", "context.compiled", "model.completed"]
-    assert json.loads(kept[2].about_json)["usage"] == {"input": 7, "cost": 0.5}
-    assert "private" not in "".join(one.about_json for one in kept)
-    held = {one.kind: one for one in Artifact.objects.using(MAIN).all()}
-    assert held["system_prompt"].session_id == ONE
-    assert json.loads(content(held["tool_schemas"])) == TOOLS
+    steps = TrajectoryEvent.objects.using(MAIN).order_by("seq")
+    assert [row.type for row in steps] == ["session.started", "context.compiled", "model.completed"]
+    assert json.loads(steps[2].about_json)["usage"] == {"input": 7, "cost": 0.5}
+    assert "private" not in "".join(row.about_json for row in steps)
+    artifacts = {row.kind: row for row in Artifact.objects.using(MAIN).all()}
+    assert artifacts["system_prompt"].session_id == ONE
+    assert json.loads(content(artifacts["tool_schemas"])) == TOOLS
     assert run(home)["agents"]["main"]["steps"] == 0
 
 
@@ -74,7 +74,7 @@ def content(artifact):
 
 def test_steps_in_files_are_the_same_steps(tmp_path, home):
     (home.root / "agents/main/sessions").mkdir()
-    lines = "".join(json.dumps(one) + "\n" for one in STEPS)
+    lines = "".join(json.dumps(row) + "\n" for row in STEPS)
     file = home.write(f"agents/main/sessions/{ONE}.trajectory.jsonl", lines)
     run(home)
     with file.open("a") as more:
@@ -93,8 +93,8 @@ def test_a_bundle(home):
     home.write(f"{folder}/system-prompt.txt", "You are kind.")
     home.write("workspace/.openclaw/trajectory-exports/odd/manifest.json", "[]")
     assert run(home)["agents"]["main"]["contents"] == 2
-    held = sorted(Artifact.objects.using(MAIN).values_list("kind", "session_id"))
-    assert held == [("system_prompt", ONE), ("tool_schemas", ONE)]
+    artifacts = sorted(Artifact.objects.using(MAIN).values_list("kind", "session_id"))
+    assert artifacts == [("system_prompt", ONE), ("tool_schemas", ONE)]
     assert run(home)["agents"]["main"]["contents"] == 0
 
 
@@ -105,8 +105,8 @@ def test_the_memory_index(home):
             values = {"path": "MEMORY.md", "source": "memory", "text": CANARY, "embedding": CANARY.encode()}
             home.insert(store, "memory_index_chunks", **values)
     assert run(home)["agents"]["main"]["indexed_files"] == 1
-    kept = IndexedFile.objects.using(MAIN).get()
-    assert (kept.path, kept.chunk_count, kept.size_bytes) == ("MEMORY.md", 3, 9)
+    indexed = IndexedFile.objects.using(MAIN).get()
+    assert (indexed.path, indexed.chunk_count, indexed.size_bytes) == ("MEMORY.md", 3, 9)
 
 
 def test_the_memory_index_of_older_versions(tmp_path, real_files):
@@ -130,8 +130,8 @@ def test_files_inside_the_database(home):
             home.insert(store, "vfs_entries", namespace="workspace", path=path, kind=kind, content_blob=data)
         home.insert(store, "tool_artifacts", run_id="r", artifact_id="out", kind="text", blob=b"tool output")
     assert run(home)["agents"]["main"]["contents"] == 2
-    listed = {one.path: one for one in VfsEntry.objects.using(MAIN).all()}
+    listed = {row.path: row for row in VfsEntry.objects.using(MAIN).all()}
     assert listed["a"].handle is None
     assert (listed[".env"].handle, listed[".env"].bytes) == (None, 5)
-    held = {one.kind: content(one) for one in Artifact.objects.using(MAIN).all()}
-    assert held == {"vfs_file": b"words", "tool_artifact": b"tool output"}
+    contents = {row.kind: content(row) for row in Artifact.objects.using(MAIN).all()}
+    assert contents == {"vfs_file": b"words", "tool_artifact": b"tool output"}

@@ -1,4 +1,4 @@
-"""Collecting databases: what is opened, cold archives, older tables, and what cannot be copied."""
+"""Collecting databases: files that are opened, cold archives, older tables, failed copies."""
 
 import shutil
 import sqlite3
@@ -9,7 +9,7 @@ import pytest
 import zstandard
 
 from ledger.models import RejectedRecord, Session
-from tests.collecting.collect_runs import MAIN, count_opens, events, run
+from tests.collecting.collect_runs import MAIN, count_events, count_opens, run
 from tests.homes import user
 from tests.sqlite_homes import T0, SqliteHome
 
@@ -59,7 +59,7 @@ def test_cold_archives_in_the_database_and_as_files(home):
     (folder / f"{THREE}.jsonl.zst").write_bytes(zstandard.compress(LINE))
     run(home)
     assert Session.objects.using(MAIN).count() == 3
-    assert events("user") == 3
+    assert count_events("user") == 3
     assert run(home)["bytes_read"] == 0
 
 
@@ -70,7 +70,7 @@ def test_an_archive_never_leads_out_of_its_folder(home):
         values = {"session_id": TWO, "generation": "g", "archive_name": "../../../../secret.jsonl.zst"}
         home.insert(store, "session_transcript_cold_archives", **values, archived_at=T0, storage="file")
     run(home, include_deleted=True)
-    assert events("user") == 1
+    assert count_events("user") == 1
 
 
 def test_sessions_of_versions_without_nodes(home):
@@ -88,10 +88,10 @@ def test_without_room_for_a_copy_the_rest_is_read(home, monkeypatch):
     home.write("workspace/MEMORY.md", "Remember")
     with monkeypatch.context() as full:
         full.setattr(shutil, "disk_usage", lambda path: usage(10**9, 10**9 - 10**7, 10**7))
-        found = run(home)["agents"]["main"]
-    assert found["rejected"] == {"database_not_copied": 1}
-    assert found["file_versions"] == 1
-    assert "free" in found["notes"][0]
+        report = run(home)["agents"]["main"]
+    assert report["rejected"] == {"database_not_copied": 1}
+    assert report["file_versions"] == 1
+    assert "free" in report["notes"][0]
     assert not RejectedRecord.objects.using(MAIN).exists()
     assert run(home)["agents"]["main"]["records"] == {"session": 1, "user": 1}
 

@@ -1,3 +1,5 @@
+"""Files of a home around its transcripts: indexes, memory files, schedules and runs."""
+
 import json
 import os
 
@@ -10,7 +12,7 @@ from automation.models import CronJob, CronRunLog, SubagentRun
 from guardian.models import FileSnapshot, WorkspaceFile
 from jobs.models import JobRun
 from ledger.models import PromptReport, Session
-from tests.collecting.collect_runs import MAIN, events, run
+from tests.collecting.collect_runs import MAIN, count_events, run
 from tests.homes import Home, user
 
 pytestmark = pytest.mark.django_db
@@ -18,9 +20,9 @@ pytestmark = pytest.mark.django_db
 
 def test_deleted_and_reset_sessions_wait_until_asked_for(home):
     script = home.transcript(user("Old"), suffix=".deleted.2026-02-21T03-04-57.476Z")
-    found = run(home)
-    assert found["agents"]["main"]["transcripts"]["skipped_deleted"] == 1
-    assert events() == 0
+    report = run(home)
+    assert report["agents"]["main"]["transcripts"]["skipped_deleted"] == 1
+    assert count_events() == 0
     run(home, include_deleted=True)
     session = Session.objects.using(MAIN).get()
     assert (session.id, session.source_state) == (script.session, "deleted")
@@ -31,11 +33,11 @@ def test_a_session_that_is_reset_later_keeps_its_rows(home):
     run(home)
     script.path.rename(f"{script.path}.reset.2026-02-21T03-05-02.724Z")
     run(home)
-    assert (Session.objects.using(MAIN).get().source_state, events()) == ("reset", 2)
+    assert (Session.objects.using(MAIN).get().source_state, count_events()) == ("reset", 2)
 
 
 def test_the_index_names_sessions_and_keeps_skills_once(home):
-    one, two = home.transcript(user("One")), home.transcript(user("Two"))
+    direct, scheduled = home.transcript(user("One")), home.transcript(user("Two"))
     skills = {"prompt": "a long text", "skills": [{"name": "weather"}]}
     files = [{"name": "SOUL.md", "rawChars": 7, "path": "/secret"}]
     report = {"injectedWorkspaceFiles": files, "systemPrompt": {"chars": 9}}
@@ -43,18 +45,18 @@ def test_the_index_names_sessions_and_keeps_skills_once(home):
     delivery = {"channel": "irc", "to": "irc:alice", "accountId": "default"}
     home.index(
         {
-            "agent:main:irc:direct:alice": {"sessionId": one.session, "deliveryContext": delivery, **entry},
-            "agent:main:cron:j1": {"sessionId": two.session, **entry},
-            f"agent:main:cron:j1:run:{two.session}": {"sessionId": two.session, **entry},
+            "agent:main:irc:direct:alice": {"sessionId": direct.session, "deliveryContext": delivery, **entry},
+            "agent:main:cron:j1": {"sessionId": scheduled.session, **entry},
+            f"agent:main:cron:j1:run:{scheduled.session}": {"sessionId": scheduled.session, **entry},
         }
     )
     run(home)
-    first, second = (Session.objects.using(MAIN).get(id=script.session) for script in (one, two))
+    first, second = (Session.objects.using(MAIN).get(id=script.session) for script in (direct, scheduled))
     assert (first.channel_id, first.conversation_target, first.origin) == ("irc", "alice", "direct")
-    assert (second.origin, second.session_key) == ("cron", f"agent:main:cron:j1:run:{two.session}")
+    assert (second.origin, second.session_key) == ("cron", f"agent:main:cron:j1:run:{scheduled.session}")
     stored = json.loads(PromptReport.objects.using(MAIN).get().report_json)
-    kept = {"files": [{"name": "SOUL.md", "rawChars": 7}], "skills": [{"name": "weather"}]}
-    assert stored == kept | {"systemPromptChars": 9}
+    expected = {"files": [{"name": "SOUL.md", "rawChars": 7}], "skills": [{"name": "weather"}]}
+    assert stored == expected | {"systemPromptChars": 9}
 
 
 def test_the_nested_index_of_the_specification_is_read(home):
@@ -70,7 +72,7 @@ def test_a_damaged_index_is_rejected_and_transcripts_are_read(home):
     home.transcript(user("One"))
     home.write("agents/main/sessions/sessions.json", "{oops")
     assert run(home)["agents"]["main"]["rejected"] == {"bad_index": 1}
-    assert events() == 2
+    assert count_events() == 2
 
 
 def test_workspace_files_are_kept_as_versions(home):
@@ -92,24 +94,24 @@ def test_cron_jobs_runs_and_subagents_in_both_spellings(home):
     about = {"agentId": "main", "payload": {"message": "Check"}, "createdAtMs": 1795230341558}
     jobs = [{"id": "j1", "schedule": {"kind": "every"}, "enabled": False, **about}]
     jobs += [{"id": "j2", "prompt": "Check", "schedule": {"kind": "interval"}, "createdAt": "2026-01-31T00:00:00Z"}]
-    place = home.write("cron/jobs.json", "x" * len(json.dumps({"jobs": jobs})))
+    jobs_file = home.write("cron/jobs.json", "x" * len(json.dumps({"jobs": jobs})))
     home.write("cron/runs/j1.jsonl", '{"ts":1795230362162,"jobId":"j1","status":"ok","durationMs":156}\nnot json\n')
     home.write("cron/runs/j2.jsonl", '{"timestamp":"2026-01-31T00:00:00Z","jobId":"j2","status":"error"}\n')
-    ran = {"childSessionKey": "agent:main:subagent:x", "createdAt": 1795230326903}
-    home.write("subagents/runs.json", {"runs": {"u1": ran}})
-    at = place.stat().st_mtime_ns
+    run_fields = {"childSessionKey": "agent:main:subagent:x", "createdAt": 1795230326903}
+    home.write("subagents/runs.json", {"runs": {"u1": run_fields}})
+    at = jobs_file.stat().st_mtime_ns
     assert run(home)["schedules"]["cron_jobs"] == 0
     home.write("cron/jobs.json", {"jobs": jobs})
-    os.utime(place, ns=(at, at))  # it could not be read, and is read although nobody can see that it changed
-    home.write("subagents/runs.json", {"runs": [ran | {"runId": "u1"}]})  # a list instead of an object
-    told = run(home)["schedules"]
-    assert (told["cron_jobs"], told["subagent_runs"]) == (2, 1)
-    kept = CronJob.objects.order_by("id").values_list("id", "prompt", "enabled")
-    assert list(kept) == [("j1", "Check", False), ("j2", "Check", True)]
+    os.utime(jobs_file, ns=(at, at))  # it was unreadable, so it is read although its time has not changed
+    home.write("subagents/runs.json", {"runs": [run_fields | {"runId": "u1"}]})  # a list instead of an object
+    schedules = run(home)["schedules"]
+    assert (schedules["cron_jobs"], schedules["subagent_runs"]) == (2, 1)
+    stored = CronJob.objects.order_by("id").values_list("id", "prompt", "enabled")
+    assert list(stored) == [("j1", "Check", False), ("j2", "Check", True)]
     assert CronRunLog.objects.count() == 2
     assert SubagentRun.objects.get().agent_id == "main"
-    told = run(home)["schedules"]
-    assert (told["cron_runs"], told["rejected"]) == (0, 0)
+    schedules = run(home)["schedules"]
+    assert (schedules["cron_runs"], schedules["rejected"]) == (0, 0)
 
 
 def test_a_second_home_with_the_same_agent_needs_another_name(home, tmp_path):

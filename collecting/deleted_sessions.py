@@ -1,4 +1,4 @@
-"""Whether reset and deleted sessions are imported: as one run is told, as `serve` was, or by the setting."""
+"""Whether imports include reset and deleted sessions: by parameter, by `serve` option, or by setting."""
 
 from collections.abc import Mapping
 from typing import Any
