@@ -1,4 +1,4 @@
-"""What the doctor looks for in archives of sessions and in backups: whether their files are what was written."""
+"""Checks of the doctor for the files of archives and backups."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -20,43 +20,43 @@ CHECKED = (BackupRun.Status.VERIFIED, BackupRun.Status.INCOMPLETE)
 
 
 def _find_archives(db, *, is_deep) -> Iterator[str]:
-    """Archived sessions that cannot be restored; without `is_deep` archives are opened, and not read."""
+    """Archived sessions that cannot be restored; without `is_deep` archives are only opened."""
     rows = RemovedSession.objects.using(db).filter(why=RemovedSession.Why.ARCHIVE).order_by("session_id")
     read = archives.verify_archive if is_deep else partial(_open, archives.open_archive)
     for session_id, name in rows.values_list("session_id", "archive").iterator():
         path = Path(settings.HOME_DIR, name)
-        if problem := _problem_of(path, name, _size_of(path), read):
+        if problem := _find_problem(path, name, _read_size(path), read):
             yield f"{session_id} ({problem})"
 
 
-def _size_of(path):
-    """How big an archive was when it was written; None when no manifest beside it can tell."""
-    beside = path.with_name(path.name.removesuffix(archives.SUFFIX) + archives.MANIFEST_SUFFIX)
+def _read_size(path):
+    """The original size of an archive; None when no manifest beside it has it."""
+    manifest_file = path.with_name(path.name.removesuffix(archives.SUFFIX) + archives.MANIFEST_SUFFIX)
     try:
-        return orjson.loads(beside.read_bytes())["bytes"]
+        return orjson.loads(manifest_file.read_bytes())["bytes"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def _backups():
-    """Paths and sizes of backups that were checked; reading them whole is `backup verify`'s."""
+def _read_backups():
+    """Paths and sizes of verified backups; `backup verify` reads them completely."""
     runs = BackupRun.objects.filter(status__in=CHECKED).order_by("-created_at", "-id")
     return runs.values_list("archive_path", "archive_bytes").iterator()
 
 
 def _find_damaged_backups(_db) -> Iterator[str]:
-    for path, size in _backups():
+    for path, size in _read_backups():
         if Path(path).is_file() and (
-            problem := _problem_of(Path(path), path, size, partial(_open, backup_reader.open_backup))
+            problem := _find_problem(Path(path), path, size, partial(_open, backup_reader.open_backup))
         ):
             yield problem if path in problem else f"{path} ({problem})"
 
 
 def _find_removed_backups(_db) -> Iterator[str]:
-    return (path for path, _size in _backups() if not Path(path).is_file())
+    return (path for path, _size in _read_backups() if not Path(path).is_file())
 
 
-def _problem_of(path, name, size, read):
+def _find_problem(path, name, size, read):
     if problem := find_file_problem(path, name, size):
         return problem
     try:

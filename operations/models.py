@@ -1,4 +1,4 @@
-"""Backups."""
+"""The model of backups."""
 
 from django.db import models
 
@@ -6,7 +6,10 @@ from openclaw_web.sqlite.fields import Count, EpochMs, OperatorText, PersonText,
 
 
 class BackupRun(models.Model):
-    """One backup (columns of the database-first state spec): where it is, what is in it, and how it was proven."""
+    """One backup with its file, content and restore test.
+
+    The first columns are those of the database-first state spec.
+    """
 
     class Status(models.TextChoices):
         RUNNING = "running"
@@ -24,7 +27,7 @@ class BackupRun(models.Model):
     archive_path = OperatorText(default="", shown="api")
     status = PlainText(choices=Status.choices, default=Status.RUNNING, shown="api")
     manifest_json = OperatorText(default="{}", shown="")
-    # Ours.
+    # Columns of OpenClaw Web.
     archive_bytes = Count(null=True, shown="api")
     archive_sha256 = PlainText(default="", shown="api", help_text="empty: not read in full here")
     made_by = PersonText(default="", shown="api")

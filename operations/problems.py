@@ -1,4 +1,4 @@
-"""Problems of this site's own care: backups that nobody restored, a disk that is almost full."""
+"""Problems of the site itself: missing restore tests, and a disk that is almost full."""
 
 from collections.abc import Iterable
 
@@ -13,14 +13,14 @@ from .backups import runs
 
 
 def check_backup() -> Iterable[Finding]:
-    """That no backup was test-restored lately, where there is something to lose."""
+    """Find out whether no backup was restored lately although there are data to lose."""
     proven_at = runs.find_last_proven_at()
     if AgentSummary.objects.exists() and runs.is_overdue(proven_at):
         yield Finding(facts={"proven_at": proven_at}, since=proven_at)
 
 
 def check_disk() -> Iterable[Finding]:
-    """That the disk of the home is almost full."""
+    """Find out whether the disk of the home is almost full."""
     if reserve.is_short(settings.HOME_DIR):
         yield Finding(facts={"folder": str(settings.HOME_DIR)})
 

@@ -2,24 +2,24 @@ from django.urls import path
 
 from problems import views as problems
 
-from .artifact_gc import views as clearing
+from .artifact_gc import views as artifact_gc
 from .backups import views as backups
 from .checkpoints import views as checkpoints
 from .doctor import views as doctor
-from .lint import views as linting
+from .lint import views as lint
 from .retention import views as retention
 
 app_name = "operations"
 urlpatterns = [
-    path("agents/<str:agent>/lint/", linting.lint_list, name="lint_list"),
+    path("agents/<str:agent>/lint/", lint.lint_list, name="lint_list"),
     path("agents/<str:agent>/checkpoints/<str:sha256>/", checkpoints.checkpoint_detail, name="checkpoint_detail"),
     path(
         "agents/<str:agent>/sessions/<str:session_id>/checkpoints/", checkpoints.checkpoint_make, name="checkpoint_make"
     ),
     path("operations/", problems.system, name="system"),
     path("operations/needs/", problems.system_needs, name="system_needs"),
-    path("operations/artifacts/", clearing.artifact_store, name="artifact_store"),
-    path("operations/artifacts/clear/", clearing.artifact_store_clear, name="artifact_store_clear"),
+    path("operations/artifacts/", artifact_gc.artifact_store, name="artifact_store"),
+    path("operations/artifacts/clear/", artifact_gc.artifact_store_clear, name="artifact_store_clear"),
     path("operations/backups/", backups.backup_list, name="backup_list"),
     path("operations/backups/create/", backups.backup_create, name="backup_create"),
     path("operations/backups/<str:backup_id>/verify/", backups.backup_verify, name="backup_verify"),

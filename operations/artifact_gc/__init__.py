@@ -1,1 +1,1 @@
-"""Clears the artifact store."""
+"""Garbage collection of the artifact store."""

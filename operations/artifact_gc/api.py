@@ -1,4 +1,4 @@
-"""Clears the artifact store over the JSON API."""
+"""API of the garbage collection of artifacts."""
 
 from ninja import Status
 
@@ -6,7 +6,7 @@ from jobs.schemas import JobOut
 from openclaw_web.endpoints.operations import Operations
 from openclaw_web.pages.roles import needs
 
-from . import services as clearing
+from . import services
 from .schemas import ClearingIn
 
 router = Operations("operations_artifacts_api", tags=["artifacts"])
@@ -15,7 +15,7 @@ ONLY_COUNT = ClearingIn()
 
 @router.post("/operations/artifacts/gc", {202: JobOut}, 400, 409)
 @needs("admin")
-def artifact_gc(request, wanted: ClearingIn = ONLY_COUNT):
+def artifact_gc(request, body: ClearingIn = ONLY_COUNT):
     """Remove artifacts that nothing refers to, or count what would be removed; returns the job."""
-    age = clearing.parse_age(wanted.older_than)
-    return Status(202, clearing.start_job(older_than=age, is_dry_run=wanted.dry_run, by=request.user.username))
+    age = services.parse_age(body.older_than)
+    return Status(202, services.start_job(older_than=age, is_dry_run=body.dry_run, by=request.user.username))

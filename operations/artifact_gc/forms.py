@@ -1,24 +1,24 @@
-"""What people type to clear the artifact store, as values."""
+"""Form of the artifact store's page."""
 
 from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
-from . import services as clearing
+from . import services as artifact_gc
 
 
 class AgeField(forms.CharField):
-    """An age like 30d, as seconds."""
+    """An age such as 30d, in seconds."""
 
     def clean(self, value):
         try:
-            return clearing.parse_age(super().clean(value) or "0s")
-        except clearing.WrongAge as wrong:
+            return artifact_gc.parse_age(super().clean(value) or "0s")
+        except artifact_gc.WrongAge as wrong:
             raise ValidationError(wrong.sentence) from wrong
 
 
 class ClearingForm(forms.Form):
-    """What a clearing of the artifact store may take."""
+    """Options of a garbage collection."""
 
     older_than = AgeField(
         label=_("Minimum age"),

@@ -1,4 +1,4 @@
-"""Clearing the artifact store in the JSON API."""
+"""API schemas of the garbage collection of artifacts."""
 
 from pydantic import Field
 

@@ -1,4 +1,4 @@
-"""Clearing the artifact store: whatever any row, sample, export or text still mentions stays."""
+"""Removes artifacts that no row, sample, export or other text mentions."""
 
 import re
 from typing import Any
@@ -25,42 +25,44 @@ UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 
 
 class WrongAge(Refused):
-    """What was given is no age."""
+    """A text that is not an age."""
 
 
 def collect_garbage(*, older_than: int, is_dry_run: bool, by: str, progress: Progress | None = None) -> GarbageResult:
-    """Remove what nothing refers to and what is older than `older_than` seconds; with `is_dry_run`, only count it.
+    """Remove unused artifacts older than `older_than` seconds; with `is_dry_run`, only count them.
 
-    Raises Refused when something that may refer to contents cannot be read: nothing is removed then.
+    Raises Refused when something that may refer to contents cannot be read; nothing is removed then.
     """
     if not is_dry_run:
         reserve.release(settings.HOME_DIR)
-    mentions = Mentions(tell=_telling(progress))
+    mentions = Mentions(tell=_build_listener(progress))
     result = GarbageResult(is_dry_run)
-    is_through = False
+    is_complete = False
     try:
         garbage.collect(result, older_than=older_than, also_kept=mentions.find_mentioned)
-        is_through = True
+        is_complete = True
     finally:
-        if not is_dry_run and (is_through or result.removed):  # also when it was interrupted: what is gone is gone
-            sums = {"removed": result.removed, "bytes": result.removed_bytes, "kept": result.kept}
+        if not is_dry_run and (
+            is_complete or result.removed
+        ):  # also after an interruption: removed artifacts stay removed
+            sums = {"removed": result.removed, "bytes": result.removed_bytes, "kept": result.kept_count}
             audit.record(by, "artifacts_cleared", object_type="artifact", older_than_seconds=older_than, **sums)
     return result
 
 
 def start_job(*, older_than: int, is_dry_run: bool, by: str) -> JobRun:
-    """Queue a clearing, or the counting of what it would remove; the job that is under way when there is one."""
+    """Queue a garbage collection or its preview; returns the active job if there is one."""
     return jobs.start(JOB_KIND, {"older_than": older_than, "is_dry_run": is_dry_run, "by": by}, by=by)
 
 
 def run(params: dict[str, Any], progress: Progress) -> dict[str, Any]:
-    """The job: its result is the receipt of the clearing."""
+    """Run the job; its result is the receipt."""
     progress.update(0, None, _("Searching for unused artifacts"))
     result = collect_garbage(**params, progress=progress)
     return {"message": in_words(result), **result.as_receipt()}
 
 
-def _telling(progress):
+def _build_listener(progress):
     if progress is None:
         return None
     return lambda agent: progress.update(
@@ -69,7 +71,7 @@ def _telling(progress):
 
 
 def in_words(result: GarbageResult) -> str:
-    """What was removed and what stays, in a sentence."""
+    """A sentence about removed and kept artifacts."""
     if result.is_dry_run:
         words = ngettext(
             "%(removed)s artifact would be removed (%(size)s), %(kept)s kept%(young)s.",
@@ -83,12 +85,12 @@ def in_words(result: GarbageResult) -> str:
             result.removed,
         )
     young = _(", %(count)s too recent") % {"count": f"{result.young:,}"} if result.young else ""
-    told = {"removed": f"{result.removed:,}", "size": size(result.removed_bytes), "kept": f"{result.kept:,}"}
-    return words % (told | {"young": young})
+    texts = {"removed": f"{result.removed:,}", "size": size(result.removed_bytes), "kept": f"{result.kept_count:,}"}
+    return words % (texts | {"young": young})
 
 
 def parse_age(text: str) -> int:
-    """`90`, `90s`, `30m`, `12h`, `7d` or `2w` as seconds. Raises WrongAge."""
+    """Parse `90`, `90s`, `30m`, `12h`, `7d` or `2w` to seconds. Raises WrongAge."""
     match = re.fullmatch(r"([0-9]{1,9})([smhdw]?)", text, re.ASCII)
     if not match:
         raise WrongAge(_("Enter an age such as 90s, 30m, 12h, 7d or 2w."))
@@ -98,7 +100,7 @@ def parse_age(text: str) -> int:
 JOB = Kind(
     run=run,
     label=gettext_lazy("Artifact store"),
-    started=gettext_lazy("started a cleanup of the artifact store, or a preview"),
-    kept=gettext_lazy("Artifacts already removed are not restored; the others are kept."),
+    audit_text=gettext_lazy("started a cleanup of the artifact store, or a preview"),
+    cancel_text=gettext_lazy("Artifacts already removed are not restored; the others are kept."),
     page="operations:artifact_store",
 )

@@ -1,4 +1,4 @@
-"""The artifact store of this site: what a clearing would remove, and the button that removes it."""
+"""The page of the artifact store: previews and removals of unused artifacts."""
 
 from django.shortcuts import render
 from django.utils.translation import gettext as _
@@ -10,7 +10,7 @@ from jobs.notices import redirect_after_start
 from openclaw_web.pages.html import render_page
 from openclaw_web.pages.roles import needs
 
-from . import services as clearing
+from . import services as artifact_gc
 from .forms import ClearingForm
 
 RUNS = 10
@@ -19,24 +19,26 @@ RUNS = 10
 @require_safe
 @needs("admin")
 def artifact_store(request):
-    """The latest clearings and countings, and a form that asks for another one."""
-    return render_page(request, "operations/artifact_store.html", _context(ClearingForm()))
+    """The latest removals and previews, and a form for another one."""
+    return render_page(request, "operations/artifact_store.html", _build_context(ClearingForm()))
 
 
 @require_POST
 @needs("admin")
 def artifact_store_clear(request):
-    """Queue a clearing, or the counting of what one would remove; the page of that job."""
+    """Queue a removal or a preview and go to its job."""
     form = ClearingForm(request.POST)
     if not form.is_valid():
-        return render(request, "operations/artifact_store.html", _context(form), status=422)
-    asked = form.cleaned_data
-    job = clearing.start_job(older_than=asked["older_than"], is_dry_run=asked["is_dry_run"], by=request.user.username)
+        return render(request, "operations/artifact_store.html", _build_context(form), status=422)
+    options = form.cleaned_data
+    job = artifact_gc.start_job(
+        older_than=options["older_than"], is_dry_run=options["is_dry_run"], by=request.user.username
+    )
     return redirect_after_start(request, job)
 
 
-def _context(form):
-    runs = jobs.find_latest([clearing.JOB_KIND], RUNS)
+def _build_context(form):
+    runs = jobs.find_latest([artifact_gc.JOB_KIND], RUNS)
     for run in runs:
         run.what = _("previewed") if run.params.get("is_dry_run") else _("removed")
     newest = runs[0] if runs and runs[0].state == JobRun.State.FINISHED else None

@@ -1,1 +1,4 @@
-"""Backups: one file that is restored and verified, not only written. See docs/backups.md."""
+"""Backups of a home: one file each, verified when written and tested by restoring.
+
+See docs/backups.md.
+"""

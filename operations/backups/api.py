@@ -1,4 +1,4 @@
-"""Backups: which there are, and jobs that make, check and prove them."""
+"""API of backups: their list, and jobs that create, verify and test them."""
 
 from django.shortcuts import get_object_or_404
 from ninja import Query, Status
@@ -38,9 +38,9 @@ def backup_list(request, filters: Query[PageQuery]):
 
 @router.post("/operations/backups", {202: JobOut}, 400, 409)
 @needs("admin")
-def backup_create(request, wanted: BackupIn = PLAIN):
+def backup_create(request, body: BackupIn = PLAIN):
     """Create a backup; returns the job. 409 while a backup of another user is running."""
-    params = {"by": request.user.username} | ({"with_exports": True} if wanted.with_exports else {})
+    params = {"by": request.user.username} | ({"with_exports": True} if body.with_exports else {})
     return Status(202, jobs.start("backup", params, by=request.user.username, is_alone=True))
 
 
@@ -48,16 +48,16 @@ def backup_create(request, wanted: BackupIn = PLAIN):
 @needs("admin")
 def backup_verify(request, backup_id: str):
     """Read a backup in full and open its databases; returns the job."""
-    return _started(request, "backup_verify", backup_id)
+    return _start_job(request, "backup_verify", backup_id)
 
 
 @router.post("/operations/backups/{backup_id}/drill", {202: JobOut}, 404, 409, summary="Backup Restore Test")
 @needs("admin")
 def backup_drill(request, backup_id: str):
     """Test a backup: restore it into a separate folder; returns the job."""
-    return _started(request, "backup_drill", backup_id)
+    return _start_job(request, "backup_drill", backup_id)
 
 
-def _started(request, kind, backup_id):
+def _start_job(request, kind, backup_id):
     run = get_object_or_404(BackupRun, id=backup_id, status__in=BackupRun.USABLE)
     return Status(202, jobs.start(kind, {"backup": run.id}, by=request.user.username))

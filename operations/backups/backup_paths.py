@@ -1,4 +1,4 @@
-"""What a backup holds, by its path in the home, and what never gets into one."""
+"""Paths that a backup may hold, by role, and tables whose rows it leaves out."""
 
 import re
 
@@ -25,7 +25,7 @@ PATHS = {
     ),
 }
 DATABASES = {GLOBAL, AGENT}
-# Of the global file: who is signed in, links that sign in, answers that are kept for a day.
+# Tables of the global file: sessions of browsers, sign-in links, responses that are stored for a day.
 EMPTIED_TABLES = (
     *("django_session", "one_time_links", "idempotency_keys"),
     *("axes_accessattempt", "axes_accessattemptexpiration", "axes_accessfailurelog", "axes_accesslog"),
@@ -35,21 +35,24 @@ BACKUP_NAME = re.compile(r"openclaw-web-[0-9]{8}T[0-9]{6}Z(?:-[0-9]+)?\.tar\.zst
 
 
 def find_role(path: str) -> str | None:
-    """What the file at `path` is; None when no backup may hold it."""
+    """The role of the file at `path`; None when no backup may hold it."""
     return next((role for role, pattern in PATHS.items() if pattern.fullmatch(path)), None)
 
 
 def is_packed(path: str) -> bool:
-    """Whether its content is compressed already."""
+    """Whether the content of the file is compressed."""
     return path.endswith((layout.GZIPPED, ".jsonl.zst"))
 
 
 def build_sort_key(path: str) -> tuple[bool, str]:
-    """Files stand in an archive by this: those that are compressed already at the end, nothing twice."""
+    """The sort key of a path in a backup: compressed files come last.
+
+    Keys have to grow, so no path occurs twice.
+    """
     return is_packed(path), path
 
 
 def get_blob_hash(path: str) -> str | None:
-    """The sha256 that the content of a blob has to have; None for any other file."""
+    """The expected sha256 of a blob's content; None for any other file."""
     name = path.rpartition("/")[2]
     return name[:64] if path.startswith("artifacts/blobs/") else None

@@ -1,7 +1,7 @@
-"""Reading an archive that anybody may have made: nothing in it is believed before it is checked.
+"""Reads backup files without trust: every statement of a file is checked before it is used.
 
-Members have to be plain files and come exactly as the manifest and the list say: by name, order, size and hash. No more
-is unpacked than was declared. Every part ends where the next one begins, so nothing is between them.
+Members have to be plain files that match the manifest and the list: by name, order, size and hash. No more is unpacked
+than was declared. Every part ends where the next one begins, so there is no data between them.
 """
 
 import hashlib
@@ -25,13 +25,13 @@ from .container import BLOCK, CHUNK, END, SKIPPED, TRAILER, WORD
 from .manifest import DatabaseEntry, FileEntry
 
 WINDOW = 128 * 1024 * 1024
-ZSTANDARD = b"\x28\xb5\x2f\xfd"  # how what it packs begins
+ZSTANDARD = b"\x28\xb5\x2f\xfd"  # the first bytes of zstd frames
 LINKS = (tarfile.SYMTYPE, tarfile.LNKTYPE)
 DEVICES = (tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE)
 
 
 class Archive:
-    """An opened archive. Its parts can be read by several threads at once."""
+    """An opened backup file. Several threads can read its parts at once."""
 
     def __init__(self, path: Path, handle: int):
         self.path = path
@@ -42,14 +42,17 @@ class Archive:
         self._check_offsets()
 
     def database(self, entry: DatabaseEntry) -> Iterator[bytes]:
-        """The bytes of one of the manifest's databases; Refused at the latest after the last one, if they are wrong."""
+        """The bytes of a database of the manifest.
+
+        Raises Refused, after the last byte at the latest, when they differ from the manifest.
+        """
         offsets = self._offsets()
         return read_member(self._handle, entry.offset, offsets[offsets.index(entry.offset) + 1], entry)
 
     def files(self) -> Iterator[tuple[FileEntry, Iterator[bytes]]]:
-        """Every other file with its bytes, which have to be read to their end before the next one."""
+        """Every other file with its bytes, which have to be read before the next file."""
         files, count, total = self.manifest.files, 0, 0
-        with _part(self._handle, files.offset, files.list_offset) as part:
+        with _open_part(self._handle, files.offset, files.list_offset) as part:
             for entry in self.read_file_list():
                 count, total = count + 1, total + entry.bytes
                 if count > files.count or total > files.bytes:
@@ -59,7 +62,7 @@ class Archive:
             raise Refused(_("The archive contains fewer files than its manifest declares."))
 
     def sha256(self) -> str:
-        """The hash of the whole archive, as `backup_runs` keeps it."""
+        """The hash of the whole file, as `backup_runs` stores it."""
         digest, place = hashlib.sha256(), 0
         while chunk := os.pread(self._handle, CHUNK, place):
             digest.update(chunk)
@@ -67,23 +70,26 @@ class Archive:
         return digest.hexdigest()
 
     def read_file_list(self) -> Iterator[FileEntry]:
-        """The list of files, line by line. What is wrong with the list as a whole is found after its last line."""
-        files, rest, before = self.manifest.files, b"", None
+        """The entries of the list of files, one at a time.
+
+        Mistakes of the list as a whole are noticed after its last line.
+        """
+        files, rest, last_key = self.manifest.files, b"", None
         entry = FileEntry(path=manifest.LIST, bytes=files.list_bytes, sha256=files.list_sha256)
-        with _part(self._handle, files.list_offset, self._manifest_offset) as part:
+        with _open_part(self._handle, files.list_offset, self._manifest_offset) as part:
             for chunk in part.member(entry):
                 *lines, rest = (rest + chunk).split(b"\n")
                 if len(rest) > manifest.MOST_LINE:
                     break
                 for line in lines:
-                    found = manifest.parse_line(line)
-                    place = backup_paths.build_sort_key(found.path)
-                    if before is not None and place <= before:
+                    file_entry = manifest.parse_line(line)
+                    sort_key = backup_paths.build_sort_key(file_entry.path)
+                    if last_key is not None and sort_key <= last_key:
                         raise Refused(
-                            _("The list contains a file twice or out of order: %(path)s") % {"path": found.path}
+                            _("The list contains a file twice or out of order: %(path)s") % {"path": file_entry.path}
                         )
-                    before = place
-                    yield found
+                    last_key = sort_key
+                    yield file_entry
         if rest:
             raise Refused(_("The list of files in this archive cannot be read."))
 
@@ -93,10 +99,10 @@ class Archive:
             magic, length, word, offset = TRAILER.unpack(data)
             if (magic, length, word) == (SKIPPED, TRAILER.size - 8, WORD) and offset < self._end:
                 return offset
-        raise Refused(self._foreign())
+        raise Refused(self._describe_foreign_file())
 
-    def _foreign(self):
-        """What to say of a file that does not end like a backup: what it is, by its first bytes."""
+    def _describe_foreign_file(self):
+        """A sentence about a foreign file: its type, by its first bytes."""
         head = os.pread(self._handle, content_types.SNIFFED, 0)
         size = os.fstat(self._handle).st_size
         words = {"path": self.path, "type": content_types.guess(head, head, is_whole=size == len(head))}
@@ -108,7 +114,7 @@ class Archive:
         return _("%(path)s is not a backup of OpenClaw Web: by its content it is %(type)s.") % words
 
     def _read_manifest(self):
-        with _part(self._handle, self._manifest_offset, self._end) as part:
+        with _open_part(self._handle, self._manifest_offset, self._end) as part:
             header = part.header()
             if header.name != manifest.MANIFEST or header.size > manifest.MAX_BYTES:
                 raise Refused(_("The manifest of this archive is not where it should be."))
@@ -119,19 +125,19 @@ class Archive:
         return manifest.parse_manifest(data)
 
     def _offsets(self):
-        """Where every part begins, in order."""
+        """The offset of every part, in order."""
         files = self.manifest.files
         databases = [entry.offset for entry in self.manifest.databases]
         return [*databases, files.offset, files.list_offset, self._manifest_offset]
 
     def _check_offsets(self):
         offsets = self._offsets()
-        if offsets[0] != 0 or any(one >= other for one, other in pairwise(offsets)):
+        if offsets[0] != 0 or any(start >= next_start for start, next_start in pairwise(offsets)):
             raise Refused(_("The manifest does not match this archive: its parts are in other places."))
 
 
 class Part:
-    """The members between two places of an archive, unpacked as they are read."""
+    """The members between two offsets of a backup file, unpacked as they are read."""
 
     def __init__(self, handle: int, start: int, end: int):
         self._source = _Span(handle, start, end)
@@ -139,25 +145,25 @@ class Part:
         self._stream = unpacker.stream_reader(self._source, read_size=CHUNK // 4, read_across_frames=True)
 
     def member(self, entry: FileEntry) -> Iterator[bytes]:
-        """The bytes of the next member, which has to be this one."""
+        """The bytes of the next member, which has to match `entry`."""
         header = self.header()
         if header.name != entry.path:
             names = {"found": repr(header.name)[:120], "wanted": entry.path}
             raise Refused(_("The archive contains %(found)s where the manifest lists %(wanted)s.") % names)
         if header.size != entry.bytes:
             raise Refused(_("The size of %(path)s differs from the manifest.") % {"path": entry.path})
-        digest, left = hashlib.sha256(), entry.bytes
-        while left:
-            chunk = self.read(min(left, CHUNK))
+        digest, remaining = hashlib.sha256(), entry.bytes
+        while remaining:
+            chunk = self.read(min(remaining, CHUNK))
             digest.update(chunk)
-            left -= len(chunk)
+            remaining -= len(chunk)
             yield chunk
         self.skip_padding(entry.bytes)
         if digest.hexdigest() != entry.sha256:
             raise Refused(_("The hash of %(path)s differs from the manifest.") % {"path": entry.path})
 
     def header(self) -> tarfile.TarInfo:
-        """The header of the next member. Raises Refused for links, devices, folders and whatever else is no file."""
+        """The header of the next member. Raises Refused when it is not a plain file."""
         try:
             header = tarfile.TarInfo.frombuf(self.read(BLOCK), "utf-8", "strict")
         except (tarfile.HeaderError, UnicodeDecodeError, ValueError) as exc:
@@ -172,14 +178,14 @@ class Part:
         return header
 
     def read(self, size: int) -> bytes:
-        """Exactly so many bytes. Raises Refused when there are no more."""
-        pieces, left = [], size
-        while left:
-            piece = self._unpack(left)
+        """Read exactly `size` bytes. Raises Refused when there are fewer."""
+        pieces, remaining = [], size
+        while remaining:
+            piece = self._unpack(remaining)
             if not piece:
                 raise Refused(_("The archive is cut short."))
             pieces.append(piece)
-            left -= len(piece)
+            remaining -= len(piece)
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def skip_padding(self, size: int) -> None:
@@ -187,8 +193,8 @@ class Part:
             raise Refused(_("The archive is damaged: there is unexpected data between its files."))
 
     def finish(self) -> None:
-        """Raise Refused when there is more in this part than was read."""
-        if self._unpack(1) or self._source.left:
+        """Raise Refused when the part has more bytes than were read."""
+        if self._unpack(1) or self._source.bytes_left:
             raise Refused(_("The archive contains more than its manifest declares."))
 
     def _unpack(self, most):
@@ -199,30 +205,30 @@ class Part:
 
 
 def read_member(handle: int, start: int, end: int, entry: FileEntry) -> Iterator[bytes]:
-    """The bytes of a member that is a whole part of an archive, whether or not the archive is complete."""
-    with _part(handle, start, end) as part:
+    """The bytes of a member that is a whole part, also of an unfinished file."""
+    with _open_part(handle, start, end) as part:
         yield from part.member(entry)
 
 
 @contextmanager
-def _part(handle, start, end) -> Iterator[Part]:
+def _open_part(handle, start, end) -> Iterator[Part]:
     part = Part(handle, start, end)
     yield part
     part.finish()
 
 
 class _Span:
-    """A stretch of a file as something to read from; it shares its place with nobody."""
+    """A range of a file as a readable object with its own position."""
 
     def __init__(self, handle, start, end):
         self._handle, self._place, self._end = handle, start, end
 
     @property
-    def left(self):
+    def bytes_left(self):
         return self._end - self._place
 
     def read(self, size=-1):
-        size = self.left if size < 0 else min(size, self.left)
+        size = self.bytes_left if size < 0 else min(size, self.bytes_left)
         data = os.pread(self._handle, size, self._place)
         self._place += len(data)
         return data
@@ -230,7 +236,7 @@ class _Span:
 
 @contextmanager
 def open_backup(path: Path) -> Iterator[Archive]:
-    """The archive at `path`. Raises Refused when there is none, or it cannot be one."""
+    """Open the backup file at `path`. Raises Refused when there is no backup."""
     try:
         handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError as exc:
@@ -245,6 +251,6 @@ def open_backup(path: Path) -> Iterator[Archive]:
 
 
 def drain(chunks: Iterable[bytes]) -> None:
-    """Read to the end, for what is checked on the way."""
+    """Read all chunks, for the checks that reading makes."""
     for _chunk in chunks:
         pass

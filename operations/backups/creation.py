@@ -1,4 +1,4 @@
-"""Writing a backup while everybody goes on working, and opening it again before it counts as one."""
+"""Writes a backup while the site is in use, and verifies it before it counts."""
 
 import os
 import stat
@@ -22,9 +22,10 @@ from openclaw_web.errors import Refused
 from openclaw_web.sqlite import database_copies
 from people.configuration import setting_values as configuration
 
-from . import backup_paths, backup_reader, verification
+from . import backup_paths, backup_reader
 from .container import Writer, read_chunks
 from .manifest import LIST, MANIFEST, DatabaseEntry, FileEntry, Files, Manifest
+from .verification import DAMAGED_NAMED, VerificationResult, compare_content, verify_database
 
 READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 ENVIRONMENT = ("OPENCLAW_WEB_ALLOWED_HOSTS", "OPENCLAW_WEB_HTTPS", "OPENCLAW_WEB_LOG_LEVEL")
@@ -32,7 +33,7 @@ ENVIRONMENT = ("OPENCLAW_WEB_ALLOWED_HOSTS", "OPENCLAW_WEB_HTTPS", "OPENCLAW_WEB
 
 @dataclass(frozen=True, slots=True)
 class BackupResult:
-    """A backup that was written and opened again."""
+    """A backup that was written and verified."""
 
     path: Path
     manifest: Manifest
@@ -51,7 +52,7 @@ class Work:
     progress: Any
     total: int
     done: int = 0
-    found: verification.VerificationResult = field(default_factory=verification.VerificationResult)
+    verification: VerificationResult = field(default_factory=VerificationResult)
 
     def add_done(self, count: int, message: str = "") -> None:
         self.done += count
@@ -59,14 +60,16 @@ class Work:
 
 
 def write_backup(run_id: str, created_at: int, folder: Path, *, with_exports: bool, progress: Any) -> BackupResult:
-    """Write the backup `run_id` into `folder` and verify it; it gets its name when that has passed.
+    """Write the backup `run_id` into `folder` and verify it.
+
+    `created_at` is in milliseconds. The file gets its name when the verification has passed.
 
     Raises Refused when the disk is full, something cannot be read, or what was written cannot be opened again;
     then there is no file.
     """
     home = settings.HOME_DIR
-    _make(folder)
-    total, biggest = _sizes(home, with_exports)
+    _create_folder(folder)
+    total, biggest = _measure_sizes(home, with_exports)
     with room.refuse_when_full(folder, _("No backup was created.")), create_draft(folder / "backup") as draft:
         room.check(folder, total // 2 + 2 * biggest)
         path = draft / "archive"
@@ -80,14 +83,14 @@ def write_backup(run_id: str, created_at: int, folder: Path, *, with_exports: bo
             for entry, chunks in archive.files():
                 backup_reader.drain(chunks)
                 work.add_done(entry.bytes)
-            made = archive.manifest
-        target = _name(folder, created_at)
+            manifest = archive.manifest
+        target = _choose_path(folder, created_at)
         path.rename(target)
         sync_folder(folder)
-    return BackupResult(target, made, writer.offset, writer.sha256, work.found.lacks)
+    return BackupResult(target, manifest, writer.offset, writer.sha256, work.verification.lacks)
 
 
-def _make(folder):
+def _create_folder(folder):
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         usable = os.access(folder, os.W_OK | os.X_OK)
@@ -98,13 +101,13 @@ def _make(folder):
 
 
 def _write_all(work, run_id, created_at, home, with_exports):
-    # The global file first: what it says of agents is never ahead of their files. The artifacts last, and none is
-    # cleared away until then: whatever the snapshots refer to is there.
+    # The global file comes first, so that it never names agents that later copies lack. Artifacts come last, and none
+    # is removed until then: all contents that the copies refer to are still there.
     with locks.hold_adoption_lock(layout.get_root()):
         databases = _write_databases(work, home)
         files = _write_files(work, home, with_exports)
     offset = work.writer.begin_part()
-    made = Manifest(
+    manifest = Manifest(
         schema="openclaw-web.backup.v1",
         id=run_id,
         created_at=created_at,
@@ -117,17 +120,17 @@ def _write_all(work, run_id, created_at, home, with_exports):
             *(f"{table}.{column}" for table, column in backup_paths.EMPTIED_COLUMNS),
         ],
     )
-    data = made.as_json()
+    data = manifest.as_json()
     work.writer.add(MANIFEST, len(data), [data], is_last=True)
     work.writer.finish(offset)
     work.file.flush()
 
 
 def _write_databases(work, home):
-    """Snapshot, pack and check one database after the other, these three at the same time."""
+    """Copy, pack and check the databases; these three steps run at the same time."""
     with ThreadPoolExecutor(1) as taking, ThreadPoolExecutor(1) as checking:
-        snapshot = _take_global(work, home)
-        waiting = [(backup_paths.GLOBAL, None, backup_paths.GLOBAL_PATH), *_agents(snapshot, home)]
+        snapshot = _copy_global_database(work, home)
+        waiting = [(backup_paths.GLOBAL, None, backup_paths.GLOBAL_PATH), *_find_agent_databases(snapshot, home)]
         taken: Future = Future()
         taken.set_result(snapshot)
         entries: list[Future] = []
@@ -135,11 +138,11 @@ def _write_databases(work, home):
             for number, database in enumerate(waiting):
                 snapshot = taken.result()
                 if number + 1 < len(waiting):
-                    taken = taking.submit(_take, work, home, waiting[number + 1][2])
+                    taken = taking.submit(_copy_database, work, home, waiting[number + 1][2])
                 packed = _pack(work, snapshot, database[2])
-                if entries:  # never more than one waits: each takes room on the disk
+                if entries:  # at most one copy waits for its check: each takes space on the disk
                     work.add_done(entries[-1].result().bytes)
-                entries.append(checking.submit(_check, work, database, packed))
+                entries.append(checking.submit(_check_database, work, database, packed))
             work.add_done(entries[-1].result().bytes)
         finally:
             for pool in (taking, checking):
@@ -147,16 +150,16 @@ def _write_databases(work, home):
     return [entry.result() for entry in entries]
 
 
-def _take_global(work, home):
-    snapshot = _take(work, home, backup_paths.GLOBAL_PATH)
+def _copy_global_database(work, home):
+    snapshot = _copy_database(work, home, backup_paths.GLOBAL_PATH)
     database_copies.clear_copy(snapshot, backup_paths.EMPTIED_TABLES, backup_paths.EMPTIED_COLUMNS)
     return snapshot
 
 
-def _agents(snapshot, home):
-    """The databases of all agents as (role, agent, path), also of those that the registry has lost.
+def _find_agent_databases(snapshot, home):
+    """The databases of all agents as (role, agent, path).
 
-    Raises Refused when one that it names is missing.
+    Databases that the registry lost are included. Raises Refused when one that it names is missing.
     """
     known = database_copies.read_agents(snapshot)
     paths = {path for _agent, path in known}
@@ -174,12 +177,12 @@ def _agents(snapshot, home):
         yield backup_paths.AGENT, agent, path
 
 
-def _take(work, home, path):
+def _copy_database(work, home, path):
     work.progress.update(min(work.done, work.total), work.total, _("Copying %(path)s") % {"path": path})
     snapshot = work.folder / f"{path.replace('/', '-')}.snapshot"
     try:
         database_copies.copy_database(home / path, snapshot)
-    except OperationalError:  # a full disk, or a database that is busy: others have words for it
+    except OperationalError:  # a full disk or a busy database: callers have messages for these
         raise
     except DatabaseError as exc:
         raise Refused(_("%(path)s is damaged: %(why)s") % {"path": path, "why": exc}) from exc
@@ -187,7 +190,10 @@ def _take(work, home, path):
 
 
 def _pack(work, snapshot, path):
-    """Put a snapshot into the archive and remove it: where it stands there, its size and its hash."""
+    """Add a copied database to the archive and remove the copy.
+
+    Returns the offsets of its first byte and of the byte behind its last one, and its entry.
+    """
     start, size = work.writer.begin_part(), snapshot.stat().st_size
     with snapshot.open("rb", buffering=0) as file:
         sha256 = work.writer.add(path, size, read_chunks(file))
@@ -197,24 +203,24 @@ def _pack(work, snapshot, path):
     return start, work.writer.offset, FileEntry(path=path, bytes=size, sha256=sha256)
 
 
-def _check(work, database, packed):
-    """Open a database out of the archive that is still being written; its line of the manifest."""
+def _check_database(work, database, packed):
+    """Open a database from the unfinished archive; returns its manifest entry."""
     (role, agent, path), (start, end, entry) = database, packed
     chunks = backup_reader.read_member(work.file.fileno(), start, end, entry)
-    look = verification.verify_database(path, chunks, work.folder / "unpacked", work.found)
+    state = verify_database(path, chunks, work.folder / "unpacked", work.verification)
     return DatabaseEntry(
         **entry.model_dump(),
         role=role,
         agent=agent,
-        schema_version=sum(name.partition(".")[0] in _apps(role) for name in look.migrations),
-        integrity=look.integrity,
-        rows=look.rows,
-        migrations=look.migrations,
+        schema_version=sum(name.partition(".")[0] in _get_apps(role) for name in state.migrations),
+        integrity=state.integrity,
+        rows=state.rows,
+        migrations=state.migrations,
         offset=start,
     )
 
 
-def _apps(role):
+def _get_apps(role):
     ours = {"agents", "artifacts", "ledger", "gate", "guardian", "datasets", "operations"}
     return settings.AGENT_APPS if role == backup_paths.AGENT else ours - settings.AGENT_APPS
 
@@ -223,17 +229,17 @@ def _write_files(work, home, with_exports):
     count = total = 0
     packed_begun = False
     offset = work.writer.begin_part()
-    with tempfile.TemporaryFile(dir=work.folder) as listed:
-        for path, source in _sources(work, home, with_exports):
+    with tempfile.TemporaryFile(dir=work.folder) as list_file:
+        for path, source in _list_sources(work, home, with_exports):
             if backup_paths.is_packed(path) and not packed_begun:
                 work.writer.begin_part(is_packed=True)
                 packed_begun = True
             if entry := _add_file(work, path, source):
-                listed.write(orjson.dumps(entry.model_dump()) + b"\n")
+                list_file.write(orjson.dumps(entry.model_dump()) + b"\n")
                 count, total = count + 1, total + entry.bytes
-        size, list_offset = listed.tell(), work.writer.begin_part()
-        listed.seek(0)
-        sha256 = work.writer.add(LIST, size, read_chunks(listed))
+        size, list_offset = list_file.tell(), work.writer.begin_part()
+        list_file.seek(0)
+        sha256 = work.writer.add(LIST, size, read_chunks(list_file))
     return Files(
         count=count,
         bytes=total,
@@ -241,41 +247,42 @@ def _write_files(work, home, with_exports):
         list_offset=list_offset,
         list_bytes=size,
         list_sha256=sha256,
-        damaged=work.found.damaged,
-        missing=work.found.missing,
+        damaged=work.verification.damaged,
+        missing=work.verification.missing,
     )
 
 
-def _sources(work, home, with_exports):
-    """Every file that is no database, in the order of the archive: its path in the home, and where to read it."""
+def _list_sources(work, home, with_exports):
+    """Paths in the home and sources of all other files, in archive order."""
     configuration_file = work.folder / "config.json"
-    configuration_file.write_bytes(orjson.dumps(_configuration(), option=orjson.OPT_INDENT_2))
-    plain, metas, packed = _artifacts(home / "artifacts", work.folder)
-    archives = _archives(home)
+    configuration_file.write_bytes(orjson.dumps(_read_configuration(), option=orjson.OPT_INDENT_2))
+    plain, metas, packed = _list_artifacts(home / "artifacts", work.folder)
+    archives = _find_archives(home)
     yield from ((path, home / path) for path in archives if not backup_paths.is_packed(path))
-    yield from _named(home, plain)
-    yield from _named(home, metas)
-    for path in _exports(home) if with_exports else ():
+    yield from _read_paths(home, plain)
+    yield from _read_paths(home, metas)
+    for path in _find_exports(home) if with_exports else ():
         yield path, home / path
     yield backup_paths.CONFIG_PATH, configuration_file
     yield from ((path, home / path) for path in archives if backup_paths.is_packed(path))
-    yield from _named(home, packed)
+    yield from _read_paths(home, packed)
 
 
-def _artifacts(root, folder):
-    """Lists, as files, of the plain blobs, the metadata and the packed blobs that are in the store now.
+def _list_artifacts(root, folder):
+    """List the plain blobs, the metadata and the packed blobs of the store, as three files.
 
-    They are written in one walk: of what others adopt meanwhile, a backup holds the blob and its metadata, or neither.
+    They are written in one walk: of contents that are adopted meanwhile, a backup holds the blob and its metadata, or
+    neither.
     """
     lists = [folder / name for name in ("plain", "metas", "packed")]
     with ExitStack() as opened:
         plain, metas, packed = (opened.enter_context(file.open("w")) for file in lists)
         for sha256, paths in inventory.list_contents(root):
             blobs = [path for path in paths if path.endswith((layout.PLAIN, layout.GZIPPED))]
-            if not blobs:  # the metadata of a content that is gone, or was not there a moment ago
+            if not blobs:  # the metadata of a content that was removed, or that was not there a moment ago
                 continue
             if len(blobs) == len(paths):
-                with locks.hold_publishing_lock(root):  # whoever was between the two has placed both now
+                with locks.hold_publishing_lock(root):  # a writer that was between the two files has placed both now
                     pass
             for path in blobs:
                 print(path.removeprefix(f"{root}/"), file=packed if backup_paths.is_packed(path) else plain)
@@ -283,61 +290,64 @@ def _artifacts(root, folder):
     return lists
 
 
-def _named(home, listed):
-    with listed.open() as lines:
+def _read_paths(home, list_file):
+    with list_file.open() as lines:
         for line in lines:
             path = f"artifacts/{line.rstrip()}"
             yield path, home / path
 
 
-def _exports(home):
-    return _fitting(home, backup_paths.EXPORT, "exports/*/*", "exports/conversations-*")
+def _find_exports(home):
+    return _find_paths(home, backup_paths.EXPORT, "exports/*/*", "exports/conversations-*")
 
 
-def _archives(home):
-    return _fitting(home, backup_paths.ARCHIVE, "archive/*/*/*")
+def _find_archives(home):
+    return _find_paths(home, backup_paths.ARCHIVE, "archive/*/*/*")
 
 
-def _fitting(home, role, *patterns):
-    """The paths of files that a backup may hold as this, sorted."""
-    found = (file.relative_to(home).as_posix() for pattern in patterns for file in home.glob(pattern))
-    return sorted(path for path in found if backup_paths.PATHS[role].fullmatch(path))
+def _find_paths(home, role, *patterns):
+    """The paths of files that a backup may hold in this role, sorted."""
+    paths = (file.relative_to(home).as_posix() for pattern in patterns for file in home.glob(pattern))
+    return sorted(path for path in paths if backup_paths.PATHS[role].fullmatch(path))
 
 
 def _add_file(work, path, source):
-    """Put one file into the archive; its line of the list, None when it is gone or is no plain file."""
-    wanted, found = backup_paths.get_blob_hash(path), work.found
+    """Add one file to the archive; returns its entry, None without a plain file."""
+    expected_hash, verification = backup_paths.get_blob_hash(path), work.verification
     try:
         handle = os.open(source, READ)
     except FileNotFoundError:
         return None
-    except OSError:  # a link, or something else that somebody planted
-        _note_damaged(found, wanted or path)
+    except OSError:  # a link, or another special file that somebody placed there
+        _note_damaged(verification, expected_hash or path)
         return None
     with os.fdopen(handle, "rb", buffering=0) as file:
-        about = os.fstat(handle)
-        if not stat.S_ISREG(about.st_mode):
-            _note_damaged(found, wanted or path)
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode):
+            _note_damaged(verification, expected_hash or path)
             return None
         chunks = read_chunks(file)
         if backup_paths.is_packed(path):
-            chunks = verification.compare_content(path, chunks, found)
-        sha256 = work.writer.add(path, about.st_size, chunks)
-    if wanted:
-        found.contents.add(wanted)
-    if wanted and not backup_paths.is_packed(path) and sha256 != wanted:
-        _note_damaged(found, wanted)
-    work.add_done(about.st_size)
-    return FileEntry(path=path, bytes=about.st_size, sha256=sha256)
+            chunks = compare_content(path, chunks, verification)
+        sha256 = work.writer.add(path, status.st_size, chunks)
+    if expected_hash:
+        verification.contents.add(expected_hash)
+    if expected_hash and not backup_paths.is_packed(path) and sha256 != expected_hash:
+        _note_damaged(verification, expected_hash)
+    work.add_done(status.st_size)
+    return FileEntry(path=path, bytes=status.st_size, sha256=sha256)
 
 
-def _note_damaged(found, name):
-    if len(found.damaged) < verification.DAMAGED_NAMED:
-        found.damaged.append(name)
+def _note_damaged(verification, name):
+    if len(verification.damaged) < DAMAGED_NAMED:
+        verification.damaged.append(name)
 
 
-def _configuration():
-    """What this site was set to, for a person who sets it up again; nothing of it is secret and nothing reads it."""
+def _read_configuration():
+    """Settings of this site, for a person who sets it up again.
+
+    It holds no secrets, and no program reads it.
+    """
     return {
         "settings": configuration.get_many(*configuration.KEYS),
         "environment": {name: os.environ[name] for name in ENVIRONMENT if name in os.environ},
@@ -346,20 +356,20 @@ def _configuration():
     }
 
 
-def _sizes(home, with_exports):
-    """About how many bytes there are to read, and how big the biggest database is."""
+def _measure_sizes(home, with_exports):
+    """About how many bytes a backup reads, and the size of the biggest database."""
     databases = [home / backup_paths.GLOBAL_PATH, *(home / "agents").glob("*/agent/openclaw-agent.sqlite")]
     sizes = [file.stat().st_size for file in databases]
     stored = sum(
         inventory.read_size_and_time(paths)[0] for _sha256, paths in inventory.list_contents(home / "artifacts")
     )
-    exported = sum((home / path).stat().st_size for path in _exports(home)) if with_exports else 0
-    archived = sum((home / path).stat().st_size for path in _archives(home))
+    exported = sum((home / path).stat().st_size for path in _find_exports(home)) if with_exports else 0
+    archived = sum((home / path).stat().st_size for path in _find_archives(home))
     return sum(sizes) + stored + exported + archived, max(sizes)
 
 
-def _name(folder, created_at):
-    """A name in `folder` that nothing has yet."""
+def _choose_path(folder, created_at):
+    """A path in `folder` that is not taken yet."""
     stamp = datetime.fromtimestamp(created_at / 1000, UTC).strftime("%Y%m%dT%H%M%SZ")
     names = (f"openclaw-web-{stamp}{again}.tar.zst" for again in ("", *(f"-{number}" for number in range(2, 1000))))
     return next(folder / name for name in names if not (folder / name).exists())

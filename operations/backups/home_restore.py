@@ -1,7 +1,7 @@
-"""Putting a backup back: unpacked beside the home, checked, brought up to date, and only then put in its place.
+"""Restores a backup: unpacks it beside the home, checks it, updates it, and exchanges the homes.
 
-Until the exchange, one rename of the kernel's, the old home is untouched. Whoever is killed before it leaves a draft
-that the next restore removes; whoever is killed after it leaves a restored home and the old one beside it.
+Until the exchange, one rename of the kernel's, the old home is untouched. A restore that is killed before it leaves a
+draft that the next restore removes; one that is killed after it leaves a restored home and the old one beside it.
 """
 
 import ctypes
@@ -32,36 +32,38 @@ from openclaw_web.sqlite import inspection
 from . import backup_paths, backup_reader, verification
 
 AT_FDCWD, RENAME_EXCHANGE = -100, 2
-# What a process makes in a home by only looking at it, or makes again.
+# Files that a process creates in a home when it only reads it, and files that can be created again.
 BLANK = re.compile(
     r"secret\.key|static/.*|state/(?:[\w-]+\.lock|running|running/.*|static\.sha256|agent-template-\w+\.sqlite"
     r"|templates-\w+|templates-\w+/.*|copies/lock|reserve|openclaw\.sqlite-(?:wal|shm))"
 )
 GLOBAL = "state/openclaw.sqlite"
 OF_EVERY_HOME = dict.fromkeys(("django_migrations", "django_content_type", "auth_permission"), "TRUE")
-# Rows of who looked at backups before restoring one, which is the right order on a new machine.
+# Rows that checks of backups before a restore create: on a new machine that is the right order.
 OF_LOOKING = {"backup_runs": "TRUE", "job_runs": "kind IN ('backup_verify', 'backup_drill')"}
 OF_LOOKING |= {"problems": "TRUE", "problem_checks": "TRUE"}  # what a check after that job found
 
 
 @dataclass(frozen=True, slots=True)
 class RestoreResult:
-    """A home that was put back: which backup, what is in it, and where the home before it is."""
+    """The result of a restore: backup, content of the home, path of the old home."""
 
     path: Path
     home: Path
     manifest: Any
     facts: dict[str, Any]
-    kept: Path | None
+    old_home: Path | None
     took_ms: int
     lacks: str
 
 
 def restore(path: Path, *, replace: bool, by: str, progress: Any) -> RestoreResult:
-    """Make our home what the archive at `path` holds. An old home is kept beside it, and only with `replace` moved.
+    """Replace our home by the content of the archive at `path`.
 
-    Raises Refused when the archive is not sound or of another version, somebody uses the home, or there is no room;
-    the home is what it was then.
+    Raises Refused when the archive is damaged or of another version, the home is in use, or there is no space; then the
+    home is unchanged.
+
+    An old home is kept beside it; a home that is in use is moved only with `replace`.
     """
     home, began = settings.HOME_DIR, clock.now_ms()
     if home.is_symlink() or home.is_mount():
@@ -76,45 +78,45 @@ def restore(path: Path, *, replace: bool, by: str, progress: Any) -> RestoreResu
         )
         raise Refused(sentence % {"folder": home / "backups"})
     connections.close_all()
-    nothing = _("Nothing was restored; the home is unchanged.")
-    with _nobody_else(home), room.refuse_when_full(home.parent, nothing):
+    advice = _("Nothing was restored; the home is unchanged.")
+    with _hold_home_locks(home), room.refuse_when_full(home.parent, advice):
         if not replace and not is_blank(home):
             sentence = _("The home %(home)s is not empty. With --replace it is moved aside and kept.")
             raise Refused(sentence % {"home": home})
-        return _restored(path, home, by, progress, began)
+        return _restore_archive(path, home, by, progress, began)
 
 
-def _restored(path, home, by, progress, began):
-    with _draft(home) as draft:
+def _restore_archive(path, home, by, progress, began):
+    with _create_home_draft(home) as draft:
         with backup_reader.open_backup(path) as archive:
-            facts, found = build_home(archive, draft / "home", by=by, progress=progress, keeps=home)
+            facts, result = build_home(archive, draft / "home", by=by, progress=progress, old_home=home)
             manifest = archive.manifest
-        kept = _put_in_place(home, draft / "home")
-    return RestoreResult(path, home, manifest, facts, kept, clock.now_ms() - began, found.lacks)
+        old_home = _put_in_place(home, draft / "home")
+    return RestoreResult(path, home, manifest, facts, old_home, clock.now_ms() - began, result.lacks)
 
 
 def build_home(
-    archive: backup_reader.Archive, home: Path, *, by: str, progress: Any, keeps: Path | None = None
+    archive: backup_reader.Archive, home: Path, *, by: str, progress: Any, old_home: Path | None = None
 ) -> tuple[dict[str, Any], verification.VerificationResult]:
-    """Make the folder `home` a checked home out of an archive, with the archives of `keeps`.
+    """Build a checked home in the folder `home` from an archive, with the backups of `keeps`.
 
-    Returns what is in it, and what was compared on the way.
+    Returns facts about its content, and the result of the verification.
     """
     room.check(home.parent, archive.manifest.unpacked_bytes)
     home.mkdir(mode=0o700)
     (home / "state").mkdir(mode=0o700)
     (home / homes.RESTORE_MARK).touch(mode=0o600)
-    found = verification.unpack(archive, home, progress)
-    if keeps:
-        _share_archives(keeps, home)
+    result = verification.unpack(archive, home, progress)
+    if old_home:
+        _share_backups(old_home, home)
     progress.update(
         archive.manifest.unpacked_bytes, archive.manifest.unpacked_bytes, _("Updating the restored databases")
     )
-    return _revive(home, archive.manifest.id, by, archive.path, found.lacks), found
+    return _run_post_restore(home, archive.manifest.id, by, archive.path, result.lacks), result
 
 
 def is_blank(home: Path) -> bool:
-    """Whether nothing in a home would be missed: nobody has done more than look at it."""
+    """Whether a home has no content that anybody would miss."""
     files = (file for file in home.rglob("*") if not file.is_dir() or file.is_symlink())
     return all(_is_blank(home, file) for file in files)
 
@@ -126,35 +128,41 @@ def _is_blank(home, file):
 
 
 def _is_unused(file):
-    """Whether the global database holds no rows but those that every new one has, or that looking at backups makes."""
+    """Whether the global database holds only initial rows, and rows that checks of backups create."""
     return inspection.holds_only(file, OF_EVERY_HOME | OF_LOOKING)
 
 
 @contextmanager
-def _nobody_else(home) -> Iterator[None]:
-    """Hold every lock of a home that people work in. Raises Refused when a server, a worker or a job has one."""
-    with ExitStack() as held:
+def _hold_home_locks(home) -> Iterator[None]:
+    """Hold every lock of a home.
+
+    Raises Refused when a server, a worker or a job holds one.
+    """
+    with ExitStack() as stack:
         for name in locks.HOME_LOCKS:
-            if not held.enter_context(locks.lock(home / "state" / name, wait=False)):
+            if not stack.enter_context(locks.lock(home / "state" / name, wait=False)):
                 raise Refused(
                     _("%(home)s is in use (%(lock)s). Stop openclaw-web there first.") % {"home": home, "lock": name}
                 )
         for file in (home / "state" / "running").glob("*"):
-            if not held.enter_context(locks.lock(file, wait=False)):
+            if not stack.enter_context(locks.lock(file, wait=False)):
                 raise Refused(_("A job is running in %(home)s. Wait until the job has ended.") % {"home": home})
         yield
 
 
 @contextmanager
-def _draft(home) -> Iterator[Path]:
-    """A folder beside the home to build in. What a restore that died left is removed or finished first."""
-    for left in home.parent.glob(f"{home.name}.before-restore-*"):
-        if (left / homes.RESTORE_MARK).is_file():
-            shutil.rmtree(left)
+def _create_home_draft(home) -> Iterator[Path]:
+    """Create a folder beside the home to build in.
+
+    Leftovers of an interrupted restore are removed or finished first.
+    """
+    for leftover in home.parent.glob(f"{home.name}.before-restore-*"):
+        if (leftover / homes.RESTORE_MARK).is_file():
+            shutil.rmtree(leftover)
     (home / homes.RESTORE_MARK).unlink(missing_ok=True)
-    with ExitStack() as held:
+    with ExitStack() as stack:
         try:
-            draft = held.enter_context(create_draft(home.parent / f"{home.name}.restoring"))
+            draft = stack.enter_context(create_draft(home.parent / f"{home.name}.restoring"))
         except PermissionError as exc:
             sentence = _("%(folder)s is not writable, and the home has to be replaced there: %(why)s.")
             raise Refused(sentence % {"folder": home.parent, "why": reasons.describe_os_error(exc)}) from exc
@@ -162,12 +170,12 @@ def _draft(home) -> Iterator[Path]:
 
 
 def _put_in_place(home, restored):
-    """Exchange the homes; where the old one is now, None when there was nothing in it."""
-    os.sync()  # everything that was unpacked is on the disk before it counts
+    """Exchange the homes; returns the path of the old one, None when it was empty."""
+    os.sync()  # all unpacked files have to be on the disk before the exchange
     was_blank = is_blank(home)
     beside = homes.find_replaced_path(home, datetime.fromtimestamp(clock.now_ms() / 1000, UTC))
     restored.rename(beside)
-    if not _exchange(beside, home):
+    if not _exchange_names(beside, home):
         _exchange_in_steps(beside, home)
     sync_folder(home.parent)
     (home / homes.RESTORE_MARK).unlink()
@@ -177,35 +185,36 @@ def _put_in_place(home, restored):
     return beside
 
 
-def _exchange(one: Path, other: Path) -> bool:
-    """Give each the name of the other, at once; whether this system and this disk can do that (Linux, mostly)."""
+def _exchange_names(path: Path, other_path: Path) -> bool:
+    """Exchange two names atomically; returns whether the system and the disk can do that (mostly Linux)."""
     libc = ctypes.CDLL(None, use_errno=True)
-    names = (AT_FDCWD, bytes(one), AT_FDCWD, bytes(other))
+    names = (AT_FDCWD, bytes(path), AT_FDCWD, bytes(other_path))
     return hasattr(libc, "renameat2") and not libc.renameat2(*names, RENAME_EXCHANGE)
 
 
 def _exchange_in_steps(restored, home):
-    # Whoever starts in between waits for us; when we have died, it puts right what is there (openclaw_web.disk.home).
+    # A process that starts in between waits for us.
+    # If we were killed, it finishes the exchange (openclaw_web.disk.home).
     between = homes.get_parking_path(home)
     home.rename(between)
     try:
         restored.rename(home)
-    except OSError as exc:  # who came while there was no home has made one
+    except OSError as exc:  # another process created a home meanwhile
         homes.put_back(home)
         sentence = _("Another process created %(home)s in the meantime. Nothing was restored; the home is unchanged.")
         raise Refused(sentence % {"home": home}) from exc
     between.rename(restored)
 
 
-def _share_archives(old, new):
-    """The backups in the old home are in the new one as well: the same files under two names."""
+def _share_backups(old, new):
+    """Link the backups of the old home into the new one."""
     if (old / "backups").is_symlink():
         (new / "backups").symlink_to((old / "backups").readlink())
         return
-    found = [file for file in (old / "backups").glob("openclaw-web-*.tar.zst") if file.is_file()]
-    if found:
+    archives = [file for file in (old / "backups").glob("openclaw-web-*.tar.zst") if file.is_file()]
+    if archives:
         (new / "backups").mkdir(mode=0o700)
-    for file in found:
+    for file in archives:
         try:
             os.link(file, new / "backups" / file.name)
         except OSError:  # a file of another user, or a file system without links
@@ -213,8 +222,8 @@ def _share_archives(old, new):
             publication.restrict(new / "backups" / file.name, 0o600)
 
 
-def _revive(home, backup_id, by, path, lacks):
-    """Let a process of its own bring a restored home up to date: everything in this one belongs to another home."""
+def _run_post_restore(home, backup_id, by, path, lacks):
+    """Update a restored home in a process of its own: this process belongs to another home."""
     environment = {name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
     environment |= {
         "OPENCLAW_WEB_HOME": str(home),
@@ -223,8 +232,8 @@ def _revive(home, backup_id, by, path, lacks):
         "PYTHONPATH": os.pathsep.join(filter(None, [str(settings.BASE_DIR), *sys.path])),
     }
     command = [sys.executable, "-m", "operations.backups.post_restore", backup_id, by, str(path), lacks]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
-    if done.returncode:
-        why = (done.stderr.strip().splitlines() or [_("the process was killed")])[-1]
+    process = subprocess.run(command, env=environment, capture_output=True, text=True)
+    if process.returncode:
+        why = (process.stderr.strip().splitlines() or [_("the process was killed")])[-1]
         raise Refused(_("The restored databases could not be updated: %(why)s") % {"why": why[:500]})
-    return orjson.loads(done.stdout.splitlines()[-1])
+    return orjson.loads(process.stdout.splitlines()[-1])

@@ -1,4 +1,4 @@
-"""What an archive says about itself: its last member, `manifest.json`, and the list of its files before that."""
+"""The manifest of a backup, its last member `manifest.json`, and its list of files."""
 
 from typing import Annotated, Literal
 
@@ -33,7 +33,7 @@ class FileEntry(Part):
 
 
 class DatabaseEntry(FileEntry):
-    """A snapshot of one database: whose, what was in it, and what a check of the unpacked file said."""
+    """A copy of one database: agent, rows, migrations, and the result of its check."""
 
     role: Literal["global", "agent"]
     agent: str | None
@@ -45,7 +45,7 @@ class DatabaseEntry(FileEntry):
 
 
 class Files(Part):
-    """All files that are no databases; the list of them is a member of its own."""
+    """All files that are not databases; their list is a member of its own."""
 
     count: Size
     bytes: Size
@@ -69,7 +69,7 @@ class Manifest(Part):
 
     @property
     def unpacked_bytes(self) -> int:
-        """How much room everything in it takes."""
+        """The size of all content, unpacked."""
         return self.files.bytes + sum(entry.bytes for entry in self.databases)
 
     def as_json(self) -> bytes:
@@ -77,7 +77,10 @@ class Manifest(Part):
 
 
 def parse_manifest(data: bytes) -> Manifest:
-    """The manifest in `data`. Raises Refused for one that is damaged, contradicts itself or leaves the home."""
+    """Parse the manifest in `data`.
+
+    Raises Refused when it is damaged, contradicts itself or has paths outside the home.
+    """
     try:
         manifest = Manifest.model_validate_json(data)
     except ValidationError as exc:
@@ -98,7 +101,7 @@ def parse_manifest(data: bytes) -> Manifest:
 
 
 def parse_line(line: bytes) -> FileEntry:
-    """One line of the list of files. Raises Refused."""
+    """Parse one line of the list of files. Raises Refused."""
     try:
         entry = FileEntry.model_validate_json(line)
     except ValidationError as exc:
@@ -109,13 +112,18 @@ def parse_line(line: bytes) -> FileEntry:
 
 
 def misplaced(path: str) -> Refused:
-    """The refusal of a path that no backup may hold: absolute, with `..`, or of something that is not backed up."""
+    """The refusal of a path that no backup may hold.
+
+    Such a path is absolute, contains `..`, or belongs to a file that is not backed up.
+    """
     return Refused(
         _("The archive contains a file that does not belong in a home: %(path)s") % {"path": repr(path)[:120]}
     )
 
 
 def refuse_another(migrations: list[str]) -> None:
-    """Raise Refused when a database has seen migrations that this version does not know."""
-    if known_migrations.is_other_version((app, name) for app, _dot, name in (one.partition(".") for one in migrations)):
+    """Raise Refused when a database has migrations that this version does not know."""
+    if known_migrations.is_other_version(
+        (app, name) for app, _dot, name in (migration.partition(".") for migration in migrations)
+    ):
         raise Refused(_("This backup was created by another version; keep it and import again into a new home."))

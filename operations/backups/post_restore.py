@@ -1,7 +1,8 @@
-"""`python -m operations.backups.post_restore BACKUP BY ARCHIVE LACKS`: make a home that was just unpacked a usable one.
+"""Updates a home that was just unpacked, as a program of its own.
 
-It runs in the restored home (`OPENCLAW_WEB_HOME`) before anybody else can: schemas are brought up to date, what was
-under way when the backup was made has ended, sums are made again. Starting has made new keys already.
+`python -m operations.backups.post_restore BACKUP BY ARCHIVE LACKS` runs in the restored home (`OPENCLAW_WEB_HOME`)
+before it is in use: it updates the schemas, ends jobs that were running when the backup was created, and computes sums
+again. The start of the program has created new keys already.
 """
 
 import sys
@@ -14,7 +15,7 @@ def main() -> None:
     import django
 
     django.setup()
-    _sync_later()
+    _disable_sync()
     from django.core.management import CommandError, call_command
 
     from openclaw_web.errors import Refused
@@ -28,8 +29,8 @@ def main() -> None:
     print(orjson.dumps(facts).decode())  # noqa: T201 - it answers the process that started it
 
 
-def _sync_later():
-    # A restore has everything synced at once before this home gets its place, and a drill throws it away.
+def _disable_sync():
+    # A restore syncs the whole home before the exchange, and a restore test removes it.
     from django.db import DEFAULT_DB_ALIAS, connections
 
     from openclaw_web.sqlite import connection_options
@@ -38,7 +39,7 @@ def _sync_later():
 
 
 def revive(backup_id: str, by: str, archive: str, lacks: str) -> dict:
-    """End what was under way, make sums again, and write down where this home comes from; what is in it."""
+    """End interrupted jobs, compute sums again and record the origin of this home; returns its content."""
     from django.db import connections
     from django.utils.translation import gettext as _
 

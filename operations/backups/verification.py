@@ -1,4 +1,4 @@
-"""Proving an archive: every database is opened out of it, every file is hashed."""
+"""Verifies a backup file: reads every database from it and hashes every file."""
 
 import hashlib
 import os
@@ -22,18 +22,18 @@ from . import backup_paths, backup_reader, manifest
 from .backup_reader import Archive
 
 AT_ONCE = 2
-ARTIFACTS = "artifacts"  # the table whose rows refer to contents
+ARTIFACTS = "artifacts"  # the table whose rows refer to contents of artifacts
 LACKS_NAMED = 3
-NOTING = Lock()  # several databases are looked at together
+NOTING = Lock()  # several databases are verified at the same time
 NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 DAMAGED_NAMED = 100
 
 
 @dataclass(slots=True)
 class VerificationResult:
-    """What was read: how many files and bytes, contents of artifacts, and what rows of the databases refer to.
+    """The result of a verification: counts, contents of artifacts, and contents that rows refer to.
 
-    `damaged` are contents that are not what their name says.
+    `damaged` are contents whose hash is not the one in their name.
     """
 
     files: int = 0
@@ -46,12 +46,12 @@ class VerificationResult:
 
     @property
     def missing(self) -> list[str]:
-        """Contents that rows refer to and that are not there; the first DAMAGED_NAMED."""
+        """Contents that rows refer to and that are missing; the first DAMAGED_NAMED."""
         return sorted(self.referred - self.contents)[:DAMAGED_NAMED]
 
     @property
     def lacks(self) -> str:
-        """What is not as the rows say, in a sentence; empty when every content is there and sound."""
+        """A sentence about missing and damaged contents; empty when there are none."""
         if not (self.damaged or self.missing):
             return ""
         words = {"missing": len(self.referred - self.contents), "damaged": len(self.damaged)}
@@ -61,75 +61,75 @@ class VerificationResult:
 
 
 def unpack(archive: Archive, folder: Path, progress: Any) -> VerificationResult:
-    """Unpack everything into the empty `folder` and check it. Raises Refused for the first thing that is wrong."""
-    found = _databases(archive, folder, progress, is_kept=True)
-    return read_files(archive, found, progress, folder=folder)
+    """Unpack everything into the empty `folder` and check it. Raises Refused for the first mistake."""
+    result = _verify_databases(archive, folder, progress, is_kept=True)
+    return read_files(archive, result, progress, folder=folder)
 
 
 def verify(archive: Archive, folder: Path, progress: Any) -> VerificationResult:
-    """Check everything; databases are unpacked into `folder` for that, one after the other, and removed."""
-    found = _databases(archive, folder, progress, is_kept=False)
-    return read_files(archive, found, progress)
+    """Check everything; databases are unpacked into `folder` in turn and removed."""
+    result = _verify_databases(archive, folder, progress, is_kept=False)
+    return read_files(archive, result, progress)
 
 
 def verify_database(
-    path: str, chunks: Iterator[bytes], folder: Path, found: VerificationResult, *, is_kept: bool = False
+    path: str, chunks: Iterator[bytes], folder: Path, result: VerificationResult, *, is_kept: bool = False
 ) -> database_copies.CopyState:
-    """Open one database out of an archive: what is in it; what its rows refer to is noted in `found`.
+    """Unpack and check one database; returns its state, and adds its references to `result`.
 
     Raises Refused when its bytes or its pages are damaged.
     """
     file = folder / path
     write_file(file, chunks)
-    look = inspect_database(file, path)
-    handles_in = database_copies.read_values(file, ARTIFACTS, "handle") if ARTIFACTS in look.rows else []
+    state = inspect_database(file, path)
+    handles_in = database_copies.read_values(file, ARTIFACTS, "handle") if ARTIFACTS in state.rows else []
     with NOTING:
-        found.referred.update(handle[-64:] for handle in handles_in)
-        found.tables += len(look.rows)
-        found.rows += sum(look.rows.values())
+        result.referred.update(handle[-64:] for handle in handles_in)
+        result.tables += len(state.rows)
+        result.rows += sum(state.rows.values())
     if not is_kept:
         file.unlink()
-    return look
+    return state
 
 
 def reopen_databases(archive: Archive, folder: Path) -> None:
-    """Open every database of an archive where it was unpacked. Raises Refused when one is damaged."""
+    """Open every unpacked database of a backup again. Raises Refused when one is damaged."""
     with ThreadPoolExecutor(AT_ONCE) as pool:
         list(pool.map(lambda entry: inspect_database(folder / entry.path, entry.path), archive.manifest.databases))
 
 
 def inspect_database(file: Path, name: str) -> database_copies.CopyState:
-    """What is in a database that nobody uses. Raises Refused when it is damaged."""
+    """The state of a database that is not in use. Raises Refused when it is damaged."""
     try:
-        look = database_copies.inspect_copy(file)
+        state = database_copies.inspect_copy(file)
     except DatabaseError as exc:
         raise Refused(_("%(path)s is not a readable database: %(why)s") % {"path": name, "why": exc}) from exc
-    if look.integrity != "ok":
-        raise Refused(_("%(path)s is damaged: %(why)s") % {"path": name, "why": look.integrity[:300]})
-    return look
+    if state.integrity != "ok":
+        raise Refused(_("%(path)s is damaged: %(why)s") % {"path": name, "why": state.integrity[:300]})
+    return state
 
 
 def read_files(
-    archive: Archive, found: VerificationResult, progress: Any, *, folder: Path | None = None
+    archive: Archive, result: VerificationResult, progress: Any, *, folder: Path | None = None
 ) -> VerificationResult:
-    """Read and hash every file that is no database, and unpack it when there is a `folder`; `found`, with them."""
-    before = sum(entry.bytes for entry in archive.manifest.databases)
+    """Hash every file that is not a database, and unpack it with `folder`; returns `result`."""
+    database_bytes = sum(entry.bytes for entry in archive.manifest.databases)
     for entry, chunks in archive.files():
-        checked = compare_content(entry.path, chunks, found)
+        checked = compare_content(entry.path, chunks, result)
         if folder:
             write_file(folder / entry.path, checked)
         else:
             backup_reader.drain(checked)
-        found.files += 1
-        found.bytes += entry.bytes
+        result.files += 1
+        result.bytes += entry.bytes
         if sha256 := backup_paths.get_blob_hash(entry.path):
-            found.contents.add(sha256)
-        progress.update(before + found.bytes, archive.manifest.unpacked_bytes)
-    return found
+            result.contents.add(sha256)
+        progress.update(database_bytes + result.bytes, archive.manifest.unpacked_bytes)
+    return result
 
 
 def write_file(file: Path, chunks: Iterator[bytes]) -> None:
-    """Write a file that must not be there yet, for its owner alone."""
+    """Write a new file that only its owner can read."""
     try:
         handle = os.open(file, NEW, 0o600)
     except FileNotFoundError:
@@ -137,41 +137,41 @@ def write_file(file: Path, chunks: Iterator[bytes]) -> None:
         handle = os.open(file, NEW, 0o600)
     with os.fdopen(handle, "wb", buffering=0) as target:
         for chunk in chunks:
-            left = memoryview(chunk)
-            while left:
-                left = left[target.write(left) :]
+            remaining = memoryview(chunk)
+            while remaining:
+                remaining = remaining[target.write(remaining) :]
 
 
-def _databases(archive, folder, progress, *, is_kept):
-    entries, found = archive.manifest.databases, VerificationResult()
+def _verify_databases(archive, folder, progress, *, is_kept):
+    entries, result = archive.manifest.databases, VerificationResult()
     for entry in entries:
         manifest.refuse_another(entry.migrations)
 
-    def opened(entry):
-        return verify_database(entry.path, archive.database(entry), folder, found, is_kept=is_kept)
+    def verify_entry(entry):
+        return verify_database(entry.path, archive.database(entry), folder, result, is_kept=is_kept)
 
     done = 0
     with ThreadPoolExecutor(AT_ONCE) as pool:
         try:
-            for entry, look in zip(entries, pool.map(opened, entries), strict=True):
-                _compare(entry, look)
+            for entry, state in zip(entries, pool.map(verify_entry, entries), strict=True):
+                _compare(entry, state)
                 done += entry.bytes
                 message = _("Checked %(path)s") % {"path": entry.path}
                 progress.update(done, archive.manifest.unpacked_bytes, message)
         finally:
             pool.shutdown(cancel_futures=True)
-    return found
+    return result
 
 
-def _compare(entry, look):
-    if look.rows != entry.rows or look.migrations != entry.migrations:
+def _compare(entry, state):
+    if state.rows != entry.rows or state.migrations != entry.migrations:
         raise Refused(_("The rows of %(path)s differ from the manifest.") % {"path": entry.path})
 
 
-def compare_content(path: str, chunks: Iterator[bytes], found: VerificationResult) -> Iterator[bytes]:
-    """The same bytes; on the way the content of an artifact is compared with its name."""
-    wanted = backup_paths.get_blob_hash(path)
-    if wanted is None:
+def compare_content(path: str, chunks: Iterator[bytes], result: VerificationResult) -> Iterator[bytes]:
+    """Yield the same bytes, and compare an artifact's content with its name meanwhile."""
+    expected_hash = backup_paths.get_blob_hash(path)
+    if expected_hash is None:
         yield from chunks
         return
     digest, unpacker = hashlib.sha256(), _Gunzip() if backup_paths.is_packed(path) else None
@@ -179,13 +179,13 @@ def compare_content(path: str, chunks: Iterator[bytes], found: VerificationResul
         for piece in unpacker.feed(chunk) if unpacker else (chunk,):
             digest.update(piece)
         yield chunk
-    is_damaged = digest.hexdigest() != wanted or (unpacker and unpacker.is_broken)
-    if is_damaged and len(found.damaged) < DAMAGED_NAMED:
-        found.damaged.append(wanted)
+    is_damaged = digest.hexdigest() != expected_hash or (unpacker and unpacker.is_broken)
+    if is_damaged and len(result.damaged) < DAMAGED_NAMED:
+        result.damaged.append(expected_hash)
 
 
 class _Gunzip:
-    """Gzip members unpacked as they come, a megabyte at a time, however much they promise."""
+    """Unpacks gzip members in steps of a megabyte, whatever size they declare."""
 
     MOST = 1024 * 1024
 

@@ -1,4 +1,4 @@
-"""The backups, how old the last proof is, what runs by itself, and the buttons that make, check and prove one."""
+"""Pages of backups: the list, the last restore test, schedules and the buttons."""
 
 import shutil
 from pathlib import Path
@@ -24,22 +24,22 @@ from . import runs
 @require_safe
 @needs("operator")
 def backup_list(request):
-    """The backups, the newest first, and what runs by itself."""
+    """The backups, newest first, and the automatic tasks."""
     page = page_of(BackupRun.objects.defer("manifest_json"), order=("-created_at", "-id"), **read_cursors(request))
     for run in page:
         if run.status in BackupRun.USABLE and not Path(run.archive_path).is_file():
-            run.status = BackupRun.Status.GONE  # taken away since somebody looked last
+            run.status = BackupRun.Status.GONE  # the file was removed since the last check
     proven_at, folder = runs.find_last_proven_at(), runs.get_backup_folder()
     newest = BackupRun.objects.filter(status=BackupRun.Status.VERIFIED).order_by("-created_at", "-id")
     context = {
         "page": page,
-        "rows": [(run, run.status in BackupRun.USABLE, _file(run, folder)) for run in page],
+        "rows": [(run, run.status in BackupRun.USABLE, _format_file(run, folder)) for run in page],
         "newest": newest.defer("manifest_json").first(),
         "proven_at": proven_at,
         "is_overdue": runs.is_overdue(proven_at),
         "advice": runs.get_advice(proven_at),
         "folder": folder,
-        "free": _free(folder),
+        "free": _find_free_bytes(folder),
         "tasks": automatic_tasks.read_tasks(),
         "may_change": request.user.has_role("admin"),
     }
@@ -49,7 +49,10 @@ def backup_list(request):
 @require_POST
 @needs("admin")
 def backup_create(request):
-    """Start a backup; its job shows how far it is. Whoever is second is told so, and sees the job of the first."""
+    """Start a backup and go to its job.
+
+    While a backup of another user is running, the page says so and links to that job.
+    """
     params = {"by": request.user.username} | ({"with_exports": True} if request.POST.get("with_exports") else {})
     try:
         job = jobs.start("backup", params, by=request.user.username, is_alone=True)
@@ -61,46 +64,46 @@ def backup_create(request):
 @require_POST
 @needs("admin")
 def backup_verify(request, backup_id):
-    """Start reading a backup in full."""
-    params = {"backup": _usable(backup_id).id}
-    return _started(request, "backup_verify", params)
+    """Start the verification of a backup."""
+    params = {"backup": _get_usable_backup(backup_id).id}
+    return _start_job(request, "backup_verify", params)
 
 
 @require_POST
 @needs("admin")
 def backup_drill(request, backup_id):
-    """Start restoring a backup into a folder of its own."""
-    params = {"backup": _usable(backup_id).id}
-    return _started(request, "backup_drill", params)
+    """Start a restore test of a backup."""
+    params = {"backup": _get_usable_backup(backup_id).id}
+    return _start_job(request, "backup_drill", params)
 
 
 @require_safe
 @needs("admin")
 def backup_file(request, backup_id):
-    """The archive as a download, also in parts."""
-    run = _usable(backup_id)
+    """Download the archive, also in ranges."""
+    run = _get_usable_backup(backup_id)
     path = Path(run.archive_path)
     if not path.is_file():
         raise Http404
     return files.download(request, path, checksum=run.archive_sha256 or run.id, content_type="application/zstd")
 
 
-def _usable(backup_id):
+def _get_usable_backup(backup_id):
     return get_object_or_404(BackupRun, id=backup_id, status__in=BackupRun.USABLE)
 
 
-def _started(request, kind, params):
+def _start_job(request, kind, params):
     return redirect_after_start(request, jobs.start(kind, params, by=request.user.username))
 
 
-def _file(run, folder):
-    """The name of a backup's file; with its own folder when they go to `folder` now."""
+def _format_file(run, folder):
+    """The name of a backup's file; with its folder when that is not the current one."""
     path = Path(run.archive_path)
     return path.name if path.parent == folder else run.archive_path
 
 
-def _free(folder):
-    """How many bytes are free where backups go; None when that cannot be said."""
+def _find_free_bytes(folder):
+    """The free bytes of the backup folder; None when they cannot be read."""
     for place in (folder, *folder.parents):
         try:
             return shutil.disk_usage(place).free

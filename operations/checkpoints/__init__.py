@@ -1,1 +1,1 @@
-"""What a compaction took, packed."""
+"""Checkpoints: the records that a compaction removed from the context, packed."""

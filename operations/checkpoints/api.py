@@ -1,4 +1,4 @@
-"""Checkpoint packs: build one, read one."""
+"""API of checkpoint packs: create one, read one."""
 
 from django.http import Http404
 from django.shortcuts import get_object_or_404
@@ -30,8 +30,8 @@ def checkpoint_make(request, agent, session_id: str, body: CheckpointIn):
     session = get_object_or_404(Session.objects.using(agent.db), id=session_id)
     if body.compaction == compactions.ALL:
         raise Refused(_("A request creates one checkpoint: use `latest`, or the id of a compaction."))
-    asked = {"budget": body.budget_chars, "by": request.user.username}
-    built = next(checkpoints.build_checkpoints(agent, session, body.compaction, **asked))
+    options = {"budget": body.budget_chars, "by": request.user.username}
+    built = next(checkpoints.build_checkpoints(agent, session, body.compaction, **options))
     return {**checkpoints.build_facts(agent, built.row), "is_new": built.is_new}
 
 
@@ -39,7 +39,10 @@ def checkpoint_make(request, agent, session_id: str, body: CheckpointIn):
 @agent_view
 @needs("viewer")
 def checkpoint_detail(request, agent, sha256: str):
-    """A checkpoint with its full content, by its handle or the 64 digits alone. Flagged checkpoints are for admins."""
+    """A checkpoint with its full content, by its handle or its 64 digits.
+
+    Flagged checkpoints are for admins.
+    """
     try:
         row, pack = checkpoints.read_checkpoint(agent, sha256)
     except (NotAHandle, NoSuchArtifact) as exc:

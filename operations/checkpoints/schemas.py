@@ -1,4 +1,4 @@
-"""What the API says about checkpoint packs."""
+"""API schemas of checkpoint packs."""
 
 from pydantic import Field
 

@@ -1,4 +1,4 @@
-"""Checkpoint packs as people ask for them: with what every app knows, and with an entry in the audit log."""
+"""Creates and reads checkpoint packs with the facts of all apps, and audits it."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -18,52 +18,52 @@ SOURCES = (decisions.read_for_checkpoints,)
 
 
 def find_session(agent: Agent, name: str) -> Session:
-    """The session with an id, or the last one with a key. Raises Refused when there is none."""
+    """Find a session by id, or the last one with a key. Raises Refused."""
     sessions = Session.objects.using(agent.db)
-    found = sessions.filter(id=name).first()
-    found = found or sessions.filter(session_key=name).order_by("-last_activity_at", "-id").first()
-    if found is None:
+    session = sessions.filter(id=name).first()
+    session = session or sessions.filter(session_key=name).order_by("-last_activity_at", "-id").first()
+    if session is None:
         raise Refused(_("This agent has no such session."))
-    return found
+    return session
 
 
 def build_checkpoints(
     agent: Agent, session: Session, which: str = compactions.LATEST, *, budget: int = bundle.USUAL_CHARS, by: str
 ) -> Iterator[pack_builder.StoredPack]:
-    """Build and seal the packs of `latest`, `all` or one compaction, one after the other.
+    """Build and store the packs of `latest`, `all` or one compaction, in order.
 
     Building again gives the same handle. Raises Refused when there is no such compaction.
     """
     for compaction in compactions.find_compactions(session, which):
-        made = pack_builder.build_pack(agent.agent_id, compaction, budget=budget, sources=SOURCES)
-        built = pack_builder.store_pack(compaction, made)
-        about = {"session": session.id, "compaction": compaction.record_id, "new": built.is_new}
+        content = pack_builder.build_pack(agent.agent_id, compaction, budget=budget, sources=SOURCES)
+        built = pack_builder.store_pack(compaction, content)
+        details = {"session": session.id, "compaction": compaction.record_id, "new": built.is_new}
         audit.record(
             by,
             "checkpoint_built",
             object_type="checkpoint",
             object_id=built.row.handle,
             agent_id=agent.agent_id,
-            **about,
+            **details,
         )
         yield built
 
 
 def find_latest(session: Session) -> Artifact:
-    """The pack of the latest compaction that has one. Raises Refused when none was made."""
-    found = pack_builder.find_packs(session)
-    if not found:
+    """The pack of the latest compaction with one. Raises Refused when there is none."""
+    packs = pack_builder.find_packs(session)
+    if not packs:
         raise Refused(_("This session has no checkpoint yet. Create one with “openclaw-web checkpoint build”."))
-    return found[0]
+    return packs[0]
 
 
 def read_checkpoint(agent: Agent, name: str) -> tuple[Artifact, dict[str, Any]]:
-    """The row and the pack behind a handle, or behind its 64 digits. Raises like `pack.opened`."""
+    """The row and the pack of a handle or its 64 digits. Raises like `pack.read_pack`."""
     return pack.read_pack(agent.db, handles.from_address(name))
 
 
 def build_facts(agent: Agent, row: Artifact) -> dict[str, Any]:
-    """What receipts and the API say of a pack beside what it holds."""
+    """Facts about a pack, for receipts and the API."""
     return {
         "handle": row.handle,
         "sha256": row.sha256,

@@ -1,4 +1,4 @@
-"""Checkpoint packs: making one from a compaction, and looking at one."""
+"""Pages of checkpoint packs: create one from a compaction, and show one."""
 
 from typing import Any
 from urllib.parse import quote
@@ -34,7 +34,7 @@ LISTS = ("turns", "files_read", "files_modified", "decisions", "open_calls", "op
 @agent_view
 @needs("labeller")
 def checkpoint_make(request, agent, session_id):
-    """Build the pack of one compaction and go to it; of one that has it already, only go there."""
+    """Create the pack of a compaction, unless it exists, and go to it."""
     session = get_object_or_404(Session.objects.using(agent.db), id=session_id)
     which = request.POST.get("compaction", compactions.LATEST)
     try:
@@ -53,7 +53,7 @@ def checkpoint_make(request, agent, session_id):
 @agent_view
 @needs("viewer")
 def checkpoint_detail(request, agent, sha256):
-    """One pack: what the compaction took out of sight, and the text that stands for it."""
+    """One pack: the removed records, and the text that replaces them."""
     context = {"agent": agent, "sha256": sha256}
     try:
         row, pack = checkpoints.read_checkpoint(agent, sha256)
@@ -67,18 +67,18 @@ def checkpoint_detail(request, agent, sha256):
 
 
 def build_page_context(agent: Agent, row: Artifact, pack: dict[str, Any]) -> dict[str, Any]:
-    """The context of the page."""
+    """Build the page context of a checkpoint pack."""
     session_id = pack["session"]["id"]
     session = Session.objects.using(agent.db).filter(id=session_id).only("id", "title").first()
     address = session.get_absolute_url() if session else ""
-    lists = {name: _list(agent, address, pack[name]) for name in LISTS}
+    lists = {name: _build_list(agent, address, pack[name]) for name in LISTS}
     compaction = pack["compaction"]
     return {
         "row": row,
         "pack": pack,
         "session": session,
         "address": address,
-        "compaction": {**compaction, **_linked(address, compaction)},
+        "compaction": {**compaction, **_build_link(address, compaction)},
         "lists": lists,
         "left_out": listed(f"{name.replace('_', ' ')}: {count:,}" for name, count in _left_out(pack)),
     }
@@ -88,21 +88,24 @@ def _left_out(pack):
     return pack["bundle"]["left_out"].items()
 
 
-def _list(agent, address, found):
-    """The last SHOWN items with the addresses of what they name, and how many others there are."""
-    items = [{**item, **_linked(address, item), "artifact": _artifact(agent, item)} for item in found["items"]]
-    return {"items": items[-MAX_ITEMS:], "more": found["more"] + max(0, len(items) - MAX_ITEMS)}
+def _build_list(agent, address, item_list):
+    """The last MAX_ITEMS items with links, and how many others there are."""
+    items = [
+        {**item, **_build_link(address, item), "artifact": _build_artifact_address(agent, item)}
+        for item in item_list["items"]
+    ]
+    return {"items": items[-MAX_ITEMS:], "more": item_list["more"] + max(0, len(items) - MAX_ITEMS)}
 
 
-def _linked(address, item):
-    """Where the record of an item can be read; empty when the session is not there."""
+def _build_link(address, item):
+    """The address of an item's record; empty without its session."""
     record_id = item.get("user_record_id") or item.get("first_record_id") or item.get("record_id")
     place = quote(record_id or "", safe="")
     return {"href": f"{address}?record={place}#r-{place}" if address and place else ""}
 
 
-def _artifact(agent, item):
-    """The page of the artifact that an item names, if it names one."""
+def _build_artifact_address(agent, item):
+    """The address of the artifact that an item names, if it names one."""
     if "handle" not in item:
         return ""
     return reverse("artifacts:artifact_detail", args=[agent.agent_id, handles.parse(item["handle"])])

@@ -1,1 +1,1 @@
-"""The doctor: a look at sources and store, one import with a receipt, and the way back."""
+"""The doctor: checks sources and store, imports with a receipt, and undoes imports."""

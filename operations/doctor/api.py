@@ -1,4 +1,4 @@
-"""The doctor: its last look, its runs with their receipts, what it leaves out, and jobs that look, fix and undo."""
+"""API of the doctor: its last check, runs with receipts, excluded sessions, and its jobs."""
 
 from typing import Any, Literal
 
@@ -43,9 +43,9 @@ class RunDetail(RunOut):
 
     @staticmethod
     def resolve_receipt(run):
-        found = run.report | {"sessions": {agent: len(ids) for agent, ids in run.report.get("sessions", {}).items()}}
-        cut = {name: len(rows) for name, rows in found.items() if isinstance(rows, list) and len(rows) > MOST}
-        return found | {name: found[name][:MOST] for name in cut} | {"cut": cut}
+        receipt = run.report | {"sessions": {agent: len(ids) for agent, ids in run.report.get("sessions", {}).items()}}
+        cut = {name: len(rows) for name, rows in receipt.items() if isinstance(rows, list) and len(rows) > MOST}
+        return receipt | {name: receipt[name][:MOST] for name in cut} | {"cut": cut}
 
 
 class SourceOut(table_schema(MigrationSource)):
@@ -86,7 +86,7 @@ KEEP_ALL, PLAIN, ALL = FixIn(), UndoIn(), AgainIn()
 @router.get("/operations/doctor", LookOut, summary="Doctor Latest Check")
 @needs("operator")
 def doctor_look_detail(request):
-    """What the last check or run found."""
+    """The result of the last check or run."""
     last, under_way = doctor_jobs.find_last_job(), doctor_jobs.find_active_job()
     return {"job": last, "under_way": under_way, "receipt": (last.result or None) if last else None}
 
@@ -95,32 +95,32 @@ def doctor_look_detail(request):
 @needs("operator")
 def doctor_look(request):
     """Check every source and the store, without changing anything; returns the job."""
-    return _started(request, "doctor_look", doctor_jobs.build_params())
+    return _start_job(request, "doctor_look", doctor_jobs.build_params())
 
 
 @router.post("/operations/doctor/compare", {202: JobOut}, 400, 409)
 @needs("admin")
 def doctor_compare(request):
     """Check everything and compare every record with its source, without changing anything; returns the job."""
-    return _started(request, "doctor_look", doctor_jobs.build_params(deep=True))
+    return _start_job(request, "doctor_look", doctor_jobs.build_params(deep=True))
 
 
 @router.post("/operations/doctor/again", {202: JobOut}, 400, 404, 409, summary="Doctor Import Again")
 @needs("admin")
-def doctor_again(request, wanted: AgainIn = ALL):
+def doctor_again(request, body: AgainIn = ALL):
     """Import sessions again from every source that still contains them; returns the job."""
-    if wanted.session and not wanted.agent:
+    if body.session and not body.agent:
         raise Refused(_("Enter the agent of this session."))
-    if wanted.agent and not Agent.objects.filter(agent_id=wanted.agent).exists():
-        raise Http404(_("There is no agent %(name)s.") % {"name": wanted.agent})
-    return _started(request, "collect", doctor_jobs.build_import_params(**wanted.dict()))
+    if body.agent and not Agent.objects.filter(agent_id=body.agent).exists():
+        raise Http404(_("There is no agent %(name)s.") % {"name": body.agent})
+    return _start_job(request, "collect", doctor_jobs.build_import_params(**body.dict()))
 
 
 @router.post("/operations/doctor/fix", {202: JobOut}, 400, 409, summary="Doctor Repair")
 @needs("admin")
-def doctor_fix(request, wanted: FixIn = KEEP_ALL):
+def doctor_fix(request, body: FixIn = KEEP_ALL):
     """Back up, repair, import, compare and write a receipt; returns the job."""
-    return _started(request, "doctor", doctor_jobs.build_params(by=request.user.username, **wanted.dict()))
+    return _start_job(request, "doctor", doctor_jobs.build_params(by=request.user.username, **body.dict()))
 
 
 @router.get("/operations/doctor/runs", Page[RunOut], 409)
@@ -148,11 +148,11 @@ def doctor_source_list(request, run_id: str, filters: Query[PageQuery]):
 
 @router.post("/operations/doctor/runs/{run_id}/undo", {202: JobOut}, 400, 404, 409)
 @needs("admin")
-def doctor_undo(request, run_id: str, wanted: UndoIn = PLAIN):
+def doctor_undo(request, run_id: str, body: UndoIn = PLAIN):
     """Remove the sessions that a run imported first; returns the job."""
     run = get_object_or_404(MigrationRun.objects.only("id"), id=run_id, status__in=doctor_jobs.UNDOABLE_STATUSES)
-    forced = {"force": True} if wanted.force else {}
-    return _started(request, "doctor_undo", {"run": run.id, "by": request.user.username} | forced)
+    forced = {"force": True} if body.force else {}
+    return _start_job(request, "doctor_undo", {"run": run.id, "by": request.user.username} | forced)
 
 
 @router.get("/operations/doctor/ignored", Page[IgnoredOut], 409, summary="Doctor Excluded List")
@@ -165,10 +165,10 @@ def doctor_ignored_list(request, filters: Query[PageQuery]):
 
 @router.post("/operations/doctor/unignore", {202: JobOut}, 400, 409, summary="Doctor Allow Again")
 @needs("admin")
-def doctor_unignore(request, wanted: UnignoreIn):
+def doctor_unignore(request, body: UnignoreIn):
     """Allow excluded sessions again; returns the job."""
-    return _started(request, "doctor_unignore", {"what": wanted.what, "by": request.user.username})
+    return _start_job(request, "doctor_unignore", {"what": body.what, "by": request.user.username})
 
 
-def _started(request, kind, params):
+def _start_job(request, kind, params):
     return Status(202, jobs.start(kind, params, by=request.user.username))

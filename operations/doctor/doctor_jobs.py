@@ -1,4 +1,4 @@
-"""What pages and the API tell of the doctor's jobs: the last one, the one under way, and how one is asked for."""
+"""Jobs of the doctor for pages and the API: the last, the active, and their parameters."""
 
 from typing import Any
 
@@ -14,36 +14,42 @@ UNDOABLE_STATUSES = (MigrationRun.Status.COMPLETED, MigrationRun.Status.WARNING)
 
 
 def find_last_job() -> JobRun | None:
-    """The last look, or run, that ended well: its result is a receipt."""
-    return _newest(state=JobRun.State.FINISHED)
+    """The last check or run that succeeded; its result is a receipt."""
+    return _find_newest(state=JobRun.State.FINISHED)
 
 
 def find_active_job() -> JobRun | None:
-    """The one that waits or runs."""
-    found = [_newest(state=state) for state in (JobRun.State.QUEUED, JobRun.State.RUNNING)]
-    return max(filter(None, found), key=lambda job: (job.created_at, job.id), default=None)
+    """The queued or running job."""
+    active_jobs = [_find_newest(state=state) for state in (JobRun.State.QUEUED, JobRun.State.RUNNING)]
+    return max(filter(None, active_jobs), key=lambda job: (job.created_at, job.id), default=None)
 
 
 def find_failed_job() -> JobRun | None:
-    """The newest one that did not end well, when nothing newer did."""
-    newest = _newest(finished_at__isnull=False)
+    """The newest job when it failed or was canceled."""
+    newest = _find_newest(finished_at__isnull=False)
     return newest if newest and newest.state != JobRun.State.FINISHED else None
 
 
-def build_params(**wanted: Any) -> dict[str, Any]:
-    """The parameters of a job on the configured home, spelled so that equal wishes are one job."""
-    given = {name: value for name, value in wanted.items() if value and value != "keep"}
+def build_params(**options: Any) -> dict[str, Any]:
+    """The parameters of a job on the configured home.
+
+    Defaults are left out, so that equal requests are one job.
+    """
+    given = {name: value for name, value in options.items() if value and value != "keep"}
     return {"source": str(settings.STATE_DIR)} | given
 
 
 def build_import_params(*, agent: str = "", session: str = "") -> dict[str, Any]:
-    """The parameters of a job that imports again: a session of an agent, all of an agent, or all there is."""
-    wanted: dict[str, Any] = {"source": str(settings.STATE_DIR), "again": True}
-    return wanted | ({"agent": agent} if agent else {}) | ({"session": [session]} if session else {})
+    """The parameters of a repeated import: of one session, one agent, or everything."""
+    params: dict[str, Any] = {"source": str(settings.STATE_DIR), "again": True}
+    return params | ({"agent": agent} if agent else {}) | ({"session": [session]} if session else {})
 
 
 def describe_whereabouts(loss: dict[str, Any], *, is_after: bool) -> str:
-    """Where what is lost can be had, as far as anybody has looked: `loss` is one of a receipt."""
+    """Describe where lost records can be recovered, as far as that was searched.
+
+    `loss` is an entry of a receipt; `is_after` is set after a run.
+    """
     if loss["where"]:
         return _("Backup %(path)s") % {"path": loss["where"]}
     if is_after:
@@ -55,5 +61,5 @@ def describe_whereabouts(loss: dict[str, Any], *, is_after: bool) -> str:
     return _("%(count)s in its source; the rest has not been searched for yet") % {"count": loss["in_sources"]}
 
 
-def _newest(**columns):
+def _find_newest(**columns):
     return next(iter(jobs.find_latest(KINDS, 1, **columns)), None)

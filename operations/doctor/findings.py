@@ -1,4 +1,4 @@
-"""What a doctor says: one sentence about one thing, and whether `--fix` mends it."""
+"""Findings of the doctor: a sentence each, and whether `--fix` repairs it."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +14,7 @@ FINDING, NOTE = "finding", "note"
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that is not as it should be. `check` is a word that programs may rely on."""
+    """A problem that the doctor found. Programs may rely on the word `check`."""
 
     check: str
     sentence: str
@@ -35,11 +35,11 @@ class Finding:
 
 
 def format_names(rows: WrongRows) -> str:
-    """The first of some rows by their names, and how many more there are."""
+    """Names of the first rows, and the number of the others."""
     rest = rows.count - len(rows.first)
     return listed([*rows.first, *([_("%(count)s more") % {"count": f"{rest:,}"}] if rest else [])])
 
 
 def format_place(agent_id: str) -> str:
-    """Whose rows they are, as sentences say it; without an agent those of the global database."""
+    """The owner of rows in a sentence: an agent, or this site."""
     return _("agent %(agent)s") % {"agent": agent_id} if agent_id else _("this site")

@@ -1,4 +1,4 @@
-"""What people ask of the doctor, as values."""
+"""Forms of the doctor's page."""
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
@@ -7,7 +7,7 @@ from agents.models import Agent
 
 
 class DoctorForm(forms.Form):
-    """What a run of the doctor may do."""
+    """Options of a run of the doctor."""
 
     sources = forms.ChoiceField(
         label=_("Imported JSONL and JSON files"),
@@ -25,7 +25,7 @@ class DoctorForm(forms.Form):
 
 
 class AgainForm(forms.Form):
-    """What is to be imported again: a session of an agent, all of one agent, or everything."""
+    """The scope of a repeated import: one session, one agent, or everything."""
 
     agent = forms.CharField(label=_("Agent"), required=False, max_length=56, help_text=_("Empty = all agents."))
     session = forms.CharField(
@@ -42,13 +42,13 @@ class AgainForm(forms.Form):
         return agent
 
     def clean(self):
-        found = super().clean()
-        if found.get("session") and not found.get("agent") and not self.errors:
+        data = super().clean()
+        if data.get("session") and not data.get("agent") and not self.errors:
             self.add_error("agent", _("Enter the agent of this session."))
-        return found
+        return data
 
 
 class UnignoreForm(forms.Form):
-    """What undone sessions are let in again: `agent/session`, or the id of a run."""
+    """Undone sessions to allow again: `agent/session`, or the id of a run."""
 
     what = forms.CharField(max_length=500)

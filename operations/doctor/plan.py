@@ -1,4 +1,4 @@
-"""The plan: what `doctor --fix` would do, and everything that is not as it should be. Nothing is written."""
+"""The plan of `doctor --fix`, and all findings. It writes nothing."""
 
 from collections import Counter
 from dataclasses import dataclass, field, replace
@@ -16,7 +16,7 @@ from agents.layout.home_agents import read_home
 from agents.models import Agent
 from agents.sources import SourceBook
 from collecting import collect, migration_runs
-from collecting.inclusion import includes_deleted
+from collecting.deleted_sessions import includes_deleted
 from collecting.report import DATABASE_REASONS
 from jobs import kinds as job_kinds
 from ledger import consent
@@ -37,12 +37,12 @@ from .store.losses import Counts
 
 TRANSCRIPTS = "transcript_events"
 UNREADABLE = ("integrity", "schema")
-LISTED = 500  # sources, rejected records and findings of a receipt
+LISTED = 500  # maximum of sources, rejected records and findings in a receipt
 
 
 @dataclass(slots=True)
 class Plan:
-    """What was found. Without a home of OpenClaw there are no sources, and `problem` says why."""
+    """Findings of a check. Without an OpenClaw home it has no sources, and `problem` says why."""
 
     root: Path
     problem: str = ""
@@ -64,48 +64,54 @@ class Plan:
 
     @property
     def findings(self) -> int:
-        """How many things a person should know of."""
-        return len([one for one in self.store if one.level == FINDING]) + len(self.to_read) + bool(self.problem)
+        """The number of findings that a person should see."""
+        return (
+            len([finding for finding in self.store if finding.level == FINDING])
+            + len(self.to_read)
+            + bool(self.problem)
+        )
 
 
 def run_check(params: dict[str, Any], progress: Any) -> dict[str, Any]:
-    """The plan as a receipt with a sentence; a job's function."""
+    """Return the plan as a receipt with a sentence. The function of a job."""
     with Copies() as copies:
-        made = build_plan(params, progress, copies)
-    return as_receipt(made) | {"verb": "look", "message": describe_plan(made), "run": None}
+        doctor_plan = build_plan(params, progress, copies)
+    return as_receipt(doctor_plan) | {"verb": "look", "message": describe_plan(doctor_plan), "run": None}
 
 
 def build_plan(params: dict[str, Any], progress: Any, copies: Copies) -> Plan:
-    """Look at everything. `params`: `source`, `as`, `include_deleted`, `deep`, and `counts` (false: do
-    not count the store). Databases are looked at in `copies`.
+    """Check the store and the sources.
+
+    `params`: `source`, `as`, `include_deleted`, `deep`, and `counts` (false: the store is not counted). Databases are
+    read from `copies`.
     """
     root = find_root(params.get("source") or settings.STATE_DIR)
     plan = Plan(root, is_deep=bool(params.get("deep")))
     plan.store = list(own_store.check_store(progress, is_deep=plan.is_deep))
-    if any(one.check in UNREADABLE and one.path == "state/openclaw.sqlite" for one in plan.store):
+    if any(finding.check in UNREADABLE and finding.path == "state/openclaw.sqlite" for finding in plan.store):
         plan.problem = _("The sources were not compared with the store.")
         return plan
-    counted = list(_count(plan, progress)) if params.get("counts", True) else []
+    counted = list(_count_records(plan, progress)) if params.get("counts", True) else []
     try:
         check_home(plan, params, progress, copies)
     except Refused as refused:
         plan.problem = str(refused.sentence)
     for agent_id in counted:
         plan.store += losses.build_loss_findings(agent_id, plan.counts, is_deep=plan.is_deep)
-    plan.store += _unreadable(plan)
-    plan.store = [_claimed(plan, one) for one in plan.store]
+    plan.store += _find_unreadable(plan)
+    plan.store = [_check_repair(plan, finding) for finding in plan.store]
     return plan
 
 
-def _claimed(plan, finding):
-    """A finding that claims no repair when that is an import from another home than the one that is looked at."""
+def _check_repair(plan, finding):
+    """The finding, without its repair when that is an import from another home."""
     is_elsewhere = finding.repair == losses.IMPORT_AGAIN and finding.agent and finding.agent not in plan.names.values()
     return replace(finding, repair="") if is_elsewhere else finding
 
 
-def _count(plan, progress):
-    """Count the rows of every agent whose file can be read, or is gone; the ids of these agents."""
-    unusable = {one.agent for one in plan.store if one.check in UNREADABLE}
+def _count_records(plan, progress):
+    """Count the rows of agents whose files are readable or missing; yields their ids."""
+    unusable = {finding.agent for finding in plan.store if finding.check in UNREADABLE}
     for agent_id in Agent.objects.order_by("agent_id").values_list("agent_id", flat=True):
         if agent_id not in unusable:
             progress.update(0, None, _("Counting the records of %(agent)s") % {"agent": agent_id})
@@ -113,7 +119,7 @@ def _count(plan, progress):
             yield agent_id
 
 
-def _unreadable(plan):
+def _find_unreadable(plan):
     for source in plan.sources:
         if plan.is_deep and source.problem and not source.is_to_read:
             words = {"path": source.name, "why": source.problem.rstrip(".")}
@@ -125,7 +131,10 @@ def _unreadable(plan):
 
 
 def check_home(plan: Plan, params: dict[str, Any], progress: Any, copies: Copies) -> None:
-    """Look at the sources of a plan only. Raises Refused when there is no home of OpenClaw to collect."""
+    """Check only the sources of a plan.
+
+    Raises Refused when there is no home of OpenClaw to import.
+    """
     if plan.root.resolve() == settings.HOME_DIR.resolve():
         raise Refused(
             _("%(path)s is OpenClaw Web's own home. Choose the OpenClaw folder instead.") % {"path": plan.root}
@@ -146,86 +155,91 @@ def check_home(plan: Plan, params: dict[str, Any], progress: Any, copies: Copies
     )
     home_sources.follow_reported_workspaces(collection, plan.names)
     plan.store += home_sources.build_place_findings(home, plan.names)
-    for found in home.agents:
-        plan.sources += home_sources.find_agent_sources(collection, found, plan.names[found.home_name])
+    for home_agent in home.agents:
+        plan.sources += home_sources.find_agent_sources(collection, home_agent, plan.names[home_agent.home_name])
     plan.sources += home_sources.find_home_sources(collection, plan.names.values())
-    _look_inside(plan, progress)
+    _inspect_sources(plan, progress)
     plan.store += source_findings.build_schema_findings(home.root, plan.sources)
     plan.store += source_findings.build_foreign_decision_notes(home.root)
     odd = [place.path for place in home.oddities if place.is_unread]
     plan.census = CensusTaker(plan.root, home.agents, plan.names, plan.sources).take(odd)
     plan.store += source_findings.build_file_findings(plan.census)
-    _look_for_skipped(plan, home)
-    left_out = ignored_sessions.rows().filter(root=str(plan.root)).order_by("agent_id", "source_key")
-    plan.ignored = [ignored_sessions.as_json(row) for row in left_out]
+    _find_skipped(plan, home)
+    excluded = ignored_sessions.rows().filter(root=str(plan.root)).order_by("agent_id", "source_key")
+    plan.ignored = [ignored_sessions.as_json(row) for row in excluded]
 
 
-def _look_inside(plan, progress):
+def _inspect_sources(plan, progress):
     total, done = sum(source.size for source in plan.to_read), 0
 
-    def hear(count):
+    def report_bytes(count):
         nonlocal done
         done += count
         progress.update(min(done, total), total)
 
-    looker = row_comparison.RowComparer(plan.collection, plan.rejected, plan.is_deep, sorted(plan.names.values()))
-    for found in plan.collection.home.agents:
-        agent_id = plan.names[found.home_name]
-        own = [source for source in plan.sources if source.home_agent == found.home_name]
-        _compare_keys(plan, agent_id, index_keys.read_file_keys(plan.collection, found, own))
-        lost = plan.counts.of_agent(agent_id)
+    comparer = row_comparison.RowComparer(plan.collection, plan.rejected, plan.is_deep, sorted(plan.names.values()))
+    for home_agent in plan.collection.home.agents:
+        agent_id = plan.names[home_agent.home_name]
+        own = [source for source in plan.sources if source.home_agent == home_agent.home_name]
+        _compare_keys(plan, agent_id, index_keys.read_file_keys(plan.collection, home_agent, own))
+        lost = plan.counts.get_agent_losses(agent_id)
         if plan.is_deep or lost or any(source.is_to_read for source in own):
             progress.update(done, total, _("Checking the sources of %(agent)s") % {"agent": agent_id})
-            _look_into_agent(plan, looker, found, agent_id, own, hear, lost)
-    looker.compare_home([source for source in plan.sources if not source.home_agent])
+            _inspect_agent(plan, comparer, home_agent, agent_id, own, report_bytes, lost)
+    comparer.compare_home([source for source in plan.sources if not source.home_agent])
     if total:
         progress.update(total, total, _("Checked everything new"))
 
 
-def _look_into_agent(plan, looker, found, agent_id, own, hear, lost):
+def _inspect_agent(plan, comparer, home_agent, agent_id, own, report_bytes, lost):
     for source in own:
         if source.is_to_read and source.kind in ("transcript", "leftover"):
             import_preview.fill_version(plan.collection, source)
     is_deep = plan.is_deep or bool(lost)
-    with places.open_agent_places(plan.collection, found, agent_id, own, plan.rejected, is_deep=is_deep) as looked:
-        import_preview.count_new_records(looked, plan.rejected, hear)
-        looker.of_agent(looked, own, found.workspace)
+    with places.open_agent_places(
+        plan.collection, home_agent, agent_id, own, plan.rejected, is_deep=is_deep
+    ) as agent_places:
+        import_preview.count_new_records(agent_places, plan.rejected, report_bytes)
+        comparer.compare_agent(agent_places, own, home_agent.workspace)
         if plan.is_deep:
-            deep_comparison.compare_agent(looked, plan.counts, plan.compared)
-        import_preview.count_restorable(looked, [loss for loss in lost if loss.in_sources is None])
-        if looked.database is not None and not looked.of_database.is_to_read:
-            _compare_keys(plan, agent_id, index_keys.read_database_keys(looked.database))
+            deep_comparison.compare_agent(agent_places, plan.counts, plan.compared)
+        import_preview.count_restorable(agent_places, [loss for loss in lost if loss.in_sources is None])
+        if agent_places.database is not None and not agent_places.of_database.is_to_read:
+            _compare_keys(plan, agent_id, index_keys.read_database_keys(agent_places.database))
 
 
 def _compare_keys(plan, agent_id, keys):
-    """Find the index entries that lead to no records; those of an index that is new are new as well."""
+    """Find the index entries that lead to no records.
+
+    Entries of an index that was not read yet are not compared here.
+    """
     if db := places.find_alias(agent_id):
-        apart = plan.collection.ignored.get(agent_id, frozenset())
+        excluded = plan.collection.ignored.get(agent_id, frozenset())
         plan.store += source_findings.build_key_findings(
-            agent_id, index_keys.find_keys_without_records(plan.root, agent_id, db, keys, apart)
+            agent_id, index_keys.find_keys_without_records(plan.root, agent_id, db, keys, excluded)
         )
 
 
-def _look_for_skipped(plan, home):
-    told = migration_runs.read_skipped_tables(str(plan.root))
-    workspaces = {found.workspace for found in home.agents if found.workspace}
-    folders = [found.folder for found in home.agents if found.folder]
+def _find_skipped(plan, home):
+    skipped_tables = migration_runs.read_skipped_tables(str(plan.root))
+    workspaces = {home_agent.workspace for home_agent in home.agents if home_agent.workspace}
+    folders = [home_agent.folder for home_agent in home.agents if home_agent.folder]
     read = {source.file for source in plan.sources}
-    left = find_skipped_places(plan.root, workspaces, folders, read, home.notes)
-    plan.skipped = [{"path": one["path"], "table": "", "why": one["why"]} for one in left]
+    skipped_places = find_skipped_places(plan.root, workspaces, folders, read, home.notes)
+    plan.skipped = [{"path": place["path"], "table": "", "why": place["why"]} for place in skipped_places]
     for source in plan.sources:
-        tables = told.get(source.name, []) if source.skipped_tables is None else source.skipped_tables
+        tables = skipped_tables.get(source.name, []) if source.skipped_tables is None else source.skipped_tables
         plan.skipped += [{"path": source.name, "table": table["name"], "why": table["why"]} for table in tables]
         if source.state == LEFT:
             plan.skipped.append({"path": source.name, "table": "", "why": source.why})
 
 
 def as_receipt(plan: Plan) -> dict[str, Any]:
-    """The plan as JSON-able values: what `--json` prints, and what a run keeps."""
+    """The plan as JSON values: output of `--json`, stored with a run."""
     return {
-        "source": _source(plan),
-        "agents": [_agent(plan, name, agent_id) for name, agent_id in plan.names.items()],
-        "sources": [one.as_json() for one in _interesting(plan)[:LISTED]],
+        "source": _build_source_facts(plan),
+        "agents": [_build_agent_facts(plan, name, agent_id) for name, agent_id in plan.names.items()],
+        "sources": [entry.as_json() for entry in _sort_sources(plan)[:LISTED]],
         "source_count": len(plan.sources),
         "to_read": len(plan.to_read),
         "rejected": plan.rejected[:LISTED],
@@ -235,28 +249,28 @@ def as_receipt(plan: Plan) -> dict[str, Any]:
         "skipped_count": len(plan.skipped),
         "ignored": plan.ignored[:LISTED],
         "ignored_count": len(plan.ignored),
-        "store": [one.as_json() for one in plan.store[:LISTED]],
+        "store": [entry.as_json() for entry in plan.store[:LISTED]],
         "compared": build_comparison(plan),
-        "losses": [one.as_json() for one in [*plan.counts.losses.values()][:LISTED]],
+        "losses": [entry.as_json() for entry in [*plan.counts.losses.values()][:LISTED]],
         "loss_count": len(plan.counts.losses),
-        "lost_records": sum(one.missing + one.different for one in plan.counts.losses.values()),
+        "lost_records": sum(entry.missing + entry.different for entry in plan.counts.losses.values()),
         "findings": plan.findings,
     }
 
 
 def describe_plan(plan: Plan) -> str:
-    """How it is, in one sentence, and what was compared for that in others."""
+    """Summarise the plan: its state, and the extent of the comparison."""
     files = f" {source_findings.describe_census(plan.census)}" if plan.collection else ""
     compared = f"{compared_words(plan)}{files} {own_store.describe_comparison(is_deep=plan.is_deep)}"
     if not plan.findings:
         return _("Nothing new and no problems found.") + f" {compared}"
-    wrong = sum(one.level == FINDING for one in plan.store) + bool(plan.problem)
+    wrong = sum(entry.level == FINDING for entry in plan.store) + bool(plan.problem)
     new = sum(source.records for source in plan.to_read if source.target == TRANSCRIPTS)
     words = {
         "new": amounts.format_amount("sources", len(plan.to_read)),
         "wrong": amounts.format_amount("other findings", wrong),
     }
-    lost = sum(one["reason"] in DATABASE_REASONS for one in plan.rejected)
+    lost = sum(entry["reason"] in DATABASE_REASONS for entry in plan.rejected)
     words["records"] = amounts.format_amount("new records", new)
     words["rejected"] = amounts.format_amount("rejected lines", len(plan.rejected) - lost)
     if lost:
@@ -265,7 +279,7 @@ def describe_plan(plan: Plan) -> str:
 
 
 def compared_words(plan: Plan) -> str:
-    """What was compared, and with what."""
+    """Describe the extent of the comparison."""
     if plan.is_deep:
         words = {"records": amounts.format_amount("records", plan.compared.records)}
         words["sources"] = amounts.format_amount("sources", len(plan.compared.sources))
@@ -280,43 +294,46 @@ def compared_words(plan: Plan) -> str:
 
 
 def build_comparison(plan: Plan) -> dict[str, Any]:
-    """What was compared, for programs: `how` is `counts` (with what was noted) or `records` (with the sources)."""
+    """The extent of the comparison, for programs.
+
+    `how` is `counts` (compared with the counts at import) or `records` (compared with the sources).
+    """
     return {
         "how": "records" if plan.is_deep else "counts",
         "at": clock.now_ms(),
         "sessions": plan.compared.sessions if plan.is_deep else plan.counts.sessions,
         "records": plan.compared.records if plan.is_deep else plan.counts.records,
         "sources": len(plan.compared.sources),
-        "kept": plan.compared.kept,
+        "kept": plan.compared.only_stored,
         "not_counted": plan.counts.not_noted.total(),
         "unreadable": [{"path": path, "why": why} for path, why in sorted(plan.compared.unreadable.items())][:LISTED],
     }
 
 
-def _interesting(plan):
-    """Sources in the order in which a person wants to know of them: what will be read, what is left, the rest."""
+def _sort_sources(plan):
+    """Sources by interest: those to read, those that are left out, the others."""
     order = {UNCHANGED: 2, LEFT: 1}
     return sorted(plan.sources, key=lambda source: order.get(source.state, 0))
 
 
-def _source(plan):
+def _build_source_facts(plan):
     return {
         "root": str(plan.root),
         "problem": plan.problem,
         "layout": layout_of(plan.sources),
         "bytes": sum(source.size for source in plan.sources),
         "bytes_to_read": sum(source.size for source in plan.to_read),
-        "notes": _notes(plan.collection.home) if plan.collection else [],
+        "notes": _find_notes(plan.collection.home) if plan.collection else [],
     }
 
 
-def _notes(home):
-    """What is said of a home and is no finding."""
-    said = {one.sentence for one in home.oddities}
-    return [note for note in home.notes if note not in said]
+def _find_notes(home):
+    """Notes about a home that are not findings."""
+    odd_sentences = {oddity.sentence for oddity in home.oddities}
+    return [note for note in home.notes if note not in odd_sentences]
 
 
-def _agent(plan, name, agent_id):
+def _build_agent_facts(plan, name, agent_id):
     own = [source for source in plan.sources if source.home_agent == name]
     states = Counter(source.state for source in own)
     return {
@@ -332,16 +349,19 @@ def _agent(plan, name, agent_id):
     }
 
 
-def layout_of(found: list[Source]) -> str:
-    """`files`, `hybrid` (files with a state database), `database`, `migrated` or `none`: what is there decides."""
-    has_agent_database = any(source.target == TRANSCRIPTS and source.kind == "database" for source in found)
-    has_files = any(source.kind == "transcript" and not source.name.endswith(".zst") for source in found)
+def layout_of(sources: list[Source]) -> str:
+    """The layout of the sources: `files`, `hybrid`, `database`, `migrated` or `none`.
+
+    `hybrid` is files with a state database.
+    """
+    has_agent_database = any(source.target == TRANSCRIPTS and source.kind == "database" for source in sources)
+    has_files = any(source.kind == "transcript" and not source.name.endswith(".zst") for source in sources)
     if has_agent_database:
         is_migrated = has_files or any(
-            source.kind == "leftover" or source.name.endswith(".migrated") for source in found
+            source.kind == "leftover" or source.name.endswith(".migrated") for source in sources
         )
         return "migrated" if is_migrated else "database"
-    if any(source.target == "task_runs" for source in found):
+    if any(source.target == "task_runs" for source in sources):
         return "hybrid"
     return "files" if has_files else "none"
 
@@ -349,8 +369,8 @@ def layout_of(found: list[Source]) -> str:
 JOB = job_kinds.Kind(
     run=run_check,
     label=gettext_lazy("Doctor: check"),
-    started=gettext_lazy("started a Doctor check"),
-    kept=gettext_lazy("Nothing was changed."),
-    done=report.in_words,
+    audit_text=gettext_lazy("started a Doctor check"),
+    cancel_text=gettext_lazy("Nothing was changed."),
+    describe_result=report.in_words,
     page="operations:doctor",
 )

@@ -1,4 +1,4 @@
-"""What the store has lost, had again: from sources and OpenClaw's archives, else the backup that holds it is named."""
+"""Recovers lost records from sources and OpenClaw's archives, and names backups with the rest."""
 
 from collections import Counter, defaultdict
 from typing import Any
@@ -23,108 +23,117 @@ IMPORT_PARAMS = ("source", "as", "include_deleted")
 LISTED = 500
 
 
-def is_needed(made: Plan) -> bool:
-    """Whether anything is to be read again."""
-    here = set(made.names.values())
-    is_lost = any(loss.agent in here for loss in made.counts.losses.values())
-    return is_lost or any(one.repair == losses.IMPORT_AGAIN for one in made.store)
+def is_needed(repair_plan: Plan) -> bool:
+    """Whether lost records are to be imported again."""
+    own_agents = set(repair_plan.names.values())
+    is_lost = any(loss.agent in own_agents for loss in repair_plan.counts.losses.values())
+    return is_lost or any(finding.repair == losses.IMPORT_AGAIN for finding in repair_plan.store)
 
 
-def import_lost_agents(made: Plan, params: dict[str, Any], progress: Any, facts: dict[str, Any]) -> None:
-    """Read agents of this home again whose files are gone, into files of their own: no backup is made without them."""
-    for agent_id in made.names.values():
+def import_lost_agents(repair_plan: Plan, params: dict[str, Any], progress: Any, facts: dict[str, Any]) -> None:
+    """Import agents of this home again whose files are lost.
+
+    Each gets a new file: no backup is created without them.
+    """
+    for agent_id in repair_plan.names.values():
         if is_lost(agent_id):
             progress.log(_("Importing agent %(agent)s again") % {"agent": agent_id})
-            _again(params, progress, agent_id, [])
+            _import_again(params, progress, agent_id, [])
             facts.setdefault("refilled", []).append(agent_id)
 
 
-def import_lost_records(made: Plan, params: dict[str, Any], progress: Any, facts: dict[str, Any]) -> None:
-    """Read again what is missing or different, compare once more, and say where the rest can be had."""
-    wanted = _sessions(made)
-    _forget(made)
-    for agent_id, ids in sorted(wanted.items()):
+def import_lost_records(repair_plan: Plan, params: dict[str, Any], progress: Any, facts: dict[str, Any]) -> None:
+    """Import missing and different records again, and compare once more.
+
+    The facts then say where the records that are still lost can be found.
+    """
+    lost_sessions = _find_lost_sessions(repair_plan)
+    _forget_sources(repair_plan)
+    for agent_id, ids in sorted(lost_sessions.items()):
         progress.log(_("Importing agent %(agent)s again") % {"agent": agent_id})
         if ids or agent_id not in facts.get("refilled", ()):
-            _again(params, progress, agent_id, sorted(ids))
-    after = _look_again(made, params, progress)
-    _count_the_rest(after)
-    left = list(after.counts.losses.values())
-    backup_search.find_backups(left, progress, own=facts["backup"]["path"])
-    before = sum(loss.missing + loss.different for loss in made.counts.losses.values())
-    still = sum(loss.missing + loss.different for loss in left)
+            _import_again(params, progress, agent_id, sorted(ids))
+    after = _check_again(repair_plan, params, progress)
+    _note_uncounted_sessions(after)
+    still_lost = list(after.counts.losses.values())
+    backup_search.find_backups(still_lost, progress, own=facts["backup"]["path"])
+    before = sum(loss.missing + loss.different for loss in repair_plan.counts.losses.values())
+    lost_count = sum(loss.missing + loss.different for loss in still_lost)
     facts["read_again"] = {
-        "agents": sorted(wanted),
-        "sessions": sum(map(len, wanted.values())),
-        "records": max(0, before - still),
+        "agents": sorted(lost_sessions),
+        "sessions": sum(map(len, lost_sessions.values())),
+        "records": max(0, before - lost_count),
         "compared": plan.build_comparison(after),
     }
-    facts["losses"] = [loss.as_json() for loss in left[:LISTED]]
-    facts["loss_count"], facts["lost_records"] = len(left), still
-    facts["backups"] = backup_search.as_json(left)
-    if params.get("accept_losses"):  # of this home: another one may still have what its agents lost
-        here = set(made.names.values())
-        _accept(after, [loss for loss in left if not loss.where and loss.agent in here])
+    facts["losses"] = [loss.as_json() for loss in still_lost[:LISTED]]
+    facts["loss_count"], facts["lost_records"] = len(still_lost), lost_count
+    facts["backups"] = backup_search.as_json(still_lost)
+    if params.get("accept_losses"):  # only agents of this home: other homes may still have the records of their agents
+        own_agents = set(repair_plan.names.values())
+        _accept_losses(after, [loss for loss in still_lost if not loss.where and loss.agent in own_agents])
 
 
-def _sessions(made) -> dict[str, set[str]]:
-    """Agent of this home -> sessions that lost something; no ids for one of which other rows are to be read again."""
-    wanted: dict[str, set[str]] = defaultdict(set)
-    here = set(made.names.values())
-    for loss in made.counts.losses.values():
-        if loss.agent in here:
-            wanted[loss.agent].add(loss.session_id)
-    for one in made.store:
-        if one.repair == losses.IMPORT_AGAIN and one.agent in here:
-            wanted.setdefault(one.agent, set())
-    if any(source.lost for source in made.sources) and not wanted and here:
-        wanted[min(here)] = set()
-    return wanted
+def _find_lost_sessions(repair_plan) -> dict[str, set[str]]:
+    """Sessions with losses by agent; no ids for an agent with other lost rows."""
+    sessions: dict[str, set[str]] = defaultdict(set)
+    own_agents = set(repair_plan.names.values())
+    for loss in repair_plan.counts.losses.values():
+        if loss.agent in own_agents:
+            sessions[loss.agent].add(loss.session_id)
+    for finding in repair_plan.store:
+        if finding.repair == losses.IMPORT_AGAIN and finding.agent in own_agents:
+            sessions.setdefault(finding.agent, set())
+    if any(source.lost for source in repair_plan.sources) and not sessions and own_agents:
+        sessions[min(own_agents)] = set()
+    return sessions
 
 
-def _again(params, progress, agent_id, ids):
-    told = {name: params[name] for name in IMPORT_PARAMS if params.get(name)} | {"agent": agent_id}
+def _import_again(params, progress, agent_id, ids):
+    import_params = {name: params[name] for name in IMPORT_PARAMS if params.get(name)} | {"agent": agent_id}
     if ids:
-        told |= {"again": True, "session": ids}
+        import_params |= {"again": True, "session": ids}
     elif is_lost(agent_id):
-        told["again"] = True
-    collect.run(told, progress)
+        import_params["again"] = True
+    collect.run(import_params, progress)
 
 
-def _forget(made):
-    """A source of rows that are missing counts as never read: the collect that follows reads it whole."""
-    names = {source.name for source in made.sources if source.lost}
-    rows = CollectorSource.objects.filter(root=str(made.root))
+def _forget_sources(repair_plan):
+    """Forget that sources of missing rows were read, so that the next import reads them whole."""
+    names = {source.name for source in repair_plan.sources if source.lost}
+    rows = CollectorSource.objects.filter(root=str(repair_plan.root))
     for name in names:
         rows.filter(path=name).delete()
         rows.filter(path__startswith=f"{name}~").delete()
         rows.filter(path=f"{name}-wal").delete()
 
 
-def _look_again(made, params, progress) -> Plan:
-    """The same comparison as before, of the store as it is now."""
+def _check_again(repair_plan, params, progress) -> Plan:
+    """The same check of the store as it is now."""
     with Copies() as copies:
-        return plan.build_plan({**params, "deep": made.is_deep}, progress, copies)
+        return plan.build_plan({**params, "deep": repair_plan.is_deep}, progress, copies)
 
 
-def _count_the_rest(after):
-    """Sessions that nobody noted and whose sources are gone are noted as they are: nothing can tell what they had."""
-    for agent_id, count in after.counts.not_noted.items():
-        if count and agent_id in after.names.values():
-            own = after.counts.held[agent_id].keys() - holdings.read_holdings(agent_id).keys()
+def _note_uncounted_sessions(new_plan):
+    """Note the counts of sessions that were never noted and whose sources are gone.
+
+    Their earlier counts are not known.
+    """
+    for agent_id, count in new_plan.counts.not_noted.items():
+        if count and agent_id in new_plan.names.values():
+            own = new_plan.counts.held[agent_id].keys() - holdings.read_holdings(agent_id).keys()
             own -= holdings.read_removed(agent_id).keys()
             holding_checks.count_again(Agent.objects.get(agent_id=agent_id), own)
 
 
-def _accept(after: Plan, given_up: list[Loss]):
-    """What can no longer be had is not missed any more; what is in a backup stays noted."""
+def _accept_losses(new_plan: Plan, given_up: list[Loss]):
+    """Stop reporting losses that cannot be recovered; losses that a backup holds stay noted."""
     kinds: dict[tuple[str, str], set[str]] = defaultdict(set)
     for loss in given_up:
         kinds[loss.agent, loss.session_id].add(loss.kind)
     for (agent_id, session_id), names in kinds.items():
-        held = after.counts.held.get(agent_id, {}).get(session_id, Holding())
+        held = new_plan.counts.held.get(agent_id, {}).get(session_id, Holding())
         noted = holdings.read_holding(agent_id, session_id).kinds
-        wanted = held.kinds | Counter({kind: number for kind, number in noted.items() if kind not in names})
+        kind_counts = held.kinds | Counter({kind: number for kind, number in noted.items() if kind not in names})
         holdings.note_holding(
-            agent_id, session_id, Holding(wanted, held.checksum if wanted == held.kinds else ""), anew=True
+            agent_id, session_id, Holding(kind_counts, held.checksum if kind_counts == held.kinds else ""), anew=True
         )

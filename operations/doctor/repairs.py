@@ -1,4 +1,4 @@
-"""What `doctor --fix` mends in our own store. Each function does one thing, and doing it twice does no harm."""
+"""Repairs of our own store by `doctor --fix`. Each may be run twice without harm."""
 
 import os
 import stat
@@ -27,7 +27,7 @@ from .store import integrity_checks, own_store
 
 
 def repair_finding(finding: Finding) -> str:
-    """Mend one finding that can be; what was done, in a sentence. Raises Refused when it cannot be after all."""
+    """Repair a finding; returns a sentence. Raises Refused when that is not possible."""
     return REPAIRS[finding.repair](finding)
 
 
@@ -44,33 +44,33 @@ def migrate_agents(finding: Finding) -> str:
 
 
 def triggers(finding: Finding) -> str:
-    """Make every trigger of the global file what its migration makes it."""
+    """Restore every trigger of the global file as its migration defines it."""
     upkeep.make_triggers()
     return _("The triggers that protect rows from changes are in place.")
 
 
 def register(finding: Finding) -> str:
-    """Take an agent's file into the registry, or bring its row up to where the file is."""
+    """Register an agent's file, or correct its path in the registry."""
     databases.migrate(finding.agent)
     agent = services.register(finding.agent)
     place = databases.get_path(finding.agent).relative_to(settings.HOME_DIR).as_posix()
     if agent.agent_db_path != place:
         agent.agent_db_path = place
         agent.save(update_fields=["agent_db_path"])
-    _refresh(agent)
+    _refresh_summary(agent)
     return _("Agent %(agent)s is registered.") % {"agent": finding.agent}
 
 
 def permissions(finding: Finding) -> str:
-    """Close everything in the home to others; links are left alone."""
+    """Restrict everything in the home to its owner, except links."""
     home, count = settings.HOME_DIR, 0
     for name, mode in own_store.read_modes(home):
         if not stat.S_ISLNK(mode) and own_store.is_wrong_mode(mode):
             with suppress(FileNotFoundError):
                 handle = os.open(Path(home, name), os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
-                try:  # by the handle: what stands there now may be something else than a moment ago
-                    wanted = own_store.FOLDER if stat.S_ISDIR(mode) else own_store.FILE
-                    publication.restrict(Path(f"/proc/self/fd/{handle}"), wanted)
+                try:  # through the handle: the path may lead to another file by now
+                    new_mode = own_store.FOLDER_MODE if stat.S_ISDIR(mode) else own_store.FILE_MODE
+                    publication.restrict(Path(f"/proc/self/fd/{handle}"), new_mode)
                     count += 1
                 finally:
                     os.close(handle)
@@ -83,15 +83,15 @@ def permissions(finding: Finding) -> str:
 
 
 def mend_declared(finding: Finding) -> str:
-    """Do what the check that found it declares as its repair; the totals of an agent follow from its rows."""
+    """Run the repair that a check declares, and compute the agent's totals again."""
     agent, check = Agent.objects.filter(agent_id=finding.agent).first(), integrity.find_check(finding.check)
     count = check.repair(agent) if check.repair else 0
     if agent:
-        _refresh(agent, is_whole=True)
+        _refresh_summary(agent, is_whole=True)
     return integrity.REPAIRED % {"place": format_place(finding.agent), "rows": amounts.format_amount(check.noun, count)}
 
 
-def _refresh(agent, *, is_whole=False):
+def _refresh_summary(agent, *, is_whole=False):
     known = AgentSummary.objects.filter(agent_id=agent.agent_id).values_list("last_collected_at", flat=True).first()
     summaries.refresh(agent, collected_at=known, is_whole=is_whole)
     connections[agent.db].close()
@@ -104,21 +104,23 @@ REPAIRS: dict[str, Callable[[Finding], str]] = {
     "register": register,
     "permissions": permissions,
     integrity_checks.REPAIR: mend_declared,
-    integrity_checks.LAST: mend_declared,
+    integrity_checks.LAST_REPAIR: mend_declared,
 }
 
 
 def prepare_global_database(say: Callable[[str], object]) -> None:
-    """Migrate the global database when it is not up to date; a copy of it is kept beside it.
+    """Migrate an outdated global database; a copy of it is kept beside it.
+
+    Without this no run could be recorded.
 
     Raises Refused when it is damaged.
     """
     file = Path(connections[DEFAULT_DB_ALIAS].settings_dict["NAME"])
-    inside = inspection.inspect_file(file)
-    if inside.damage:
-        sentence = _("The global database is damaged: %(why)s.") % {"why": inside.damage[:300]}
+    state = inspection.inspect_file(file)
+    if state.damage:
+        sentence = _("The global database is damaged: %(why)s.") % {"why": state.damage[:300]}
         raise Refused(f"{sentence} {failures.describe_way_out(settings.HOME_DIR)}")
-    if not own_store.has_pending_migrations(inside, is_global=True):
+    if not own_store.has_pending_migrations(state, is_global=True):
         return
     copy = file.with_name(f"openclaw.before-migrate-{ULID()}.sqlite")
     database_copies.copy_database(file, copy)

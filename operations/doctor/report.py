@@ -1,4 +1,4 @@
-"""What `openclaw-web doctor` prints: one receipt for all it does, and the same in words."""
+"""Output of `openclaw-web doctor`: one receipt for all its verbs, and its text."""
 
 from collections import Counter
 from typing import Any
@@ -11,7 +11,7 @@ from openclaw_web.pages.formatting import listed, size
 
 SCHEMA = "openclaw-web.doctor.v1"
 SHOWN = 20
-# What a run of --fix or --undo did.
+# The results of a run of --fix or --undo.
 EMPTY_RUN: dict[str, Any] = {
     "id": "",
     "backup": None,
@@ -34,7 +34,7 @@ EMPTY_RUN: dict[str, Any] = {
     "lost_records": 0,
     "backups": [],
 }
-# What a receipt holds besides `verb`, `message` and `run`.
+# The parts of a receipt besides `verb`, `message` and `run`.
 EMPTY_PLAN: dict[str, Any] = {
     "source": None,
     "agents": [],
@@ -58,17 +58,24 @@ EMPTY_PLAN: dict[str, Any] = {
 
 
 def is_incomplete(run: dict[str, Any]) -> bool:
-    """Whether a run did not get everything done."""
-    return bool(run["warnings"] or run["losses"] or [one for one in run["repairs"] if not one["is_done"]])
+    """Whether a run did not complete everything."""
+    return bool(run["warnings"] or run["losses"] or [repair for repair in run["repairs"] if not repair["is_done"]])
 
 
 def in_words(result: dict[str, Any]) -> str:
-    """The receipt for a person in front of a terminal."""
-    lines = [*_source(result), *_rejected(result), *_skipped(result), *_ignored(result), *_store(result), *_run(result)]
+    """The receipt as text for a terminal."""
+    lines = [
+        *_format_source(result),
+        *_format_rejected(result),
+        *_format_skipped(result),
+        *_format_excluded(result),
+        *_format_findings(result),
+        *_format_run(result),
+    ]
     return "\n".join([*lines, result["message"]])
 
 
-def _source(result):
+def _format_source(result):
     source = result["source"]
     if source is None:
         return
@@ -89,21 +96,21 @@ def _source(result):
         yield f"  {note}"
 
 
-def _rejected(result):
-    for one in result["rejected"][:SHOWN]:
-        yield _("  will be rejected: %(file)s at %(offset)s, %(reason)s %(detail)s") % one
+def _format_rejected(result):
+    for line in result["rejected"][:SHOWN]:
+        yield _("  will be rejected: %(file)s at %(offset)s, %(reason)s %(detail)s") % line
     if result["rejected_count"] > SHOWN:
         yield _("  and %(count)s more in the JSON output") % {"count": result["rejected_count"] - SHOWN}
 
 
-def _skipped(result):
-    why = Counter((one["why"], bool(one["table"])) for one in result["skipped"])
+def _format_skipped(result):
+    why = Counter((item["why"], bool(item["table"])) for item in result["skipped"])
     for (reason, is_table), count in sorted(why.items()):
-        what = _("tables") if is_table else _("files and folders")
-        yield _("  skipped: %(count)s %(what)s (%(reason)s)") % {"count": count, "what": what, "reason": reason}
+        noun = _("tables") if is_table else _("files and folders")
+        yield _("  skipped: %(count)s %(what)s (%(reason)s)") % {"count": count, "what": noun, "reason": reason}
 
 
-def _ignored(result):
+def _format_excluded(result):
     if result["ignored_count"]:
         count = result["ignored_count"]
         words = ngettext(
@@ -114,13 +121,13 @@ def _ignored(result):
         yield words % {"count": count}
 
 
-def _store(result):
-    for one in result["store"]:
-        mark = "!" if one["level"] == "finding" else "-"
-        yield f"  {mark} {one['sentence']}" + (_(" This can be repaired.") if one["is_repairable"] else "")
+def _format_findings(result):
+    for finding in result["store"]:
+        mark = "!" if finding["level"] == "finding" else "-"
+        yield f"  {mark} {finding['sentence']}" + (_(" This can be repaired.") if finding["is_repairable"] else "")
 
 
-def _run(result):
+def _format_run(result):
     run = result["run"]
     if run is None:
         return
@@ -128,13 +135,13 @@ def _run(result):
         yield _("Backup: %(path)s") % run["backup"]
     if run["source_archive"]:
         yield _("Archive of source files: %(path)s") % run["source_archive"]
-    for one in run["repairs"]:
-        yield ("  " if one["is_done"] else "  ! ") + one["sentence"]
-    for one in run["warnings"][:SHOWN]:
-        yield f"  ! {one['path']}: {one['reason']}"
-    yield from _still_lost(run)
-    for one in run["stayed"][:SHOWN]:
-        yield _("  kept: %(path)s: %(reason)s") % one
+    for entry in run["repairs"]:
+        yield ("  " if entry["is_done"] else "  ! ") + entry["sentence"]
+    for entry in run["warnings"][:SHOWN]:
+        yield f"  ! {entry['path']}: {entry['reason']}"
+    yield from _format_losses(run)
+    for entry in run["stayed"][:SHOWN]:
+        yield _("  kept: %(path)s: %(reason)s") % entry
     if run["removed"]:
         count = len(run["removed"])
         words = ngettext(
@@ -149,17 +156,17 @@ def _run(result):
         yield _("To allow these sessions again: openclaw-web doctor --unignore %(id)s") % run
 
 
-def _still_lost(run):
+def _format_losses(run):
     if run["read_again"]:
         words = {"records": f"{run['read_again']['records']:,}"}
         words["sessions"] = amounts.format_amount("sessions", run["read_again"]["sessions"])
         yield _("  imported again: %(sessions)s; records restored: %(records)s") % words
-    for one in run["losses"][:SHOWN]:
-        yield _("  ! still lost: %(what)s") % {"what": loss_words(one)}
+    for entry in run["losses"][:SHOWN]:
+        yield _("  ! still lost: %(what)s") % {"what": loss_words(entry)}
     if run["loss_count"] > SHOWN:
         yield _("  and %(count)s more in the JSON output") % {"count": run["loss_count"] - SHOWN}
-    for one in run["backups"]:
-        words = one | {"records": f"{one['records']:,}", "agents": listed(one["agents"])}
+    for entry in run["backups"]:
+        words = entry | {"records": f"{entry['records']:,}", "agents": listed(entry["agents"])}
         yield (
             _(
                 "  A backup contains %(records)s of them (%(agents)s): %(command)s\n    This command restores the"
@@ -169,17 +176,21 @@ def _still_lost(run):
         )
 
 
-def loss_words(one: dict[str, Any]) -> str:
-    """One loss of a receipt in words, with where it can be had."""
-    words = one | {"missing": f"{one['missing']:,}", "different": f"{one['different']:,}", "noted": f"{one['noted']:,}"}
+def loss_words(loss: dict[str, Any]) -> str:
+    """One loss of a receipt in words, with the place where it can be recovered."""
+    words = loss | {
+        "missing": f"{loss['missing']:,}",
+        "different": f"{loss['different']:,}",
+        "noted": f"{loss['noted']:,}",
+    }
     place = _("%(agent)s/%(session_id)s: ") % words
-    if one["missing"]:
+    if loss["missing"]:
         place += _("%(kind)s: %(missing)s of %(noted)s missing") % words
-    if one["different"]:
-        place += (", " if one["missing"] else "") + _(
+    if loss["different"]:
+        place += (", " if loss["missing"] else "") + _(
             "%(kind)s: %(different)s of %(noted)s different from the source"
         ) % words
     where = (
-        _("in the backup %(where)s") % words if one["where"] else _("in no source and in none of the latest backups")
+        _("in the backup %(where)s") % words if loss["where"] else _("in no source and in none of the latest backups")
     )
-    return f"{place} ({where})" if one["missing"] else place
+    return f"{place} ({where})" if loss["missing"] else place

@@ -1,4 +1,4 @@
-"""`doctor --undo`: take out the sessions that a run brought in first, and see to it that they stay out."""
+"""Runs `doctor --undo`: removes sessions that a run imported first, and excludes them from imports."""
 
 from pathlib import Path
 from typing import Any
@@ -31,27 +31,27 @@ FORCE_ADVICE = gettext_lazy("Force the undo to remove the sessions anyway.")
 
 
 def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
-    """Undo the run `params["run"]`; `by` says who asked, `force` that removed sources do not matter.
+    """Undo the run `params["run"]`; with `force` also when its sources were removed.
 
-    Raises Refused, listing the sessions, when evidence or samples hang on one of them; then nothing was done.
-    Running it again goes on where it was broken off.
+    `by` is the user. Raises Refused, with a list of the sessions, when evidence or samples refer to one of them; then
+    nothing was changed. Running it again continues an interrupted undo.
     """
     with fix_job.exclusive_run(), collect.exclusive_run(progress):
-        row, brought = _wanted(params)
-        _refuse_evidence(brought)
-        _ignore(row, brought)  # first: what is out stays out, whenever this ends
-        total, done, removed = sum(map(len, brought.values())), 0, {}
-        for agent_id, ids in brought.items():
+        row, imported = _find_run(params)
+        _refuse_evidence(imported)
+        _ignore_sessions(row, imported)  # first: removed sessions are then excluded even if this is interrupted
+        total, done, removed = sum(map(len, imported.values())), 0, {}
+        for agent_id, ids in imported.items():
             db = databases.get_alias(agent_id)
             removed[agent_id] = 0
             for session_id in ids:
                 progress.update(
                     done, total, _("Removing sessions of the undone run from %(agent)s") % {"agent": agent_id}
                 )
-                removed[agent_id] += _remove(agent_id, db, session_id)
+                removed[agent_id] += _remove_session(agent_id, db, session_id)
                 holdings.note_removed(agent_id, [session_id], holdings.RemovalReason.UNDONE)
                 done += 1
-            repeats.mark_repeats(db)  # what was counted in them counts where it is left
+            repeats.mark_repeats(db)  # records that occurred in them too are counted in the sessions that are left
             sums.rebuild_tool_days(db)
             agent = Agent.objects.get(agent_id=agent_id)
             turn_facts.mark_repeated(agent)
@@ -63,7 +63,7 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
             "%(count)s sessions of run %(run)s were removed; imports exclude them from now on.",
             count,
         )
-        message = sentence % {"count": count, "run": row.id} + _decisions(brought)
+        message = sentence % {"count": count, "run": row.id} + _describe_decisions(imported)
         with transaction.atomic():
             MigrationRun.objects.filter(id=row.id).update(status=Status.UNDONE, message=message)
             by = params.get("by", "")
@@ -72,10 +72,10 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     return report.EMPTY_PLAN | {"verb": "undo", "message": message, "run": done_facts}
 
 
-def _decisions(brought):
-    """What stays of these sessions: what memory_gate decided about them, and on which messages."""
+def _describe_decisions(imported):
+    """A sentence about the memory_gate decisions that are kept, with their messages."""
     count = 0
-    for agent_id, ids in brought.items():
+    for agent_id, ids in imported.items():
         rows = MemoryGateDecision.objects.using(databases.get_alias(agent_id))
         for start in range(0, len(ids), AT_ONCE):
             count += rows.filter(session_id__in=ids[start : start + AT_ONCE]).count()
@@ -89,43 +89,49 @@ def _decisions(brought):
     return " " + sentence % {"count": f"{count:,}"}
 
 
-def _wanted(params):
+def _find_run(params):
     row = MigrationRun.objects.filter(id=params["run"]).first()
     if row is None:
         raise Refused(_("There is no repair run %(run)s. The Doctor page lists all runs.") % params)
     if row.status not in (Status.COMPLETED, Status.WARNING):
         sentence = _("Run %(run)s is %(status)s: there is nothing to undo.")
         raise Refused(sentence % {"run": row.id, "status": str(states.word(row.status)).lower()})
-    brought = MigrationRun.report.decode_strictly(row.report_json).get("sessions", {})
-    gone = 0 if params.get("force") else _gone(row.root, brought)
-    if gone:
+    imported = MigrationRun.report.decode_strictly(row.report_json).get("sessions", {})
+    removed_count = 0 if params.get("force") else _count_removed_sources(row.root, imported)
+    if removed_count:
         sentence = ngettext(
             "%(count)s source of these sessions was moved or removed: its copy is in the backup folder.",
             "%(count)s sources of these sessions were moved or removed: their copies are in the backup folder.",
-            gone,
+            removed_count,
         )
-        raise Refused((sentence % {"count": gone}) + f" {FORCE_ADVICE}")
-    return row, brought
+        raise Refused((sentence % {"count": removed_count}) + f" {FORCE_ADVICE}")
+    return row, imported
 
 
-def _gone(root, brought):
-    """How many of the files that held these sessions were moved or removed, by this run or one after it."""
-    held = (
-        one
-        for agent_id, ids in brought.items()
-        for one, _own in ignored_sessions.find_sources(root, agent_id, set(ids))
+def _count_removed_sources(root, imported):
+    """How many source files of these sessions were moved or removed, by this run or later."""
+    sources = (
+        source
+        for agent_id, ids in imported.items()
+        for source, _own in ignored_sessions.find_sources(root, agent_id, set(ids))
     )
-    return len({one.source_path for one in held if one.removed_source and not Path(root, one.source_path).exists()})
+    return len(
+        {
+            source.source_path
+            for source in sources
+            if source.removed_source and not Path(root, source.source_path).exists()
+        }
+    )
 
 
-def _refuse_evidence(brought):
+def _refuse_evidence(imported):
     reasons = []
-    for agent_id, ids in brought.items():
+    for agent_id, ids in imported.items():
         db = databases.get_alias(agent_id)
         held = Session.objects.using(db).in_bulk(ids)
         for session_id in held:
-            if what := session_selection.find_evidence(agent_id, db, session_id):
-                reasons.append({"id": f"{agent_id}/{session_id}", "reason": str(what)})
+            if evidence := session_selection.find_evidence(agent_id, db, session_id):
+                reasons.append({"id": f"{agent_id}/{session_id}", "reason": str(evidence)})
     if reasons:
         sentence = ngettext(
             "%(count)s of these sessions has to be kept because evidence refers to it. Nothing was changed.",
@@ -135,30 +141,33 @@ def _refuse_evidence(brought):
         raise Refused(sentence % {"count": len(reasons)}, reasons=reasons[:LISTED])
 
 
-def _ignore(row, brought):
-    """Keep these sessions out, and forget how far what they came from was read."""
-    for agent_id, ids in brought.items():
+def _ignore_sessions(row, imported):
+    """Exclude these sessions, and forget how far their sources were read."""
+    for agent_id, ids in imported.items():
         with transaction.atomic():
             ignored_sessions.ignore_sessions(row, agent_id, set(ids))
-            _forget(row.root, agent_id, set(ids))
+            _forget_sources(row.root, agent_id, set(ids))
 
 
-def _forget(root, agent_id, gone):
+def _forget_sources(root, agent_id, session_ids):
     kinds = (CollectorSource.Kind.TRANSCRIPT, CollectorSource.Kind.SESSION_INDEX)
     rows = CollectorSource.objects.filter(root=root, agent_id=agent_id, kind__in=kinds)
-    forgotten = [key for key, path in rows.values_list("source_key", "path") if _names_one_of(path, gone)]
+    forgotten = [key for key, path in rows.values_list("source_key", "path") if _names_session(path, session_ids)]
     for start in range(0, len(forgotten), 500):
         CollectorSource.objects.filter(source_key__in=forgotten[start : start + 500]).delete()
 
 
-def _names_one_of(path, gone):
+def _names_session(path, session_ids):
     tail = path.rpartition("/sessions/")[2] if "/sessions/" in path else path.partition("!")[2] or path
     parts = {tail[:36], path.rpartition("#")[2], path.rpartition("~")[2], path.rpartition("!")[2].partition("/")[0]}
-    return bool(parts & gone)
+    return bool(parts & session_ids)
 
 
-def _remove(agent_id, db, session_id):
-    """Take out one session with its sums; whether it was there. Raises Refused when evidence came meanwhile."""
+def _remove_session(agent_id, db, session_id):
+    """Remove one session with its sums; returns whether it existed.
+
+    Raises Refused when evidence was added meanwhile.
+    """
     with transaction.atomic(using=db, durable=True):
         if not Session.objects.using(db).filter(id=session_id).exists():
             return 0
@@ -175,8 +184,8 @@ def _remove(agent_id, db, session_id):
 JOB = job_kinds.Kind(
     run=run,
     label=gettext_lazy("Doctor: undo"),
-    started=gettext_lazy("started to undo an import and repair"),
-    kept=gettext_lazy("Sessions already removed are excluded from imports; undo the run again to continue."),
-    done=report.in_words,
+    audit_text=gettext_lazy("started to undo an import and repair"),
+    cancel_text=gettext_lazy("Sessions already removed are excluded from imports; undo the run again to continue."),
+    describe_result=report.in_words,
     page="operations:doctor",
 )

@@ -1,10 +1,10 @@
-"""What reasons of the doctor are called on its page."""
+"""Names of the doctor's reasons on its page."""
 
 from django.utils.translation import gettext_lazy as _
 
 from openclaw_web.pages import states
 
-# Why a source is read or skipped, where no word of a state says it.
+# Reasons for reading or skipping a source that are not words of a state.
 WHY_WORDS = {
     "appended": _("records were added"),
     "imported": _("imported before"),
@@ -17,7 +17,7 @@ WHY_WORDS = {
 
 
 def why_word(why):
-    """`opted_out` in words."""
+    """The name of a reason such as `opted_out`."""
     return str(WHY_WORDS.get(why) or states.word(why))
 
 

@@ -1,1 +1,1 @@
-"""Finds what would break a schedule or a file."""
+"""Checks of schedules and files for lines that read whole outputs."""

@@ -1,4 +1,4 @@
-"""What is wrong in schedules and files, over the JSON API."""
+"""API of the findings in schedules and files."""
 
 from ninja import Query
 
@@ -17,6 +17,9 @@ router = Operations("operations_artifacts_api", tags=["artifacts"])
 @agent_view
 @needs("viewer")
 def lint_list(request, agent, filters: Query[LintQuery]):
-    """Lines of imported prompts and files that would put whole outputs into a context, file by file."""
-    looked = findings.read_page(agent, **filters.place)
-    return page_to_json(looked.files, looked.findings)
+    """Lines of imported prompts and files that would put whole outputs into a context.
+
+    They are listed by file.
+    """
+    result = findings.read_page(agent, **filters.place)
+    return page_to_json(result.files, result.findings)

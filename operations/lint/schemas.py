@@ -1,4 +1,4 @@
-"""What is wrong in schedules and files, in the JSON API."""
+"""API schemas of the findings in schedules and files."""
 
 from typing import Literal
 

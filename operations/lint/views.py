@@ -1,4 +1,4 @@
-"""Lines of collected prompts and files that would pour whole outputs into a context."""
+"""The page of lines in prompts and files that would read whole outputs into a context."""
 
 from django.views.decorators.http import require_safe
 
@@ -15,6 +15,6 @@ from . import findings
 @agent_view
 @needs("viewer")
 def lint_list(request, agent):
-    """The findings of an agent: those of its scheduled jobs first, then file by file."""
-    looked = findings.read_page(agent, **read_cursors(request))
-    return render_page(request, "operations/lint_list.html", {"agent": agent, "looked": looked, "rules": RULES})
+    """The findings of an agent: scheduled jobs first, then files."""
+    result = findings.read_page(agent, **read_cursors(request))
+    return render_page(request, "operations/lint_list.html", {"agent": agent, "result": result, "rules": RULES})

@@ -1,1 +1,1 @@
-"""What becomes of old sessions: removed, or put into archives and removed, and had back from those."""
+"""Retention: removes or archives old sessions, and restores archived ones."""

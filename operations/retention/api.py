@@ -1,4 +1,4 @@
-"""Retention: runs that counted, removed or archived what is old, what was removed, and jobs that do it."""
+"""API of retention: runs, removed sessions, and jobs that count, remove or archive old sessions."""
 
 from typing import Any, Literal
 
@@ -53,29 +53,29 @@ FACTS = ("before", "sessions", "records", "turns", "kept", "failed_count", "byte
 @needs("admin")
 def retention_list(request, filters: Query[PageQuery]):
     """Runs that counted, removed or archived old sessions, newest first."""
-    page = page_of(jobs.find_by_kind(services.KINDS), order=jobs.NEWEST_FIRST, **filters.place)
-    return page_to_json(page, [_told(run) for run in page])
+    page = page_of(jobs.find_by_kind(services.JOB_KINDS), order=jobs.NEWEST_FIRST, **filters.place)
+    return page_to_json(page, [_run_to_json(run) for run in page])
 
 
 @router.post("/operations/retention/count", {202: JobOut}, 400, 409)
 @needs("admin")
-def retention_count(request, wanted: RetentionIn):
+def retention_count(request, body: RetentionIn):
     """Count old sessions without removing anything; returns the job."""
-    return _started(request, "retention", {"days": wanted.days, "dry_run": True})
+    return _start_job(request, "retention", {"days": body.days, "dry_run": True})
 
 
 @router.post("/operations/retention/remove", {202: JobOut}, 400, 409)
 @needs("admin")
-def retention_remove(request, wanted: RetentionIn):
+def retention_remove(request, body: RetentionIn):
     """Permanently remove old sessions; returns the job. Sessions that evidence needs are kept."""
-    return _started(request, "retention", {"days": wanted.days})
+    return _start_job(request, "retention", {"days": body.days})
 
 
 @router.post("/operations/retention/archive", {202: JobOut}, 400, 409)
 @needs("admin")
-def retention_archive(request, wanted: RetentionIn):
+def retention_archive(request, body: RetentionIn):
     """Move old sessions to archives, which are read back first; returns the job."""
-    return _started(request, "archive", {"before": session_selection.days_ago(wanted.days)})
+    return _start_job(request, "archive", {"before": session_selection.days_ago(body.days)})
 
 
 @router.get("/agents/{agent}/removed-sessions", Page[RemovedOut], 404, 409, 503)
@@ -88,13 +88,13 @@ def removed_session_list(request, agent, filters: Query[RemovedQuery]):
     return page_to_json(page_of(rows, order=("-removed_at", "-session_id"), **filters.place))
 
 
-def _started(request, kind, params):
+def _start_job(request, kind, params):
     by = request.user.username
     return Status(202, jobs.start(kind, {**params, "by": by}, by=by))
 
 
-def _told(run) -> dict[str, Any]:
-    asked, receipt = run.params, run.result
-    what = "count" if asked.get("dry_run") else "archive" if run.kind == "archive" else "remove"
-    days = receipt.get("days") or asked.get("days")
-    return {"job": run, "what": what, "days": days, **{name: receipt.get(name) for name in FACTS}}
+def _run_to_json(run) -> dict[str, Any]:
+    params, receipt = run.params, run.result
+    action = "count" if params.get("dry_run") else "archive" if run.kind == "archive" else "remove"
+    days = receipt.get("days") or params.get("days")
+    return {"job": run, "what": action, "days": days, **{name: receipt.get(name) for name in FACTS}}

@@ -1,7 +1,7 @@
-"""An archive: one session as lines of JSON in one zstd file. Written whole, read back, and only then given its name.
+"""Archives of sessions: JSON Lines in a zstd file, verified before they are published.
 
-The first line says whose session it is; then come the contents of its artifacts, then its rows; the last line has the
-hashes. Beside it lies a manifest, for people and other programs.
+The first line names the agent and the session; then come the contents of artifacts, then the rows; the last line has
+the hashes. A manifest beside the file is for people and other programs.
 """
 
 import base64
@@ -44,12 +44,15 @@ READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 class WrongArchive(Refused):
-    """A file that is no archive, or a damaged one."""
+    """A file that is not an archive, or a damaged archive."""
 
 
 @dataclass(slots=True)
 class Summary:
-    """What an archive holds. `rows_sha256` is the digest of `ledger.transcripts.session_rows`."""
+    """The content of an archive in numbers and hashes.
+
+    `rows_sha256` is the digest of `ledger.transcripts.session_rows`.
+    """
 
     agent: str
     session: str
@@ -57,7 +60,9 @@ class Summary:
     contents: int = 0
     rows_sha256: str = ""
     sha256: str = ""  # of the lines before the last one
-    state: tuple[int, int] = field(default=(0, 0), compare=False)  # once read: the last activity, and how many records
+    state: tuple[int, int] = field(
+        default=(0, 0), compare=False
+    )  # after reading: the last activity and the number of records
 
     def as_json(self) -> dict[str, Any]:
         """The facts of the last line and of the manifest."""
@@ -70,7 +75,10 @@ class Summary:
 
 
 def write_archive(path: Path, db: str, session_id: str) -> Summary:
-    """Write a session into a new file and put it on the disk. Raises NoSuchArtifact or Damaged for a lost output."""
+    """Write a session into a new file and sync it.
+
+    Raises NoSuchArtifact or DamagedArtifact for a lost output.
+    """
     summary = Summary(db.removeprefix("agent_"), session_id)
     lines, rows = hashlib.sha256(), hashlib.sha256()
     with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
@@ -81,15 +89,15 @@ def write_archive(path: Path, db: str, session_id: str) -> Summary:
             packer.write(line)
 
         head = {"schema": SCHEMA, "app_version": settings.VERSION, "agent": summary.agent, "session": session_id}
-        add(_line(head))
-        for line in _contents(db, session_id, summary):
+        add(_format_line(head))
+        for line in _read_contents(db, session_id, summary):
             add(line)
         for table, line in session_rows.read_row_lines(db, session_id):
             summary.tables[table] += 1
             rows.update(session_rows.strip_row_id(table, line))
             add(line)
         summary.sha256, summary.rows_sha256 = lines.hexdigest(), rows.hexdigest()
-        packer.write(_line({"end": True, **summary.as_json()}))
+        packer.write(_format_line({"end": True, **summary.as_json()}))
         packer.close()
         file.flush()
         os.fsync(file.fileno())
@@ -97,11 +105,14 @@ def write_archive(path: Path, db: str, session_id: str) -> Summary:
 
 
 def publish_archive(draft: Path, out: Path, summary: Summary, *, last_activity_at: int, month: str) -> Path:
-    """Give a file that was read back its name, with a manifest beside it; the path. The same content, the same name."""
+    """Publish a verified file under its name, with a manifest; returns its path.
+
+    The same content gets the same name. `last_activity_at` is in milliseconds, `month` is `YYYY-MM`.
+    """
     folder = out / summary.agent / month
-    for made in (out, out / summary.agent, folder):
-        made.mkdir(mode=0o700, exist_ok=True)
-    name = summary.session if PLAIN_NAME.fullmatch(summary.session) else _sha256(summary.session)[:32]
+    for subfolder in (out, out / summary.agent, folder):
+        subfolder.mkdir(mode=0o700, exist_ok=True)
+    name = summary.session if PLAIN_NAME.fullmatch(summary.session) else _hash_text(summary.session)[:32]
     stem = f"{name}.{summary.rows_sha256[:12]}"
     target = folder / (stem + SUFFIX)
     manifest = {
@@ -114,133 +125,133 @@ def publish_archive(draft: Path, out: Path, summary: Summary, *, last_activity_a
         "last_activity_at": last_activity_at,
         **summary.as_json(),
     }
-    beside = draft.with_name("manifest")
-    with os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+    manifest_file = draft.with_name("manifest")
+    with os.fdopen(os.open(manifest_file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
         file.write(orjson.dumps(manifest, option=orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE))
         file.flush()
         os.fsync(file.fileno())
-    beside.replace(folder / (stem + MANIFEST_SUFFIX))
+    manifest_file.replace(folder / (stem + MANIFEST_SUFFIX))
     draft.replace(target)
-    for made in (folder, out / summary.agent, out):
-        sync_folder(made)
+    for subfolder in (folder, out / summary.agent, out):
+        sync_folder(subfolder)
     return target
 
 
 @dataclass(slots=True)
 class Reader:
-    """An opened archive: its first line is read, `lines` gives the others and checks everything by the end."""
+    """An open archive: `lines` reads its other lines and checks them all."""
 
     summary: Summary
     _file: Any
     _digest: Any
 
     def lines(self) -> Iterator[dict[str, Any]]:
-        """Contents, then rows, each a dictionary; content lines come as `content` and bytes in `data`.
+        """Yield contents, then rows, as dictionaries; content lines have `content`, and bytes in `data`.
 
-        Raises Wrong, at the latest after the last line when a number or hash differs from what the last line says.
+        Raises WrongArchive, after the last line at the latest, when a number or hash differs from the last line.
         """
-        found, rows, content = self.summary, hashlib.sha256(), _Content()
+        summary, rows, content = self.summary, hashlib.sha256(), _Content()
         while True:
-            line, told = _read(self._file)
-            if told.get("end"):
+            line, entry = _read_line(self._file)
+            if entry.get("end"):
                 break
             self._digest.update(line)
-            if "content" in told:
-                told["data"] = content.add(told)
-                found.contents += told["part"] == 0
-            elif told.get("table") in session_rows.TABLES_BY_NAME and content.is_whole:
-                rows.update(session_rows.strip_row_id(told["table"], line))
-                found.tables[told["table"]] += 1
+            if "content" in entry:
+                entry["data"] = content.add(entry)
+                summary.contents += entry["part"] == 0
+            elif entry.get("table") in session_rows.TABLES_BY_NAME and content.is_whole:
+                rows.update(session_rows.strip_row_id(entry["table"], line))
+                summary.tables[entry["table"]] += 1
             else:
-                raise _damaged()
-            yield told
-        found.sha256, found.rows_sha256 = self._digest.hexdigest(), rows.hexdigest()
-        is_right = content.is_whole and all(told.get(name) == value for name, value in found.as_json().items())
-        if not is_right or _rest(self._file):
-            raise _damaged()
+                raise _build_damage_error()
+            yield entry
+        summary.sha256, summary.rows_sha256 = self._digest.hexdigest(), rows.hexdigest()
+        is_right = content.is_whole and all(entry.get(name) == value for name, value in summary.as_json().items())
+        if not is_right or _read_rest(self._file):
+            raise _build_damage_error()
 
 
 @dataclass(slots=True)
 class _Content:
-    """The parts of a content as they come; each content is hashed while it passes."""
+    """Assembles a content from its parts and checks its hash."""
 
     handle: str = ""
-    left: int = 0
+    missing_parts: int = 0
     digest: Any = None
 
     @property
     def is_whole(self):
-        return not self.left
+        return not self.missing_parts
 
-    def add(self, told):
-        part, of = told.get("part"), told.get("of")
-        if type(part) is not int or type(of) is not int or not 0 <= part < of:
-            raise _damaged()
+    def add(self, entry):
+        part, part_count = entry.get("part"), entry.get("of")
+        if type(part) is not int or type(part_count) is not int or not 0 <= part < part_count:
+            raise _build_damage_error()
         if part == 0:
-            if self.left:
-                raise _damaged()
-            self.handle, self.left, self.digest = told["content"], of, hashlib.sha256()
-        if told["content"] != self.handle or part != of - self.left:
-            raise _damaged()
-        data = _bytes_of(told)
+            if self.missing_parts:
+                raise _build_damage_error()
+            self.handle, self.missing_parts, self.digest = entry["content"], part_count, hashlib.sha256()
+        if entry["content"] != self.handle or part != part_count - self.missing_parts:
+            raise _build_damage_error()
+        data = _decode_data(entry)
         self.digest.update(data)
-        self.left -= 1
-        if not self.left and handles.from_sha256(self.digest.hexdigest()) != self.handle:
-            raise _damaged()
+        self.missing_parts -= 1
+        if not self.missing_parts and handles.from_sha256(self.digest.hexdigest()) != self.handle:
+            raise _build_damage_error()
         return data
 
 
 @contextmanager
 def open_archive(path: Path) -> Iterator[Reader]:
-    """An archive, opened for reading. Raises Wrong when it is none."""
+    """Open an archive for reading. Raises WrongArchive when the file is none."""
     try:
-        with _plain(path) as raw:
+        with _open_plain_file(path) as raw:
             unpacker = zstandard.ZstdDecompressor(max_window_size=WINDOW)
             file = io.BufferedReader(unpacker.stream_reader(raw))  # type: ignore[arg-type]
-            line, head = _read(file)
+            line, head = _read_line(file)
             is_ours = head.get("schema") == SCHEMA and isinstance(head.get("agent"), str)
             if not (is_ours and is_session_id(head.get("session"))):
                 raise WrongArchive(_("%(path)s is not an archive of this version.") % {"path": format_path(path)})
             yield Reader(Summary(head["agent"], head["session"]), file, hashlib.sha256(line))
     except (FileNotFoundError, PermissionError, IsADirectoryError, NotADirectoryError) as exc:
-        told = {"path": format_path(path), "reason": reasons.describe_os_error(exc)}
-        raise WrongArchive(_("%(path)s cannot be read: %(reason)s.") % told) from exc
+        words = {"path": format_path(path), "reason": reasons.describe_os_error(exc)}
+        raise WrongArchive(_("%(path)s cannot be read: %(reason)s.") % words) from exc
 
 
-def _plain(path):
-    """A file, opened; neither a link nor a device. Raises Wrong."""
+def _open_plain_file(path):
+    """Open a file that is not a link or a device. Raises WrongArchive."""
     if path.is_symlink() or (path.exists() and not path.is_file()):
         raise WrongArchive(_("%(path)s is not a plain file.") % {"path": format_path(path)})
     return os.fdopen(os.open(path, READ), "rb")
 
 
 def verify_archive(path: Path) -> Summary:
-    """Read an archive in full; what it holds. Where a manifest lies beside it, the two are compared.
+    """Read an archive completely and compare it with its manifest; returns its summary.
 
-    Raises Wrong, and WrongRow when it holds a row that could not be put back.
+    Raises WrongArchive, and WrongRow for a row that could not be restored.
     """
     with open_archive(path) as archive:
-        found = archive.summary
-        for told in archive.lines():
-            if "table" in told:
-                session_rows.check_row(found.session, told["table"], told.get("row"))
-            if told.get("table") == "sessions":
-                found.state = told["row"]["last_activity_at"], told["row"]["record_count"]
-    if found.tables["sessions"] != 1:
-        raise _damaged()
-    beside = path.with_name(path.name.removesuffix(SUFFIX) + MANIFEST_SUFFIX)
-    if beside != path and beside.is_file():
+        summary = archive.summary
+        for entry in archive.lines():
+            if "table" in entry:
+                session_rows.check_row(summary.session, entry["table"], entry.get("row"))
+            if entry.get("table") == "sessions":
+                summary.state = entry["row"]["last_activity_at"], entry["row"]["record_count"]
+    if summary.tables["sessions"] != 1:
+        raise _build_damage_error()
+    manifest_file = path.with_name(path.name.removesuffix(SUFFIX) + MANIFEST_SUFFIX)
+    if manifest_file != path and manifest_file.is_file():
         try:
-            manifest = orjson.loads(beside.read_bytes())
+            manifest = orjson.loads(manifest_file.read_bytes())
         except orjson.JSONDecodeError as exc:
-            raise _damaged() from exc
+            raise _build_damage_error() from exc
         if not isinstance(manifest, dict) or manifest.get("sha256") != file_sha256(path):
             raise WrongArchive(_("%(path)s does not match its manifest.") % {"path": format_path(path)})
-    return found
+    return summary
 
 
 def format_path(path: Path) -> str:
-    """A path as people and receipts can have it: names need not be UTF-8."""
+    """A path for people and receipts: names need not be UTF-8."""
     return os.fsencode(path).decode(errors="replace")
 
 
@@ -250,24 +261,26 @@ def file_sha256(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _contents(db, session_id, summary):
-    """Each content that the session's rows refer to, whole, as lines."""
+def _read_contents(db, session_id, summary):
+    """Each content that the session's rows refer to, complete, as lines."""
     seen = set()
-    for handle, size in _referred(db, session_id):
+    for handle, size in _find_references(db, session_id):
         if handle in seen:
             continue
         seen.add(handle)
         summary.contents += 1
         sha256 = handles.parse(handle)
-        about = blobs.read_meta(layout.get_root(), sha256) or {}
-        told = {"content": handle, "of": max(1, -(-size // PART))}
-        told |= {name: about[name] for name in ("kind", "meta", "createdAt", "compression") if name in about}
+        stored_meta = blobs.read_meta(layout.get_root(), sha256) or {}
+        entry = {"content": handle, "of": max(1, -(-size // PART))}
+        entry |= {
+            name: stored_meta[name] for name in ("kind", "meta", "createdAt", "compression") if name in stored_meta
+        }
         with blobs.open_blob(layout.get_root(), sha256) as blob:
-            for number, data in enumerate(_parts(blob.chunks(expected=size))):
-                yield _line({**told, "part": number, **_as_text(data)})
+            for number, data in enumerate(_split_parts(blob.chunks(expected=size))):
+                yield _format_line({**entry, "part": number, **_encode_data(data)})
 
 
-def _referred(db, session_id):
+def _find_references(db, session_id):
     yield from Artifact.objects.using(db).filter(session_id=session_id).order_by("id").values_list("handle", "bytes")
     rows = TranscriptEvent.objects.using(db).filter(session_id=session_id, trim_json__contains='"stashed"')
     for trim_json in rows.order_by("seq").values_list("trim_json", flat=True):
@@ -275,8 +288,8 @@ def _referred(db, session_id):
             yield note.handle, note.bytes
 
 
-def _parts(chunks):
-    """Chunks put together to parts of PART bytes; at least one."""
+def _split_parts(chunks):
+    """Join chunks to parts of PART bytes; at least one part."""
     waiting, is_first = b"", True
     for chunk in chunks:
         waiting += chunk
@@ -287,45 +300,45 @@ def _parts(chunks):
         yield waiting
 
 
-def _as_text(data):
+def _encode_data(data):
     try:
         return {"text": data.decode()}
     except UnicodeDecodeError:
         return {"base64": base64.b64encode(data).decode()}
 
 
-def _bytes_of(told):
+def _decode_data(entry):
     try:
-        return told["text"].encode() if "text" in told else base64.b64decode(told["base64"], validate=True)
+        return entry["text"].encode() if "text" in entry else base64.b64decode(entry["base64"], validate=True)
     except (KeyError, TypeError, AttributeError, binascii.Error) as exc:
-        raise _damaged() from exc
+        raise _build_damage_error() from exc
 
 
-def _line(told):
-    return orjson.dumps(told, option=orjson.OPT_APPEND_NEWLINE)
+def _format_line(entry):
+    return orjson.dumps(entry, option=orjson.OPT_APPEND_NEWLINE)
 
 
-def _read(file):
+def _read_line(file):
     try:
         line = file.readline(LINE)
-        told = orjson.loads(line) if line.endswith(b"\n") else None
+        entry = orjson.loads(line) if line.endswith(b"\n") else None
     except (zstandard.ZstdError, orjson.JSONDecodeError) as exc:
-        raise _damaged() from exc
-    if not isinstance(told, dict):
-        raise _damaged()
-    return line, told
+        raise _build_damage_error() from exc
+    if not isinstance(entry, dict):
+        raise _build_damage_error()
+    return line, entry
 
 
-def _rest(file):
+def _read_rest(file):
     try:
         return file.read(1)
     except zstandard.ZstdError:
         return b"?"
 
 
-def _damaged():
+def _build_damage_error():
     return WrongArchive(_("The archive is damaged: its content does not match its own description."))
 
 
-def _sha256(text):
+def _hash_text(text):
     return hashlib.sha256(text.encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Having sessions back from their archives: with the same ids, turns, sums and order of records."""
+"""Restores sessions from archives with the same ids, turns, sums and order of records."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -36,19 +36,19 @@ KIND = "tool_output"
 
 
 def find_archives(names: list[str]) -> list[Path]:
-    """The files that are named, and all archives in folders that are. Raises Refused when there are none."""
-    found: list[Path] = []
+    """Find the named archives, and all in named folders. Raises Refused without any."""
+    paths: list[Path] = []
     for name in names:
         path = Path(name).expanduser().absolute()
-        found += sorted(path.rglob(f"*{SUFFIX}")) if path.is_dir() else [path]
-    if not found:
+        paths += sorted(path.rglob(f"*{SUFFIX}")) if path.is_dir() else [path]
+    if not paths:
         raise Refused(_("No archives were found in the given paths."))
-    return found
+    return paths
 
 
 @dataclass(slots=True)
 class _Run:
-    """Archives one after the other: one that is refused stops no other, a full disk stops all."""
+    """A run over several archives: a refused handle_archive stops no other, a full disk stops all."""
 
     progress: Any
     total: int
@@ -58,7 +58,7 @@ class _Run:
     failed: list[dict[str, str]] = field(default_factory=list)
 
     @contextmanager
-    def one(self, path: Path):
+    def handle_archive(self, path: Path):
         self.progress.update(self.done, self.total, archive_files.format_path(path))
         self.done += 1
         try:
@@ -84,38 +84,38 @@ class _Run:
 
 
 def verify_archives(paths: list[Path], progress: Any) -> dict[str, Any]:
-    """Read archives in full; the receipt."""
+    """Verify archives completely; returns the receipt."""
     run = _Run(progress, len(paths))
     for path in paths:
-        with run.one(path):
+        with run.handle_archive(path):
             run.count("sound", archive_files.verify_archive(path))
     sound = run.counts["sound"]
     return run.receipt(ngettext("%(sound)s archive is sound.", "%(sound)s archives are sound.", sound))
 
 
 def restore_archives(paths: list[Path], progress: Any, *, by: str) -> dict[str, Any]:
-    """Put the sessions of archives back; the receipt. One that is here as it was is left alone.
+    """Restore the sessions of archives; returns the receipt. Unchanged stored sessions are not touched.
 
-    Of several archives of a session the latest state counts. A file that is damaged, or a session that is here and
-    differs, is named in `failed` and stops nothing else. Raises Refused when the disk is full.
+    Of several archives of a session the latest state counts. A damaged file, or a stored session that differs, is named
+    in `failed`; the others are restored. Raises Refused when the disk is full.
     """
     run = _Run(progress, 2 * len(paths))
     with collect.exclusive_run(progress):
-        found = _latest(run, paths)
+        archives_to_restore = _find_latest(run, paths)
         try:
-            for path, summary in found:
-                with run.one(path):
-                    run.count(_restore(path, summary), summary)
+            for path, summary in archives_to_restore:
+                with run.handle_archive(path):
+                    run.count(_restore_session(path, summary), summary)
         finally:
-            for agent in Agent.objects.filter(agent_id__in={summary.agent for _path, summary in found}):
+            for agent in Agent.objects.filter(agent_id__in={summary.agent for _path, summary in archives_to_restore}):
                 summaries.refresh(agent)
-    receipt = run.receipt(*_words(run.counts))
+    receipt = run.receipt(*_build_sentences(run.counts))
     if receipt["restored"]:
         audit.record(by, "sessions_restored", object_type="session", sessions=receipt["restored"])
     return receipt
 
 
-def _words(counts):
+def _build_sentences(counts):
     yield ngettext("%(restored)s session restored,", "%(restored)s sessions restored,", counts["restored"])
     yield ngettext("%(there)s already present.", "%(there)s already present.", counts["there"])
     if counts["older"]:
@@ -126,30 +126,30 @@ def _words(counts):
         )
 
 
-def _latest(run, paths):
-    """The archives that are sound, without those that hold an older state of a session than another one does."""
-    found: dict[tuple[str, str], tuple[Path, Summary]] = {}
+def _find_latest(run, paths):
+    """The intact archives, without those with an older state of the same session."""
+    latest: dict[tuple[str, str], tuple[Path, Summary]] = {}
     for path in paths:
-        with run.one(path):
+        with run.handle_archive(path):
             summary = archive_files.verify_archive(path)
             key = summary.agent, summary.session
-            if key in found:
-                run.counts["there" if found[key][1].rows_sha256 == summary.rows_sha256 else "older"] += 1
-            if key not in found or found[key][1].state < summary.state:
-                found[key] = path, summary
-    return list(found.values())
+            if key in latest:
+                run.counts["there" if latest[key][1].rows_sha256 == summary.rows_sha256 else "older"] += 1
+            if key not in latest or latest[key][1].state < summary.state:
+                latest[key] = path, summary
+    return list(latest.values())
 
 
-def _restore(path, summary: Summary) -> str:
-    db = _store(summary.agent)
+def _restore_session(path, summary: Summary) -> str:
+    db = _prepare_agent(summary.agent)
     if Session.objects.using(db).filter(id=summary.session).exists():
         if session_rows.compute_digest(db, summary.session) == summary.rows_sha256:
             return "there"
         raise Refused(_("This session is already stored and has changed since. The stored session was not changed."))
-    nothing = _("This session was not restored.")
+    advice = _("This session was not restored.")
     try:
-        with room.refuse_when_full(path.parent, nothing), archive_files.open_archive(path) as archive:
-            _put_back(db, archive, summary)
+        with room.refuse_when_full(path.parent, advice), archive_files.open_archive(path) as archive:
+            _restore_rows(db, archive, summary)
     except (DatabaseError, OverflowError) as exc:
         if failures.is_full(exc):
             raise
@@ -159,12 +159,12 @@ def _restore(path, summary: Summary) -> str:
     return "restored"
 
 
-def _put_back(db, archive: Reader, summary: Summary):
-    lines, kept = archive.lines(), set[str]()
+def _restore_rows(db, archive: Reader, summary: Summary):
+    lines, handles = archive.lines(), set[str]()
     with artifacts.open_stash_batch(db, holds_rows=True) as batch:
-        first = _keep_contents(batch, lines, kept)
+        first = _stash_contents(batch, lines, handles)
         batch.group.publish()
-        rows = (_own(told, kept) for told in chain(first, lines))
+        rows = (_check_row(entry, handles) for entry in chain(first, lines))
         with transaction.atomic(using=db, durable=True):
             removal.restore_session(db, summary.session, rows, digest=summary.rows_sha256)
             session = Session.objects.using(db).get(id=summary.session)
@@ -172,16 +172,18 @@ def _put_back(db, archive: Reader, summary: Summary):
     holdings.note_holding(summary.agent, summary.session, session_holdings.get_holding(session))
 
 
-def _own(told, kept):
-    """A row with its table. Raises Wrong when it refers to a content that the archive does not hold: to have the handle
-    of a content must not be enough to read it."""
-    row = told["row"]
-    handles = {row["handle"]} if told["table"] == "artifacts" else set[str]()
-    if told["table"] == "transcript_events":
-        handles.update(note.handle for note in parse_stashed(row.get("trim_json")))
-    if not handles <= kept:
+def _check_row(entry, stored_handles):
+    """A row with its table. Raises WrongArchive when it refers to a missing content.
+
+    The handle of a content alone must not be enough to read it.
+    """
+    row = entry["row"]
+    row_handles = {row["handle"]} if entry["table"] == "artifacts" else set[str]()
+    if entry["table"] == "transcript_events":
+        row_handles.update(note.handle for note in parse_stashed(row.get("trim_json")))
+    if not row_handles <= stored_handles:
         raise archive_files.WrongArchive(_("The archive refers to an output that is not in the archive."))
-    return told["table"], row
+    return entry["table"], row
 
 
 def _check_consent(session):
@@ -194,35 +196,38 @@ def _check_consent(session):
         raise Refused(_("Archives of group conversations are not restored while anybody is opted out."))
 
 
-def _keep_contents(batch, lines: Iterator[dict[str, Any]], kept: set[str]) -> list[dict[str, Any]]:
-    """Stash the contents that come first, and note their handles; the first line that is none."""
-    for told in lines:
-        if "content" not in told:
-            return [told]
-        kept.add(told["content"])
-        one_part = told["of"] == 1
-        data = told["data"] if one_part else _parts(told, lines)
-        kind, meta, made = told.get("kind"), told.get("meta"), told.get("createdAt")
+def _stash_contents(batch, lines: Iterator[dict[str, Any]], handles: set[str]) -> list[dict[str, Any]]:
+    """Stash the contents at the beginning and note their handles; returns the line after them."""
+    for entry in lines:
+        if "content" not in entry:
+            return [entry]
+        handles.add(entry["content"])
+        one_part = entry["of"] == 1
+        data = entry["data"] if one_part else _read_parts(entry, lines)
+        kind, meta, created_at = entry.get("kind"), entry.get("meta"), entry.get("createdAt")
         batch.group.add(
             data,
             kind=kind if isinstance(kind, str) else KIND,
             meta=meta if isinstance(meta, dict) else {},
-            is_compressed=told.get("compression") == "gzip",
-            created_at=made if isinstance(made, str) else None,
+            is_compressed=entry.get("compression") == "gzip",
+            created_at=created_at if isinstance(created_at, str) else None,
         )
         if len(batch.group.drafts) >= artifacts.GROUP_SIZE:
             batch.group.publish()
     return []
 
 
-def _parts(told, lines):
-    yield told["data"]
-    for _part in range(told["of"] - 1):
+def _read_parts(entry, lines):
+    yield entry["data"]
+    for _part in range(entry["of"] - 1):
         yield next(lines)["data"]
 
 
-def _store(agent_id):
-    """The alias of an agent; one that is not here is registered. Raises Refused for what is no name of one."""
+def _prepare_agent(agent_id):
+    """The alias of an agent, which is registered if it is new.
+
+    Raises Refused for an invalid name.
+    """
     if agents.normalise_agent_id(agent_id) != agent_id:
         raise Refused(_("The archive contains an invalid agent name."))
     if not Agent.objects.filter(agent_id=agent_id).exists():

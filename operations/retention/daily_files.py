@@ -1,7 +1,7 @@
-"""Conversations as files of JSON lines, one for each day: `exports/conversations-YYYY-MM-DD.jsonl`.
+"""Exports conversations as daily JSON Lines files: `exports/conversations-YYYY-MM-DD.jsonl`.
 
-Every day of the window is made anew from what the store holds now, and written only when it differs: what came late,
-what was removed and who opted out since is right in all of them.
+Every day of the window is computed again from the store, and written only when it differs: late records, removals and
+opt-outs are then right in all files.
 """
 
 import filecmp
@@ -40,9 +40,10 @@ PAGE = 500
 
 
 def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
-    """Write the files of the days that have ended, as many as are kept, and remove older ones; what was done.
+    """Write the files of past days and remove older files; returns the counts.
 
-    `params` may hold `by`. Raises Refused when the disk is full; every file is one of before or a whole new one then.
+    `params` may hold `by`. Raises Refused when the disk is full; every file is then the previous one or a complete new
+    one.
     """
     today = datetime.fromtimestamp(clock.now_ms() / 1000, UTC).date()
     keep = configuration.get_number(KEEP)
@@ -51,17 +52,19 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     done = {"files": 0, "written": 0, "turns": 0, "removed": 0}
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with room.refuse_when_full(folder, _("Every file is whole: either the previous version or the new one.")):
-        is_through = False
+        is_complete = False
         try:
             _export(folder, days, done, progress)
-            is_through = True
+            is_complete = True
         finally:
-            if is_through or done["written"] or done["removed"]:  # also when it was interrupted: what is written stays
+            if (
+                is_complete or done["written"] or done["removed"]
+            ):  # also after an interruption: files already written are kept
                 audit.record(params.get("by", ""), "conversations_exported", object_type="export", **done)
     progress.update(len(days), len(days))
-    told = {name: f"{number:,}" for name, number in done.items()}
+    texts = {name: f"{number:,}" for name, number in done.items()}
     message = _("Files: %(files)s, with turns: %(turns)s. Written: %(written)s. Old files removed: %(removed)s.")
-    return {"message": message % told, **done}
+    return {"message": message % texts, **done}
 
 
 def _export(folder, days, done, progress):
@@ -69,17 +72,17 @@ def _export(folder, days, done, progress):
         stores = session_selection.find_databases()
         for number, day in enumerate(days):
             progress.update(number, len(days), str(day))
-            _write(folder / f"conversations-{day}.jsonl", draft / "day", stores, day, done)
+            _write_day(folder / f"conversations-{day}.jsonl", draft / "day", stores, day, done)
         done["removed"] = _prune(folder, days[0])
         sync_folder(folder)
 
 
-def _write(path: Path, draft: Path, stores, day: date, done):
+def _write_day(path: Path, draft: Path, stores, day: date, done):
     count = 0
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
         for agent_id, db in stores.items():
-            for told in turns(agent_id, db, day):
-                file.write(orjson.dumps(told, option=orjson.OPT_APPEND_NEWLINE))
+            for turn in turns(agent_id, db, day):
+                file.write(orjson.dumps(turn, option=orjson.OPT_APPEND_NEWLINE))
                 count += 1
         file.flush()
         os.fsync(file.fileno())
@@ -87,7 +90,7 @@ def _write(path: Path, draft: Path, stores, day: date, done):
         raise Refused(
             _("%(path)s is a folder where a file has to be written. Move the folder elsewhere.") % {"path": path}
         )
-    if not count:  # a day on which nobody spoke has no file
+    if not count:  # a day without turns has no file
         path.unlink(missing_ok=True)
         return
     done["files"], done["turns"] = done["files"] + 1, done["turns"] + count
@@ -97,35 +100,39 @@ def _write(path: Path, draft: Path, stores, day: date, done):
 
 
 def turns(agent_id: str, db: str, day: date) -> Iterator[dict[str, Any]]:
-    """The turns of an agent on a UTC day as the Reflection spec's ConversationTurn, without people who opted out."""
+    """The turns of an agent on a UTC day as the Reflection spec's ConversationTurn.
+
+    Turns of people who opted out are left out.
+    """
     start = int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) * 1000
     last = (start, "")
     rows = ConversationTurn.objects.using(db).active().filter(created_at__lt=start + 86_400_000)
-    while page := list(_after(rows, last)[:PAGE].values(*COLUMNS)):
+    while page := list(_filter_after(rows, last)[:PAGE].values(*COLUMNS)):
         last = (page[-1]["created_at"], page[-1]["id"])
         sessions = Session.objects.using(db).in_bulk({turn["session_id"] for turn in page})
         hidden = consent.find_withheld_keys(db, [turn["id"] for turn in page])
         for turn in page:
             session = sessions.get(turn["session_id"])
             if session and turn["id"] not in hidden:
-                yield _told(agent_id, session, turn)
+                yield _turn_to_json(agent_id, session, turn)
 
 
-def _after(rows, last):
+def _filter_after(rows, last):
     moment, turn_id = last
     later = rows.filter(created_at__gte=moment).order_by("created_at", "id")
     return later.exclude(created_at=moment, id__lte=turn_id) if turn_id else later
 
 
-def _told(agent_id, session, turn):
+def _turn_to_json(agent_id, session, turn):
     return {
         "id": turn["id"],
         "agentId": agent_id,
         "sessionId": turn["session_id"],
         "channelId": session.channel_id,
         "turnNumber": turn["turn_number"],
-        "userMessage": _message(turn, "user_message") | {"from": turn["user_from"], **_about(turn["user_metadata"])},
-        "agentReply": _message(turn, "agent_message") | _about(turn["agent_metadata"]),
+        "userMessage": _message(turn, "user_message")
+        | {"from": turn["user_from"], **_metadata_to_json(turn["user_metadata"])},
+        "agentReply": _message(turn, "agent_message") | _metadata_to_json(turn["agent_metadata"]),
         "createdAt": turn["created_at"],
     }
 
@@ -134,7 +141,7 @@ def _message(turn, name):
     return {"id": turn[f"{name}_id"], "content": turn[f"{name}_content"]}
 
 
-def _about(text):
+def _metadata_to_json(text):
     return {"metadata": decode(text)} if text else {}
 
 
@@ -143,18 +150,18 @@ def _is_same(path, draft):
 
 
 def _prune(folder, first):
-    old = [path for path in folder.glob("conversations-*.jsonl") if _is_ours(path) and _day(path) < first]
+    old = [path for path in folder.glob("conversations-*.jsonl") if _is_ours(path) and _parse_day(path) < first]
     for path in old:
         path.unlink()
     return len(old)
 
 
 def _is_ours(path):
-    return _day(path) is not None and (path.is_symlink() or path.is_file())
+    return _parse_day(path) is not None and (path.is_symlink() or path.is_file())
 
 
-def _day(path):
-    """The day of a file that is named like ours, or None."""
+def _parse_day(path):
+    """The day in the name of a daily file; None for other files."""
     match = NAME.fullmatch(path.name)
     try:
         return date.fromisoformat(match[1]) if match else None
@@ -162,21 +169,21 @@ def _day(path):
         return None
 
 
-def _take_back(params):
+def _clean_up(params):
     remove_drafts(settings.HOME_DIR / "exports" / "conversations")
 
 
 JOB = Kind(
     run=run,
     label=gettext_lazy("Daily files"),
-    started=gettext_lazy("started to write conversations to files"),
-    kept=gettext_lazy("Files already written are kept, each of them whole."),
-    undo=_take_back,
-    every=Schedule(
+    audit_text=gettext_lazy("started to write conversations to files"),
+    cancel_text=gettext_lazy("Files already written are kept, each of them whole."),
+    undo=_clean_up,
+    schedule=Schedule(
         "jsonlExport.enabled",
         DAY_MS,
         lambda: {"by": BY_SCHEDULE},
         is_switch=True,
-        moment="jsonlExport.schedule",
+        time_setting="jsonlExport.schedule",
     ),
 )

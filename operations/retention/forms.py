@@ -1,11 +1,11 @@
-"""What people type about old sessions, as values."""
+"""Form of the retention page."""
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
 
 class RetentionForm(forms.Form):
-    """How long without activity makes a session old."""
+    """The number of days without activity that makes a session old."""
 
     days = forms.IntegerField(
         label=_("Inactive for at least (days)"),

@@ -1,4 +1,4 @@
-"""What `openclaw-web retention` and `archive` are told and print: ages, receipts, and the same in words."""
+"""Arguments and output of `openclaw-web retention` and `archive`: ages, receipts, and their text."""
 
 from datetime import UTC, date, datetime
 from typing import Any
@@ -8,10 +8,10 @@ from django.utils.translation import gettext_lazy
 
 from openclaw_web import amounts
 
-from ..artifact_gc import services as clearing
+from ..artifact_gc import services as artifact_gc
 from .session_selection import REASON_WORDS, days_ago
 
-RETENTION, ARCHIVE = "openclaw-web.retention.v1", "openclaw-web.archive-run.v1"
+RETENTION_SCHEMA, ARCHIVE_SCHEMA = "openclaw-web.retention.v1", "openclaw-web.archive-run.v1"
 BY = "command line"
 MOST_DAYS = 36_500
 SOME_FAILED = gettext_lazy("Some sessions or archives could not be processed.")
@@ -20,16 +20,16 @@ FILES = ("restored", "there", "older", "sound", "rows")
 
 
 def parse_moment(before: str | None, older_than: str | None) -> int:
-    """A day, or an age in whole days, as the beginning of a UTC day in milliseconds. Raises ValueError for others.
+    """Parse a day, or an age in days, to a UTC day's beginning in milliseconds.
 
-    An age means the moment that `retention --days` means: the receipt of either names its day.
+    Raises ValueError for other text. An age is the same moment as that of `retention --days`: receipts name its day.
     """
     if before:
         day = date.fromisoformat(before)
         return int(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) * 1000
     try:
-        days, rest = divmod(clearing.parse_age(older_than or ""), 86_400)
-    except clearing.WrongAge as wrong:
+        days, rest = divmod(artifact_gc.parse_age(older_than or ""), 86_400)
+    except artifact_gc.WrongAge as wrong:
         raise ValueError from wrong
     if rest or days > MOST_DAYS:
         raise ValueError(older_than)
@@ -37,32 +37,32 @@ def parse_moment(before: str | None, older_than: str | None) -> int:
 
 
 def build_sessions_receipt(result: dict[str, Any]) -> dict[str, Any]:
-    """The receipt of an archive run."""
+    """The receipt of a run of `archive`."""
     facts = {name: result[name] for name in (*SESSIONS, "message", "failed", "failed_count")}
     return {"verb": "archive", **facts, **dict.fromkeys(FILES)}
 
 
 def build_files_receipt(verb: str, result: dict[str, Any]) -> dict[str, Any]:
-    """The receipt of a verify or restore."""
+    """The receipt of a verification or a restore."""
     count = {"failed_count": len(result["failed"])}
     return {"verb": verb, **dict.fromkeys(SESSIONS), **result, **count}
 
 
 def has_successes(facts: dict[str, Any]) -> bool:
-    """Whether a session was removed, archived, put back or found in its place, or an archive found sound."""
+    """Whether a session was removed, archived, restored or found, or an archive was intact."""
     return any(facts.get(name) for name in ("sessions", "restored", "there", "older", "sound"))
 
 
 def in_words(facts: dict[str, Any]) -> str:
-    """A line for all, one for each reason to stay, one for each agent that has something old."""
+    """The receipt as text: the message, counts by reason and by agent."""
     lines = [facts["message"]]
     lines += [f"  {count:,}: {REASON_WORDS.get(reason, reason)}" for reason, count in (facts.get("kept") or {}).items()]
     for agent_id, agent in (facts.get("agents") or {}).items():
         if agent["sessions"]:
-            told = {"agent": agent_id, "oldest": agent["oldest"]}
-            told |= {name: amounts.format_amount(name, agent[name]) for name in ("sessions", "turns", "records")}
+            texts = {"agent": agent_id, "oldest": agent["oldest"]}
+            texts |= {name: amounts.format_amount(name, agent[name]) for name in ("sessions", "turns", "records")}
             words = _("  %(agent)s: %(sessions)s, %(turns)s, %(records)s, since %(oldest)s")
-            lines.append(words % told)
+            lines.append(words % texts)
     if facts.get("dry_run"):
         lines.append(_("Nothing was removed."))
     return "\n".join(lines)

@@ -1,4 +1,7 @@
-"""The jobs: removing what is old, and archiving it first. Each is done session by session, so it can end anywhere."""
+"""Jobs of retention: remove old sessions, or archive them first.
+
+Each session is handled separately, so a job can stop at any time.
+"""
 
 from collections import Counter
 from contextlib import contextmanager, nullcontext
@@ -30,7 +33,7 @@ from people.configuration import setting_values as configuration
 from . import archive_files, report, session_selection
 from .session_selection import OldSessionCounts
 
-SETTING, KINDS = "retentionDays", ("retention", "archive")
+DAYS_SETTING, JOB_KINDS = "retentionDays", ("retention", "archive")
 CANNOT_GO = (removal.NotRemoved, NoSuchArtifact, DamagedArtifact, archive_files.WrongArchive, session_rows.WrongRow)
 NOTHING_LOST = gettext_lazy("Sessions without an archive are kept.")
 NAMED = 100  # sessions that a receipt names
@@ -38,35 +41,35 @@ NAMED = 100  # sessions that a receipt names
 
 @dataclass(slots=True)
 class Work:
-    """A run under way. `into` is None when nothing is archived."""
+    """A run in progress. `into` is None when nothing is archived."""
 
-    before: int  # milliseconds: what was active then or later is not old
+    before: int  # milliseconds: sessions with activity at that time or later are not old
     progress: Any
     total: int = 0
     into: Path | None = None
-    found: dict[str, OldSessionCounts] = field(default_factory=dict)
+    counts_by_agent: dict[str, OldSessionCounts] = field(default_factory=dict)
     failed: list[dict[str, str]] = field(default_factory=list)
     bytes: int = 0
     is_short: bool = False  # the disk is nearly full
 
     def sums(self) -> dict[str, int]:
-        """What the agents add up to."""
+        """The sums over all agents."""
         names = ("sessions", "records", "turns")
-        return {name: sum(getattr(found, name) for found in self.found.values()) for name in names}
+        return {name: sum(getattr(counts, name) for counts in self.counts_by_agent.values()) for name in names}
 
 
 def get_archive_folder() -> Path:
-    """Where archives go when nobody says so."""
+    """The default folder of archives."""
     return settings.HOME_DIR / "archive"
 
 
 def remove_sessions(params: dict[str, Any], progress: Any) -> dict[str, Any]:
-    """Remove sessions without activity for `params["days"]` (default: the setting) days; the receipt.
+    """Remove sessions without activity for `params["days"]` days (default: the setting); returns the receipt.
 
-    With `dry_run` it only counts. `agent` names one (default: all), `by` who asked. Raises Refused when nobody said how
-    many days.
+    With `dry_run` sessions are only counted. `agent` names one agent (default: all), `by` is the user. Raises Refused
+    without a number of days.
     """
-    days = params.get("days") or configuration.get_number(SETTING)
+    days = params.get("days") or configuration.get_number(DAYS_SETTING)
     if not days:
         raise Refused(_("Set an age with --days N, or with the setting retentionDays."))
     work = Work(before=session_selection.days_ago(days), progress=progress)
@@ -74,12 +77,13 @@ def remove_sessions(params: dict[str, Any], progress: Any) -> dict[str, Any]:
 
 
 def archive_sessions(params: dict[str, Any], progress: Any) -> dict[str, Any]:
-    """Write sessions without activity since `params["before"]` (milliseconds) into archives, then remove them.
+    """Archive sessions without activity since `params["before"]` (milliseconds), then remove them.
 
-    `out` is the folder (default: `archive` in the home), `agent`, `by` and `dry_run` as for `remove`. A session that
-    cannot be read in full stays. Raises Refused when the disk is full; what is in no archive is still here then.
+    `out` is the folder (default: `archive` in the home); `agent`, `by` and `dry_run` are as for `remove_sessions`. A
+    session that cannot be read completely is kept. Raises Refused when the disk is full; sessions without an archive
+    are then kept.
     """
-    out = _out(params)
+    out = _get_target_folder(params)
     if out.resolve().is_relative_to(settings.STATE_DIR.resolve()):
         raise Refused(
             _("%(path)s is in the OpenClaw folder, which is never changed. Choose another folder.") % {"path": out}
@@ -90,7 +94,7 @@ def archive_sessions(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     return {"days": None, "out": str(out)} | _run(work, params)
 
 
-def _out(params):
+def _get_target_folder(params):
     return Path(params["out"]) if params.get("out") else get_archive_folder()
 
 
@@ -101,93 +105,99 @@ def _run(work, params):
     with full, nullcontext() if is_dry_run else collect.exclusive_run(work.progress):
         if not is_dry_run:
             reserve.release(settings.HOME_DIR)
-        work.found = {agent_id: _counted(work, agent_id, db) for agent_id, db in stores.items()}
+        work.counts_by_agent = {agent_id: _count_agent(work, agent_id, db) for agent_id, db in stores.items()}
         work.total = work.sums()["sessions"]
         if not is_dry_run:
-            work.progress.log(_in_words(work, is_dry_run=True))  # the dry run comes first, whoever started it
-            work.found = {agent_id: OldSessionCounts(kept=found.kept) for agent_id, found in work.found.items()}
-            _go(work, stores, params.get("by", ""))
-    return _receipt(work, is_dry_run)
+            work.progress.log(_build_message(work, is_dry_run=True))  # every run logs the preview first
+            work.counts_by_agent = {
+                agent_id: OldSessionCounts(kept_counts=counts.kept_counts)
+                for agent_id, counts in work.counts_by_agent.items()
+            }
+            _remove_all(work, stores, params.get("by", ""))
+    return _build_receipt(work, is_dry_run)
 
 
-def _counted(work, agent_id, db):
+def _count_agent(work, agent_id, db):
     work.progress.update(0, None, _("Counting old sessions of %(agent)s") % {"agent": agent_id})
     return session_selection.count_old_sessions(agent_id, db, work.before)
 
 
-def _go(work, stores, by):
+def _remove_all(work, stores, by):
     try:
-        with _drafts(work.into) as draft:
+        with _create_draft_folder(work.into) as draft:
             for agent_id, db in stores.items():
-                _agent(work, agent_id, db, draft)
+                _remove_from_agent(work, agent_id, db, draft)
     finally:
         if work.sums()["sessions"]:
             action = "sessions_archived" if work.into else "sessions_removed"
-            audit.record(by, action, object_type="session", before=str(_day(work.before)), **work.sums())
+            audit.record(by, action, object_type="session", before=str(_to_day(work.before)), **work.sums())
 
 
 @contextmanager
-def _drafts(out):
-    """A folder for what is being written; one that a killed run left is removed. None when nothing is archived."""
+def _create_draft_folder(out):
+    """Create a folder for unfinished archives, or None without archiving.
+
+    The folder of a killed run is removed.
+    """
     if out is None:
         yield None
         return
     try:
         out.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as exc:
-        told = {"path": out, "reason": reasons.describe_os_error(exc)}
-        raise Refused(_("Archives cannot be written to %(path)s: %(reason)s.") % told) from exc
+        words = {"path": out, "reason": reasons.describe_os_error(exc)}
+        raise Refused(_("Archives cannot be written to %(path)s: %(reason)s.") % words) from exc
     with room.refuse_when_full(out, str(NOTHING_LOST)), create_draft(out / "archive") as draft:
         publication.restrict(draft, 0o700)
         yield draft
 
 
-def _agent(work, agent_id, db, draft):
+def _remove_from_agent(work, agent_id, db, draft):
     full = room.refuse_when_full(databases.get_path(agent_id).parent, _("Sessions not yet removed are kept."))
     work.is_short = reserve.is_short(settings.HOME_DIR)
     connection_tuning.expect_little_room(db) if work.is_short else connection_tuning.expect_many_writes(db)
     try:
         with full:
-            _sessions(work, agent_id, db, draft)
+            _remove_agent_sessions(work, agent_id, db, draft)
             removal.clean_up(db, little_room=work.is_short)
     finally:
         connection_tuning.expect_few_writes(db)
         summaries.refresh(Agent.objects.get(agent_id=agent_id))
 
 
-def _sessions(work, agent_id, db, draft):
-    found = work.found[agent_id]
+def _remove_agent_sessions(work, agent_id, db, draft):
+    counts = work.counts_by_agent[agent_id]
     for session, needed in session_selection.find_old_sessions(agent_id, db, work.before):
         if needed:
             continue
         try:
-            _session(work, agent_id, db, session, draft)
+            _remove_session(work, agent_id, db, session, draft)
         except CANNOT_GO as refused:
             work.failed.append({"id": f"{agent_id}/{session.id}", "reason": str(refused.sentence)})
             continue
-        found.add(session)
+        counts.add(session)
         if work.is_short:
             connection_tuning.shorten_log(db)
         done = work.sums()["sessions"]
         work.progress.update(done, max(done, work.total), _("Removing sessions of %(agent)s") % {"agent": agent_id})
 
 
-def _session(work, agent_id, db, session, draft):
-    told: dict[str, Any] = {"why": RemovedSession.Why.RETENTION}
+def _remove_session(work, agent_id, db, session, draft):
+    facts: dict[str, Any] = {"why": RemovedSession.Why.RETENTION}
     if draft is not None:
-        path, digest = _archived(work, db, session, draft)
-        told = {"why": RemovedSession.Why.ARCHIVE, "archive": _name(path), "digest": digest}
+        path, digest = _archive_session(work, db, session, draft)
+        facts = {"why": RemovedSession.Why.ARCHIVE, "archive": _format_path(path), "digest": digest}
 
     def needed_by(session_id):
         needed = session_selection.find_evidence(agent_id, db, session_id)
         return str(session_selection.REASON_WORDS[needed]) if needed else ""
 
-    removal.remove_session(db, session.id, before=work.before, needed_by=needed_by, **told)
-    holdings.note_removed(agent_id, [session.id], told["why"])
+    removal.remove_session(db, session.id, before=work.before, needed_by=needed_by, **facts)
+    holdings.note_removed(agent_id, [session.id], facts["why"])
 
 
-def _archived(work, db, session: Session, draft):
-    """Write and read back the archive of a session; where it is, and the digest of its rows."""
+def _archive_session(work, db, session: Session, draft):
+    """Write and verify a session's archive; returns its path and its rows' digest."""
     path, moment = draft / "session", session.last_activity_at
     with room.refuse_when_full(work.into, str(NOTHING_LOST)):
         path.unlink(missing_ok=True)
@@ -196,53 +206,55 @@ def _archived(work, db, session: Session, draft):
             raise Refused(_("The archive read back differs from what was written. The session was not removed."))
         work.bytes += path.stat().st_size
         target = archive_files.publish_archive(
-            path, work.into, written, last_activity_at=moment, month=_day(moment).strftime("%Y-%m")
+            path, work.into, written, last_activity_at=moment, month=_to_day(moment).strftime("%Y-%m")
         )
     return target, written.rows_sha256
 
 
-def _name(path):
+def _format_path(path):
     home = settings.HOME_DIR
     return path.relative_to(home).as_posix() if path.is_relative_to(home) else str(path)
 
 
-def _day(moment):
+def _to_day(moment):
     try:
         return datetime.fromtimestamp(moment / 1000, UTC).date()
-    except (OverflowError, ValueError, OSError):  # a time where no calendar of ours goes
+    except (OverflowError, ValueError, OSError):  # a time beyond the range of datetime
         return datetime(1970, 1, 1, tzinfo=UTC).date()
 
 
-def _receipt(work, is_dry_run):
-    kept = sum((found.kept for found in work.found.values()), Counter())
+def _build_receipt(work, is_dry_run):
+    kept_counts = sum((counts.kept_counts for counts in work.counts_by_agent.values()), Counter())
     return {
-        "message": _in_words(work, is_dry_run=is_dry_run),
+        "message": _build_message(work, is_dry_run=is_dry_run),
         "dry_run": is_dry_run,
-        "before": str(_day(work.before)),
+        "before": str(_to_day(work.before)),
         **work.sums(),
-        "kept": dict(sorted(kept.items())),
+        "kept": dict(sorted(kept_counts.items())),
         "bytes": work.bytes,
         "failed": work.failed[:NAMED],
         "failed_count": len(work.failed),
         "agents": {
             agent_id: {
-                "sessions": found.sessions,
-                "records": found.records,
-                "turns": found.turns,
-                "oldest": str(_day(found.oldest)) if found.oldest else None,
-                "kept": dict(sorted(found.kept.items())),
+                "sessions": counts.sessions,
+                "records": counts.records,
+                "turns": counts.turns,
+                "oldest": str(_to_day(counts.oldest)) if counts.oldest else None,
+                "kept": dict(sorted(counts.kept_counts.items())),
             }
-            for agent_id, found in work.found.items()
+            for agent_id, counts in work.counts_by_agent.items()
         },
     }
 
 
-def _in_words(work, *, is_dry_run):
-    kept = sum(found.kept.total() for found in work.found.values()) + len(work.failed) * (not is_dry_run)
+def _build_message(work, *, is_dry_run):
+    kept_count = sum(counts.kept_counts.total() for counts in work.counts_by_agent.values()) + len(work.failed) * (
+        not is_dry_run
+    )
     sums = work.sums()
-    told = {name: amounts.format_amount(name, sums[name]) for name in ("sessions", "records")}
-    told["kept"] = ngettext("%(count)s is kept", "%(count)s are kept", kept) % {"count": f"{kept:,}"}
-    told["day"] = str(_day(work.before))
+    texts = {name: amounts.format_amount(name, sums[name]) for name in ("sessions", "records")}
+    texts["kept"] = ngettext("%(count)s is kept", "%(count)s are kept", kept_count) % {"count": f"{kept_count:,}"}
+    texts["day"] = str(_to_day(work.before))
     if is_dry_run:
         words = _("%(sessions)s (%(records)s) last active before %(day)s can be removed, %(kept)s.")
     elif work.into:
@@ -257,28 +269,28 @@ def _in_words(work, *, is_dry_run):
             "%(sessions)s (%(records)s) last active before %(day)s were removed, %(kept)s.",
             sums["sessions"],
         )
-    return words % told
+    return words % texts
 
 
-def _take_back(params):
-    remove_drafts(_out(params) / "archive")
+def _clean_up(params):
+    remove_drafts(_get_target_folder(params) / "archive")
 
 
 ARCHIVE_JOB = Kind(
     run=archive_sessions,
     label=gettext_lazy("Archive"),
-    started=gettext_lazy("started to archive old sessions"),
-    kept=gettext_lazy("Sessions already archived are in their archives; the others are kept."),
-    undo=_take_back,
-    done=report.in_words,
+    audit_text=gettext_lazy("started to archive old sessions"),
+    cancel_text=gettext_lazy("Sessions already archived are in their archives; the others are kept."),
+    undo=_clean_up,
+    describe_result=report.in_words,
     page="operations:retention",
 )
 REMOVE_JOB = Kind(
     run=remove_sessions,
     label=gettext_lazy("Retention"),
-    started=gettext_lazy("started the removal of old sessions, or a preview"),
-    kept=gettext_lazy("Sessions already removed are not restored; the others are kept."),
-    done=report.in_words,
+    audit_text=gettext_lazy("started the removal of old sessions, or a preview"),
+    cancel_text=gettext_lazy("Sessions already removed are not restored; the others are kept."),
+    describe_result=report.in_words,
     page="operations:retention",
-    every=Schedule(SETTING, DAY_MS, lambda: {"by": BY_SCHEDULE}, is_switch=True),
+    schedule=Schedule(DAYS_SETTING, DAY_MS, lambda: {"by": BY_SCHEDULE}, is_switch=True),
 )

@@ -1,4 +1,4 @@
-"""Which sessions are old, and which of those have to stay because evidence names them."""
+"""Selects old sessions, and finds the evidence that still needs some of them."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -34,16 +34,16 @@ REASON_WORDS = {
 
 @dataclass(slots=True)
 class OldSessionCounts:
-    """Old sessions of one agent: how many may go, what is in them, and how many stay for which reason."""
+    """Counts of an agent's old sessions: removable ones, and kept ones by reason."""
 
     sessions: int = 0
     records: int = 0
     turns: int = 0
     oldest: int | None = None  # milliseconds
-    kept: Counter[str] = field(default_factory=Counter)
+    kept_counts: Counter[str] = field(default_factory=Counter)
 
     def add(self, session: Session) -> None:
-        """Count in one that may go."""
+        """Count a session that can be removed."""
         self.sessions += 1
         self.records += session.record_count
         self.turns += session.turn_count
@@ -52,12 +52,18 @@ class OldSessionCounts:
 
 
 def days_ago(days: int) -> int:
-    """The beginning of a UTC day, in milliseconds: who counts and who removes on one day mean the same sessions."""
+    """The beginning of the UTC day that many days ago, in milliseconds.
+
+    A count and a removal on one day therefore select the same sessions.
+    """
     return (clock.now_ms() // DAY_MS - days) * DAY_MS
 
 
 def find_databases(agent_id: str | None = None) -> dict[str, str]:
-    """The alias of every agent that is asked for, by agent. Raises Refused for one that is not there or too old."""
+    """The aliases of the requested agents, by agent.
+
+    Raises Refused for an agent that does not exist or has another schema.
+    """
     if agent_id:
         return {agent_id: agents.get(agent_id).db}
     names = Agent.objects.order_by("agent_id").values_list("agent_id", flat=True)
@@ -65,72 +71,76 @@ def find_databases(agent_id: str | None = None) -> dict[str, str]:
 
 
 def find_old_sessions(agent_id: str, db: str, before: int) -> Iterator[tuple[Session, str]]:
-    """Every session without activity since `before` (milliseconds), the oldest first, with what needs it, or "".
+    """Yield sessions without activity since `before` (milliseconds), oldest first, with the evidence that needs each.
 
-    A session whose time nobody knows is not old; one whose last record lies in the future is as old as its import.
+    The evidence is one of SAMPLES, CONTEXTS, CHECKPOINTS and MENTIONS, or "". A session without a known time is not
+    old; one whose last record lies in the future is as old as its import.
     """
-    yield from _of_future(agent_id, db, before)
+    yield from _find_future_sessions(agent_id, db, before)
     rows = Session.objects.using(db).filter(last_activity_at__gt=0, last_activity_at__lt=before)
     rows = rows.only("id", "last_activity_at", "record_count", "turn_count").order_by("last_activity_at", "id")
     page = list(rows[:PAGE])
     mentioned = mentions.find_in_evidence(db) if page else set()
     while page:
         ids = [session.id for session in page]
-        needed = _with_mentioned(db, ids, mentioned) | _needed(agent_id, db, ids)
+        needed = _find_with_mentions(db, ids, mentioned) | _find_evidence(agent_id, db, ids)
         yield from ((session, needed.get(session.id, "")) for session in page)
         last = page[-1]
         later = rows.filter(last_activity_at__gte=last.last_activity_at)
         page = list(later.exclude(last_activity_at=last.last_activity_at, id__lte=last.id)[:PAGE])
 
 
-def _of_future(agent_id, db, before):
-    """The same of sessions whose last record lies in the future."""
+def _find_future_sessions(agent_id, db, before):
+    """The same for sessions whose last record lies in the future."""
     rows = Session.objects.using(db).filter(last_activity_at__gt=clock.now_ms()).order_by("last_activity_at", "id")
     ids = list(rows.values_list("id", flat=True))
     mentioned = mentions.find_in_evidence(db) if ids else set()
     for start in range(0, len(ids), PAGE):
         imported = holdings.read_noted_times(agent_id, ids[start : start + PAGE])
         old_ids = [session_id for session_id, moment in imported.items() if moment < before]
-        needed = _with_mentioned(db, old_ids, mentioned) | _needed(agent_id, db, old_ids)
+        needed = _find_with_mentions(db, old_ids, mentioned) | _find_evidence(agent_id, db, old_ids)
         page = rows.filter(id__in=old_ids).only("id", "last_activity_at", "record_count", "turn_count")
         yield from ((session, needed.get(session.id, "")) for session in list(page))
 
 
 def count_old_sessions(agent_id: str, db: str, before: int) -> OldSessionCounts:
-    """What of an agent may go."""
-    found = OldSessionCounts()
+    """Count the old sessions of an agent."""
+    counts = OldSessionCounts()
     for session, needed in find_old_sessions(agent_id, db, before):
         if needed:
-            found.kept[needed] += 1
+            counts.kept_counts[needed] += 1
         else:
-            found.add(session)
-    return found
+            counts.add(session)
+    return counts
 
 
 def find_evidence(agent_id: str, db: str, session_id: str) -> str:
-    """Which evidence needs a session now: one of SAMPLES, CONTEXTS and CHECKPOINTS, or ""."""
-    return _needed(agent_id, db, [session_id]).get(session_id, "")
+    """The evidence that needs a session now: SAMPLES, CONTEXTS, CHECKPOINTS, or ""."""
+    return _find_evidence(agent_id, db, [session_id]).get(session_id, "")
 
 
-# A new table with evidence that cannot do without its session gets a line here. Decisions of memory_gate can: they have
+# A new table with evidence that needs its session gets a line here. Decisions of memory_gate do not need it: they have
 # their own window (docs/decisions/0024).
-def _needed(agent_id, db, session_ids):
+def _find_evidence(agent_id, db, session_ids):
     samples = DatasetSample.objects.filter(agent_id=agent_id, session_id__in=session_ids)
     packs = Artifact.objects.using(db).filter(session_id__in=session_ids, kind=pack.KIND)
-    found = dict.fromkeys(packs.values_list("session_id", flat=True).distinct(), CHECKPOINTS)
-    found |= dict.fromkeys(_with_contexts(db, session_ids), CONTEXTS)
-    return found | dict.fromkeys(samples.values_list("session_id", flat=True).distinct(), SAMPLES)
+    evidence = dict.fromkeys(packs.values_list("session_id", flat=True).distinct(), CHECKPOINTS)
+    evidence |= dict.fromkeys(_find_with_contexts(db, session_ids), CONTEXTS)
+    return evidence | dict.fromkeys(samples.values_list("session_id", flat=True).distinct(), SAMPLES)
 
 
-def _with_contexts(db, session_ids):
-    """Sessions with messages that are kept for evidence other than a decision, whose window holds the same ones."""
+def _find_with_contexts(db, session_ids):
+    """Sessions with messages that are evidence of something other than a decision.
+
+    The window of a decision has its own copy of these messages.
+    """
     turns = ConversationTurn.objects.using(db).filter(CONTEXT.has_referrers(db), session_id__in=session_ids)
     turns = turns.exclude(TURN.has_referrers(db, WINDOW.has_target(db)))
     return turns.order_by().values_list("session_id", flat=True).distinct()
 
 
-# Text that names an output by its handle: a sample, a version of a memory file, a scheduled prompt.
-def _with_mentioned(db, session_ids, mentioned):
+# Sessions with an output that a text names by its handle: a sample, a memory file, a scheduled prompt.
+def _find_with_mentions(db, session_ids, mentioned):
     if not mentioned:
         return {}
     uses = Artifact.objects.using(db).filter(session_id__in=session_ids).values_list("session_id", "handle")

@@ -1,4 +1,4 @@
-"""What is old: counted first, then archived and removed, or removed for good."""
+"""The retention page: previews, archiving and removal of old sessions."""
 
 from django.shortcuts import render
 from django.utils.translation import gettext as _
@@ -16,69 +16,71 @@ from . import services, session_selection
 from .forms import RetentionForm
 
 RUNS = 10
-SHOWN = {"retentionDays", "jsonlExport.enabled"}  # what runs by itself and is about this
+SHOWN = {"retentionDays", "jsonlExport.enabled"}  # the automatic tasks of this page
 
 
 @require_safe
 @needs("admin")
 def retention(request):
-    """The latest counts and removals, a form that asks for another count, and what runs by itself."""
-    return render_page(request, "operations/retention.html", _context(_form()))
+    """The latest previews and removals, a form for a preview, and the automatic tasks."""
+    return render_page(request, "operations/retention.html", _build_context(_build_form()))
 
 
 @require_POST
 @needs("admin")
 def retention_count(request):
-    """Queue counting what is old; the page of that job."""
-    return _start(request, "retention", lambda days: {"days": days, "dry_run": True})
+    """Queue a preview of old sessions and go to its job."""
+    return _start_job(request, "retention", lambda days: {"days": days, "dry_run": True})
 
 
 @require_POST
 @needs("admin")
 def retention_remove(request):
-    """Queue the removal of what is old; the page of that job."""
-    return _start(request, "retention", lambda days: {"days": days})
+    """Queue the removal of old sessions and go to its job."""
+    return _start_job(request, "retention", lambda days: {"days": days})
 
 
 @require_POST
 @needs("admin")
 def retention_archive(request):
-    """Queue archiving what is old, and its removal; the page of that job."""
-    return _start(request, "archive", lambda days: {"before": session_selection.days_ago(days)})
+    """Queue archiving and removing old sessions and go to the job."""
+    return _start_job(request, "archive", lambda days: {"before": session_selection.days_ago(days)})
 
 
-def _start(request, kind, params):
+def _start_job(request, kind, params):
     form = RetentionForm(request.POST)
     if not form.is_valid():
-        return render(request, "operations/retention.html", _context(form), status=422)
-    asked = {**params(form.cleaned_data["days"]), "by": request.user.username}
-    return redirect_after_start(request, jobs.start(kind, asked, by=request.user.username))
+        return render(request, "operations/retention.html", _build_context(form), status=422)
+    job_params = {**params(form.cleaned_data["days"]), "by": request.user.username}
+    return redirect_after_start(request, jobs.start(kind, job_params, by=request.user.username))
 
 
-def _form():
-    return RetentionForm(initial={"days": configuration.get_number(services.SETTING) or 365})
+def _build_form():
+    return RetentionForm(initial={"days": configuration.get_number(services.DAYS_SETTING) or 365})
 
 
-def _context(form):
-    runs = jobs.find_latest(services.KINDS, RUNS)
+def _build_context(form):
+    runs = jobs.find_latest(services.JOB_KINDS, RUNS)
     for run in runs:
-        run.what = _what(run)
+        run.what = _describe_action(run)
     newest = runs[0] if runs and runs[0].state == JobRun.State.FINISHED else None
     counted = newest if newest and newest.result.get("dry_run") and newest.result.get("days") else None
-    kept = counted.result["kept"] if counted else {}
+    kept_counts = counted.result["kept"] if counted else {}
     return {
         "form": form,
         "runs": runs,
         "counted": counted,
-        "kept": [(count, session_selection.REASON_WORDS.get(reason, reason)) for reason, count in kept.items()],
-        "days": configuration.get_number(services.SETTING),
+        "kept_counts": [
+            (count, session_selection.REASON_WORDS.get(reason, reason)) for reason, count in kept_counts.items()
+        ],
+        "days": configuration.get_number(services.DAYS_SETTING),
         "folder": services.get_archive_folder(),
         "tasks": automatic_tasks.read_tasks(SHOWN),
         "may_change": True,
     }
 
 
-def _what(run):
+def _describe_action(run):
     if run.params.get("dry_run"):
         return _("previewed")
     return _("archived and removed") if run.kind == "archive" else _("removed")

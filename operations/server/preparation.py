@@ -1,4 +1,4 @@
-"""What happens once before anything is served: the home is brought up to date, and the code is loaded for all."""
+"""Prepares a site before it serves: updates the home and loads the code once."""
 
 import gc
 import hashlib
@@ -35,19 +35,19 @@ log = logging.getLogger(__name__)
 
 
 def bring_up_to_date(say: Callable[[str], object]) -> None:
-    """Bring the databases and the collected static files of the home up to date; quick when they are.
+    """Update the databases and static files of the home; fast when they are current.
 
-    Raises Refused when they cannot be.
+    Raises Refused when that is not possible.
     """
     known_migrations.refuse_other_version(connections[DEFAULT_DB_ALIAS])
-    collecting = None if settings.DEBUG else _collect_static()
+    collector_pid = None if settings.DEBUG else _collect_static()
     executor = MigrationExecutor(connections[DEFAULT_DB_ALIAS])
     if executor.migration_plan(executor.loader.graph.leaf_nodes()):
         call_command("migrate", verbosity=0)
     if any(_is_old(agent.agent_id) for agent in Agent.objects.all()):
         try:
             call_command("migrate_agents", verbosity=0)
-        except CommandError as exc:  # their pages say so; everybody else's work
+        except CommandError as exc:  # the pages of these agents say so; the other agents work
             say(str(exc))
     for problem in database_loss.find_problems().values():
         say(problem)
@@ -55,18 +55,18 @@ def bring_up_to_date(say: Callable[[str], object]) -> None:
         say(sentence)
     reserve.refill(settings.HOME_DIR)
     connections.close_all()
-    if collecting and os.waitpid(collecting, 0)[1]:
+    if collector_pid and os.waitpid(collector_pid, 0)[1]:
         raise Refused(_("The static files could not be prepared. See the messages above."))
 
 
 def load_site() -> None:
-    """Import everything a request or a job needs, so that the forks share it."""
+    """Import everything that requests and jobs need, so that the forks share it."""
     application = import_string("openclaw_web.wsgi.application")
     _touch(get_resolver().url_patterns)
     templates.compile_all()
     databases.get_schema_version()  # reads the migrations once for everybody
-    for kinds in (job_kinds, problem_kinds):
-        kinds.labels()  # imports them, with what they need
+    job_kinds.build_choices()  # these import the kinds and their modules
+    problem_kinds.labels()
     _answer_once(application)
     connections.close_all()
     gc.collect()
@@ -74,7 +74,7 @@ def load_site() -> None:
 
 
 def _answer_once(application):
-    """Ask for a page that needs no sign-in: what the first answer makes and imports would be in each fork again."""
+    """Request a page without sign-in, to load what every fork would load again."""
     host = settings.ALLOWED_HOSTS[0].lstrip("*.") or "localhost"
     environ = {"PATH_INFO": reverse(settings.LOGIN_URL), "HTTP_HOST": host, "REMOTE_ADDR": "127.0.0.1"}
     setup_testing_defaults(environ)
@@ -86,7 +86,7 @@ def _answer_once(application):
 def _is_old(agent_id):
     try:
         databases.get_alias(agent_id)
-    except databases.UnknownAgent:  # what is wrong with it is said apart
+    except databases.UnknownAgent:  # its problem is reported elsewhere
         return False
     except databases.OldAgentFile:
         return True
@@ -94,9 +94,9 @@ def _is_old(agent_id):
 
 
 def _collect_static():
-    """Start collecting static files beside the migrations; the process that does it, None when they are current."""
+    """Start collecting static files in a child process; returns its pid, None when they are current."""
     stamp = settings.HOME_DIR / "state" / "static.sha256"
-    current = _static_sources()
+    current = _fingerprint_static_sources()
     if stamp.exists() and stamp.read_text() == current and settings.STATIC_ROOT.is_dir():
         return None
     sys.stdout.flush()
@@ -118,14 +118,14 @@ def _collect_static():
         os._exit(status)
 
 
-def _static_sources():
-    """A fingerprint of every static file there is to collect, by path, size and time."""
-    seen = hashlib.sha256(settings.STORAGES["staticfiles"]["BACKEND"].encode())
+def _fingerprint_static_sources():
+    """A fingerprint of all static files by path, size and time."""
+    digest = hashlib.sha256(settings.STORAGES["staticfiles"]["BACKEND"].encode())
     for finder in finders.get_finders():
         for path, storage in finder.list([]):
             status = Path(storage.path(path)).stat()
-            seen.update(f"{path} {status.st_size} {status.st_mtime_ns}\n".encode())
-    return seen.hexdigest()
+            digest.update(f"{path} {status.st_size} {status.st_mtime_ns}\n".encode())
+    return digest.hexdigest()
 
 
 def _touch(patterns):

@@ -1,7 +1,7 @@
-"""Child processes that are kept up, stopped in order, and never outlive their parent.
+"""Child processes that are restarted, stopped in order, and never outlive their parent.
 
-They are forks: what was imported before is in memory once for all of them, and a new one is there at once. The parent
-therefore runs no threads and holds no open database when it starts one.
+They are forks: imported code is in memory once for all of them, and a new child starts at once. The parent therefore
+runs no threads and has no open database when it forks.
 """
 
 import ctypes
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 log = logging.getLogger(__name__)
 
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-STEADY_SECONDS = 30  # a child that lived this long has proved that it can start
+STEADY_SECONDS = 30  # a child that ran this long counts as started
 MAX_FAILURES = 5
 LONGEST_PAUSE = 30
 NEVER = float("inf")
@@ -27,13 +27,13 @@ PR_SET_PDEATHSIG, PR_SET_NAME = 1, 15
 
 @dataclass
 class Child:
-    """One process to keep up: its name (for `ps` and the log) and the function it runs."""
+    """A process to keep up: its name for `ps` and the log, and its function."""
 
     name: str
     run: Callable[[], object]
-    is_essential: bool = True  # give up on everything when this one cannot be kept up
+    is_essential: bool = True  # stop everything when this child cannot be kept up
     is_once: bool = False  # it may end
-    stop_round: int = 0  # a later round is stopped when the rounds before it have ended
+    stop_round: int = 0  # rounds are stopped in order, each after the one before has ended
     grace_seconds: float = 10
     pid: int | None = None
     exit_code: int | None = None
@@ -43,12 +43,15 @@ class Child:
 
 
 def keep_up(children: list[Child], *, on_stop: Callable[[], object]) -> int:
-    """Run the children until a signal or a hopeless one ends them all; the exit status. `on_stop` is called first."""
+    """Run the children until a signal or a permanent failure; returns the exit status.
+
+    `on_stop` is called before the children are stopped.
+    """
     with Signals() as signals:
         try:
-            status = _watch(children, signals)
+            status = _run_until_stop(children, signals)
             on_stop()
-            _stop(children, signals)
+            _stop_children(children, signals)
         finally:
             for child in children:
                 _kill(child)
@@ -56,25 +59,25 @@ def keep_up(children: list[Child], *, on_stop: Callable[[], object]) -> int:
 
 
 def die_with_parent(parent: int, name: str) -> None:
-    """Have the kernel end this process when `parent` goes, however it goes (Linux)."""
+    """Let the kernel kill this process when `parent` ends in any way (Linux)."""
     if sys.platform != "linux":
         return
     libc = ctypes.CDLL(None)
     libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
     libc.prctl(PR_SET_NAME, name.encode()[:15], 0, 0, 0)
-    if os.getppid() != parent:  # it went before we asked
+    if os.getppid() != parent:  # the parent ended before the call
         os._exit(1)
 
 
 class Signals:
-    """Signals as something to wait for: they arrive as bytes in a pipe, never in the middle of other work."""
+    """Signals to wait for: they arrive as bytes in a pipe, never during other work."""
 
     def __enter__(self):
         self._reader, self._writer = os.pipe()
         os.set_blocking(self._reader, False)
         os.set_blocking(self._writer, False)
-        wanted = [number for number in STOP_SIGNALS if signal.getsignal(number) != signal.SIG_IGN]  # nohup stays nohup
-        self._before = {number: signal.signal(number, _ignore) for number in (*wanted, signal.SIGCHLD)}
+        handled = [number for number in STOP_SIGNALS if signal.getsignal(number) != signal.SIG_IGN]  # nohup stays nohup
+        self._before = {number: signal.signal(number, _ignore) for number in (*handled, signal.SIGCHLD)}
         signal.set_wakeup_fd(self._writer)
         return self
 
@@ -86,7 +89,7 @@ class Signals:
         os.close(self._writer)
 
     def wait(self, seconds: float | None) -> bool:
-        """Wait for any signal, at most so long; whether it was one that says stop."""
+        """Wait for a signal, at most `seconds`; returns whether a stop signal arrived."""
         select.select([self._reader], [], [], seconds)
         try:
             arrived = os.read(self._reader, 1024)
@@ -99,15 +102,15 @@ def _ignore(*_):
     pass  # unlike SIG_IGN, still wakes `Signals.wait`
 
 
-def _watch(children, signals):
-    """Start what is due, until a signal (0) or an essential child that does not stay up (1)."""
+def _run_until_stop(children, signals):
+    """Start children that are due, until a signal (0) or a permanent failure (1)."""
     while True:
         for child in children:
             if child.pid is None and child.due_at <= time.monotonic():
                 _start(child)
         if signals.wait(_until_next_start(children)):
             return 0
-        for child in _ended(children):
+        for child in _collect_ended(children):
             _plan_restart(child)
             if child.is_essential and child.failures > MAX_FAILURES:
                 log.error("%s ended %s times in a row; giving up", child.name, child.failures)
@@ -128,12 +131,12 @@ def _start(child):
     before = signal.pthread_sigmask(signal.SIG_BLOCK, (*STOP_SIGNALS, signal.SIGCHLD))
     child.pid = os.fork()
     if child.pid == 0:
-        _be(child, parent, before)
+        _run_child(child, parent, before)
     signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _be(child, parent, signal_mask):
-    """The life of a child, from the fork to its exit."""
+def _run_child(child, parent, signal_mask):
+    """Run a child from the fork to its exit."""
     status = 1
     try:
         signal.set_wakeup_fd(-1)
@@ -156,21 +159,21 @@ def _be(child, parent, signal_mask):
         os._exit(status)
 
 
-def _ended(children):
-    """The children that have ended since the last look."""
+def _collect_ended(children):
+    """The children that ended since the last call."""
     ended = []
-    while (found := _reap())[0]:
+    while (reaped := _reap())[0]:
         for child in children:
-            if child.pid == found[0]:
-                _kill(child)  # what it left in its process group
-                child.pid, child.exit_code = None, found[1]
+            if child.pid == reaped[0]:
+                _kill(child)  # processes that it left in its process group
+                child.pid, child.exit_code = None, reaped[1]
                 ended.append(child)
     return ended
 
 
 def _reap():
     try:
-        pid, status = os.waitpid(-1, os.WNOHANG)  # any process: as the first one of a container, orphans are ours too
+        pid, status = os.waitpid(-1, os.WNOHANG)  # any process: the first process of a container gets orphans too
     except ChildProcessError:
         return 0, 0
     return pid, os.waitstatus_to_exitcode(status)
@@ -187,8 +190,8 @@ def _plan_restart(child):
     log.warning("%s ended (%s); it is started again in %g s", child.name, child.exit_code, pause)
 
 
-def _stop(children, signals):
-    """Ask the children to end, round by round; a second signal, or the end of the grace, kills."""
+def _stop_children(children, signals):
+    """Stop the children round by round, and kill them after the grace."""
     for round_number in sorted({child.stop_round for child in children}):
         members = [child for child in children if child.stop_round == round_number and child.pid]
         deadline = time.monotonic() + max((child.grace_seconds for child in members), default=0)
@@ -197,7 +200,7 @@ def _stop(children, signals):
         is_urgent = False
         while any(child.pid for child in members) and time.monotonic() < deadline and not is_urgent:
             is_urgent = signals.wait(max(0, deadline - time.monotonic()))
-            _ended(children)
+            _collect_ended(children)
         for child in members:
             if child.pid:
                 log.warning("%s did not end in time and was killed", child.name)

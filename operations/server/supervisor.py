@@ -1,4 +1,4 @@
-"""What `openclaw-web serve` keeps up: the site, the job worker and the watcher, after bringing the home up to date."""
+"""Runs `openclaw-web serve`: the site, the job worker and the watcher."""
 
 import errno
 import ipaddress
@@ -18,8 +18,7 @@ from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 from gunicorn.app.base import BaseApplication
 
-from collecting import watcher as watching
-from collecting import watcher_state
+from collecting import watcher, watcher_state
 from jobs import worker
 from openclaw_web import reasons
 from openclaw_web.disk import locks, site_address
@@ -32,7 +31,7 @@ from . import preparation
 from .processes import Child, die_with_parent, keep_up
 
 SITE_GRACE_SECONDS = 15
-WATCH_AFTER_SECONDS = 1  # the site comes up first
+WATCH_AFTER_SECONDS = 1  # the site starts first
 BACKLOG = 512
 HALF_REQUEST_SECONDS = 20
 SWITCH_SECONDS = 0.001
@@ -40,9 +39,9 @@ SWITCH_SECONDS = 0.001
 
 @dataclass(frozen=True)
 class Options:
-    """How to serve: the address, how many web processes and threads, whether to watch OpenClaw's home.
+    """Options of a server: address, web processes, threads, and whether to watch OpenClaw's home.
 
-    `include_deleted`: every import of this server, whoever starts it, includes reset and deleted sessions.
+    With `include_deleted`, every import of this server includes reset and deleted sessions.
     """
 
     host: str = "127.0.0.1"
@@ -54,21 +53,24 @@ class Options:
 
 
 def serve(options: Options, say: Callable[[str], object]) -> int:
-    """Serve until told to stop; the exit status. `say` gets each sentence meant for the person who started it.
+    """Serve until a stop signal; returns the exit status.
 
-    Raises Refused when the address or the home is in use, or the home cannot be brought up to date.
+    `say` gets each sentence for the person who started the server. Raises Refused when the address or the home is in
+    use, or the home cannot be updated.
     """
-    with _sole_server(), _listening(options) as listener:
+    with _hold_server_lock(), _open_listener(options) as listener:
         preparation.bring_up_to_date(say)
         link = None if links.has_admin() else accounts.make_first_admin_link()
         preparation.load_site()
-        settings.INCLUDE_DELETED = settings.INCLUDE_DELETED or options.include_deleted  # for every process forked here
-        with _known_address(listener), watcher_state.expect_watcher(options.watch):
-            return keep_up(_children(options, listener, link, say), on_stop=listener.close)
+        settings.INCLUDE_DELETED = (
+            settings.INCLUDE_DELETED or options.include_deleted
+        )  # for every process that is forked later
+        with _publish_address(listener), watcher_state.expect_watcher(options.watch):
+            return keep_up(_build_children(options, listener, link, say), on_stop=listener.close)
 
 
 class Site(BaseApplication):
-    """Gunicorn on a socket that is already open, so that no request is refused while it starts again."""
+    """Gunicorn on a socket that is already open: no request is refused during a restart."""
 
     def __init__(self, listener: socket.socket, options: Options):
         shared_memory = Path("/dev/shm")  # noqa: S108 - heartbeat files of web processes must not wait for a disk
@@ -97,11 +99,11 @@ class Site(BaseApplication):
 
 def _begin_web_process(parent):
     die_with_parent(parent, "site")
-    # A thread in a write transaction waits this long for its next moment: the others wait for that transaction.
+    # A thread in a write transaction waits this long for its next turn, and others wait for its transaction.
     sys.setswitchinterval(SWITCH_SECONDS)
 
 
-def _children(options, listener, link, say):
+def _build_children(options, listener, link, say):
     children = [
         Child("site", lambda: Site(listener, options).run(), grace_seconds=SITE_GRACE_SECONDS),
         Child("jobs", _work, stop_round=1, grace_seconds=worker.GRACE_SECONDS + 3),
@@ -121,13 +123,13 @@ def _work():
 def _watch(say):
     os.environ["OPENCLAW_WEB_BUSY_SECONDS"] = str(worker.BUSY_SECONDS)
     connection_tuning.wait_for_writers(worker.BUSY_SECONDS)
-    watching.watch({}, say=say, waits=True)
+    watcher.watch({}, say=say, waits=True)
 
 
 def _announce(host, port, link, say):
-    """Say where the site is once it answers."""
-    reached = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
-    while not _answers(reached, port):
+    """Print the address of the site once it answers."""
+    reachable_host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
+    while not _answers(reachable_host, port):
         time.sleep(0.05)
     address = site_address.site_address(host, port)
     say(_("OpenClaw Web is running at %(address)s") % {"address": f"{address}/"})
@@ -147,8 +149,8 @@ def _answers(host, port):
 
 
 @contextmanager
-def _known_address(listener):
-    """Let commands print links with the address of this server while it runs."""
+def _publish_address(listener):
+    """Publish the server's address for links that commands print."""
     site_address.write_site_address(*listener.getsockname()[:2])
     try:
         yield
@@ -157,12 +159,12 @@ def _known_address(listener):
 
 
 @contextmanager
-def _listening(options):
-    """The open socket of the site. Raises Refused with the reason when the address cannot be had."""
+def _open_listener(options):
+    """Open the socket of the site. Raises Refused with the reason when that fails."""
     family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
     with socket.socket(family) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        # Connections inherit it: whoever stops in the middle of a request does not keep a thread for ever.
+        # Connections inherit the timeout, so that an unfinished request does not occupy a thread for ever.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", HALF_REQUEST_SECONDS, 0))
         try:
             listener.bind((options.host, options.port))
@@ -183,13 +185,13 @@ def _listening(options):
 
 
 def find_free_port() -> int:
-    """A port that nobody listens on now, for a program that names the port before it serves."""
+    """Find a free port, for a program that needs the port before it serves."""
     with socket.create_server(("127.0.0.1", 0)) as listener:
         return int(listener.getsockname()[1])
 
 
-def _sole_server():
-    """One server a home: two watchers would collect the same lines at the same time."""
+def _hold_server_lock():
+    """Allow one server per home: two watchers would import the same lines at once."""
     sentence = _("OpenClaw Web is already running in %(home)s. Stop that server, or set OPENCLAW_WEB_HOME.")
     return locks.exclusive_lock(locks.SERVING, sentence % {"home": settings.HOME_DIR})
 

@@ -1,4 +1,4 @@
-"""Stored times from the future: a clock was wrong and was put right. They hold nothing up, forward and back."""
+"""Stored times from the future, left by a wrong clock, hold up nothing."""
 
 import os
 
@@ -48,12 +48,12 @@ def now(monkeypatch):
     return Now
 
 
-def scheduled(kind, at, state="finished"):
+def create_scheduled_job(kind, at, state="finished"):
     return JobFactory(kind=kind, started_by="schedule", state=state, created_at=at, finished_at=at)
 
 
-def due(kind):
-    """Whether the schedule starts this kind now."""
+def is_due(kind):
+    """Return whether the schedule starts this kind now."""
     return kind in [job.kind for job in automatic_tasks.start_due()]
 
 
@@ -64,25 +64,25 @@ class TestSchedules:
         configuration.put("schedule.collectMinutes", 5)
 
     def test_a_run_that_ended_tomorrow_stops_no_import(self, now):
-        scheduled("collect", NOW + DAY)
-        assert due("collect")
+        create_scheduled_job("collect", NOW + DAY)
+        assert is_due("collect")
         JobRun.objects.filter(kind="collect", state="queued").update(state="finished", finished_at=NOW)
-        assert not due("collect"), "the run of now is the last one"
+        assert not is_due("collect"), "the run of now is the last one"
         now.ms += 5 * 60_000
-        assert due("collect")
+        assert is_due("collect")
 
     def test_a_clock_that_was_put_back_starts_one_run_more(self, now):
-        assert due("collect")
+        assert is_due("collect")
         JobRun.objects.update(state="finished", finished_at=NOW)
         now.ms -= 2 * DAY
-        assert due("collect")
+        assert is_due("collect")
         JobRun.objects.update(state="finished", finished_at=now.ms)
-        assert not due("collect")
+        assert not is_due("collect")
 
     def test_what_is_under_way_is_not_started_twice(self, now):
-        params = job_kinds.get_kind("collect").every.params()
+        params = job_kinds.get_kind("collect").schedule.build_params()
         JobFactory(kind="collect", state="running", created_at=NOW + DAY, params=params)
-        assert due("collect")
+        assert is_due("collect")
         assert JobRun.objects.count() == 1
 
     @pytest.mark.parametrize(("ahead", "lost"), [(YEAR, True), (-YEAR, True), (5_000, False), (-5_000, False)])
@@ -134,7 +134,7 @@ class TestBackups:
 class TestRetention:
     @pytest.fixture
     def home(self, tmp_path, real_files, now):
-        """A session whose last record lies a year ahead, and one of now."""
+        """A home with a session whose last record is a year ahead, and a present one."""
         home = Home(tmp_path / "openclaw")
         home.transcript(user("Hi"), assistant("Ahead") | {"timestamp": NOW + YEAR})
         home.transcript(user("Now") | {"timestamp": NOW - HOUR})
@@ -146,14 +146,16 @@ class TestRetention:
         assert session_selection.count_old_sessions("main", MAIN, session_selection.days_ago(30)).sessions == 0
         now.ms += 40 * DAY
         assert [
-            one.id for one, _needed in session_selection.find_old_sessions("main", MAIN, session_selection.days_ago(50))
+            session.id
+            for session, _needed in session_selection.find_old_sessions("main", MAIN, session_selection.days_ago(50))
         ] == []
         old = [
-            one.id for one, _needed in session_selection.find_old_sessions("main", MAIN, session_selection.days_ago(30))
+            session.id
+            for session, _needed in session_selection.find_old_sessions("main", MAIN, session_selection.days_ago(30))
         ]
         assert len(old) == 2 and ahead.id in old
-        told = services.remove_sessions({"days": 30, "agent": "main"}, jobs.Progress())
-        assert (told["sessions"], told["failed"]) == (2, [])
+        answer = services.remove_sessions({"days": 30, "agent": "main"}, jobs.Progress())
+        assert (answer["sessions"], answer["failed"]) == (2, [])
         assert not Session.objects.using(MAIN).exists()
 
     def test_an_import_in_the_future_counts_as_now(self, home, now):
@@ -161,7 +163,8 @@ class TestRetention:
         now.ms += 40 * DAY
         ahead = Session.objects.using(MAIN).get(last_activity_at=NOW + YEAR)
         assert ahead.id not in [
-            one.id for one, _needed in session_selection.find_old_sessions("main", MAIN, session_selection.days_ago(30))
+            session.id
+            for session, _needed in session_selection.find_old_sessions("main", MAIN, session_selection.days_ago(30))
         ]
         assert holdings.read_noted_times("main", [ahead.id]) == {ahead.id: NOW + 2 * YEAR}
 
@@ -171,9 +174,9 @@ class TestRetention:
         assert sentence in as_admin.get(reverse("overview:overview")).text
         totals = as_admin.get("/api/v1/overview").json()["totals"]
         assert (totals["future_session_count"], totals["future_record_count"]) == (1, 1)
-        found = run(home)
-        assert found["agents"]["main"]["future_record_count"] == 1
-        assert "1 record with a time in the future" in report.in_words(found)
+        answer = run(home)
+        assert answer["agents"]["main"]["future_record_count"] == 1
+        assert "1 record with a time in the future" in report.in_words(answer)
         assert NOW + YEAR in list(before), "stored times stay as they are"
         now.ms += 2 * YEAR
         assert "Times in the future" not in as_admin.get(reverse("overview:overview")).text

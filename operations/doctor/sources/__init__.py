@@ -1,1 +1,1 @@
-"""What the doctor finds in OpenClaw's files."""
+"""Checks and comparisons of OpenClaw's files for the doctor."""

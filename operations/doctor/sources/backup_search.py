@@ -1,4 +1,4 @@
-"""Backups that still hold what no source does: opened one after the other, the newest first."""
+"""Searches backups for lost records, newest backup first."""
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator
@@ -20,30 +20,30 @@ from ...models import BackupRun
 from ..store.losses import IDS, Loss
 
 T = TypeVar("T")
-SearchedHashes = dict[str, set[str]]  # agent -> hashes of its databases that were looked into
-MOST, OPENED = 10, 200  # databases of one agent that are unpacked, and backups that are opened for that
+SearchedHashes = dict[str, set[str]]  # agent -> hashes of its databases that were searched
+MOST, OPENED = 10, 200  # maximum of unpacked databases of one agent, and of opened backups
 
 
 def find_backups(losses: list[Loss], progress: Any, *, own: str) -> None:
-    """Write into `where` of each loss the newest backup that holds its session with at least as many records.
+    """Set `where` of each loss to the newest backup that contains all its records.
 
-    `own` is the backup that was made of the damaged store. Databases are unpacked beside their backup, one at a time.
+    `own` is the backup of the damaged store. Databases are unpacked beside their backup, one at a time.
     """
     seen: SearchedHashes = defaultdict(set)
     for path in [Path(own), *find_backup_paths(but=own)]:
-        wanted = [loss for loss in losses if not loss.where and loss.missing]
-        if not wanted:
+        open_losses = [loss for loss in losses if not loss.where and loss.missing]
+        if not open_losses:
             return
         progress.update(0, None, _("Searching the backup %(path)s") % {"path": path.name})
-        agents, read = {loss.agent for loss in wanted}, partial(_count, wanted)
+        agents, read = {loss.agent for loss in open_losses}, partial(_count_records, open_losses)
         for agent_id, held in read_databases(path, agents, seen, read, most=MOST + 1, own=own):
-            for loss in wanted:
+            for loss in open_losses:
                 if loss.agent == agent_id and held[loss.session_id][loss.kind] >= loss.noted:
                     loss.where = str(path)
 
 
 def find_backup_paths(*, but: str = "") -> list[Path]:
-    """The backups that are where they were written, the newest first."""
+    """The paths of the backups that still exist, newest first."""
     usable = BackupRun.objects.filter(status__in=BackupRun.USABLE).exclude(archive_path__in=("", but))
     rows = usable.order_by("-created_at", "-id").values_list("archive_path", flat=True)
     return [path for path in map(Path, rows[:OPENED]) if path.is_file()]
@@ -58,10 +58,11 @@ def read_databases(
     most: int = MOST,
     own: str = "",
 ) -> Iterator[tuple[str, T]]:
-    """(agent, what `read(agent, file)` answers) for the databases of these agents in a backup, each unpacked beside it.
+    """Yield (agent, result of `read(agent, file)`) for databases of these agents in a backup.
 
-    One that cannot be read answers nothing. A database that is among the `most` in `seen` is passed over: each run of
-    `--fix` backs up the same loss, and what the backup `own` has is only noted.
+    Each database is unpacked beside the backup. One that cannot be read is skipped. A database that is among the `most`
+    in `seen` is skipped too: each run of `--fix` backs up the same loss, and the databases of the backup `own` are only
+    noted.
     """
     try:
         with backup_reader.open_backup(path) as archive:
@@ -79,11 +80,11 @@ def read_databases(
                     verification.inspect_database(file, entry.path)
                     answer = read(entry.agent, file)
                 yield entry.agent, answer
-    except (Refused, OSError, DatabaseError):  # the next one may be whole
+    except (Refused, OSError, DatabaseError):  # the next backup may be intact
         return
 
 
-def _count(losses, agent_id, file):
+def _count_records(losses, agent_id, file):
     """Session -> kind -> records in a database of a backup."""
     held: dict[str, Counter[str]] = defaultdict(Counter)
     for session_id, kind, count in database_copies.read_kind_counts(file):
@@ -97,22 +98,22 @@ def _count(losses, agent_id, file):
 
 
 def build_restore_command(path: str | Path) -> str:
-    """How to have a backup back in a home that is there."""
+    """The command that restores a backup into an existing home."""
     return f"openclaw-web backup restore {path} --replace"
 
 
 def as_json(losses: list[Loss]) -> list[dict[str, Any]]:
-    """Each backup that was found, with what it holds of these losses and the command that puts it back."""
-    found: dict[str, list[Loss]] = defaultdict(list)
+    """The backups with lost records: how many each contains, and the command to restore it."""
+    losses_by_path: dict[str, list[Loss]] = defaultdict(list)
     for loss in losses:
         if loss.where:
-            found[loss.where].append(loss)
+            losses_by_path[loss.where].append(loss)
     return [
         {
             "path": path,
             "command": build_restore_command(path),
-            "agents": sorted({loss.agent for loss in some}),
-            "records": sum(loss.missing for loss in some),
+            "agents": sorted({loss.agent for loss in path_losses}),
+            "records": sum(loss.missing for loss in path_losses),
         }
-        for path, some in found.items()
+        for path, path_losses in losses_by_path.items()
     ]

@@ -1,4 +1,4 @@
-"""`doctor --deep`: every record of every readable source, compared with the stored record by what it says."""
+"""Runs `doctor --deep`: compares every record of every readable source with the stored record."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
@@ -19,9 +19,9 @@ from openclaw_web.sqlite import statements
 from ..store.losses import IDS, Counts, Loss
 from .places import AgentPlaces, Place
 
-LINES, BYTES = 400, 8 * 1024 * 1024  # of a source that are held at once
+LINES, BYTES = 400, 8 * 1024 * 1024  # maximum of a source that is in memory at once
 WITHHELD = "withheld"
-# Where records stand and how far they were read says the store alone.
+# Columns that only the store knows: the place of a record, and how far its source was read.
 TEXTS = {"trim_json", "event_json", "full_zstd"}
 OWN = {"session_id", "seq", "event_id", "turn_number", "is_active", "created_at"} | TEXTS
 COMPARED = [name for name in EVENT_COLUMNS if name not in OWN]
@@ -38,11 +38,11 @@ PARENT = {"has_parent", "parent_id"}
 
 @dataclass(slots=True)
 class Comparison:
-    """How much was compared: sources that were read, records in them, and records that no source holds any more."""
+    """The extent of a comparison: sources, records, and records that no source contains any more."""
 
     sources: set[str] = field(default_factory=set)
     records: int = 0
-    kept: int = 0
+    only_stored: int = 0
     sessions: int = 0
     unreadable: dict[str, str] = field(default_factory=dict)  # source -> why
 
@@ -51,140 +51,152 @@ class Comparison:
 class _Session:
     """One session under comparison, by record id."""
 
-    found: set[str] = field(default_factory=set)
+    record_ids: set[str] = field(default_factory=set)
     same: set[str] = field(default_factory=set)
-    here: Counter[str] = field(default_factory=Counter)  # records without an id in the place that is being read
-    told: Counter[str] = field(default_factory=Counter)  # and the most of each that one place has, by what they say
+    place_counts: Counter[str] = field(
+        default_factory=Counter
+    )  # records without an id in the current place, by content
+    nameless_counts: Counter[str] = field(
+        default_factory=Counter
+    )  # the largest number of each in one place, by content
     nameless: dict[str, str] = field(default_factory=dict)  # their kinds
     missing: dict[str, str] = field(default_factory=dict)  # id -> kind
     different: dict[str, str] = field(default_factory=dict)
-    kinds: Counter[str] = field(default_factory=Counter)  # records that have to be there
-    renamed: Counter[str] = field(default_factory=Counter)  # different ones that are stored as another kind
+    kinds: Counter[str] = field(default_factory=Counter)  # records that have to be stored
+    renamed: Counter[str] = field(default_factory=Counter)  # different records that are stored as another kind
 
 
-def compare_agent(looked: AgentPlaces, counts: Counts, compared: Comparison) -> None:
-    """Compare every record of one agent; what is missing or different is added to the losses of `counts`."""
-    held = counts.held.get(looked.agent_id, {})
-    for session_id, places in looked.by_session.items():
+def compare_agent(agent_places: AgentPlaces, counts: Counts, compared: Comparison) -> None:
+    """Compare every record of an agent; adds missing and different records to `counts.losses`."""
+    held = counts.held.get(agent_places.agent_id, {})
+    for session_id, places in agent_places.by_session.items():
         if not any(place.until for place in places) and session_id not in held:
-            continue  # nothing of it was ever imported
-        one = _Session()
+            continue  # the session was never imported
+        session = _Session()
         for place in places:
-            _place(looked, place, one, compared)
-            one.told |= one.here
-            one.here.clear()
-        if one.told:
-            _count_nameless(looked, session_id, one)
+            _compare_place(agent_places, place, session, compared)
+            session.nameless_counts |= session.place_counts
+            session.place_counts.clear()
+        if session.nameless_counts:
+            _count_nameless(agent_places, session_id, session)
         compared.sessions += 1
-        compared.records += len(one.found)
-        compared.kept += max(0, _count(held.get(session_id)) - len(one.found - one.missing.keys()))
-        _add(looked.agent_id, session_id, one, counts)
-    without = held.keys() - looked.by_session.keys()
-    compared.kept += sum(held[session_id].count for session_id in without)
+        compared.records += len(session.record_ids)
+        compared.only_stored += max(
+            0, _get_count(held.get(session_id)) - len(session.record_ids - session.missing.keys())
+        )
+        _add_losses(agent_places.agent_id, session_id, session, counts)
+    sessions_without_source = held.keys() - agent_places.by_session.keys()
+    compared.only_stored += sum(held[session_id].count for session_id in sessions_without_source)
 
 
-def _count(held):
+def _get_count(held):
     return held.count if held else 0
 
 
-def _place(looked, place: Place, one, compared):
+def _compare_place(agent_places, place: Place, session, compared):
     compared.sources.add(place.source.name)
     try:
-        for lines in _batches(place.lines(0)):
-            _lines(looked, place, lines, one)
+        for lines in _build_batches(place.lines(0)):
+            _compare_lines(agent_places, place, lines, session)
     except (NotReadable, DamagedDatabase) as exc:
         place.source.problem = str(exc)
         compared.unreadable[place.source.name] = str(exc)
 
 
-def _batches(lines: Iterable[Line]) -> Iterator[list[Line]]:
-    some: list[Line] = []
+def _build_batches(lines: Iterable[Line]) -> Iterator[list[Line]]:
+    batch: list[Line] = []
     size = 0
     for line in lines:
         if line.record is None:
             continue
-        some.append(line)
+        batch.append(line)
         size += len(line.raw)
-        if len(some) >= LINES or size >= BYTES:
-            yield some
-            some, size = [], 0
-    if some:
-        yield some
+        if len(batch) >= LINES or size >= BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
-def _wanted(line):
-    """The row that a line's record becomes; None for one that a collect rejects."""
+def _build_row(line):
+    """The row that a record becomes; None when an import rejects the record."""
     try:
         return build_row(line, before=None, fallback_ms=0)
     except UNFORESEEN:
         return None
 
 
-def _lines(looked, place, lines: list[Line], one):
+def _compare_lines(agent_places, place, lines: list[Line], session):
     named: dict[str, list[tuple[Line, Row]]] = {}
     for line in lines:
-        wanted = _wanted(line)
-        if wanted is None:
+        expected = _build_row(line)
+        if expected is None:
             continue
-        if wanted.facts.record_id is not None:
-            named.setdefault(wanted.record_id, []).append((line, wanted))
+        if expected.facts.record_id is not None:
+            named.setdefault(expected.record_id, []).append((line, expected))
         elif line.offset < place.until:
-            _nameless(line, wanted, one)
-    stored = _stored(looked.db, place.session_id, [*named]) if looked.db and named else {}
-    for name, some in named.items():
-        for line, wanted in some:
+            _note_nameless(line, expected, session)
+    stored = _read_stored(agent_places.db, place.session_id, [*named]) if agent_places.db and named else {}
+    for name, pairs in named.items():
+        for line, expected in pairs:
             row = stored.get(name)
             if row is not None or line.offset < place.until:
-                _record(name, line, row, wanted, one)
+                _compare_record(name, line, row, expected, session)
 
 
-def _nameless(line, wanted, one):
-    """A record without an id is known by what it says; the store has to have as many as one place tells."""
-    what = unnamed_records.compute_key(line.record)
-    one.here[what] += 1
-    one.nameless.setdefault(what, wanted.facts.kind)
+def _note_nameless(line, expected, session):
+    """Count a record without an id by its content.
+
+    The store has to have as many as the place with most of them.
+    """
+    key = unnamed_records.compute_key(line.record)
+    session.place_counts[key] += 1
+    session.nameless.setdefault(key, expected.facts.kind)
 
 
-def _record(name, line, row, wanted, one):
-    """Sort one record in. Of several places that tell of it one has to say what is stored."""
-    kind = wanted.facts.kind
-    one.kinds.update([kind] if name not in one.found else [])
-    one.found.add(name)
+def _compare_record(name, line, row, expected, session):
+    """Compare a record with its stored row. One of several sources has to match."""
+    kind = expected.facts.kind
+    session.kinds.update([kind] if name not in session.record_ids else [])
+    session.record_ids.add(name)
     if row is None:
-        one.missing[name] = kind
-    elif row["kind"] == WITHHELD or _is_same(line, row, wanted):
-        one.same.add(name)
-        one.different.pop(name, None)
-    elif name not in one.same:
-        one.different[name] = kind
-        one.renamed.update([kind] if row["kind"] != kind else [])
+        session.missing[name] = kind
+    elif row["kind"] == WITHHELD or _is_same(line, row, expected):
+        session.same.add(name)
+        session.different.pop(name, None)
+    elif name not in session.same:
+        session.different[name] = kind
+        session.renamed.update([kind] if row["kind"] != kind else [])
 
 
-def _count_nameless(looked, session_id, one):
-    """Which records without an id the store does not have, one for one; those that are withheld may be any."""
-    stored = Counter(unnamed_records.read_keys(looked.db, session_id).values()) if looked.db else Counter()
+def _count_nameless(agent_places, session_id, session):
+    """Find records without an id that are not stored, by their number.
+
+    Withheld records may be any of them.
+    """
+    stored = Counter(unnamed_records.read_keys(agent_places.db, session_id).values()) if agent_places.db else Counter()
     withheld = stored.pop(WITHHELD, 0)
-    for what, count in one.told.items():
-        kind = one.nameless[what]
-        one.kinds[kind] += count
+    for key, count in session.nameless_counts.items():
+        kind = session.nameless[key]
+        session.kinds[kind] += count
         for number in range(count):
-            if number < stored[what]:
-                one.found.add(f"@{what}-{number}")
+            if number < stored[key]:
+                session.record_ids.add(f"@{key}-{number}")
             elif withheld:
                 withheld -= 1
-                one.found.add(f"@{what}-{number}")
+                session.record_ids.add(f"@{key}-{number}")
             else:
-                one.missing[f"@{what}-{number}"] = kind
+                session.missing[f"@{key}-{number}"] = kind
 
 
-def _stored(db: str, session_id: str, names: list[str]) -> dict[str, dict[str, Any]]:
+def _read_stored(db: str, session_id: str, names: list[str]) -> dict[str, dict[str, Any]]:
     marks = ", ".join(["%s"] * len(names))
     rows = statements.read_rows(db, f"{STORED}{marks})", [session_id, *names])
     return {row[0]: dict(zip(COLUMNS, row, strict=True)) for row in rows}
 
 
-def _is_same(line, row, wanted):
-    return _says_the_same(line, row) and _has_the_same_columns(line, row, wanted)
+def _is_same(line, row, expected):
+    return _says_the_same(line, row) and _has_the_same_columns(line, row, expected)
 
 
 def _says_the_same(line, row):
@@ -193,31 +205,31 @@ def _says_the_same(line, row):
             return True
         whole = untrim(row["event_json"], row["full_zstd"], row["trim_json"])
         return content_digest(whole) == content_digest(line.record)
-    except (Refused, ValueError, LookupError, TypeError, AttributeError):  # what is stored there is no record
+    except (Refused, ValueError, LookupError, TypeError, AttributeError):  # the stored text is not a record
         return False
 
 
-def _has_the_same_columns(line, row, wanted):
-    """Whether what lists and sums read of a record is what it says itself."""
-    values = dict(zip(EVENT_COLUMNS, wanted.event(""), strict=True))
-    values |= dict(zip(IDENTITY_COLUMNS, wanted.identity(""), strict=True))
-    if wanted.facts.created_at is not None and row["created_at"] != values["created_at"]:
+def _has_the_same_columns(line, row, expected):
+    """Whether the stored columns have the values of the record itself."""
+    values = dict(zip(EVENT_COLUMNS, expected.event(""), strict=True))
+    values |= dict(zip(IDENTITY_COLUMNS, expected.identity(""), strict=True))
+    if expected.facts.created_at is not None and row["created_at"] != values["created_at"]:
         return False
-    left_open = PARENT if "parentId" not in line.record else ()  # then the record before it is its parent
+    left_open = PARENT if "parentId" not in line.record else ()  # the record before it is then its parent
     return all(row[name] == values[name] for name in (*COMPARED, *LINKS) if name not in left_open)
 
 
-def _add(agent_id, session_id, one, counts):
-    for kind in sorted({*one.missing.values(), *one.different.values()}):
-        missing = sum(found == kind for found in one.missing.values())
-        different = sum(found == kind for found in one.different.values())
-        number = one.kinds[kind]
+def _add_losses(agent_id, session_id, session, counts):
+    for kind in sorted({*session.missing.values(), *session.different.values()}):
+        missing = sum(lost_kind == kind for lost_kind in session.missing.values())
+        different = sum(lost_kind == kind for lost_kind in session.different.values())
+        number = session.kinds[kind]
         known = counts.losses.get((agent_id, session_id, kind))
         if known is None:
             known = Loss(agent_id, session_id, kind, number, number - missing, missing)
             counts.losses[agent_id, session_id, kind] = known
-        known.missing = max(missing, known.missing - one.renamed[kind])
+        known.missing = max(missing, known.missing - session.renamed[kind])
         known.different = different
         known.in_sources = missing + different
-    if one.missing:  # the sources tell more than the checksum
+    if session.missing:  # the sources give more detail than the checksum
         counts.losses.pop((agent_id, session_id, IDS), None)

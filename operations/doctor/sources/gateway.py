@@ -1,4 +1,4 @@
-"""Whether OpenClaw looks alive: nothing of its home is moved or removed while it does."""
+"""Signs that OpenClaw is running: its files are not moved or removed meanwhile."""
 
 import os
 import re
@@ -25,14 +25,14 @@ DIGITS = re.compile(rb"\s*(\d{1,10})\s*")
 
 
 def find_signs_of_life(root: Path, sources: list[Source]) -> list[str]:
-    """Why somebody seems to work in the home: locks of living processes, and files written to just now."""
+    """Sentences about signs that the home is in use: locks of running processes, and recent writes."""
     signs = []
-    for name, said in _locks(root):
-        pid = said.get("pid")
+    for name, content in _find_locks(root):
+        pid = content.get("pid")
         if type(pid) is int and 0 < pid < 2**31 and _is_alive(pid):
             words = {"file": name, "pid": pid}
             signs.append(_("the running process %(pid)s has locked %(file)s") % words)
-    written = [source.name for source in sources if clock.is_recent(_changed_at(source), RECENT_SECONDS * 1000)]
+    written = [source.name for source in sources if clock.is_recent(_find_change_time(source), RECENT_SECONDS * 1000)]
     if written:
         words = {"file": written[0], "count": len(written), "minutes": RECENT_SECONDS // 60}
         sentence = ngettext(
@@ -44,18 +44,18 @@ def find_signs_of_life(root: Path, sources: list[Source]) -> list[str]:
     return signs
 
 
-def _locks(root) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every lock of a home: how to name it, and what it says."""
+def _find_locks(root) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every lock of a home: its name for people, and its content."""
     for path in sorted(path for pattern in LOCKS for path in root.glob(pattern)):
-        yield path.relative_to(root).as_posix(), _content(path)
+        yield path.relative_to(root).as_posix(), _read_lock(path)
     for path in sorted(Path(tempfile.gettempdir()).glob(TEMPORARY)):
-        said = _content(path)
-        if _is_of(root, said.get("configPath")):
-            yield str(path), said
+        content = _read_lock(path)
+        if _is_in_home(root, content.get("configPath")):
+            yield str(path), content
 
 
-def _is_of(root, configuration):
-    """Whether a gateway's configuration file, as its lock names it, lies in the home."""
+def _is_in_home(root, configuration):
+    """Whether the configuration file that a lock names is in the home."""
     if not isinstance(configuration, str) or "\0" in configuration:
         return False
     try:
@@ -64,24 +64,24 @@ def _is_of(root, configuration):
         return False
 
 
-def _content(path):
-    """What a lock says: JSON with `pid`, or a process's number and nothing else."""
+def _read_lock(path):
+    """The content of a lock: JSON with `pid`, or only the number of a process."""
     try:
-        with open_regular(path.parent, path, may_be_linked=True) as file:  # below tmp too, where nothing else is read
+        with open_regular(path.parent, path, may_be_linked=True) as file:  # also below tmp, where no other file is read
             data = file.read(MAX_LOCK_BYTES)
     except NotReadable:
         return {}
     if match := DIGITS.fullmatch(data):
         return {"pid": int(match[1])}
     try:
-        found = orjson.loads(data)
+        value = orjson.loads(data)
     except orjson.JSONDecodeError:
         return {}
-    return found if isinstance(found, dict) else {}
+    return value if isinstance(value, dict) else {}
 
 
-def _changed_at(source):
-    """When a source was written last, in milliseconds; a time in the future tells nothing."""
+def _find_change_time(source):
+    """The time of the last write in milliseconds; times in the future do not count."""
     times = []
     for path in (source.file, source.file.with_name(source.file.name + "-wal")):
         try:
@@ -96,6 +96,6 @@ def _is_alive(pid):
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except PermissionError:  # somebody else's, but there
+    except PermissionError:  # the process exists and belongs to another user
         return True
     return True

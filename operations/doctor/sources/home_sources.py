@@ -1,4 +1,4 @@
-"""What of an OpenClaw home is a source: every file that a collect reads, with its state, found without opening one."""
+"""The sources of an OpenClaw home with their states, found without opening a file."""
 
 import os
 from collections import Counter
@@ -27,7 +27,7 @@ Kind = CollectorSource.Kind
 NEW, CHANGED, UNCHANGED, LEFT = "new", "changed", "unchanged", "left"
 TRAJECTORY, LEFTOVER = "trajectory", "leftover"
 UNDONE, OPTED_OUT = "undone", "opted_out"
-# What a source becomes, mainly: `target_table` of its row.
+# The main table that a source fills: `target_table` of its row.
 TARGETS = {
     Kind.TRANSCRIPT: "transcript_events",
     TRAJECTORY: "trajectory_events",
@@ -40,13 +40,16 @@ TARGETS = {
     Kind.DATABASE: "transcript_events",
     Kind.ARTIFACT: "artifacts",
 }
-# What may be moved or removed once it is imported: JSONL and JSON whose whole content is in the store.
+# Kinds that may be moved or removed after the import: JSONL and JSON whose whole content is stored.
 LEGACY = frozenset({Kind.TRANSCRIPT, LEFTOVER, Kind.SESSION_INDEX, Kind.CRON_JOBS, Kind.CRON_RUNS, Kind.SUBAGENT_RUNS})
 
 
 @dataclass(slots=True)
 class Source:
-    """One file. `state` says what a collect would do with it, `why` the reason when it is left."""
+    """One source file. `state` is what an import would do with it.
+
+    `why` is the reason when it is left out.
+    """
 
     kind: str
     file: Path
@@ -59,7 +62,7 @@ class Source:
     session_id: str = ""
     session_state: str = ""
     target: str = ""
-    # Filled in by looking inside.
+    # Set after the source was opened.
     new: Counter[str] = field(default_factory=Counter)  # rows that a collect would add, by table
     kinds: Counter[str] = field(default_factory=Counter)  # new records by kind
     lost: Counter[str] = field(default_factory=Counter)  # rows by table that were read from it and are gone
@@ -78,7 +81,7 @@ class Source:
 
     @property
     def records(self) -> int:
-        """How many rows are new: of the state database all, else those of its target."""
+        """How many rows are new: all of the state database, else those of the target table."""
         return self.new.total() if self.target == "task_runs" else self.new[self.target]
 
     @property
@@ -103,63 +106,68 @@ class Source:
         }
 
 
-def find_agent_sources(collection: Any, found: HomeAgent, agent_id: str) -> Iterator[Source]:
-    """Every source of one agent, those of its former places first."""
-    for part in found.parts:
-        yield from _of_part(collection, part, agent_id)
-    about = {"agent": agent_id, "home_agent": found.home_name}
-    memory = collection.home.root / "memory" / f"{found.home_name}.sqlite"
-    yield from _database(collection, memory, "indexed_files", about)
-    if found.workspace:
-        for entry in workspaces.find_entries(found.workspace, collection.home.notes):
-            yield from _one(collection, Kind.WORKSPACE_FILE, entry.path, **about)
+def find_agent_sources(collection: Any, home_agent: HomeAgent, agent_id: str) -> Iterator[Source]:
+    """Yield every source of one agent, those of its former places first."""
+    for part in home_agent.parts:
+        yield from _find_part_sources(collection, part, agent_id)
+    owner_fields = {"agent": agent_id, "home_agent": home_agent.home_name}
+    memory = collection.home.root / "memory" / f"{home_agent.home_name}.sqlite"
+    yield from _find_database(collection, memory, "indexed_files", owner_fields)
+    if home_agent.workspace:
+        for entry in workspaces.find_entries(home_agent.workspace, collection.home.notes):
+            yield from _find_file(collection, Kind.WORKSPACE_FILE, entry.path, **owner_fields)
 
 
-def _of_part(collection, found, agent_id) -> Iterator[Source]:
-    about = {"agent": agent_id, "home_agent": found.home_name}
+def _find_part_sources(collection, part, agent_id) -> Iterator[Source]:
+    owner_fields = {"agent": agent_id, "home_agent": part.home_name}
     notes = collection.home.notes
     ignored = collection.ignored.get(agent_id, frozenset())
-    if found.index:
-        yield from _one(collection, Kind.SESSION_INDEX, found.index, **about)
-    files = list(find_sources(collection, found, find_skipped(collection.home.root, agent_id)))
+    if part.index:
+        yield from _find_file(collection, Kind.SESSION_INDEX, part.index, **owner_fields)
+    files = list(find_sources(collection, part, find_skipped(collection.home.root, agent_id)))
     for file in files:
         if not file.is_imported:
-            yield _transcript(collection, file, ignored, **about)
+            yield _build_transcript(collection, file, ignored, **owner_fields)
     for file in filter(attrgetter("is_imported"), files):
-        source = _source(collection, Kind.TRANSCRIPT, file.path, file.stat, session_id=file.session_id, **about)
+        source = _build_source(
+            collection, Kind.TRANSCRIPT, file.path, file.stat, session_id=file.session_id, **owner_fields
+        )
         source.kind, source.session_state = LEFTOVER, file.state
         if file.session_id in ignored:
             source.state, source.why = LEFT, UNDONE
         elif source.is_to_read and not collection.include_deleted:
-            source.state, source.why = LEFT, "imported"  # with it, the database says whether it has lost this one
+            source.state, source.why = (
+                LEFT,
+                "imported",
+            )  # with deleted sessions, the database decides whether it lost this session
         yield source
-    for path in extras.find_trajectories(found.sessions, notes):
-        for source in _one(collection, Kind.TRANSCRIPT, path, **about):
+    for path in extras.find_trajectories(part.sessions, notes):
+        for source in _find_file(collection, Kind.TRANSCRIPT, path, **owner_fields):
             source.kind, source.target, source.session_id = TRAJECTORY, TARGETS[TRAJECTORY], extras.get_session_id(path)
             if source.session_id in ignored:
                 source.state, source.why = LEFT, UNDONE
             yield source
-    if found.database:
-        yield from _database(collection, found.database, "transcript_events", about)
+    if part.database:
+        yield from _find_database(collection, part.database, "transcript_events", owner_fields)
 
 
 def find_home_sources(collection: Any, agents: Iterable[str]) -> Iterator[Source]:
-    """Every source that belongs to a home as a whole; `agents` are those it has here."""
+    """Yield every source of the home as a whole; `agents` are its agents here."""
     root = collection.home.root
-    yield from _one(collection, Kind.CRON_JOBS, root / "cron" / "jobs.json")
-    yield from _one(collection, Kind.SUBAGENT_RUNS, root / "subagents" / "runs.json")
+    yield from _find_file(collection, Kind.CRON_JOBS, root / "cron" / "jobs.json")
+    yield from _find_file(collection, Kind.SUBAGENT_RUNS, root / "subagents" / "runs.json")
     folder = root / "cron" / "runs"
     for name in list_names(folder, collection.home.notes):
         if name.endswith((".jsonl", MIGRATED_SUFFIX)):
-            yield from _one(collection, Kind.CRON_RUNS, folder / name)
-    yield from _database(collection, root / STATE_DATABASE, "task_runs", {})
+            yield from _find_file(collection, Kind.CRON_RUNS, folder / name)
+    yield from _find_database(collection, root / STATE_DATABASE, "task_runs", {})
     if store := mem_store.find_store(collection, agents):
-        with suppress(OSError):  # a folder that goes while it is listed
-            yield from (_content(store, content) for content in store.contents())
+        with suppress(OSError):  # the folder may disappear while it is listed
+            yield from (_build_artifact_source(store, content) for content in store.contents())
 
 
-def _content(store, content):
-    source = _source_of(store.book, Kind.ARTIFACT, content.path, content.stat)
+def _build_artifact_source(store, content):
+    source = _build_book_source(store.book, Kind.ARTIFACT, content.path, content.stat)
     source.content = content
     if store.is_known(content):
         source.state = UNCHANGED
@@ -170,8 +178,10 @@ def _content(store, content):
     return source
 
 
-def _transcript(collection, file, ignored, **about):
-    source = _source(collection, Kind.TRANSCRIPT, file.path, file.stat, session_id=file.session_id, **about)
+def _build_transcript(collection, file, ignored, **owner_fields):
+    source = _build_source(
+        collection, Kind.TRANSCRIPT, file.path, file.stat, session_id=file.session_id, **owner_fields
+    )
     source.session_state = file.state
     if file.session_id in ignored:
         source.state, source.why = LEFT, UNDONE
@@ -180,56 +190,61 @@ def _transcript(collection, file, ignored, **about):
     return source
 
 
-def _one(collection, kind, path, **about):
+def _find_file(collection, kind, path, **owner_fields):
     if stat := stat_regular(path):
-        yield _source(collection, kind, path, stat, **about)
+        yield _build_source(collection, kind, path, stat, **owner_fields)
 
 
-def _source(collection, kind, path, stat, **about):
-    return _source_of(collection.book, kind, path, stat, **about)
+def _build_source(collection, kind, path, stat, **owner_fields):
+    return _build_book_source(collection.book, kind, path, stat, **owner_fields)
 
 
-def _source_of(book, kind, path, stat, **about):
-    of = {"agent_id": about.get("agent", "")}
-    state = UNCHANGED if book.is_known(kind, path, stat, **of) else CHANGED if book.offset(kind, path, **of) else NEW
-    return Source(kind, path, book.name(path), stat, state, target=TARGETS[kind], **about)
+def _build_book_source(book, kind, path, stat, **owner_fields):
+    owner = {"agent_id": owner_fields.get("agent", "")}
+    state = (
+        UNCHANGED if book.is_known(kind, path, stat, **owner) else CHANGED if book.offset(kind, path, **owner) else NEW
+    )
+    return Source(kind, path, book.name(path), stat, state, target=TARGETS[kind], **owner_fields)
 
 
-def _database(collection, path, target, about):
+def _find_database(collection, path, target, owner_fields):
     stat, book = stat_regular(path), collection.book
     if stat is None:
         return
     state = CHANGED if book.offset(Kind.DATABASE, path) else NEW
     if source_databases.is_known(collection, path):
         state = UNCHANGED
-    yield Source(Kind.DATABASE, path, book.name(path), stat, state, target=target, **about)
+    yield Source(Kind.DATABASE, path, book.name(path), stat, state, target=target, **owner_fields)
 
 
 def follow_reported_workspaces(collection: Any, names: dict[str, str]) -> None:
-    """Have the workspace of each agent follow the newest report: the stored one, unless its indexes have changed."""
+    """Set the workspace of each agent to the one of its newest report.
+
+    That is the stored report, unless the agent's indexes have changed.
+    """
     home = collection.home
     agents = Agent.objects.in_bulk(list(names.values()))
-    for number, found in enumerate(home.agents):
-        agent_id = names[found.home_name]
+    for number, home_agent in enumerate(home.agents):
+        agent_id = names[home_agent.home_name]
         agent = agents.get(agent_id) or Agent(agent_id=agent_id)
-        at, folder = agent.workspace_reported_at or 0, agent.reported_workspace
-        if agent.workspace_reported_at is None or not _is_known(collection, found, agent_id):
-            newest = prompt_workspaces.read_newest(home, found, collection.copies)
-            folder = newest[1] if newest[0] > at else folder
-        home.agents[number] = followed = follow_reported_workspace(home, found, folder)
+        reported_at, folder = agent.workspace_reported_at or 0, agent.reported_workspace
+        if agent.workspace_reported_at is None or not _is_known(collection, home_agent, agent_id):
+            newest = prompt_workspaces.read_newest(home, home_agent, collection.copies)
+            folder = newest[1] if newest[0] > reported_at else folder
+        home.agents[number] = followed = follow_reported_workspace(home, home_agent, folder)
         check_memory_folder(home, followed)
 
 
-def _is_known(collection, found, agent_id):
-    """Whether the session indexes of an agent are as they were when they were read last."""
-    stat = stat_regular(found.index) if found.index else None
+def _is_known(collection, home_agent, agent_id):
+    """Whether the session indexes of an agent are unchanged since they were read."""
+    stat = stat_regular(home_agent.index) if home_agent.index else None
     kind = CollectorSource.Kind.SESSION_INDEX
-    is_index_known = stat is None or collection.book.is_known(kind, found.index, stat, agent_id=agent_id)
-    return is_index_known and all(source_databases.is_known(collection, source) for source in found.databases)
+    is_index_known = stat is None or collection.book.is_known(kind, home_agent.index, stat, agent_id=agent_id)
+    return is_index_known and all(source_databases.is_known(collection, source) for source in home_agent.databases)
 
 
 def build_place_findings(home: Home, names: dict[str, str]) -> Iterator[Finding]:
-    """What is odd about the places of a home; what keeps nothing from being read is a note."""
-    for one in home.oddities:
-        level = NOTE if one.why in HARMLESS else FINDING
-        yield Finding("place", one.sentence, path=one.path, level=level, agent=names.get(one.agent, ""))
+    """Findings about odd places of a home; those that prevent no reading are notes."""
+    for oddity in home.oddities:
+        level = NOTE if oddity.why in HARMLESS else FINDING
+        yield Finding("place", oddity.sentence, path=oddity.path, level=level, agent=names.get(oddity.agent, ""))

@@ -1,4 +1,4 @@
-"""A look inside sources: how many records a collect would bring, and what it would reject where."""
+"""A preview of an import: how many records sources would add, and rejected lines."""
 
 import hashlib
 import io
@@ -30,31 +30,31 @@ from .rejects import RejectedLines, reject
 Kind = CollectorSource.Kind
 MAX_HEADER = 64 * 1024
 ROWS = 500
-WITHHELD = "withheld"  # the kind of records that are kept without their words
+WITHHELD = "withheld"  # the kind of records that are stored without their text
 OnBytes = Callable[[int], None]
 
 
 @dataclass(slots=True)
-class _Known:
-    """New records of a session that earlier places bring: by id, and how many of those without one say the same."""
+class _EarlierRecords:
+    """New records of a session in earlier places: ids, and counts of records without an id."""
 
     ids: set[str] = field(default_factory=set)
     nameless: Counter[str] = field(default_factory=Counter)
 
 
-def count_new_records(looked: AgentPlaces, rejected: RejectedLines, on_bytes: OnBytes) -> None:
-    """Count the records of one agent that a collect would bring, session by session; rejected lines are listed."""
-    for session_id, found in looked.by_session.items():
-        known = _Known()
-        for place in found:
+def count_new_records(agent_places: AgentPlaces, rejected: RejectedLines, on_bytes: OnBytes) -> None:
+    """Count the new records of one agent by session, and list rejected lines."""
+    for session_id, places in agent_places.by_session.items():
+        known = _EarlierRecords()
+        for place in places:
             if place.begin is not None:
-                _guarded(_new_of, looked, place, session_id, known, rejected)
+                _report_failures(_count_new, agent_places, place, session_id, known, rejected)
                 on_bytes(place.bytes)
 
 
-def _guarded(look, looked, place: Place, session_id, known, rejected):
+def _report_failures(read, agent_places, place: Place, session_id, known, rejected):
     try:
-        look(looked, place, session_id, known, rejected)
+        read(agent_places, place, session_id, known, rejected)
     except NotReadable as exc:
         place.source.problem = str(exc)
     except DamagedDatabase as exc:
@@ -62,15 +62,18 @@ def _guarded(look, looked, place: Place, session_id, known, rejected):
         reject(place.source, rejected, 0, "bad_database", place.source.problem)
 
 
-def _new_of(looked, place, session_id, known, rejected):
-    """Records that are neither in the store nor in an earlier place; another one under a known id is rejected."""
+def _count_new(agent_places, place, session_id, known, rejected):
+    """Count records that are neither stored nor in an earlier place.
+
+    A different record under a known id is rejected.
+    """
     seen: dict[str, int | str] = {}
     waiting: dict[str, str] = {}
-    nameless = _Nameless(looked.db, session_id, known, goes_on=place.begin > 0)
+    nameless = _Nameless(agent_places.db, session_id, known, goes_on=place.begin > 0)
     for line in place.lines(place.begin):
-        if line.offset < place.begin:  # a packed one is read from its start
+        if line.offset < place.begin:  # packed files are read from their start
             continue
-        kind = _kind(line)
+        kind = _find_kind(line)
         if kind is None:
             _reject(place.source, rejected, session_id, line.offset, line.reason, line.detail)
             continue
@@ -84,13 +87,13 @@ def _new_of(looked, place, session_id, known, rejected):
         elif name not in known.ids and name not in waiting:
             waiting[name] = kind
             if len(waiting) == ROWS:
-                _count(looked, place.source, session_id, known, waiting)
-    _count(looked, place.source, session_id, known, waiting)
+                _count_waiting(agent_places, place.source, session_id, known, waiting)
+    _count_waiting(agent_places, place.source, session_id, known, waiting)
     place.source.new[RECORDS] = place.source.kinds.total()
 
 
-def _kind(line):
-    """The kind of a line's record; None, with the reason in the line, when it holds none."""
+def _find_kind(line):
+    """The kind of a line's record; None, with the reason in the line, without a record."""
     try:
         return read_facts(line.record).kind if line.record is not None else None
     except UNFORESEEN as exc:
@@ -99,7 +102,10 @@ def _kind(line):
 
 
 class _Nameless:
-    """Records without an id in one place: `unnamed` tells those that the store has, `known` those before it."""
+    """Decides which records without an id in one place are new.
+
+    `unnamed` knows those that are stored, `known` those of earlier places.
+    """
 
     def __init__(self, db, session_id, known, *, goes_on):
         self._db, self._session_id, self._known, self._goes_on = db, session_id, known, goes_on
@@ -109,7 +115,7 @@ class _Nameless:
         self._names: unnamed_records.UnnamedRecords | None = None
 
     def is_new(self, line, seen) -> bool:
-        """Whether a collect would store this record."""
+        """Whether an import would store this record."""
         if self._names is None:
             self._stored = all_ids(self._db, self._session_id) if self._db else set()
             self._names = unnamed_records.UnnamedRecords(self._db, self._session_id, {}, goes_on=self._goes_on)
@@ -117,36 +123,36 @@ class _Nameless:
         if name in self._stored:
             return False
         seen[name] = name
-        what = unnamed_records.compute_key(line.record)
-        self._own[what] += 1
+        key = unnamed_records.compute_key(line.record)
+        self._own[key] += 1
         self._known.nameless |= self._own
-        return self._own[what] > self._earlier[what]
+        return self._own[key] > self._earlier[key]
 
 
-def count_restorable(looked: AgentPlaces, losses: list[Loss]) -> None:
-    """Note how many of the missing records of an agent are in its sources: `in_sources` of each loss."""
+def count_restorable(agent_places: AgentPlaces, losses: list[Loss]) -> None:
+    """Set `in_sources` of each loss: how many of its records the agent's sources contain."""
     by_session: dict[str, list[Loss]] = {}
     for loss in losses:
         by_session.setdefault(loss.session_id, []).append(loss)
     for session_id, lost in by_session.items():
-        found = _missing_kinds(looked, session_id)
+        counts = _count_missing_kinds(agent_places, session_id)
         for loss in lost:
-            loss.in_sources = min(loss.missing, found.total() if loss.kind == IDS else found[loss.kind])
+            loss.in_sources = min(loss.missing, counts.total() if loss.kind == IDS else counts[loss.kind])
 
 
-def _missing_kinds(looked, session_id) -> Counter[str]:
-    """Records in the sources of a session that the store does not have, or has as another kind, by kind."""
-    held = _kinds_by_id(looked.db, session_id) if looked.db else {}
+def _count_missing_kinds(agent_places, session_id) -> Counter[str]:
+    """Count records of a session's sources by kind that are not stored, or stored differently."""
+    held = _read_kinds(agent_places.db, session_id) if agent_places.db else {}
     kinds: dict[str, str] = {}
-    for place in looked.by_session.get(session_id, ()):
+    for place in agent_places.by_session.get(session_id, ()):
         with suppress(NotReadable, DamagedDatabase):
             for line in place.lines(0):
-                if (kind := _kind(line)) is not None:
+                if (kind := _find_kind(line)) is not None:
                     kinds[own_id(line.record) or f"@{place.source.name} {line.offset}"] = kind
     return Counter(kind for record_id, kind in kinds.items() if held.get(record_id) not in (kind, WITHHELD))
 
 
-def _kinds_by_id(db, session_id) -> dict[str, str]:
+def _read_kinds(db, session_id) -> dict[str, str]:
     rows = TranscriptEvent.objects.using(db).filter(session_id=session_id).order_by()
     kinds = dict(rows.values_list("seq", "kind"))
     ids = TranscriptEventIdentity.objects.using(db).filter(session_id=session_id).order_by()
@@ -154,13 +160,13 @@ def _kinds_by_id(db, session_id) -> dict[str, str]:
 
 
 def all_ids(db: str, session_id: str) -> set[str]:
-    """Every record of a session that is in the store."""
+    """The ids of all stored records of a session."""
     rows = TranscriptEventIdentity.objects.using(db).filter(session_id=session_id).order_by()
     return set(rows.values_list("event_id", flat=True))
 
 
-def _count(looked, source, session_id, known, waiting: dict[str, str]):
-    held = held_ids(looked.db, session_id, [*waiting]) if looked.db and waiting else set()
+def _count_waiting(agent_places, source, session_id, known, waiting: dict[str, str]):
+    held = held_ids(agent_places.db, session_id, [*waiting]) if agent_places.db and waiting else set()
     new = waiting.keys() - held
     known.ids |= new
     source.kinds.update(waiting[name] for name in new)
@@ -171,7 +177,7 @@ RECORDS = "transcript_events"
 
 
 def held_ids(db: str, session_id: str, ids: list[str]) -> set[str]:
-    """Those of these records of a session that are in the store. At most a few hundred at once."""
+    """Those of some records of a session that are stored. At most a few hundred ids."""
     rows = TranscriptEventIdentity.objects.using(db).filter(session_id=session_id, event_id__in=ids)
     return set(rows.order_by().values_list("event_id", flat=True))
 
@@ -182,7 +188,7 @@ def _reject(source, rejected, session_id, offset, reason, detail):
 
 
 def fill_version(collection: Any, source: Source) -> None:
-    """Fill in the version that the header of a transcript names."""
+    """Set the version that the header of a transcript names."""
     if source.file.suffix == PACKED:
         return
     try:
@@ -194,7 +200,7 @@ def fill_version(collection: Any, source: Source) -> None:
 
 
 def hash_source(root: Path, file: Path) -> str:
-    """The hash of a source as it is now. Raises NotReadable."""
+    """The current hash of a source. Raises NotReadable."""
     digest = hashlib.sha256()
     with open_regular(root, file) as opened:
         while chunk := opened.read(io.DEFAULT_BUFFER_SIZE * 32):

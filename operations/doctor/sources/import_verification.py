@@ -1,4 +1,4 @@
-"""What was imported, compared with where it came from: every record of a source is in the store."""
+"""Verifies an import: every record of a source has to be in the store."""
 
 from collections import Counter
 from typing import Any
@@ -27,33 +27,36 @@ BOOKED = {LEFTOVER: Kind.TRANSCRIPT, TRAJECTORY: Kind.TRANSCRIPT}
 
 
 def problem_of(collection: Any, source: Source, apart: dict[str, set[str]]) -> str:
-    """Why a source cannot count as imported; empty when everything in it is in the store.
+    """The reason why a source does not count as imported; empty when it does.
 
-    `collection` has a book that was read after the import; `apart` are sessions by agent that are kept out on purpose.
+    `collection` has a book that was read after the import; `apart` are sessions by agent that are excluded on purpose.
     """
     if stat_regular(source.file) is None:
         return _("The source is missing.")
-    if not _is_read(collection, source) and not _is_left(collection, source):
+    if not _is_read(collection, source) and not _is_unrequested(collection, source):
         if collection.opted_out and source.kind in (Kind.TRANSCRIPT, TRAJECTORY, Kind.SESSION_INDEX, Kind.ARTIFACT):
             return _("Not read: somebody opted out, and this source may be theirs.")
         return source.problem or _("The source was not read. The next run tries again.")
     if source.kind == Kind.DATABASE and source.target == "transcript_events":
-        return _of_database(collection, source, apart.get(source.agent, set()))
+        return _check_database(collection, source, apart.get(source.agent, set()))
     if source.kind in (Kind.TRANSCRIPT, LEFTOVER) and source.session_id not in apart.get(source.agent, set()):
-        return _of_transcript(collection, source)
+        return _check_transcript(collection, source)
     return ""
 
 
 def is_fully_imported(collection: Any, source: Source) -> bool:
-    """Whether a file was read to its last byte and nothing of it was rejected: only then it may go."""
+    """Whether a file was read completely without a rejection; only then it may be removed."""
     kind = BOOKED.get(source.kind, source.kind)
     now = stat_regular(source.file)
     is_read = now is not None and collection.book.offset(kind, source.file, agent_id=source.agent) == now.st_size
     return is_read and not source.rejected
 
 
-def _is_left(collection, source):
-    """Whether nobody asked for a file that is not live any more: what was read of it before has to be there."""
+def _is_unrequested(collection, source):
+    """Whether a source belongs to a deleted session that was not requested.
+
+    What was read of it before has to be stored.
+    """
     return source.session_state not in ("", Session.State.LIVE) and not collection.include_deleted
 
 
@@ -65,7 +68,7 @@ def _is_read(collection, source):
     return now is not None and collection.book.is_known(kind, source.file, now, agent_id=source.agent)
 
 
-def _of_transcript(collection, source):
+def _check_transcript(collection, source):
     read = collection.book.offset(Kind.TRANSCRIPT, source.file)
     end = read if read and not places.is_packed(source) else places.END
     rejected = 0
@@ -79,37 +82,37 @@ def _of_transcript(collection, source):
             yield line
 
     try:
-        missing = _not_held(source.agent, source.session_id, lines())
+        missing = _count_missing(source.agent, source.session_id, lines())
     except NotReadable as exc:
         return str(exc)
     source.rejected = max(source.rejected, rejected)
-    return _missing(missing)
+    return _describe_missing(missing)
 
 
-def _of_database(collection, source, apart):
-    """Every record of every session, and of every archive, that was read of a database."""
+def _check_database(collection, source, apart):
+    """Check every record that was read from the sessions and archives of a database."""
     missing, book = 0, collection.book
     try:
         with collect_databases.open_copy(collection, source.file, AGENT) as database:
-            for one in agent_database.read_session_counts(database):
-                part = book.part(f"{source.name}#{one.session_id}")
-                if part and one.session_id not in apart:
-                    lines = agent_database.read_events(database, one.session_id)
+            for session in agent_database.read_session_counts(database):
+                part = book.part(f"{source.name}#{session.session_id}")
+                if part and session.session_id not in apart:
+                    lines = agent_database.read_events(database, session.session_id)
                     read = (line for line in lines if line.offset < part.end)
-                    missing += _not_held(source.agent, one.session_id, read)
+                    missing += _count_missing(source.agent, session.session_id, read)
             for archive in agent_database.read_archives(database):
                 is_read = book.part(f"{source.name}!{archive.session_id}/{archive.generation}") is not None
                 if is_read and archive.session_id not in apart:
                     with open_archive(collection.home.root, source.file, database, archive) as file:
                         lines = agent_database.read_archived_lines(archive, file)
-                        missing += _not_held(source.agent, archive.session_id, lines)
+                        missing += _count_missing(source.agent, archive.session_id, lines)
     except (NotReadable, UnreadableDatabase, DamagedDatabase) as exc:
         return str(exc)
-    return _missing(missing)
+    return _describe_missing(missing)
 
 
-def _not_held(agent_id, session_id, lines):
-    known, missing = _ids(agent_id, session_id), 0
+def _count_missing(agent_id, session_id, lines):
+    known, missing = _read_ids(agent_id, session_id), 0
     without_id: Counter[str] = Counter()
     for line in lines:
         if line.record is None:
@@ -117,18 +120,18 @@ def _not_held(agent_id, session_id, lines):
         name = own_id(line.record)
         missing += name is not None and name not in known
         without_id.update([unnamed_records.compute_key(line.record)] if name is None else [])
-    if without_id:  # what they are called tells nothing: they may have been read in another place
+    if without_id:  # their stored names do not identify them: they may have been read from another place
         missing += unnamed_records.count_missing(databases.get_alias(agent_id), session_id, without_id)
     return missing
 
 
-def _missing(count):
+def _describe_missing(count):
     words = ngettext(
         "%(count)s record of this source is not stored.", "%(count)s records of this source are not stored.", count
     )
     return words % {"count": count} if count else ""
 
 
-def _ids(agent_id, session_id):
+def _read_ids(agent_id, session_id):
     rows = TranscriptEventIdentity.objects.using(databases.get_alias(agent_id)).filter(session_id=session_id)
     return set(rows.values_list("event_id", flat=True))

@@ -1,4 +1,4 @@
-"""Every key of a session index, read here by its own words: each leads to records, or a reason is known, or neither."""
+"""Keys of session indexes that lead to no records, read without the importer's code."""
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -24,49 +24,49 @@ OF_NODES = "SELECT session_key, current_session_id FROM session_nodes"
 
 @dataclass(frozen=True, slots=True)
 class IndexKey:
-    """One entry of an index: its key, the session it names, and the file it names as that one's transcript."""
+    """An entry of an index: its key, the session and the transcript file that it names."""
 
     key: str
     session_id: str
     file: str = ""
 
 
-def read_file_keys(collection: Any, found: HomeAgent, own: Iterable[Source]) -> Iterator[IndexKey]:
-    """The keys of an agent's index as a file, when its last import has read what is there now.
+def read_file_keys(collection: Any, home_agent: HomeAgent, own: Iterable[Source]) -> Iterator[IndexKey]:
+    """The keys of an agent's index file, when its last import read the current content.
 
-    Of an index that agents share, each key is looked at for the agent that it names.
+    In an index that agents share, each key belongs to the agent that it names.
     """
     kind = CollectorSource.Kind.SESSION_INDEX
-    source = next((one for one in own if one.kind == kind and one.state == UNCHANGED), None)
+    source = next((candidate for candidate in own if candidate.kind == kind and candidate.state == UNCHANGED), None)
     if source is None:
         return
     root = collection.home.root
     try:
         with open_regular(root if source.file.is_relative_to(root) else source.file.parent, source.file) as file:
             entries = orjson.loads(file.read(MOST_BYTES).removeprefix(b"\xef\xbb\xbf"))
-    except (NotReadable, orjson.JSONDecodeError):  # it is rejected, or does not change for long
+    except (NotReadable, orjson.JSONDecodeError):  # the import rejects it, or it is about to change
         return
-    shared = find_shared_folder(collection, found.sessions)
+    shared = find_shared_folder(collection, home_agent.sessions)
     for key, entry in entries.items() if isinstance(entries, dict) else ():
-        if isinstance(entry, dict) and (shared is None or shared.owner_of_key(key) == found.home_name):
+        if isinstance(entry, dict) and (shared is None or shared.find_key_owner(key) == home_agent.home_name):
             yield IndexKey(key, _text(entry.get("sessionId")), _text(entry.get("sessionFile")))
 
 
 def read_database_keys(database: Database) -> Iterator[IndexKey]:
-    """The keys of an agent's database that was opened."""
+    """The keys of an agent's open database."""
     try:
         for key, session_id in database.ask(OF_NODES) if "session_nodes" in database.columns else ():
             yield IndexKey(decode_text(key), decode_text(session_id))
-    except DamagedDatabase:  # somebody else says so
+    except DamagedDatabase:  # another check reports the damage
         return
 
 
 def find_keys_without_records(
     root: Path, agent_id: str, db: str, keys: Iterable[IndexKey], apart: Collection[str]
 ) -> Iterator[IndexKey]:
-    """The keys that lead to no session with records, and for which nobody knows a reason.
+    """The keys that lead to no session with records, and have no known reason for that.
 
-    `apart` are sessions that an undone import left out.
+    `apart` are sessions that an undone import excluded.
     """
     full = set(Session.objects.using(db).filter(record_count__gt=0).values_list("id", flat=True))
     removed = set(RemovedSession.objects.using(db).values_list("session_id", flat=True))
@@ -79,10 +79,10 @@ def find_keys_without_records(
             sessions.add(row.session_id)
             files.add(row.path.rpartition("/")[2])
     known = full | removed | holdings.read_removed(agent_id).keys() | sessions | set(apart)
-    for one in keys:
-        name = one.file.replace("\\", "/").rpartition("/")[2]
-        if one.session_id not in known and one.key not in entries and name not in files:
-            yield one
+    for key in keys:
+        name = key.file.replace("\\", "/").rpartition("/")[2]
+        if key.session_id not in known and key.key not in entries and name not in files:
+            yield key
 
 
 def _text(value):

@@ -1,4 +1,4 @@
-"""Where the records of an agent's sessions are: every file, database and archive, in the order a collect reads them."""
+"""Places of an agent's records: files, databases and archives, in the order of an import."""
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -35,10 +35,10 @@ Lines = Callable[[int], Iterator[Line]]
 
 @dataclass(slots=True)
 class Place:
-    """One place where records of a session are. `lines(start)` reads it, and raises NotReadable or Damaged.
+    """A place with records of a session. `lines(start)` reads it; raises NotReadable or Damaged.
 
-    A collect reads what begins at `begin` or after it, nothing when that is None. What begins before `until` has been
-    read, so the store has it.
+    An import reads records from `begin` on, none when that is None. Records before `until` were read, so they are
+    stored.
     """
 
     source: Source
@@ -51,7 +51,7 @@ class Place:
 
 @dataclass(slots=True)
 class AgentPlaces:
-    """One agent looked at: where its records are by session, its opened database, and whose sessions may be read."""
+    """The places of an agent's records by session, its open database, and readable sessions."""
 
     agent_id: str
     db: str | None  # None: there is no file of ours that can be read
@@ -61,58 +61,67 @@ class AgentPlaces:
     of_database: Source | None = None
 
     def add(self, place: Place) -> None:
-        """Take a place in, after those that are read before it."""
+        """Add a place, after those that are read before it."""
         self.by_session.setdefault(place.session_id, []).append(place)
 
 
 @contextmanager
 def open_agent_places(
-    collection: Any, found: Any, agent_id: str, own: list[Source], rejected: RejectedLines, *, is_deep: bool = False
+    collection: Any,
+    home_agent: Any,
+    agent_id: str,
+    own: list[Source],
+    rejected: RejectedLines,
+    *,
+    is_deep: bool = False,
 ) -> Iterator[AgentPlaces]:
-    """The places of one agent, whose sources are `own`; with `is_deep` also those that have not changed.
+    """Open the places of one agent, whose sources are `own`.
 
-    What cannot be read says so in `problem` of its source, and in `rejected` when a collect will say so too.
+    With `is_deep`, unchanged sources are included. A source that cannot be read says so in `problem`, and in `rejected`
+    when an import would report it too.
     """
     with ExitStack() as stack:
         files = [source for source in own if source.kind in (Kind.TRANSCRIPT, LEFTOVER)]
-        sources = [one for one in own if one.kind == Kind.DATABASE and one.target == "transcript_events"]
-        mine = next((one for one in sources if one.file == found.database), None)
+        sources = [source for source in own if source.kind == Kind.DATABASE and source.target == "transcript_events"]
+        own_database = next((source for source in sources if source.file == home_agent.database), None)
         db = find_alias(agent_id)
-        removed = removal.read_all_removed_ids(db) if db else _removed(agent_id)
-        looked = AgentPlaces(agent_id, db, lambda _session_id: True, of_database=mine)
-        if mine is not None and (mine.is_to_read or is_deep):
-            looked.database = _opened(stack, collection, mine, rejected)
-        may_read = _consent(collection, found, agent_id, looked.database)
+        removed = removal.read_all_removed_ids(db) if db else _find_removed(agent_id)
+        agent_places = AgentPlaces(agent_id, db, lambda _session_id: True, of_database=own_database)
+        if own_database is not None and (own_database.is_to_read or is_deep):
+            agent_places.database = _open_database(stack, collection, own_database, rejected)
+        may_read = _build_permission(collection, home_agent, agent_id, agent_places.database)
         for source in sources:
-            if source is not mine and (source.is_to_read or is_deep):
-                beside = AgentPlaces(agent_id, db, looked.may_read, looked.by_session, of_database=source)
-                beside.database = _opened(stack, collection, source, rejected)
-                _places(collection, beside, [], may_read, removed, is_deep)
-        _places(collection, looked, files, may_read, removed, is_deep)
-        looked.may_read = _without(may_read, removed)
-        yield looked
+            if source is not own_database and (source.is_to_read or is_deep):
+                other_places = AgentPlaces(
+                    agent_id, db, agent_places.may_read, agent_places.by_session, of_database=source
+                )
+                other_places.database = _open_database(stack, collection, source, rejected)
+                _add_places(collection, other_places, [], may_read, removed, is_deep)
+        _add_places(collection, agent_places, files, may_read, removed, is_deep)
+        agent_places.may_read = _exclude_removed(may_read, removed)
+        yield agent_places
 
 
-def _removed(agent_id):
-    """The sessions that were removed, of an agent whose own file cannot say so any more."""
+def _find_removed(agent_id):
+    """The removed sessions of an agent whose own file is missing."""
     whys = {why.value for why in RemovedSession.Why}
     return {session_id for session_id, why in holdings.read_removed(agent_id).items() if why in whys}
 
 
 def find_alias(agent_id: str) -> str | None:
-    """The alias of an agent's file; None when there is none, or none that this program can read."""
+    """The alias of an agent's database; None when there is none that can be read."""
     return databases.find_alias(agent_id)
 
 
-def _opened(stack, collection, source, rejected):
+def _open_database(stack, collection, source, rejected):
     try:
         database = stack.enter_context(collect_databases.open_copy(collection, source.file, AGENT))
         fill_schema(source, database)
-        for one in agent_database.read_session_counts(database):
-            if source.is_to_read and not one.session_id:
+        for session in agent_database.read_session_counts(database):
+            if source.is_to_read and not session.session_id:
                 reject(source, rejected, 0, "bad_session", "")
-            elif source.is_to_read and one.misplaced:
-                reject(source, rejected, 0, "bad_seq", one.session_id)
+            elif source.is_to_read and session.misplaced:
+                reject(source, rejected, 0, "bad_seq", session.session_id)
     except UnreadableDatabase as exc:
         source.problem = str(exc)
         reject(source, rejected, 0, exc.reason, str(exc))
@@ -125,7 +134,7 @@ def _opened(stack, collection, source, rejected):
 
 
 def fill_schema(source: Source, database: Database) -> None:
-    """Write down what a database says of itself, and every table of it that is not read, by name, and why."""
+    """Set the version of a database's source, and the tables that are not read, with reasons."""
     source.version = str(database.version)
     sql = "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY name"
     names = [agent_database.decode_text(name) for (name,) in database.ask(sql)]
@@ -138,52 +147,54 @@ def fill_schema(source: Source, database: Database) -> None:
         source.unread = database_schemas.find_unread_parts(database, schema).as_json()
 
 
-def _consent(collection, found, agent_id, database) -> MayRead:
+def _build_permission(collection, home_agent, agent_id, database) -> MayRead:
     entries = []
     if database is not None and collection.opted_out:
         entries = agent_database.read_index(database).entries
         archived = map(agent_database.build_archived_entry, agent_database.read_archives(database))
         entries += [entry for entry in archived if entry is not None]
     agent, report = Agent(agent_id=agent_id), collect.AgentReport()
-    may_read = consent.build_permission(collection, found, agent, report, entries)
+    may_read = consent.build_permission(collection, home_agent, agent, report, entries)
     return consent.exclude_ignored(collection, agent, report, may_read)
 
 
-def _without(may_read, removed) -> MayRead:
+def _exclude_removed(may_read, removed) -> MayRead:
     return lambda session_id: session_id not in removed and may_read(session_id)
 
 
-def _places(collection, looked, files, may_read, removed, is_deep):
+def _add_places(collection, agent_places, files, may_read, removed, is_deep):
     names: set[str] = set()
-    allowed = _without(may_read, removed)  # asked when a place is added: sessions that went on leave `removed`
+    allowed = _exclude_removed(
+        may_read, removed
+    )  # called when a place is added: sessions with new records leave `removed`
     try:
-        if looked.database is not None:
-            _archives(collection, looked, allowed, names, is_deep)
-        _files(collection, looked, _transcripts(files), allowed, removed, names, is_deep)
-        if looked.database is not None:
-            _in_database(collection, looked, allowed, removed, is_deep)
+        if agent_places.database is not None:
+            _add_archives(collection, agent_places, allowed, names, is_deep)
+        _add_files(collection, agent_places, _filter_transcripts(files), allowed, removed, names, is_deep)
+        if agent_places.database is not None:
+            _add_database_sessions(collection, agent_places, allowed, removed, is_deep)
     except DamagedDatabase as exc:
-        looked.of_database.problem = str(exc)
-    _leftovers(collection, looked, files, allowed, is_deep)
+        agent_places.of_database.problem = str(exc)
+    _add_leftovers(collection, agent_places, files, allowed, is_deep)
 
 
-def _transcripts(files):
+def _filter_transcripts(files):
     return [source for source in files if source.kind == Kind.TRANSCRIPT]
 
 
-def _archives(collection, looked, allowed, names, is_deep):
-    source, database, book = looked.of_database, looked.database, collection.book
+def _add_archives(collection, agent_places, allowed, names, is_deep):
+    source, database, book = agent_places.of_database, agent_places.database, collection.book
     for archive in agent_database.read_archives(database):
         names.add(archive.name)
         was_read = book.part(f"{source.name}!{archive.session_id}/{archive.generation}") is not None
         is_wanted = collection.include_deleted or archive.reason == agent_database.COLD
         is_new = source.is_to_read and is_wanted and not was_read
         if (is_new or is_deep) and allowed(archive.session_id):
-            lines = _archived(collection, source, database, archive)
-            looked.add(Place(source, archive.session_id, lines, 0 if is_new else None, END if was_read else 0))
+            lines = _build_archive_reader(collection, source, database, archive)
+            agent_places.add(Place(source, archive.session_id, lines, 0 if is_new else None, END if was_read else 0))
 
 
-def _archived(collection, source, database, archive) -> Lines:
+def _build_archive_reader(collection, source, database, archive) -> Lines:
     def lines(_start):
         root = collection.home.root
         with collect_agent_database.open_archive(root, source.file, database, archive) as opened:
@@ -192,72 +203,75 @@ def _archived(collection, source, database, archive) -> Lines:
     return lines
 
 
-def _files(collection, looked, files, allowed, removed, names, is_deep):
+def _add_files(collection, agent_places, files, allowed, removed, names, is_deep):
     for source in files:
-        if source.is_to_read and source.session_id in removed and _went_on(collection, source):
+        if source.is_to_read and source.session_id in removed and _has_new_records(collection, source):
             removed.discard(source.session_id)
     for source in files:
         is_new = source.is_to_read and source.file.name not in names
         if (is_new or is_deep) and allowed(source.session_id):
-            looked.add(_file(collection, source, is_new=is_new))
+            agent_places.add(_build_file_place(collection, source, is_new=is_new))
 
 
-def _went_on(collection, source):
-    """As `collect_removed.files` has it: there is more in it than when it was read last."""
+def _has_new_records(collection, source):
+    """Whether a removed transcript has new records, as `removals.filter_files` decides."""
     offset = collection.book.offset(Kind.TRANSCRIPT, source.file)
     if is_packed(source) or not offset:
         return False
     try:
         with open_regular(collection.home.root, source.file) as opened:
-            why = collection.book.reading(Kind.TRANSCRIPT, source.file, opened).why
+            why = collection.book.find_position(Kind.TRANSCRIPT, source.file, opened).why
     except NotReadable:
         return False
     return why == "appended" or (why == "replaced" and source.stat.st_size > offset)
 
 
-def _file(collection, source, *, is_new):
-    root, read = collection.home.root, _until(collection, source)
+def _build_file_place(collection, source, *, is_new):
+    root, read = collection.home.root, _find_read_end(collection, source)
     begin = until = None
     if is_new:
-        begin, until = _begin(collection, source)
+        begin, until = _find_start(collection, source)
     size = source.stat.st_size - (begin or 0) if is_new else 0
     return Place(
         source, source.session_id, build_line_reader(root, source), begin, read if until is None else until, size
     )
 
 
-def _begin(collection, source):
-    """From where a collect reads a file, and what it had read before."""
+def _find_start(collection, source):
+    """The offset where an import continues, and the end of the read part."""
     if is_packed(source):
         return 0, 0
     try:
         with open_regular(collection.home.root, source.file) as opened:
-            offset = collection.book.reading(Kind.TRANSCRIPT, source.file, opened).offset
+            offset = collection.book.find_position(Kind.TRANSCRIPT, source.file, opened).offset
     except NotReadable as exc:
         source.problem = str(exc)
         return 0, 0
     return offset, offset
 
 
-def _until(collection, source):
-    """How much of a file that has not changed, or is left alone, was read; also while it had its first name."""
+def _find_read_end(collection, source):
+    """The end of the part that was read of an unchanged or skipped file.
+
+    A deleted file may have been read under its first name.
+    """
     book = collection.book
     if offset := book.offset(Kind.TRANSCRIPT, source.file):
         return END if is_packed(source) else offset
     folder = source.file.parent.parent / "sessions"
     names = {source.file.name.partition(".jsonl")[0], source.session_id} if source.session_state else ()
-    files = (folder / f"{name}.jsonl" for name in names)  # another session may write under that name by now
-    own = (file for file in files if book.session_of(file) == source.session_id)
+    files = (folder / f"{name}.jsonl" for name in names)  # another session may have this file name now
+    own = (file for file in files if book.find_session(file) == source.session_id)
     return max((book.offset(Kind.TRANSCRIPT, file) for file in own), default=0)
 
 
 def is_packed(source: Source) -> bool:
-    """Whether a file is packed: it is whole, and read from its start."""
+    """Whether a file is packed; such a file is complete and read from its start."""
     return source.file.suffix == PACKED
 
 
 def build_line_reader(root: Path, source: Source) -> Lines:
-    """How the lines of a transcript's file are read."""
+    """Build the reader of a transcript file's lines."""
 
     def lines(start):
         with open_regular(root, source.file) as opened:
@@ -270,55 +284,57 @@ def build_line_reader(root: Path, source: Source) -> Lines:
     return lines
 
 
-def _in_database(collection, looked, allowed, removed, is_deep):
-    source, database, book = looked.of_database, looked.database, collection.book
+def _add_database_sessions(collection, agent_places, allowed, removed, is_deep):
+    source, database, book = agent_places.of_database, agent_places.database, collection.book
     contents = list(agent_database.read_session_counts(database))
-    per_record = source.size / (sum(one.count for one in contents) or 1)
+    per_record = source.size / (sum(session.count for session in contents) or 1)
     generations = agent_database.read_generations(database)
-    for one in contents:
-        part = book.part(f"{source.name}#{one.session_id}")
-        if one.session_id in removed and source.is_to_read and part and one.last_seq + 1 > part.end:
-            removed.discard(one.session_id)
+    for session in contents:
+        part = book.part(f"{source.name}#{session.session_id}")
+        if session.session_id in removed and source.is_to_read and part and session.last_seq + 1 > part.end:
+            removed.discard(session.session_id)
             part = None
-        if not one.session_id or not allowed(one.session_id):
+        if not session.session_id or not allowed(session.session_id):
             continue
-        mark = generations.get(one.session_id, "")
-        mark = mark or agent_database.hash_prefix(database, one.session_id, part.end if part else 0)
-        why = collect_agent_database.find_read_reason(part, one, mark)
+        mark = generations.get(session.session_id, "")
+        mark = mark or agent_database.hash_prefix(database, session.session_id, part.end if part else 0)
+        why = collect_agent_database.find_read_reason(part, session, mark)
         is_new = source.is_to_read and why != "unchanged"
         if is_new or is_deep:
             read = part.end if part and why in ("appended", "unchanged") else 0
-            size = int(per_record * one.count) if is_new else 0
-            lines = _events(database, one.session_id)
-            looked.add(Place(source, one.session_id, lines, read if is_new else None, read, size))
+            size = int(per_record * session.count) if is_new else 0
+            lines = _build_event_reader(database, session.session_id)
+            agent_places.add(Place(source, session.session_id, lines, read if is_new else None, read, size))
 
 
-def _events(database, session_id) -> Lines:
+def _build_event_reader(database, session_id) -> Lines:
     return lambda start: agent_database.read_events(database, session_id, start)
 
 
-def _leftovers(collection, looked, files, allowed, is_deep):
-    """What was imported into the database is read by way of it; only what it has lost since is read from here."""
-    known = _in_the_database(collection, looked)
+def _add_leftovers(collection, agent_places, files, allowed, is_deep):
+    """Add files that OpenClaw has imported into its database, for sessions that the database lost."""
+    known = _find_database_sessions(collection, agent_places)
     for source in files:
         if source.kind != LEFTOVER:
             continue
         if source.is_to_read and source.session_id in known:
             source.state, source.why = LEFT, "imported"
         if (source.is_to_read or is_deep) and allowed(source.session_id):
-            looked.add(_file(collection, source, is_new=source.is_to_read))
+            agent_places.add(_build_file_place(collection, source, is_new=source.is_to_read))
 
 
-def _in_the_database(collection, looked) -> set[str]:
-    """Sessions that a collect knows from the database or its archives by the time it comes to the leftovers."""
-    source = looked.of_database
+def _find_database_sessions(collection, agent_places) -> set[str]:
+    """Sessions that an import knows from the database or its archives before it reads leftovers."""
+    source = agent_places.of_database
     if source is None:
         return set()
     book = collection.book
     known = {name.removeprefix(f"{source.name}#") for name in book.parts(f"{source.name}#")}
     known |= {name.removeprefix(f"{source.name}!").partition("/")[0] for name in book.parts(f"{source.name}!")}
-    return known | {place.session_id for places in looked.by_session.values() for place in _of(places, source)}
+    return known | {
+        place.session_id for places in agent_places.by_session.values() for place in _filter_by_source(places, source)
+    }
 
 
-def _of(places: Iterable[Place], source):
+def _filter_by_source(places: Iterable[Place], source):
     return (place for place in places if place.source is source)

@@ -1,4 +1,4 @@
-"""Lines that a collect will reject, as the doctor lists them."""
+"""Lines that an import would reject, as the doctor lists them."""
 
 from typing import Any
 
@@ -8,6 +8,6 @@ RejectedLines = list[dict[str, Any]]
 
 
 def reject(source: Source, rejected: RejectedLines, offset: int, reason: str, detail: str) -> None:
-    """Count a line of a source, and list it with its place and the reason."""
+    """Count a rejected line of a source, and list it with its offset and the reason."""
     source.rejected += 1
     rejected.append({"file": source.name, "offset": offset, "reason": reason, "detail": detail[:200]})

@@ -1,4 +1,4 @@
-"""What sources hold besides records, by the keys of the rows it becomes: which rows are not in the store."""
+"""Compares rows that sources hold besides records with the store, by key."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -36,7 +36,7 @@ Key = tuple[Any, ...]
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """A table of ours and the columns that its rows are told apart by, the one with few values first."""
+    """A table of ours and the key columns of its rows, the least selective first."""
 
     model: type[models.Model]
     columns: tuple[str, ...]
@@ -47,11 +47,11 @@ class Rows:
 
     def held(self, db: str, keys: list[Key]) -> set[Key]:
         """Those of these keys that have a row."""
-        found: set[Key] = set()
-        for some in in_batches({key[0] for key in keys}):
-            rows = self.model._default_manager.using(db).filter(**{f"{self.columns[0]}__in": some})
-            found.update(rows.order_by().values_list(*self.columns))
-        return found.intersection(keys)
+        stored_keys: set[Key] = set()
+        for batch in in_batches({key[0] for key in keys}):
+            rows = self.model._default_manager.using(db).filter(**{f"{self.columns[0]}__in": batch})
+            stored_keys.update(rows.order_by().values_list(*self.columns))
+        return stored_keys.intersection(keys)
 
 
 SESSIONS = Rows(Session, ("id",))
@@ -62,67 +62,69 @@ VFS = Rows(VfsEntry, ("namespace", "path"))
 JOBS, RUNS = Rows(CronJob, ("id",)), Rows(CronRunLog, ("job_id", "seq"))
 SUBAGENTS, TASKS, FLOWS = Rows(SubagentRun, ("run_id",)), Rows(TaskRun, ("task_id",)), Rows(FlowRun, ("flow_id",))
 DELIVERIES = Rows(DeliveryQueueEntry, ("queue_name", "id"))
-# Files that are rewritten whole: what is in one, and the reason when it is none.
+# Files that OpenClaw rewrites whole: reader, reason when it fails, table and key.
 WHOLE: dict[str, tuple[Callable[[bytes], Iterable[Any]], str, Rows, str]] = {
     Kind.CRON_JOBS: (cron.read_jobs, "bad_file", JOBS, "id"),
     Kind.SUBAGENT_RUNS: (subagents.read_runs, "bad_file", SUBAGENTS, "run_id"),
 }
 TABLES_OF_STATE = (
-    (state_database.read_jobs, JOBS, lambda one: (one.id,)),
-    (state_database.read_subagent_runs, SUBAGENTS, lambda one: (one.run_id,)),
-    (state_database.read_tasks, TASKS, lambda one: (one.values["task_id"],)),
-    (state_database.read_flows, FLOWS, lambda one: (one.values["flow_id"],)),
-    (state_database.read_deliveries, DELIVERIES, lambda one: (one.values["queue_name"], one.values["id"])),
+    (state_database.read_jobs, JOBS, lambda row: (row.id,)),
+    (state_database.read_subagent_runs, SUBAGENTS, lambda row: (row.run_id,)),
+    (state_database.read_tasks, TASKS, lambda row: (row.values["task_id"],)),
+    (state_database.read_flows, FLOWS, lambda row: (row.values["flow_id"],)),
+    (state_database.read_deliveries, DELIVERIES, lambda row: (row.values["queue_name"], row.values["id"])),
 )
 
 
 @dataclass(slots=True)
 class RowComparer:
-    """Counts what is new, and with `is_deep` what is lost, in sources that are looked into one after another."""
+    """Counts new rows in sources, and with `is_deep` lost ones. It is used for one home."""
 
     collection: Any
     rejected: RejectedLines
     is_deep: bool = False
     agents: list[str] = field(default_factory=list)  # of this home
-    seen: dict[str, set[Key]] = field(default_factory=dict)  # new rows that an earlier source brings
-    told: set[tuple[str, Any]] = field(default_factory=set)  # (job, moment it began) of runs in logs
-    logged: dict[str, set[str]] = field(default_factory=dict)  # by job: what new runs of logs say
+    seen: dict[str, set[Key]] = field(default_factory=dict)  # new rows of earlier sources
+    logged_starts: set[tuple[str, Any]] = field(default_factory=set)  # (job, start time) of runs in logs
+    logged: dict[str, set[str]] = field(default_factory=dict)  # by job: texts of new runs in logs
 
-    def compare_agent(self, looked: AgentPlaces, own: list[Source], workspace: Any) -> None:
-        """Look into what an agent has besides records."""
+    def compare_agent(self, agent_places: AgentPlaces, own: list[Source], workspace: Any) -> None:
+        """Compare rows of an agent's sources other than records."""
         self.seen = {name: keys for name, keys in self.seen.items() if name in OF_HOME}
         for source in own:
-            if source.kind == Kind.SESSION_INDEX and self._is_wanted(source):
-                self._guarded(source, lambda one: self._index(one, looked))
-            elif source.kind == TRAJECTORY and self._is_wanted(source) and looked.may_read(source.session_id):
-                self._guarded(source, lambda one: self._trajectory(one, looked))
-            elif source.kind == Kind.WORKSPACE_FILE and self._is_wanted(source):
-                self._guarded(source, lambda one: self._version(one, looked, workspace))
-            elif source.target == "indexed_files" and self._is_wanted(source):
-                self._guarded(source, lambda one: self._memory(one, looked))
-        if looked.database is not None and looked.of_database is not None:
-            self._guarded(looked.of_database, lambda one: self._around(one, looked))
+            if source.kind == Kind.SESSION_INDEX and self._is_selected(source):
+                self._report_failures(source, lambda source: self._compare_index(source, agent_places))
+            elif source.kind == TRAJECTORY and self._is_selected(source) and agent_places.may_read(source.session_id):
+                self._report_failures(source, lambda source: self._compare_trajectory(source, agent_places))
+            elif source.kind == Kind.WORKSPACE_FILE and self._is_selected(source):
+                self._report_failures(source, lambda source: self._compare_version(source, agent_places, workspace))
+            elif source.target == "indexed_files" and self._is_selected(source):
+                self._report_failures(source, lambda source: self._compare_memory(source, agent_places))
+        if agent_places.database is not None and agent_places.of_database is not None:
+            self._report_failures(agent_places.of_database, lambda source: self._compare_extras(source, agent_places))
 
-    def compare_home(self, found: list[Source]) -> None:
-        """Look into what belongs to a home as a whole."""
-        for source in sorted(found, key=_is_migrated):
-            if not self._is_wanted(source):
+    def compare_home(self, sources: list[Source]) -> None:
+        """Compare rows of sources that belong to the home as a whole."""
+        for source in sorted(sources, key=_is_migrated):
+            if not self._is_selected(source):
                 continue
             if source.kind in WHOLE:
-                self._guarded(source, self._whole)
+                self._report_failures(source, self._compare_whole_file)
             elif source.kind == Kind.CRON_RUNS:
-                self._guarded(source, self._migrated_log if _is_migrated(source) else self._run_log)
+                self._report_failures(
+                    source, self._compare_migrated_log if _is_migrated(source) else self._compare_run_log
+                )
             elif source.kind == Kind.ARTIFACT:
-                self._guarded(source, self._artifact)
+                self._report_failures(source, self._compare_artifact)
             elif source.kind == Kind.DATABASE:
-                self._guarded(source, self._state)
+                self._report_failures(source, self._compare_state)
 
-    def _is_wanted(self, source):
+    def _is_selected(self, source):
         return source.is_to_read or (self.is_deep and not source.why)
 
-    def _guarded(self, source, look):
+    def _report_failures(self, source, compare):
         try:
-            look(source)
+            compare(source)
         except NotReadable as exc:
             source.problem = str(exc)
         except UnreadableDatabase as exc:
@@ -133,17 +135,17 @@ class RowComparer:
             reject(source, self.rejected, 0, "bad_database", source.problem)
 
     def _count(self, source, rows: Rows, db: str | None, keys: Iterable[tuple[Key, bool]]):
-        """`keys` with whether a collect reads them now: then what has no row is new, else it is lost."""
+        """Count keys without a row: as new when the import reads them now, else as lost."""
         seen = self.seen.setdefault(rows.name, set())
-        for some in in_batches(keys):
-            held = rows.held(db, [key for key, _is_new in some]) if db else set()
-            for key, is_new in some:
+        for batch in in_batches(keys):
+            held = rows.held(db, [key for key, _is_new in batch]) if db else set()
+            for key, is_new in batch:
                 if key in held or key in seen:
                     continue
                 seen.add(key)
                 (source.new if is_new else source.lost)[rows.name] += 1
 
-    def _index(self, source, looked):
+    def _compare_index(self, source, agent_places):
         with open_regular(self.collection.home.root, source.file) as file:
             data = file.read(MAX_WHOLE)
         try:
@@ -153,152 +155,156 @@ class RowComparer:
             return
         shared = find_shared_folder(self.collection, source.file.parent)
         if shared is not None:
-            entries = [one for one in entries if shared.owner_of_key(one.session_key) == source.home_agent]
-        self._sessions(source, looked, entries)
+            entries = [entry for entry in entries if shared.find_key_owner(entry.session_key) == source.home_agent]
+        self._compare_sessions(source, agent_places, entries)
 
-    def _sessions(self, source, looked, entries):
-        out = self.collection.opted_out
-        ids = {entry.session_id for entry in entries if not (out and consent.has_opted_out(entry, out))}
-        kept = ((one,) for one in sorted(ids) if looked.may_read(one))
-        self._count(source, SESSIONS, looked.db, ((key, source.is_to_read) for key in kept))
+    def _compare_sessions(self, source, agent_places, entries):
+        opted_out = self.collection.opted_out
+        ids = {entry.session_id for entry in entries if not (opted_out and consent.has_opted_out(entry, opted_out))}
+        keys = ((session_id,) for session_id in sorted(ids) if agent_places.may_read(session_id))
+        self._count(source, SESSIONS, agent_places.db, ((key, source.is_to_read) for key in keys))
 
-    def _trajectory(self, source, looked):
+    def _compare_trajectory(self, source, agent_places):
         with open_regular(self.collection.home.root, source.file) as file:
             read = self.collection.book.offset(Kind.TRANSCRIPT, source.file)
             begin = read
             if source.is_to_read:
-                begin = read = self.collection.book.reading(Kind.TRANSCRIPT, source.file, file).offset
+                begin = read = self.collection.book.find_position(Kind.TRANSCRIPT, source.file, file).offset
             placed = (
                 (step, line.offset)
                 for line in jsonl.read_lines(file, 0 if self.is_deep else begin)
                 for step in trajectories.read_steps([line])
                 if step.session_id and step.type and (source.is_to_read or line.offset < read)
             )
-            self._count(source, STEPS, looked.db, (((step.id,), at >= begin) for step, at in placed))
+            self._count(source, STEPS, agent_places.db, (((step.id,), at >= begin) for step, at in placed))
 
-    def _version(self, source, looked, workspace):
+    def _compare_version(self, source, agent_places, workspace):
         name = source.file.relative_to(workspace).as_posix()
         entry = workspaces.find_entry(workspace, source.file)
         if entry is None:
             return
         data = workspaces.read_content(workspace, entry)
-        is_held = looked.db is not None and (guardian.is_latest if source.is_to_read else guardian.has_version)(
-            looked.db, name, data
+        is_held = agent_places.db is not None and (guardian.is_latest if source.is_to_read else guardian.has_version)(
+            agent_places.db, name, data
         )
         if not is_held:
             (source.new if source.is_to_read else source.lost)[source.target] += 1
 
-    def _memory(self, source, looked):
-        with source_databases.open_copy(self.collection, source.file, MEMORY) as opened:
-            fill_schema(source, opened)
-            self._indexed(source, looked, opened)
+    def _compare_memory(self, source, agent_places):
+        with source_databases.open_copy(self.collection, source.file, MEMORY) as database:
+            fill_schema(source, database)
+            self._compare_indexed_files(source, agent_places, database)
 
-    def _indexed(self, source, looked, opened):
+    def _compare_indexed_files(self, source, agent_places, database):
         keys = (
-            ((source.name, one.source, one.path), source.is_to_read)
-            for one in database_extras.read_indexed_files(opened)
+            ((source.name, row.source, row.path), source.is_to_read)
+            for row in database_extras.read_indexed_files(database)
         )
-        self._count(source, INDEXED, looked.db, keys)
+        self._count(source, INDEXED, agent_places.db, keys)
 
-    def _around(self, source, looked):
-        opened, book = looked.database, self.collection.book
-        self._sessions(source, looked, agent_database.read_index(opened).entries)
-        for session_id, last in database_extras.read_last_step_seqs(opened).items():
+    def _compare_extras(self, source, agent_places):
+        database, book = agent_places.database, self.collection.book
+        self._compare_sessions(source, agent_places, agent_database.read_index(database).entries)
+        for session_id, last in database_extras.read_last_step_seqs(database).items():
             part = book.part(f"{source.name}~{session_id}")
             read = part.end if part else 0
-            if looked.may_read(session_id) and (self.is_deep or last >= read):
+            if agent_places.may_read(session_id) and (self.is_deep or last >= read):
                 fresh = (
-                    {one.id for one in database_extras.read_session_steps(opened, session_id, read)}
+                    {entry.id for entry in database_extras.read_session_steps(database, session_id, read)}
                     if source.is_to_read
                     else set()
                 )
-                steps = database_extras.read_session_steps(opened, session_id, 0 if self.is_deep else read)
-                kept = (one for one in steps if one.type)
-                self._count(source, STEPS, looked.db, (((one.id,), one.id in fresh) for one in kept))
-        self._indexed(source, looked, opened)
-        listed = (one for one in database_extras.read_database_files(opened) if one.table == "vfs_entries")
-        self._count(source, VFS, looked.db, (((one.place, one.path), source.is_to_read) for one in listed))
+                steps = database_extras.read_session_steps(database, session_id, 0 if self.is_deep else read)
+                typed_steps = (entry for entry in steps if entry.type)
+                self._count(source, STEPS, agent_places.db, (((entry.id,), entry.id in fresh) for entry in typed_steps))
+        self._compare_indexed_files(source, agent_places, database)
+        listed = (entry for entry in database_extras.read_database_files(database) if entry.table == "vfs_entries")
+        self._count(source, VFS, agent_places.db, (((entry.place, entry.path), source.is_to_read) for entry in listed))
 
-    def _artifact(self, source):
-        """A content of openclaw-mem's store; every agent of the home gets a row for it."""
+    def _compare_artifact(self, source):
+        """Compare a content of openclaw-mem's store, which gives every agent of the home a row."""
         if problem := mem_store.problem_of(source.content) if source.is_to_read or self.is_deep else "":
-            if source.is_to_read:  # else it was rejected when it was read
+            if source.is_to_read:  # else the import has rejected it already
                 reject(source, self.rejected, 0, mem_store.BAD_ARTIFACT, problem)
             return
         keys = [((handles.from_sha256(source.content.sha256),), source.is_to_read)]
         self._count(source, ARTIFACTS, next(map(find_alias, self.agents), None), keys)
 
-    def _whole(self, source):
+    def _compare_whole_file(self, source):
         read, reason, rows, name = WHOLE[source.kind]
         with open_regular(self.collection.home.root, source.file) as file:
             data = file.read(MAX_WHOLE)
         try:
-            found = list(read(data))
+            values = list(read(data))
         except ValueError as exc:
             reject(source, self.rejected, 0, reason, str(exc))
             return
-        self._count(source, rows, DEFAULT_DB_ALIAS, (((getattr(one, name),), source.is_to_read) for one in found))
+        self._count(source, rows, DEFAULT_DB_ALIAS, (((getattr(value, name),), source.is_to_read) for value in values))
 
-    def _run_log(self, source):
+    def _compare_run_log(self, source):
         with open_regular(self.collection.home.root, source.file) as file:
             begin = read = self.collection.book.offset(Kind.CRON_RUNS, source.file)
             if source.is_to_read:
-                begin = read = self.collection.book.reading(Kind.CRON_RUNS, source.file, file).offset
+                begin = read = self.collection.book.find_position(Kind.CRON_RUNS, source.file, file).offset
             lines = jsonl.read_lines(file, 0 if self.is_deep else begin)
             lines = (line for line in lines if source.is_to_read or line.offset < read)
-            rows = list(self._runs(source, lines, begin, source.file.stem))
-        self._log(source, source.file.stem, [row for row in rows if row.seq < begin], is_new=False)
-        self._log(source, source.file.stem, [row for row in rows if row.seq >= begin], goes_on=begin > 0)
+            rows = list(self._read_runs(source, lines, begin, source.file.stem))
+        self._compare_runs(source, source.file.stem, [row for row in rows if row.seq < begin], is_new=False)
+        self._compare_runs(source, source.file.stem, [row for row in rows if row.seq >= begin], goes_on=begin > 0)
 
-    def _runs(self, source, lines, begin, job_id) -> Iterator[CronRunLog]:
+    def _read_runs(self, source, lines, begin, job_id) -> Iterator[CronRunLog]:
         for line in lines:
             row = schedules.parse_run_row(line, job_id, "")
             if row is not None:
-                self.told.add((row.job_id, home_state.parse_began_at(row.entry_json)))
+                self.logged_starts.add((row.job_id, home_state.parse_began_at(row.entry_json)))
                 yield row
             elif line.offset >= begin:
                 reject(source, self.rejected, line.offset, line.reason, line.detail)
 
-    def _log(self, source, job_id, rows, *, is_new=True, goes_on=False):
-        """Runs are told apart by what they say: their place in a log may be another one by now."""
+    def _compare_runs(self, source, job_id, rows, *, is_new=True, goes_on=False):
+        """Count runs of a log that are not stored, by text: places may change."""
         entries = self.logged.setdefault(job_id, set())
         for row in schedules.find_new_runs(job_id, rows, goes_on=goes_on):
             if row.entry_json not in entries:
                 entries.add(row.entry_json)
                 (source.new if is_new else source.lost)[RUNS.name] += 1
 
-    def _migrated_log(self, source):
+    def _compare_migrated_log(self, source):
         job_id = source.file.name.removesuffix(home_state.MIGRATED_SUFFIX)
         rows = CronRunLog.objects.filter(job_id=job_id, seq__gte=schedules.FIRST_TIME)
-        told = set(rows.values_list("seq", flat=True))
-        told |= {began for name, began in self.seen.get(RUNS.name, ()) if name == job_id}
+        known_starts = set(rows.values_list("seq", flat=True))
+        known_starts |= {began for name, began in self.seen.get(RUNS.name, ()) if name == job_id}
         with open_regular(self.collection.home.root, source.file) as file:
             lines = jsonl.read_lines(file, is_closed=True)
-            found = [schedules.parse_run_row(line, job_id, "") for line in lines]
-        kept = [row for row in found if row is not None and home_state.parse_began_at(row.entry_json) not in told]
-        self._log(source, job_id, kept, is_new=source.is_to_read)
+            log_rows = [schedules.parse_run_row(line, job_id, "") for line in lines]
+        new_rows = [
+            row for row in log_rows if row is not None and home_state.parse_began_at(row.entry_json) not in known_starts
+        ]
+        self._compare_runs(source, job_id, new_rows, is_new=source.is_to_read)
 
-    def _state(self, source):
+    def _compare_state(self, source):
         with source_databases.open_copy(self.collection, source.file, STATE) as database:
             fill_schema(source, database)
             for read, rows, key in TABLES_OF_STATE:
-                self._count(source, rows, DEFAULT_DB_ALIAS, ((key(one), source.is_to_read) for one in read(database)))
-            found = list(state_database.read_runs(database))
-            told = self.told | home_state.find_logged_runs({one.run.job_id for one in found})
-            keys = ((one.run.job_id, one.began_at) for one in found)
-            self._count(source, RUNS, DEFAULT_DB_ALIAS, ((key, source.is_to_read) for key in keys if key not in told))
+                self._count(source, rows, DEFAULT_DB_ALIAS, ((key(row), source.is_to_read) for row in read(database)))
+            runs = list(state_database.read_runs(database))
+            known_starts = self.logged_starts | home_state.find_logged_runs({row.run.job_id for row in runs})
+            keys = ((row.run.job_id, row.began_at) for row in runs)
+            self._count(
+                source, RUNS, DEFAULT_DB_ALIAS, ((key, source.is_to_read) for key in keys if key not in known_starts)
+            )
 
 
 OF_HOME = frozenset(rows.name for rows in (JOBS, RUNS, SUBAGENTS, TASKS, FLOWS, DELIVERIES))
 
 
-def in_batches(things: Iterable[Any]) -> Iterator[list[Any]]:
-    """The same things, some at a time."""
-    rest = iter(things)
-    while some := list(islice(rest, ROWS)):
-        yield some
+def in_batches(items: Iterable[Any]) -> Iterator[list[Any]]:
+    """Yield the items in lists of at most ROWS."""
+    rest = iter(items)
+    while batch := list(islice(rest, ROWS)):
+        yield batch
 
 
 def _is_migrated(source):
-    """Run logs that were put aside are read after the database that has their runs."""
+    """Whether a run log was put aside; such logs are read after the database."""
     return source.kind == Kind.CRON_RUNS and source.file.name.endswith(home_state.MIGRATED_SUFFIX)

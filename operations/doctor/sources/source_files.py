@@ -1,4 +1,4 @@
-"""Source files that are to go: packed and read again before anything happens, moved or removed at the very end."""
+"""Packs source files into an archive before an import, and moves or removes them afterwards."""
 
 import hashlib
 import os
@@ -27,49 +27,48 @@ CHUNK = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class SourceArchive:
-    """An archive of source files that was read again: where it is, the hash of each file by its path, and what is
-    not in it and why."""
+    """A verified archive of source files: its path, hashes by path, and skipped files with reasons."""
 
     path: Path
     sha256: str
     files: dict[str, str]
-    left: dict[str, str]
+    skipped: dict[str, str]
 
     def as_json(self) -> dict[str, Any]:
         return {"path": str(self.path), "sha256": self.sha256, "files": len(self.files)}
 
 
 def pack(root: Path, names: list[str], folder: Path, run_id: str) -> SourceArchive:
-    """Pack these files of the home `root` into one archive in `folder` and read it again. Raises Refused.
+    """Pack files of the home `root` into an archive in `folder` and verify it. Raises Refused.
 
-    A file that is gone by now, or cannot be read, is left out of it.
+    A file that is missing by now, or cannot be read, is skipped.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    room.check(folder, sum(map(_size, (root / name for name in names))) // 4)
+    room.check(folder, sum(map(_get_size, (root / name for name in names))) // 4)
     target = folder / f"openclaw-sources-{run_id}.tar.zst"
     with room.refuse_when_full(folder, _("Nothing was imported.")), create_draft(folder / "sources") as draft:
         path = draft / "archive"
-        hashes, left = _write(root, names, path)
+        hashes, skipped = _write_archive(root, names, path)
         digest = hashlib.sha256()
         with path.open("rb") as file:
             while chunk := file.read(CHUNK):
                 digest.update(chunk)
-        if dict(_hashes_in(path)) != hashes:
+        if dict(_read_hashes(path)) != hashes:
             raise Refused(_("The archive of the source files does not contain what was packed. Nothing was imported."))
         path.rename(target)
         sync_folder(folder)
-    return SourceArchive(target, digest.hexdigest(), hashes, left)
+    return SourceArchive(target, digest.hexdigest(), hashes, skipped)
 
 
-def _size(file):
+def _get_size(file):
     try:
         return file.lstat().st_size
     except OSError:
         return 0
 
 
-def _write(root, names, path):
-    hashes, left = {}, {}
+def _write_archive(root, names, path):
+    hashes, skipped = {}, {}
     with path.open("xb") as raw:
         publication.restrict(path, 0o600)
         with (
@@ -79,39 +78,39 @@ def _write(root, names, path):
             for name in names:
                 try:
                     with open_regular(root, root / name) as file:
-                        hashes[name] = _add(archive, name, file)
+                        hashes[name] = _add_file(archive, name, file)
                 except NotReadable as exc:
-                    left[name] = str(exc)
+                    skipped[name] = str(exc)
         raw.flush()
         os.fsync(raw.fileno())
-    return hashes, left
+    return hashes, skipped
 
 
-def _add(archive, name, file):
-    about = os.fstat(file.fileno())
+def _add_file(archive, name, file):
+    status = os.fstat(file.fileno())
     entry = tarfile.TarInfo(name)
-    entry.size, entry.mtime, entry.mode = about.st_size, int(about.st_mtime), 0o600
-    reader = _Hashing(file, about.st_size)
+    entry.size, entry.mtime, entry.mode = status.st_size, int(status.st_mtime), 0o600
+    reader = _Hashing(file, status.st_size)
     archive.addfile(entry, reader)
     return reader.digest.hexdigest()
 
 
 class _Hashing:
-    """A file as it passes: exactly `size` bytes of it, and their hash."""
+    """Reads exactly `size` bytes of a file and hashes them."""
 
     def __init__(self, file, size):
-        self._file, self._left, self.digest = file, size, hashlib.sha256()
+        self._file, self._remaining, self.digest = file, size, hashlib.sha256()
 
     def read(self, size=-1):
-        chunk = self._file.read(self._left if size < 0 else min(size, self._left))
-        if not chunk and self._left:
+        chunk = self._file.read(self._remaining if size < 0 else min(size, self._remaining))
+        if not chunk and self._remaining:
             raise Refused(_("A source file became shorter while being packed. Nothing was imported."))
-        self._left -= len(chunk)
+        self._remaining -= len(chunk)
         self.digest.update(chunk)
         return chunk
 
 
-def _hashes_in(path) -> Iterator[tuple[str, str]]:
+def _read_hashes(path) -> Iterator[tuple[str, str]]:
     with (
         path.open("rb") as raw,
         zstandard.ZstdDecompressor().stream_reader(raw) as unpacked,
@@ -124,16 +123,16 @@ def _hashes_in(path) -> Iterator[tuple[str, str]]:
             yield entry.name, digest.hexdigest()
 
 
-def remove_file(root: Path, name: str, sha256: str, *, to: Path | None) -> None:
-    """Remove a source file whose content still has this hash; first it is copied to `to`, when it is given.
+def remove_file(root: Path, name: str, sha256: str, *, target: Path | None) -> None:
+    """Remove a source file that still has this hash; with `target` it is copied first.
 
-    Raises Refused when it is not what it was, or cannot be removed; then it stays where it is.
+    Raises Refused when the file has changed or cannot be removed; then it stays in place.
     """
     file = root / name
     try:
         before = file.lstat()
-        if to is not None:
-            _copy(root, file, to, sha256)
+        if target is not None:
+            _copy(root, file, target, sha256)
         if hash_source(root, file) != sha256:
             raise Refused(_("The file changed during the import."))
         _unlink(file, before)
@@ -143,23 +142,23 @@ def remove_file(root: Path, name: str, sha256: str, *, to: Path | None) -> None:
         raise Refused(reasons.describe_os_error(exc)) from exc
 
 
-def _copy(root, file, to, sha256):
-    to.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    draft = to.with_name(f".{to.name}.draft")
+def _copy(root, file, target, sha256):
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    draft = target.with_name(f".{target.name}.draft")
     with open_regular(root, file) as source, draft.open("wb") as copy:
         publication.restrict(draft, 0o600)
         shutil.copyfileobj(source, copy, CHUNK)
         copy.flush()
         os.fsync(copy.fileno())
-    if hash_source(to.parent, draft) != sha256:
+    if hash_source(target.parent, draft) != sha256:
         draft.unlink()
         raise Refused(_("The file changed during the import."))
-    draft.rename(to)
-    sync_folder(to.parent)
+    draft.rename(target)
+    sync_folder(target.parent)
 
 
 def _unlink(file, before):
-    """Remove the file that was looked at, in the folder that was looked at, and no other."""
+    """Remove the file only when it is the one that was checked, in the same folder."""
     folder = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         now = os.stat(file.name, dir_fd=folder, follow_symlinks=False)

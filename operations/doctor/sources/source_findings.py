@@ -1,4 +1,4 @@
-"""What the doctor says of files and index entries: which were read, skipped and why, and which nobody accounts for."""
+"""Findings about files and index entries that were neither read nor skipped for a reason."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -47,13 +47,13 @@ def build_file_findings(census: Census) -> Iterator[Finding]:
         more = words | {"more": f"{unread.count - 1:,}"}
         yield Finding("unread_folder", sentence % more, unread.path, agent=unread.agent)
     if rest := len(census.unread) - NAMED:
-        yield from _rest(census, rest)
+        yield from _build_rest_finding(census, rest)
     for path in census.unlisted[:NAMED]:
         sentence = _("%(path)s could not be listed to its end: files in it may be missing from this check.")
         yield Finding("unlisted", sentence % {"path": escape_name(path)}, path)
 
 
-def _rest(census, rest):
+def _build_rest_finding(census, rest):
     if rest > 0:
         agents = {unread.agent for unread in census.unread[NAMED:] if unread.is_listed}
         sentence = ngettext(
@@ -62,12 +62,12 @@ def _rest(census, rest):
             rest,
         )
         is_listed = all(unread.is_listed for unread in census.unread[NAMED:])
-        about = {"repair": IMPORT_AGAIN, "agent": min(agents)} if is_listed and len(agents) == 1 else {}
-        yield Finding("unread_file", sentence % {"count": f"{rest:,}"}, **about)
+        options = {"repair": IMPORT_AGAIN, "agent": min(agents)} if is_listed and len(agents) == 1 else {}
+        yield Finding("unread_file", sentence % {"count": f"{rest:,}"}, **options)
 
 
 def build_key_findings(agent_id: str, keys: Iterable[IndexKey]) -> Iterator[Finding]:
-    """A finding for each index entry that leads to no records without a reason."""
+    """A finding for each index entry without records and without a reason."""
     keys = list(keys)
     for key in keys[:NAMED]:
         words = {"key": escape_name(key.key), "agent": agent_id, "session": escape_name(key.session_id or "?")}
@@ -85,33 +85,33 @@ def build_key_findings(agent_id: str, keys: Iterable[IndexKey]) -> Iterator[Find
 
 
 def describe_census(census: Census) -> str:
-    """How many files of agents there are, how many were read, and how many were skipped by reason."""
-    words = {"found": amounts.format_amount("files", census.found), "read": f"{census.read:,}"}
+    """How many files of agents exist, were read, and were skipped by reason."""
+    words = {"found": amounts.format_amount("files", census.file_count), "read": f"{census.read:,}"}
     words |= {"skipped": f"{census.skipped_count:,}", "new": f"{census.new:,}"}
     sentence = _("Of %(found)s of agents %(read)s were read and %(skipped)s skipped") % words
     reasons = listed(f"{format_reason(reason)}: {len(names):,}" for reason, names in sorted(census.skipped.items()))
     sentence += f" ({reasons})" if reasons else ""
     sentence += _("; new: %(new)s") % words if census.new else ""
-    sentence += _("; not accounted for: %(count)s") % {"count": f"{_unread(census):,}"} if census.unread else ""
+    sentence += _("; not accounted for: %(count)s") % {"count": f"{_count_unread(census):,}"} if census.unread else ""
     return f"{sentence}."
 
 
 def format_reason(reason: str) -> str:
-    """What a reason is called."""
+    """The name of a reason."""
     return str(REASON_WORDS.get(reason, reason))
 
 
-def _unread(census):
+def _count_unread(census):
     return sum(unread.count for unread in census.unread)
 
 
 def census_to_json(census: Census) -> dict[str, Any]:
-    """The same for programs, with the first names of each reason."""
+    """The census for programs, with the first names of each reason."""
     skipped = {
         reason: {"count": len(names), "names": sorted(names)[:LISTED]} for reason, names in census.skipped.items()
     }
     return {
-        "found": census.found,
+        "found": census.file_count,
         "read": census.read,
         "new": census.new,
         "skipped": dict(sorted(skipped.items())),
@@ -121,17 +121,20 @@ def census_to_json(census: Census) -> dict[str, Any]:
 
 
 def build_schema_findings(root: Path, sources: Iterable[Source]) -> Iterator[Finding]:
-    """Findings and notes about the databases of a home; of one that was not opened, what its import noted."""
+    """Findings and notes about unread tables and newer schemas of a home's databases.
+
+    For a database that was not opened, they come from its last import.
+    """
     noted = unread_parts.find_parts(root)
     for source in sources:
         parts = source.unread or noted.get(source.name)
         if source.kind != CollectorSource.Kind.DATABASE or parts is None:
             continue
-        about = {"path": source.name, "agent": source.agent}
+        place = {"path": source.name, "agent": source.agent}
         if parts["is_newer"]:
-            yield Finding("newer_schema", unread_parts.describe_newer(source.name, parts), **about)
+            yield Finding("newer_schema", unread_parts.describe_newer(source.name, parts), **place)
         if sentence := unread_parts.describe_unread(source.name, parts):
-            yield Finding("unread_tables", sentence, level=NOTE, **about)
+            yield Finding("unread_tables", sentence, level=NOTE, **place)
 
 
 def build_foreign_decision_notes(root: Path) -> Iterator[Finding]:

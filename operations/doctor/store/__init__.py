@@ -1,1 +1,1 @@
-"""What the doctor finds in the store."""
+"""Checks of our own store for the doctor."""

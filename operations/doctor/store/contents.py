@@ -1,4 +1,4 @@
-"""Contents of the artifact store that are gone or not what was put there: who refers to them, where they are left."""
+"""Checks contents of the artifact store: lost, damaged and unused ones, and how to recover them."""
 
 import re
 import shlex
@@ -25,15 +25,18 @@ from ...models import BackupRun
 from ..findings import Finding
 from . import integrity_checks
 
-LOOKED_INTO = 10  # backups, the newest first
-FILE = re.compile(r"[^#!]*")  # of a transcript's name: within a database it goes on with # or !
+LOOKED_INTO = 10  # maximum of backups that are searched, newest first
+FILE = re.compile(r"[^#!]*")  # the file in a transcript's name; after it, # or ! begins the place in a database
 
 Uses = dict[str, list[tuple[Agent, Artifact]]]  # by the hash of a content
 
 
 def check_contents(agents: list[Agent], *, is_complete: bool, is_deep: bool) -> Iterator[Finding]:
-    """What is lost or loose in the store. `is_complete` says that these are all agents; `is_deep` reads contents."""
-    contents, again = ContentIndex(layout.get_root()), ContentRecovery()
+    """Findings about lost, damaged and unused contents.
+
+    `is_complete` says that these are all agents; `is_deep` reads every content.
+    """
+    contents, recovery = ContentIndex(layout.get_root()), ContentRecovery()
     used: set[str] = set()
     unusable: set[str] = set()
     for agent in agents:
@@ -42,25 +45,25 @@ def check_contents(agents: list[Agent], *, is_complete: bool, is_deep: bool) -> 
         unusable |= lost.unusable
         for check, wrong in ((GONE, lost.gone), (RESIZED, lost.resized), (UNNAMED, lost.unnamed)):
             if wrong:
-                yield _finding(check, agent, [agent], wrong, {}, again)
+                yield _build_finding(check, agent, [agent], wrong, {}, recovery)
     loose = [sha256 for sha256 in contents.paths if sha256 not in used]
     if is_complete and loose:
         yield integrity_checks.build_finding("", LOOSE, count_rows(map(handles.from_sha256, loose)))
     usable = sorted(contents.paths.keys() - unusable) if is_deep else []
     if problems := verification.verify(usable).problems:
         reasons = {handles.parse(problem["id"]): f": {problem['reason']}" for problem in problems}
-        yield _finding(DAMAGED, None, agents, reasons.keys(), reasons, again)
+        yield _build_finding(DAMAGED, None, agents, reasons.keys(), reasons, recovery)
 
 
-def _uses(agents, wanted) -> Uses:
-    uses: Uses = {sha256: [] for sha256 in wanted}
+def _find_uses(agents, hashes) -> Uses:
+    uses: Uses = {sha256: [] for sha256 in hashes}
     for agent in agents:
-        for sha256, rows in losses.find_uses(agent.db, wanted).items():
+        for sha256, rows in losses.find_uses(agent.db, hashes).items():
             uses[sha256] += [(agent, row) for row in rows]
     return uses
 
 
-def _named(sha256, uses):
+def _format_handle(sha256, uses):
     """A handle with the records that refer to it."""
     places = [f"{agent} {row.session_id}/{row.record_id}" for agent, row in uses if row.session_id and row.record_id]
     if not places:
@@ -71,54 +74,54 @@ def _named(sha256, uses):
     }
 
 
-def _finding(check, agent, agents, hashes, reasons, again):
-    """A finding about contents, with where they are left when the check repairs nothing."""
+def _build_finding(check, agent, agents, hashes, reasons, recovery):
+    """A finding about contents, with ways to recover them when the check repairs nothing."""
     first = sorted(hashes)[:NAMED]
-    uses = _uses(agents, first if check.repair else sorted(hashes))
-    names = [_named(sha256, uses[sha256]) + reasons.get(sha256, "") for sha256 in first]
-    way_back = "" if check.repair else join_sentences(again.ways(uses))
+    uses = _find_uses(agents, first if check.repair else sorted(hashes))
+    names = [_format_handle(sha256, uses[sha256]) + reasons.get(sha256, "") for sha256 in first]
+    way_back = "" if check.repair else join_sentences(recovery.ways(uses))
     return integrity_checks.build_finding(
         agent.agent_id if agent else "", check, WrongRows(len(hashes), names), way_back
     )
 
 
 class ContentRecovery:
-    """Where lost contents can be had again. What was looked up once is remembered."""
+    """Finds where lost contents can be recovered. It remembers what it has read."""
 
     def __init__(self):
         self._names: dict[str, list[str]] = {}
         self._lists: dict[str, list[str]] = {}
 
     def ways(self, uses: Uses) -> list[str]:
-        """Sentences: which are in OpenClaw's home, which in a backup, which nowhere; with the commands."""
-        places = {sha256: place for sha256, rows in uses.items() if (place := self._source_of(rows))}
-        found = list(_of_sources(places))
-        left = uses.keys() - places.keys()
+        """Sentences about the contents in OpenClaw's home, in backups, and nowhere, with commands."""
+        places = {sha256: place for sha256, rows in uses.items() if (place := self._find_source(rows))}
+        sentences = list(_describe_sources(places))
+        missing = uses.keys() - places.keys()
         runs = BackupRun.objects.filter(status__in=BackupRun.USABLE).order_by("-created_at", "-id")
-        for run in runs.defer("manifest_json")[:LOOKED_INTO] if left else ():
-            paths = [path for path in self._paths_in(run.archive_path) if _hash_of(path) in left]
+        for run in runs.defer("manifest_json")[:LOOKED_INTO] if missing else ():
+            paths = [path for path in self._read_paths(run.archive_path) if _hash_of(path) in missing]
             if paths:
-                found.append(_of_backup(run, paths))
-                left -= set(map(_hash_of, paths))
-        if left:
+                sentences.append(_describe_backup(run, paths))
+                missing -= set(map(_hash_of, paths))
+        if missing:
             sentence = ngettext(
                 "%(count)s is in no source and in no backup searched, and cannot be restored.",
                 "%(count)s are in no source and in no backup searched, and cannot be restored.",
-                len(left),
+                len(missing),
             )
-            found.append(sentence % {"count": len(left)})
-        return found
+            sentences.append(sentence % {"count": len(missing)})
+        return sentences
 
-    def _source_of(self, rows):
-        """(agent, session) of a record that told of the content and whose source is still there."""
+    def _find_source(self, rows):
+        """The (agent, session) of a record that produced the content and whose source still exists."""
         for agent, row in rows:
             is_output = row.kind == services.OUTPUT_KIND and row.session_id and row.record_id
-            if is_output and any(row.session_id in name for name in self._sources(agent)):
+            if is_output and any(row.session_id in name for name in self._find_transcripts(agent)):
                 return agent.agent_id, row.session_id
         return None
 
-    def _sources(self, agent):
-        """The names of an agent's transcripts that are still where they were read."""
+    def _find_transcripts(self, agent):
+        """The names of an agent's transcripts that still exist."""
         if agent.agent_id not in self._names:
             kind = CollectorSource.Kind.TRANSCRIPT
             known = CollectorSource.objects.filter(agent_id=agent.agent_id, kind=kind).values_list("root", "path")
@@ -126,13 +129,13 @@ class ContentRecovery:
             self._names[agent.agent_id] = there
         return self._names[agent.agent_id]
 
-    def _paths_in(self, archive):
-        """The paths of all sound contents in an archive; none when it cannot be read."""
+    def _read_paths(self, archive):
+        """The paths of all intact contents in a backup; none when it cannot be read."""
         if archive not in self._lists:
             try:
                 with backup_reader.open_backup(Path(archive)) as opened:
                     damaged = set(opened.manifest.files.damaged)
-                    blobs = [entry.path for entry in opened.listed() if backup_paths.get_blob_hash(entry.path)]
+                    blobs = [entry.path for entry in opened.read_file_list() if backup_paths.get_blob_hash(entry.path)]
                     self._lists[archive] = [path for path in blobs if _hash_of(path) not in damaged]
             except Refused:
                 self._lists[archive] = []
@@ -143,7 +146,7 @@ def _hash_of(path):
     return backup_paths.get_blob_hash(path)
 
 
-def _of_sources(places):
+def _describe_sources(places):
     if not places:
         return
     sentence = ngettext(
@@ -152,19 +155,21 @@ def _of_sources(places):
         len(places),
     )
     sessions = sorted(set(places.values()))
-    commands = [f"openclaw-web collect --again --agent {agent} --session {one}" for agent, one in sessions[:NAMED]]
+    commands = [
+        f"openclaw-web collect --again --agent {agent} --session {session_id}" for agent, session_id in sessions[:NAMED]
+    ]
     if len(sessions) > NAMED:
         commands.append(_("and for %(more)s more") % {"more": amounts.format_amount("sessions", len(sessions) - NAMED)})
     yield sentence % {"count": len(places), "commands": "; ".join(commands)}
 
 
-def _of_backup(run, paths):
+def _describe_backup(run, paths):
     sentence = ngettext(
         "%(count)s is in the backup %(id)s: %(command)s",
         "%(count)s are in the backup %(id)s: %(command)s",
         len(set(map(_hash_of, paths))),
     )
-    # Not `backup restore`: that would take everything back to that day.
+    # Not `backup restore`: that would restore the whole home to that day.
     names = paths[:1] if len(paths) == 1 else ["--wildcards", "'artifacts/*'", "--skip-old-files"]
     command = shlex.join(["tar", "--zstd", "-xf", run.archive_path, "-C", str(settings.HOME_DIR)])
     words = {"count": len(set(map(_hash_of, paths))), "id": run.id, "command": f"{command} {' '.join(names)}"}

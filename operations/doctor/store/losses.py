@@ -1,4 +1,4 @@
-"""What the store should hold and does not: rows by session and kind, against what was noted when they were read."""
+"""Counts lost rows: stored rows by session and kind, compared with counts noted at import."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
@@ -17,11 +17,11 @@ from openclaw_web.sqlite import dialect, statements
 
 from ..findings import NOTE, Finding
 
-IMPORT_AGAIN = "collect_again"  # the repair of findings that reading sources again mends
-IDS = "ids"  # the kind of a loss that only the checksum tells: as many records as noted, and others
-NAMED = 20  # sessions that findings name, of each agent; the list of losses tells more
+IMPORT_AGAIN = "collect_again"  # the repair of findings that a repeated import resolves
+IDS = "ids"  # the kind of a loss that only the checksum shows: as many records as noted, but others
+NAMED = 20  # maximum of sessions that findings name, per agent; the list of losses is longer
 LISTED = 500
-# A record is a row with what it is known by: one without the other cannot be found, or read.
+# A record needs its event row and its identity row: without one of them it cannot be found or read.
 IS_KNOWN = "EXISTS (SELECT 1 FROM transcript_event_identities i WHERE i.session_id = e.session_id AND i.seq = e.seq)"
 HELD = f"""
 SELECT e.session_id, e.kind, {dialect.count_if(IS_KNOWN)} FROM transcript_events e GROUP BY e.session_id, e.kind
@@ -35,9 +35,10 @@ ORDER BY i.session_id
 
 @dataclass(slots=True)
 class Loss:
-    """Records of one kind of one session: `noted` should be there, `held` are, `different` say something else.
+    """Lost records of one kind in one session.
 
-    `in_sources` are those of the missing and different ones that a source still has; None: nobody has compared yet.
+    `noted` should be stored, `held` are, `different` have another content. `in_sources` counts the missing and
+    different ones that a source still contains; None: not compared yet.
     """
 
     agent: str
@@ -56,16 +57,16 @@ class Loss:
 
 @dataclass(slots=True)
 class Counts:
-    """What was counted of the store: `sessions` and `records` compared."""
+    """Counts of the store: compared `sessions` and `records`, and losses."""
 
     sessions: int = 0
     records: int = 0
     losses: dict[tuple[str, str, str], Loss] = field(default_factory=dict)
-    more: Counter[str] = field(default_factory=Counter)  # by agent: records that nobody noted
+    more: Counter[str] = field(default_factory=Counter)  # by agent: records that are not in the noted counts
     not_noted: Counter[str] = field(default_factory=Counter)  # by agent: sessions without a note
     held: dict[str, dict[str, Holding]] = field(default_factory=dict)  # agent -> session -> its rows
     gone: set[str] = field(default_factory=set)  # agents without a file
-    back: dict[str, list[str]] = field(default_factory=dict)  # agent -> sessions that were taken out and are here
+    back: dict[str, list[str]] = field(default_factory=dict)  # agent -> removed sessions that are stored again
 
     def get_agent_losses(self, agent_id: str) -> list[Loss]:
         """The losses of one agent."""
@@ -73,21 +74,24 @@ class Counts:
 
 
 def count_records(agent_id: str, db: str | None, counts: Counts) -> None:
-    """Compare the rows of an agent's file with what was noted; without a file (`db` None) everything noted is lost."""
+    """Compare the rows of an agent's file with the noted counts.
+
+    Without a file (`db` None) all noted records are lost.
+    """
     noted = holdings.read_holdings(agent_id)
     held = counts.held[agent_id] = held_rows(db) if db else {}
     counts.gone.update([] if db else [agent_id])
-    out = holdings.read_removed(agent_id).keys()  # were taken out on purpose: nothing that counts as imported
+    removed = holdings.read_removed(agent_id).keys()  # removed on purpose, so they do not count as imported
     not_noted = {session_id for session_id in held if session_id not in noted}
-    counts.back[agent_id] = sorted(out & held.keys())
-    not_noted -= out
+    counts.back[agent_id] = sorted(removed & held.keys())
+    not_noted -= removed
     counts.not_noted[agent_id] += len(not_noted)
-    for session_id, wanted in noted.items():
-        if session_id in not_noted and not wanted.count:
+    for session_id, holding in noted.items():
+        if session_id in not_noted and not holding.count:
             continue
         counts.sessions += 1
-        counts.records += wanted.count
-        _compare(agent_id, session_id, wanted, held.get(session_id, Holding()), counts)
+        counts.records += holding.count
+        _compare(agent_id, session_id, holding, held.get(session_id, Holding()), counts)
 
 
 def _compare(agent_id, session_id, noted, own, counts):
@@ -96,36 +100,36 @@ def _compare(agent_id, session_id, noted, own, counts):
         for kind, number in sorted(missing.items()):
             loss = Loss(agent_id, session_id, kind, noted.kinds[kind], own.kinds[kind], number)
             counts.losses[agent_id, session_id, kind] = loss
-        if not missing:  # as many records, and others: at least one of those noted is gone
+        if not missing:  # as many records, but others: at least one noted record is lost
             counts.losses[agent_id, session_id, IDS] = Loss(agent_id, session_id, IDS, own.count, own.count - 1, 1)
     counts.more[agent_id] += max(0, own.count - noted.count)
 
 
 def held_rows(db: str) -> dict[str, Holding]:
-    """Session -> records in an agent's file that have what they are known by."""
-    found: dict[str, Holding] = defaultdict(Holding)
+    """Records in an agent's file by session. They need an event row and an identity row."""
+    held: dict[str, Holding] = defaultdict(Holding)
     for session_id, kind, known in statements.iterate_rows(db, HELD):
-        found[session_id].kinds += Counter({kind: known})
+        held[session_id].kinds += Counter({kind: known})
     for session_id, rows in groupby(statements.iterate_rows(db, KNOWN_IDS), itemgetter(0)):
-        found[session_id].checksum = holdings.compute_checksum(str(record_id) for _session, record_id in rows)
-    return found
+        held[session_id].checksum = holdings.compute_checksum(str(record_id) for _session, record_id in rows)
+    return held
 
 
 def build_loss_findings(agent_id: str, counts: Counts, *, is_deep: bool) -> Iterator[Finding]:
-    """What is to be said of one agent: each session that lost something, how many more, and what was not compared."""
+    """Findings about one agent: its sessions with losses, and sessions that were not compared."""
     by_session: dict[str, list[Loss]] = {}
     for loss in (
-        counts.of_agent(agent_id) if agent_id not in counts.gone else ()
-    ):  # of a file that is gone one is enough
+        counts.get_agent_losses(agent_id) if agent_id not in counts.gone else ()
+    ):  # for a missing file, one finding is enough
         by_session.setdefault(loss.session_id, []).append(loss)
-    for session_id, some in list(by_session.items())[:NAMED]:
-        words = {"agent": agent_id, "session": session_id, "what": _kinds(some)}
-        sentence = _("Session %(session)s of agent %(agent)s has lost records: %(what)s.") % dialect
-        restorable, missing = restorable_of(some)
-        if restorable < missing and all(loss.in_sources is not None for loss in some):
+    for session_id, session_losses in list(by_session.items())[:NAMED]:
+        words = {"agent": agent_id, "session": session_id, "what": _describe_kinds(session_losses)}
+        sentence = _("Session %(session)s of agent %(agent)s has lost records: %(what)s.") % words
+        restorable, missing = restorable_of(session_losses)
+        if restorable < missing and all(loss.in_sources is not None for loss in session_losses):
             words = {"count": f"{restorable:,}"}
             sentence += (
-                " " + _("In its sources there are %(count)s of them; “Import and repair” searches backups.") % dialect
+                " " + _("In its sources there are %(count)s of them; “Import and repair” searches backups.") % words
             )
         repair = IMPORT_AGAIN if restorable >= missing else ""
         yield Finding("lost", sentence, f"{agent_id}/{session_id}", repair=repair, agent=agent_id)
@@ -137,9 +141,11 @@ def build_loss_findings(agent_id: str, counts: Counts, *, is_deep: bool) -> Iter
             rest,
         )
         words = {"count": f"{rest:,}", "agent": agent_id}
-        restorable, missing = restorable_of([loss for some in [*by_session.values()][NAMED:] for loss in some])
+        restorable, missing = restorable_of(
+            [loss for session_losses in [*by_session.values()][NAMED:] for loss in session_losses]
+        )
         repair = IMPORT_AGAIN if restorable >= missing else ""
-        yield Finding("lost", sentence % dialect, agent_id, repair=repair, agent=agent_id)
+        yield Finding("lost", sentence % words, agent_id, repair=repair, agent=agent_id)
     for session_id in counts.back.get(agent_id, [])[:NAMED]:
         sentence = _(
             "Session %(session)s of agent %(agent)s was removed on purpose and is in the database again, for"
@@ -148,17 +154,17 @@ def build_loss_findings(agent_id: str, counts: Counts, *, is_deep: bool) -> Iter
         )
         words = {"session": session_id, "agent": agent_id}
         yield Finding("back", sentence % words, f"{agent_id}/{session_id}", agent=agent_id)
-    yield from _notes(agent_id, counts, is_deep)
+    yield from _build_notes(agent_id, counts, is_deep)
 
 
-def restorable_of(some: list[Loss]) -> tuple[int, int]:
-    """How many of the missing and different records are in a source, and how many there are."""
-    return sum(loss.in_sources or 0 for loss in some), sum(loss.missing + loss.different for loss in some)
+def restorable_of(losses: list[Loss]) -> tuple[int, int]:
+    """The number of missing and different records in sources, and of all of them."""
+    return sum(loss.in_sources or 0 for loss in losses), sum(loss.missing + loss.different for loss in losses)
 
 
-def _kinds(some):
+def _describe_kinds(losses):
     parts = []
-    for loss in some:
+    for loss in losses:
         words = {"kind": loss.kind, "missing": f"{loss.missing:,}", "noted": f"{loss.noted:,}"}
         words["different"] = f"{loss.different:,}"
         if loss.kind == IDS:
@@ -170,7 +176,7 @@ def _kinds(some):
     return listed(parts)
 
 
-def _notes(agent_id, counts, is_deep):
+def _build_notes(agent_id, counts, is_deep):
     if more := counts.more[agent_id]:
         sentence = ngettext(
             "Agent %(agent)s has %(count)s record more than expected. Nothing is lost.",
@@ -178,11 +184,11 @@ def _notes(agent_id, counts, is_deep):
             more,
         )
         yield Finding("more", sentence % {"count": f"{more:,}", "agent": agent_id}, level=NOTE, agent=agent_id)
-    if not is_deep and (without := counts.not_noted[agent_id]):
+    if not is_deep and (uncounted := counts.not_noted[agent_id]):
         sentence = ngettext(
             "%(count)s session of agent %(agent)s is not counted yet: its import was interrupted.",
             "%(count)s sessions of agent %(agent)s are not counted yet: their import was interrupted.",
-            without,
+            uncounted,
         )
-        words = {"count": f"{without:,}", "agent": agent_id}
+        words = {"count": f"{uncounted:,}", "agent": agent_id}
         yield Finding("uncounted", sentence % words, repair=IMPORT_AGAIN, level=NOTE, agent=agent_id)

@@ -1,4 +1,4 @@
-"""Our own store, looked at without changing it: databases, schemas, triggers, registry, permissions, artifacts."""
+"""Checks our own store without changing it: databases, schemas, registry, permissions and artifacts."""
 
 import os
 import stat
@@ -23,27 +23,27 @@ from ..findings import NOTE, Finding, format_names
 from . import contents, integrity_checks
 from .losses import IMPORT_AGAIN
 
-FOLDER, FILE = 0o700, 0o600
-NAMED = 20  # files that a finding about many of them names
-# Folders whose content may be read by everybody: nothing in them is anybody's.
+FOLDER_MODE, FILE_MODE = 0o700, 0o600
+NAMED = 20  # maximum of files that a finding names
+# Folders that everybody may read: they hold no personal data.
 PUBLIC = frozenset({"static"})
 
 
 def check_store(progress: Any, *, is_deep: bool = False) -> Iterator[Finding]:
-    """Everything that is not as it should be. `is_deep` reads every index, reference and stored content."""
+    """Yield every finding about the store. `is_deep` reads every index, reference and stored content."""
     progress.update(0, None, _("Checking the store"))
-    inside = inspection.inspect_file(Path(connections[DEFAULT_DB_ALIAS].settings_dict["NAME"]), is_deep=is_deep)
-    yield from _global(inside)
-    if inside.damage or has_pending_migrations(inside, is_global=True):  # nothing that it says can be relied on
+    state = inspection.inspect_file(Path(connections[DEFAULT_DB_ALIAS].settings_dict["NAME"]), is_deep=is_deep)
+    yield from _check_global(state)
+    if state.damage or has_pending_migrations(state, is_global=True):  # its content cannot be trusted
         return
     healthy = []
     agents = list(Agent.objects.order_by("agent_id"))
     for agent in agents:
-        found = list(_agent(agent, is_deep))
-        yield from found
-        if not any(one.check in ("integrity", "registry", "schema") for one in found):
+        findings = list(_check_agent(agent, is_deep))
+        yield from findings
+        if not any(finding.check in ("integrity", "registry", "schema") for finding in findings):
             healthy.append(agent)
-    yield from _registry(agents)
+    yield from _check_registry(agents)
     known = []
     for agent in healthy:
         mistyped = integrity_checks.find_mistyped(agent)
@@ -54,12 +54,12 @@ def check_store(progress: Any, *, is_deep: bool = False) -> Iterator[Finding]:
         None, integrity_checks.find_mistyped(None) if is_deep else {}, is_deep=is_deep
     )
     yield from contents.check_contents(known, is_complete=len(known) == len(agents), is_deep=is_deep)
-    yield from _permissions()
-    yield from _leftovers()
+    yield from _check_permissions()
+    yield from _find_leftovers()
 
 
 def describe_comparison(*, is_deep: bool) -> str:
-    """What a look compared with what, of the store itself: more than this is not known to be right."""
+    """Describe the extent of a check of the store itself."""
     if is_deep:
         return _(
             "In the store, all derived data was compared with the records, and every artifact, export and "
@@ -71,60 +71,60 @@ def describe_comparison(*, is_deep: bool) -> str:
     )
 
 
-def _global(inside):
+def _check_global(state):
     path = "state/openclaw.sqlite"
-    if inside.damage:
-        words = {"why": inside.damage[:300]}
+    if state.damage:
+        words = {"why": state.damage[:300]}
         sentence = _("The global database is damaged: %(why)s.") % words
         yield Finding("integrity", f"{sentence} {failures.describe_way_out(settings.HOME_DIR)}", path)
         return
-    if has_pending_migrations(inside, is_global=True):
+    if has_pending_migrations(state, is_global=True):
         yield Finding("schema", _("The global database is not up to date."), path, repair="migrate_global")
         return
     for name, sql in inspection.build_triggers().items():
-        if inside.triggers.get(name) != sql:
+        if state.triggers.get(name) != sql:
             sentence = _("The trigger %(name)s, which protects rows from changes, is missing or different.")
             yield Finding("trigger", sentence % {"name": name}, path, repair="triggers")
 
 
-def _agent(agent, is_deep):
+def _check_agent(agent, is_deep):
     file, path = databases.get_path(agent.agent_id), agent.agent_db_path
-    about = {"path": path, "agent": agent.agent_id}
+    place = {"path": path, "agent": agent.agent_id}
     if not file.is_file():
         lost = databases.LostAgentFile(agent.agent_id, AgentDatabase.get_record_count(agent.agent_id))
-        yield Finding("registry", lost.sentence, repair=IMPORT_AGAIN, **about)
+        yield Finding("registry", lost.sentence, repair=IMPORT_AGAIN, **place)
         return
-    inside = inspection.inspect_file(file, is_deep=is_deep)
-    if inside.damage:
-        words = {"agent": agent.agent_id, "why": inside.damage[:300]}
-        yield Finding("integrity", _("The database of agent %(agent)s is damaged: %(why)s.") % words, **about)
+    state = inspection.inspect_file(file, is_deep=is_deep)
+    if state.damage:
+        words = {"agent": agent.agent_id, "why": state.damage[:300]}
+        yield Finding("integrity", _("The database of agent %(agent)s is damaged: %(why)s.") % words, **place)
         return
-    if known_migrations.is_other_version(inside.migrations):
-        yield Finding("schema", databases.describe_other_version(agent.agent_id), **about)
-    elif has_pending_migrations(inside, is_global=False):
+    if known_migrations.is_other_version(state.migrations):
+        yield Finding("schema", databases.describe_other_version(agent.agent_id), **place)
+    elif has_pending_migrations(state, is_global=False):
         sentence = _("The database of agent %(agent)s is not up to date.") % {"agent": agent.agent_id}
-        yield Finding("schema", sentence, repair="migrate_agents", **about)
+        yield Finding("schema", sentence, repair="migrate_agents", **place)
 
 
-def has_pending_migrations(inside: inspection.FileState, *, is_global: bool) -> bool:
-    """Whether there are migrations of this program that a file has not seen."""
-    # Every migration is recorded in every file: those of the other apps without having done anything.
-    wanted = (
+def has_pending_migrations(state: inspection.FileState, *, is_global: bool) -> bool:
+    """Whether a file lacks migrations of this program."""
+    # Every file records every migration; those of apps without tables in it changed nothing.
+    required = (
         known_migrations.list_migrations() - known_migrations.list_agent_migrations()
         if is_global
         else known_migrations.list_agent_migrations()
     )
-    return not inside.migrations.issuperset(wanted)
+    return not state.migrations.issuperset(required)
 
 
 def find_agent_files() -> Iterator[tuple[str, Path]]:
-    """Every file of an agent that is in the home, registered or not, with the agent's name."""
+    """Every database of an agent in the home with the agent's name, registered or not."""
     for file in sorted((settings.HOME_DIR / "agents").glob("*/agent/openclaw-agent.sqlite")):
         if AGENT_ID.fullmatch(file.parent.parent.name):
             yield file.parent.parent.name, file
 
 
-def _registry(agents):
+def _check_registry(agents):
     known = {agent.agent_id for agent in agents}
     for name, file in find_agent_files():
         if name not in known:
@@ -133,13 +133,13 @@ def _registry(agents):
             yield Finding("unregistered", sentence, path, repair="register", agent=name)
     rows = dict(AgentDatabase.objects.values_list("agent_id", "path"))
     for agent in agents:
-        wanted = databases.get_path(agent.agent_id).relative_to(settings.HOME_DIR).as_posix()
-        if rows.get(agent.agent_id) != wanted or agent.agent_db_path != wanted:
-            sentence = _("The registry gives another location than %(path)s.") % {"path": wanted}
-            yield Finding("registry_row", sentence, wanted, repair="register", agent=agent.agent_id)
+        expected_path = databases.get_path(agent.agent_id).relative_to(settings.HOME_DIR).as_posix()
+        if rows.get(agent.agent_id) != expected_path or agent.agent_db_path != expected_path:
+            sentence = _("The registry gives another location than %(path)s.") % {"path": expected_path}
+            yield Finding("registry_row", sentence, expected_path, repair="register", agent=agent.agent_id)
 
 
-def _permissions():
+def _check_permissions():
     wrong, links = [], []
     for path, mode in read_modes(settings.HOME_DIR):
         if stat.S_ISLNK(mode):
@@ -162,14 +162,14 @@ def _permissions():
 
 
 def is_wrong_mode(mode: int) -> bool:
-    """Whether others may do anything with a file or folder of this mode, or its owner may not use it."""
-    wanted = FOLDER if stat.S_ISDIR(mode) else FILE
+    """Whether others may access a file or folder of this mode, or its owner may not."""
+    own_mode = FOLDER_MODE if stat.S_ISDIR(mode) else FILE_MODE
     bits = stat.S_IMODE(mode)
-    return bool(bits & 0o077) or (bits & wanted) != wanted
+    return bool(bits & 0o077) or (bits & own_mode) != own_mode
 
 
 def read_modes(home: Path) -> Iterator[tuple[str, int]]:
-    """(path in the home, mode) of everything that is private, the home itself first."""
+    """Yield (path in the home, mode) of everything private, the home first."""
     yield ".", home.stat().st_mode
     for folder, folders, files in os.walk(home):
         if Path(folder) == home:
@@ -180,14 +180,14 @@ def read_modes(home: Path) -> Iterator[tuple[str, int]]:
                 yield os.path.relpath(path, home), os.lstat(path).st_mode
 
 
-def _leftovers():
+def _find_leftovers():
     home = settings.HOME_DIR
-    found = [
+    paths = [
         *(path for path in (home / "agents").glob("*/agent/openclaw-agent.[0-9]*-[0-9]*")),
         *find_leftovers(),
         *home.parent.glob(f"{home.name}.before-restore-*"),
     ]
-    for path in sorted(found)[:NAMED]:
+    for path in sorted(paths)[:NAMED]:
         name = path.relative_to(home).as_posix() if path.is_relative_to(home) else str(path)
         sentence = _("%(path)s was left by an interrupted operation, or is an earlier copy that was kept.") % {
             "path": name

@@ -1,4 +1,4 @@
-"""Where rows of an agent that are lost can be had again: in a backup, if there is one. Nothing is promised of it."""
+"""Hints at backups that may contain lost rows of an agent."""
 
 from collections import defaultdict
 from collections.abc import Mapping
@@ -14,45 +14,45 @@ from ..sources import backup_search
 
 
 def describe_newest_backup() -> str:
-    """A sentence about the newest backup, as far as there is any: what it can do about a finding."""
+    """A sentence about the newest backup, if there is one."""
     paths = backup_search.find_backup_paths()
     if not paths:
-        return _none()
+        return _describe_no_backup()
     words = {"path": paths[0], "command": backup_search.build_restore_command(paths[0])}
     return _("The backup %(path)s may contain what is right: %(command)s") % words
 
 
-def describe_holding_backups(agent_id: str, wanted: Mapping[str, LostRows], *, is_deep: bool) -> dict[str, str]:
-    """By check, a sentence about the backup that holds all that is missing; `is_deep` opens backups to find it."""
+def describe_holding_backups(agent_id: str, lost_rows: Mapping[str, LostRows], *, is_deep: bool) -> dict[str, str]:
+    """Sentences by check about the backup with all lost rows; `is_deep` opens backups."""
     if not backup_search.find_backup_paths():
-        return dict.fromkeys(wanted, _none())
+        return dict.fromkeys(lost_rows, _describe_no_backup())
     if not is_deep:
-        return dict.fromkeys(wanted, _("openclaw-web doctor --deep searches the backups."))
-    found: dict[str, str] = {}
+        return dict.fromkeys(lost_rows, _("openclaw-web doctor --deep searches the backups."))
+    sentences: dict[str, str] = {}
     seen: backup_search.SearchedHashes = defaultdict(set)
     for path in backup_search.find_backup_paths():
-        for _agent, checks in backup_search.read_databases(path, [agent_id], seen, partial(_holders, wanted)):
-            found = dict.fromkeys(checks, _of_holder(path)) | found
-        if len(found) == len(wanted):
+        for _agent, checks in backup_search.read_databases(path, [agent_id], seen, partial(_find_checks, lost_rows)):
+            sentences = dict.fromkeys(checks, _describe_holder(path)) | sentences
+        if len(sentences) == len(lost_rows):
             break
-    return dict.fromkeys(wanted, _("No backup that was searched contains all of it.")) | found
+    return dict.fromkeys(lost_rows, _("No backup that was searched contains all of it.")) | sentences
 
 
-def _holders(wanted, _agent_id, file):
-    """The checks of which a database of a backup has all that is missing."""
-    return [check for check, lost in wanted.items() if lost.missing <= _named(file, lost)]
+def _find_checks(lost_rows, _agent_id, file):
+    """The checks whose lost rows a database of a backup contains completely."""
+    return [check for check, lost in lost_rows.items() if lost.missing <= _read_names(file, lost)]
 
 
-def _named(file: Path, lost: LostRows) -> set[str | None]:
+def _read_names(file: Path, lost: LostRows) -> set[str | None]:
     values = database_copies.read_values(file, lost.table, lost.column)
     return {name for value in values if value for name in lost.names(value)}
 
 
-def _none():
+def _describe_no_backup():
     return _("No backup exists.")
 
 
-def _of_holder(path):
+def _describe_holder(path):
     return _("The backup %(path)s contains it: %(command)s") % {
         "path": path,
         "command": backup_search.build_restore_command(path),

@@ -13,7 +13,7 @@ from ...retention import archive_restore, report
 
 
 class Sessions:
-    """Without a verb: old sessions are moved into files."""
+    """The command without a verb: moves old sessions to files."""
 
     HELP = gettext_lazy("Move old sessions to archive files, which are read back first; restore them later.")
     EXAMPLES = (
@@ -31,17 +31,17 @@ class Sessions:
 
     def run(self, listener, before, older_than, agent, out, dry_run, **options):
         folder = str(Path(out).expanduser().absolute()) if out else None
-        asked = {"agent": agent, "out": folder, "dry_run": dry_run}
-        params = {"before": _moment(before, older_than), "by": report.BY}
-        params |= {name: value for name, value in asked.items() if value}
+        requested = {"agent": agent, "out": folder, "dry_run": dry_run}
+        params = {"before": _parse_moment(before, older_than), "by": report.BY}
+        params |= {name: value for name, value in requested.items() if value}
         job = jobs.run_now("archive", params, by=report.BY, listener=listener)
         if job.state != job.State.FINISHED:
             raise (Refused if job.state == job.State.REFUSED else Failed)(job.message)
-        return _outcome(report.build_sessions_receipt(job.result))
+        return _build_outcome(report.build_sessions_receipt(job.result))
 
 
 class Files:
-    """A verb about archives that are there."""
+    """A verb for existing archives."""
 
     def __init__(self, name, sentence, example):
         self.name, self.HELP, self.EXAMPLES = name, sentence, (example,)
@@ -53,7 +53,7 @@ class Files:
         if not files:
             raise WrongUse(_("Name the archives: openclaw-web archive %(verb)s FILE…") % {"verb": self.name})
         paths, progress = archive_restore.find_archives(files), Progress(listener)
-        return _outcome(report.build_files_receipt(self.name, self.rows_of(paths, progress)))
+        return _build_outcome(report.build_files_receipt(self.name, self.rows_of(paths, progress)))
 
     def rows_of(self, paths, progress):
         return archive_restore.verify_archives(paths, progress)
@@ -76,7 +76,7 @@ class Command(Group):
         "restore": Restore("restore", gettext_lazy("Restore the sessions of archives."), examples[-1]),
         "verify": Files("verify", gettext_lazy("Read archives in full and check them."), examples[-2]),
     }
-    schema = report.ARCHIVE
+    schema = report.ARCHIVE_SCHEMA
     has_progress = True
 
     def ask(self, verb, *, quiet, **options):
@@ -84,7 +84,7 @@ class Command(Group):
             return verb.run(listener=listener, **options)
 
 
-def _moment(before, older_than):
+def _parse_moment(before, older_than):
     if bool(before) == bool(older_than):
         raise WrongUse(_("Use either --before DATE or --older-than AGE."))
     try:
@@ -93,7 +93,7 @@ def _moment(before, older_than):
         raise WrongUse(_("Write a date as 2026-01-31, an age in whole days as 365d or 52w.")) from exc
 
 
-def _outcome(facts):
+def _build_outcome(facts):
     words = report.in_words(facts)
     if not facts["failed"]:
         return Outcome(facts, words)

@@ -18,7 +18,10 @@ HINT = gettext_lazy("openclaw-web artifact VERB --help lists the options.")
 
 
 class Command(Group):
-    """Its receipts are those of the existing tool: `schema` comes first, a failure has a hint."""
+    """The command `artifact`, with the receipts of the existing tool.
+
+    `schema` comes first, and a failure has a hint.
+    """
 
     help = gettext_lazy("Store large outputs as artifacts, and read them in parts of limited size.")
     examples = (
@@ -30,7 +33,7 @@ class Command(Group):
         "stash": stash, "fetch": fetch, "peek": peek, "list": list_, "rm": rm,
         "gc": gc, "verify": verify, "import": import_, "lint": lint,
     }  # fmt: skip
-    # As the existing tool ends: 2 for what was typed wrongly, 1 for what is not there or damaged.
+    # Exit statuses of the existing tool: 2 for wrong input, 1 for missing or damaged artifacts.
     refusals = {
         NotAHandle: WRONG_USE, WrongAge: WRONG_USE, WrongSelector: WRONG_USE,
         NoSuchArtifact: FAILED, DamagedArtifact: FAILED, NoRoom: FAILED,
@@ -52,7 +55,7 @@ class Command(Group):
             raise CommandError(outcome.sentence, returncode=outcome.status)
 
     def _print(self, text):
-        if self.stdout.isatty():  # what agents wrote must not steer the terminal
+        if self.stdout.isatty():  # texts of agents must not control the terminal
             text = "".join(char if char in "\n\t" or char.isprintable() else "\ufffd" for char in text)
         encoding = sys.stdout.encoding or "utf-8"
         self.stdout.write(text.encode(encoding, "replace").decode(encoding))
@@ -61,5 +64,5 @@ class Command(Group):
 def _as_json(facts):
     try:
         return orjson.dumps(facts, option=orjson.OPT_INDENT_2).decode()
-    except orjson.JSONEncodeError:  # half a character, in a name of a file or an option
+    except orjson.JSONEncodeError:  # a lone surrogate, from a file name or an option
         return json.dumps(facts, indent=2)

@@ -29,8 +29,8 @@ class Create:
         if keep is not None and keep < 1:
             raise WrongUse(_("--keep must be 1 or more."))
         folder = str(Path(to).expanduser().absolute()) if to else None
-        asked = {"folder": folder, "with_exports": with_exports, "keep": keep, "by": BY}
-        return _job("create", {name: value for name, value in asked.items() if value}, listener)
+        requested = {"folder": folder, "with_exports": with_exports, "keep": keep, "by": BY}
+        return _run_job("create", {name: value for name, value in requested.items() if value}, listener)
 
 
 class List:
@@ -42,12 +42,14 @@ class List:
 
     def run(self, **options):
         runs.sync_with_disk(by=BY)
-        found = BackupRun.objects.order_by("-created_at", "-id").exclude(status=BackupRun.Status.GONE)
-        return _outcome(*report.build_list_receipt([services.build_facts(run) for run in found[: report.MAX_LISTED]]))
+        rows = BackupRun.objects.order_by("-created_at", "-id").exclude(status=BackupRun.Status.GONE)
+        return _build_outcome(
+            *report.build_list_receipt([services.build_facts(run) for run in rows[: report.MAX_LISTED]])
+        )
 
 
 class BackupVerb:
-    """A verb that is a job of its own about one backup."""
+    """A verb that runs a job on one backup."""
 
     def __init__(self, name, sentence):
         self.name, self.HELP = name, sentence
@@ -58,7 +60,7 @@ class BackupVerb:
 
     def run(self, listener, archive, **options):
         runs.sync_with_disk(by=BY)
-        return _job(self.name, {"backup": runs.find_backup(archive).id}, listener)
+        return _run_job(self.name, {"backup": runs.find_backup(archive).id}, listener)
 
 
 class Restore:
@@ -73,8 +75,8 @@ class Restore:
         if not archive:
             raise WrongUse(_("Name the backup to restore: openclaw-web backup restore FILE"))
         path = Path(archive).expanduser().absolute()
-        made = home_restore.restore(path, replace=replace, by=BY, progress=Progress(listener))
-        return _outcome(*report.build_restore_receipt(made))
+        result = home_restore.restore(path, replace=replace, by=BY, progress=Progress(listener))
+        return _build_outcome(*report.build_restore_receipt(result))
 
 
 class Command(Group):
@@ -101,7 +103,7 @@ class Command(Group):
 
     def _parse(self, argv):
         options = super()._parse(argv)
-        # An empty home stays empty until it is put back, and nobody else may be in it.
+        # A restore needs a home without a database of this process, and without other users.
         if options["verb"] is self.verbs["restore"]:
             self.needs_database = self.works_in_home = False
         return options
@@ -111,14 +113,14 @@ class Command(Group):
             return verb.run(listener=listener, **options)
 
 
-def _job(verb, params, listener):
+def _run_job(verb, params, listener):
     job = jobs.run_now(KINDS[verb], params, by=BY, listener=listener)
     if job.state != job.State.FINISHED:
         raise (Refused if job.state == job.State.REFUSED else Failed)(job.message)
-    return _outcome(*report.build_job_receipt(verb, job))
+    return _build_outcome(*report.build_job_receipt(verb, job))
 
 
-def _outcome(facts, words):
+def _build_outcome(facts, words):
     if facts["damaged"] or facts["missing"]:
         return Outcome(facts, words, PARTLY, facts["message"])
     return Outcome(facts, words)

@@ -51,29 +51,29 @@ class Command(Verb):
         add("--unignore", metavar="WHAT", help=excluded)
 
     def run(self, quiet, fix, undo, unignore, source, as_name, include_deleted, deep, **options):
-        self._check(fix, undo, unignore, source, as_name, options)
-        asked = given({"source": source, "as": as_name, "include_deleted": include_deleted, "deep": deep})
-        more = {name: options[name] for name in ONLY_FIX} | {"by": BY}
+        self._check_options(fix, undo, unignore, source, as_name, options)
+        check_params = given({"source": source, "as": as_name, "include_deleted": include_deleted, "deep": deep})
+        fix_params = {name: options[name] for name in ONLY_FIX} | {"by": BY}
         try:
             with room.refuse_when_full(
                 settings.HOME_DIR, _("Free some disk space and run the command again: it continues.")
             ):
                 if unignore:
-                    result = self._job("doctor_unignore", {"what": unignore, "by": BY}, quiet)
+                    result = self._run_job("doctor_unignore", {"what": unignore, "by": BY}, quiet)
                 elif undo:
-                    forced = {"run": undo, "by": BY, "force": options["force"]}
-                    result = self._job("doctor_undo", given(forced), quiet)
+                    undo_params = {"run": undo, "by": BY, "force": options["force"]}
+                    result = self._run_job("doctor_undo", given(undo_params), quiet)
                 elif fix:
                     repairs.prepare_global_database(self.say)
-                    result = self._job("doctor", asked | given(more), quiet)
+                    result = self._run_job("doctor", check_params | given(fix_params), quiet)
                 else:
-                    result = self._look(asked, quiet)
+                    result = self._run_check(check_params, quiet)
         except Refused as refused:
-            option = _option_for(refused) or advice.suggest_option(refused.sentence, source, as_name)
+            option = _suggest_option(refused) or advice.suggest_option(refused.sentence, source, as_name)
             self.fail(f"{refused.sentence} {option}".strip(), WRONG_USE, reasons=refused.reasons)
-        self._end(result, source, as_name)
+        self._print_result(result, source, as_name)
 
-    def _check(self, fix, undo, unignore, source, as_name, options):
+    def _check_options(self, fix, undo, unignore, source, as_name, options):
         if sum(map(bool, (fix, undo, unignore))) > 1:
             self.fail(_("Use only one of --fix, --undo and --unignore."), WRONG_USE)
         if options["sources"] and not fix:
@@ -86,21 +86,21 @@ class Command(Verb):
             if value and not is_utf8_name(value):
                 self.fail(_("%(option)s is not text.") % {"option": option}, WRONG_USE)
 
-    def _look(self, asked, quiet):
+    def _run_check(self, params, quiet):
         with open_listener(self.stderr, is_quiet=quiet) as listener:
-            result = plan.run_check(asked, Progress(listener))
-        if asked.get("source") and result["source"]["problem"]:  # nothing of what was asked could be looked at
+            result = plan.run_check(params, Progress(listener))
+        if params.get("source") and result["source"]["problem"]:  # the requested source could not be checked
             raise Refused(result["source"]["problem"])
         return result
 
-    def _job(self, kind, params, quiet):
+    def _run_job(self, kind, params, quiet):
         with open_listener(self.stderr, is_quiet=quiet) as listener:
             job = jobs.run_now(kind, params, by=BY, listener=listener)
         if job.state != job.State.FINISHED:
             raise Refused(job.message, reasons=job.result.get("reasons", []))
         return job.result
 
-    def _end(self, result, source, as_name):
+    def _print_result(self, result, source, as_name):
         words, run = report.in_words(result), result["run"]
         if problem := result["source"]["problem"] if result["source"] else "":
             option = advice.suggest_option(problem, source, as_name)
@@ -108,20 +108,20 @@ class Command(Verb):
         if result["ignored_count"]:
             option = _("Use --unignore AGENT/SESSION to allow excluded sessions again.")
             words = words.removesuffix(result["message"]) + f"  {option}\n{result['message']}"
-        left = report.is_incomplete(run) if run else False
-        if left or (result["verb"] == "look" and result["findings"]):
+        is_incomplete = report.is_incomplete(run) if run else False
+        if is_incomplete or (result["verb"] == "look" and result["findings"]):
             self.end_partly(result, words, str(result["message"]), status=FAILED)
         self.answer(result, words)
 
 
-def _option_for(refused):
-    """The option of this command that helps, where the sentence serves pages too."""
+def _suggest_option(refused):
+    """The option of this command that solves a refusal, whose sentence serves pages too."""
     if str(undo_job.FORCE_ADVICE) in str(refused.sentence):
         return _("Use --force.")
-    is_running = any(one["id"] == fix_job.GATEWAY_REASON for one in refused.reasons)
+    is_running = any(reason["id"] == fix_job.GATEWAY_REASON for reason in refused.reasons)
     return _("Use --force to continue anyway.") if is_running else ""
 
 
 def given(options):
-    """The options that were given."""
+    """The options that have values."""
     return {name: value for name, value in options.items() if value}

@@ -17,7 +17,7 @@ class Command(Verb):
         "retention --json --quiet | jq .sessions",
     )
     statuses = (DONE, FAILED, WRONG_USE, REFUSED, PARTLY, INTERRUPTED)
-    schema = report.RETENTION
+    schema = report.RETENTION_SCHEMA
     has_progress = True
 
     def add_arguments(self, parser):
@@ -30,9 +30,9 @@ class Command(Verb):
     def run(self, days, agent, remove, quiet, **options):
         if days is not None and not 1 <= days <= report.MOST_DAYS:
             self.fail(_("--days must be 1 to %(most)s.") % {"most": report.MOST_DAYS}, WRONG_USE)
-        asked = {"days": days, "agent": agent, "dry_run": not remove, "by": report.BY}
+        requested = {"days": days, "agent": agent, "dry_run": not remove, "by": report.BY}
         with open_listener(self.stderr, is_quiet=quiet) as listener:
-            params = {name: value for name, value in asked.items() if value}
+            params = {name: value for name, value in requested.items() if value}
             job = jobs.run_now("retention", params, by=report.BY, listener=listener)
         if job.state != job.State.FINISHED:
             self.fail(job.message, REFUSED if job.state == job.State.REFUSED else FAILED)

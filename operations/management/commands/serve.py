@@ -12,7 +12,7 @@ class Command(Verb):
     examples = ("serve", "serve --port 9000 --workers 4", "serve --host 0.0.0.0 --no-watch")
     statuses = (DONE, FAILED, WRONG_USE, REFUSED)
     is_server = True
-    needs_database = False  # brought up to date on the way
+    needs_database = False  # the supervisor updates it
 
     def add_arguments(self, parser):
         parser.add_argument(
@@ -37,5 +37,5 @@ class Command(Verb):
                 )
                 % {"host": host}
             )
-        asked = supervisor.Options(host, port, workers, threads, watch, include_deleted)
-        raise SystemExit(supervisor.serve(asked, self.say))
+        serve_options = supervisor.Options(host, port, workers, threads, watch, include_deleted)
+        raise SystemExit(supervisor.serve(serve_options, self.say))

@@ -31,20 +31,20 @@ class Command(Verb):
         parser.add_argument("--agent", default="main", help=_("agent of the turn (main)"))
 
     def run(self, turn, number, agent, **options):
-        found = agents.get(agent)
+        agent_row = agents.get(agent)
         which = {"id": turn}
         if number is not None:
-            which = {"session": checkpoints.find_session(found, turn), "turn_number": number}
+            which = {"session": checkpoints.find_session(agent_row, turn), "turn_number": number}
         try:
-            context = contexts.read_context(found.db, configuration.get_number(contexts.SETTING), **which)
+            context = contexts.read_context(agent_row.db, configuration.get_number(contexts.SETTING), **which)
         except contexts.NoSuchTurn as refused:
             self.fail(refused.sentence, FAILED)
         audit.record(BY, "read", object_type="session", object_id=context.turn.session_id, agent_id=agent)
-        self.answer(context.as_json(), self._words(context))
+        self.answer(context.as_json(), self._format_context(context))
 
-    def _words(self, context):
-        said = "\n\n".join(f"{item['role']}: {item['message']}" for item in context.items)
-        if self.stdout.isatty():  # what agents wrote must not steer the terminal
-            said = "".join(char if char in "\n\t" or char.isprintable() else "\ufffd" for char in said)
+    def _format_context(self, context):
+        text = "\n\n".join(f"{item['role']}: {item['message']}" for item in context.items)
+        if self.stdout.isatty():  # texts of agents must not control the terminal
+            text = "".join(char if char in "\n\t" or char.isprintable() else "\ufffd" for char in text)
         encoding = sys.stdout.encoding or "utf-8"
-        return said.encode(encoding, "replace").decode(encoding)
+        return text.encode(encoding, "replace").decode(encoding)

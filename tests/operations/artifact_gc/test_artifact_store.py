@@ -1,4 +1,4 @@
-"""The page that clears the artifact store: count first, then remove; and the same for programs."""
+"""The page and the API that clear the artifact store: count first, then remove."""
 
 import orjson
 import pytest
@@ -24,12 +24,12 @@ def orphan(settings, tmp_path, ada):
     return handle
 
 
-def run_it():
+def run_queued_job():
     job = JobRun.objects.get(state=JobRun.State.QUEUED)
     return execution.run(job.id)
 
 
-def left():
+def count_blobs():
     return len(list(layout.get_root().glob("blobs/sha256/*/*/*")))
 
 
@@ -37,14 +37,14 @@ def test_it_works(as_admin, orphan):
     page = as_admin.get(URL).text
     assert "No runs yet" in page and "Remove them" not in page
     answer = as_admin.post(CLEAR, {"older_than": "0s", "is_dry_run": "on"})
-    assert run_it().state == JobRun.State.FINISHED and left() == 1
+    assert run_queued_job().state == JobRun.State.FINISHED and count_blobs() == 1
     assert "would be removed" in as_admin.get(answer["Location"]).text
     page = as_admin.get(URL).text
     assert "1 artifact can be removed" in page and 'name="older_than" value="0s"' in page
     as_admin.post(CLEAR, {"older_than": "0s"})
-    assert "Remove them" not in as_admin.get(URL).text  # under way
-    run_it()
-    assert left() == 0
+    assert "Remove them" not in as_admin.get(URL).text  # the job is queued
+    run_queued_job()
+    assert count_blobs() == 0
     assert "1 artifact removed" in as_admin.get(URL).text
     actions = list(AuditEntry.objects.values_list("actor", "action"))
     assert actions.count(("root", "artifact_gc_started")) == 2 and ("root", "artifacts_cleared") in actions
@@ -60,7 +60,7 @@ def test_an_age_that_is_none_is_said_beside_its_field(as_admin, orphan, age):
 def test_a_refused_run_is_shown(as_admin, orphan):
     Agent.objects.create(agent_id="<b>gone", created_at=0, updated_at=0)
     as_admin.post(CLEAR, {"is_dry_run": "on"})
-    run_it()
+    run_queued_job()
     page = as_admin.get(URL).text
     assert "Nothing was removed" in page and "&lt;b&gt;gone" in page and "Remove them" not in page
 
@@ -68,9 +68,9 @@ def test_a_refused_run_is_shown(as_admin, orphan):
 def test_the_api(as_admin, orphan):
     answer = as_admin.post(API, {}, "application/json")
     assert answer.status_code == 202
-    assert orjson.loads(run_it().result_json)["dryRun"] is True
+    assert orjson.loads(run_queued_job().result_json)["dryRun"] is True
     as_admin.post(API, {"older_than": "0s", "dry_run": False}, "application/json")
-    assert orjson.loads(run_it().result_json)["removed"] == 1
-    assert left() == 0
+    assert orjson.loads(run_queued_job().result_json)["removed"] == 1
+    assert count_blobs() == 0
     refused = as_admin.post(API, {"older_than": "a while"}, "application/json")
     assert (refused.status_code, "90s, 30m" in refused.json()["detail"]) == (409, True)

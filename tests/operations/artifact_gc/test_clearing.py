@@ -1,4 +1,7 @@
-"""What keeps a content in the store although no agent's table of artifacts refers to it; and who clears."""
+"""Garbage collection of the artifact store: references that keep a content, and its runs.
+
+References outside of the agents' tables of artifacts keep a content too.
+"""
 
 import orjson
 import pytest
@@ -15,7 +18,7 @@ from jobs.progress import CancelledJob, Progress
 from openclaw_web.disk import packing
 from openclaw_web.errors import Refused
 from operations.artifact_gc import mentions
-from operations.artifact_gc import services as clearing
+from operations.artifact_gc import services as artifact_gc
 from people.models.bookkeeping import AuditEntry
 from tests import faults
 from tests.factories import (
@@ -33,15 +36,15 @@ from tests.suite.sources import ORDER
 
 pytestmark = pytest.mark.django_db
 DB = "agent_ada"
-# Tables that are no references: what the site notes about itself.
+# Tables without references: the site's own bookkeeping.
 NOT_LOOKED_THROUGH = {
     "agent_daily_stats", "agent_databases", "agent_hours", "agent_summaries", "agents", "api_tokens", "backup_runs",
-    "collector_reader_states",  # lines of a log that are read again: no page shows them
+    "collector_reader_states",  # lines of a log that will be read again; no page shows them
     "collector_sessions", "collector_skipped", "collector_sources", "delivery_queue_entries", "idempotency_keys",
     "invitations", "job_runs", "kv", "memory_spans", "memory_standings",
     "migration_runs", "migration_sources", "one_time_links", "operator_audit", "problem_checks", "sign_ins",
     "site_spans", "users",
-    "newest_sessions", "newest_writes", "problems",  # beginnings of texts that agents' tables hold
+    "newest_sessions", "newest_writes", "problems",  # beginnings of texts in agents' tables
     "sample_signatures",  # numbers
 }  # fmt: skip
 
@@ -54,7 +57,7 @@ def root(settings, tmp_path, ada, bob):
 
 @pytest.fixture
 def orphan(root):
-    """Makes a content that nobody's table refers to; its handle."""
+    """Returns a function that stores a content without a reference; that returns its handle."""
 
     def make(content=b"an output"):
         handle = services.stash(DB, content)[0].handle
@@ -65,7 +68,7 @@ def orphan(root):
 
 
 def clear(**options):
-    return clearing.collect_garbage(**{"older_than": 0, "is_dry_run": False, "by": "root", **options})
+    return artifact_gc.collect_garbage(**{"older_than": 0, "is_dry_run": False, "by": "root", **options})
 
 
 def is_there(root, handle):
@@ -73,11 +76,11 @@ def is_there(root, handle):
 
 
 def test_it_works(root, orphan):
-    gone, kept = orphan(b"gone"), orphan(b"kept")
-    EventFactory(event_json=f'{{"message": {{"content": "look at\\n{kept}"}}}}')
+    gone, mentioned = orphan(b"gone"), orphan(b"kept")
+    EventFactory(event_json=f'{{"message": {{"content": "look at\\n{mentioned}"}}}}')
     result = clear()
-    assert (result.removed, result.kept) == (1, 1)
-    assert (is_there(root, gone), is_there(root, kept)) == (False, True)
+    assert (result.removed, result.kept_count) == (1, 1)
+    assert (is_there(root, gone), is_there(root, mentioned)) == (False, True)
     entry = AuditEntry.objects.get(action="artifacts_cleared")
     assert (entry.actor, orjson.loads(entry.detail_json)["removed"]) == ("root", 1)
 
@@ -146,8 +149,8 @@ def test_look_alikes_keep_nothing(root, orphan):
 
 
 def test_every_text_of_every_table_is_looked_through():
-    seen = {table.name for table in mentions.find_tables(mentions.AGENT_LABELS)}
-    seen |= {table.name for table in mentions.find_tables(mentions.GLOBAL_LABELS, mentions.GLOBAL_TABLES)}
+    searched = {table.name for table in mentions.find_tables(mentions.AGENT_LABELS)}
+    searched |= {table.name for table in mentions.find_tables(mentions.GLOBAL_LABELS, mentions.GLOBAL_TABLES)}
     tables = {
         model._meta.db_table
         for model in apps.get_models()
@@ -155,11 +158,11 @@ def test_every_text_of_every_table_is_looked_through():
         and model._meta.managed
         and any(isinstance(column, models.TextField | models.BinaryField) for column in model._meta.concrete_fields)
     }
-    assert tables - seen == NOT_LOOKED_THROUGH
+    assert tables - searched == NOT_LOOKED_THROUGH
 
 
 def test_a_clearing_that_is_refused_leaves_no_word_of_one(root, orphan, real_files):
-    root = layout.get_root()  # the one of the home with real files
+    root = layout.get_root()  # the root in the home of `real_files`
     gone = orphan(b"gone")
     agents.register("broken")
     databases.remove_alias("agent_broken")
@@ -170,21 +173,25 @@ def test_a_clearing_that_is_refused_leaves_no_word_of_one(root, orphan, real_fil
 
 
 def test_a_dry_run_removes_nothing_and_counts_the_same(root, orphan):
-    kept, gone = orphan(b"kept"), orphan(b"gone")
-    EventFactory(event_json=f'{{"message": "{kept}"}}')
+    mentioned, gone = orphan(b"kept"), orphan(b"gone")
+    EventFactory(event_json=f'{{"message": "{mentioned}"}}')
     before = sorted(root.rglob("*"))
     counted = clear(is_dry_run=True)
     assert sorted(root.rglob("*")) == before
     assert not AuditEntry.objects.filter(action="artifacts_cleared").exists()
     done = clear()
-    assert (counted.removed, counted.removed_bytes, counted.kept) == (done.removed, done.removed_bytes, done.kept)
+    assert (counted.removed, counted.removed_bytes, counted.kept_count) == (
+        done.removed,
+        done.removed_bytes,
+        done.kept_count,
+    )
     assert not is_there(root, gone)
 
 
 def test_nothing_is_read_when_there_is_nothing_to_remove(root, django_assert_num_queries):
     services.stash(DB, b"used")
     with django_assert_num_queries(1, using=DB):
-        assert clear(is_dry_run=True).kept == 1
+        assert clear(is_dry_run=True).kept_count == 1
 
 
 def test_everything_is_read_once_however_many_batches_there_are(root, orphan, monkeypatch):
@@ -206,8 +213,11 @@ def test_everything_is_read_once_however_many_batches_there_are(root, orphan, mo
     assert len(reads) == len(set(map(tuple, reads))) == 5
 
 
-def removing_begins(path):
-    """Whoever removes contents takes this lock first, after everything was counted."""
+def is_removal_lock(path):
+    """Return whether this is the lock that is taken before contents are removed.
+
+    It is the first one after everything was counted.
+    """
     return path.endswith(".adopting.lock")
 
 
@@ -218,7 +228,7 @@ def test_a_mention_that_comes_while_it_runs_keeps_its_content(root, orphan):
         EventFactory(event_json=f'{{"message": "{late}"}}')
         CronJobFactory(prompt="Read it")
 
-    with faults.before_file_event("open", removing_begins, meanwhile):
+    with faults.before_file_event("open", is_removal_lock, meanwhile):
         clear()
     assert (is_there(root, late), is_there(root, gone)) == (True, False)
 
@@ -230,7 +240,7 @@ def test_a_text_that_changes_while_it_runs_keeps_its_content(root, orphan, facto
     def meanwhile():
         type(row).objects.filter(pk=row.pk).update(**{column: handle})
 
-    with faults.before_file_event("open", removing_begins, meanwhile):
+    with faults.before_file_event("open", is_removal_lock, meanwhile):
         assert clear().removed == 0
 
 
@@ -257,12 +267,12 @@ def test_a_table_that_cannot_be_read_stops_it(root, orphan):
 
 def test_ages(root, orphan):
     for text, age in {"90": 90, "90s": 90, "30m": 1_800, "12h": 43_200, "30d": 2_592_000, "2w": 1_209_600}.items():
-        assert clearing.parse_age(text) == age
+        assert artifact_gc.parse_age(text) == age
     for text in ("", "a while", "1y", "-1d", "1.5d", "٣d", "9" * 20):
-        with pytest.raises(clearing.WrongAge):
-            clearing.parse_age(text)
+        with pytest.raises(artifact_gc.WrongAge):
+            artifact_gc.parse_age(text)
     orphan()
-    assert clear(older_than=clearing.parse_age("1h")).young == 1
+    assert clear(older_than=artifact_gc.parse_age("1h")).young == 1
 
 
 def test_the_job(root, orphan):
@@ -285,7 +295,7 @@ def test_what_was_removed_before_it_was_cancelled_is_in_the_audit_log(root, orph
 
     progress = Progress(heard)
     with pytest.raises(CancelledJob):
-        clearing.collect_garbage(older_than=0, is_dry_run=False, by="root", progress=progress)
+        artifact_gc.collect_garbage(older_than=0, is_dry_run=False, by="root", progress=progress)
     gone = sum(not is_there(root, handle) for handle in contents)
     assert 0 < gone < len(contents)
     entry = AuditEntry.objects.get(action="artifacts_cleared")
@@ -294,6 +304,6 @@ def test_what_was_removed_before_it_was_cancelled_is_in_the_audit_log(root, orph
 
 def test_handles_are_found_in_a_content_whatever_chunk_they_are_in(root, monkeypatch):
     monkeypatch.setattr("artifacts.store.blobs.CHUNK", 50)
-    wanted = [handles.from_sha256(f"{number:064x}") for number in range(20)]
-    row, _stored = services.stash(DB, "-".join(wanted))
-    assert list(mentions.find_in_content(row.sha256)) == [handle[-64:] for handle in wanted]
+    expected = [handles.from_sha256(f"{number:064x}") for number in range(20)]
+    row, _stored = services.stash(DB, "-".join(expected))
+    assert list(mentions.find_in_content(row.sha256)) == [handle[-64:] for handle in expected]

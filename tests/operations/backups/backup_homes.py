@@ -1,4 +1,7 @@
-"""Homes of ours with something in them, backed up and restored by real processes; what is in one, table by table."""
+"""Fills homes and runs their commands, backups and restores in real processes.
+
+Also reads what such a home contains, table by table.
+"""
 
 import hashlib
 import os
@@ -17,42 +20,45 @@ from tests.jobs import fork_server
 from tests.suite import fixture_cache
 
 ROOT = Path(__file__).resolve().parents[3]
-# What a restored home says otherwise: emptied on purpose, ended, or written by the backup and the restore themselves.
+# Tables that differ after a restore: emptied on purpose, ended, or written by the backup and the restore themselves.
 NOT_COMPARED = {
     *backup_paths.EMPTIED_TABLES,
     *("job_runs", "problems", "problem_checks", "backup_runs", "operator_audit", "sign_ins"),
     *("agent_databases", "sqlite_sequence"),
 }
-CLEAR = "from artifacts.store import garbage; garbage.collect(garbage.Collected(is_dry_run=False))"
+CLEAR = "from artifacts.store import garbage; garbage.collect(garbage.GarbageResult(is_dry_run=False))"
 ARTIFACTS = """
 from artifacts import services
-with services.stashing("agent_main") as batch:
+with services.open_stash_batch("agent_main") as batch:
     for number in range({count}):
         place = services.Place("s", record_id=str(number))
         batch.add(b"content %d " % number * 400, place=place, is_compressed=number % 3 == 0)
 """
 
 
-def environment(home, **more):
+def build_environment(home, **more):
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("OPENCLAW", "DJANGO"))}
     inherited.pop("PYTHONDEVMODE", None)
     return inherited | {"OPENCLAW_WEB_HOME": str(home), "OPENCLAW_STATE_DIR": str(home) + "-source"} | more
 
 
 def start(home, *words, **more):
-    """`openclaw-web ...` on a home, in a process of its own."""
+    """Start `openclaw-web ...` on a home, in a process of its own."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-    return fork_server.start("openclaw_web", *words, env=environment(home, **more), **pipes)
+    return fork_server.start("openclaw_web", *words, env=build_environment(home, **more), **pipes)
 
 
 def are_artifacts_sound(home):
-    """Whether the store's own check finds nothing."""
+    """Return whether `artifact verify` finds nothing."""
     command = [sys.executable, "manage.py", "artifact", "verify"]
-    return subprocess.run(command, cwd=ROOT, env=environment(home), capture_output=True).returncode == 0
+    return subprocess.run(command, cwd=ROOT, env=build_environment(home), capture_output=True).returncode == 0
 
 
 def run(home, *words, **more):
-    """The same to its end, as (status, standard output, standard error). What reads OpenClaw folder finds tables."""
+    """Run a command to its end; returns (status, standard output, standard error).
+
+    A command that imports into a home that does not exist yet gets a copy of a migrated one.
+    """
     if {"collect", "--fix"} & {*words} and not Path(home).exists():
         shutil.copytree(fixture_cache.home(), home)
     process = start(home, *words, **more)
@@ -60,23 +66,23 @@ def run(home, *words, **more):
     return process.returncode, out, err
 
 
-def receipt(home, *words):
-    """What `backup ... --json` prints when it is done."""
+def run_backup(home, *words):
+    """Return the receipt of a successful `backup ... --json`."""
     status, out, err = run(home, "backup", *words, "--json", "--quiet")
     assert status == 0, err + out
     return orjson.loads(out)
 
 
-def python(home, code):
+def run_python(home, code):
     status, out, err = run(
-        home, "shell", "--no-imports", "-c", "from agents import databases\ndatabases.alias('main')\n" + code
+        home, "shell", "--no-imports", "-c", "from agents import databases\ndatabases.get_alias('main')\n" + code
     )
     assert status == 0, err
     return out
 
 
 def fill(home, *, sessions=4, turns=10, artifacts=60):
-    """A home with two agents, a person who is signed in, artifacts and an export."""
+    """Fill a home with two agents, a signed-in person, artifacts and an export."""
     source = homes.Home(Path(f"{home}-source"), agents=("main", "research"))
     for number in range(sessions):
         script = source.transcript(agent=("main", "research")[number % 2])
@@ -86,16 +92,16 @@ def fill(home, *, sessions=4, turns=10, artifacts=60):
             script.add(homes.result(call, "x" * 900), homes.assistant(f"Answer {turn}"))
     assert run(home, "collect")[0] == 0
     assert run(home, "create_user", "mei", "--role", "admin")[0] == 0
-    python(home, ARTIFACTS.format(count=artifacts))
+    run_python(home, ARTIFACTS.format(count=artifacts))
     export = home / "exports" / "01M802QPCKD3RD2B1CZH9PSDC7"
     export.mkdir(parents=True)
     (export / "manifest.json").write_text("{}")
     return source
 
 
-def tables(home):
-    """Every row of every table that a restore gives back, by file and table."""
-    found = {}
+def read_tables(home):
+    """Return every row of every table that a restore gives back, by file and table."""
+    rows_of_table = {}
     for file in (home / backup_paths.GLOBAL_PATH, *sorted(home.glob("agents/*/agent/openclaw-agent.sqlite"))):
         with closing(sqlite3.connect(file)) as db:
             assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
@@ -103,26 +109,26 @@ def tables(home):
             for (name,) in names:
                 if name not in NOT_COMPARED:
                     rows = db.execute(f'SELECT * FROM "{name}"').fetchall()
-                    found[file.relative_to(home).as_posix(), name] = sorted(map(repr, rows))
-    return found
+                    rows_of_table[file.relative_to(home).as_posix(), name] = sorted(map(repr, rows))
+    return rows_of_table
 
 
-def schema(home):
-    """Tables, indexes, triggers and views of every database."""
-    found = {}
+def read_schema(home):
+    """Return the tables, indexes, triggers and views of every database."""
+    definitions = {}
     for file in (home / backup_paths.GLOBAL_PATH, *sorted(home.glob("agents/*/agent/openclaw-agent.sqlite"))):
         with closing(sqlite3.connect(file)) as db:
             rows = db.execute("SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite%'").fetchall()
-            found[file.relative_to(home).as_posix()] = sorted(map(repr, rows))
-    return found
+            definitions[file.relative_to(home).as_posix()] = sorted(map(repr, rows))
+    return definitions
 
 
-def artifacts(home):
-    """The hash of every file of the artifact store."""
+def hash_artifacts(home):
+    """Return the hash of every file of the artifact store."""
     root = home / "artifacts"
     files = [file for kind in ("blobs", "meta") for file in (root / kind).rglob("*") if file.is_file()]
     return {file.relative_to(root).as_posix(): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 
 
-def archives(home):
+def find_archives(home):
     return sorted((home / "backups").glob("*.tar.zst"))

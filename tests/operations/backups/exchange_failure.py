@@ -1,8 +1,9 @@
-"""`python -m tests.operations.backups.exchange_failure WHAT ...`: `openclaw-web ...` where folders cannot be exchanged.
+"""Runs `openclaw-web ...` where the kernel cannot exchange two folders.
 
-The kernel itself says no (a seccomp filter), as it does on file systems that do not know how. WHAT is the number of the
-rename of a folder beside the home before which the process is killed (0: never); or `visit`: before the second one
-somebody else makes the home that is away for a moment; or `links`: archives get no second name, like those of others.
+`python -m tests.operations.backups.exchange_failure EVENT ...`. The kernel itself refuses the exchange (a seccomp
+filter), as file systems do that do not support it. EVENT is the number of the rename of a folder beside the home before
+which the process is killed (0: never); or `visit`: before the second rename somebody else creates the home that is
+missing for a moment; or `links`: archives cannot be hard-linked, as archives of other owners cannot.
 """
 
 import ctypes
@@ -17,7 +18,7 @@ RENAMEAT2 = {"x86_64": 316, "aarch64": 276}
 NO_NEW_PRIVILEGES, SET_SECCOMP, FILTER = 38, 22, 2
 LOAD, EQUAL, RETURN = 0x20, 0x15, 0x06
 ALLOW, FAIL = 0x7FFF0000, 0x00050000
-NUMBER_AT, FLAGS_AT = 0, 48  # in what the kernel shows a filter: of the system call, and of its fifth argument
+NUMBER_AT, FLAGS_AT = 0, 48  # offsets of the system call's number and its fifth argument in seccomp_data
 
 
 class Program(ctypes.Structure):
@@ -45,27 +46,27 @@ def forbid_exchange():
             raise OSError(ctypes.get_errno(), "prctl")
 
 
-def act_before(what, home):
-    seen, steps = 0, {home, f"{home}.between"}
+def act_before(event_name, home):
+    rename_count, steps = 0, {home, f"{home}.between"}
 
-    def look(event, words):
-        nonlocal seen
-        if event == "os.link" and what == "links" and os.fspath(words[0]).endswith(".tar.zst"):
+    def audit(event, words):
+        nonlocal rename_count
+        if event == "os.link" and event_name == "links" and os.fspath(words[0]).endswith(".tar.zst"):
             raise PermissionError(errno.EPERM, "Operation not permitted")
         if event == "os.rename" and steps.intersection(map(os.fspath, words[:2])):
-            seen += 1
-            if what == "visit" and seen == 2:
+            rename_count += 1
+            if event_name == "visit" and rename_count == 2:
                 os.makedirs(os.path.join(home, "state"))
-            elif str(seen) == what:
+            elif str(rename_count) == event_name:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-    sys.addaudithook(look)
+    sys.addaudithook(audit)
 
 
 def main():
-    what = sys.argv.pop(1)
+    event_name = sys.argv.pop(1)
     forbid_exchange()
-    act_before(what, os.environ["OPENCLAW_WEB_HOME"])
+    act_before(event_name, os.environ["OPENCLAW_WEB_HOME"])
     sys.argv[0] = "openclaw-web"
     from openclaw_web.commands.cli import main
 

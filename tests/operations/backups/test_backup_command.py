@@ -1,4 +1,4 @@
-"""`openclaw-web backup`: made while others write, opened again, restored and compared with what it was made of."""
+"""`openclaw-web backup`: created during writes, verified, restored and compared with its source."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ import orjson
 import pytest
 
 from tests.operations.backups import backup_homes
-from tests.operations.backups.backup_homes import archives, receipt, run, start, tables
+from tests.operations.backups.backup_homes import find_archives, read_tables, run, run_backup, start
 from tests.processes import Home, is_locked, wait_for
 
 pytestmark = pytest.mark.kill
@@ -33,19 +33,19 @@ def home(filled, tmp_path):
 
 @pytest.fixture
 def archive(home):
-    return Path(receipt(home, "create")["backup"]["path"])
+    return Path(run_backup(home, "create")["backup"]["path"])
 
 
 def test_it_works(home, tmp_path):
-    made = receipt(home, "create", "--with-exports")
+    made = run_backup(home, "create", "--with-exports")
     path = Path(made["backup"]["path"])
     assert (made["schema"], made["verb"], made["backup"]["status"]) == ("openclaw-web.backup.v1", "create", "verified")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600 and path.parent == home / "backups"
     status, out, _err = run(tmp_path / "new", "backup", "restore", str(path))
     assert status == 0 and "2 agents, 1 user" in out and "sign in again" in out
-    assert tables(tmp_path / "new") == tables(home)
-    assert backup_homes.schema(tmp_path / "new") == backup_homes.schema(home)
-    assert backup_homes.artifacts(tmp_path / "new") == backup_homes.artifacts(home) != {}
+    assert read_tables(tmp_path / "new") == read_tables(home)
+    assert backup_homes.read_schema(tmp_path / "new") == backup_homes.read_schema(home)
+    assert backup_homes.hash_artifacts(tmp_path / "new") == backup_homes.hash_artifacts(home) != {}
     assert list((tmp_path / "new" / "exports").glob("*/manifest.json"))
     assert backup_homes.are_artifacts_sound(tmp_path / "new")
     assert not list(tmp_path.glob(".new*")) and not list(tmp_path.glob("new.before*"))
@@ -71,11 +71,11 @@ def test_nobody_stays_signed_in(home, tmp_path):
     python += "S.objects.create(session_key='k' * 32, session_data='x', expire_date=datetime(2099, 1, 1, tzinfo=UTC))\n"
     python += "SignIn.objects.create(id='1', user=User.objects.get(), session_key='k' * 32, how='link',"
     python += " created_at=now_ms(), last_seen_at=now_ms(), expires_at=now_ms() + 10**9)\n"
-    backup_homes.python(home, python)
-    archive = receipt(home, "create")["backup"]["path"]
+    backup_homes.run_python(home, python)
+    archive = run_backup(home, "create")["backup"]["path"]
     subprocess.run(["tar", "--zstd", "-xf", archive, "-C", tmp_path], check=True)
     assert b"k" * 32 not in (tmp_path / "state" / "openclaw.sqlite").read_bytes()
-    receipt(tmp_path / "new", "restore", archive)
+    run_backup(tmp_path / "new", "restore", archive)
     with closing(sqlite3.connect(tmp_path / "new" / "state" / "openclaw.sqlite")) as db:
         assert db.execute("SELECT count(*) FROM django_session").fetchone() == (0,)
         assert db.execute("SELECT count(*) FROM one_time_links").fetchone() == (0,)
@@ -94,67 +94,69 @@ def test_a_home_in_use_is_not_touched(home, archive):
     site.close()
     worker = Home(home)
     worker.start("work")
-    wait_for(lambda: is_locked(home / "state" / "work.lock"))  # before that nobody works here, and it would be restored
+    wait_for(lambda: is_locked(home / "state" / "work.lock"))  # without the lock a restore is not refused
     status, _out, err = run(home, "backup", "restore", str(archive), "--replace")
     assert status == 3 and "work.lock" in err
     worker.close()
 
 
 def test_an_old_home_is_only_replaced_when_asked_and_kept(home, archive):
-    before = tables(home)
+    before = read_tables(home)
     key = (home / "secret.key").read_text()
     status, _out, err = run(home, "backup", "restore", str(archive))
     assert status == 3 and "--replace" in err
     run(home, "create_user", "lena")
-    done = receipt(home, "restore", str(archive), "--replace")
-    assert tables(home) == before
+    done = run_backup(home, "restore", str(archive), "--replace")
+    assert read_tables(home) == before
     assert (home / "secret.key").read_text() != key
-    kept = Path(done["kept"])
-    assert tables(kept) != before and (kept / "secret.key").read_text() == key
+    old_home = Path(done["kept"])
+    assert read_tables(old_home) != before and (old_home / "secret.key").read_text() == key
     # The archive was in the old home; it is in both now, and the restored home knows it.
-    listed = receipt(home, "list")["backups"]
+    listed = run_backup(home, "list")["backups"]
     assert [(row["path"], row["status"]) for row in listed] == [(str(archive), "verified")]
-    assert receipt(home, "verify")["backup"]["status"] == "verified"
+    assert run_backup(home, "verify")["backup"]["status"] == "verified"
 
 
 def test_what_was_under_way_has_ended(home, tmp_path):
-    backup_homes.python(home, "from jobs import services as jobs; jobs.start('export', {'export_id': 'x'}, by='mei')")
-    archive = receipt(home, "create")["backup"]["path"]
-    receipt(tmp_path / "new", "restore", archive)
-    found = {
+    backup_homes.run_python(
+        home, "from jobs import services as jobs; jobs.start('export', {'export_id': 'x'}, by='mei')"
+    )
+    archive = run_backup(home, "create")["backup"]["path"]
+    run_backup(tmp_path / "new", "restore", archive)
+    outcomes = {
         row["kind"]: (row["state"], row["message"])
         for row in orjson.loads(run(tmp_path / "new", "jobs", "--json")[1])["jobs"]
     }
-    assert found["export"][0] == found["backup"][0] == "failed"
-    assert "restored from a backup" in found["export"][1]
+    assert outcomes["export"][0] == outcomes["backup"][0] == "failed"
+    assert "restored from a backup" in outcomes["export"][1]
 
 
 def test_list_verify_and_drill(home, archive, tmp_path):
-    assert receipt(home, "verify", str(archive))["backup"]["verified_at"]
-    drilled = receipt(home, "drill")
+    assert run_backup(home, "verify", str(archive))["backup"]["verified_at"]
+    drilled = run_backup(home, "drill")
     assert drilled["backup"]["proven_at"] and drilled["backup"]["proven_ms"] > 0
     status, out, _err = run(home, "backup", "list")
     assert status == 0 and str(archive) in out and "verified" in out
     moved = archive.rename(tmp_path / archive.name)
-    assert receipt(home, "list")["backups"] == []
-    assert receipt(home, "verify", str(moved))["backup"]["path"] == str(moved)
+    assert run_backup(home, "list")["backups"] == []
+    assert run_backup(home, "verify", str(moved))["backup"]["path"] == str(moved)
     assert not [file for file in tmp_path.iterdir() if file.name.startswith(".")]
 
 
 def test_keep_removes_the_oldest_and_never_the_proven_one(home, archive):
-    receipt(home, "drill", str(archive))
-    second = receipt(home, "create")["backup"]["path"]
-    done = receipt(home, "create", "--keep", "1")
+    run_backup(home, "drill", str(archive))
+    second = run_backup(home, "create")["backup"]["path"]
+    done = run_backup(home, "create", "--keep", "1")
     assert done["removed"] == [second]
-    assert archives(home) == sorted([archive, Path(done["backup"]["path"])])
+    assert find_archives(home) == sorted([archive, Path(done["backup"]["path"])])
 
 
 def test_keep_leaves_other_folders_alone(home, archive, tmp_path):
-    """A restored home knows the backups of the home that it was; they are not its own to remove."""
-    receipt(tmp_path / "new", "restore", str(archive))
+    """A restored home knows backups of its original, but may not remove them."""
+    run_backup(tmp_path / "new", "restore", str(archive))
     other = tmp_path / "other"
-    first, second = (receipt(tmp_path / "new", "create", "--to", str(other))["backup"]["path"] for _ in range(2))
-    done = receipt(tmp_path / "new", "create", "--to", str(other), "--keep", "1")
+    first, second = (run_backup(tmp_path / "new", "create", "--to", str(other))["backup"]["path"] for _ in range(2))
+    done = run_backup(tmp_path / "new", "create", "--to", str(other), "--keep", "1")
     assert sorted(done["removed"]) == sorted([first, second])
     assert archive.is_file()
 
@@ -203,11 +205,11 @@ def test_wrong_use(home, archive, tmp_path):
     ):
         status, _out, err = run(home, "backup", *words)
         assert status == 3 and sentence in err and "Traceback" not in err, (words, err)
-    assert tables(home)
+    assert read_tables(home)
 
 
 def test_a_backup_while_others_write(tmp_path):
-    """A collect, a writer of artifacts and a clearer are at work during the backup; what is restored fits together."""
+    """A backup stays consistent while a collect, an artifact writer and a garbage collector run."""
     home = tmp_path / "own"
     source = backup_homes.fill(home)
     for number in range(12):
@@ -219,38 +221,38 @@ def test_a_backup_while_others_write(tmp_path):
         "shell",
         "--no-imports",
         "-c",
-        "from agents import databases\ndatabases.alias('main')\n" + backup_homes.ARTIFACTS.format(count=3000),
+        "from agents import databases\ndatabases.get_alias('main')\n" + backup_homes.ARTIFACTS.format(count=3000),
     )
-    made = [Path(receipt(home, "create")["backup"]["path"])]
+    made = [Path(run_backup(home, "create")["backup"]["path"])]
     while collecting.poll() is None or stashing.poll() is None:
         clearing = start(home, "shell", "--no-imports", "-c", backup_homes.CLEAR)
-        made.append(Path(receipt(home, "create")["backup"]["path"]))
+        made.append(Path(run_backup(home, "create")["backup"]["path"]))
         assert clearing.communicate() and clearing.returncode == 0
     for process in (collecting, stashing):
         process.communicate()
         assert process.returncode == 0
     for number, archive in enumerate(made):
         restored = tmp_path / f"restored-{number}"
-        receipt(restored, "restore", str(archive))
+        run_backup(restored, "restore", str(archive))
         assert backup_homes.are_artifacts_sound(restored)
         assert run(restored, "collect", OPENCLAW_STATE_DIR=f"{home}-source")[0] == 0
-        restored_rows, rows = tables(restored), tables(home)
+        restored_rows, rows = read_tables(restored), read_tables(home)
         file = "agents/main/agent/openclaw-agent.sqlite"
         assert len(restored_rows[file, "transcript_events"]) == len(rows[file, "transcript_events"])
 
 
 def test_a_full_disk(home, archive, tmp_path):
-    """A file system of a few megabytes, in a mount namespace of its own: no privilege needed, nothing pretended."""
+    """A backup on a real file system of few megabytes, mounted in its own namespace."""
     if subprocess.run(["unshare", "-Urm", "true"], check=False).returncode:
         pytest.skip("this system has no user namespaces")
-    small, rows = tmp_path / "small", tables(home)
+    small, rows = tmp_path / "small", read_tables(home)
     small.mkdir()
 
     def on_small(size, *words, home=home):
         mounted = f'mount -t tmpfs -o size={size} tmpfs {small} && {{ "$@"; status=$?; ls -A {small}; exit $status; }}'
         command = ["unshare", "-Urm", "sh", "-c", mounted, "sh", *words]
         return subprocess.run(
-            command, cwd=backup_homes.ROOT, env=backup_homes.environment(home), capture_output=True, text=True
+            command, cwd=backup_homes.ROOT, env=backup_homes.build_environment(home), capture_output=True, text=True
         )
 
     python = backup_homes.sys.executable
@@ -278,4 +280,4 @@ def test_a_full_disk(home, archive, tmp_path):
         done = on_small(f"{size}k", python, "-c", code + unlooked + restore, home=small / "new")
         assert done.returncode and "No space left" in done.stderr and "home is unchanged" in done.stderr
         assert done.stdout.split() == ["new"]
-    assert tables(home) == rows and os.listdir(home / "backups") == [archive.name]
+    assert read_tables(home) == rows and os.listdir(home / "backups") == [archive.name]

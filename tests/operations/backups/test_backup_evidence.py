@@ -1,5 +1,7 @@
-"""10,000 decisions of memory_gate and writes to memory files with everything around them: what a backup and what
-archives give back."""
+"""Backups and archives of 10,000 gate decisions and memory writes give back everything.
+
+Their windows, replays, snapshots, rollbacks and corrections are in the home too.
+"""
 
 import sqlite3
 from contextlib import closing
@@ -8,7 +10,7 @@ import pytest
 
 from tests import homes
 from tests.operations.backups import backup_homes
-from tests.operations.backups.backup_homes import python, receipt, run, tables
+from tests.operations.backups.backup_homes import read_tables, run, run_backup, run_python
 
 pytestmark = pytest.mark.kill
 COUNT, SESSIONS, TURNS = 10_000, 5, 40
@@ -21,28 +23,29 @@ GUARDIAN = (
     *("write_guardian_audit", "file_snapshots", "guardian_statuses", "guardian_receipts", "rollbacks"),
     *("rollback_intents", "behavior_corrections", "guardian_consolidations"),
 )
-# As a plugin tells them, 100 at a time and every hundredth with a long response; calls that failed; a replay of all.
+# Decisions as a plugin reports them, 100 at a time, every hundredth with a long response; failed calls; a replay.
 DECISIONS = f"""
 from agents.models import Agent
 from gate.models import GateCall, GatePrompt, GateReplay, GateReplayDecision, MemoryGateDecision
-from gate.recording import recorded, storing
+from gate.recording import api_import, decision_store
 from gate.schemas import DecisionIn
 from ledger.models import ConversationTurn
 agent, kinds = Agent.objects.get(agent_id="main"), MemoryGateDecision.Decision.values
 turns = list(ConversationTurn.objects.using("agent_main").order_by("id"))
-def told(number):
+def build_decision(number):
     turn, kind = turns[number % len(turns)], kinds[number % len(kinds)]
-    seen = [dict(role="user", message=f"Message {{number - n}}", timestamp=turn.created_at) for n in range(3)]
+    window = [dict(role="user", message=f"Message {{number - n}}", timestamp=turn.created_at) for n in range(3)]
     return DecisionIn(
         id=f"d{{number}}", turn_id=turn.id, session_id=turn.session_id, decision=kind, reason=f"Because {{number}}.",
         candidate_fact=None if kind == "NO_WRITE" else f"Fact {{number}}", llm_model=f"gate-{{number % 3}}",
         llm_latency_ms=number % 9_000, prompt_tokens=400, completion_tokens=9, cost_usd=number / 10**6,
         raw_response=f"{{number}} " * (20_000 if number % 100 == 0 else 5), prompt_version=f"p{{number % 2}}",
-        context=None if number % 4 else seen, created_at=turn.created_at + number * 60_000)
+        context=None if number % 4 else window, created_at=turn.created_at + number * 60_000)
 for start in range(0, {COUNT}, 100):
-    recorded.record(agent, list(map(told, range(start, start + 100))))
-storing.store_calls("agent_main", [GateCall(id=f"c{{n}}", session_id="s", origin="own", outcome="failed", cost_usd=0.1,
-    raw_response="no answer " * (9_000 if n % 50 == 0 else 1), created_at=10**12 + n) for n in range(500)])
+    api_import.record_reports(agent, list(map(build_decision, range(start, start + 100))))
+decision_store.store_calls("agent_main", [GateCall(id=f"c{{n}}", session_id="s", origin="own", outcome="failed",
+    cost_usd=0.1, raw_response="no answer " * (9_000 if n % 50 == 0 else 1),
+    created_at=10**12 + n) for n in range(500)])
 GatePrompt.objects.using("agent_main").create(id="p0", text="Decide.", created_at=1)
 replay = GateReplay.objects.using("agent_main").create(
     id="r", llm_model="gate-9", prompt_version="p9", started_by="mei", created_at=1)
@@ -53,13 +56,13 @@ GateReplayDecision.objects.using("agent_main").bulk_create([GateReplayDecision(
 """
 
 
-# As a plugin tells them, every fifth file no UTF-8; one that was taken back and corrected, and a rollback under way.
+# Writes as a plugin reports them, every fifth file not UTF-8; a rolled back and corrected one; a pending rollback.
 WRITES = """
 from agents.models import Agent
-from guardian.collectors.source_writes import FoundCorrection, FoundRollback, FoundWrite
+from guardian.collectors.source_writes import SourceCorrection, SourceRollback, SourceWrite
 from guardian.models import FileSnapshot, RollbackIntent
-from guardian.recording import imported, storing, unattributed
-from guardian.recording.reports import FileChange, Source, Told
+from guardian.recording import log_import, write_store, unattributed_changes
+from guardian.recording.reports import FileChange, Source, Report
 from guardian.models import WriteGuardianAudit
 from ledger.models import ConversationTurn
 from overview import memory_sums
@@ -68,12 +71,12 @@ content = lambda n: b"line %d\\n" % n + (b"\\xff\\x00" if n % 5 == 0 else b"")
 for n, turn in enumerate(ConversationTurn.objects.using(db).order_by("id")):
     row = WriteGuardianAudit(id=f"w{n}", turn_id=turn.id, session_id=turn.session_id, target_file="USER.md",
         candidate_fact=f"Fact {n}", status="written", created_at=turn.created_at + n * 60_000)
-    storing.store(db, [Told(row, Source.API, FileChange(content(n - 1), content(n)), body_sha256=f"{n}")])
-said = ("written", "Old.", "SOUL.md"), ("refused", None, None)
-imported.store(agent, [FoundWrite(id="old", at=1, target_file="SOUL.md", status="rolled_back", fact="Old.",
-    rollback=FoundRollback("r1", 2, "eve", "Wrong."),
-    corrections=(FoundCorrection("c1", 3, "eve", *said, "Never.", "old"),))], Source.DATABASE)
-unattributed.note_consolidations(db, [5, 6])
+    write_store.store_reports(db, [Report(row, Source.API, FileChange(content(n - 1), content(n)), body_sha256=f"{n}")])
+values = ("written", "Old.", "SOUL.md"), ("refused", None, None)
+log_import.import_writes(agent, [SourceWrite(id="old", at=1, target_file="SOUL.md", status="rolled_back", fact="Old.",
+    rollback=SourceRollback("r1", 2, "eve", "Wrong."),
+    corrections=(SourceCorrection("c1", 3, "eve", *values, "Never.", "old"),))], Source.DATABASE)
+unattributed_changes.store_consolidations(db, [5, 6])
 RollbackIntent.objects.using(db).create(id="i1", file_name="USER.md", audits_json="[]", draft_name="x", created_at=1,
     ended_at=2, state="undone")
 memory_sums.refresh(agent)
@@ -90,35 +93,37 @@ def filled(tmp_path_factory):
             script.add(homes.user(f"Question {turn}"), homes.assistant(f"Answer {turn}"))
     assert run(home, "collect")[0] == 0
     for code in (DECISIONS, WRITES):
-        python(home, code)
+        run_python(home, code)
     return home
 
 
 def test_a_backup_gives_everything_back(filled, tmp_path):
-    before, new = tables(filled), tmp_path / "new"
+    before, new = read_tables(filled), tmp_path / "new"
     assert len(before[MAIN, "memory_gate_decisions"]) == COUNT
     assert len([row for row in before[MAIN, "write_guardian_audit"] if "recorded" in row]) == SESSIONS * TURNS
     assert len(before[MAIN, "gate_windows"]) > COUNT // 4 and all(before[MAIN, name] for name in (*GATE, *GUARDIAN))
-    made = receipt(filled, "create")["backup"]
+    made = run_backup(filled, "create")["backup"]
     assert made["status"] == "verified"
-    receipt(new, "restore", made["path"])
-    after = tables(new)
+    run_backup(new, "restore", made["path"])
+    after = read_tables(new)
     assert [key for key in before if after[key] != before[key]] == []
-    assert backup_homes.artifacts(new) == backup_homes.artifacts(filled) and backup_homes.are_artifacts_sound(new)
+    assert backup_homes.hash_artifacts(new) == backup_homes.hash_artifacts(filled) and backup_homes.are_artifacts_sound(
+        new
+    )
 
 
 def test_sessions_that_are_archived_and_restored_are_what_they_were(filled):
-    before, stored = tables(filled), backup_homes.artifacts(filled)
+    before, stored = read_tables(filled), backup_homes.hash_artifacts(filled)
     assert run(filled, "archive", "--older-than", "30d")[0] == 0
-    gone = tables(filled)
+    gone = read_tables(filled)
     for name in ("sessions", "conversation_turns", "conversation_contexts"):
         assert before[MAIN, name] and not gone[MAIN, name], name
     assert [name for name in (*GATE, *GUARDIAN) if gone[MAIN, name] != before[MAIN, name]] == []
-    python(filled, backup_homes.CLEAR)
-    assert backup_homes.artifacts(filled) == stored  # long responses
+    run_python(filled, backup_homes.CLEAR)
+    assert backup_homes.hash_artifacts(filled) == stored  # these artifacts are long responses
     assert run(filled, "archive", "restore", str(filled / "archive"))[0] == 0
-    after = tables(filled)
-    noted = ("state/openclaw.sqlite", "collector_sessions")  # also says when
+    after = read_tables(filled)
+    noted = ("state/openclaw.sqlite", "collector_sessions")  # its rows contain the time of import
     assert {key for key in before if before[key] != after[key]} <= {noted}
     with closing(sqlite3.connect(filled / MAIN)) as db:
         for table in ("memory_gate_decisions", "write_guardian_audit"):

@@ -1,4 +1,4 @@
-"""Archives that somebody made or changed: every kind is refused with a sentence, and the home stays what it was."""
+"""Forged and damaged archives: each is refused with a sentence, and the home is unchanged."""
 
 import hashlib
 import io
@@ -25,12 +25,15 @@ def sound(tmp_path_factory):
     """The bytes of a sound archive."""
     home = tmp_path_factory.mktemp("sound") / "home"
     backup_homes.fill(home, sessions=1, turns=2, artifacts=6)
-    backup_homes.receipt(home, "create", "--with-exports")
-    return backup_homes.archives(home)[0].read_bytes()
+    backup_homes.run_backup(home, "create", "--with-exports")
+    return backup_homes.find_archives(home)[0].read_bytes()
 
 
 class Parts:
-    """An archive taken apart: [(header, content)] of each part, to be changed and put together again."""
+    """The parts of an archive, which tests change and write again.
+
+    Each part is a list of (header, content).
+    """
 
     def __init__(self, data, folder):
         self.path = folder / "archive"
@@ -39,32 +42,32 @@ class Parts:
             self.manifest = orjson.loads(archive.manifest.as_json())
             self.databases = [(entry.path, b"".join(archive.database(entry))) for entry in archive.manifest.databases]
             self.files = [(entry.path, b"".join(chunks)) for entry, chunks in archive.files()]
-            self.lines = [entry.model_dump() for entry in archive.listed()]
+            self.lines = [entry.model_dump() for entry in archive.read_file_list()]
         self.change_header = lambda header: None  # of the first file
         self.padding = b""
 
     def write(self):
-        """The archive again, with offsets, sizes and hashes of the list as they are now."""
+        """Write the archive again with the current offsets, sizes and hashes."""
         out = io.BytesIO()
         for entry, (name, data) in zip(self.manifest["databases"], self.databases, strict=True):
             entry["offset"] = out.tell()
-            out.write(packed(member(name, data)))
+            out.write(compress(build_member(name, data)))
         files = self.manifest["files"]
         files["offset"] = out.tell()
         members = [
-            member(name, data, self.change_header if not n else None) for n, (name, data) in enumerate(self.files)
+            build_member(name, data, self.change_header if not n else None) for n, (name, data) in enumerate(self.files)
         ]
-        out.write(packed(b"".join(members) + self.padding))
+        out.write(compress(b"".join(members) + self.padding))
         listed = b"".join(orjson.dumps(line) + b"\n" for line in self.lines)
         files |= {"list_offset": out.tell(), "list_bytes": len(listed), "list_sha256": sha256(listed)}
-        out.write(packed(member("files.jsonl", listed)))
+        out.write(compress(build_member("files.jsonl", listed)))
         offset = out.tell()
-        out.write(packed(member("manifest.json", orjson.dumps(self.manifest)) + bytes(1024)))
+        out.write(compress(build_member("manifest.json", orjson.dumps(self.manifest)) + bytes(1024)))
         out.write(struct.pack("<II4sQ", 0x184D2A50, 12, b"OCWB", offset))
         self.path.write_bytes(out.getvalue())
 
     def rename(self, name):
-        """Call the first file something else, everywhere."""
+        """Rename the first file everywhere."""
         self.files[0] = (name, self.files[0][1])
         self.lines[0]["path"] = name
 
@@ -73,7 +76,7 @@ def sha256(data):
     return hashlib.sha256(data).hexdigest()
 
 
-def member(name, data, change=None):
+def build_member(name, data, change=None):
     header = tarfile.TarInfo(name)
     header.size = len(data)
     if change:
@@ -81,7 +84,7 @@ def member(name, data, change=None):
     return header.tobuf(tarfile.GNU_FORMAT) + data + bytes(-len(data) % 512)
 
 
-def packed(data):
+def compress(data):
     return zstandard.ZstdCompressor().compress(data)
 
 
@@ -174,13 +177,13 @@ def alter(entries, place, change):
     entries[place] = (name, change(data))
 
 
-def double(entries, lines, place):
-    """Have something twice, and let the manifest say so."""
+def repeat_entry(entries, lines, place):
+    """Repeat an entry, and list it twice in the manifest."""
     entries.insert(place + 1, entries[place])
     lines.insert(place + 1, dict(lines[place]))
 
 
-def other_bytes(parts):
+def corrupt_file(parts):
     alter(parts.files, 0, lambda data: b"X" + data[1:])
 
 
@@ -192,20 +195,20 @@ ANOTHER = "This backup was created by another version; keep it and import again 
 SIZE, HASH = "size of .* differs from the manifest", "hash of .* differs from the manifest"
 ELSEWHERE = "where the manifest lists"
 CHANGES = {
-    "a file twice": (lambda parts: double(parts.files, parts.lines, 0), "twice or out of order|more files"),
+    "a file twice": (lambda parts: repeat_entry(parts.files, parts.lines, 0), "twice or out of order|more files"),
     "a database twice": (
-        lambda parts: double(parts.databases, parts.manifest["databases"], 1),
+        lambda parts: repeat_entry(parts.databases, parts.manifest["databases"], 1),
         "lists a database twice",
     ),
     "bigger": (lambda parts: alter(parts.files, 0, lambda data: data + b"more"), SIZE),
     "smaller": (lambda parts: alter(parts.files, 0, lambda data: data[:-1]), SIZE),
-    "other bytes": (other_bytes, HASH),
+    "other bytes": (corrupt_file, HASH),
     "another database": (lambda parts: alter(parts.databases, 1, lambda data: data[:-1] + b"X"), HASH),
     "no file": (lambda parts: parts.files.pop(0), ELSEWHERE),
     "no line": (lambda parts: parts.lines.pop(0), ELSEWHERE),
     "another order": (lambda parts: parts.files.insert(0, parts.files.pop(1)), ELSEWHERE),
     "something hidden": (
-        lambda parts: setattr(parts, "padding", member("hidden", b"hidden")),
+        lambda parts: setattr(parts, "padding", build_member("hidden", b"hidden")),
         "more than its manifest declares",
     ),
     "more than declared": (
@@ -225,15 +228,15 @@ def test_what_differs_from_its_manifest(parts, change):
         read(parts.path)
 
 
-def with_other_bit(data, place):
+def flip_bit(data, place):
     place = int(len(data) * place)
     return data[:place] + bytes([data[place] ^ 4]) + data[place + 1 :]
 
 
-DAMAGED = {f"another bit at {place}": partial(with_other_bit, place=place) for place in (0, 0.3, 0.6, 0.9, 0.99)}
+DAMAGED = {f"another bit at {place}": partial(flip_bit, place=place) for place in (0, 0.3, 0.6, 0.9, 0.99)}
 CUTS = (0, 5, 19, 20, 1000, -1, -20, -21, -500)
 DAMAGED |= {f"cut at {size}": itemgetter(slice(size)) for size in CUTS}
-DAMAGED["something before its parts"] = lambda data: packed(b"x" * 100) + data
+DAMAGED["something before its parts"] = lambda data: compress(b"x" * 100) + data
 
 
 @pytest.mark.parametrize("how", DAMAGED)
@@ -263,15 +266,15 @@ def test_numbers_that_cannot_be_are_refused(parts):
 
 
 def test_a_bomb_is_not_unpacked(parts):
-    """A part that unpacks to far more than its member says is read no further than that."""
+    """A part that unpacks to more than its member declares is not read further."""
     parts.padding = bytes(300_000_000)
     parts.write()
     with pytest.raises(Refused, match="more than its manifest declares"):
         read(parts.path)
 
 
-def with_last_part(sound, tmp_path, part):
-    """An archive whose manifest is another one."""
+def replace_last_part(sound, tmp_path, part):
+    """Write an archive whose manifest is `part`."""
     offset = struct.unpack("<II4sQ", sound[-20:])[3]
     path = tmp_path / "archive"
     path.write_bytes(sound[:offset] + part + sound[-20:])
@@ -283,7 +286,7 @@ def test_a_manifest_of_a_gigabyte_is_not_read(sound, tmp_path):
     header.size = 1 << 30
     packer = zstandard.ZstdCompressor().compressobj()
     pieces = [packer.compress(header.tobuf(tarfile.GNU_FORMAT)), *(packer.compress(bytes(1 << 20)) for _ in range(64))]
-    path = with_last_part(sound, tmp_path, b"".join([*pieces, packer.flush()]))
+    path = replace_last_part(sound, tmp_path, b"".join([*pieces, packer.flush()]))
     tracemalloc.start()
     with pytest.raises(Refused, match="manifest of this archive is not where it should be"):
         read(path)
@@ -293,25 +296,25 @@ def test_a_manifest_of_a_gigabyte_is_not_read(sound, tmp_path):
 
 def test_a_member_after_the_manifest(sound, parts, tmp_path):
     data = orjson.dumps(parts.manifest)
-    last = packed(member("manifest.json", data) + member("more", b"more") + bytes(1024))
+    last = compress(build_member("manifest.json", data) + build_member("more", b"more") + bytes(1024))
     with pytest.raises(Refused, match="does not end where its manifest ends"):
-        read(with_last_part(sound, tmp_path, last))
+        read(replace_last_part(sound, tmp_path, last))
 
 
 def test_a_window_that_takes_all_memory_is_refused(sound, tmp_path):
     with pytest.raises(Refused, match="cannot be unpacked"):
-        read(with_last_part(sound, tmp_path, bytes.fromhex("28b52ffd00ff010000")))  # 3.75 TB
+        read(replace_last_part(sound, tmp_path, bytes.fromhex("28b52ffd00ff010000")))  # 3.75 TB
 
 
 def test_a_restore_of_a_changed_archive_leaves_the_home(parts, tmp_path):
-    other_bytes(parts)
+    corrupt_file(parts)
     parts.write()
     home = tmp_path / "home"
     backup_homes.fill(home, sessions=1, turns=1, artifacts=1)
-    before = backup_homes.tables(home)
+    before = backup_homes.read_tables(home)
     status, _out, err = backup_homes.run(home, "backup", "restore", str(parts.path), "--replace")
     assert status == 3 and "differs from the manifest" in err
-    assert backup_homes.tables(home) == before
+    assert backup_homes.read_tables(home) == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["archive", "home", "home-source"]
 
 

@@ -1,10 +1,10 @@
-"""Backups of a home whose artifact store lost something: incomplete, never verified, and they say what they lack."""
+"""Backups of a home with lost artifacts are incomplete, never verified, and name the losses."""
 
 import json
 
 import pytest
 
-from tests.operations.backups.backup_homes import archives, fill, receipt, run
+from tests.operations.backups.backup_homes import fill, find_archives, run, run_backup
 from tests.operations.doctor.doctor_homes import change, doctor, rows
 
 
@@ -17,23 +17,23 @@ def filled(tmp_path_factory):
 
 @pytest.fixture
 def home(filled):
-    """A home with eight artifacts; whatever a test takes away comes back."""
-    kept = {path: path.read_bytes() for path in (filled / "artifacts").rglob("*") if path.is_file()}
+    """A home with eight artifacts; files that a test removes are put back."""
+    contents = {path: path.read_bytes() for path in (filled / "artifacts").rglob("*") if path.is_file()}
     yield filled
-    for path, content in kept.items():
+    for path, content in contents.items():
         path.write_bytes(content)
 
 
-def handle_of(blob):
+def build_handle(blob):
     return f"ocm_artifact:v1:sha256:{blob.name[:64]}"
 
 
-def blobs(home):
+def find_blobs(home):
     return sorted((home / "artifacts" / "blobs").rglob("*.txt*"))
 
 
-def partly(home, *words):
-    """The receipt of a backup command that ended with `done in part`, and its one sentence."""
+def run_partly(home, *words):
+    """Run a backup command that ends as done in part; returns its receipt and sentence."""
     status, out, err = run(home, "backup", *words, "--json", "--quiet")
     assert status == 4 and "Traceback" not in err, (status, err, out)
     return json.loads(out), err
@@ -41,45 +41,45 @@ def partly(home, *words):
 
 @pytest.mark.parametrize("ending", [".txt", ".txt.gz"])
 def test_a_lost_content_makes_it_incomplete(home, ending):
-    blob = next(blob for blob in blobs(home) if blob.name.endswith(ending) and len(blob.name) == 64 + len(ending))
+    blob = next(blob for blob in find_blobs(home) if blob.name.endswith(ending) and len(blob.name) == 64 + len(ending))
     blob.unlink()
-    made, sentence = partly(home, "create")
+    made, sentence = run_partly(home, "create")
     assert made["backup"]["status"] == "incomplete" and made["missing"] == [blob.name[:64]] and not made["damaged"]
-    assert handle_of(blob) in made["backup"]["sentence"] and "incomplete" in sentence
-    (listed, *_older) = receipt(home, "list")["backups"]
-    assert listed["status"] == "incomplete" and handle_of(blob) in listed["sentence"]
-    assert partly(home, "verify", made["backup"]["path"])[0]["backup"]["status"] == "incomplete"
+    assert build_handle(blob) in made["backup"]["sentence"] and "incomplete" in sentence
+    (listed, *_older) = run_backup(home, "list")["backups"]
+    assert listed["status"] == "incomplete" and build_handle(blob) in listed["sentence"]
+    assert run_partly(home, "verify", made["backup"]["path"])[0]["backup"]["status"] == "incomplete"
 
 
 def test_a_damaged_content_makes_it_incomplete(home):
-    blob = blobs(home)[0]
+    blob = find_blobs(home)[0]
     content = bytearray(blob.read_bytes())
     content[len(content) // 2] ^= 1
     blob.write_bytes(content)
-    made, _sentence = partly(home, "create")
+    made, _sentence = run_partly(home, "create")
     assert made["backup"]["status"] == "incomplete" and made["damaged"] == [blob.name[:64]] and not made["missing"]
 
 
 def test_a_drill_compares_rows_with_contents_and_says_what_it_compared(home):
-    whole = receipt(home, "create")["backup"]
-    drilled = receipt(home, "drill", whole["path"])
+    whole = run_backup(home, "create")["backup"]
+    drilled = run_backup(home, "drill", whole["path"])
     assert "8 artifacts that rows refer to" in drilled["message"]
     assert drilled["backup"]["proven_at"] and not drilled["missing"]
-    blob = blobs(home)[1]
+    blob = find_blobs(home)[1]
     blob.unlink()
-    made, _sentence = partly(home, "create")
-    drilled, _sentence = partly(home, "drill", made["backup"]["path"])
-    assert drilled["missing"] == [blob.name[:64]] and handle_of(blob) in drilled["message"]
+    made, _sentence = run_partly(home, "create")
+    drilled, _sentence = run_partly(home, "drill", made["backup"]["path"])
+    assert drilled["missing"] == [blob.name[:64]] and build_handle(blob) in drilled["message"]
     assert drilled["backup"]["status"] == "incomplete"
 
 
 def test_an_old_archive_that_lacks_something_is_told_apart_once_it_is_read(home, tmp_path):
-    blobs(home)[2].unlink()
-    made, _sentence = partly(home, "create", "--to", str(tmp_path))
+    find_blobs(home)[2].unlink()
+    made, _sentence = run_partly(home, "create", "--to", str(tmp_path))
     other = tmp_path / "other"
-    put = receipt(other, "list")
+    put = run_backup(other, "list")
     assert put["backups"] == []
-    checked, _sentence = partly(other, "verify", made["backup"]["path"])
+    checked, _sentence = run_partly(other, "verify", made["backup"]["path"])
     assert checked["backup"]["status"] == "incomplete" and len(checked["missing"]) == 1
     status, out, err = run(other, "backup", "restore", made["backup"]["path"], "--replace")
     assert status == 0 and "incomplete" in out, err
@@ -87,19 +87,21 @@ def test_an_old_archive_that_lacks_something_is_told_apart_once_it_is_read(home,
 
 
 def test_incomplete_ones_never_push_out_a_verified_one(home, tmp_path):
-    whole = receipt(home, "create", "--to", str(tmp_path), "--keep", "1")["backup"]
-    blobs(home)[3].unlink()
+    whole = run_backup(home, "create", "--to", str(tmp_path), "--keep", "1")["backup"]
+    find_blobs(home)[3].unlink()
     for _again in range(2):
-        partly(home, "create", "--to", str(tmp_path), "--keep", "1")
-    kept = {row["path"]: row["status"] for row in receipt(home, "list")["backups"] if str(tmp_path) in row["path"]}
-    assert kept[whole["path"]] == "verified" and sorted(kept.values()) == ["incomplete", "verified"]
+        run_partly(home, "create", "--to", str(tmp_path), "--keep", "1")
+    statuses = {
+        row["path"]: row["status"] for row in run_backup(home, "list")["backups"] if str(tmp_path) in row["path"]
+    }
+    assert statuses[whole["path"]] == "verified" and sorted(statuses.values()) == ["incomplete", "verified"]
 
 
 def test_an_agent_that_the_registry_has_lost_is_in_it_all_the_same(home, tmp_path):
     known = rows(home, "SELECT * FROM agent_databases WHERE agent_id = 'research'")
     change(home, "PRAGMA foreign_keys=OFF; CREATE TABLE kept AS SELECT * FROM agents WHERE agent_id = 'research';"
                  "DELETE FROM agents WHERE agent_id = 'research'")  # fmt: skip
-    made = receipt(home, "create")
+    made = run_backup(home, "create")
     change(home, "INSERT INTO agents SELECT * FROM kept; DROP TABLE kept")
     assert known and made["backup"]["status"] == "verified"
     assert run(tmp_path / "other", "backup", "restore", made["backup"]["path"])[0] == 0
@@ -119,10 +121,10 @@ def test_a_file_that_is_damaged_is_not_copied_as_if_it_were_sound(home):
 
 
 def test_the_doctor_mends_with_an_incomplete_backup_and_says_so(home):
-    blobs(home)[4].unlink()
+    find_blobs(home)[4].unlink()
     change(home, "UPDATE agent_summaries SET turn_count = 99 WHERE agent_id = 'main'")
-    before = len(archives(home))
+    before = len(find_archives(home))
     fixed, _status = doctor(home, "--fix")
-    assert fixed["run"]["backup"]["status"] == "incomplete" and len(archives(home)) == before + 1
-    assert {one["check"] for one in fixed["run"]["repairs"]} == {"sums"}
+    assert fixed["run"]["backup"]["status"] == "incomplete" and len(find_archives(home)) == before + 1
+    assert {repair["check"] for repair in fixed["run"]["repairs"]} == {"sums"}
     assert "incomplete" in fixed["message"]

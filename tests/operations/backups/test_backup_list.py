@@ -1,4 +1,4 @@
-"""The page of backups, its buttons, and the same through the API; what runs by itself."""
+"""The page of backups, its buttons, its API and its automatic tasks."""
 
 import orjson
 import pytest
@@ -9,7 +9,7 @@ from openclaw_web import clock
 from people.configuration import setting_values as configuration
 from people.models.bookkeeping import AuditEntry
 from tests.factories import BackupRunFactory, UserFactory
-from tests.people.test_roles import browser_of
+from tests.people.test_roles import sign_in_browser
 
 pytestmark = pytest.mark.django_db
 PAGE = "/operations/backups/"
@@ -84,7 +84,7 @@ def test_the_buttons_start_jobs_and_leave_entries(as_admin):
 
 
 def test_the_second_of_two_admins_is_told(as_admin):
-    mei = browser_of(UserFactory(username="mei", role="admin"))
+    mei = sign_in_browser(UserFactory(username="mei", role="admin"))
     mei.post(PAGE + "create/")
     job = JobRun.objects.get(kind="backup")
     answer = as_admin.post(PAGE + "create/", {"with_exports": "on"}, follow=True)
@@ -93,7 +93,7 @@ def test_the_second_of_two_admins_is_told(as_admin):
     refused = as_admin.post("/api/v1/operations/backups", {}, "application/json")
     assert refused.status_code == 409 and refused.json()["reasons"][0]["id"] == job.id
     assert JobRun.objects.filter(kind="backup").count() == 1
-    # Whoever asks twice for the same thing gets the same job, as ever.
+    # The same person gets the same job for the same request.
     assert mei.post(PAGE + "create/")["Location"] == job.get_absolute_url()
     JobRun.objects.update(state="finished")
     assert as_admin.post(PAGE + "create/")["Location"] != job.get_absolute_url()
@@ -148,7 +148,7 @@ class TestSchedule:
         (job,) = automatic_tasks.start_due()
         assert (job.kind, job.started_by) == ("backup", "schedule")
         assert orjson.loads(job.params_json) == {"by": "schedule", "keep": 3}
-        assert automatic_tasks.start_due() == []  # it is under way
+        assert automatic_tasks.start_due() == []  # the job is queued
         JobRun.objects.update(state="finished", finished_at=clock.now_ms(), message="/backups/x, 5 bytes, verified.")
         assert automatic_tasks.start_due() == []
         text = as_admin.get(PAGE).text
@@ -160,7 +160,7 @@ class TestSchedule:
 
     def test_a_failed_run_waits_for_its_turn(self, later):
         configuration.put("schedule.drillDays", 7)
-        assert automatic_tasks.start_due() == []  # there is nothing to drill
+        assert automatic_tasks.start_due() == []  # there is no backup to restore test
         BackupRunFactory()
         assert len(automatic_tasks.start_due()) == 1
         JobRun.objects.update(state="failed")
@@ -171,5 +171,5 @@ class TestSchedule:
     def test_one_of_two_that_look_at_once_starts_it(self):
         configuration.put("schedule.backupHours", 1)
         both = [automatic_tasks.read_tasks(), automatic_tasks.read_tasks()]
-        started = [automatic_tasks._start(state) for states in both for state in states]
+        started = [automatic_tasks._start_if_due(state) for states in both for state in states]
         assert len([job for job in started if job]) == 1

@@ -1,4 +1,4 @@
-"""`openclaw-web checkpoint`: what it prints, and how it ends."""
+"""`openclaw-web checkpoint`: its output and its exit statuses."""
 
 import io
 
@@ -9,15 +9,15 @@ from django.core.management import CommandError, call_command
 from ledger.models import Session
 from people.models.bookkeeping import AuditEntry
 from tests.homes import user
-from tests.ledger.checkpoints.checkpoints import compaction, worked
-from tests.ledger.outputs.stashing import blob
-from tests.ledger.talks import tell
+from tests.ledger.checkpoints.checkpoint_packs import compaction, make_records
+from tests.ledger.outputs.stored_outputs import find_blob_file
+from tests.ledger.transcript_records import store_session
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("home")]
 
 
 def run(*words):
-    """`(exit status, what it printed, the sentence of a refusal)`."""
+    """Return (exit status, output, the sentence of a refusal)."""
     out = io.StringIO()
     try:
         call_command("checkpoint", *words, "--agent", "ada", stdout=out, stderr=io.StringIO())
@@ -26,39 +26,39 @@ def run(*words):
     return 0, out.getvalue(), ""
 
 
-def receipt(*words):
+def run_checkpoint(*words):
     status, out, sentence = run(*words, "--json")
     assert status == 0, sentence
-    found = orjson.loads(out)
-    assert (found["ok"], found["schema"]) == (True, "openclaw-web.checkpoint.v1")
-    return found["checkpoints"]
+    answer = orjson.loads(out)
+    assert (answer["ok"], answer["schema"]) == (True, "openclaw-web.checkpoint.v1")
+    return answer["checkpoints"]
 
 
 def test_it_works():
-    tell(*worked())
-    [made] = receipt("build", "--session", "s1")
+    store_session(*make_records())
+    [made] = run_checkpoint("build", "--session", "s1")
     assert (made["session_id"], made["compaction_id"], made["is_new"]) == ("s1", "r14", True)
-    [shown] = receipt("show", made["handle"])
+    [answer] = run_checkpoint("show", made["handle"])
     entries = AuditEntry.objects.order_by("at", "id").values_list("actor", "action", "object_id")
     assert list(entries) == [("command line", action, made["handle"]) for action in ("checkpoint_built", "read")]
-    assert shown["pack"]["compaction"]["record_id"] == "r14"
-    assert {**shown, "is_new": True} == {**made, "pack": shown["pack"]}
-    assert run("show", "--session", "s1", "--bundle")[1] == shown["pack"]["bundle"]["text"] + "\n"
+    assert answer["pack"]["compaction"]["record_id"] == "r14"
+    assert {**answer, "is_new": True} == {**made, "pack": answer["pack"]}
+    assert run("show", "--session", "s1", "--bundle")[1] == answer["pack"]["bundle"]["text"] + "\n"
     assert made["handle"] in run("show", "--session", "s1")[1]
 
 
 def test_all_compactions():
-    tell(user("1"), compaction("r1"), user("2"), compaction("r3"))
-    made = receipt("build", "--session", "s1", "--compaction", "all")
+    store_session(user("1"), compaction("r1"), user("2"), compaction("r3"))
+    made = run_checkpoint("build", "--session", "s1", "--compaction", "all")
     assert [each["compaction_id"] for each in made] == ["r2", "r4"]
-    assert receipt("show", "--session", "s1")[0]["compaction_id"] == "r4"
-    assert receipt("build", "--session", "s1", "--compaction", "r2")[0]["is_new"] is False
+    assert run_checkpoint("show", "--session", "s1")[0]["compaction_id"] == "r4"
+    assert run_checkpoint("build", "--session", "s1", "--compaction", "r2")[0]["is_new"] is False
 
 
 def test_the_budget_and_a_session_by_its_key():
-    tell(*worked())
+    store_session(*make_records())
     Session.objects.using("agent_ada").update(session_key="agent:main:main")
-    receipt("build", "--session", "agent:main:main", "--budget-chars", "1200")
+    run_checkpoint("build", "--session", "agent:main:main", "--budget-chars", "1200")
     text = run("show", "--session", "s1", "--bundle")[1].rstrip("\n")
     assert len(text) <= 1200 and "Left out:" in text
 
@@ -81,15 +81,15 @@ def test_the_budget_and_a_session_by_its_key():
     ],
 )
 def test_what_is_refused(words, ends_with, sentence):
-    tell(*worked())
-    tell(user("1"), session_id="s2")
-    status, out, said = run(*words)
-    assert (status, out) == (ends_with, "") and sentence in said
+    store_session(*make_records())
+    store_session(user("1"), session_id="s2")
+    status, out, refusal = run(*words)
+    assert (status, out) == (ends_with, "") and sentence in refusal
 
 
 def test_the_command_that_reads_it_names_the_agent():
-    tell(*worked())
-    [made] = receipt("build", "--session", "s1")
+    store_session(*make_records())
+    [made] = run_checkpoint("build", "--session", "s1")
     assert made["fetch"] == f"openclaw-web artifact fetch {made['handle']} --agent ada"
     out = io.StringIO()
     call_command(*made["fetch"].split()[1:], stdout=out)
@@ -102,8 +102,8 @@ def test_an_agent_that_is_not_there():
 
 
 def test_a_damaged_one_is_refused():
-    tell(*worked())
-    [made] = receipt("build", "--session", "s1")
-    blob(made["handle"]).write_bytes(b"x")
-    status, _out, said = run("show", made["handle"])
-    assert status == 3 and "damaged" in said
+    store_session(*make_records())
+    [made] = run_checkpoint("build", "--session", "s1")
+    find_blob_file(made["handle"]).write_bytes(b"x")
+    status, _out, refusal = run("show", made["handle"])
+    assert status == 3 and "damaged" in refusal

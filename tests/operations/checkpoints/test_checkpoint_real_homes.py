@@ -19,21 +19,21 @@ pytestmark = [
 
 
 def test_every_compaction_has_a_pack_and_keeps_it(real_files):
-    first, again = packs(), packs()
+    first, again = build_packs(), build_packs()
     assert len(first) >= 2 and first == again
 
 
-def packs():
-    """The handles of all packs after everything was collected anew."""
+def build_packs():
+    """Collect everything anew; returns the handles of all packs."""
     for agent in Agent.objects.all():
         Session.objects.using(agent.db).all().delete()
     collect.run({"source": str(HOME), "include_deleted": True, "again": True}, Progress())
-    found = {}
+    handles = {}
     for agent in Agent.objects.all():
         for session in Session.objects.using(agent.db).filter(compaction_count__gt=0):
             for built in checkpoints.build_checkpoints(agent, session, "all", by="test"):
                 Pack.model_validate(built.pack)
                 assert pack_to_bytes(built.pack) and len(built.pack["bundle"]["text"]) <= 4000
                 assert "Keep JSONL raw" in built.pack["summary"]["text"]
-                found[session.id, built.row.record_id] = built.row.handle
-    return found
+                handles[session.id, built.row.record_id] = built.row.handle
+    return handles

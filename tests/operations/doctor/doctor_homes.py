@@ -1,4 +1,4 @@
-"""Doctors as real processes on homes of their own, and what they leave."""
+"""Runs doctors as real processes on homes of their own, and reads the results."""
 
 import hashlib
 import sqlite3
@@ -15,10 +15,10 @@ from tests.test_databases import GATE_TABLES
 TABLES_OF = {"gate": GATE_TABLES, "problems": ("problem_checks", "problems")}
 
 
-# A file takes these by naming them (`home = doctoring.home`): in a conftest they would hide `home` from all others.
+# A module uses a fixture by naming it (`home = …`): in a conftest they would hide `home` from all others.
 @pytest.fixture
 def home(tmp_path):
-    """Where our home will be."""
+    """The path of our home, which does not exist yet."""
     return tmp_path / "home"
 
 
@@ -29,23 +29,30 @@ def source(home):
 
 
 def doctor(home, *words, status=None, **more):
-    """The receipt of `openclaw-web doctor ... --json`, and how it ended."""
-    ended, out, err = run(home, "doctor", *words, "--json", "--quiet", **more)
+    """Return the receipt of `openclaw-web doctor ... --json` and its exit status."""
+    exit_status, out, err = run(home, "doctor", *words, "--json", "--quiet", **more)
     assert "Traceback" not in err, err
-    assert status is None or ended == status, (ended, err, out[:2000])
-    return orjson.loads(out), ended
+    assert status is None or exit_status == status, (exit_status, err, out[:2000])
+    return orjson.loads(out), exit_status
 
 
 def assert_sound(home, *words):
-    """The receipt of a check that finds nothing but what is odd about the places of a recorded home."""
-    found, _status = doctor(home, *words)
-    findings = [one["sentence"] for one in found["store"] if one["level"] == "finding" and one["check"] != "place"]
-    assert findings == [] and found["to_read"] == 0, findings
-    return found
+    """Assert that a check finds nothing; returns its receipt.
+
+    Findings about the places of a recorded home do not count.
+    """
+    receipt, _status = doctor(home, *words)
+    findings = [
+        finding["sentence"]
+        for finding in receipt["store"]
+        if finding["level"] == "finding" and finding["check"] != "place"
+    ]
+    assert findings == [] and receipt["to_read"] == 0, findings
+    return receipt
 
 
 def talk(number, turns=3):
-    """Records of a short conversation with a tool."""
+    """Yield the records of a short conversation with a tool."""
     for turn in range(turns):
         call = f"c{turn}"
         yield user(f"Question {number} {turn}")
@@ -55,13 +62,15 @@ def talk(number, turns=3):
 
 
 def fill(source, sessions=3):
-    """Transcripts, an index, schedules and workspace files in an OpenClaw home; the ids of its sessions."""
+    """Write transcripts, an index, schedules and workspace files; returns the session ids."""
     ids = []
     for number in range(sessions):
         script = source.transcript(*talk(number), agent=source.agents[number % len(source.agents)])
         ids.append(script.session)
     own = ids[0 :: len(source.agents)]
-    source.index({f"agent:main:irc:direct:p{n}": {"sessionId": one, "updatedAt": 1} for n, one in enumerate(own)})
+    source.index(
+        {f"agent:main:irc:direct:p{n}": {"sessionId": session_id, "updatedAt": 1} for n, session_id in enumerate(own)}
+    )
     source.write("cron/jobs.json", {"version": 1, "jobs": [{"id": "j1", "agentId": "main", "name": "Daily"}]})
     source.write(
         "cron/runs/j1.jsonl", orjson.dumps({"ts": 1_771_642_800_000, "jobId": "j1", "status": "ok"}).decode() + "\n"
@@ -72,7 +81,7 @@ def fill(source, sessions=3):
 
 
 def rows(home, sql, agent=None, values=()):
-    """Rows of the global file, or of an agent's, by plain sqlite3."""
+    """Return rows of the global file, or of an agent's, by plain sqlite3."""
     file = home / "agents" / agent / "agent" / "openclaw-agent.sqlite" if agent else home / "state" / "openclaw.sqlite"
     with closing(sqlite3.connect(file)) as db:
         return db.execute(sql, values).fetchall()
@@ -85,17 +94,17 @@ def change(home, sql, agent=None):
 
 
 def unmigrate(home, app, agent=None):
-    """Let a file be one that has not seen the migration of an app: without its tables, which hold nothing."""
+    """Remove an app's migration and its empty tables from a database."""
     drop = "".join(f"DROP TABLE {name};" for name in TABLES_OF[app])
     change(home, f"PRAGMA foreign_keys=OFF; {drop}", agent)
     change(home, f"DELETE FROM django_migrations WHERE app = '{app}'", agent)
 
 
-def picture(root):
-    """Every file below a folder: content, mode, time."""
-    found = {}
+def read_tree(root):
+    """Return the content, mode and time of every file below a folder."""
+    states = {}
     for path in sorted(root.rglob("*")):
         stat = path.lstat()
         content = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
-        found[path.relative_to(root).as_posix()] = (content, stat.st_mode, stat.st_mtime_ns)
-    return found
+        states[path.relative_to(root).as_posix()] = (content, stat.st_mode, stat.st_mtime_ns)
+    return states

@@ -1,4 +1,4 @@
-"""`openclaw-web doctor`: what it finds, what it writes down, and that looking changes nothing."""
+"""`openclaw-web doctor`: its findings, its records of runs, and checks that change nothing."""
 
 import os
 import stat
@@ -9,31 +9,31 @@ import orjson
 import pytest
 
 from tests.homes import Home, assistant, user
-from tests.operations.backups.backup_homes import run, tables
+from tests.operations.backups.backup_homes import read_tables, run
 from tests.operations.doctor import doctor_homes
-from tests.operations.doctor.doctor_homes import change, doctor, fill, picture, rows, unmigrate
+from tests.operations.doctor.doctor_homes import change, doctor, fill, read_tree, rows, unmigrate
 from tests.sqlite_homes import SqliteHome
 
 pytestmark = pytest.mark.kill
 home, source = doctor_homes.home, doctor_homes.source
 
 
-def checks(receipt):
-    return {(one["check"], one["agent"]) for one in receipt["store"] if one["level"] == "finding"}
+def select_checks(receipt):
+    return {(finding["check"], finding["agent"]) for finding in receipt["store"] if finding["level"] == "finding"}
 
 
-def names_in(home):
-    return {name for name in picture(home) if not name.endswith(("-shm", "-wal"))}
+def list_names(home):
+    return {name for name in read_tree(home) if not name.endswith(("-shm", "-wal"))}
 
 
 def test_it_works(home, source):
     ids = fill(source)
-    before = picture(source.root)
+    before = read_tree(source.root)
     looked, status = doctor(home)
     assert (status, looked["schema"], looked["verb"], looked["run"]) == (1, "openclaw-web.doctor.v1", "look", None)
     assert (looked["source"]["layout"], looked["to_read"], looked["rejected_count"]) == ("files", 7, 0)
-    assert [(one["agent"], one["records"]) for one in looked["agents"]] == [("main", 26), ("research", 13)]
-    assert rows(home, "SELECT count(*) FROM agents") == [(0,)]  # looking brings nothing in
+    assert [(agent["agent"], agent["records"]) for agent in looked["agents"]] == [("main", 26), ("research", 13)]
+    assert rows(home, "SELECT count(*) FROM agents") == [(0,)]  # a check imports nothing
 
     fixed, _status = doctor(home, "--fix", status=0)
     run_row = rows(home, "SELECT id, status, report_json, finished_at >= started_at FROM migration_runs")
@@ -43,32 +43,32 @@ def test_it_works(home, source):
     assert Path(fixed["run"]["backup"]["path"]).is_file()
     assert fixed["run"]["sessions"] == {"main": 2, "research": 1}
     assert orjson.loads(report)["sessions"] == {"main": sorted(ids[0::2]), "research": [ids[1]]}
-    told = rows(home, "SELECT source_path, migration_kind, target_table, status, removed_source, source_size_bytes,"
+    stored = rows(home, "SELECT source_path, migration_kind, target_table, status, removed_source, source_size_bytes,"
                 " source_sha256, source_record_count, last_run_id FROM migration_sources")  # fmt: skip
-    assert {path for path, *_rest in told} == {one["path"] for one in looked["sources"]}
-    for path, _kind, _target, status, removed, size, sha256, _count, last in told:
+    assert {path for path, *_rest in stored} == {source_file["path"] for source_file in looked["sources"]}
+    for path, _kind, _target, status, removed, size, sha256, _count, last in stored:
         content = (source.root / path).read_bytes()
         assert (status, removed, size, last) == ("imported", 0, len(content), run_id)
         assert sha256 == before[path][0]
-    counts = {path: count for path, _kind, _target, _status, _removed, _size, _sha, count, _last in told}
+    counts = {path: count for path, _kind, _target, _status, _removed, _size, _sha, count, _last in stored}
     assert sum(counts[path] for path in counts if path.endswith(f"{ids[0]}.jsonl")) == 13
-    assert picture(source.root) == before
+    assert read_tree(source.root) == before
 
     again, _status = doctor(home, "--fix", status=0)
     assert again["run"] is None and again["to_read"] == 0
     assert len(rows(home, "SELECT 1 FROM migration_runs")) == 1
     clean, _status = doctor(home, "--deep", status=0)
-    assert clean["findings"] == 0 and checks(clean) == set()
+    assert clean["findings"] == 0 and select_checks(clean) == set()
 
 
 def test_looking_changes_nothing(home, source):
     fill(source)
     doctor(home, "--fix")
     source.transcript(user("New"))
-    before, theirs, files = tables(home), picture(source.root), names_in(home)
+    before, theirs, files = read_tables(home), read_tree(source.root), list_names(home)
     doctor(home, "--deep", status=1)
-    assert tables(home) == before and names_in(home) == files
-    assert picture(source.root) == theirs
+    assert read_tables(home) == before and list_names(home) == files
+    assert read_tree(source.root) == theirs
 
 
 def test_a_record_in_both_spellings_of_its_envelope_is_no_second_one(home, source):
@@ -81,7 +81,7 @@ def test_a_record_in_both_spellings_of_its_envelope_is_no_second_one(home, sourc
     assert looked["rejected"] == []
     script.add({**user("another"), **FIRST})
     looked, _status = doctor(home, status=1)
-    assert [one["reason"] for one in looked["rejected"]] == ["duplicate_id"]
+    assert [line["reason"] for line in looked["rejected"]] == ["duplicate_id"]
 
 
 FIRST = {"id": "r1", "parentId": None, "timestamp": "2026-02-21T03:00:01.000Z"}
@@ -93,13 +93,17 @@ def test_what_will_be_rejected_is_named_with_its_place(home, source):
     script.raw("no record\n").raw('{"type":"message","id":"r1","message":{"role":"user","content":"other"}}\n')
     source.write("cron/jobs.json", "[]")
     looked, _status = doctor(home, status=1)
-    found = {(one["file"], one["offset"], one["reason"]) for one in looked["rejected"]}
+    rejected = {(line["file"], line["offset"], line["reason"]) for line in looked["rejected"]}
     name = script.path.relative_to(source.root).as_posix()
-    assert found == {(name, offset, "not_json"), (name, offset + 10, "duplicate_id"), ("cron/jobs.json", 0, "bad_file")}
+    assert rejected == {
+        (name, offset, "not_json"),
+        (name, offset + 10, "duplicate_id"),
+        ("cron/jobs.json", 0, "bad_file"),
+    }
     fixed, _status = doctor(home, "--fix", status=1)
-    assert [one["path"] for one in fixed["run"]["warnings"]] == ["cron/jobs.json"]
-    told = rows(home, "SELECT file, byte_offset, reason FROM rejected_records", "main")
-    assert set(told) == {one for one in found if one[0] == name}
+    assert [warning["path"] for warning in fixed["run"]["warnings"]] == ["cron/jobs.json"]
+    stored = rows(home, "SELECT file, byte_offset, reason FROM rejected_records", "main")
+    assert set(stored) == {line for line in rejected if line[0] == name}
     assert rows(home, "SELECT status FROM migration_runs") == [("warning",)]
     assert rows(home, "SELECT status, removed_source, imported_at FROM migration_sources WHERE source_path = ?",
                 values=("cron/jobs.json",)) == [("warning", 0, None)]  # fmt: skip
@@ -116,13 +120,13 @@ def test_what_is_skipped_is_named_and_never_read(home, tmp_path):
     with source.state():
         pass
     looked, _status = doctor(home)
-    skipped = {(one["path"], one["table"]): one["why"] for one in looked["skipped"]}
+    skipped = {(place["path"], place["table"]): place["why"] for place in looked["skipped"]}
     assert skipped["agents/main/agent/openclaw-agent.sqlite", "auth_profile_store"] == "secret"
     assert skipped["state/openclaw.sqlite", "device_identities"] == "secret"
     assert skipped["credentials", ""] == "secret"
     assert looked["source"]["layout"] == "database"
     doctor(home, "--fix", status=0)
-    assert {(one["path"], one["table"]) for one in doctor(home, status=0)[0]["skipped"]} >= skipped.keys()
+    assert {(place["path"], place["table"]) for place in doctor(home, status=0)[0]["skipped"]} >= skipped.keys()
     for file in home.rglob("*"):
         assert not file.is_file() or b"sk-fake-canary" not in file.read_bytes(), file
 
@@ -135,11 +139,11 @@ def test_a_corrupt_database_is_one_rejected_source(home):
     data[4096 : 4096 * 4] = b"\xff" * 4096 * 3
     source.database("research").write_bytes(data)
     looked, _status = doctor(home, status=1)
-    assert [(one["file"], one["reason"]) for one in looked["rejected"]] == [
+    assert [(line["file"], line["reason"]) for line in looked["rejected"]] == [
         ("agents/research/agent/openclaw-agent.sqlite", "bad_database")
     ]
     fixed, _status = doctor(home, "--fix", status=1)
-    assert [one["path"] for one in fixed["run"]["warnings"]] == ["agents/research/agent/openclaw-agent.sqlite"]
+    assert [warning["path"] for warning in fixed["run"]["warnings"]] == ["agents/research/agent/openclaw-agent.sqlite"]
     assert rows(home, "SELECT count(*) FROM transcript_events", "main") == [(3,)]
     assert rows(home, "SELECT count(*) FROM transcript_events", "research") == [(0,)]
     assert rows(home, "PRAGMA integrity_check", "research") == [("ok",)]
@@ -150,7 +154,7 @@ def test_without_a_home_of_openclaw(home, tmp_path):
     assert "There is no OpenClaw folder at" in looked["source"]["problem"]
     refused, _status = doctor(home, "--fix", "--source", "/nowhere", status=2)
     assert "There is no OpenClaw folder at" in refused["error"]
-    _fixed, _status = doctor(home, "--fix", status=0)  # there is a store of ours to mend, or nothing to do
+    _fixed, _status = doctor(home, "--fix", status=0)  # only our own store can be repaired
 
 
 def test_wrong_use(home):
@@ -183,12 +187,12 @@ class TestRepairs:
         fill(source)
         doctor(home, "--fix", status=0)
 
-    def mended(self, home, *wanted):
-        """What is found, is mended, and is found no more."""
+    def mended(self, home, *expected):
+        """Assert that exactly these findings are reported, repaired, and then reported no more."""
         looked, _status = doctor(home, status=1)
-        assert checks(looked) == set(wanted)
+        assert select_checks(looked) == set(expected)
         fixed, _status = doctor(home, "--fix", status=0)
-        assert {(one["check"], one["agent"]) for one in fixed["run"]["repairs"]} == set(wanted)
+        assert {(repair["check"], repair["agent"]) for repair in fixed["run"]["repairs"]} == set(expected)
         assert fixed["run"]["backup"]
         doctor(home, "--deep", status=0)
 
@@ -210,9 +214,9 @@ class TestRepairs:
     def test_sums(self, home):
         change(home, "UPDATE agent_summaries SET session_count = 99 WHERE agent_id = 'main'")
         change(home, "UPDATE tool_days SET chars = chars + 1", "research")
-        wanted = rows(home, "SELECT date, tool, sum(chars) FROM session_tools GROUP BY 1, 2", "research")
+        before = rows(home, "SELECT date, tool, sum(chars) FROM session_tools GROUP BY 1, 2", "research")
         self.mended(home, ("sums", "main"), ("tool_sums", "research"))
-        assert rows(home, "SELECT date, tool, chars FROM tool_days ORDER BY 1, 2", "research") == sorted(wanted)
+        assert rows(home, "SELECT date, tool, chars FROM tool_days ORDER BY 1, 2", "research") == sorted(before)
 
     def test_a_file_that_nobody_knows(self, home):
         change(home, "DELETE FROM agent_databases WHERE agent_id = 'main';"
@@ -233,7 +237,7 @@ class TestRepairs:
 
     def test_a_global_file_that_is_not_up_to_date(self, home):
         unmigrate(home, "problems")
-        assert checks(doctor(home, status=1)[0]) == {("schema", "")}
+        assert select_checks(doctor(home, status=1)[0]) == {("schema", "")}
         doctor(home, "--fix")
         doctor(home, status=0)
         assert list((home / "state").glob("openclaw.before-migrate-*.sqlite"))
@@ -243,7 +247,9 @@ class TestRepairs:
         file = home / "agents" / "research" / "agent" / "openclaw-agent.sqlite"
         file.rename(file.with_name("moved"))
         looked, _status = doctor(home, status=1)
-        assert checks(looked) == {("registry", "research")} and "Restore a backup" in looked["store"][0]["sentence"]
+        assert (
+            select_checks(looked) == {("registry", "research")} and "Restore a backup" in looked["store"][0]["sentence"]
+        )
         assert doctor(home, "--fix", status=0)[0]["run"]["refilled"] == ["research"]
         assert rows(home, "SELECT count(*) FROM transcript_events", "research") == before
         doctor(home, status=0)
@@ -251,27 +257,27 @@ class TestRepairs:
     def test_what_only_a_person_can_mend(self, home):
         (home / "links").symlink_to("/etc")
         looked, _status = doctor(home, status=0)
-        assert [one["check"] for one in looked["store"] if one["level"] == "note"] == ["links"]
+        assert [finding["check"] for finding in looked["store"] if finding["level"] == "note"] == ["links"]
 
     def test_a_damaged_agent_file(self, home):
         file = home / "agents" / "main" / "agent" / "openclaw-agent.sqlite"
         data = bytearray(file.read_bytes())
         data[4096 * 3 : 4096 * 9] = os.urandom(4096 * 6)
         file.write_bytes(data)
-        assert checks(doctor(home, status=1)[0]) == {("integrity", "main")}
+        assert select_checks(doctor(home, status=1)[0]) == {("integrity", "main")}
         doctor(home, "--fix", status=2)
 
     def test_artifacts(self, home):
-        place = "from artifacts import services\nwith services.stashing('agent_main') as b:\n"
+        place = "from artifacts import services\nwith services.open_stash_batch('agent_main') as b:\n"
         place += " b.add(b'x' * 5000, place=services.Place('s'))\n"
-        code = "from agents import databases\ndatabases.alias('main')\n" + place
+        code = "from agents import databases\ndatabases.get_alias('main')\n" + place
         assert run(home, "shell", "--no-imports", "-c", code)[0] == 0
         (blob,) = (home / "artifacts" / "blobs").rglob("*.txt*")
         content = blob.read_bytes()
         blob.write_bytes(b"y" + content[1:])
-        assert checks(doctor(home, "--deep", status=1)[0]) == {("artifact_damaged", "")}
-        blob.unlink()  # its metadata stays: that alone is no content
-        assert checks(doctor(home, status=1)[0]) == {("artifact_gone", "main")}
+        assert select_checks(doctor(home, "--deep", status=1)[0]) == {("artifact_damaged", "")}
+        blob.unlink()  # its metadata stays; metadata alone counts as no content
+        assert select_checks(doctor(home, status=1)[0]) == {("artifact_gone", "main")}
         change(home, "DELETE FROM artifacts", "main")
         blob.write_bytes(content)
-        assert [one["check"] for one in doctor(home)[0]["store"]] == ["artifact_loose"]
+        assert [finding["check"] for finding in doctor(home)[0]["store"]] == ["artifact_loose"]

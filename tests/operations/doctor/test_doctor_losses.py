@@ -1,4 +1,7 @@
-"""What the store has lost: found by counts, compared record by record, read again, or named with its backup."""
+"""Losses of the store: found by counts or by record, imported again or traced.
+
+A loss that no source contains is traced to the backup that does.
+"""
 
 import random
 import shutil
@@ -11,9 +14,9 @@ import pytest
 
 from tests.collecting.test_collect_real_homes import HOMES
 from tests.homes import Home, assistant, result, user
-from tests.operations.backups.backup_homes import receipt, run
+from tests.operations.backups.backup_homes import run, run_backup
 from tests.operations.doctor import doctor_homes
-from tests.operations.doctor.doctor_homes import assert_sound, change, doctor, fill, picture, rows, talk
+from tests.operations.doctor.doctor_homes import assert_sound, change, doctor, fill, read_tree, rows, talk
 from tests.sqlite_homes import SqliteHome
 
 pytestmark = pytest.mark.kill
@@ -41,14 +44,14 @@ def collect(home, *words):
     return orjson.loads(out)
 
 
-def held(home, agent=AGENT):
-    """Everything of records and turns that reading them again has to bring back, and how many rows there are."""
+def read_stored(home, agent=AGENT):
+    """Return records, turns and row counts that another import has to bring back."""
     counts = [rows(home, f"SELECT count(*) FROM {name}", agent) for name in ("transcript_events", "sessions")]
     return rows(home, EVERY, agent), rows(home, TURNS, agent), counts
 
 
-def lost(found):
-    return {(one["session_id"], one["kind"]): (one["missing"], one["different"]) for one in found["losses"]}
+def count_losses(receipt):
+    return {(loss["session_id"], loss["kind"]): (loss["missing"], loss["different"]) for loss in receipt["losses"]}
 
 
 DAMAGES = {
@@ -64,20 +67,20 @@ DAMAGES = {
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_lost_records_are_found_by_their_number_and_read_again(home, source, damage):
     collect(home)
-    before = held(home)
+    before = read_stored(home)
     change(home, DAMAGES[damage], AGENT)
-    found, _status = doctor(home, status=1)
-    missing = sum(one["missing"] for one in found["losses"])
-    assert missing == found["lost_records"] > 0 and found["to_read"] == 0
-    assert {one["check"] for one in found["store"]} >= {"lost"}
-    assert all(one["is_repairable"] for one in found["store"] if one["check"] == "lost")
-    assert "Counted: 39 records of 3 sessions" in found["message"]
+    checked, _status = doctor(home, status=1)
+    missing = sum(loss["missing"] for loss in checked["losses"])
+    assert missing == checked["lost_records"] > 0 and checked["to_read"] == 0
+    assert {finding["check"] for finding in checked["store"]} >= {"lost"}
+    assert all(finding["is_repairable"] for finding in checked["store"] if finding["check"] == "lost")
+    assert "Counted: 39 records of 3 sessions" in checked["message"]
     fixed = doctor(home, "--fix", status=0)[0]["run"]
     assert fixed["read_again"]["records"] == missing and fixed["losses"] == [] and fixed["warnings"] == []
-    assert held(home) == before
+    assert read_stored(home) == before
     assert doctor(home, "--deep", status=0)[0]["losses"] == []
     again, _status = doctor(home, "--fix", status=0)
-    assert again["run"] is None and held(home) == before
+    assert again["run"] is None and read_stored(home) == before
 
 
 CHANGES = {
@@ -93,31 +96,31 @@ CHANGES = {
 @pytest.mark.parametrize("changed", CHANGES)
 def test_a_record_that_says_something_else_is_found_by_deep(home, source, changed):
     collect(home)
-    before = held(home)
+    before = read_stored(home)
     change(home, CHANGES[changed], AGENT)
-    found, _status = doctor(home)
-    # As many records and others: the checksum of their ids tells that, and not which.
+    checked, _status = doctor(home)
+    # The number of records is right: only the checksum shows that ids differ, and not which ones.
     ids = [("ids", 1)] if changed == "an id" else []
-    assert {(one["kind"], one["missing"]) for one in found["losses"]} == {*ids}
-    assert "was not compared with the sources" in found["message"]
-    found, _status = doctor(home, "--deep", status=1)
-    assert found["loss_count"] > 0 and found["compared"]["how"] == "records"
-    assert all(one["in_sources"] == one["missing"] + one["different"] > 0 for one in found["losses"])
+    assert {(loss["kind"], loss["missing"]) for loss in checked["losses"]} == {*ids}
+    assert "was not compared with the sources" in checked["message"]
+    checked, _status = doctor(home, "--deep", status=1)
+    assert checked["loss_count"] > 0 and checked["compared"]["how"] == "records"
+    assert all(loss["in_sources"] == loss["missing"] + loss["different"] > 0 for loss in checked["losses"])
     assert doctor(home, "--fix", "--deep", status=0)[0]["run"]["losses"] == []
-    assert held(home)[:2] == before[:2]
+    assert read_stored(home)[:2] == before[:2]
     assert doctor(home, "--deep", status=0)[0]["losses"] == []
 
 
 def test_deep_says_how_much_it_compared_and_what_no_source_has(home, source):
     collect(home)
-    found, _status = doctor(home, "--deep", status=0)
-    assert found["message"].startswith(
+    checked, _status = doctor(home, "--deep", status=0)
+    assert checked["message"].startswith(
         "Nothing new and no problems found. Compared: 39 records in 3 sources with the stored records."
     )
     for file in sorted(source.root.glob("agents/main/sessions/*.jsonl"))[:2]:
         file.unlink()
-    found, _status = doctor(home, "--deep", status=0)
-    assert (found["compared"]["records"], found["compared"]["kept"]) == (13, 26)
+    checked, _status = doctor(home, "--deep", status=0)
+    assert (checked["compared"]["records"], checked["compared"]["kept"]) == (13, 26)
 
 
 def test_an_artifact_that_is_gone_is_written_again_from_its_source(home):
@@ -128,53 +131,53 @@ def test_an_artifact_that_is_gone_is_written_again_from_its_source(home):
     assert len(blobs) == 1
     content = blobs[0].read_bytes()
     blobs[0].unlink()
-    found, _status = doctor(home, "--deep", status=1)
-    assert [(one["kind"], one["different"]) for one in found["losses"]] == [("tool_result", 1)]
+    checked, _status = doctor(home, "--deep", status=1)
+    assert [(loss["kind"], loss["different"]) for loss in checked["losses"]] == [("tool_result", 1)]
     doctor(home, "--fix", "--deep")
     assert blobs[0].read_bytes() == content
     assert doctor(home, "--deep")[0]["losses"] == []
 
 
 def test_a_file_that_is_gone_is_filled_again(home, source):
-    """Also with what was deleted or reset since: it had been here."""
+    """The file also gets deleted and reset sessions again that it had before."""
     source.transcript(user("Old"), session=ONE, suffix=".deleted.2026-02-21T03-07-21.630Z")
     collect(home, "--include-deleted")
-    before = held(home)
+    before = read_stored(home)
     for file in (home / "agents" / "main" / "agent").glob("openclaw-agent.sqlite*"):
         file.unlink()
-    found, _status = doctor(home, status=1)
-    assert [one["check"] for one in found["store"] if one["level"] == "finding"] == ["registry"]
-    assert found["lost_records"] == 41
+    checked, _status = doctor(home, status=1)
+    assert [finding["check"] for finding in checked["store"] if finding["level"] == "finding"] == ["registry"]
+    assert checked["lost_records"] == 41
     assert not (home / "agents" / "main" / "agent" / "openclaw-agent.sqlite").exists()
     fixed = doctor(home, "--fix", status=0)[0]["run"]
     assert (fixed["refilled"], fixed["losses"], fixed["warnings"]) == (["main"], [], [])
-    assert held(home) == before
+    assert read_stored(home) == before
     assert doctor(home, "--deep", status=0)[0]["findings"] == 0
 
 
 def test_what_no_source_has_is_in_a_backup(home, source):
     collect(home)
-    made = receipt(home, "create")["backup"]["path"]
+    made = run_backup(home, "create")["backup"]["path"]
     gone = sorted(source.root.glob("agents/main/sessions/*.jsonl"))[0]
     session = gone.name[:36]
     gone.unlink()
-    before = held(home)
+    before = read_stored(home)
     change(home, f"DELETE FROM transcript_events WHERE session_id = '{session}' AND kind = 'user'", AGENT)
     fixed, _status = doctor(home, "--fix", status=1)
     done = fixed["run"]
-    assert [(one["session_id"], one["kind"], one["missing"], one["where"]) for one in done["losses"]] == [
+    assert [(loss["session_id"], loss["kind"], loss["missing"], loss["where"]) for loss in done["losses"]] == [
         (session, "user", 3, made)
     ]
     (backup,) = done["backups"]
     assert backup["path"] == made != done["backup"]["path"] and backup["records"] == 3
     assert backup["command"] == f"openclaw-web backup restore {made} --replace"
     assert "Still lost: 3" in fixed["message"]
-    again, _status = doctor(home, "--fix", status=1)  # now there is a newer backup of the loss
-    assert [one["where"] for one in again["run"]["losses"]] == [made]
-    assert doctor(home, status=1)[0]["lost_records"] == 3  # it is said until it is back
+    again, _status = doctor(home, "--fix", status=1)  # now a newer backup exists, without the lost records
+    assert [loss["where"] for loss in again["run"]["losses"]] == [made]
+    assert doctor(home, status=1)[0]["lost_records"] == 3  # the loss is reported until the records are back
     status, _out, err = run(home, *backup["command"].split()[1:])
     assert status == 0, err
-    assert held(home) == before
+    assert read_stored(home) == before
     assert doctor(home, status=0)[0]["losses"] == []
 
 
@@ -185,7 +188,7 @@ def test_what_nobody_has_any_more_is_said_until_it_is_accepted(home, source):
     gone.unlink()
     change(home, f"DELETE FROM transcript_events WHERE session_id = '{session}' AND kind = 'user'", AGENT)
     fixed, _status = doctor(home, "--fix", status=1)
-    assert [one["where"] for one in fixed["run"]["losses"]] == [""] and fixed["run"]["backups"] == []
+    assert [loss["where"] for loss in fixed["run"]["losses"]] == [""] and fixed["run"]["backups"] == []
     ended, out, _err = run(home, "doctor", "--fix", "--quiet")
     assert ended == 1 and f"{AGENT}/{session}: user: 3 of 3 missing (in no source" in out
     assert doctor(home, "--fix", "--accept-losses", status=1)[0]["run"]["lost_records"] == 3
@@ -194,7 +197,7 @@ def test_what_nobody_has_any_more_is_said_until_it_is_accepted(home, source):
 
 
 def remove(home, how, session):
-    """Take a session out on purpose."""
+    """Remove a session on purpose."""
     if how == "undo":
         run_id = rows(home, "SELECT id FROM migration_runs ORDER BY started_at")[-1][0]
         doctor(home, "--undo", run_id, status=0)
@@ -213,39 +216,41 @@ def test_what_was_taken_out_is_no_loss_and_stays_out(home, how):
     ids = fill(source)
     doctor(home, "--fix", status=0)
     remove(home, how, ids[0])
-    left = {one for (one,) in rows(home, "SELECT id FROM sessions", AGENT)}
-    assert len(left) < 3
+    remaining = {session_id for (session_id,) in rows(home, "SELECT id FROM sessions", AGENT)}
+    assert len(remaining) < 3
     for words in ((), ("--deep",)):
-        found, _status = doctor(home, *words)
-        assert found["losses"] == [], words
+        checked, _status = doctor(home, *words)
+        assert checked["losses"] == [], words
     for file in (home / "agents" / "main" / "agent").glob("openclaw-agent.sqlite*"):
         file.unlink()
     doctor(home, "--fix")
-    assert {one for (one,) in rows(home, "SELECT id FROM sessions", AGENT)} == left
+    assert {session_id for (session_id,) in rows(home, "SELECT id FROM sessions", AGENT)} == remaining
     assert doctor(home, "--deep")[0]["losses"] == []
 
 
 def test_sessions_that_nobody_noted_are_counted_by_the_next_fix(home, source):
     collect(home)
     change(home, "DELETE FROM collector_sessions")
-    found, _status = doctor(home)
-    assert found["compared"]["not_counted"] == 3 and found["losses"] == []
-    assert any(one["check"] == "uncounted" and "not counted yet" in one["sentence"] for one in found["store"])
+    checked, _status = doctor(home)
+    assert checked["compared"]["not_counted"] == 3 and checked["losses"] == []
+    assert any(
+        finding["check"] == "uncounted" and "not counted yet" in finding["sentence"] for finding in checked["store"]
+    )
     doctor(home, "--fix", status=0)
-    found, _status = doctor(home, status=0)
-    assert (found["compared"]["not_counted"], found["compared"]["records"]) == (0, 39)
+    checked, _status = doctor(home, status=0)
+    assert (checked["compared"]["not_counted"], checked["compared"]["records"]) == (0, 39)
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_whatever_goes_is_found_and_had_again(home, seed):
-    """Random rows of random tables, deleted or changed: each lost or changed record is found, and comes back once."""
+    """Random lost and changed records are all found, and come back exactly once."""
     chance = random.Random(seed)
     source = Home(Path(f"{home}-source")) if seed % 2 else SqliteHome(Path(f"{home}-source"))
-    for number, one in enumerate((ONE, TWO, THREE)):
+    for number, session in enumerate((ONE, TWO, THREE)):
         records = list(talk(number, turns=chance.randint(1, 4)))
-        source.transcript(*records, session=one) if seed % 2 else source.session(one, *records)
+        source.transcript(*records, session=session) if seed % 2 else source.session(session, *records)
     collect(home)
-    before = held(home)
+    before = read_stored(home)
     gone, changed = set(), set()
     with closing(sqlite3.connect(home / "agents" / "main" / "agent" / "openclaw-agent.sqlite")) as db:
         ids = dict(db.execute("SELECT rowid, session_id || '/' || event_id FROM transcript_event_identities"))
@@ -267,40 +272,45 @@ def test_whatever_goes_is_found_and_had_again(home, seed):
         table = chance.choice(["conversation_turns", "session_days", "trajectory_events", "rejected_records"])
         db.execute(f"DELETE FROM {table}")
         db.commit()
-    found, _status = doctor(home, status=1)
-    assert sum(one["missing"] for one in found["losses"]) == len(gone)
-    found, _status = doctor(home, "--deep", status=1)
-    assert sum(one["missing"] for one in found["losses"]) == len(gone)
-    assert sum(one["different"] for one in found["losses"]) == len(changed - gone)
+    checked, _status = doctor(home, status=1)
+    assert sum(loss["missing"] for loss in checked["losses"]) == len(gone)
+    checked, _status = doctor(home, "--deep", status=1)
+    assert sum(loss["missing"] for loss in checked["losses"]) == len(gone)
+    assert sum(loss["different"] for loss in checked["losses"]) == len(changed - gone)
     doctor(home, "--fix", "--deep")
-    assert held(home)[0] == before[0] and held(home)[2] == before[2]
+    assert read_stored(home)[0] == before[0] and read_stored(home)[2] == before[2]
     assert doctor(home, "--deep")[0]["losses"] == []
 
 
 @pytest.mark.skipif(not HOMES.exists(), reason="the recorded homes are not on this machine")
-@pytest.mark.parametrize("name", sorted(one.name for one in HOMES.glob("openclaw-2*")) if HOMES.exists() else ["none"])
+@pytest.mark.parametrize(
+    "name", sorted(folder.name for folder in HOMES.glob("openclaw-2*")) if HOMES.exists() else ["none"]
+)
 def test_real_homes(home, name):
-    """Store equals source by record, after loss and `--fix` too; and OpenClaw folder is as it was."""
+    """The store equals its source by record, also after losses and `--fix`.
+
+    OpenClaw's folder stays unchanged.
+    """
     source = Path(f"{home}-source")
     shutil.copytree(HOMES / name, source)
-    untouched = picture(source)
+    untouched = read_tree(source)
     collect(home, "--include-deleted")
     assert assert_sound(home, "--deep", "--include-deleted")["losses"] == []
-    agent = min((one for (one,) in agents(home)), key=lambda name: (name != AGENT, name))
-    before = held(home, agent)
+    agent = min((agent_id for (agent_id,) in read_agent_ids(home)), key=lambda name: (name != AGENT, name))
+    before = read_stored(home, agent)
     change(home, DAMAGES["records"] + ";" + DAMAGES["what they are known by"] + ";" + CHANGES["tokens"], agent)
     assert doctor(home, "--deep", status=1)[0]["loss_count"] > 0
     fixed = doctor(home, "--fix", "--deep", "--include-deleted", status=0)[0]["run"]
     assert fixed["losses"] == []
-    assert held(home, agent) == before
-    found = assert_sound(home, "--deep", "--include-deleted")
-    assert found["compared"]["records"] == sum(found_records(home))
-    assert picture(source) == untouched
+    assert read_stored(home, agent) == before
+    checked = assert_sound(home, "--deep", "--include-deleted")
+    assert checked["compared"]["records"] == sum(count_records(home))
+    assert read_tree(source) == untouched
 
 
-def found_records(home):
-    return [rows(home, "SELECT count(*) FROM transcript_events", agent)[0][0] for (agent,) in agents(home)]
+def count_records(home):
+    return [rows(home, "SELECT count(*) FROM transcript_events", agent)[0][0] for (agent,) in read_agent_ids(home)]
 
 
-def agents(home):
+def read_agent_ids(home):
     return rows(home, "SELECT agent_id FROM agents")

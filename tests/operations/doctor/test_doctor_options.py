@@ -1,4 +1,4 @@
-"""Which option helps: sentences serve pages as well, so a command adds the option itself."""
+"""Commands add the option that helps to sentences that pages show as well."""
 
 import os
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.collecting.test_collect_real_homes import HOMES, counted
-from tests.operations.doctor.doctor_homes import assert_sound, doctor, picture, rows
+from tests.collecting.test_collect_real_homes import HOMES, count_records
+from tests.operations.doctor.doctor_homes import assert_sound, doctor, read_tree, rows
 
 pytestmark = [
     pytest.mark.kill,
@@ -23,38 +23,38 @@ LAYOUTS = {
 }
 
 
-def in_source(root, agent):
-    """Records of an agent by session and type."""
+def count_source_records(root, agent):
+    """Count the records of an agent by session and type."""
     database = root / "agents" / agent / "agent" / "openclaw-agent.sqlite"
     if database.exists():
-        return counted(database)
-    found = Counter()
+        return count_records(database)
+    counts = Counter()
     for file in (root / "agents" / agent / "sessions").iterdir():
         if match := TRANSCRIPT.fullmatch(file.name):
-            found.update((match["id"], json.loads(line)["type"]) for line in file.read_text().splitlines())
-    return found
+            counts.update((match["id"], json.loads(line)["type"]) for line in file.read_text().splitlines())
+    return counts
 
 
 @pytest.mark.parametrize("name", LAYOUTS)
 def test_counts_are_those_of_the_source(name, tmp_path):
     root, home = HOMES / name, tmp_path / "home"
-    before = picture(root)
+    before = read_tree(root)
     words = ("--source", str(root), "--include-deleted")
     looked, _status = doctor(home, *words, status=1)
     assert (looked["source"]["layout"], looked["rejected_count"]) == (LAYOUTS[name], 0)
     fixed, _status = doctor(home, "--fix", *words, status=0)
-    assert picture(root) == before
+    assert read_tree(root) == before
     agents = sorted(folder.name for folder in (root / "agents").iterdir())
-    assert agents == [one["agent"] for one in fixed["agents"]]
+    assert agents == [agent_plan["agent"] for agent_plan in fixed["agents"]]
     for agent in agents:
         stored = Counter(rows(home, "SELECT session_id, event_type FROM transcript_event_identities", agent))
-        assert stored == in_source(root, agent) != {}
+        assert stored == count_source_records(root, agent) != {}
         assert rows(home, "SELECT count(*) FROM transcript_events", agent) == [(stored.total(),)]
         assert rows(home, "SELECT count(*) FROM rejected_records", agent) == [(0,)]
         assert rows(home, "PRAGMA integrity_check", agent) == [("ok",)]
-    told = rows(home, "SELECT status, source_sha256, source_path FROM migration_sources")
-    assert len(told) == fixed["run"]["imported"] == looked["to_read"]
-    for status, sha256, path in told:
+    source_rows = rows(home, "SELECT status, source_sha256, source_path FROM migration_sources")
+    assert len(source_rows) == fixed["run"]["imported"] == looked["to_read"]
+    for status, sha256, path in source_rows:
         assert (status, sha256) == ("imported", before[path][0]), path
     assert Path(fixed["run"]["backup"]["path"]).is_file()
     again, _status = doctor(home, "--fix", *words)

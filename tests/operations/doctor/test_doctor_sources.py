@@ -1,4 +1,4 @@
-"""`doctor --fix --sources`: which files go, when, and that nothing goes that is not in the store."""
+"""`doctor --fix --sources`: source files are removed only when the store has them."""
 
 import fcntl
 import io
@@ -15,7 +15,7 @@ from tests.homes import Home, user
 from tests.operations.backups import backup_homes
 from tests.operations.backups.backup_homes import start
 from tests.operations.doctor import doctor_homes
-from tests.operations.doctor.doctor_homes import doctor, fill, picture, rows
+from tests.operations.doctor.doctor_homes import doctor, fill, read_tree, rows
 from tests.sqlite_homes import SqliteHome
 from tests.suite import fixture_cache
 
@@ -30,18 +30,18 @@ def source(home):
     fill(made)
     made.transcript(user("Damaged"), session="00000000-0000-4000-8000-00000000000d").raw("no record\n")
     made.transcript(user("Still written"), session="00000000-0000-4000-8000-00000000000e").raw('{"type":"mess')
-    rest(made.root)
+    age_files(made.root)
     return made
 
 
-def rest(root):
-    """Make every file as old as if nobody had worked here for long."""
+def age_files(root):
+    """Set the time of every file to yesterday, as if nobody had worked here since."""
     for path in root.rglob("*"):
         if path.is_file():
             os.utime(path, (YESTERDAY, YESTERDAY))
 
 
-def packed(path):
+def read_archive(path):
     unpacked = io.BytesIO(zstandard.ZstdDecompressor().stream_reader(path.read_bytes()).read())
     with tarfile.open(fileobj=unpacked) as archive:
         return {entry.name: archive.extractfile(entry).read() for entry in archive}
@@ -49,21 +49,21 @@ def packed(path):
 
 @pytest.mark.parametrize("mode", ["archive", "remove"])
 def test_it_works(home, source, mode):
-    before = {name: (source.root / name).read_bytes() for name, one in picture(source.root).items() if one[0]}
+    before = {name: (source.root / name).read_bytes() for name, state in read_tree(source.root).items() if state[0]}
     fixed, status = doctor(home, "--fix", "--sources", mode)
     run = fixed["run"]
-    left = {name for name, one in picture(source.root).items() if one[0]}
-    gone = before.keys() - left
+    remaining = {name for name, state in read_tree(source.root).items() if state[0]}
+    gone = before.keys() - remaining
     assert gone == set(run["removed"]) and len(gone) == 6
     assert all(name.endswith((".jsonl", ".json")) for name in gone)
     assert not any(name.startswith(("workspace", "credentials", "openclaw.json")) for name in gone)
-    stayed = {one["path"][-7:]: one["reason"] for one in run["stayed"]}
+    stayed = {source_file["path"][-7:]: source_file["reason"] for source_file in run["stayed"]}
     assert set(stayed) == {"d.jsonl", "e.jsonl"} and all("Not every line" in reason for reason in stayed.values())
-    archive = packed(Path(run["source_archive"]["path"]))
-    assert archive == {name: before[name] for name in [*gone, *(one["path"] for one in run["stayed"])]}
+    archive = read_archive(Path(run["source_archive"]["path"]))
+    assert archive == {name: before[name] for name in [*gone, *(source_file["path"] for source_file in run["stayed"])]}
     assert Path(run["source_archive"]["path"]).stat().st_mode & 0o777 == 0o600
-    told = dict(rows(home, "SELECT source_path, removed_source FROM migration_sources"))
-    assert {name for name, is_gone in told.items() if is_gone} == gone
+    is_removed_by_path = dict(rows(home, "SELECT source_path, removed_source FROM migration_sources"))
+    assert {name for name, is_gone in is_removed_by_path.items() if is_gone} == gone
     if mode == "archive":
         folder = Path(run["archive_folder"])
         assert folder.parent == home / "backups"
@@ -81,19 +81,19 @@ def test_what_was_collected_before_goes_as_well(home, source):
 
 
 def test_nothing_goes_while_openclaw_seems_to_run(home, source):
-    before = picture(source.root)
+    before = read_tree(source.root)
     lock = source.write("agents/main/sessions/x.jsonl.lock", {"pid": os.getpid(), "createdAt": "now"})
-    rest(source.root)
+    age_files(source.root)
     refused, _status = doctor(home, "--fix", "--sources", "remove", status=2)
     assert "OpenClaw seems to be running" in refused["error"] and str(os.getpid()) in refused["error"]
-    lock.write_text(orjson.dumps({"pid": 2**22 - 1}).decode())  # nobody
-    rest(source.root)
+    lock.write_text(orjson.dumps({"pid": 2**22 - 1}).decode())  # no such process
+    age_files(source.root)
     next(source.root.glob("agents/main/sessions/*.jsonl")).touch()
     refused, _status = doctor(home, "--fix", "--sources", "remove", status=2)
     assert "written to in the last 5 minutes" in refused["error"]
     assert rows(home, "SELECT count(*) FROM migration_runs") == [(0,)]
-    assert {name: one[0] for name, one in before.items()}.items() <= {
-        name: one[0] for name, one in picture(source.root).items()
+    assert {name: state[0] for name, state in before.items()}.items() <= {
+        name: state[0] for name, state in read_tree(source.root).items()
     }.items()
     fixed, _status = doctor(home, "--fix", "--sources", "remove", "--force", status=0)
     assert len(fixed["run"]["removed"]) == 6
@@ -102,21 +102,21 @@ def test_nothing_goes_while_openclaw_seems_to_run(home, source):
 @pytest.mark.parametrize(
     ("place", "content"),
     [
-        ("tmp/openclaw-0/gateway.state.lock", {"role": "gateway"}),  # from 2026.8 on in the home
-        ("openclaw-0/gateway.0a1b2c3d.lock", {"configPath": "{home}/openclaw.json"}),  # before that in /tmp
-        ("state/gateway.lock", None),  # a number and nothing else
+        ("tmp/openclaw-0/gateway.state.lock", {"role": "gateway"}),  # in the home since 2026.8
+        ("openclaw-0/gateway.0a1b2c3d.lock", {"configPath": "{home}/openclaw.json"}),  # in /tmp in older versions
+        ("state/gateway.lock", None),  # a lock that contains only a process id
     ],
 )
 def test_an_idle_gateway_is_seen_by_its_lock(home, source, tmp_path, place, content):
-    before = contents(source.root)
+    before = read_contents(source.root)
     lock = (tmp_path if place.startswith("openclaw-0") else source.root) / place
     lock.parent.mkdir(parents=True, exist_ok=True)
-    said = orjson.dumps((content or {}) | {"pid": os.getpid()}) if content else b"%d\n" % os.getpid()
-    lock.write_bytes(said.replace(b"{home}", str(source.root).encode()))
+    lock_content = orjson.dumps((content or {}) | {"pid": os.getpid()}) if content else b"%d\n" % os.getpid()
+    lock.write_bytes(lock_content.replace(b"{home}", str(source.root).encode()))
     os.utime(lock, (YESTERDAY, YESTERDAY))
     refused, _status = doctor(home, "--fix", "--sources", "remove", status=2, TMPDIR=str(tmp_path))
     assert f"process {os.getpid()} has locked" in refused["error"] and lock.name in refused["error"]
-    assert before.items() <= contents(source.root).items()
+    assert before.items() <= read_contents(source.root).items()
     assert rows(home, "SELECT count(*) FROM migration_runs") == [(0,)]
 
 
@@ -130,8 +130,11 @@ def test_the_gateway_of_another_home_does_not_count(home, source, tmp_path):
 
 
 def test_a_gateway_that_starts_meanwhile_keeps_its_files(home, source):
-    """It is looked for again right before anything goes: a backup and an import take their time."""
-    before = contents(source.root)
+    """The gateway is looked for again right before files are removed.
+
+    A backup and an import take their time, in which it may start.
+    """
+    before = read_contents(source.root)
     process = start(home, "doctor", "--fix", "--sources", "remove", "--json", "--quiet")
     while not list((home / "backups").glob("openclaw-sources-*.tar.zst")):
         assert process.poll() is None, process.communicate()
@@ -140,13 +143,13 @@ def test_a_gateway_that_starts_meanwhile_keeps_its_files(home, source):
     process.send_signal(signal.SIGCONT)
     run = orjson.loads(process.communicate()[0])["run"]
     assert run["removed"] == [] and len(run["stayed"]) == 8
-    assert all("OpenClaw was started in the meantime" in one["reason"] for one in run["stayed"])
-    assert before.items() <= contents(source.root).items()
+    assert all("OpenClaw was started in the meantime" in source_file["reason"] for source_file in run["stayed"])
+    assert before.items() <= read_contents(source.root).items()
 
 
 @pytest.mark.parametrize("how", ["gone", "a link", "a folder"])
 def test_a_file_that_cannot_be_packed_stays_behind(home, source, tmp_path, how):
-    """The plan saw it; when the backup is made it is there no more, or something else."""
+    """A planned file is gone or replaced when the archive of sources is written."""
     fixture_cache.copy_home(home)
     (home / "backups").mkdir(mode=0o700)
     file = next(source.root.glob("agents/research/sessions/*.jsonl"))
@@ -159,19 +162,21 @@ def test_a_file_that_cannot_be_packed_stays_behind(home, source, tmp_path, how):
         file.symlink_to(tmp_path / "elsewhere")
     elif how == "a folder":
         file.mkdir()
-    if how != "gone":  # else it would look as if OpenClaw had just been at work
+    if how != "gone":  # a new time would look as if OpenClaw were at work
         os.utime(file, (YESTERDAY, YESTERDAY), follow_symlinks=False)
     process.send_signal(signal.SIGCONT)
     run = orjson.loads(process.communicate()[0])["run"]
     name = file.relative_to(source.root).as_posix()
-    assert process.returncode == 1 and name in {one["path"] for one in run["warnings"]}
-    assert name in {one["path"] for one in run["stayed"]} and len(run["removed"]) == 5
-    told = rows(home, "SELECT status, removed_source FROM migration_sources WHERE source_path = ?", values=(name,))
-    assert told == [("warning", 0)] and (tmp_path / "elsewhere").is_file()
+    assert process.returncode == 1 and name in {source_file["path"] for source_file in run["warnings"]}
+    assert name in {source_file["path"] for source_file in run["stayed"]} and len(run["removed"]) == 5
+    source_rows = rows(
+        home, "SELECT status, removed_source FROM migration_sources WHERE source_path = ?", values=(name,)
+    )
+    assert source_rows == [("warning", 0)] and (tmp_path / "elsewhere").is_file()
 
 
-def contents(root):
-    return {name: one[0] for name, one in picture(root).items() if one[0]}
+def read_contents(root):
+    return {name: state[0] for name, state in read_tree(root).items() if state[0]}
 
 
 def test_a_home_is_not_exchanged_under_a_doctor(home, source):
@@ -185,11 +190,11 @@ def test_a_home_is_not_exchanged_under_a_doctor(home, source):
 def test_databases_stay(home):
     source = SqliteHome(Path(f"{home}-source"))
     source.session("00000000-0000-4000-8000-000000000001", user("One"))
-    rest(source.root)
-    before = picture(source.root)
+    age_files(source.root)
+    before = read_tree(source.root)
     run = doctor(home, "--fix", "--sources", "remove", status=0)[0]["run"]
     assert run["removed"] == [] and run["source_archive"] is None
-    assert picture(source.root) == before
+    assert read_tree(source.root) == before
 
 
 def test_a_link_is_no_source(home, source, tmp_path):

@@ -1,4 +1,7 @@
-"""Sums that are not what the records add up to: found, named and made again by the doctor, as real processes do it."""
+"""Sums that differ from their records: found, named and computed again by the doctor.
+
+The doctor runs as a real process.
+"""
 
 import random
 import shutil
@@ -39,46 +42,46 @@ TIMES = {"last_collected_at"}
 
 @pytest.fixture
 def home(tmp_path):
-    """Our home, with what OpenClaw folder beside it holds."""
+    """Our home, with everything imported from OpenClaw's folder beside it."""
     fill(Home(tmp_path / "home-source", agents=("main", "research")), sessions=6)
     doctor(tmp_path / "home", "--fix", status=0)
     return tmp_path / "home"
 
 
-def derived(home):
-    """Every row of every derived table, costs to a billionth."""
-    found = {}
+def read_derived(home):
+    """Return every row of every derived table, costs rounded to a billionth."""
+    rows_by_table = {}
     for agent in ("main", "research"):
         for table, key in DERIVED.items():
-            found[agent, table] = rows(home, f"SELECT * FROM {table} ORDER BY {key}", agent)
+            rows_by_table[agent, table] = rows(home, f"SELECT * FROM {table} ORDER BY {key}", agent)
     for table, key in GLOBAL.items():
         names = [name for (name,) in rows(home, f"SELECT name FROM pragma_table_info('{table}')")]
-        asked = ", ".join(name for name in names if name not in TIMES)
-        found[table] = rows(home, f"SELECT {asked} FROM {table} ORDER BY {key}")
+        columns = ", ".join(name for name in names if name not in TIMES)
+        rows_by_table[table] = rows(home, f"SELECT {columns} FROM {table} ORDER BY {key}")
     return {
         name: [tuple(round(value, 9) if isinstance(value, float) else value for value in row) for row in each]
-        for name, each in found.items()
+        for name, each in rows_by_table.items()
     }
 
 
-def store(looked):
-    return {(one["check"], one["agent"]): one["sentence"] for one in looked["store"]}
+def select_sentences(looked):
+    return {(finding["check"], finding["agent"]): finding["sentence"] for finding in looked["store"]}
 
 
 def test_sums_that_were_changed_are_named_and_made_again_from_records(home):
-    before = derived(home)
+    before = read_derived(home)
     (session_id,) = rows(home, "SELECT id FROM sessions ORDER BY id LIMIT 1", "main")[0]
     change(home, f"UPDATE sessions SET turn_count = turn_count + 62 WHERE id = '{session_id}'", "main")
     change(home, f"UPDATE session_days SET total_tokens = 1 WHERE session_id = '{session_id}'", "main")
     change(home, "UPDATE newest_sessions SET words = 'Said once.' WHERE agent_id = 'main'")
     change(home, "INSERT INTO newest_writes VALUES ('main', 'w1', 1, 'MEMORY.md', 'mei', '[]')")
     looked, _status = doctor(home, status=1)
-    assert "newest_sessions" in store(looked)["sums", "main"]
-    sentence = store(looked)["session_sums", "main"]
+    assert "newest_sessions" in select_sentences(looked)["sums", "main"]
+    sentence = select_sentences(looked)["session_sums", "main"]
     assert session_id in sentence and "sessions.turn_count" in sentence and "session_days.total_tokens" in sentence
     fixed, _status = doctor(home, "--fix", status=0)
-    assert ("session_sums", "main") in {(one["check"], one["agent"]) for one in fixed["run"]["repairs"]}
-    assert derived(home) == before and rows(home, "SELECT * FROM newest_writes") == []
+    assert ("session_sums", "main") in {(repair["check"], repair["agent"]) for repair in fixed["run"]["repairs"]}
+    assert read_derived(home) == before and rows(home, "SELECT * FROM newest_writes") == []
     doctor(home, "--deep", status=0)
 
 
@@ -90,11 +93,11 @@ def test_whatever_was_changed_or_lost_is_as_after_a_fresh_collect(home, tmp_path
         for agent in agents:
             damage(home, table, agent, chance)
     looked, _status = doctor(home, "--deep", status=1)
-    assert {"session_sums", "tool_sums", "sums", "site_sums"} <= {check for check, _agent in store(looked)}
+    assert {"session_sums", "tool_sums", "sums", "site_sums"} <= {check for check, _agent in select_sentences(looked)}
     doctor(home, "--deep", "--fix", status=0)
     shutil.copytree(tmp_path / "home-source", tmp_path / "fresh-source", copy_function=shutil.copy2)
     doctor(tmp_path / "fresh", "--fix", status=0)
-    assert derived(home) == derived(tmp_path / "fresh")
+    assert read_derived(home) == read_derived(tmp_path / "fresh")
     doctor(home, "--deep", status=0)
 
 
@@ -102,14 +105,17 @@ def test_rows_that_name_what_is_gone(home):
     change(home, "UPDATE collector_sources SET agent_id = 'ghost' WHERE source_key = "
                  "(SELECT min(source_key) FROM collector_sources WHERE agent_id = 'main')")  # fmt: skip
     change(home, "DELETE FROM sessions WHERE id = (SELECT min(id) FROM sessions)", "main")
-    told = store(doctor(home, "--deep", status=1)[0])
-    assert told["orphan", ""].startswith("1 row of this site names an agent that is missing: ")
-    assert told["orphan", ""].endswith(" (ghost).")
-    assert " rows of agent main name a row that is missing: " in told["references", "main"]
+    sentences = select_sentences(doctor(home, "--deep", status=1)[0])
+    assert sentences["orphan", ""].startswith("1 row of this site names an agent that is missing: ")
+    assert sentences["orphan", ""].endswith(" (ghost).")
+    assert " rows of agent main name a row that is missing: " in sentences["references", "main"]
 
 
 def damage(home, table, agent, chance):
-    """Change a number in every row, and take some rows away; a session's own row holds what the source alone knows."""
+    """Change a number in every row, and delete some rows.
+
+    Rows of sessions are not deleted: they hold facts that only the source knows.
+    """
     for (rowid,) in rows(home, f"SELECT rowid FROM {table}", agent):
         column = chance.choice(NUMBERS[table])
         change(home, f"UPDATE {table} SET {column} = {chance.randrange(10**6, 10**7)} WHERE rowid = {rowid}", agent)
@@ -125,9 +131,9 @@ def test_sums_of_removed_sessions_are_left_alone_and_said_so(home):
         change(home, f"DELETE FROM {table} WHERE session_id = '{gone}'", "main")
     change(home, f"DELETE FROM sessions WHERE id = '{gone}'", "main")
     days = f"SELECT date, turn_count FROM session_days WHERE session_id = '{gone}'"
-    kept = rows(home, days, "main")
+    turn_counts = rows(home, days, "main")
     change(home, "UPDATE session_days SET turn_count = turn_count + 5", "main")
     doctor(home, "--fix")
-    assert kept and rows(home, days, "main") == [(date, count + 5) for date, count in kept]
+    assert turn_counts and rows(home, days, "main") == [(date, count + 5) for date, count in turn_counts]
     looked, _status = doctor(home, "--deep", status=0)
-    assert "daily totals of 1 session of agent main" in store(looked)["sums_unchecked", "main"]
+    assert "daily totals of 1 session of agent main" in select_sentences(looked)["sums_unchecked", "main"]

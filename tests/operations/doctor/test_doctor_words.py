@@ -1,4 +1,4 @@
-"""What the doctor says is so: leftovers, what is skipped, progress, numbers, and how it ends."""
+"""The doctor's sentences are true: leftovers, skipped files, progress, numbers, and outcomes."""
 
 import fcntl
 import re
@@ -25,7 +25,7 @@ def test_a_copy_that_a_living_process_works_on_is_no_leftover(home, source):
     with (copies / "1-alive" / "lock").open("wb") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         looked, _status = doctor(home)
-    assert not [one for one in looked["store"] if one["check"] == "leftover"]
+    assert not [finding for finding in looked["store"] if finding["check"] == "leftover"]
     assert (copies / "1-alive").is_dir()
 
 
@@ -38,9 +38,9 @@ def test_folders_that_are_read_in_part_are_listed_with_what_is_left_in_them(home
     with closing(sqlite3.connect(source.root / "memory" / "openclaw-mem.sqlite")) as store:
         store.execute("CREATE TABLE meta (x)")
     looked, _status = doctor(home)
-    skipped = {one["path"]: one["why"] for one in looked["skipped"] if not one["table"]}
-    left = {"cron/jobs.json.bak", "memory/openclaw-mem.sqlite", "workspace/notes"}
-    assert left | {"workspace/shopping.md"} <= skipped.keys()
+    skipped = {place["path"]: place["why"] for place in looked["skipped"] if not place["table"]}
+    expected = {"cron/jobs.json.bak", "memory/openclaw-mem.sqlite", "workspace/notes"}
+    assert expected | {"workspace/shopping.md"} <= skipped.keys()
     assert not {"cron/jobs.json", "cron/runs/j1.jsonl", "workspace/MEMORY.md", "cron", "workspace"} & skipped.keys()
     assert looked["skipped_count"] == len(looked["skipped"])
 
@@ -67,10 +67,10 @@ def test_numbers_read_right_for_one(home):
 
 
 def test_files_that_stay_make_no_second_backup(home, source):
-    """A line of theirs was rejected, so they are never taken away: there is nothing to do the second time."""
+    """Files with a rejected line are never removed, so a second run does nothing."""
     source.transcript(user("One")).raw("no record\n")
     first, _status = doctor(home, "--fix", "--sources", "archive", "--force", status=0)
-    assert [one["reason"] for one in first["run"]["stayed"]]
+    assert [source_file["reason"] for source_file in first["run"]["stayed"]]
     backups = rows(home, "SELECT id FROM backup_runs")
     second, _status = doctor(home, "--fix", "--sources", "archive", "--force", status=0)
     assert second["message"].startswith(

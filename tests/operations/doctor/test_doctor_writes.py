@@ -1,29 +1,29 @@
-"""Writes that are not what their versions and histories say: the doctor tells, and mends what follows from the rest."""
+"""Writes that contradict their versions and histories: reported, and repaired where derivable."""
 
 import json
 
 import pytest
 
 from tests.homes import Home, assistant, user
-from tests.operations.backups.backup_homes import python, run
+from tests.operations.backups.backup_homes import run, run_python
 from tests.operations.doctor.doctor_homes import change, doctor, rows
 
 pytestmark = pytest.mark.kill
-# Six writes as a plugin tells them, one of them refused, and one that was rolled back in its database: a write as well.
+# Six writes as a plugin reports them, one of them refused, and one that was rolled back in the plugin's database.
 FILL = """
 from agents.models import Agent
-from guardian.collectors.source_writes import FoundRollback, FoundWrite
-from guardian.recording import imported, recorded
+from guardian.collectors.source_writes import SourceRollback, SourceWrite
+from guardian.recording import log_import, api_import
 from guardian.recording.schemas import WriteIn
 from guardian.recording.reports import Source
 agent = Agent.objects.get(agent_id="main")
-def told(n, **more):
+def write(n, **more):
     return WriteIn.model_validate(dict(id=f"w{n}", session_id="s1", target_file="USER.md", candidate_fact=f"Fact {n}.",
         created_at=1_770_000_000_000 + n * 60_000) | more)
 sides = [dict(status="written", before="x\\n" * n, after="x\\n" * (n + 1)) for n in range(5)]
-recorded.record(agent, [told(n, **side) for n, side in enumerate(sides)] + [told(5, status="refused")])
-imported.store(agent, [FoundWrite(id="old", at=1, target_file="SOUL.md", status="rolled_back", fact="Old.",
-    rollback=FoundRollback("r1", 2, "eve", "Wrong."))], Source.DATABASE)
+api_import.record_reports(agent, [write(n, **side) for n, side in enumerate(sides)] + [write(5, status="refused")])
+log_import.import_writes(agent, [SourceWrite(id="old", at=1, target_file="SOUL.md", status="rolled_back", fact="Old.",
+    rollback=SourceRollback("r1", 2, "eve", "Wrong."))], Source.DATABASE)
 """
 
 
@@ -32,19 +32,19 @@ def home(tmp_path):
     source = Home(tmp_path / "home-source")
     source.transcript(user("Question"), assistant("Answer"))
     doctor(tmp_path / "home", "--fix", status=0)
-    python(tmp_path / "home", FILL)
+    run_python(tmp_path / "home", FILL)
     return tmp_path / "home"
 
 
-def found(home, *words, status=1):
-    """What is told of writes, by check."""
+def read_guardian_findings(home, *words, status=1):
+    """Return the findings about writes, by check."""
     looked, _status = doctor(home, *words, status=status)
-    return {one["check"]: one for one in looked["store"] if one["check"].startswith("guardian_")}
+    return {finding["check"]: finding for finding in looked["store"] if finding["check"].startswith("guardian_")}
 
 
 def test_nothing_is_said_of_what_is_whole(home):
     assert rows(home, "SELECT count(*) FROM write_guardian_audit", "main") == [(8,)]
-    assert found(home, "--deep", status=0) == {}
+    assert read_guardian_findings(home, "--deep", status=0) == {}
 
 
 @pytest.mark.parametrize(
@@ -67,17 +67,17 @@ def test_nothing_is_said_of_what_is_whole(home):
 def test_what_follows_from_the_rest_is_made_again(home, how, check, sentence):
     before = rows(home, "SELECT id, status, diff, hunks_json, lines_added FROM write_guardian_audit ORDER BY 1", "main")
     change(home, how, "main")
-    told = found(home, "--deep")
-    assert {name: one["sentence"] for name, one in told.items()} == {check: sentence}
-    assert told[check]["is_repairable"]
-    # What only a deep look finds is not mended by a fix that looks at less.
+    findings = read_guardian_findings(home, "--deep")
+    assert {name: finding["sentence"] for name, finding in findings.items()} == {check: sentence}
+    assert findings[check]["is_repairable"]
+    # A fix repairs only findings of its own check, so it has to be deep as well.
     fixed, _status = doctor(home, "--fix", "--deep", status=0)
-    repaired = [one["check"] for one in fixed["run"]["repairs"] if one["is_done"]]
+    repaired = [repair["check"] for repair in fixed["run"]["repairs"] if repair["is_done"]]
     assert [name for name in repaired if name != "sums"] == [check]  # sums of the overview follow the writes
-    assert found(home, "--deep", status=0) == {}
+    assert read_guardian_findings(home, "--deep", status=0) == {}
     after = rows(home, "SELECT id, status, diff, hunks_json, lines_added FROM write_guardian_audit ORDER BY 1", "main")
-    assert after == ([one for one in before if one[0] != "w5"] if check == "guardian_receipts" else before)
-    python(home, FILL)
+    assert after == ([row for row in before if row[0] != "w5"] if check == "guardian_receipts" else before)
+    run_python(home, FILL)
     assert rows(home, "SELECT count(*) FROM write_guardian_audit", "main") == [(8,)]
 
 
@@ -86,15 +86,15 @@ WRITES = "SELECT id, status, diff, hunks_json, lines_added, lines_removed FROM w
 MORE = """
 from pathlib import Path
 from agents.models import Agent
-from guardian.corrections import correcting
+from guardian.corrections import correction_store
 from guardian.models import Rollback, RollbackIntent, WriteGuardianAudit
-from guardian.rollbacks import recording
-from guardian.rollbacks.steps import Step, Take
+from guardian.rollbacks import intent_store
+from guardian.rollbacks.steps import Step, Reversal
 agent = Agent.objects.get(agent_id="main")
-rule = correcting.correct(agent, "w3", status="refused", reason="No.", apply_to_future=True, by="mei")
+rule = correction_store.correct_write(agent, "w3", status="refused", reason="No.", apply_to_future=True, by="mei")
 WriteGuardianAudit.objects.using(agent.db).filter(id="w4").update(rule_id=rule.id)
-step = Step("USER.md", b"x\\n" * 5, b"x\\n" * 4, ("w4",), (Take("w4", "r4", "exact"),))
-recording.finish(agent.db, recording.intend(agent.db, Path("/nowhere"), [step], "otto", "Wrong."))
+step = Step("USER.md", b"x\\n" * 5, b"x\\n" * 4, ("w4",), (Reversal("w4", "r4", "exact"),))
+intent_store.finish_intents(agent.db, intent_store.store_intents(agent.db, Path("/nowhere"), [step], "otto", "Wrong."))
 RollbackIntent.objects.using(agent.db).update(state="done", ended_at=1)
 """
 LOST = {
@@ -109,38 +109,38 @@ LOST = {
 
 @pytest.mark.parametrize("check", LOST)
 def test_rows_that_are_gone_are_named_with_the_backup_that_has_them(home, check):
-    python(home, MORE)
-    assert found(home, "--deep", status=0) == {}
+    run_python(home, MORE)
+    assert read_guardian_findings(home, "--deep", status=0) == {}
     before = rows(home, WRITES, "main")
     change(home, f"PRAGMA foreign_keys=OFF; {LOST[check]}", "main")
-    for backup in backups(home):
+    for backup in find_backups(home):
         backup.unlink()
     for words in ((), ("--deep",)):
-        told = found(home, *words)
-        assert set(told) == {check} and not told[check]["is_repairable"]
-        assert told[check]["sentence"].endswith(" No backup exists.")
+        findings = read_guardian_findings(home, *words)
+        assert set(findings) == {check} and not findings[check]["is_repairable"]
+        assert findings[check]["sentence"].endswith(" No backup exists.")
     doctor(home, "--fix", "--deep")
-    assert rows(home, WRITES, "main") == before  # nothing is derived from what is not there
-    assert set(found(home)) == {check}
+    assert rows(home, WRITES, "main") == before  # nothing is derived from missing rows
+    assert set(read_guardian_findings(home)) == {check}
 
 
-def backups(home):
+def find_backups(home):
     return list((home / "backups").glob("*.tar.zst"))
 
 
 def test_the_backup_that_holds_a_missing_version_is_named(home):
-    python(home, MORE)
-    before = backups(home)
+    run_python(home, MORE)
+    before = find_backups(home)
     run(home, "backup", "create")
-    (whole,) = set(backups(home)) - set(before)
+    (complete_backup,) = set(find_backups(home)) - set(before)
     for how in LOST.values():
         change(home, f"PRAGMA foreign_keys=OFF; {how}", "main")
-    run(home, "backup", "create")  # of what is lost
-    quick, deep = found(home), found(home, "--deep")
+    run(home, "backup", "create")  # this backup lacks the lost rows
+    quick, deep = read_guardian_findings(home), read_guardian_findings(home, "--deep")
     assert set(quick) == set(deep) == set(LOST)
     for check in LOST:
         assert quick[check]["sentence"].endswith("openclaw-web doctor --deep searches the backups.")
-        named = f"The backup {whole} contains it: openclaw-web backup restore {whole} --replace"
+        named = f"The backup {complete_backup} contains it: openclaw-web backup restore {complete_backup} --replace"
         assert deep[check]["sentence"].endswith(named)
     assert quick["guardian_versions_gone"]["sentence"].startswith(
         "2 rows of agent main name a version of a memory file that is missing: w3 (USER.md@"
@@ -151,24 +151,24 @@ def test_the_backup_that_holds_a_missing_version_is_named(home):
 def test_a_version_that_is_damaged_needs_a_backup(home):
     change(home, "UPDATE file_snapshots SET content = 'other' WHERE id = (SELECT after_snapshot_id"
                  " FROM write_guardian_audit WHERE id = 'w4')", "main")  # fmt: skip
-    assert found(home, status=0) == {}
-    told = found(home, "--deep")
-    assert "1 version of a memory file of agent main is damaged" in told["guardian_versions"]["sentence"]
-    assert not told["guardian_versions"]["is_repairable"] and len(told) == 1
+    assert read_guardian_findings(home, status=0) == {}
+    findings = read_guardian_findings(home, "--deep")
+    assert "1 version of a memory file of agent main is damaged" in findings["guardian_versions"]["sentence"]
+    assert not findings["guardian_versions"]["is_repairable"] and len(findings) == 1
 
 
 def test_a_rollback_that_was_interrupted_is_undone(home):
     workspace = home.parent / "home-source" / "workspace"
     workspace.mkdir(exist_ok=True)
-    asked = {"by": "otto", "reason": "No.", "at": 1, "own_id": "x", "place": str(workspace), "takes": []}
+    request = {"by": "otto", "reason": "No.", "at": 1, "own_id": "x", "place": str(workspace), "takes": []}
     change(home, "INSERT INTO rollback_intents"
                  " (id, file_name, audits_json, draft_name, told_json, state, created_at, meanwhile_json, settled_json)"
-                 f" VALUES ('i1', 'USER.md', '[\"w4\"]', '.USER.md.x.rollback', '{json.dumps(asked)}',"
+                 f" VALUES ('i1', 'USER.md', '[\"w4\"]', '.USER.md.x.rollback', '{json.dumps(request)}',"
                  " 'planned', 1, '[]', '[]')", "main")  # fmt: skip
-    told = found(home)
-    assert told["guardian_intents"]["sentence"].startswith("1 rollback of agent main was interrupted")
+    findings = read_guardian_findings(home)
+    assert findings["guardian_intents"]["sentence"].startswith("1 rollback of agent main was interrupted")
     fixed, _status = doctor(home, "--fix", OPENCLAW_WEB_WORKSPACE_WRITES="1")
-    assert [one["is_done"] for one in fixed["run"]["repairs"]] == [True]
+    assert [repair["is_done"] for repair in fixed["run"]["repairs"]] == [True]
     assert rows(home, "SELECT state FROM rollback_intents", "main") == [("undone",)]
 
 
@@ -183,4 +183,4 @@ def test_a_rollback_that_was_interrupted_is_undone(home):
 )
 def test_values_of_the_wrong_type_stop_no_doctor(home, how):
     change(home, how, "main")
-    assert set(found(home, "--deep")) == {"guardian_types"}
+    assert set(read_guardian_findings(home, "--deep")) == {"guardian_types"}

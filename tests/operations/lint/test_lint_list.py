@@ -1,4 +1,4 @@
-"""Lint of what was collected: the list, the pages it leads to, the command and the API."""
+"""Lint of collected texts: the list, its links, the command and the API."""
 
 import io
 import json
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def client(client, stranger, ada, bob):
-    """A browser of somebody who may only look; ada and bob are there."""
+    """A browser of a person who may only look, with the agents ada and bob."""
     client.force_login(stranger, backend="django.contrib.auth.backends.ModelBackend")
     return client
 
@@ -47,7 +47,7 @@ def test_when_nothing_is_found_in_the_newest_version(client):
     WorkspaceFileFactory(id="old", content=BAD, created_at=1)
     WorkspaceFileFactory(id="new", content="Mended.", created_at=2)
     page = client.get(URL).text
-    assert "No findings" in page and "delete-sessions" in page  # the rules are there
+    assert "No findings" in page and "delete-sessions" in page  # the page lists the rules
 
 
 def test_many_files_are_several_pages(client, ada, monkeypatch):
@@ -97,9 +97,9 @@ def test_the_command(client):
     CronJobFactory(id="night", prompt=BAD)
     for number in range(3):
         WorkspaceFileFactory(id=f"v{number}", file_name=f"memory/{number}.md", content=f"\n{BAD}")
-    status, text, said = run("--agent", "ada", "--json")
+    status, text, sentence = run("--agent", "ada", "--json")
     answer = json.loads(text)
-    assert (status, said, answer["ok"], next(iter(answer))) == (1, "4 lines break a rule.", False, "schema")
+    assert (status, sentence, answer["ok"], next(iter(answer))) == (1, "4 lines break a rule.", False, "schema")
     places = [(hit["file"], hit["line"], hit["rule"]) for hit in answer["hits"]]
     assert places == [("cron/night", 1, "json-dump"), *[(f"memory/{n}.md", 2, "json-dump") for n in range(3)]]
     assert "memory/1.md:2: json-dump" in run("--agent", "ada")[1]
@@ -111,8 +111,8 @@ def test_the_api(client):
         WorkspaceFileFactory(id=f"v{number}", file_name=f"memory/{number}.md", content=BAD)
     first = orjson.loads(client.get(API, {"limit": 2}).content)
     better = "Store the output and keep the handle: openclaw … --json | openclaw-web artifact stash"
-    about = {"kind": "job", "id": "night", "name": "Night watch", "line": 1, "rule": "json-dump"}
-    assert first["items"][0] == about | {"text": BAD, "better": better}
+    finding = {"kind": "job", "id": "night", "name": "Night watch", "line": 1, "rule": "json-dump"}
+    assert first["items"][0] == finding | {"text": BAD, "better": better}
     assert [row["id"] for row in first["items"]] == ["night", "memory/0.md", "memory/1.md"]
-    rest = orjson.loads(client.get(API, {"limit": 2, "after": first["next"]}).content)
-    assert ([row["id"] for row in rest["items"]], rest["next"]) == (["memory/2.md"], None)
+    second = orjson.loads(client.get(API, {"limit": 2, "after": first["next"]}).content)
+    assert ([row["id"] for row in second["items"]], second["next"]) == (["memory/2.md"], None)

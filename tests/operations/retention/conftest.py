@@ -6,7 +6,10 @@ from tests.factories import SessionFactory
 
 @pytest.fixture
 def own_home(ada, settings, tmp_path):
-    """A home of ours with the agent ada, whose tables are in memory: how big its file is gets looked at."""
+    """A home of ours with the agent ada, whose tables are in memory.
+
+    Her file exists, because its size is read.
+    """
     settings.HOME_DIR = tmp_path / "home"
     (settings.HOME_DIR / "state").mkdir(parents=True)
     databases.get_path("ada").parent.mkdir(parents=True)

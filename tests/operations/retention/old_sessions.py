@@ -1,4 +1,4 @@
-"""A home with old sessions of every kind, for the tests of retention and archives."""
+"""Homes with old sessions of every kind, for tests of retention and archives."""
 
 import ast
 from pathlib import Path
@@ -48,7 +48,10 @@ def _session(source, agent, number, turns):
 
 
 def store(session_id, records, *, damaged=True):
-    """Store a session with these records, and a line that is none, in the file of ada; its id."""
+    """Store a session with these records for ada; returns its id.
+
+    With `damaged`, a line that is no record follows.
+    """
     lines, offset = [], 0
     for number, record in enumerate(records):
         raw = orjson.dumps({"id": f"r{number}", "timestamp": f"2026-02-21T03:00:{number:02d}.000Z"} | record) + b"\n"
@@ -63,7 +66,7 @@ def store(session_id, records, *, damaged=True):
 
 
 def remove(session_id, before):
-    """Remove a session as retention does it, when nothing needs it."""
+    """Remove a session as retention does, when no evidence needs it."""
 
     def needed_by(session_id):
         return session_selection.find_evidence("ada", "agent_ada", session_id)
@@ -71,12 +74,15 @@ def remove(session_id, before):
     return removal.remove_session("agent_ada", session_id, before=before, needed_by=needed_by, why="retention")
 
 
-def kept(before):
-    """How many sessions of ada stay when older ones go, by what needs them."""
-    return dict(session_selection.count_old_sessions("ada", "agent_ada", before).kept)
+def count_kept(before):
+    """Count the sessions of ada that stay when older ones are removed, by their evidence."""
+    return dict(session_selection.count_old_sessions("ada", "agent_ada", before).kept_counts)
 
 
-def sums_by_day(found):
-    """The sums of each agent and day in `tables`, without what counts only sessions that are there."""
+def select_day_sums(tables):
+    """Return the sums of each agent and day in `tables`.
+
+    Columns that count only sessions that still exist are left out.
+    """
     names = 2 + 12  # agent and day; how many sessions, turns, tokens
-    return [ast.literal_eval(row)[:names] for row in found["state/openclaw.sqlite", "agent_daily_stats"]]
+    return [ast.literal_eval(row)[:names] for row in tables["state/openclaw.sqlite", "agent_daily_stats"]]

@@ -1,4 +1,7 @@
-"""`openclaw-web archive`: old sessions in files that were read back before anything is removed, and back again."""
+"""`openclaw-web archive`: old sessions move into verified files, and back.
+
+Nothing is removed before its file was read back.
+"""
 
 import hashlib
 import os
@@ -13,23 +16,23 @@ import zstandard
 
 from tests import homes
 from tests.operations.backups import backup_homes
-from tests.operations.backups.backup_homes import ROOT, environment, run, tables
+from tests.operations.backups.backup_homes import ROOT, build_environment, read_tables, run
 from tests.operations.retention import old_sessions
 
 AGE = ("--older-than", "30d")
 
 
-def receipt(home, *words, status=0):
+def run_archive(home, *words, status=0):
     done, out, err = run(home, "archive", *words, "--json", "--quiet")
     assert done == status, err + out
     return orjson.loads(out)
 
 
-def files(home):
+def find_archives(home):
     return sorted((home / "archive").rglob("*.jsonl.zst"))
 
 
-def lines(path):
+def read_lines(path):
     data = zstandard.ZstdDecompressor().stream_reader(path.read_bytes()).read()
     return [orjson.loads(line) for line in data.splitlines()]
 
@@ -43,7 +46,10 @@ def filled(tmp_path_factory):
 
 @pytest.fixture
 def home(filled, tmp_path):
-    """A copy of a home with old sessions. Its source is elsewhere: a test that collects fills one of its own."""
+    """A copy of a home with old sessions.
+
+    Its source is elsewhere: a test that collects fills a home of its own.
+    """
     shutil.copytree(filled, tmp_path / "own")
     return tmp_path / "own"
 
@@ -51,73 +57,76 @@ def home(filled, tmp_path):
 def test_it_works(tmp_path):
     home = tmp_path / "own"
     old_sessions.fill(home)
-    before = tables(home)
-    told = receipt(home, *AGE, "--dry-run")
-    assert (told["sessions"], told["dry_run"]) == (3, True) and tables(home) == before and not files(home)
-    told = receipt(home, *AGE)
-    assert (told["sessions"], told["kept"], told["failed"]) == (3, {}, [])
-    assert len(files(home)) == 3
+    before = read_tables(home)
+    answer = run_archive(home, *AGE, "--dry-run")
+    assert (
+        (answer["sessions"], answer["dry_run"]) == (3, True) and read_tables(home) == before and not find_archives(home)
+    )
+    answer = run_archive(home, *AGE)
+    assert (answer["sessions"], answer["kept"], answer["failed"]) == (3, {}, [])
+    assert len(find_archives(home)) == 3
     assert {stat.S_IMODE(path.stat().st_mode) for path in (home / "archive").rglob("*") if path.is_file()} == {0o600}
-    after = tables(home)
+    after = read_tables(home)
     main = "agents/main/agent/openclaw-agent.sqlite"
     for table in ("sessions", "transcript_events", "conversation_turns", "artifacts", "rejected_records"):
         assert not after[main, table] and before[main, table], table
     for table in ("session_days", "session_tools", "tool_days"):
         assert after[main, table] == before[main, table]
-    assert old_sessions.sums_by_day(after) == old_sessions.sums_by_day(before)
+    assert old_sessions.select_day_sums(after) == old_sessions.select_day_sums(before)
     assert len(after[main, "removed_sessions"]) == 2
-    # A collect passes them over, also with a new time on a file, and backs nothing up twice.
+    # A collect skips archived sessions, also when their files have new times, and the next archive is empty.
     for path in (home.parent / "own-source").rglob("*.jsonl"):
         os.utime(path)
     assert run(home, "collect")[0] in (0, 4)
-    assert not tables(home)[main, "sessions"]
-    again = receipt(home, *AGE)
-    assert again["sessions"] == 0 and len(files(home)) == 3
+    assert not read_tables(home)[main, "sessions"]
+    again = run_archive(home, *AGE)
+    assert again["sessions"] == 0 and len(find_archives(home)) == 3
 
 
 def test_what_is_restored_is_what_was_there(home):
-    before = tables(home)
-    stored = backup_homes.artifacts(home)
-    receipt(home, *AGE)
-    backup_homes.python(home, backup_homes.CLEAR)
-    assert not backup_homes.artifacts(home)
-    sound = receipt(home, "verify", str(home / "archive"))
+    before = read_tables(home)
+    stored = backup_homes.hash_artifacts(home)
+    run_archive(home, *AGE)
+    backup_homes.run_python(home, backup_homes.CLEAR)
+    assert not backup_homes.hash_artifacts(home)
+    sound = run_archive(home, "verify", str(home / "archive"))
     assert (sound["sound"], sound["failed"]) == (3, [])
-    told = receipt(home, "restore", *map(str, files(home)))
-    assert (told["restored"], told["there"], told["failed"]) == (3, 0, [])
-    after = tables(home)
-    noted = ("state/openclaw.sqlite", "collector_sessions")  # also says when, last of all
+    answer = run_archive(home, "restore", *map(str, find_archives(home)))
+    assert (answer["restored"], answer["there"], answer["failed"]) == (3, 0, [])
+    after = read_tables(home)
+    noted = ("state/openclaw.sqlite", "collector_sessions")  # the last column of its rows is a time
     assert {key for key in before if before[key] != after[key]} == {noted}
     without_time = [[row.rpartition(",")[0] for row in side[noted]] for side in (before, after)]
     assert without_time[0] == without_time[1]
-    assert backup_homes.artifacts(home) == stored and backup_homes.are_artifacts_sound(home)
-    told = receipt(home, "restore", str(home / "archive"))
-    assert (told["restored"], told["there"]) == (0, 3)
-    assert tables(home) == after
+    assert backup_homes.hash_artifacts(home) == stored and backup_homes.are_artifacts_sound(home)
+    answer = run_archive(home, "restore", str(home / "archive"))
+    assert (answer["restored"], answer["there"]) == (0, 3)
+    assert read_tables(home) == after
 
 
 def test_a_restore_in_another_home(home, tmp_path):
-    before = tables(home)
-    receipt(home, *AGE)
+    before = read_tables(home)
+    run_archive(home, *AGE)
     other = tmp_path / "other"
-    told = receipt(other, "restore", str(home / "archive"))
-    assert told["restored"] == 3
-    after = tables(other)
+    answer = run_archive(other, "restore", str(home / "archive"))
+    assert answer["restored"] == 3
+    after = read_tables(other)
     for key in before:
         if key[0].startswith("agents/") and key[1] != "django_migrations":
             assert after[key] == before[key], key
-    assert old_sessions.sums_by_day(after) == old_sessions.sums_by_day(before)
+    assert old_sessions.select_day_sums(after) == old_sessions.select_day_sums(before)
 
 
 def test_an_archive_is_readable_without_us(home):
-    receipt(home, *AGE)
-    for path in files(home):
-        told = lines(path)
-        assert told[0]["schema"] == "openclaw-web.archive.v1" and told[-1]["end"] is True
-        texts = {line["text"] for line in told if "content" in line}
+    run_archive(home, *AGE)
+    for path in find_archives(home):
+        archived = read_lines(path)
+        assert archived[0]["schema"] == "openclaw-web.archive.v1" and archived[-1]["end"] is True
+        texts = {line["text"] for line in archived if "content" in line}
         assert old_sessions.BIG in texts and old_sessions.SECRET in texts
         manifest = orjson.loads(path.with_name(path.name.removesuffix(".jsonl.zst") + ".manifest.json").read_bytes())
-        assert manifest["tables"]["transcript_events"] == sum(line.get("table") == "transcript_events" for line in told)
+        event_count = sum(line.get("table") == "transcript_events" for line in archived)
+        assert manifest["tables"]["transcript_events"] == event_count
         assert (manifest["file"], manifest["bytes"]) == (path.name, path.stat().st_size)
 
 
@@ -125,46 +134,46 @@ def test_a_session_that_goes_on_comes_back_whole(tmp_path):
     home = tmp_path / "own"
     _source, scripts = old_sessions.fill(home, sessions=1, agents=("main",))
     main = "agents/main/agent/openclaw-agent.sqlite"
-    count = len(tables(home)[main, "transcript_events"])
-    receipt(home, *AGE)
+    count = len(read_tables(home)[main, "transcript_events"])
+    run_archive(home, *AGE)
     scripts[0].add(homes.user("Are you still there?"), homes.assistant("Yes."))
     assert run(home, "collect")[0] in (0, 4)
-    after = tables(home)
+    after = read_tables(home)
     assert len(after[main, "transcript_events"]) == count + 2 and not after[main, "removed_sessions"]
     assert "agent:main:telegram:direct:0" in after[main, "sessions"][0]
-    refused = receipt(home, "restore", str(home / "archive"), status=3)
+    refused = run_archive(home, "restore", str(home / "archive"), status=3)
     assert "changed since" in refused["reasons"][0]["reason"]
-    assert tables(home) == after
+    assert read_tables(home) == after
 
 
 def test_a_session_whose_transcript_was_written_anew_and_goes_on_comes_back(tmp_path):
     home = tmp_path / "own"
     _source, scripts = old_sessions.fill(home, sessions=1, agents=("main",))
     main, path = "agents/main/agent/openclaw-agent.sqlite", scripts[0].path
-    receipt(home, *AGE)
+    run_archive(home, *AGE)
     for more, count in ((0, 0), (2, 1)):
         scripts[0].add(*[homes.user("Are you still there?"), homes.assistant("Yes.")][:more])
         path.with_name("new").write_bytes(path.read_bytes())
         path.with_name("new").replace(path)
         assert run(home, "collect")[0] in (0, 4)
-        assert len(tables(home)[main, "sessions"]) == count
+        assert len(read_tables(home)[main, "sessions"]) == count
 
 
 def test_a_session_with_a_lost_output_stays(home):
     blob = next(path for path in (home / "artifacts" / "blobs").rglob("*") if path.is_file())
     blob.unlink()
-    told = receipt(home, *AGE, status=3)  # all of them have that output: nothing was done
-    assert told["failed"] and (told["sessions"], told["failed_count"]) == (0, 3)
+    answer = run_archive(home, *AGE, status=3)  # all sessions have that output, so nothing was done
+    assert answer["failed"] and (answer["sessions"], answer["failed_count"]) == (0, 3)
     main = "agents/main/agent/openclaw-agent.sqlite"
     research = "agents/research/agent/openclaw-agent.sqlite"
-    left = len(tables(home)[main, "sessions"]) + len(tables(home)[research, "sessions"])
-    assert left == told["failed_count"] and len(files(home)) == told["sessions"]
+    remaining = len(read_tables(home)[main, "sessions"]) + len(read_tables(home)[research, "sessions"])
+    assert remaining == answer["failed_count"] and len(find_archives(home)) == answer["sessions"]
 
 
-def forged(source, way):
-    """The bytes of an archive with something wrong in it."""
-    data, told = source.read_bytes(), lines(source)
-    row = next(line for line in told if line.get("table") == "conversation_turns")
+def forge_archive(source, way):
+    """Return the bytes of an archive with something wrong in it."""
+    data, parsed = source.read_bytes(), read_lines(source)
+    row = next(line for line in parsed if line.get("table") == "conversation_turns")
     if way == "cut":
         return data[: len(data) // 2]
     if way == "bit":
@@ -172,35 +181,35 @@ def forged(source, way):
     if way == "row":
         row["row"]["user_message_content"] = "forged"
     elif way == "content":
-        next(line for line in told if "content" in line)["text"] = "forged"
+        next(line for line in parsed if "content" in line)["text"] = "forged"
     elif way == "table":
         row["table"] = "memory_gate_decisions"
     elif way == "agent":
-        told[0]["agent"] = "../x"
+        parsed[0]["agent"] = "../x"
     else:
         row["row"][{"session": "session_id", "type": "created_at", "column": "x; --"}[way]] = "another"
-    if way in ("session", "type", "column", "agent"):  # with hashes that fit
-        body = [orjson.dumps(line) + b"\n" for line in told[:-1]]
-        rows = [line for line, said in zip(body, told, strict=False) if "table" in said]
-        told[-1]["rows_sha256"] = hashlib.sha256(b"".join(rows)).hexdigest()
-        told[-1]["lines_sha256"] = hashlib.sha256(b"".join(body)).hexdigest()
-    return zstandard.compress(b"".join(orjson.dumps(line) + b"\n" for line in told))
+    if way in ("session", "type", "column", "agent"):  # these archives get valid hashes
+        body = [orjson.dumps(line) + b"\n" for line in parsed[:-1]]
+        rows = [line for line, line_before in zip(body, parsed, strict=False) if "table" in line_before]
+        parsed[-1]["rows_sha256"] = hashlib.sha256(b"".join(rows)).hexdigest()
+        parsed[-1]["lines_sha256"] = hashlib.sha256(b"".join(body)).hexdigest()
+    return zstandard.compress(b"".join(orjson.dumps(line) + b"\n" for line in parsed))
 
 
 def test_hostile_archives(home, tmp_path):
-    receipt(home, *AGE)
-    wanted, folder = tables(home), tmp_path / "forged"
+    run_archive(home, *AGE)
+    before, folder = read_tables(home), tmp_path / "forged"
     folder.mkdir()
     ways = ("cut", "bit", "row", "content", "table", "session", "type", "column", "agent")
     for way in ways:
-        (folder / f"{way}.jsonl.zst").write_bytes(forged(files(home)[0], way))
+        (folder / f"{way}.jsonl.zst").write_bytes(forge_archive(find_archives(home)[0], way))
     (folder / "none.jsonl.zst").write_bytes(b"hello\n" * 100)
     (folder / "empty.jsonl.zst").write_bytes(b"")
-    (folder / "link.jsonl.zst").symlink_to(files(home)[0])
+    (folder / "link.jsonl.zst").symlink_to(find_archives(home)[0])
     (folder / "folder.jsonl.zst").mkdir()
-    refused = receipt(home, "restore", str(folder), status=3)
+    refused = run_archive(home, "restore", str(folder), status=3)
     assert (refused["restored"], len(refused["reasons"])) == (0, len(ways) + 4), refused
-    assert tables(home) == wanted
+    assert read_tables(home) == before
 
 
 def test_wrong_use(home):
@@ -226,24 +235,24 @@ def test_wrong_use(home):
     ):
         status, _out, err = run(home, "archive", *words)
         assert status == 3 and sentence in err and "Traceback" not in err, (words, err)
-    assert receipt(home, "restore", "/nowhere", status=3)["reasons"]
+    assert run_archive(home, "restore", "/nowhere", status=3)["reasons"]
 
 
 def test_a_backup_has_the_archives(home, tmp_path):
-    receipt(home, *AGE)
-    made = backup_homes.receipt(home, "create")["backup"]["path"]
-    backup_homes.receipt(tmp_path / "new", "restore", made)
+    run_archive(home, *AGE)
+    made = backup_homes.run_backup(home, "create")["backup"]["path"]
+    backup_homes.run_backup(tmp_path / "new", "restore", made)
     names = [path.relative_to(home) for path in (home / "archive").rglob("*") if path.is_file()]
     assert len(names) == 6
     assert all((tmp_path / "new" / name).read_bytes() == (home / name).read_bytes() for name in names)
 
 
 def run_mounted(home, mounted, *words):
-    """`openclaw-web WORDS` within a mount namespace of its own: nothing pretended."""
+    """Run `openclaw-web WORDS` in a mount namespace of its own, with real mounts."""
     command = [sys.executable, "-m", "openclaw_web", *words, "--quiet"]
     return subprocess.run(
         ["unshare", "-Urm", "sh", "-c", mounted, "sh", *command],
-        cwd=ROOT, env=environment(home), capture_output=True, text=True,
+        cwd=ROOT, env=build_environment(home), capture_output=True, text=True,
     )  # fmt: skip
 
 
@@ -255,22 +264,22 @@ needs_namespaces = pytest.mark.skipif(
 
 @needs_namespaces
 def test_a_full_disk(home, tmp_path):
-    """A file system of a few kilobytes."""
+    """An archive on a real file system of a few kilobytes."""
     small = tmp_path / "small"
     small.mkdir()
 
-    def left():
-        return sum(len(rows) for (_file, table), rows in tables(home).items() if table == "sessions")
+    def count_sessions():
+        return sum(len(rows) for (_file, table), rows in read_tables(home).items() if table == "sessions")
 
     seen = set()
     for size in (4, 16, 24):
-        before = left()
+        before = count_sessions()
         mounted = f'mount -t tmpfs -o size={size}k tmpfs {small} && "$@"; status=$?; find {small} -type f; exit $status'
         done = run_mounted(home, mounted, "archive", *AGE, "--out", str(small))
         assert "Traceback" not in done.stderr
         seen.add(done.returncode)
         written = [name for name in done.stdout.split() if name.endswith(".zst")]
-        assert before - left() <= len(written) and not [name for name in done.stdout.split() if "/." in name]
+        assert before - count_sessions() <= len(written) and not [name for name in done.stdout.split() if "/." in name]
         if done.returncode:
             assert "No space left" in done.stderr, done.stderr
     assert 3 in seen
@@ -278,10 +287,10 @@ def test_a_full_disk(home, tmp_path):
 
 @needs_namespaces
 def test_a_full_disk_under_the_file_of_an_agent(home, tmp_path):
-    """The folder of an agent on a file system of its own that has hardly any room left."""
+    """The folder of an agent is on a file system with hardly any room left."""
     folder, copy = home / "agents" / "main" / "agent", tmp_path / "copy"
     shutil.copytree(folder, copy)
-    before, size = tables(home), sum(path.stat().st_size for path in folder.iterdir()) // 1024
+    before, size = read_tables(home), sum(path.stat().st_size for path in folder.iterdir()) // 1024
     for words in (("retention", "--days", "30", "--remove"), ("archive", *AGE)):
         mounted = (
             f'mount -t tmpfs -o size={size + 120}k tmpfs {folder} && cp -a {copy}/. {folder}/ && "$@"; status=$?; '
@@ -292,4 +301,4 @@ def test_a_full_disk_under_the_file_of_an_agent(home, tmp_path):
         assert f"No space left in {folder}" in done.stderr and "are kept" in done.stderr
         shutil.rmtree(folder)
         shutil.copytree(tmp_path / "after", folder)
-        assert tables(home) == before
+        assert read_tables(home) == before

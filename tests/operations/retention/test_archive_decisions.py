@@ -1,4 +1,7 @@
-"""Archives of sessions that memory_gate judged: the messages that were kept for its decisions go in, and come back."""
+"""Archives of sessions with gate decisions contain the messages kept for them.
+
+A restore brings these messages back.
+"""
 
 import pytest
 
@@ -8,35 +11,38 @@ from ledger.transcripts import contexts
 from tests.factories import DecisionFactory, SessionFactory, TurnFactory
 
 from . import test_archive_restore
-from .test_archive_restore import DB, archived, first, forged, reason, restore, store
+from .test_archive_restore import DB, archive_session, find_first_row, forge_archive, restore, restore_refused, store
 
 pytestmark = pytest.mark.django_db
 home = test_archive_restore.home
 
 
-def judged():
-    """A session of three turns with a decision on each; its messages as they were kept, by turn."""
+def store_judged():
+    """Store a session of three turns with a decision on each.
+
+    Returns the messages that are kept for the decisions, by turn.
+    """
     turns = list(ConversationTurn.objects.using(DB).filter(session_id=store(words=("One", "Two", "Three"))))
     for turn in turns:
         DecisionFactory(db=DB, turn_id=turn.id, session_id="s")
     return contexts.store_contexts(DB, turns, 10)
 
 
-def kept():
+def read_contexts():
     rows = ConversationContext.objects.using(DB).order_by("turn_id", "sequence_number")
     return list(rows.values_list("turn_id", "sequence_number", "role", "message", "timestamp"))
 
 
-def matched():
+def count_matched():
     turns = ConversationTurn.objects.using(DB).values("id")
     return MemoryGateDecision.objects.using(DB).filter(turn_id__in=turns).count()
 
 
 def test_what_was_kept_comes_back_under_whatever_numbers_are_free(home):
-    judged()
-    before = kept()
-    path = archived(home)
-    assert len(before) == 6 and not kept() and matched() == 0
+    store_judged()
+    before = read_contexts()
+    path = archive_session(home)
+    assert len(before) == 6 and not read_contexts() and count_matched() == 0
     turn = TurnFactory(db=DB, id="t:u1", session=SessionFactory(db=DB, id="t"), turn_number=1)
     ConversationContext.objects.using(DB).create(
         id=1, turn=turn, role="user", message="Another", timestamp=1, sequence_number=0
@@ -44,18 +50,18 @@ def test_what_was_kept_comes_back_under_whatever_numbers_are_free(home):
     for how in ("restored", "there"):
         receipt = restore(path)
         assert (receipt[how], receipt["failed"]) == (1, []), receipt
-    assert [row for row in kept() if row[0] != "t:u1"] == before and matched() == 3
-    assert archived(home).name == path.name
+    assert [row for row in read_contexts() if row[0] != "t:u1"] == before and count_matched() == 3
+    assert archive_session(home).name == path.name
 
 
 @pytest.mark.parametrize("turn_id", ["t:u1", "s:none", "s:t:u1", None, 5])
 def test_messages_of_other_turns_are_refused(home, turn_id):
-    judged()
-    path = archived(home)
+    store_judged()
+    path = archive_session(home)
     TurnFactory(db=DB, id="s:t:u1", session=SessionFactory(db=DB, id="s:t"), turn_number=1)
 
-    def change(told):
-        first(told, "conversation_contexts")["turn_id"] = turn_id
+    def change(lines):
+        find_first_row(lines, "conversation_contexts")["turn_id"] = turn_id
 
-    assert reason(forged(path, change))
-    assert not kept() and not Session.objects.using(DB).filter(id="s").exists()
+    assert restore_refused(forge_archive(path, change))
+    assert not read_contexts() and not Session.objects.using(DB).filter(id="s").exists()

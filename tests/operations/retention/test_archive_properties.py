@@ -1,4 +1,4 @@
-"""Whatever is in a session, what comes back from its archive is what went in."""
+"""An archived session comes back unchanged, for generated sessions."""
 
 import itertools
 
@@ -41,8 +41,8 @@ def test_what_comes_back_is_what_went_in(own_home, records):
     written = archive_files.write_archive(path, DB, session_id)
     assert archive_files.verify_archive(path) == written
     moment = Session.objects.using(DB).get(id=session_id).last_activity_at + 1
-    told = {"why": "archive", "digest": written.rows_sha256}
-    assert removal.remove_session(DB, session_id, before=moment, needed_by=lambda _: "", **told)
+    options = {"why": "archive", "digest": written.rows_sha256}
+    assert removal.remove_session(DB, session_id, before=moment, needed_by=lambda _: "", **options)
     assert not RejectedRecord.objects.using(DB).filter(session_id=session_id).exists()
     for _time in range(2):
         receipt = archive_restore.restore_archives([path], Progress(), by="test")

@@ -1,4 +1,7 @@
-"""Archives that go back into a store that has moved on, and archives made by hand with hashes that fit."""
+"""Archives that return to a store that has changed, and forged archives.
+
+The forged ones have numbers and hashes that fit.
+"""
 
 import hashlib
 import os
@@ -33,14 +36,14 @@ def store(session_id="s", words=("Hello",)):
     return old_sessions.store(session_id, records)
 
 
-def archived(home, session_id="s"):
-    """Archive a session and remove it; the file."""
+def archive_session(home, session_id="s"):
+    """Archive a session and remove it; returns the file."""
     draft = home / "draft"
     written = archive_files.write_archive(draft, DB, session_id)
     assert archive_files.verify_archive(draft) == written
     path = archive_files.publish_archive(draft, home / "archive", written, last_activity_at=1, month=MONTH)
-    told = {"why": "archive", "digest": written.rows_sha256}
-    assert removal.remove_session(DB, session_id, before=2**52, needed_by=lambda _: "", **told)
+    options = {"why": "archive", "digest": written.rows_sha256}
+    assert removal.remove_session(DB, session_id, before=2**52, needed_by=lambda _: "", **options)
     return path
 
 
@@ -50,14 +53,14 @@ def restore(*paths):
     )
 
 
-def reason(path):
+def restore_refused(path):
     receipt = restore(path)
     assert not receipt["restored"] and len(receipt["failed"]) == 1, receipt
     return receipt["failed"][0]["reason"]
 
 
 def test_numbers_that_others_have_by_now_are_given_anew(home):
-    path = archived(home, store())
+    path = archive_session(home, store())
     RejectedRecord.objects.using(DB).create(
         id=1, file="other.jsonl", byte_offset=3, byte_length=1, reason="not_json", session_id="t", created_at=1
     )
@@ -66,33 +69,33 @@ def test_numbers_that_others_have_by_now_are_given_anew(home):
         assert (receipt[how], receipt["failed"]) == (1, []), receipt
     assert RejectedRecord.objects.using(DB).filter(session_id="s").count() == 1
     assert RejectedRecord.objects.using(DB).get(id=1).session_id == "t"
-    assert archived(home).name == path.name
+    assert archive_session(home).name == path.name
 
 
 def test_of_several_archives_of_a_session_the_latest_counts(home):
-    older = archived(home, store(words=("One",)))
-    latest = archived(home, store(words=("One", "Two")))
+    older = archive_session(home, store(words=("One",)))
+    latest = archive_session(home, store(words=("One", "Two")))
     receipt = restore(home / "archive", older, latest)
     assert (receipt["restored"], receipt["older"], receipt["there"], receipt["failed"]) == (1, 2, 1, [])
     assert "2 archives contain older states" in receipt["message"]
     assert Session.objects.using(DB).get(id="s").turn_count == 2
-    assert "changed since" in reason(older)
+    assert "changed since" in restore_refused(older)
 
 
 def test_somebody_who_opted_out_since_does_not_come_back(home):
     store()
-    told = {"session_key": "agent:ada:telegram:direct:43", "origin": "direct", "conversation_target": "telegram:43"}
-    Session.objects.using(DB).filter(id="s").update(**told)
-    path = archived(home)
+    columns = {"session_key": "agent:ada:telegram:direct:43", "origin": "direct", "conversation_target": "telegram:43"}
+    Session.objects.using(DB).filter(id="s").update(**columns)
+    path = archive_session(home)
     configuration.put("collector.optedOutSenders", ["43"])
-    assert "opted out" in reason(path) and not Session.objects.using(DB).exists()
+    assert "opted out" in restore_refused(path) and not Session.objects.using(DB).exists()
     assert removal.read_all_removed_ids(DB) == {"s"}
     configuration.put("collector.optedOutSenders", [])
     assert restore(path)["restored"] == 1
     Session.objects.using(DB).filter(id="s").update(session_key="agent:ada:irc:group:#lab", origin="group")
-    path = archived(home)
-    configuration.put("collector.optedOutSenders", ["44"])  # who may have spoken there
-    assert "opted out" in reason(path)
+    path = archive_session(home)
+    configuration.put("collector.optedOutSenders", ["44"])  # this sender may have spoken in the group
+    assert "opted out" in restore_refused(path)
 
 
 def test_a_name_that_is_no_utf_8(home, tmp_path):
@@ -109,36 +112,36 @@ def test_what_others_left_beside_drafts_stays(tmp_path):
     (tmp_path / ".archive.01K8YYYYYYYYYYYYYYYYYYYYYY").symlink_to(tmp_path / ".archive.2024")
     with create_draft(tmp_path / "archive"):
         pass
-    left = {path.name for path in tmp_path.iterdir()}
-    assert left == {".archive.2024", ".archive.file", ".archive.01K8YYYYYYYYYYYYYYYYYYYYYY"}
+    remaining = {path.name for path in tmp_path.iterdir()}
+    assert remaining == {".archive.2024", ".archive.file", ".archive.01K8YYYYYYYYYYYYYYYYYYYYYY"}
 
 
-def first(told, table):
-    return next(line["row"] for line in told if line.get("table") == table)
+def find_first_row(lines, table):
+    return next(line["row"] for line in lines if line.get("table") == table)
 
 
-def without_content(told):
-    told[:] = [line for line in told if "content" not in line]
+def without_content(lines):
+    lines[:] = [line for line in lines if "content" not in line]
 
 
-def with_another_session(told):
-    told.insert(-1, {"table": "sessions", "row": first(told, "sessions") | {"id": "t"}})
+def with_another_session(lines):
+    lines.insert(-1, {"table": "sessions", "row": find_first_row(lines, "sessions") | {"id": "t"}})
 
 
-def without_session(told):
-    told[:] = [line for line in told if line.get("table") != "sessions"]
+def without_session(lines):
+    lines[:] = [line for line in lines if line.get("table") != "sessions"]
 
 
-def with_a_report(told):
+def with_a_report(lines):
     row = {"id": "0" * 64, "report_json": "{}"}
-    told.insert(1, {"table": "prompt_reports", "row": row})
-    first(told, "sessions")["prompt_report_id"] = row["id"]
+    lines.insert(1, {"table": "prompt_reports", "row": row})
+    find_first_row(lines, "sessions")["prompt_report_id"] = row["id"]
 
 
 def with_a_name(name):
-    def change(told):
-        told[0]["session"] = first(told, "sessions")["id"] = name
-        for line in told:
+    def change(lines):
+        lines[0]["session"] = find_first_row(lines, "sessions")["id"] = name
+        for line in lines:
             if "session_id" in line.get("row", {}):
                 line["row"]["session_id"] = name
 
@@ -146,11 +149,11 @@ def with_a_name(name):
 
 
 def with_value(table, column, value):
-    return lambda told: first(told, table).update({column: value})
+    return lambda lines: find_first_row(lines, table).update({column: value})
 
 
-def with_a_content_of_others(told):
-    told[:] = [line for line in told if "content" not in line and line.get("table") != "artifacts"]
+def with_a_content_of_others(lines):
+    lines[:] = [line for line in lines if "content" not in line and line.get("table") != "artifacts"]
 
 
 FORGED = {
@@ -179,39 +182,39 @@ FORGED = {
     "another session": with_another_session,
     "no session": without_session,
     "a report under a wrong name": with_a_report,
-    "a row that is none": lambda told: told.insert(-1, {"table": "artifacts", "row": None}),
-    "a rejected line that is none": lambda told: told.insert(-1, {"table": "rejected_records", "row": 7}),
+    "a row that is none": lambda lines: lines.insert(-1, {"table": "artifacts", "row": None}),
+    "a rejected line that is none": lambda lines: lines.insert(-1, {"table": "rejected_records", "row": 7}),
 }
 
 
-def forged(path, change):
-    """Write an archive again with something wrong in it, and with numbers and hashes that fit."""
+def forge_archive(path, change):
+    """Write an archive again with something wrong in it, but numbers and hashes that fit."""
     data = zstandard.ZstdDecompressor().stream_reader(path.read_bytes()).read()
-    told = [orjson.loads(line) for line in data.splitlines()]
-    change(told)
-    lines, rows, tables, contents = hashlib.sha256(), hashlib.sha256(), {}, 0
-    for one in told[:-1]:
-        line = orjson.dumps(one) + b"\n"
-        lines.update(line)
-        contents += one.get("part") == 0
-        if "table" in one:
-            rows.update(session_rows.strip_row_id(one["table"], line))
-            tables[one["table"]] = tables.get(one["table"], 0) + 1
-    told[-1] = {"end": True, "tables": dict(sorted(tables.items())), "contents": contents}
-    told[-1] |= {"rows_sha256": rows.hexdigest(), "lines_sha256": lines.hexdigest()}
+    parsed = [orjson.loads(line) for line in data.splitlines()]
+    change(parsed)
+    lines_hash, rows_hash, tables, contents = hashlib.sha256(), hashlib.sha256(), {}, 0
+    for entry in parsed[:-1]:
+        line = orjson.dumps(entry) + b"\n"
+        lines_hash.update(line)
+        contents += entry.get("part") == 0
+        if "table" in entry:
+            rows_hash.update(session_rows.strip_row_id(entry["table"], line))
+            tables[entry["table"]] = tables.get(entry["table"], 0) + 1
+    parsed[-1] = {"end": True, "tables": dict(sorted(tables.items())), "contents": contents}
+    parsed[-1] |= {"rows_sha256": rows_hash.hexdigest(), "lines_sha256": lines_hash.hexdigest()}
     other = path.with_name("forged.jsonl.zst")
-    other.write_bytes(zstandard.compress(b"".join(orjson.dumps(one) + b"\n" for one in told)))
+    other.write_bytes(zstandard.compress(b"".join(orjson.dumps(entry) + b"\n" for entry in parsed)))
     return other
 
 
 def test_forged_archives_bring_nothing(home):
-    path = archived(home, store())
+    path = archive_session(home, store())
     for name, change in FORGED.items():
-        other = forged(path, change)
-        assert reason(other), name
+        other = forge_archive(path, change)
+        assert restore_refused(other), name
         assert not Session.objects.using(DB).exists() and not PromptReport.objects.using(DB).exists(), name
         assert removal.read_all_removed_ids(DB) == {"s"}, name
-    assert restore(forged(path, lambda told: None))["restored"] == 1
+    assert restore(forge_archive(path, lambda _lines: None))["restored"] == 1
 
 
 def test_a_session_that_could_not_be_put_back_is_not_archived(home):
@@ -223,8 +226,8 @@ def test_a_session_that_could_not_be_put_back_is_not_archived(home):
 
 
 def test_more_behind_the_end_is_refused(home):
-    path = archived(home, store())
+    path = archive_session(home, store())
     other = path.with_name("longer.jsonl.zst")
     for more in (b"more", zstandard.compress(b"more\n")):
         other.write_bytes(path.read_bytes() + more)
-        assert "damaged" in reason(other)
+        assert "damaged" in restore_refused(other)

@@ -1,4 +1,4 @@
-"""Conversations as files of JSON lines, one for each day: `exports/conversations-YYYY-MM-DD.jsonl`."""
+"""Conversations as JSON lines, one file a day: `exports/conversations-YYYY-MM-DD.jsonl`."""
 
 import os
 import stat
@@ -16,13 +16,13 @@ from people.configuration import setting_values as configuration
 from people.models.bookkeeping import AuditEntry
 from tests.factories import SessionFactory
 from tests.homes import assistant
-from tests.ledger.talks import says, tell
+from tests.ledger.transcript_records import channel_message, store_session
 
 DAY = 86_400_000
 NOW = 1_772_000_000_000  # 2026-02-25T06:13:20Z
 pytestmark = pytest.mark.django_db
 DB = "agent_ada"
-FILE = "conversations-2026-02-24.jsonl"  # of yesterday
+FILE = "conversations-2026-02-24.jsonl"  # yesterday's file
 
 
 @pytest.fixture
@@ -33,9 +33,9 @@ def exports(ada, settings, tmp_path, monkeypatch):
     return settings.HOME_DIR / "exports"
 
 
-def turn(number, *, days_ago=1, session=None, **more):
+def create_turn(number, *, days_ago=1, session=None, **more):
     session = session or SessionFactory(db=DB, channel_id="telegram")
-    asked = {"user_message_content": f"Question {number}", "agent_message_content": f"Answer {number}"}
+    contents = {"user_message_content": f"Question {number}", "agent_message_content": f"Answer {number}"}
     return ConversationTurn.objects.using(DB).create(
         id=f"{session.id}:r{number}",
         session=session,
@@ -44,7 +44,7 @@ def turn(number, *, days_ago=1, session=None, **more):
         first_seq=0,
         last_seq=1,
         user_message_id=f"r{number}",
-        **asked | more,
+        **contents | more,
     )
 
 
@@ -52,38 +52,38 @@ def write(**params):
     return daily_files.run(params, Progress())
 
 
-def told(path):
+def read_lines(path):
     return [orjson.loads(line) for line in path.read_bytes().splitlines()]
 
 
 def test_it_works(exports):
-    one = turn(1, user_from="42", user_metadata='{"senderId": "42", "name": "Mei 🦞"}', agent_message_id="r2")
-    turn(2, days_ago=2)
-    turn(3, days_ago=0)  # today has not ended
-    turn(4, days_ago=31)  # too old
-    turn(5, is_active=False)
+    first = create_turn(1, user_from="42", user_metadata='{"senderId": "42", "name": "Mei 🦞"}', agent_message_id="r2")
+    create_turn(2, days_ago=2)
+    create_turn(3, days_ago=0)  # today has not ended
+    create_turn(4, days_ago=31)  # too old
+    create_turn(5, is_active=False)
     done = write(by="mei")
     assert (done["files"], done["written"], done["turns"], done["removed"]) == (2, 2, 2, 0)
     names = sorted(path.name for path in exports.iterdir())
     assert names == ["conversations-2026-02-23.jsonl", "conversations-2026-02-24.jsonl"]
     path = exports / names[1]
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    about = {"id": one.id, "agentId": "ada", "sessionId": one.session_id, "channelId": "telegram", "turnNumber": 1}
-    asked = {"id": "r1", "content": "Question 1", "from": "42", "metadata": {"senderId": "42", "name": "Mei 🦞"}}
+    ids = {"id": first.id, "agentId": "ada", "sessionId": first.session_id, "channelId": "telegram", "turnNumber": 1}
+    message = {"id": "r1", "content": "Question 1", "from": "42", "metadata": {"senderId": "42", "name": "Mei 🦞"}}
     reply = {"id": "r2", "content": "Answer 1"}
-    assert told(path) == [about | {"userMessage": asked, "agentReply": reply, "createdAt": one.created_at}]
+    assert read_lines(path) == [ids | {"userMessage": message, "agentReply": reply, "createdAt": first.created_at}]
     assert AuditEntry.objects.get(action="conversations_exported").actor == "mei"
 
 
 def test_again_changes_nothing_and_what_came_late_comes_in(exports):
-    session = turn(1).session
+    session = create_turn(1).session
     write()
     path = exports / "conversations-2026-02-24.jsonl"
     before = path.stat()
     assert write()["written"] == 0
     assert path.stat().st_ino == before.st_ino
-    turn(2, session=session)
-    assert write()["written"] == 1 and len(told(path)) == 2
+    create_turn(2, session=session)
+    assert write()["written"] == 1 and len(read_lines(path)) == 2
     ConversationTurn.objects.using(DB).all().delete()
     assert write()["files"] == 0 and not path.exists()
 
@@ -91,18 +91,20 @@ def test_again_changes_nothing_and_what_came_late_comes_in(exports):
 def test_people_who_opted_out_are_in_none(exports):
     quoted = '```json\n{"sender_id": "42", "body": "tea"}\n```'
     quoting = f"Replied message (untrusted, for context):\n{quoted}\n\nYes"
-    tell(says("42", "One"), assistant("To 42"), says("Mei", "Two"), assistant("To Mei"), says("44", quoting),
-         assistant("To 44"), says("44", "Four"), assistant("To 44"))  # fmt: skip
-    tell(says("", "Three"), assistant("To 43"), session_id="s2")
+    store_session(
+        *(channel_message("42", "One"), assistant("To 42"), channel_message("Mei", "Two"), assistant("To Mei")),
+        *(channel_message("44", quoting), assistant("To 44"), channel_message("44", "Four"), assistant("To 44")),
+    )
+    store_session(channel_message("", "Three"), assistant("To 43"), session_id="s2")
     sessions = Session.objects.using(DB)
     sessions.filter(id="s2").update(session_key="agent:ada:telegram:direct:43", origin="direct")
     ConversationTurn.objects.using(DB).update(created_at=NOW - DAY)
     write()
     path = exports / "conversations-2026-02-24.jsonl"
-    assert len(told(path)) == 5
+    assert len(read_lines(path)) == 5
     configuration.put("collector.optedOutSenders", ["42", "Mei", "43"])
     write()
-    assert [one["turnNumber"] for one in told(path)] == [4]
+    assert [line["turnNumber"] for line in read_lines(path)] == [4]
 
 
 def test_old_files_go_and_others_stay(exports):
@@ -111,11 +113,11 @@ def test_old_files_go_and_others_stay(exports):
         (exports / name).write_text("{}\n")
     (exports / "01M802QPCKD3RD2B1CZH9PSDC7").mkdir()
     assert write()["removed"] == 1
-    left = {path.name for path in exports.iterdir()}
-    assert left == {"conversations-x.jsonl", "mine-2025-01-01.jsonl", "01M802QPCKD3RD2B1CZH9PSDC7"}
+    remaining = {path.name for path in exports.iterdir()}
+    assert remaining == {"conversations-x.jsonl", "mine-2025-01-01.jsonl", "01M802QPCKD3RD2B1CZH9PSDC7"}
     configuration.put("jsonlExport.retentionDays", 1)
-    turn(1)
-    turn(2, days_ago=2)
+    create_turn(1)
+    create_turn(2, days_ago=2)
     assert write()["files"] == 1
 
 
@@ -126,17 +128,17 @@ def test_names_that_only_look_like_ours_stay(exports, tmp_path):
     for name in ("conversations-2020-13-01.jsonl", "conversations-٢٠٢٠-01-01.jsonl", ".conversations.mine"):
         (exports / name).write_text("precious")
     (exports / "conversations-2020-01-02.jsonl").mkdir()
-    turn(1)
+    create_turn(1)
     assert write()["removed"] == 1 and (tmp_path / "precious").read_text() == "precious"
-    left = {path.name for path in exports.iterdir()} - {FILE}
-    assert left == {
+    remaining = {path.name for path in exports.iterdir()} - {FILE}
+    assert remaining == {
         *("conversations-2020-13-01.jsonl", "conversations-٢٠٢٠-01-01.jsonl", ".conversations.mine"),
         "conversations-2020-01-02.jsonl",
     }
 
 
 def test_a_folder_in_the_place_of_a_file_is_said_and_a_link_is_replaced_not_followed(exports, tmp_path):
-    turn(1)
+    create_turn(1)
     (exports / FILE).mkdir(parents=True)
     with pytest.raises(Refused, match="is a folder"):
         write()
@@ -152,10 +154,11 @@ def test_days_end_at_midnight_utc(exports):
     midnight = NOW // DAY * DAY
     session = SessionFactory(db=DB)
     for number, moment in enumerate((midnight - DAY - 1, midnight - DAY, midnight - 1, midnight), 1):
-        turn(number, session=session, days_ago=(NOW - moment) / DAY)
+        create_turn(number, session=session, days_ago=(NOW - moment) / DAY)
     write()
     numbers = {
-        path.name[14:24]: [one["turnNumber"] for one in told(path)] for path in exports.glob("conversations-*.jsonl")
+        path.name[14:24]: [line["turnNumber"] for line in read_lines(path)]
+        for path in exports.glob("conversations-*.jsonl")
     }
     assert numbers == {"2026-02-23": [1], "2026-02-24": [2, 3]}
 
@@ -163,23 +166,23 @@ def test_days_end_at_midnight_utc(exports):
 def test_many_turns_of_one_moment(exports):
     session = SessionFactory(db=DB)
     for number in range(1, 1_203):
-        turn(number, session=session)
+        create_turn(number, session=session)
     assert write()["turns"] == 1_202
-    numbers = [one["turnNumber"] for one in told(exports / "conversations-2026-02-24.jsonl")]
+    numbers = [line["turnNumber"] for line in read_lines(exports / "conversations-2026-02-24.jsonl")]
     assert sorted(numbers) == list(range(1, 1_203))
 
 
 def test_hostile_text(exports):
     text = "line\nbreak \u2028 \x00 \u202e 🦞 \\ud83d"
-    turn(1, user_message_content=text, agent_message_content=text, user_metadata="[1]")
+    create_turn(1, user_message_content=text, agent_message_content=text, user_metadata="[1]")
     write()
     path = exports / "conversations-2026-02-24.jsonl"
     assert path.read_bytes().count(b"\n") == 1
-    assert told(path)[0]["userMessage"]["content"] == text
+    assert read_lines(path)[0]["userMessage"]["content"] == text
 
 
 def test_the_tick_does_it_once_a_day(exports):
-    turn(1)
+    create_turn(1)
     assert automatic_tasks.start_due() == []
     configuration.put("jsonlExport.enabled", True)
     (job,) = automatic_tasks.start_due()

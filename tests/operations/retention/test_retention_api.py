@@ -1,4 +1,4 @@
-"""Retention by the API: the page's counts, runs and archives as JSON, for admins."""
+"""The API of retention for admins: counts, runs and archives."""
 
 import pytest
 
@@ -11,33 +11,33 @@ RUNS, REMOVED = "/api/v1/operations/retention", "/api/v1/agents/ada/removed-sess
 pytestmark = pytest.mark.django_db
 
 
-def started(browser, what, body):
-    return browser.post(f"{RUNS}/{what}", body, content_type="application/json")
+def post_run(browser, verb, body):
+    return browser.post(f"{RUNS}/{verb}", body, content_type="application/json")
 
 
-def run_it():
+def run_queued_job():
     return execution.run(JobRun.objects.get(state=JobRun.State.QUEUED).id)
 
 
 def test_it_works(as_admin, old):
     SampleFactory(agent_id="ada", session_id=SessionFactory(db="agent_ada", last_activity_at=5_000).id)
     assert as_admin.get(RUNS).json() == {"items": [], "next": None, "previous": None}
-    answer = started(as_admin, "count", {"days": 400})
+    answer = post_run(as_admin, "count", {"days": 400})
     assert answer.status_code == 202 and answer.json()["kind"] == "retention"
-    run_it()
+    run_queued_job()
     (run,) = as_admin.get(RUNS).json()["items"]
     assert (run["what"], run["days"], run["sessions"], run["kept"]) == ("count", 400, 1, {"samples": 1})
     assert as_admin.get(REMOVED).json()["items"] == []
-    assert started(as_admin, "archive", {"days": 400}).status_code == 202
-    assert run_it().state == JobRun.State.FINISHED
+    assert post_run(as_admin, "archive", {"days": 400}).status_code == 202
+    assert run_queued_job().state == JobRun.State.FINISHED
     run = as_admin.get(RUNS).json()["items"][0]
     assert (run["what"], run["sessions"], run["failed_count"]) == ("archive", 1, 0) and run["out"].endswith("archive")
     (gone,) = as_admin.get(REMOVED).json()["items"]
     assert (gone["session_id"], gone["why"]) == (old.id, "archive") and gone["archive"].startswith("archive/ada/")
     assert as_admin.get(REMOVED, {"why": "retention"}).json()["items"] == []
     SessionFactory(db="agent_ada", last_activity_at=1_000)
-    started(as_admin, "remove", {"days": 400})
-    run_it()
+    post_run(as_admin, "remove", {"days": 400})
+    run_queued_job()
     assert as_admin.get(RUNS).json()["items"][0]["what"] == "remove"
     assert as_admin.get(REMOVED, {"why": "retention"}).json()["items"][0]["archive"] == ""
 
@@ -47,8 +47,8 @@ NO_DAYS = [{"days": days} for days in (0, -1, None, "soon", 2**70, 36_501, True,
 
 @pytest.mark.parametrize("body", [*NO_DAYS, {"days": 400, "dry_run": True}, {"days": 400, "agent": "ada"}])
 def test_what_is_no_clear_wish_removes_nothing(as_admin, old, body):
-    for what in ("count", "remove", "archive"):
-        assert started(as_admin, what, body).status_code in ((400, 422) if body["days"] == 2**70 else (422,))
+    for verb in ("count", "remove", "archive"):
+        assert post_run(as_admin, verb, body).status_code in ((400, 422) if body["days"] == 2**70 else (422,))
     assert not JobRun.objects.exists()
 
 

@@ -1,4 +1,4 @@
-"""What keeps an old session: every table that can name one is in one of two lists."""
+"""Evidence that keeps an old session: every table that names sessions is listed here."""
 
 import pytest
 from django.apps import apps
@@ -15,31 +15,31 @@ from tests import faults
 from tests.collecting import collect_runs
 from tests.factories import CronJobFactory, SampleFactory, SessionFactory, SnapshotFactory
 from tests.homes import assistant, user
-from tests.operations.retention.old_sessions import kept
+from tests.operations.retention.old_sessions import count_kept
 
 pytestmark = pytest.mark.django_db
 DB, BEFORE = "agent_ada", 10_000
 HANDLE = from_sha256("ab" * 32)
-# Tables that name sessions or turns: those that go with a session, those that keep it, and those that never do.
+# Tables that name sessions or turns: removed with a session, keeping it, or never keeping it.
 KEEPING = {"dataset_samples"}
 NOT_KEEPING = {
-    "memory_gate_decisions",  # with their windows, they do without it: see test_retention_decisions.py
-    *("gate_calls", "gate_session_sums"),  # what they cost, and what they add up to
+    "memory_gate_decisions",  # complete without their session, by their windows: see test_retention_decisions.py
+    *("gate_calls", "gate_session_sums"),  # costs and sums
     "guardian_runs",  # likewise
-    "write_guardian_audit",  # with its versions and its fact, it does without it: see test_retention_writes.py
-    "removed_sessions",  # says that one was removed
-    "collector_sessions",  # says what the store has to hold, and that one was removed
-    *("collector_sources", "collector_skipped"),  # which files were read, and which were not, and whose they are
-    *("provenance_records", "memory_standings"),  # OpenClaw's records of memory files; derived rows made of them
-    "newest_sessions",  # the newest of each agent, derived rows that are made again
-    "cron_run_logs",  # what OpenClaw's scheduler says; derived rows that link to a session while it is here
+    "write_guardian_audit",  # complete without its session, by its versions and fact: see test_retention_writes.py
+    "removed_sessions",  # lists removed sessions
+    "collector_sessions",  # lists what the store must contain, and removed sessions
+    *("collector_sources", "collector_skipped"),  # which files were read or skipped, and their agents
+    *("provenance_records", "memory_standings"),  # OpenClaw's records of memory files, and rows derived from them
+    "newest_sessions",  # the newest of each agent: derived rows that can be computed again
+    "cron_run_logs",  # reports of OpenClaw's scheduler, which link to a session while it exists
 }
 
 
-def use(session, kind="tool_output"):
+def store_artifact(session, kind="tool_output"):
     sizes = {"bytes": 1, "stored_bytes": 1, "chars": 1, "lines": 1}
-    told = {"handle": HANDLE, "kind": kind, "content_type": "text/plain", "created_at": 1, **sizes}
-    return Artifact.objects.using(DB).create(id=session.id, session_id=session.id, **told)
+    columns = {"handle": HANDLE, "kind": kind, "content_type": "text/plain", "created_at": 1, **sizes}
+    return Artifact.objects.using(DB).create(id=session.id, session_id=session.id, **columns)
 
 
 @pytest.fixture
@@ -57,13 +57,15 @@ def test_every_table_that_names_sessions_is_known():
 
 
 def test_a_session_that_nothing_names_may_go(old):
-    use(old)
-    assert kept(BEFORE) == {} and session_selection.find_evidence("ada", DB, old.id) == ""
+    store_artifact(old)
+    assert count_kept(BEFORE) == {} and session_selection.find_evidence("ada", DB, old.id) == ""
 
 
 def test_a_checkpoint_keeps_its_session(old):
-    use(old, kind="checkpoint")
-    assert kept(BEFORE) == {"checkpoints": 1} and session_selection.find_evidence("ada", DB, old.id) == "checkpoints"
+    store_artifact(old, kind="checkpoint")
+    assert (
+        count_kept(BEFORE) == {"checkpoints": 1} and session_selection.find_evidence("ada", DB, old.id) == "checkpoints"
+    )
 
 
 @pytest.mark.parametrize(
@@ -75,18 +77,18 @@ def test_a_checkpoint_keeps_its_session(old):
     ],
 )
 def test_an_output_that_is_mentioned_keeps_its_session(old, make):
-    use(old)
+    store_artifact(old)
     make(SessionFactory(db=DB, last_activity_at=BEFORE + 1))
-    assert kept(BEFORE) == {"mentions": 1}
+    assert count_kept(BEFORE) == {"mentions": 1}
 
 
 def test_samples_of_another_agent_keep_nothing(old):
     SampleFactory(agent_id="bob", session_id=old.id)
-    assert kept(BEFORE) == {}
+    assert count_kept(BEFORE) == {}
 
 
 def test_a_session_that_goes_while_a_sample_is_made_of_it(home):
-    """Before the sample is written it is looked again, under the lock under which sessions are removed."""
+    """A sample checks its session again, under the lock that removals take."""
     script = home.transcript(user("Is it done?"), assistant("Yes."))
     collect_runs.run(home)
     agent, late = Agent.objects.get(), 2**52
@@ -96,9 +98,9 @@ def test_a_session_that_goes_while_a_sample_is_made_of_it(home):
 
     seen = []
 
-    def the_lock_is_next(sql):  # contexts are stored, and the next transaction of the agent's file is about to begin
+    def the_lock_is_next(sql):  # true at the next transaction of the agent's file after contexts were stored
         seen.append(sql)
-        return sql.startswith(("BEGIN", "SAVEPOINT")) and any("conversation_contexts" in one for one in seen)
+        return sql.startswith(("BEGIN", "SAVEPOINT")) and any("conversation_contexts" in earlier for earlier in seen)
 
     with faults.before_statement(agent.db, the_lock_is_next, it_goes):
         made = datasets.make_samples(agent, script.session, [1], by="mei")

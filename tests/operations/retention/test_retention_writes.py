@@ -1,4 +1,7 @@
-"""Writes to memory files stay when their session goes; versions that nothing refers to go beyond the newest."""
+"""Writes to memory files outlive their sessions; unreferenced old versions are removed.
+
+The newest versions stay in any case.
+"""
 
 import pytest
 
@@ -9,10 +12,10 @@ from operations import pruning
 from operations.artifact_gc.mentions import Mentions
 from people.configuration import setting_values as configuration
 from tests.factories import T0, SessionFactory, TurnFactory
-from tests.guardian.written import wrote
+from tests.guardian.write_rows import create_write
 
-from .old_sessions import kept, remove
-from .test_retention_evidence import HANDLE, use
+from .old_sessions import count_kept, remove
+from .test_retention_evidence import HANDLE, store_artifact
 
 pytestmark = pytest.mark.django_db
 DB, BEFORE = "agent_ada", T0 + 10_000_000
@@ -30,8 +33,8 @@ def version_ids():
 
 
 def test_a_write_stays_without_its_session(old):
-    wrote(DB, 1, b"one\n", b"two\n", turn_id="s1:u1")
-    assert kept(BEFORE) == {}
+    create_write(DB, 1, b"one\n", b"two\n", turn_id="s1:u1")
+    assert count_kept(BEFORE) == {}
     remove("s1", BEFORE)
     assert not Session.objects.using(DB).exists() and not ConversationTurn.objects.using(DB).exists()
     row = WriteGuardianAudit.objects.using(DB).get()
@@ -40,13 +43,13 @@ def test_a_write_stays_without_its_session(old):
 
 
 def test_an_output_that_a_write_mentions_keeps_its_session(old):
-    use(old)
-    wrote(DB, 1, None, b"x\n", candidate_fact=f"The plan is in {HANDLE}", session_id="s2")
-    assert kept(BEFORE) == {"mentions": 1}
+    store_artifact(old)
+    create_write(DB, 1, None, b"x\n", candidate_fact=f"The plan is in {HANDLE}", session_id="s2")
+    assert count_kept(BEFORE) == {"mentions": 1}
 
 
 def test_versions_that_are_no_text_stop_no_search_for_mentions(old):
-    wrote(DB, 1, None, b"\xff" + HANDLE.encode() + b"\n")
+    create_write(DB, 1, None, b"\xff" + HANDLE.encode() + b"\n")
     assert Mentions().find_mentioned([HANDLE]) == [HANDLE]
 
 

@@ -1,4 +1,7 @@
-"""Run by test_full_disk.py in a mount namespace of its own: commands on a disk without a free byte, as JSON."""
+"""Runs commands on a disk without a free byte, and reports them as JSON.
+
+test_full_disk.py starts it in a mount namespace of its own.
+"""
 
 import json
 import os
@@ -19,7 +22,7 @@ COMMANDS = (
 
 
 def fill():
-    """Leave not a byte free."""
+    """Fill the disk to the last byte."""
     for block in (1 << 20, 4096):
         try:
             with (DISK / "fill").open("ab", buffering=0) as file:
@@ -31,7 +34,7 @@ def fill():
 
 
 def run(words):
-    """How a command ends on the full disk."""
+    """Run a command on the full disk; returns its status and output."""
     fill()
     command = [sys.executable, "-m", "openclaw_web", *words.split()]
     done = subprocess.run(command, env=ENV, capture_output=True, text=True)
@@ -39,24 +42,24 @@ def run(words):
 
 
 def serve():
-    """What pages answer, beside a new server on the full disk."""
+    """Start a server on the full disk; returns the statuses of its pages, and its output."""
     fill()
     command = [sys.executable, "-m", "openclaw_web", "serve", "--port", "0"]
     with subprocess.Popen(command, env=ENV, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as server:
-        said, address = [], ""
+        output, address = [], ""
         for line in server.stdout:
-            said.append(line)
+            output.append(line)
             if "is running at" in line:
                 address = line.split()[-1]
                 break
-        found = {}
+        statuses = {}
         for page in ("healthz", "sign-in/", "healthz") if address else ():
             with urllib.request.urlopen(address + page) as answer:
-                found[page] = answer.status
-            time.sleep(3)  # its job worker and its watcher have begun
+                statuses[page] = answer.status
+            time.sleep(3)  # for its job worker and its watcher to begin
         server.terminate()
-        said.append(server.communicate()[0])
-    return {"status": server.returncode, "pages": found, "said": "".join(said)}
+        output.append(server.communicate()[0])
+    return {"status": server.returncode, "pages": statuses, "said": "".join(output)}
 
 
 def main():
@@ -64,23 +67,23 @@ def main():
     shutil.copytree(MIGRATED, HOME)
     begin = [sys.executable, "-m", "openclaw_web", "collect", "--quiet"]
     subprocess.run(begin, env=ENV, check=True, capture_output=True)
-    told = {"reserve": (HOME / "state" / "reserve").stat().st_size}
-    told["served"] = serve()
-    # Sessions go in the end: first into archives elsewhere, then, from a store as it was, for good.
+    report = {"reserve": (HOME / "state" / "reserve").stat().st_size}
+    report["served"] = serve()
+    # The last commands remove sessions: first into archives elsewhere, then, in a copy of the store, for good.
     shutil.copytree(HOME, OUT / "as it was")
-    told["ended"] = [run(words) for words in COMMANDS[:-1]]
+    report["ended"] = [run(words) for words in COMMANDS[:-1]]
     shutil.rmtree(HOME)
     (DISK / "fill").unlink()
     shutil.copytree(OUT / "as it was", HOME)
-    told["ended"].append(run(COMMANDS[-1]))
-    told["free"] = shutil.disk_usage(DISK).free
-    told["names"] = sorted(path.name for path in HOME.iterdir())
+    report["ended"].append(run(COMMANDS[-1]))
+    report["free"] = shutil.disk_usage(DISK).free
+    report["names"] = sorted(path.name for path in HOME.iterdir())
     (HOME / "state" / "reserve").unlink()
-    told["without_reserve"] = [run(words) for words in ("jobs", "artifact gc", "collect", "doctor")]
+    report["without_reserve"] = [run(words) for words in ("jobs", "artifact gc", "collect", "doctor")]
     (HOME / "secret.key").unlink()
-    told["without_key"] = run("jobs")
-    told["names_without_key"] = sorted(path.name for path in HOME.iterdir())
-    sys.stdout.write(json.dumps(told))
+    report["without_key"] = run("jobs")
+    report["names_without_key"] = sorted(path.name for path in HOME.iterdir())
+    sys.stdout.write(json.dumps(report))
 
 
 main()

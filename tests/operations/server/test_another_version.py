@@ -1,4 +1,7 @@
-"""Homes and backups of another version: refused in one sentence that does not guess, and left as they are."""
+"""Homes and backups of another version are refused and left unchanged.
+
+The refusal is one sentence, which does not guess which version is newer.
+"""
 
 import sqlite3
 import urllib.error
@@ -23,7 +26,7 @@ OTHERS = (
     ("operations", "0010_lists_by_index"),
     ("django_tasks_database", "0001_initial"),
     ("ledger", "9999_from_the_future"),
-    ("people", "0001_00000000"),  # with other tables
+    ("people", "0001_00000000"),  # this migration created other tables
 )
 COMMANDS = (
     ("serve", "--port", "0"),
@@ -50,24 +53,24 @@ def home(migrated, tmp_path):
     made.close()
 
 
-def see(file, migration):
-    """Let a database be one that has seen a migration which is not ours."""
+def add_migration(file, migration):
+    """Let a database have a migration which is not ours."""
     with closing(sqlite3.connect(file)) as db, db:
         db.execute("INSERT INTO django_migrations (app, name, applied) VALUES (?, ?, '2026-11-22')", migration)
 
 
 def rows(home):
-    """Every row of every table, and the tables themselves."""
-    found = []
+    """Return every row of every table, and the tables themselves."""
+    dumps = []
     for name in (GLOBAL, AGENT):
         with closing(sqlite3.connect(home.path / name)) as db:
-            found.append(list(db.iterdump()))
-    return found
+            dumps.append(list(db.iterdump()))
+    return dumps
 
 
 @pytest.mark.parametrize("migration", OTHERS, ids=".".join)
 def test_every_command_says_so_and_changes_nothing(home, migration):
-    see(home.path / GLOBAL, migration)
+    add_migration(home.path / GLOBAL, migration)
     before, files = rows(home), sorted(home.path.glob("state/*.sqlite"))
     for words in COMMANDS:
         status, out, err = backup_homes.run(home.path, *words)
@@ -77,13 +80,13 @@ def test_every_command_says_so_and_changes_nothing(home, migration):
 
 
 def test_a_receipt_holds_the_sentence(home):
-    see(home.path / GLOBAL, OTHERS[0])
+    add_migration(home.path / GLOBAL, OTHERS[0])
     status, out, _err = backup_homes.run(home.path, "collect", "--json", "--quiet")
     assert (status, f'"error": "{HOME}"' in out) == (3, True)
 
 
 def test_an_agents_file_of_another_version_is_named_and_left(home):
-    see(home.path / AGENT, OTHERS[2])
+    add_migration(home.path / AGENT, OTHERS[2])
     before = rows(home)
     assert OF_MAIN in backup_homes.run(home.path, "migrate_agents")[2]
     assert OF_MAIN in str(backup_homes.run(home.path, "doctor"))
@@ -97,13 +100,13 @@ def test_an_agents_file_of_another_version_is_named_and_left(home):
 
 
 def test_a_backup_of_another_version_is_not_restored(home, tmp_path):
-    file = backup_homes.receipt(home.path, "create")["backup"]["path"]
+    file = backup_homes.run_backup(home.path, "create")["backup"]["path"]
     assert backup_homes.run(tmp_path / "restored", "backup", "restore", file)[0] == 0
-    see(home.path / AGENT, OTHERS[2])
+    add_migration(home.path / AGENT, OTHERS[2])
     create = (
-        "from pathlib import Path\nfrom jobs.progress import Progress\nfrom operations.backups import creating\n"
+        "from pathlib import Path\nfrom jobs.progress import Progress\nfrom operations.backups import creation\n"
         f"how = {{'with_exports': False, 'progress': Progress()}}\nfolder = Path({str(tmp_path)!r})\n"
-        "print(creating.write('01M81Q0S3B30FEYYVEP3WX7CDV', 1795353982395, folder, **how).path)\n"
+        "print(creation.write_backup('01M81Q0S3B30FEYYVEP3WX7CDV', 1795353982395, folder, **how).path)\n"
     )
     file = home.python(create)
     for words in (("backup", "restore", file), ("backup", "verify", file)):
@@ -114,7 +117,7 @@ def test_a_backup_of_another_version_is_not_restored(home, tmp_path):
 
 
 def test_what_was_not_applied_yet_is_known():
-    some = sorted(known_migrations.list_migrations())
-    assert not known_migrations.is_other_version(some[:3])
+    migrations = sorted(known_migrations.list_migrations())
+    assert not known_migrations.is_other_version(migrations[:3])
     assert known_migrations.list_agent_migrations() < known_migrations.list_migrations()
-    assert known_migrations.is_other_version([*some, OTHERS[0]])
+    assert known_migrations.is_other_version([*migrations, OTHERS[0]])

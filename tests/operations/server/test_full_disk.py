@@ -1,4 +1,7 @@
-"""What frees room, and what only reads, works on a disk without a free byte; the rest says so in a sentence."""
+"""Commands on a full disk: those that free room or only read still work.
+
+The others say in a sentence that there is no room.
+"""
 
 import json
 import os
@@ -14,7 +17,7 @@ pytestmark = pytest.mark.kill
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory, migrated):
+def disk_report(tmp_path_factory, migrated):
     if subprocess.run(["unshare", "-Urm", "true"], check=False).returncode:
         pytest.skip("this system has no user namespaces")
     folder = tmp_path_factory.mktemp("full")
@@ -34,41 +37,46 @@ def told(tmp_path_factory, migrated):
     return json.loads(done.stdout)
 
 
-def test_it_works(told):
+def test_it_works(disk_report):
     """A home keeps a few megabytes for this."""
-    assert told["reserve"] == 4 * 1024 * 1024
+    assert disk_report["reserve"] == 4 * 1024 * 1024
 
 
-def test_pages_answer_beside_a_server_that_was_started_there(told):
-    assert (told["served"]["status"], told["served"]["pages"]) == (0, {"healthz": 200, "sign-in/": 200})
-    assert "Traceback" not in told["served"]["said"]
+def test_pages_answer_beside_a_server_that_was_started_there(disk_report):
+    assert (disk_report["served"]["status"], disk_report["served"]["pages"]) == (0, {"healthz": 200, "sign-in/": 200})
+    assert "Traceback" not in disk_report["served"]["said"]
 
 
-def test_every_command_does_its_work_or_says_that_there_is_no_room(told):
-    ended = {one["words"].partition(" --out")[0]: one["status"] for one in told["ended"]}
+def test_every_command_does_its_work_or_says_that_there_is_no_room(disk_report):
+    ended = {command["words"].partition(" --out")[0]: command["status"] for command in disk_report["ended"]}
     refused = {words for words, status in ended.items() if status == 3}
-    assert {words for words, status in ended.items() if status == 0} == ended.keys() - refused, told["ended"]
-    assert refused == {"backup create", "collect"}  # what only takes room
-    for one in told["ended"]:
-        assert "Traceback" not in one["said"]
-        assert one["status"] == 0 or "Not enough space" in one["said"]
+    assert {words for words, status in ended.items() if status == 0} == ended.keys() - refused, disk_report["ended"]
+    assert refused == {"backup create", "collect"}  # these two only take room
+    for command in disk_report["ended"]:
+        assert "Traceback" not in command["said"]
+        assert command["status"] == 0 or "Not enough space" in command["said"]
 
 
-def test_removing_old_sessions_makes_room(told):
-    removed = told["ended"][-1]["said"]
+def test_removing_old_sessions_makes_room(disk_report):
+    removed = disk_report["ended"][-1]["said"]
     assert "12 sessions" in removed and "1,212 records" in removed
-    assert told["free"] > 1024 * 1024
+    assert disk_report["free"] > 1024 * 1024
 
 
-def test_nothing_is_left_of_a_key_that_could_not_be_made(told):
-    """A start writes no key where there is one, and where there is none, a full disk is a sentence."""
-    assert [name for name in told["names"] + told["names_without_key"] if name.startswith("secret.")] == ["secret.key"]
-    assert told["without_key"]["status"] == 2 and "No space left on device" in told["without_key"]["said"]
-    assert told["without_key"]["said"].count("\n") == 1
+def test_nothing_is_left_of_a_key_that_could_not_be_made(disk_report):
+    """A start on a full disk leaves no part of a key.
+
+    It writes no key where there is one. Where there is none, it fails with a sentence.
+    """
+    assert [name for name in disk_report["names"] + disk_report["names_without_key"] if name.startswith("secret.")] == [
+        "secret.key"
+    ]
+    assert disk_report["without_key"]["status"] == 2 and "No space left on device" in disk_report["without_key"]["said"]
+    assert disk_report["without_key"]["said"].count("\n") == 1
 
 
-def test_without_the_reserve_it_is_a_sentence_that_says_what_makes_room(told):
-    for one in told["without_reserve"]:
-        assert "Traceback" not in one["said"], one
-        is_said = "No space left" in one["said"] and "by hand" in one["said"]
-        assert is_said or one["words"] == "doctor", one
+def test_without_the_reserve_it_is_a_sentence_that_says_what_makes_room(disk_report):
+    for command in disk_report["without_reserve"]:
+        assert "Traceback" not in command["said"], command
+        is_said = "No space left" in command["said"] and "by hand" in command["said"]
+        assert is_said or command["words"] == "doctor", command

@@ -1,4 +1,7 @@
-"""What `serve` loads for all of its processes, and what it leaves to the few that need it."""
+"""Modules that `serve` loads for all of its processes, and modules it does not.
+
+The latter are those that few processes need.
+"""
 
 import os
 import subprocess

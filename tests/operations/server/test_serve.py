@@ -1,4 +1,4 @@
-"""`serve` as real processes: started, killed, drained, refused, and looked at with a browser."""
+"""`serve` as real processes: started, killed, drained, refused, and opened in a browser."""
 
 import os
 import re
@@ -71,44 +71,47 @@ def test_a_killed_child_is_started_again_and_no_request_is_refused(home):
 def test_no_child_survives_a_killed_supervisor(home):
     server = home.serve()
     address = server.address()
-    left = server.descendants()
+    children = server.descendants()
     os.kill(server.pid, signal.SIGKILL)
     server.end()
-    wait_for(lambda: not any(map(is_alive, left)))
+    wait_for(lambda: not any(map(is_alive, children)))
     with pytest.raises(urllib.error.URLError):
         urllib.request.urlopen(f"{address}/healthz")
-    assert get(f"{home.serve().address()}/healthz") == 200  # and nobody holds the home
+    assert get(f"{home.serve().address()}/healthz") == 200  # the killed supervisor's lock on the home is free
 
 
 @pytest.mark.parametrize("stop", [signal.SIGTERM, signal.SIGKILL])
 def test_commands_print_links_of_the_running_server_only(home, stop):
     usual = "http://127.0.0.1:8765"
-    assert link_of(home, "create_user", "mei").startswith(f"{usual}/welcome/")
+    assert find_link(home, "create_user", "mei").startswith(f"{usual}/welcome/")
     server = home.serve()
     address = server.address()
-    link = link_of(home, "sign_in_link", "mei")
+    link = find_link(home, "sign_in_link", "mei")
     assert link.startswith(f"{address}/welcome/") and get(link) == 200
-    assert link_of(home, "sign_in_link", "mei", "--address", "https://claw.example/").startswith(
+    assert find_link(home, "sign_in_link", "mei", "--address", "https://claw.example/").startswith(
         "https://claw.example/w"
     )
     processes = server.descendants()
     server.signal(stop)
     server.end()
     wait_for(lambda: not any(map(is_alive, processes)))
-    assert link_of(home, "create_user", "lena").startswith(f"{usual}/welcome/")
-    again = home.serve().address()  # another port, the newest that lives
-    assert again != address and link_of(home, "sign_in_link", "mei").startswith(f"{again}/welcome/")
+    assert find_link(home, "create_user", "lena").startswith(f"{usual}/welcome/")
+    again = home.serve().address()  # another port; links name the newest running server
+    assert again != address and find_link(home, "sign_in_link", "mei").startswith(f"{again}/welcome/")
 
 
 def test_behind_a_proxy_links_have_its_name(home):
     home.env |= {"OPENCLAW_WEB_HTTPS": "1", "OPENCLAW_WEB_ALLOWED_HOSTS": "127.0.0.1,claw.example"}
     home.serve().invitation()
-    for name in ("OPENCLAW_WEB_HTTPS", "OPENCLAW_WEB_ALLOWED_HOSTS"):  # the terminal of the command need not know them
+    for name in (
+        "OPENCLAW_WEB_HTTPS",
+        "OPENCLAW_WEB_ALLOWED_HOSTS",
+    ):  # the command's terminal does not need these variables
         del home.env[name]
-    assert link_of(home, "create_user", "mei").startswith("https://claw.example/welcome/")
+    assert find_link(home, "create_user", "mei").startswith("https://claw.example/welcome/")
 
 
-def link_of(home, *command):
+def find_link(home, *command):
     process = home.start(*command)
     assert process.end() == 0, process.said
     return re.search(r"^https?://\S+$", process.said, re.MULTILINE)[0]
@@ -116,7 +119,7 @@ def link_of(home, *command):
 
 @pytest.mark.parametrize(("tell", "number"), [(os.kill, signal.SIGTERM), (os.killpg, signal.SIGINT)])
 def test_a_stop_lets_the_running_job_finish(home, tmp_path, tell, number):
-    """Also ctrl-c, which a terminal tells all processes at once: it reaches the supervisor only."""
+    """Also ctrl-c, which a terminal sends to all processes: only the supervisor reacts."""
     job_id = home.start_job("lines", file=str(tmp_path / "out"), count=60, pause=0.05)
     server = home.serve()
     wait_for(lambda: home.job(job_id)["state"] == "running")
@@ -172,16 +175,19 @@ def test_an_address_for_everybody_comes_with_a_warning(home):
 
 
 def test_the_home_of_an_agent_is_watched(home, tmp_path):
-    """From the moment one has spoken: before, it is said once that nobody has, also where there is no folder at all."""
+    """The watcher begins when the first agent has spoken.
+
+    Before that it says once that there is none, also where there is no folder at all.
+    """
     source = tmp_path / "openclaw"
     home.env["OPENCLAW_STATE_DIR"] = str(source)
     server = home.serve()
     server.address()
     watcher = wait_for(lambda: server.child("watcher"))
     wait_for(lambda: "No OpenClaw agents" in server.said)
-    (source / "agents" / "main" / "agent").mkdir(parents=True)  # as after OpenClaw's own first start
+    (source / "agents" / "main" / "agent").mkdir(parents=True)  # the state after OpenClaw's own first start
     (source / "openclaw.json").write_text("{}")
-    time.sleep(5)  # several looks, and nothing to say
+    time.sleep(5)  # several checks without a message
     homes.Home(source).transcript(homes.user("Hello"))
     wait_for(lambda: "1 new records" in server.said or "2 new records" in server.said)
     assert server.child("watcher") == watcher

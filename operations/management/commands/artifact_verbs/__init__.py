@@ -1,4 +1,4 @@
-"""The verbs of `openclaw-web artifact`: each has HELP, EXAMPLES, `add_arguments`, and `run` -> Outcome."""
+"""Verbs of `openclaw-web artifact`: each has HELP, EXAMPLES, `add_arguments`, and `run` -> Outcome."""
 
 import orjson
 from django.utils.translation import gettext as _
@@ -13,13 +13,13 @@ from openclaw_web.errors import Refused
 
 
 def get_alias(agent: str, *, make: bool = False) -> str:
-    """The alias of an agent's file; with `make`, an agent that is not there yet is registered.
+    """The alias of an agent's database; with `make`, an unknown agent is registered.
 
-    Raises NoSuchArtifact for an agent that has no file, Refused when it has to be brought up to date first.
+    Raises NoSuchArtifact for an agent without a file, Refused when the file has to be updated first.
     """
-    found = agents.register(agents.normalise_agent_id(agent)) if make else find_agent(agent)
+    agent_row = agents.register(agents.normalise_agent_id(agent)) if make else find_agent(agent)
     try:
-        return found.db
+        return agent_row.db
     except databases.OldAgentFile as exc:
         raise Refused(str(exc)) from exc
 
@@ -27,24 +27,24 @@ def get_alias(agent: str, *, make: bool = False) -> str:
 def find_agent(name: str) -> Agent:
     """The agent of this name. Raises NoSuchArtifact."""
     name = agents.normalise_agent_id(name)
-    found = Agent.objects.filter(agent_id=name).first()
-    if found is None:
-        told = {"agent": name}
+    agent = Agent.objects.filter(agent_id=name).first()
+    if agent is None:
+        words = {"agent": name}
         raise NoSuchArtifact(
             _("There is no agent %(agent)s here. Run “openclaw-web collect” once, or store an artifact for this agent.")
-            % told
+            % words
         )
-    return found
+    return agent
 
 
 def parse_handle(handle: str) -> str:
-    """A handle as it was typed or pasted, without the space around it. Raises NotAHandle, whatever home this is."""
+    """The handle without surrounding space. Raises NotAHandle, also when the home has no agents."""
     handles.parse(handle.strip())
     return handle.strip()
 
 
 def parse_json_object(text: str) -> dict:
-    """The JSON object that an option holds. Raises WrongUse."""
+    """Parse the JSON object of an option. Raises WrongUse."""
     try:
         value = orjson.loads(text)
     except orjson.JSONDecodeError as exc:

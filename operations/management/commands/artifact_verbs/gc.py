@@ -3,7 +3,7 @@ from django.utils.translation import gettext_lazy
 
 from openclaw_web.commands.groups import Outcome
 
-from ....artifact_gc import services as clearing
+from ....artifact_gc import services as artifact_gc
 
 HELP = gettext_lazy("Remove artifacts that nothing refers to, and remains of interrupted writes.")
 EXAMPLES = ("artifact gc --dry-run", "artifact gc --older-than 30d --json")
@@ -17,6 +17,6 @@ def add_arguments(parser):
 
 
 def run(older_than, dry_run, **options):
-    age = clearing.parse_age(older_than)
-    result = clearing.collect_garbage(older_than=age, is_dry_run=dry_run, by="command line")
-    return Outcome(result.as_receipt(), clearing.in_words(result))
+    age = artifact_gc.parse_age(older_than)
+    result = artifact_gc.collect_garbage(older_than=age, is_dry_run=dry_run, by="command line")
+    return Outcome(result.as_receipt(), artifact_gc.in_words(result))

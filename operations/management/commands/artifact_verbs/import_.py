@@ -25,5 +25,5 @@ def run(folder, agent, **options):
     if not lines:
         return Outcome(result.as_receipt(), words)
     sentence = ngettext("%(count)s artifact was not imported.", "%(count)s artifacts were not imported.", len(lines))
-    told = sentence % {"count": f"{len(lines):,}"}
-    return Outcome(result.as_receipt(), words, PARTLY, told, tuple(result.problems))
+    message = sentence % {"count": f"{len(lines):,}"}
+    return Outcome(result.as_receipt(), words, PARTLY, message, tuple(result.problems))

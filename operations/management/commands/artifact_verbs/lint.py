@@ -25,8 +25,8 @@ def add_arguments(parser):
 def run(paths, collected, agent, **options):
     if bool(paths) == collected:
         raise WrongUse(_("Name the files to check, or use --collected for the imported data of an agent."))
-    found = findings.as_hits(findings.find_all(find_agent(agent))) if collected else lint_paths(paths)
-    hits = list(found)
+    results = findings.as_hits(findings.find_all(find_agent(agent))) if collected else lint_paths(paths)
+    hits = list(results)
     lines = [f"{hit.file}:{hit.line}: {hit.rule} ({hit.words}): {hit.text}\n    {hit.better}" for hit in hits]
     receipt = {"schema": LINT_SCHEMA, "hits": [asdict(hit) for hit in hits]}
     if not hits:

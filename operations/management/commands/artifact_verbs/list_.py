@@ -27,15 +27,15 @@ def run(limit, after, session, agent, json, **options):
         raise WrongUse(_("--limit must be 1 to 1000."))
     rows = Artifact.objects.using(get_alias(agent)).defer("preview")
     rows = rows.filter(session_id=session) if session else rows
-    page = _page(rows, after, limit)
+    page = _read_page(rows, after, limit)
     if page.next and not json:
         sys.stderr.write(_("More: --after %(cursor)s") % {"cursor": page.next} + "\n")
     words = "\n".join(f"{row.handle}  {row.summary}" for row in page)
     return Outcome(receipts.build_list_receipt(page), words)
 
 
-def _page(rows, after, limit):
+def _read_page(rows, after, limit):
     try:
         return page_of(rows, order=ORDER, after=after, size=limit)
-    except Refused as exc:  # it speaks of the address of a page
+    except Refused as exc:  # its sentence is about the address of a page
         raise Refused(_("--after must be the `next` value of an earlier list of artifacts.")) from exc

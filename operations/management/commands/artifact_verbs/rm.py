@@ -20,5 +20,5 @@ def run(handle, agent, **options):
     handle = parse_handle(handle)
     count = services.remove(get_alias(agent), handle)
     words = ngettext("%(count)s reference was removed.", "%(count)s references were removed.", count)
-    told = words % {"count": f"{count:,}"} + " " + _("The next gc removes the content when nobody else uses it.")
-    return Outcome(receipts.build_remove_receipt(handle, count), told)
+    message = words % {"count": f"{count:,}"} + " " + _("The next gc removes the content when nobody else uses it.")
+    return Outcome(receipts.build_remove_receipt(handle, count), message)

@@ -29,7 +29,7 @@ def run(source, kind, meta_json, gzip, agent, **options):
         row, stored = _stash(db, sys.stdin.buffer, kind, meta, gzip)
     else:
         try:
-            file = open(source, "rb")  # noqa: SIM115, PTH123 - closed below; only opening it may fail for the reason told
+            file = open(source, "rb")  # noqa: SIM115, PTH123 - closed below; only opening it may fail for this reason
         except OSError as exc:
             raise WrongUse(
                 _("%(file)s cannot be read: %(reason)s.") % {"file": source, "reason": reasons.describe_os_error(exc)}

@@ -18,8 +18,8 @@ def add_arguments(parser):
 
 
 def run(handle, agent, **options):
-    wanted = [handles.parse(parse_handle(name)) for name in handle] or verification.list_all_contents(get_alias(agent))
-    result = verification.verify(wanted)
+    hashes = [handles.parse(parse_handle(name)) for name in handle] or verification.list_all_contents(get_alias(agent))
+    result = verification.verify(hashes)
     lines = [f"{row['id']}: {row['reason']}" for row in result.problems]
     counts = {"sound": f"{result.sound:,}", "bytes": size(result.bytes), "damaged": f"{len(lines):,}"}
     words = "\n".join([*lines, _("%(sound)s intact (%(bytes)s), %(damaged)s not") % counts])
@@ -28,5 +28,5 @@ def run(handle, agent, **options):
     sentence = ngettext(
         "%(count)s artifact failed verification.", "%(count)s artifacts failed verification.", len(lines)
     )
-    told = sentence % {"count": f"{len(lines):,}"}
-    return Outcome(result.as_receipt(), words, FAILED, told, tuple(result.problems))
+    message = sentence % {"count": f"{len(lines):,}"}
+    return Outcome(result.as_receipt(), words, FAILED, message, tuple(result.problems))

@@ -1,4 +1,7 @@
-"""Steps of damage and repair on a home of ours, taken in one process, and what is there after each by plain SQL."""
+"""Takes steps of damage and repair in one process, and reports the state after each.
+
+The state is read by plain SQL.
+"""
 
 import json
 import sqlite3
@@ -14,20 +17,23 @@ JOIN transcript_events e ON e.session_id = i.session_id AND e.seq = i.seq
 """
 
 
-def play(told):
-    """Take the steps of `told`; prints a line of JSON after each: what is held, what was removed, the losses."""
-    told = json.loads(told)
-    home, source = Path(told["home"]), Path(told["source"])
-    for step in told["steps"]:
-        losses = _take(step, home, source)
-        state = {"step": step, "held": _held(home), "removed": _removed(home), "losses": losses}
+def play(plan_json):
+    """Take the steps of a JSON plan; prints a line of JSON after each.
+
+    The line says what the store contains, which sessions were removed, and the losses.
+    """
+    plan = json.loads(plan_json)
+    home, source = Path(plan["home"]), Path(plan["source"])
+    for step in plan["steps"]:
+        losses = _take_step(step, home, source)
+        state = {"step": step, "held": _read_held(home), "removed": _read_removed(home), "losses": losses}
         sys.stdout.write(json.dumps(state) + "\n")
 
 
-def _take(step, home, source):
+def _take_step(step, home, source):
     from django.db import connections
 
-    from agents import databases  # here: the module is imported by tests that set Django up otherwise
+    from agents import databases  # tests that set Django up otherwise import this module
     from collecting import collect
     from jobs.progress import Progress
     from openclaw_web.errors import Refused
@@ -35,16 +41,16 @@ def _take(step, home, source):
     from operations.retention import services as retention
 
     name, *rest = step
-    here, nobody = {"source": str(source)}, Progress()
+    params, progress = {"source": str(source)}, Progress()
     jobs = {
-        "collect": lambda: collect.run(here, nobody),
-        "again": lambda: collect.run(here | {"again": True}, nobody),
-        "fix": lambda: fix_job.run(here, nobody)["run"],
-        "accept": lambda: fix_job.run(here | {"accept_losses": True}, nobody)["run"],
-        "look": lambda: plan.run_check(here, nobody),
-        "deep": lambda: plan.run_check(here | {"deep": True}, nobody),
-        "retention": lambda: retention.remove_sessions({"days": 30}, nobody),
-        "undo": lambda: undo_job.run({"run": _last_run(home)}, nobody),
+        "collect": lambda: collect.run(params, progress),
+        "again": lambda: collect.run(params | {"again": True}, progress),
+        "fix": lambda: fix_job.run(params, progress)["run"],
+        "accept": lambda: fix_job.run(params | {"accept_losses": True}, progress)["run"],
+        "look": lambda: plan.run_check(params, progress),
+        "deep": lambda: plan.run_check(params | {"deep": True}, progress),
+        "retention": lambda: retention.remove_sessions({"days": 30}, progress),
+        "undo": lambda: undo_job.run({"run": _last_run(home)}, progress),
     }
     result = None
     if name in jobs:
@@ -62,30 +68,30 @@ def _file(home):
     return home / "agents" / AGENT / "agent" / "openclaw-agent.sqlite"
 
 
-def _ask(file, sql, values=()):
+def _execute(file, sql, values=()):
     if not file.exists():
         return []
     with closing(sqlite3.connect(file)) as db:
-        found = db.execute(sql, values).fetchall()
+        rows = db.execute(sql, values).fetchall()
         db.commit()
-        return found
+        return rows
 
 
-def _held(home):
+def _read_held(home):
     held = {}
-    for session, record, kind in _ask(_file(home), HELD):
+    for session, record, kind in _execute(_file(home), HELD):
         held.setdefault(session, {})[record] = kind
     return held
 
 
-def _removed(home):
+def _read_removed(home):
     sql = "SELECT session_id FROM collector_sessions WHERE removed_why <> ''"
-    return [session for (session,) in _ask(home / "state" / "openclaw.sqlite", sql)]
+    return [session for (session,) in _execute(home / "state" / "openclaw.sqlite", sql)]
 
 
 def _last_run(home):
     sql = "SELECT id FROM migration_runs WHERE status IN ('completed', 'warning') ORDER BY started_at DESC, id DESC"
-    runs = _ask(home / "state" / "openclaw.sqlite", sql)
+    runs = _execute(home / "state" / "openclaw.sqlite", sql)
     return runs[0][0] if runs else "none"
 
 
@@ -101,22 +107,22 @@ def _lose_rows(home, source, which, every, offset):
                 f"DELETE FROM {table} WHERE (session_id, seq) IN (SELECT session_id, seq FROM (SELECT session_id, seq,"
             )
             sql += f" row_number() OVER (ORDER BY session_id, seq) n FROM {table}) WHERE n % ? = ?)"
-            _ask(_file(home), sql, (every, offset % every))
+            _execute(_file(home), sql, (every, offset % every))
 
 
 def _lose_session(home, source, session):
     for table in (*LINKS.values(), "conversation_turns", "session_days", "session_tools", "transcript_snapshots"):
-        _ask(_file(home), f"DELETE FROM {table} WHERE session_id = ?", (session,))
-    _ask(_file(home), "DELETE FROM sessions WHERE id = ?", (session,))
+        _execute(_file(home), f"DELETE FROM {table} WHERE session_id = ?", (session,))
+    _execute(_file(home), "DELETE FROM sessions WHERE id = ?", (session,))
 
 
 def _swap(home, source, session, number):
-    """One record of a session gets another id: as many records as before, and one of them another."""
+    """Change the id of one record of a session, which leaves the number of records."""
     sql = (
         "UPDATE transcript_event_identities SET event_id = 'swapped-' || event_id WHERE session_id = ?1 AND event_id ="
     )
     sql += " (SELECT min(event_id) FROM transcript_event_identities WHERE session_id = ?1 AND event_id = 'r' || ?2)"
-    _ask(_file(home), sql, (session, number))
+    _execute(_file(home), sql, (session, number))
 
 
 def _lose_source(home, source, session):
@@ -124,7 +130,7 @@ def _lose_source(home, source, session):
 
 
 def _lose_piece(home, source, session, number):
-    """A line in the middle of a transcript goes."""
+    """Remove a line in the middle of a transcript."""
     file = source / "agents" / AGENT / "sessions" / f"{session}.jsonl"
     if file.exists():
         lines = file.read_bytes().splitlines(keepends=True)

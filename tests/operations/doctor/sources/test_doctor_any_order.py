@@ -1,4 +1,4 @@
-"""Any order of deletions and repairs ends with the findings that a plain comparison with the sources gives."""
+"""Deletions and repairs in any order end with the findings of a plain comparison."""
 
 import json
 import shutil
@@ -35,44 +35,54 @@ EXAMPLES = 40
 
 
 def fill(root):
-    """Three sessions with records, the first of them old enough for retention, and an index that names them."""
+    """Write three sessions, the first old enough for retention, and an index of them."""
     source = Home(root)
     recent = (datetime.now(UTC) - timedelta(hours=1)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     for number, session in enumerate(SESSIONS):
         at = {"timestamp": recent} if number else {}
         talk = [user("Question"), assistant("", ("c", "exec", {})), result("c"), assistant("Answer")]
         source.transcript(*(record | at for record in (talk * 2)[: 4 + 2 * number]), session=session)
-    source.index({f"agent:main:irc:direct:p{n}": {"sessionId": one, "updatedAt": 1} for n, one in enumerate(SESSIONS)})
+    source.index(
+        {
+            f"agent:main:irc:direct:p{n}": {"sessionId": session_id, "updatedAt": 1}
+            for n, session_id in enumerate(SESSIONS)
+        }
+    )
     return source
 
 
-def ids_in_sources(root):
-    """Session -> ids of its records, by reading every line of every transcript."""
-    found = {}
+def read_source_ids(root):
+    """Return the record ids of each session, read from every line of every transcript."""
+    ids = {}
     for file in (root / "agents" / "main" / "sessions").glob("*.jsonl"):
         records = [json.loads(line) for line in file.read_text().splitlines()]
-        found[file.stem] = {record["id"] for record in records}
-    return found
+        ids[file.stem] = {record["id"] for record in records}
+    return ids
 
 
-def owed_after(states):
-    """Session -> ids that were imported and not taken out or given up since: what has to be there."""
+def find_owed(states):
+    """Return the ids that each session must have, and the removed sessions.
+
+    Those are the ids that were imported, and neither removed nor given up since.
+    """
     owed, removed = {}, set()
     for state in states:
         step, held = state["step"][0], state["held"]
         removed = set(state["removed"])
         if step in ("collect", "again", "fix", "accept"):
             for session, records in held.items():
-                owed.setdefault(session, set()).update(one for one in records if not one.startswith("swapped-"))
+                owed.setdefault(session, set()).update(
+                    record_id for record_id in records if not record_id.startswith("swapped-")
+                )
         if step == "accept":
             for loss in (state["losses"] or {}).get("losses") or []:
                 if not loss["where"]:
-                    given_up(owed, held, loss)
+                    accept_loss(owed, held, loss)
         owed = {session: records for session, records in owed.items() if session not in removed}
     return owed, removed
 
 
-def given_up(owed, held, loss):
+def accept_loss(owed, held, loss):
     session = loss["session_id"]
     owed[session] = set(held.get(session, {}))
 
@@ -90,18 +100,18 @@ def test_any_order_ends_with_what_a_plain_comparison_finds(tmp_path):
 
 
 def play_and_compare(folder, steps):
-    """Whether anything is `lost` after the steps; fails when the doctor says something else."""
+    """Return whether records are lost after the steps; fails when the doctor disagrees."""
     home, source = folder / "home", fill(folder / "home-source")
     fixture_cache.copy_home(home)
     steps = [("fix",), *steps, ("fix",), ("look",)]
-    told = json.dumps({"home": str(home), "source": str(source.root), "steps": steps})
-    code = f"from tests.operations.doctor.sources.repair_steps import play; play({told!r})"
+    plan_json = json.dumps({"home": str(home), "source": str(source.root), "steps": steps})
+    code = f"from tests.operations.doctor.sources.repair_steps import play; play({plan_json!r})"
     status, out, err = run(home, "shell", "--no-imports", "-c", code)
     assert status == 0, err
     states = [json.loads(line) for line in out.splitlines()]
-    owed, removed = owed_after(states[:-1])
+    owed, removed = find_owed(states[:-1])
     held, look = states[-1]["held"], states[-1]["losses"]
-    in_sources = ids_in_sources(source.root)
+    in_sources = read_source_ids(source.root)
     for session in in_sources.keys() - removed:
         assert in_sources[session] <= held.get(session, {}).keys(), (session, steps)
     lost = {session: missing for session, ids in owed.items() if (missing := ids - held.get(session, {}).keys())}
@@ -109,9 +119,10 @@ def play_and_compare(folder, steps):
     if not any(step[0] == "swap" for step in steps):
         assert look["lost_records"] == sum(map(len, lost.values())), steps
     empty = set(SESSIONS) - removed - held.keys()
-    named = {one["path"] for one in look["store"] if one["check"] == "index_entry"}
-    assert named == {f"agent:main:irc:direct:p{SESSIONS.index(one)}" for one in empty}, steps
-    assert {one["check"] for one in look["store"] if one["level"] == "finding"} <= {"lost", "index_entry"}, steps
+    named = {finding["path"] for finding in look["store"] if finding["check"] == "index_entry"}
+    assert named == {f"agent:main:irc:direct:p{SESSIONS.index(session)}" for session in empty}, steps
+    checks = {finding["check"] for finding in look["store"] if finding["level"] == "finding"}
+    assert checks <= {"lost", "index_entry"}, steps
     assert look["to_read"] == 0, steps
     shutil.rmtree(folder)
     return "lost" if lost else "whole"

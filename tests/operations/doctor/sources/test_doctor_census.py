@@ -1,4 +1,7 @@
-"""Every file of an agent is read, skipped with a reason, or named by the doctor, whatever the importer looks for."""
+"""The doctor accounts for every file of an agent.
+
+Each is read, skipped with a reason, or named in a finding, also files that the importer does not look for.
+"""
 
 import ast
 import json
@@ -28,11 +31,15 @@ def source(home):
     return made
 
 
-def findings(found):
-    return {(one["check"], one["path"]): one["is_repairable"] for one in found["store"] if one["level"] == "finding"}
+def select_findings(receipt):
+    return {
+        (finding["check"], finding["path"]): finding["is_repairable"]
+        for finding in receipt["store"]
+        if finding["level"] == "finding"
+    }
 
 
-def header(session, **more):
+def build_header(session, **more):
     return (
         json.dumps({"type": "session", "version": 3, "id": session, "timestamp": "2026-02-21T03:00:00Z"} | more) + "\n"
     )
@@ -40,9 +47,9 @@ def header(session, **more):
 
 def test_the_sentence_says_how_many_files_there_are(home, source):
     source.write(f"{FOLDER}/sessions.json.lock", "{}")
-    found, _status = doctor(home, status=0)
-    assert "Of 5 files of agents 4 were read and 1 skipped (Lock: 1)." in found["message"]
-    files = found["files"]
+    receipt, _status = doctor(home, status=0)
+    assert "Of 5 files of agents 4 were read and 1 skipped (Lock: 1)." in receipt["message"]
+    files = receipt["files"]
     assert (files["found"], files["read"], files["new"], files["unread"]) == (5, 4, 0, [])
     assert files["skipped"] == {"lock": {"count": 1, "names": [f"{FOLDER}/sessions.json.lock"]}}
 
@@ -50,8 +57,8 @@ def test_the_sentence_says_how_many_files_there_are(home, source):
 def test_before_the_first_import_all_is_new(home):
     made = Home(Path(f"{home}-source"))
     fill(made)
-    found, _status = doctor(home, status=1)
-    assert findings(found) == {} and (found["files"]["found"], found["files"]["new"]) == (4, 4)
+    receipt, _status = doctor(home, status=1)
+    assert select_findings(receipt) == {} and (receipt["files"]["found"], receipt["files"]["new"]) == (4, 4)
 
 
 NEW_FILES = {
@@ -67,44 +74,44 @@ def test_a_file_that_no_import_has_met_is_named_and_an_import_accounts_for_it(ho
     file = source.root / path
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_bytes(data)
-    found, _status = doctor(home, status=1)
-    assert "Nothing new" not in found["message"]
-    assert findings(found) == {("unread_file", path): True} or found["to_read"] == 1
+    receipt, _status = doctor(home, status=1)
+    assert "Nothing new" not in receipt["message"]
+    assert select_findings(receipt) == {("unread_file", path): True} or receipt["to_read"] == 1
     doctor(home, "--fix", status=0)
-    assert findings(doctor(home, status=0)[0]) == {}
+    assert select_findings(doctor(home, status=0)[0]) == {}
 
 
 def test_a_transcript_in_a_folder_that_is_never_read_is_named_and_stays_named(home, source):
     for number in range(2):
-        source.write(f"agents/main/old-sessions/2025/talk-{number}.jsonl", header(f"talk-{number}"))
+        source.write(f"agents/main/old-sessions/2025/talk-{number}.jsonl", build_header(f"talk-{number}"))
     source.write("agents/main/old-sessions/readme.jsonl", '{"no": "transcript"}\n')
-    source.write("sessions/ancient.jsonl", header("ancient"))
+    source.write("sessions/ancient.jsonl", build_header("ancient"))
     named = {
         ("unread_folder", "agents/main/old-sessions/2025/talk-0.jsonl"),
         ("unread_folder", "sessions/ancient.jsonl"),
     }
     for words in ((), ("--fix",), ()):
-        found, _status = doctor(home, *words)
-        assert findings(found) == dict.fromkeys(named, False)
-    assert any("and 1 more in its folder" in one["sentence"] for one in found["store"])
+        receipt, _status = doctor(home, *words)
+        assert select_findings(receipt) == dict.fromkeys(named, False)
+    assert any("and 1 more in its folder" in finding["sentence"] for finding in receipt["store"])
 
 
 def test_a_transcript_that_was_skipped_as_none_is_named(home, source):
-    """The importer may be wrong about a file: the doctor looks at it itself."""
+    """The doctor reads a skipped file itself, since the importer may be wrong about it."""
     script = source.transcript(user("Hello"), session="00000000-0000-4000-8000-00000000000a")
     assert run(home, "collect", "--quiet")[0] == 0
-    path, about = script.path.relative_to(source.root).as_posix(), script.path.stat()
+    path, stat = script.path.relative_to(source.root).as_posix(), script.path.stat()
     change(
         home,
         f"DELETE FROM collector_sources WHERE path = '{path}';"
         "INSERT INTO collector_skipped (source_key, kind, root, agent_id, path, session_id, reason, detail, size_bytes,"
         f" mtime_ns, inode, noted_at) VALUES ('x', 'file', '{source.root}', 'main', '{path}', '', 'not_transcript', '',"
-        f" {about.st_size}, {about.st_mtime_ns}, {about.st_ino}, 1)",
+        f" {stat.st_size}, {stat.st_mtime_ns}, {stat.st_ino}, 1)",
     )
-    lock = source.write(f"{FOLDER}/harbour.jsonl.lock", header("harbour")).relative_to(source.root).as_posix()
+    lock = source.write(f"{FOLDER}/harbour.jsonl.lock", build_header("harbour")).relative_to(source.root).as_posix()
     for words in ((), ("--fix",), ()):
-        found, _status = doctor(home, *words, status=1 if not words else None)
-        assert findings(found) == {("skipped_transcript", path): False, ("skipped_transcript", lock): False}
+        receipt, _status = doctor(home, *words, status=1 if not words else None)
+        assert select_findings(receipt) == {("skipped_transcript", path): False, ("skipped_transcript", lock): False}
 
 
 def test_every_key_of_an_index_leads_to_records_or_is_named(home, source):
@@ -113,13 +120,13 @@ def test_every_key_of_an_index_leads_to_records_or_is_named(home, source):
     entries["agent:main:lost"] = {"sessionId": "00000000-0000-4000-8000-0000000000ff", "updatedAt": 1}
     file.write_text(json.dumps(entries))
     assert run(home, "collect", "--quiet")[0] == 0
-    found, _status = doctor(home, status=1)
-    assert findings(found) == {("index_entry", "agent:main:lost"): False}
-    assert "was found" in found["store"][-1]["sentence"]
+    receipt, _status = doctor(home, status=1)
+    assert select_findings(receipt) == {("index_entry", "agent:main:lost"): False}
+    assert "was found" in receipt["store"][-1]["sentence"]
 
 
 def test_a_folder_that_is_renamed_meanwhile_is_no_crash(home, source):
-    """As `collect`: a note at most, whatever goes while it is looked at."""
+    """A file that disappears during the check is a note at most, as for `collect`."""
     is_over = threading.Event()
     folder, other = source.root / FOLDER, source.root / "agents/main/elsewhere"
 
@@ -145,27 +152,27 @@ NOT_REPAIRED = ("not repaired", "kept", "restore a", "names the records", "the s
 
 
 def test_the_table_of_checks_says_which_of_them_are_repaired():
-    """A check that the document calls not repaired claims no repair, and one it calls repaired has a repair."""
+    """The document and the code agree about which checks have a repair."""
     claims = {}
     for file in sorted((ROOT / "operations" / "doctor").rglob("*.py")):
-        for check, repair in claims_of(file):
+        for check, repair in find_claims(file):
             claims.setdefault(check, set()).add(repair)
-    for checks, told in rows_of_document():
+    for checks, fix_text in read_check_table():
         own = set().union(*(claims.get(check, set()) for check in checks))
         assert own <= {"", SOME, *repairs.REPAIRS}, checks
-        if told.startswith(("not repaired", "kept")):
+        if fix_text.startswith(("not repaired", "kept")):
             assert own <= {""}, f"{checks}: a repair is claimed, and the document says that there is none"
-        elif checks & claims.keys() and told and not told.startswith((*NOT_REPAIRED, "`artifact gc`")):
+        elif checks & claims.keys() and fix_text and not fix_text.startswith((*NOT_REPAIRED, "`artifact gc`")):
             assert own - {""}, f"{checks}: the document says that it is repaired, and no repair is claimed"
     document = (ROOT / "docs" / "doctor.md").read_text()
     assert all(f"`{check}`" in document for check in claims)
 
 
-SOME = "some"  # a repair that is not written out where the finding is made
+SOME = "some"  # a repair that is no literal where the finding is built
 
 
-def claims_of(file):
-    """(check, repair) of every finding that a module makes, as far as they are written out."""
+def find_claims(file):
+    """Yield (check, repair) of every finding that a module builds, where both are literals."""
     tree = ast.parse(file.read_text())
     known = {
         node.targets[0].id: node.value.value
@@ -181,8 +188,8 @@ def claims_of(file):
                 yield name, repair.value if isinstance(repair, ast.Constant) else SOME
 
 
-def rows_of_document():
-    """(checks, what --fix does) of each row of the table of checks."""
+def read_check_table():
+    """Yield (checks, what --fix does) of each row of the table of checks."""
     for line in (ROOT / "docs" / "doctor.md").read_text().splitlines():
         cells = [cell.strip() for cell in line.strip("|").split(" | ")]
         if (
