@@ -1,4 +1,7 @@
-"""Contents that not everybody who may look at an agent may read: of these kinds, and of no other."""
+"""Access to contents that only operators may read.
+
+Everybody who may look at an agent may read contents of all other kinds.
+"""
 
 from django.utils.translation import gettext as _
 
@@ -6,7 +9,7 @@ from openclaw_web.errors import Refused
 
 from .models import Artifact
 
-# What is stored of these has neither a preview nor a summary of its words: lists are for everybody.
+# Rows of these kinds have neither a preview nor a summary of words, because lists are for everybody.
 FOR_OPERATORS = frozenset({"gate_response"})
 
 
@@ -17,7 +20,10 @@ class PrivateArtifact(Refused):
 
 
 def check_reader(db: str, row: Artifact, user) -> None:
-    """Raises Private when `user` may not read a content: when every use of it is of a kind that is for operators."""
+    """Raises PrivateArtifact when `user` may not read a content.
+
+    That is so when every use of it is of a kind that is for operators.
+    """
     if row.kind not in FOR_OPERATORS or user.has_role("operator"):
         return
     if not Artifact.objects.using(db).filter(handle=row.handle).exclude(kind__in=FOR_OPERATORS).exists():

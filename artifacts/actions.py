@@ -1,4 +1,4 @@
-"""What people and programs do to artifacts through the site: each with its entry in the operator audit log."""
+"""Actions of people and programs on artifacts, with entries in the operator audit log."""
 
 from agents.models import Agent
 from people.audit import log as audit
@@ -9,15 +9,21 @@ from .store import verification
 from .store.content_writer import StoredContent
 
 
-def stash(agent: Agent, content: bytes | str, *, by: str, **told) -> tuple[Artifact, StoredContent]:
-    """Stash a content as used by an agent; `told` as for `services.stash`. Raises Refused."""
-    row, stored = services.stash(agent.db, content, **told)
+def stash(agent: Agent, content: bytes | str, *, by: str, **options) -> tuple[Artifact, StoredContent]:
+    """Stash a content as used by an agent.
+
+    `options` are those of `services.stash`. Raises Refused.
+    """
+    row, stored = services.stash(agent.db, content, **options)
     _record(by, "stashed", agent, row.handle, bytes=row.bytes)
     return row, stored
 
 
 def remove(agent: Agent, handle: str, *, by: str) -> int:
-    """Take every reference of an agent to a content away; how many there were. Raises NoSuchArtifact."""
+    """Remove every reference of an agent to a content.
+
+    Returns how many there were. Raises NoSuchArtifact.
+    """
     count = services.remove(agent.db, handle)
     _record(by, "artifact_removed", agent, handle, references=count)
     return count

@@ -1,4 +1,4 @@
-"""Artifacts: stash an output, find it again, look inside, take it away."""
+"""API of artifacts: stash, list, read, verify and remove them."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -37,8 +37,11 @@ ANY_CONTENT = {"content": {"text/plain": {}, "application/octet-stream": {}}}
 @agent_view
 @needs("viewer")
 def artifact_list(request, agent, filters: Query[ArtifactQuery]):
-    """Artifacts of an agent, last used first. A search may return fewer than `limit`, and a `next`."""
-    page = ARTIFACTS.fits(agent, **filters.asked()).page(**filters.place)
+    """Artifacts of an agent, last used first.
+
+    A search may return fewer than `limit`, and a `next`.
+    """
+    page = ARTIFACTS.fits(agent, **filters.criteria()).page(**filters.place)
     times, kinds = count_uses(agent.db, [row.handle for row in page]), secret_flags.read_flagged_kinds()
     for row in page:
         row.uses, row.is_flagged = times[row.handle], secret_flags.is_flagged(row.secret_kinds, kinds)
@@ -51,20 +54,20 @@ def artifact_list(request, agent, filters: Query[ArtifactQuery]):
 )
 @agent_view
 @needs("operator")
-def artifact_stash(request, agent, wanted: StashIn):
+def artifact_stash(request, agent, body: StashIn):
     """Store a text or bytes. With `auto`, content that the adoption rule excludes is only summarized."""
-    content = wanted.content
-    if wanted.auto and not adoption.is_adoptable(content.decode("utf-8", "replace"), injected=wanted.injected):
-        return _not_stashed(content, wanted.exit_code)
+    content = body.content
+    if body.auto and not adoption.is_adoptable(content.decode("utf-8", "replace"), injected=body.injected):
+        return _describe_not_stashed(content, body.exit_code)
     row, stored = actions.stash(
         agent,
         content,
         by=request.user.username,
-        kind=wanted.kind,
-        meta=wanted.meta,
-        place=wanted.place,
-        is_compressed=wanted.auto if wanted.gzip is None else wanted.gzip,
-        exit_code=wanted.exit_code,
+        kind=body.kind,
+        meta=body.meta,
+        place=body.place,
+        is_compressed=body.auto if body.gzip is None else body.gzip,
+        exit_code=body.exit_code,
     )
     return {"stashed": True, "preview": row.preview, **receipts.build_stash_receipt(row, stored)}
 
@@ -72,20 +75,23 @@ def artifact_stash(request, agent, wanted: StashIn):
 @router.get("/agents/{agent}/artifacts/{handle}", PeekReceipt, 404, 409, 410, 503)
 @agent_view
 @needs("viewer")
-def artifact_peek(request, agent, handle: str, asked: Query[PeekQuery]):
+def artifact_peek(request, agent, handle: str, query: Query[PeekQuery]):
     """A short preview of an artifact and its details. `handle` may be the SHA-256 alone."""
-    with _read(request, agent, handle) as row:
-        return content_fetch.peek(agent.db, row.handle, chars=asked.preview_chars)
+    with _open_row(request, agent, handle) as row:
+        return content_fetch.peek(agent.db, row.handle, chars=query.preview_chars)
 
 
 @router.get("/agents/{agent}/artifacts/{handle}/fetch", FetchReceipt, 404, 409, 410, 503, exclude_unset=True)
 @agent_view
 @needs("viewer")
-def artifact_fetch(request, agent, handle: str, asked: Query[FetchQuery]):
-    """A part of an artifact, limited in size, with what was left out and the selector of the next part."""
-    with _read(request, agent, handle) as row:
-        told = {"by": request.user.username, "agent_id": agent.agent_id}
-        return content_fetch.fetch(agent.db, row.handle, asked.selector(), **told).as_receipt()
+def artifact_fetch(request, agent, handle: str, query: Query[FetchQuery]):
+    """A part of an artifact, limited in size.
+
+    With the sizes of what was left out and the selector of the next part.
+    """
+    with _open_row(request, agent, handle) as row:
+        reader = {"by": request.user.username, "agent_id": agent.agent_id}
+        return content_fetch.fetch(agent.db, row.handle, query.selector(), **reader).as_receipt()
 
 
 @router.get(
@@ -100,8 +106,11 @@ def artifact_fetch(request, agent, handle: str, asked: Query[FetchQuery]):
 @agent_view
 @needs("viewer")
 def artifact_content(request, agent, handle: str):
-    """The full content as an attachment, verified before it is sent. Flagged artifacts are for admins (403)."""
-    with _read(request, agent, handle) as row:
+    """The full content as an attachment, verified before it is sent.
+
+    Flagged artifacts are for admins (403).
+    """
+    with _open_row(request, agent, handle) as row:
         content_download.check_downloader(row, request.user, agent_id=agent.agent_id)
         return content_download.build_response(row)
 
@@ -110,7 +119,10 @@ def artifact_content(request, agent, handle: str):
 @agent_view
 @needs("admin")
 def artifact_remove(request, agent, handle: str):
-    """Remove every reference of the agent to an artifact; `gc` removes the content when no other reference is left."""
+    """Remove every reference of the agent to an artifact.
+
+    `gc` removes the content when no other reference is left.
+    """
     handle = handles.from_address(handle)
     return receipts.build_remove_receipt(handle, actions.remove(agent, handle, by=request.user.username))
 
@@ -125,8 +137,11 @@ def artifact_verify(request, agent, handle: str):
 
 
 @contextmanager
-def _read(request, agent, handle) -> Iterator:
-    """The row of a content that is going to be read; raises Gone when there is a row and no content."""
+def _open_row(request, agent, handle) -> Iterator:
+    """The row of a content that is going to be read.
+
+    Raises MissingContent when there is a row and no content.
+    """
     row = content_fetch.find_artifact(agent.db, handles.from_address(handle))
     access.check_reader(agent.db, row, request.user)
     request.opened = ("artifact", row.handle)
@@ -136,7 +151,7 @@ def _read(request, agent, handle) -> Iterator:
         raise MissingContent(exc.sentence) from exc
 
 
-def _not_stashed(content, exit_code):
+def _describe_not_stashed(content, exit_code):
     measured = measurement.measure_content(content)
     return {
         "stashed": False,

@@ -1,4 +1,4 @@
-"""The list of an agent's artifacts: its filters and what fits them, its columns and its words."""
+"""The list of an agent's artifacts: its filters, query, columns and texts."""
 
 from dataclasses import replace
 
@@ -31,8 +31,8 @@ USES = f"""
     FROM {dialect.json_array("listed")}
 """  # noqa: S608 - constants
 COLUMNS = {name: name for name in ("kind", "tool", "content_type")} | {"size": "bytes__gte", "q": "summary__icontains"}
-# What the pages show of a use; the preview is left where it is.
-SHOWN = (
+# The columns of a use that pages show.
+PAGE_COLUMNS = (
     *("id", "handle", "kind", "content_type", "bytes", "lines", "summary", "preview", "secret_kinds"),
     *("session_id", "record_id", "tool", "tool_call_id", "created_at"),
 )
@@ -57,66 +57,73 @@ class ArtifactFilters(DayFilters):
     each = forms.BooleanField(label=_("Every use"), required=False)
 
     def in_words(self, name, value):
-        """As every list does it; a kind by its word."""
+        """The value of a filter in words, as in every list; a kind by its word."""
         return artifact_word(value) if name == "kind" else super().in_words(name, value)
 
     @property
-    def asked(self):
-        """As every list's; a handle among the words is one."""
-        asked = super().asked
-        named = list(handles.find_handles(asked.get("q", "")))
-        return asked | {"q": "", "handle": named[0]} if named else asked
+    def criteria(self):
+        """The filters in force; a handle among the words is a filter of its own."""
+        criteria = super().criteria
+        mentioned = list(handles.find_handles(criteria.get("q", "")))
+        return criteria | {"q": "", "handle": mentioned[0]} if mentioned else criteria
 
 
-def fits(agent, *, sort=ArtifactFilters.DEFAULT, each=False, flagged=False, **asked) -> Listing:
-    """Contents that an agent used, each once, at its latest use that fits; with `each` every use is a row.
+def fits(agent, *, sort=ArtifactFilters.DEFAULT, each=False, flagged=False, **criteria) -> Listing:
+    """Contents that an agent used, each once, at its latest use that matches.
 
-    Narrowed by COLUMNS, `session`, `handle`, `flagged` (only what the operator counts as holding secrets).
+    With `each`, every use is a row. The criteria are COLUMNS, `session`, `handle`, `flagged` (only contents that the
+    operator counts as holding secrets).
     """
-    if asked.get("handle"):  # all uses of a content are of one size
+    if criteria.get("handle"):  # all uses of a content are of one size
         sort = f"{'-' if sort.startswith('-') else ''}time"
-    same = {"session_id": asked.get("session"), "handle": asked.get("handle")}
+    same = {"session_id": criteria.get("session"), "handle": criteria.get("handle")}
     rows = Artifact.objects.using(agent.db).filter(**{name: value for name, value in same.items() if value})
-    wanted = build_terms(asked, COLUMNS, moment="created_at")
+    column_terms = build_terms(criteria, COLUMNS, moment="created_at")
     window = WINDOW if sort.endswith("time") else SCATTERED_WINDOW
-    found = build_listing(rows, wanted, order=get_order_columns(ArtifactFilters.ORDERS, sort), window=window)
-    conditions = [found.condition] if found.condition else []
-    conditions += [_flagged()] if flagged else []
-    conditions += [] if each else [_is_latest(rows, wanted)]
-    return replace(found, condition=Q(*conditions) if conditions else None)
+    listing = build_listing(rows, column_terms, order=get_order_columns(ArtifactFilters.ORDERS, sort), window=window)
+    conditions = [listing.condition] if listing.condition else []
+    conditions += [_build_flagged_condition()] if flagged else []
+    conditions += [] if each else [_build_latest_condition(rows, column_terms)]
+    return replace(listing, condition=Q(*conditions) if conditions else None)
 
 
 def count_uses(db: str, handles: list[str]) -> dict[str, int]:
-    """How many times an agent used each of these contents; one more than are counted: there are more."""
+    """Count how many times an agent used each of these contents.
+
+    A count of USES_COUNTED + 1 means that there are more.
+    """
     most = USES_COUNTED + 1
     return dict(statements.read_rows(db, USES, [most, encode(handles)]))
 
 
-def _counted(agent, budget_ms):
+def _count_contents(agent, budget_ms):
     """How many contents an agent used; every handle is one step in their index."""
     handles = Artifact.objects.using(agent.db).values("handle").distinct()
     return count_rows(handles, column="handle", budget_ms=budget_ms)
 
 
-def _is_latest(rows, wanted):
-    """No later use of the same content fits. Spelled so that SQLite seeks in the index of handle and time."""
-    others = rows.filter(**{f"{term.column}__{term.lookup}": term.value for term in wanted})
+def _build_latest_condition(rows, column_terms):
+    """The condition that no later use of the same content matches.
+
+    It is written so that SQLite seeks in the index of handle and time.
+    """
+    others = rows.filter(**{f"{term.column}__{term.lookup}": term.value for term in column_terms})
     others = others.filter(handle=OuterRef("handle"), created_at__gte=OuterRef("created_at"))
     return ~Exists(others.filter(Q(created_at__gt=OuterRef("created_at")) | Q(id__gt=OuterRef("id"))))
 
 
-def _flagged():
+def _build_flagged_condition():
     one_of = Q(pk__in=[])
     for kind in sorted(secret_flags.read_flagged_kinds()):
         one_of |= Q(secret_kinds__contains=f'"{kind}"')
     return one_of
 
 
-def _shape(row):
+def _build_file_row(row):
     return {name: row[name] for name in FIELDS} | {"secret_kinds": Artifact.secrets.decode(row["secret_kinds"])}
 
 
-def _prepared(page, _filters, agent):
+def _prepare_page(page, _filters, agent):
     kinds = secret_flags.read_flagged_kinds()
     return {
         "rows": page,
@@ -150,9 +157,9 @@ ARTIFACTS = List(
     ),
     table=Artifact,
     fields=FIELDS,
-    prepare=_prepared,
-    read=lambda rows: rows.values(*SHOWN),
-    count=_counted,
+    prepare=_prepare_page,
+    read=lambda rows: rows.values(*PAGE_COLUMNS),
+    count=_count_contents,
     file=lambda rows: rows.values("id", *FIELDS),
-    shape=_shape,
+    shape=_build_file_row,
 )

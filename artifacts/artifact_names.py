@@ -1,6 +1,7 @@
-"""What an artifact is called on pages: the call of a tool that it came from, else what kind of content it is.
+"""Names of artifacts on pages.
 
-The call stands in a transcript, which only apps above this one can read: settings.ARTIFACT_CALLS names who does.
+An artifact is named by the tool call that it came from, else by the kind of its content. The call is in a transcript,
+which only apps above this one can read: settings.ARTIFACT_CALLS names the function that does.
 """
 
 from collections.abc import Iterable
@@ -19,7 +20,10 @@ READ_COLUMNS = (*PLACE, "kind", "content_type")
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """`text` is the command, path, address or query of the call, or else (`is_call` is false) the kind of content."""
+    """The name of one use of a content.
+
+    `text` is the command, path, address or query of the call, or else (`is_call` is false) the kind of content.
+    """
 
     text: str
     is_call: bool
@@ -27,24 +31,24 @@ class Name:
 
 
 def build_names(db: str, uses: Iterable[dict[str, Any]]) -> dict[str, Name]:
-    """The names of uses of contents, by their ids; each use has READ."""
+    """The names of uses of contents, by their ids; each use has READ_COLUMNS."""
     uses = list(uses)
     calls, titles = import_string(settings.ARTIFACT_CALLS)(db, [{name: use[name] for name in PLACE} for use in uses])
-    found = {}
+    names = {}
     for use in uses:
         text = calls.get(use["id"], "")
         session = titles.get(use["session_id"]) or use["session_id"] or ""
-        found[use["id"]] = Name(text or content_word(use["kind"], use["content_type"]), bool(text), session)
-    return found
+        names[use["id"]] = Name(text or content_word(use["kind"], use["content_type"]), bool(text), session)
+    return names
 
 
 def build_latest_name(db: str, handle: str) -> Name:
-    """What a content of an agent is called: its latest use says it, as in the list."""
+    """The name of a content of an agent: that of its latest use."""
     uses = Artifact.objects.using(db).filter(handle=handle).order_by("-created_at", "-id")
     use = uses.values(*READ_COLUMNS)[:1].get()
     return build_names(db, [use])[use["id"]]
 
 
 def content_word(kind: str, content_type: str) -> str:
-    """`Checkpoint`, `Web page`: what a content is that no call is known of."""
+    """The kind of a content without a known call, such as `Checkpoint` or `Web page`."""
     return words.content_word(content_type) if kind == words.OUTPUT else words.artifact_word(kind)

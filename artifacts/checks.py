@@ -1,4 +1,7 @@
-"""What can be wrong with contents of artifacts. The doctor finds it for all agents in one walk over the store."""
+"""The doctor's checks of artifact contents.
+
+The doctor runs them for all agents in one walk over the store.
+"""
 
 from django.utils.translation import gettext_lazy as _
 

@@ -1,4 +1,7 @@
-"""A whole content as a file: read and verified before the first byte goes out, then read again while it goes."""
+"""Sends a whole content as a file.
+
+It is read and verified before the first byte is sent, then read again while it is sent.
+"""
 
 from contextlib import ExitStack, closing
 
@@ -31,35 +34,39 @@ ENDINGS = {
 
 
 class FlaggedArtifact(Refused):
-    """The content may hold secrets, and whoever asks is no admin."""
+    """The content may hold secrets, and the person is no admin."""
 
     status = 403
 
 
 class Content:
-    """An open content that was read in full and found sound; its chunks are verified once more while they go out.
+    """An open content that was read in full and found sound.
 
-    A blob that changes in between breaks the answer off before its last chunk: nobody takes it for whole.
+    Its chunks are verified once more while they are sent. A blob that changes in between breaks the answer off before
+    its last chunk, so that nobody takes it for whole.
     """
 
     def __init__(self, row: Artifact):
-        """Raises NoSuchArtifact when the content is gone, Damaged when it is not what was stashed."""
+        """Raises NoSuchArtifact for a missing content, DamagedArtifact for one that was changed."""
         self._row, self._open = row, ExitStack()
-        with ExitStack() as held:
-            self._blob = held.enter_context(blobs.open_blob(layout.get_root(), row.sha256))
+        with ExitStack() as stack:
+            self._blob = stack.enter_context(blobs.open_blob(layout.get_root(), row.sha256))
             for _chunk in self._blob.chunks(expected=row.bytes):
                 pass
-            self._open = held.pop_all()
+            self._open = stack.pop_all()
 
     def __iter__(self):
-        """The chunks, each held back until the one after it was read: the last goes out when the hash is right."""
-        waiting = None
+        """The chunks, each of them given after the next one was read.
+
+        The last one is given when the hash is right.
+        """
+        previous = None
         for chunk in self._blob.chunks(expected=self._row.bytes):
-            if waiting is not None:
-                yield waiting
-            waiting = chunk
-        if waiting is not None:
-            yield waiting
+            if previous is not None:
+                yield previous
+            previous = chunk
+        if previous is not None:
+            yield previous
 
     def close(self) -> None:
         """Close the file; the answer does so when it ends or breaks off."""
@@ -67,11 +74,14 @@ class Content:
 
 
 def check_downloader(row: Artifact, user, *, agent_id: str) -> None:
-    """Raises Withheld when the content may hold secrets and `user` is no admin; that they tried is in the audit log."""
+    """Raises FlaggedArtifact when the content may hold secrets and `user` is no admin.
+
+    The attempt is written to the audit log.
+    """
     kinds = secret_flags.find_flagged_kinds(row.secret_kinds)
     if kinds and not user.has_role("admin"):
-        told = {"object_type": "artifact", "object_id": row.handle, "agent_id": agent_id}
-        audit.record(user.get_username(), "download_refused", **told, kinds=", ".join(kinds))
+        target = {"object_type": "artifact", "object_id": row.handle, "agent_id": agent_id}
+        audit.record(user.get_username(), "download_refused", **target, kinds=", ".join(kinds))
         raise FlaggedArtifact(
             _("This artifact may contain secrets: %(kinds)s. Only admins may download it. Parts can be viewed.")
             % {"kinds": listed(map(secret_word, kinds))}
@@ -79,12 +89,15 @@ def check_downloader(row: Artifact, user, *, agent_id: str) -> None:
 
 
 def build_response(row: Artifact) -> StreamedDownload:
-    """The content as an attachment that no browser runs or shows. Raises NoSuchArtifact and Damaged."""
+    """The content as an attachment that no browser runs or shows.
+
+    Raises NoSuchArtifact and DamagedArtifact.
+    """
     kind = "text/plain; charset=utf-8" if content_types.is_text(row.content_type) else content_types.BINARY
-    with ExitStack() as held:  # its place among the downloads is taken before anything is read
-        response = held.enter_context(closing(StreamedDownload((), content_type=kind)))
+    with ExitStack() as stack:  # its place among the downloads is taken before anything is read
+        response = stack.enter_context(closing(StreamedDownload((), content_type=kind)))
         response.streaming_content = Content(row)
-        held.pop_all()
+        stack.pop_all()
     name = f"artifact-{row.sha256[:12]}.{ENDINGS.get(row.content_type, 'txt')}"
     response["Content-Disposition"] = f'attachment; filename="{name}"'
     response["Content-Length"] = row.bytes

@@ -1,4 +1,4 @@
-"""What can be wrong with an artifact that somebody asks for."""
+"""Errors of reading and storing artifacts."""
 
 from openclaw_web.errors import Refused
 
@@ -16,7 +16,7 @@ class MissingContent(Refused):
 
 
 class DamagedArtifact(Refused):
-    """What is on disk is not what was stashed."""
+    """The file on disk is not what was stashed."""
 
 
 class NoRoom(Refused):
@@ -24,4 +24,7 @@ class NoRoom(Refused):
 
 
 class WrongSelector(Refused):
-    """What was typed selects nothing, whatever the content: a path that is none, lines that end before they begin."""
+    """A selector that selects nothing of any content.
+
+    Such as an invalid path, or lines that end before they begin.
+    """

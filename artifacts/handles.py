@@ -1,4 +1,7 @@
-"""The name of an artifact: the only thing of a big output that has to enter a prompt."""
+"""Handles: the names of artifacts.
+
+A handle is the only part of a big output that has to enter a prompt.
+"""
 
 import re
 import shlex
@@ -22,7 +25,10 @@ class NotAHandle(Refused):
 
 
 def parse(handle: object) -> str:
-    """The 64 hexadecimal digits of a handle. Raises NotAHandle for anything else, look-alikes included."""
+    """The 64 hexadecimal digits of a handle.
+
+    Raises NotAHandle for anything else, look-alikes included.
+    """
     match = _HANDLE.fullmatch(handle) if isinstance(handle, str) and len(handle) == LENGTH else None
     if match is None:
         raise NotAHandle(
@@ -43,14 +49,20 @@ def from_sha256(sha256: str) -> str:
 
 
 def from_address(text: str) -> str:
-    """The handle that an address names: a whole one, or its 64 digits alone. Raises NotAHandle for all else."""
+    """The handle in an address: a whole one, or its 64 digits alone.
+
+    Raises NotAHandle for all else.
+    """
     handle = PREFIX + text.removeprefix(PREFIX)
     parse(handle)
     return handle
 
 
 def build_fetch_command(handle: str, agent_id: str, options: str = "") -> str:
-    """The line that looks inside an artifact of an agent; `options` are those of a selector."""
+    """The command that shows a part of an agent's artifact.
+
+    `options` are those of a selector.
+    """
     agent = "" if agent_id == "main" else f"--agent {shlex.quote(agent_id)}"
     return " ".join(part for part in ("openclaw-web artifact fetch", handle, options, agent) if part)
 

@@ -1,4 +1,7 @@
-"""Prompts and playbooks that would pour whole outputs into a context: what the spec bans, found line by line."""
+"""Finds lines of prompts and playbooks that would put whole outputs into a context.
+
+These are the lines that the spec bans.
+"""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -100,12 +103,15 @@ class Hit:
 
     @property
     def words(self) -> str:
-        """What pages call the rule."""
+        """The name of the rule on pages."""
         return str(_BY_ID[self.rule].words)
 
 
 def lint_text(text: str, *, file: str = "") -> Iterator[Hit]:
-    """Every line of a text that a rule bans. Lines that end with a backslash are one with the next."""
+    """Every line of a text that a rule bans.
+
+    A line that ends with a backslash is joined with the next one.
+    """
     if not _ANY.search(text.replace("\\\n", "  ")):
         return
     number, parts = 1, []
@@ -114,20 +120,25 @@ def lint_text(text: str, *, file: str = "") -> Iterator[Hit]:
             parts.append(line[:-1])
             continue
         joined = " ".join([*parts, line])
-        yield from (Hit(file, number, rule.id, joined.strip()[:200], str(rule.better)) for rule in _broken(joined))
+        yield from (
+            Hit(file, number, rule.id, joined.strip()[:200], str(rule.better)) for rule in _find_broken_rules(joined)
+        )
         number, parts = offset + 1, []
 
 
 def lint_paths(paths: Iterable[Path]) -> Iterator[Hit]:
-    """Every banned line of files and, in folders, of what looks like text. Raises Refused for a missing path."""
+    """Every banned line of files and, in folders, of files that look like text.
+
+    Raises Refused for a missing path.
+    """
     for path in paths:
         if not path.exists():
             raise Refused(_("%(path)s does not exist.") % {"path": path})
-        for file in _files(path):
+        for file in _list_files(path):
             yield from lint_text(file.read_bytes()[:MAX_BYTES].decode("utf-8", "replace"), file=str(file))
 
 
-def _broken(line):
+def _find_broken_rules(line):
     if len(line) < SHORTEST or not _ANY.search(line):
         return
     for rule in RULES:
@@ -136,11 +147,11 @@ def _broken(line):
             yield rule
 
 
-def _files(path):
+def _list_files(path):
     if path.is_file():
         return [path]
-    found = sorted(file for file in path.rglob("*") if file.suffix.lower() in SUFFIXES and not _is_hidden(file, path))
-    return [file for file in found if file.is_file() and not file.is_symlink()]
+    paths = sorted(file for file in path.rglob("*") if file.suffix.lower() in SUFFIXES and not _is_hidden(file, path))
+    return [file for file in paths if file.is_file() and not file.is_symlink()]
 
 
 def _is_hidden(file, path):

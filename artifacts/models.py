@@ -1,4 +1,4 @@
-"""Where big outputs were used: one row for every place that refers to a content of the store."""
+"""Uses of big outputs: one row for every place that refers to a content."""
 
 from django.db import models
 
@@ -7,7 +7,10 @@ from openclaw_web.sqlite.json_columns import JsonProperty
 
 
 class Artifact(models.Model):
-    """One use of a content: the content itself is a file, named by its hash and shared by all who refer to it."""
+    """One use of a content.
+
+    The content itself is a file, named by its hash and shared by all uses.
+    """
 
     id = PlainText(
         primary_key=True, help_text="made of the handle and the place: stashed twice, it is one row", shown=""

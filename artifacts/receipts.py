@@ -1,4 +1,4 @@
-"""What commands and the API answer about artifacts, as JSON values."""
+"""Answers of commands and the API about artifacts, as JSON values."""
 
 from typing import Any
 
@@ -12,7 +12,10 @@ RM_SCHEMA = "openclaw-mem.artifact.rm.v1"
 
 
 def build_stash_receipt(row: Artifact, stored: StoredContent) -> dict[str, Any]:
-    """The receipt of a stash; `createdAt`, `kind` and `meta` are those of whoever stashed the content first."""
+    """The receipt of a stash.
+
+    `createdAt`, `kind` and `meta` are those of the first stash of the content.
+    """
     return {
         "schema": STASH_SCHEMA,
         "handle": stored.handle,
@@ -59,5 +62,5 @@ def build_list_receipt(page) -> dict[str, Any]:
 
 
 def build_remove_receipt(handle: str, count: int) -> dict[str, Any]:
-    """What `rm` did."""
+    """The receipt of `rm`."""
     return {"schema": RM_SCHEMA, "handle": handle, "references": count}

@@ -1,4 +1,7 @@
-"""What the API takes and gives about artifacts. Receipts have the names of the spec; rows of lists have ours."""
+"""Schemas of artifacts in the API.
+
+Receipts have the names of the spec; rows of lists have our own.
+"""
 
 import base64 as codec
 from typing import Annotated, Any, Literal
@@ -62,12 +65,15 @@ class FetchQuery(Schema):
     path: str = Field("", max_length=1_000, description="jsonpath: a path as in RFC 9535")
 
     def selector(self) -> Selector:
-        """As `fetching.fetch` takes it."""
+        """The selector that these fields make."""
         return Selector(**self.dict())
 
 
 class StashIn(Body):
-    """A text, or bytes as base64, and where it was used. The whole body has at most 5 MB."""
+    """A text, or bytes as base64, and where it was used.
+
+    The whole body has at most 5 MB.
+    """
 
     text: str | None = None
     base64: str | None = Field(None, description="instead of `text`, for binary content")
@@ -104,12 +110,12 @@ class StashIn(Body):
 
     @property
     def content(self) -> bytes:
-        """What is to be stashed."""
+        """The content to stash."""
         return self.text.encode() if self.text is not None else codec.b64decode(self.base64 or "")
 
     @property
     def place(self) -> Place:
-        """Where it was used."""
+        """The place where it was used."""
         return Place(*(getattr(self, name) for name in Place.__dataclass_fields__))
 
 
@@ -118,11 +124,11 @@ class Receipt(Schema):
 
 
 class ContentReceipt(Receipt, table_schema(Artifact, "bytes", "lines", "chars", "content_type", "summary")):
-    """What is known of a content."""
+    """The facts about a content."""
 
 
 class StoredReceipt(ContentReceipt, table_schema(Artifact, "handle", "kind", "stored_bytes")):
-    """The same of one that is in the store."""
+    """The facts about a content that is in the store."""
 
     sha256: str
     created_at: str

@@ -1,4 +1,7 @@
-"""Every write to the `artifacts` table: a content is a file first, and only then does a row refer to it."""
+"""Every write to the `artifacts` table.
+
+A content is a file first, and only then does a row refer to it.
+"""
 
 import hashlib
 from collections.abc import Iterable, Iterator
@@ -34,7 +37,10 @@ Content = bytes | str | BinaryIO
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a content was used. All None: nowhere in particular, as from the command line."""
+    """The place where a content was used.
+
+    All None: no place in particular, as from the command line.
+    """
 
     session_id: str | None = None
     turn_id: str | None = None
@@ -43,7 +49,7 @@ class Place:
     tool_call_id: str | None = None
 
     def as_key(self) -> tuple[str | None, ...]:
-        """What makes this place another one."""
+        """The values that distinguish this place from others."""
         return (self.session_id, self.turn_id, self.record_id, self.tool, self.tool_call_id)
 
 
@@ -52,7 +58,7 @@ NOWHERE = Place()
 
 @dataclass(slots=True)
 class StashBatch:
-    """Many contents on their way into one agent's file; made by `stashing`."""
+    """Many contents that are stashed for one agent; made by `open_stash_batch`."""
 
     db: str
     group: WriteGroup
@@ -62,11 +68,11 @@ class StashBatch:
     _ahead: dict[str, tuple[StoredContent, Measure]] = field(default_factory=dict)
 
     def write_ahead(self, text: str) -> None:
-        """Store a text that will be added soon: no row comes of it, but many become durable together.
+        """Store a text that will be added soon, so that many become durable together.
 
-        It stays in memory until the block ends. Raises Refused like `add`.
+        No row comes of it yet. The text stays in memory until the block ends. Raises Refused like `add`.
         """
-        stored, measured = self.group.add(_chunks(text), kind=OUTPUT_KIND, meta={}, is_compressed=True)
+        stored, measured = self.group.add(_read_chunks(text), kind=OUTPUT_KIND, meta={}, is_compressed=True)
         self._ahead[stored.sha256] = (stored, measured)
         if len(self.group.drafts) >= GROUP_SIZE:
             self.group.publish()
@@ -83,29 +89,29 @@ class StashBatch:
         at: int | None = None,
         first_stashed_at: str | None = None,
     ) -> tuple[Artifact, StoredContent]:
-        """Stash bytes, a text or an open binary file: the row to be, with handle and summary, and what is stored.
+        """Stash bytes, a text or an open binary file.
 
-        `at` is when it was used (milliseconds). Raises Refused when it cannot be stored or `meta` is no small JSON
-        object.
+        Returns the row to be written, with handle and summary, and the stored content. `at` is when it was used
+        (milliseconds). Raises Refused when it cannot be stored or `meta` is no small JSON object.
         """
         meta_json = encode_meta(kind, meta)
-        known = self._written_ahead(content) if self._ahead else None
+        known = self._find_written_ahead(content) if self._ahead else None
         stored, measured = known or self.group.add(
-            _chunks(content),
+            _read_chunks(content),
             kind=kind,
             meta=decode(meta_json),
             is_compressed=is_compressed,
             created_at=first_stashed_at,
         )
-        told = {"kind": kind, "meta_json": meta_json, "created_at": now_ms() if at is None else at}
-        row = _row(stored, measured, place, exit_code, **told)
+        columns = {"kind": kind, "meta_json": meta_json, "created_at": now_ms() if at is None else at}
+        row = _build_row(stored, measured, place, exit_code, **columns)
         self._waiting.append((stored, row))
         if len(self._waiting) >= GROUP_SIZE:
             self.flush() if self.holds_rows else self.save()
         return row, stored
 
     def flush(self) -> None:
-        """Make what was added durable; rows may refer to it from now on."""
+        """Make the added contents durable; rows may refer to them from now on."""
         self.group.publish()
         for stored, row in self._waiting:
             row.stored_bytes, row.is_compressed = stored.stored_bytes, stored.is_compressed
@@ -113,20 +119,26 @@ class StashBatch:
         self._waiting.clear()
 
     def save(self) -> None:
-        """Write the rows of all that was added, in the caller's transaction if it has one. Rows that are there stay."""
+        """Write the rows of all added contents, in the caller's transaction if it has one.
+
+        Rows that exist already stay.
+        """
         self.flush()
         if self._ready:
             Artifact.objects.using(self.db).bulk_create(self._ready, batch_size=ROWS, ignore_conflicts=True)
             self._ready.clear()
 
     def discard(self) -> None:
-        """Forget what was added and has no row yet, as after a transaction that failed; more can be added."""
+        """Forget the added contents without a row, as after a failed transaction.
+
+        More can be added afterwards.
+        """
         self.group.discard()
         self._waiting.clear()
         self._ready.clear()
         self._ahead.clear()
 
-    def _written_ahead(self, content):
+    def _find_written_ahead(self, content):
         if not isinstance(content, str):
             return None
         return self._ahead.get(hashlib.sha256(content.encode("utf-8", "replace")).hexdigest())
@@ -134,17 +146,17 @@ class StashBatch:
 
 @contextmanager
 def open_stash_batch(db: str, *, holds_rows: bool = False) -> Iterator[StashBatch]:
-    """Stash many contents for the agent whose file is `db`; nothing is cleared away until the block ends.
+    """Open a batch that stashes many contents for the agent whose file is `db`.
 
-    Rows are written group by group, the last when the block ends well, or by `save()`. A caller with a transaction of
-    its own opens it first thing inside the block and calls `save()` at its end, so that all rows are committed with it
-    while the block still holds off `gc`. With `holds_rows` no row is written before that. Raises NoRoom when the store
-    cannot be written.
+    No content is removed by `gc` until the block ends. Rows are written group by group, the last when the block ends
+    well, or by `save()`. A caller with a transaction of its own opens it first thing inside the block and calls
+    `save()` at its end, so that all rows are committed with it while the block still holds off `gc`. With `holds_rows`
+    no row is written before that. Raises NoRoom when the store cannot be written.
     """
-    with ExitStack() as held:
+    with ExitStack() as stack:
         with store.translate_write_errors():
             root = layout.get_root()
-            held.enter_context(locks.hold_adoption_lock(root))
+            stack.enter_context(locks.hold_adoption_lock(root))
         batch = StashBatch(db, WriteGroup(root), holds_rows)
         try:
             yield batch
@@ -163,44 +175,48 @@ def stash(
     is_compressed: bool = False,
     exit_code: int | None = None,
 ) -> tuple[Artifact, StoredContent]:
-    """Stash one content and refer to it: the row and what is stored. Raises Refused, and then there is neither."""
+    """Stash one content and store the row that refers to it.
+
+    Returns the row and the stored content. Raises Refused, and then there is neither.
+    """
     with open_stash_batch(db) as batch:
         return batch.add(content, kind=kind, meta=meta, place=place, is_compressed=is_compressed, exit_code=exit_code)
 
 
 def write_metadata(db: str) -> int:
-    """Write the metadata of contents that one agent refers to and that have lost it; how many they were.
+    """Write the metadata of one agent's contents that have lost it; returns their number.
 
-    What whoever stashed them first said of them is what the oldest row says. A content that is not what its name says
-    gets none. Raises NoRoom.
+    The metadata is that of the oldest row. A content that does not match its name gets none. Raises NoRoom.
     """
     root = layout.get_root()
     with store.translate_write_errors(), locks.hold_adoption_lock(root):
         unnamed = sorted(losses.ContentIndex(root).find_losses(db)[0].unnamed)
-        return sum(_write_one(root, row) for row in (_oldest(db, sha256) for sha256 in unnamed) if row)
+        return sum(
+            _write_row_metadata(root, row) for row in (_find_oldest_row(db, sha256) for sha256 in unnamed) if row
+        )
 
 
-def _oldest(db, sha256):
+def _find_oldest_row(db, sha256):
     return Artifact.objects.using(db).filter(handle=handles.from_sha256(sha256)).order_by("created_at", "id").first()
 
 
-def _write_one(root, row):
+def _write_row_metadata(root, row):
     try:
         with blobs.open_blob(root, row.sha256) as blob:
             for _chunk in blob.chunks(expected=row.bytes):
                 pass
     except (DamagedArtifact, NoSuchArtifact):
         return False
-    created_at, about = layout.to_iso(row.created_at), row.meta
-    stored = StoredContent(row.sha256, row.bytes, blob.stored_bytes, blob.is_compressed, created_at, row.kind, about)
+    created_at, meta = layout.to_iso(row.created_at), row.meta
+    stored = StoredContent(row.sha256, row.bytes, blob.stored_bytes, blob.is_compressed, created_at, row.kind, meta)
     store.write_metadata(root, stored)
     return True
 
 
 def remove(db: str, handle: str) -> int:
-    """Take every reference to a content out of one agent's file; how many there were. `gc` removes the content.
+    """Remove every reference of one agent to a content; returns their number.
 
-    Raises NoSuchArtifact when the agent has none.
+    `gc` removes the content. Raises NoSuchArtifact when the agent has none.
     """
     handles.parse(handle)
     with transaction.atomic(using=db):
@@ -210,10 +226,10 @@ def remove(db: str, handle: str) -> int:
     return removed
 
 
-def _row(stored, measured, place, exit_code, **told):
-    is_private = told["kind"] in access.FOR_OPERATORS
+def _build_row(stored, measured, place, exit_code, **columns):
+    is_private = columns["kind"] in access.FOR_OPERATORS
     return Artifact(
-        id=_row_id(stored.handle, place, told["kind"], told["meta_json"]),
+        id=_build_row_id(stored.handle, place, columns["kind"], columns["meta_json"]),
         handle=stored.handle,
         bytes=measured.bytes,
         stored_bytes=stored.stored_bytes,
@@ -231,12 +247,15 @@ def _row(stored, measured, place, exit_code, **told):
         record_id=place.record_id,
         tool=place.tool,
         tool_call_id=place.tool_call_id,
-        **told,
+        **columns,
     )
 
 
 def encode_meta(kind: str, meta: dict[str, Any] | None) -> str:
-    """The metadata as JSON with sorted names. Raises Refused when it is too big or no JSON object."""
+    """The metadata as JSON with sorted names.
+
+    Raises Refused when it is too big or no JSON object, or when the kind is no word.
+    """
     if not kind or len(kind) > MAX_KIND or not kind.isprintable():
         raise Refused(_("The kind of an artifact must be a word of at most %(most)s characters.") % {"most": MAX_KIND})
     if not isinstance(meta or {}, dict):
@@ -254,7 +273,7 @@ def encode_meta(kind: str, meta: dict[str, Any] | None) -> str:
     return text
 
 
-def _chunks(content: Content) -> bytes | Iterable[bytes]:
+def _read_chunks(content: Content) -> bytes | Iterable[bytes]:
     if isinstance(content, str):
         return content.encode("utf-8", "replace")
     if isinstance(content, bytes):
@@ -262,6 +281,6 @@ def _chunks(content: Content) -> bytes | Iterable[bytes]:
     return iter(lambda: content.read(blobs.CHUNK), b"")
 
 
-def _row_id(handle, place, kind, meta_json):
-    told = [handle, *place.as_key(), kind, meta_json]
-    return hashlib.sha256(orjson.dumps(told)).hexdigest()[:32]
+def _build_row_id(handle, place, kind, meta_json):
+    values = [handle, *place.as_key(), kind, meta_json]
+    return hashlib.sha256(orjson.dumps(values)).hexdigest()[:32]

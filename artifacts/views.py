@@ -1,4 +1,4 @@
-"""Artifacts: the list, the page of one, its content as a file, and what admins do to it."""
+"""Pages of artifacts: the list, one artifact, its content as a file, actions of admins."""
 
 from functools import wraps
 
@@ -39,7 +39,10 @@ def artifact_list(request, agent):
 
 
 def named(view):
-    """Turn the `sha256` of an address (or a whole handle) into the `row` of the agent; 404 with a sentence."""
+    """Turn the `sha256` of an address into the `row` of the agent.
+
+    The address may also have a whole handle. Without such a row the answer is a sentence with status 404.
+    """
 
     @wraps(view)
     def wrapper(request, agent, sha256):
@@ -47,9 +50,9 @@ def named(view):
             row = content_fetch.find_artifact(agent.db, handles.from_address(sha256))
             access.check_reader(agent.db, row, request.user)
         except (handles.NotAHandle, NoSuchArtifact) as exc:
-            return _said(request, agent, exc.sentence, 404)
+            return _render_refusal(request, agent, exc.sentence, 404)
         except access.PrivateArtifact as exc:
-            return _said(request, agent, exc.sentence, exc.status)
+            return _render_refusal(request, agent, exc.sentence, exc.status)
         request.opened = ("artifact", row.handle)
         return view(request, agent, row)
 
@@ -61,15 +64,20 @@ def named(view):
 @needs("viewer")
 @named
 def artifact_detail(request, agent, row):
-    """What is known of a content, a part of it, and where it was used; with `part=1` HTMX gets only the part."""
+    """One content: its facts, a part of it, and its uses.
+
+    With `part=1`, HTMX gets only the part.
+    """
     form = PartForm(request.GET, name=row.sha256)
-    look = page_excerpt.read_excerpt(agent, row, form, by=request.user.get_username())
-    context = {"agent": agent, "row": row, "look": look, "part": "part" in request.GET and bool(request.htmx)}
+    excerpt = page_excerpt.read_excerpt(agent, row, form, by=request.user.get_username())
+    context = {"agent": agent, "row": row, "excerpt": excerpt, "part": "part" in request.GET and bool(request.htmx)}
     if context["part"]:
-        # HTMX swaps in what is refused only under this status.
-        return render_page(request, "artifacts/artifact_detail.html#look", context, status=422 if look.problem else 200)
-    context |= _about(request, agent, row)
-    return render_page(request, "artifacts/artifact_detail.html", context, status=look.status)
+        # HTMX swaps in a refusal only under this status.
+        return render_page(
+            request, "artifacts/artifact_detail.html#excerpt", context, status=422 if excerpt.problem else 200
+        )
+    context |= _build_context(request, agent, row)
+    return render_page(request, "artifacts/artifact_detail.html", context, status=excerpt.status)
 
 
 @require_safe
@@ -82,11 +90,11 @@ def artifact_download(request, agent, row):
         content_download.check_downloader(row, request.user, agent_id=agent.agent_id)
         return content_download.build_response(row)
     except content_download.FlaggedArtifact as exc:
-        return _said(request, agent, exc.sentence, exc.status, row)
+        return _render_refusal(request, agent, exc.sentence, exc.status, row)
     except DamagedArtifact as exc:
-        return _said(request, agent, exc.sentence, 409, row)
+        return _render_refusal(request, agent, exc.sentence, 409, row)
     except NoSuchArtifact as exc:
-        return _said(request, agent, exc.sentence, 410, row)
+        return _render_refusal(request, agent, exc.sentence, 410, row)
 
 
 @require_POST
@@ -94,11 +102,11 @@ def artifact_download(request, agent, row):
 @needs("admin")
 @named
 def artifact_remove(request, agent, row):
-    """Take the references of an agent to a content away."""
+    """Remove the references of an agent to a content."""
     count = actions.remove(agent, row.handle, by=request.user.get_username())
-    told = ngettext("%(count)s reference was removed.", "%(count)s references were removed.", count)
+    sentence = ngettext("%(count)s reference was removed.", "%(count)s references were removed.", count)
     to = reverse("artifacts:artifact_list", args=[agent.agent_id])
-    return redirect_after_post(request, told % {"count": f"{count:,}"}, to=to)
+    return redirect_after_post(request, sentence % {"count": f"{count:,}"}, to=to)
 
 
 @require_POST
@@ -115,8 +123,8 @@ def artifact_verify(request, agent, row):
     return redirect_to(request, to)
 
 
-def _about(request, agent, row):
-    """What the page says of a content beside the part of it."""
+def _build_context(request, agent, row):
+    """The page's context about a content, without the part that is shown."""
     uses = Artifact.objects.using(agent.db).filter(handle=row.handle).defer("preview", "summary", "meta_json")
     page = page_of(uses, order=("-created_at", "-id"), size=USES, **read_cursors(request))
     names = artifact_names.build_names(
@@ -145,6 +153,6 @@ def _about(request, agent, row):
     }
 
 
-def _said(request, agent, sentence, status, row=None):
+def _render_refusal(request, agent, sentence, status, row=None):
     context = {"agent": agent, "sentence": sentence, "status": status, "row": row}
-    return render(request, "artifacts/said.html", context, status=status)
+    return render(request, "artifacts/refusal.html", context, status=status)

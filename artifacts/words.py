@@ -1,4 +1,7 @@
-"""What values of artifacts are called on pages, for templates and sentences. Formatting only: no queries."""
+"""Texts for values of artifacts, in templates and sentences.
+
+Formatting only: no queries.
+"""
 
 from django.utils.text import capfirst
 from django.utils.translation import gettext as _
@@ -9,7 +12,7 @@ from people.configuration.catalogue import SECRET_KINDS
 from .contents import content_types
 
 OUTPUT = "tool_output"
-# What this site stores; whoever stores something else names its kind.
+# Kinds that this site stores; other programs name the kinds that they store.
 KIND_WORDS = {
     OUTPUT: gettext_lazy("Tool output"),
     "checkpoint": gettext_lazy("Checkpoint"),
@@ -35,12 +38,12 @@ CONTENT_WORDS = {
 
 
 def secret_word(kind):
-    """`aws_key` as “AWS key”; a kind that is not known as it is."""
+    """`aws_key` as “AWS key”; an unknown kind as it is."""
     return SECRET_KINDS.get(kind, kind)
 
 
 def artifact_word(kind):
-    """`tool_output` as “Tool output”; another one as whoever stored it named it."""
+    """`tool_output` as “Tool output”; another kind by the name that it was stored with."""
     return str(KIND_WORDS.get(kind) or capfirst(kind.replace("_", " ")))
 
 
@@ -50,4 +53,4 @@ def content_word(content_type):
 
 
 WORDS = (secret_word, artifact_word, content_word)
-FILTERS = {made.__name__: made for made in WORDS}
+FILTERS = {function.__name__: function for function in WORDS}

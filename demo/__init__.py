@@ -1,1 +1,4 @@
-"""A made-up OpenClaw home in the real on-disk format: a bakery's web shop and a lab. See home.write_home."""
+"""A made-up OpenClaw home in the real on-disk format, written by home.write_home.
+
+It is the home of a bakery's web shop and of a lab.
+"""

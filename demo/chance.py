@@ -6,7 +6,7 @@ VARIANTS = "89ab"
 
 
 class Chance(random.Random):
-    """A stream of choices that depends on nothing but its name; `Chance.of(seed, "sessions")`."""
+    """A stream of choices that depends on its name alone; `Chance.from_words(seed, "sessions")`."""
 
     @classmethod
     def from_words(cls, *words):
@@ -14,7 +14,7 @@ class Chance(random.Random):
         return cls("|".join(map(str, words)))
 
     def hex(self, digits):
-        """That many hexadecimal digits."""
+        """A text of this many hexadecimal digits."""
         return f"{self.getrandbits(4 * digits):0{digits}x}"
 
     def uuid(self):

@@ -1,4 +1,4 @@
-"""Who talks where, for how long, and which stories they play: the plan of the demo home."""
+"""The plan of the demo home: who talks where, how long, with which stories."""
 
 from dataclasses import dataclass, field
 
@@ -16,9 +16,9 @@ KITCHEN, STUDY = "-1005550001", "-1005550002"
 
 @dataclass(slots=True)
 class Sitting:
-    """One session: where, between which days, about how many turns, and what must happen in it.
+    """One session: its place, its days, about how many turns, and its fixed stories.
 
-    `at`: the day of each story, where nothing is left to chance.
+    `at`: the day of each story, where it is not left to chance.
     """
 
     place: Place
@@ -43,11 +43,11 @@ class Booking:
 
 
 def list_sittings():
-    """Every session of the demo that is not a scheduled job's or a sub-agent's."""
-    return [*_bakery(), *_lab(), *_wrong_fact()]
+    """The sessions of the demo, except those of scheduled jobs and sub-agents."""
+    return [*_list_bakery(), *_list_lab(), *_list_wrong_fact()]
 
 
-def _bakery():
+def _list_bakery():
     mei, arjun, xiaowen, ben = (build_direct_chat("main", PEOPLE[key]) for key in ("mei", "arjun", "xiaowen", "ben"))
     kitchen = ("mei", "ben", "xiaowen")
     own_desk = Place("main", "webchat", label="Mei at her desk", people=("mei",))
@@ -74,12 +74,12 @@ def _bakery():
         Sitting(Place("main", "irc", "arjun", "arjun", ("arjun",)), (3, 30), 9, model=MINI),
         Sitting(Place("main", "ircgroup", "#ops", "#ops", ("arjun", "mei")), (2, 34), 12, model=GPT),
         Sitting(order_desk, (4, 35), 408, model=MINI),
-        *_calls("main", MAIN_CALLS),
+        *_list_calls("main", MAIN_CALLS),
         Sitting(Place("main", "openai", "old-integration-test"), (1, 2), 4, model=MINI, state="orphan"),
     ]  # fmt: skip
 
 
-def _lab():
+def _list_lab():
     hana, zhou = (build_direct_chat("research", PEOPLE[key]) for key in ("hana", "zhou"))
     study_chat = Place("research", "webchat", label="Starter study, main chat", people=("hana",))
     return [
@@ -92,12 +92,15 @@ def _lab():
         Sitting(hana, (0, 35), 26, pinned=("three-cultivars", "aborted-table")),
         Sitting(zhou, (1, 35), 30, pinned=("parallel-papers",)),
         Sitting(Place("research", "group", STUDY, "Starter study", ("hana", "zhou", "ben")), (3, 34), 16),
-        *_calls("research", RESEARCH_CALLS),
+        *_list_calls("research", RESEARCH_CALLS),
     ]  # fmt: skip
 
 
-def _wrong_fact():
-    """A fact that is remembered wrongly, does harm and is found out: last, so that everything else is as it was."""
+def _list_wrong_fact():
+    """The sessions of a fact that is remembered wrongly, does harm and is found out.
+
+    They come last, so that all other sessions stay as they were.
+    """
     oven = Place("main", "topic", KITCHEN, "Kitchen & counter", ("ben",), topic="31")
     labels = Place("main", "topic", KITCHEN, "Kitchen & counter", ("mei", "ben"), topic="44")
     return [
@@ -137,52 +140,52 @@ RESEARCH_CALLS = (
 )
 
 
-def _calls(agent, rows):
+def _list_calls(agent, rows):
     for name, day, turns, model, state, pinned in rows:
         yield Sitting(Place(agent, "openai", name), (day, day + 0.9), turns, model, state, pinned)
 
 
 class Deck:
-    """Deals stories: the ones told least often first, never the same twice in one session."""
+    """Deals stories: rarely played ones first, each at most once in a session."""
 
     def __init__(self, chance):
         self.chance = chance
-        self.told = {name: 0 for name, story in read_stories().items() if "once" not in story.tags}
+        self.play_counts = {name: 0 for name, story in read_stories().items() if "once" not in story.tags}
 
     def deal(self, place, used):
-        """The next story for a place, or None when all that fit were told there."""
+        """The next story for a place, or None when all that fit were played there."""
         on, who = place.on, place.people[0] if len(place.people) == 1 else None
-        fitting = [name for name in self.told if name not in used and self._may_tell(name, place.agent, on, who)]
+        fitting = [name for name in self.play_counts if name not in used and self._may_play(name, place.agent, on, who)]
         if not fitting:
             return None
-        least = min(self.told[name] for name in fitting)
-        name = self.chance.choice([name for name in fitting if self.told[name] == least])
-        self.told[name] += 1
+        least = min(self.play_counts[name] for name in fitting)
+        name = self.chance.choice([name for name in fitting if self.play_counts[name] == least])
+        self.play_counts[name] += 1
         return name
 
-    def _may_tell(self, name, agent, on, who):
+    def _may_play(self, name, agent, on, who):
         story = read_stories()[name]
-        wanted = {"agent": agent, "on": on} | ({"by": who} if who else {})
-        return self.told[name] < story.limit and story.fits(**wanted)
+        conditions = {"agent": agent, "on": on} | ({"by": who} if who else {})
+        return self.play_counts[name] < story.limit and story.fits(**conditions)
 
 
 def plan_bookings(chance, until_ms):
-    """Every booking, in the order of time."""
+    """Every booking of the demo, in the order of time."""
     deck, since_ms = Deck(chance), until_ms - SPAN_DAYS * DAY
     bookings = []
     for number, sitting in enumerate(list_sittings()):
-        names = _programme(deck, sitting, chance)
-        bookings += _book(number, sitting, names, since_ms, until_ms, chance)
+        names = _choose_stories(deck, sitting, chance)
+        bookings += _book_stories(number, sitting, names, since_ms, until_ms, chance)
     return sorted(bookings, key=lambda booking: (booking.at_ms, booking.sitting))
 
 
-def _programme(deck, sitting, chance):
-    """The stories of a session: those it must have, among others until it is long enough."""
+def _choose_stories(deck, sitting, chance):
+    """The stories of a session: its fixed ones, among others until it is long enough."""
     names, used = list(sitting.pinned), set(sitting.pinned)
     turns = sum(read_stories()[name].turns for name in names)
     while turns < sitting.turns:
         if sitting.turns > 100 and len(used) >= 24:
-            used.clear()  # one long session tells the same small stories again and again
+            used.clear()  # one long session repeats the same small stories
         if (name := deck.deal(sitting.place, used)) is None:
             break
         used.add(name)
@@ -191,10 +194,10 @@ def _programme(deck, sitting, chance):
     return [sitting.starts_with, *names] if sitting.starts_with else names
 
 
-def _book(number, sitting, names, since_ms, until_ms, chance):
-    """Times for the stories of one session: by day and in shop hours, none past the end."""
+def _book_stories(number, sitting, names, since_ms, until_ms, chance):
+    """Yield bookings of a session's stories: by day, in shop hours, before the end."""
     first, last = (since_ms + round(day * DAY) for day in sitting.days)
-    times = sorted(_hour(chance.randint(first, last - HOUR), chance) for _ in names)
+    times = sorted(_move_to_shop_hours(chance.randint(first, last - HOUR), chance) for _ in names)
     if sitting.at:
         times = [since_ms + round(day * DAY) for day in sitting.at]
     elif sitting.place.on == "openai":
@@ -212,8 +215,8 @@ def _book(number, sitting, names, since_ms, until_ms, chance):
             cursor = at_ms + length
 
 
-def _hour(ms, chance):
-    """The same day at an hour when a bakery is awake; its one day off is quieter."""
+def _move_to_shop_hours(ms, chance):
+    """The same day at an hour when the bakery is awake; Mondays are quieter."""
     moment = to_local(ms)
     if is_closed(ms) and chance.random() < 0.6:
         ms += DAY

@@ -1,7 +1,7 @@
-"""What memory_gate decided in the demo: three weeks of it, in which something changed that somebody should find.
+"""Decisions of memory_gate in the demo: three weeks, with a change worth finding.
 
-Six days before the end the prompt was changed, and since then passing remarks are kept as facts: one of them does harm
-(wrong.py). On one afternoon the model's endpoint was down.
+Six days before the end the prompt was changed, and since then passing remarks are remembered as facts: one of them does
+harm (wrong_memory.py). On one afternoon the model's endpoint was down.
 """
 
 import hashlib
@@ -45,13 +45,13 @@ PASSING_REMARKS = (
     "It rained this morning.",
 )
 NOTHING = ("A question about today; nothing to keep.", "Small talk.", "Known already.")
-# Of a thousand, how many go to each decision; what is left is NO_WRITE.
+# How many turns in a thousand get each decision; the others get NO_WRITE.
 SHARES = {"UPDATE_MEMORY": 60, "UPDATE_USER": 55, "UPDATE_TOOLS": 20, "UPDATE_SOUL": 8, "UPDATE_IDENTITY": 5}
 SHARES_OF_BAD = SHARES | {"UPDATE_MEMORY": 260}
 
 
 def record_decisions() -> None:
-    """Record the decisions of all agents of the demo, once."""
+    """Store the decisions of all agents of the demo, once."""
     for agent in Agent.objects.filter(agent_id__in=FACTS):
         turns = ConversationTurn.objects.using(agent.db).active().order_by("-created_at")
         last = turns.first()
@@ -60,54 +60,54 @@ def record_decisions() -> None:
         chosen = list(turns.filter(created_at__gt=last.created_at - WEEKS_MS))
         answered = [turn for turn in chosen if turn.agent_message_id]
         down = [turn for turn in answered if _is_down(turn, last.created_at)]
-        kept, keys = (
+        plugin_facts, keys = (
             find_plugin_facts(agent.agent_id),
             dict(Session.objects.using(agent.db).values_list("id", "session_key")),
         )
-        told = [
-            _decision(agent, turn, keys[turn.session_id], last.created_at, kept.get(turn.id))
+        decisions = [
+            _build_decision(agent, turn, keys[turn.session_id], last.created_at, plugin_facts.get(turn.id))
             for turn in answered
             if turn not in down
         ]
-        for some in _batches(told):
-            api_import.record_reports(agent, some)
-        decision_store.store_calls(agent.db, [_failure(turn) for turn in down])
+        for batch in _split_batches(decisions):
+            api_import.record_reports(agent, batch)
+        decision_store.store_calls(agent.db, [_build_failure(turn) for turn in down])
 
 
 def find_plugin_facts(agent_id: str) -> dict[str, memory.MemoryChange]:
-    """What the plugin wrote into memory files, or has yet to write, by turn."""
-    found = memory.read_changes(settings.STATE_DIR).get(agent_id, ())
-    return {one.turn: one for one in found if one.by in ("plugin", "later")}
+    """The facts that the plugin wrote into memory files, or will write, by turn."""
+    changes = memory.read_changes(settings.STATE_DIR).get(agent_id, ())
+    return {change.turn: change for change in changes if change.by in ("plugin", "later")}
 
 
-def _batches(told: list[DecisionIn]) -> Iterator[list[DecisionIn]]:
-    for start in range(0, len(told), MAX_DECISIONS):
-        yield told[start : start + MAX_DECISIONS]
+def _split_batches(decisions: list[DecisionIn]) -> Iterator[list[DecisionIn]]:
+    for start in range(0, len(decisions), MAX_DECISIONS):
+        yield decisions[start : start + MAX_DECISIONS]
 
 
 def _is_down(turn, end):
-    """Most of one day."""
+    """Whether the endpoint was down at the turn: most of one day."""
     day = (end - DOWN_MS) // DAY * DAY
     return day + DAY // 4 <= turn.created_at < day + DAY
 
 
-def _choice(agent, draws, is_bad):
-    """What is decided about a turn of which nothing was written down, and the fact."""
-    decision = _drawn(int.from_bytes(draws[:2], "big") % 1_000, SHARES_OF_BAD if is_bad else SHARES)
+def _choose_decision(agent, draws, is_bad):
+    """The decision and fact of a turn of which no fact was written down."""
+    decision = _choose_by_share(int.from_bytes(draws[:2], "big") % 1_000, SHARES_OF_BAD if is_bad else SHARES)
     facts = FACTS[agent.agent_id].get(decision, ())
     if is_bad and decision == "UPDATE_MEMORY" and draws[2] % 4:
         facts = PASSING_REMARKS
     return decision, facts[draws[3] % len(facts)] if facts else None
 
 
-def _decision(agent, turn, key, end, kept):
+def _build_decision(agent, turn, key, end, memory_change):
     draws = hashlib.sha256(turn.id.encode()).digest()
     is_bad = turn.created_at > end - CHANGED_MS
-    decision, fact = _choice(agent, draws, is_bad)
-    if kept:
-        decision, fact = f"UPDATE_{kept.file.removesuffix('.md')}", kept.fact
+    decision, fact = _choose_decision(agent, draws, is_bad)
+    if memory_change:
+        decision, fact = f"UPDATE_{memory_change.file.removesuffix('.md')}", memory_change.fact
     reason = "Worth keeping." if fact else NOTHING[draws[4] % len(NOTHING)]
-    took = 350 + draws[5] * 4 + (6_000 if draws[6] > 250 else 0)
+    took_ms = 350 + draws[5] * 4 + (6_000 if draws[6] > 250 else 0)
     prompt_tokens, completion_tokens = 500 + draws[7] * 3, 25 + draws[8] // 8
     answer = json.dumps({"decision": decision, "reason": reason, "candidateFact": fact}, ensure_ascii=False)
     return DecisionIn(
@@ -118,17 +118,17 @@ def _decision(agent, turn, key, end, kept):
         reason=reason,
         candidate_fact=fact,
         llm_model=MODEL,
-        llm_latency_ms=took,
+        llm_latency_ms=took_ms,
         prompt_tokens=prompt_tokens,
         completion_tokens=completion_tokens,
         raw_response=answer,
         cost_usd=round((prompt_tokens * 0.15 + completion_tokens * 0.6) / 1_000_000, 8),
         prompt_version=BAD if is_bad else EARLIER_PROMPT,
-        created_at=turn.created_at + (turn.latency_ms or 0) + took,
+        created_at=turn.created_at + (turn.latency_ms or 0) + took_ms,
     )
 
 
-def _drawn(draw, shares):
+def _choose_by_share(draw, shares):
     for decision, share in shares.items():
         draw -= share
         if draw < 0:
@@ -136,7 +136,7 @@ def _drawn(draw, shares):
     return "NO_WRITE"
 
 
-def _failure(turn):
+def _build_failure(turn):
     return GateCall(
         id=f"demo-{turn.id}",
         turn_id=turn.id,

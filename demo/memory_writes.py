@@ -1,4 +1,7 @@
-"""Five weeks of writes to the memory files of the demo, told as a running plugin tells them; and two nobody told of."""
+"""Five weeks of writes to the demo's memory files, reported as by a plugin.
+
+Two more changes of the files are not reported.
+"""
 
 import hashlib
 from collections.abc import Iterator, Sequence
@@ -21,33 +24,33 @@ MODEL = "guard-mini"
 KNOWN = "%s says so already."
 NOT_LASTING = "Says nothing that will matter in another conversation."
 NO_ANSWER = "The model did not answer within 30 seconds."
-AROUND_MS = (-40_000, 25_000)  # of a consolidation, the lines in the plugin's log
+AROUND_MS = (-40_000, 25_000)  # the moments of a consolidation's lines in the plugin's log
 
 
 def record_writes() -> None:
-    """Record the writes of all agents of the demo, once."""
-    for agent_id, kept in memory.read_changes(settings.STATE_DIR).items():
+    """Store the writes of all agents of the demo, once."""
+    for agent_id, memory_changes in memory.read_changes(settings.STATE_DIR).items():
         agent = Agent.objects.filter(agent_id=agent_id).first()
-        if agent is None or _is_told(agent):
+        if agent is None or _is_stored(agent):
             continue
-        changes = list(memory.replay_changes(agent_id, kept))
-        _keep_untold(agent, [change for change in changes if not change.kept.turn])
-        _record(agent, list(_written(agent, [change for change in changes if change.kept.turn])))
-        _record(agent, list(_refused(agent, {one.turn for one in kept})))
+        changes = list(memory.replay_changes(agent_id, memory_changes))
+        _store_unreported(agent, [change for change in changes if not change.memory_change.turn])
+        _record(agent, list(_build_writes(agent, [change for change in changes if change.memory_change.turn])))
+        _record(agent, list(_build_refusals(agent, {memory_change.turn for memory_change in memory_changes})))
 
 
-def _is_told(agent):
+def _is_stored(agent):
     rows = WriteGuardianAudit.objects.using(agent.db)
     return rows.filter(origin=WriteGuardianAudit.Origin.RECORDED).exists()
 
 
-def _keep_untold(agent, changes):
-    """What files held after changes that nobody told of, as an import on that day had kept it."""
+def _store_unreported(agent, changes):
+    """Store the versions after unreported changes, as an import on that day would."""
     for change in changes:
-        kept = change.kept
-        if kept.by == "consolidation":
-            unattributed_changes.store_consolidations(agent.db, [kept.at_ms + around for around in AROUND_MS])
-        store_version(agent.db, kept.file, change.after.encode(), modified_ms=kept.at_ms)
+        memory_change = change.memory_change
+        if memory_change.by == "consolidation":
+            unattributed_changes.store_consolidations(agent.db, [memory_change.at_ms + offset for offset in AROUND_MS])
+        store_version(agent.db, memory_change.file, change.after.encode(), modified_ms=memory_change.at_ms)
 
 
 def _record(agent, writes: Sequence[WriteIn]):
@@ -55,30 +58,33 @@ def _record(agent, writes: Sequence[WriteIn]):
         api_import.record_reports(agent, writes[start : start + MAX_WRITES], by=PLUGIN)
 
 
-def _written(agent, changes: Sequence[memory.FileChange]) -> Iterator[WriteIn]:
-    """What the agent and the plugin wrote, and what the plugin did not write because it is there."""
-    turns = ConversationTurn.objects.using(agent.db).in_bulk({change.kept.turn for change in changes})
-    decisions = _decisions(agent.db, turns)
+def _build_writes(agent, changes: Sequence[memory.FileChange]) -> Iterator[WriteIn]:
+    """Yield the writes of agent and plugin, and the plugin's refusals of known facts."""
+    turns = ConversationTurn.objects.using(agent.db).in_bulk({change.memory_change.turn for change in changes})
+    decisions = _find_decisions(agent.db, turns)
     for number, change in enumerate(changes):
-        kept = change.kept
-        about = {
+        memory_change = change.memory_change
+        fields = {
             "id": f"demo-write-{number}",
-            "turn_id": kept.turn if kept.turn in turns else None,
-            "decision_id": decisions.get(kept.turn) if kept.by == "plugin" else None,
-            "session_id": kept.session_key,
-            "target_file": kept.file,
-            "candidate_fact": kept.fact,
-            "created_at": kept.at_ms,
+            "turn_id": memory_change.turn if memory_change.turn in turns else None,
+            "decision_id": decisions.get(memory_change.turn) if memory_change.by == "plugin" else None,
+            "session_id": memory_change.session_key,
+            "target_file": memory_change.file,
+            "candidate_fact": memory_change.fact,
+            "created_at": memory_change.at_ms,
         }
-        about |= _asked(kept.turn) if kept.by == "plugin" else {}
+        fields |= _build_model_fields(memory_change.turn) if memory_change.by == "plugin" else {}
         if change.after == change.before:
-            yield WriteIn(**about, status="refused", reason=KNOWN % kept.file)
+            yield WriteIn(**fields, status="refused", reason=KNOWN % memory_change.file)
         else:
-            yield WriteIn(**about, status="written", before=change.before, after=change.after)
+            yield WriteIn(**fields, status="written", before=change.before, after=change.after)
 
 
-def _refused(agent, handled: set[str]) -> Iterator[WriteIn]:
-    """What became of the other facts that memory_gate decided to keep: none of them was worth a line, or new."""
+def _build_refusals(agent, handled: set[str]) -> Iterator[WriteIn]:
+    """Yield refusals of the other facts that memory_gate decided to remember.
+
+    None of them was worth a line, or new.
+    """
     rows = MemoryGateDecision.objects.using(agent.db).exclude(candidate_fact=None).exclude(turn_id__in=handled)
     rows = rows.exclude(turn_id=None).order_by("created_at", "id")
     for number, row in enumerate(rows):
@@ -96,16 +102,16 @@ def _refused(agent, handled: set[str]) -> Iterator[WriteIn]:
             status="failed" if has_failed else "refused",
             reason=NO_ANSWER if has_failed else reason,
             created_at=row.created_at + (30_000 if has_failed else 1_500 + draws[1] * 10),
-            **_asked(row.id),
+            **_build_model_fields(row.id),
         )
 
 
-def _decisions(db, turns):
+def _find_decisions(db, turns):
     rows = MemoryGateDecision.objects.using(db).filter(turn_id__in=list(turns)).exclude(candidate_fact=None)
     return dict(rows.values_list("turn_id", "id"))
 
 
-def _asked(name):
-    """What asking a model about a fact took."""
+def _build_model_fields(name):
+    """The model, the duration and the steps of a question about a fact."""
     draws = hashlib.sha256(name.encode()).digest()
     return {"llm_model": MODEL, "llm_latency_ms": 900 + draws[2] * 9, "agent_steps": 2 + draws[3] % 2}

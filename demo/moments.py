@@ -1,4 +1,4 @@
-"""Moments as OpenClaw writes them. The bakery is in Singapore, which has no summer time."""
+"""Moments as OpenClaw writes them, in Singapore, which has no summer time."""
 
 from datetime import UTC, datetime, timedelta, timezone
 
@@ -15,12 +15,12 @@ MONTHS = (
 
 
 def to_local(ms):
-    """The moment on a clock in the bakery."""
+    """The local date and time of a moment, in the bakery."""
     return datetime.fromtimestamp(ms / 1000, SINGAPORE)
 
 
 def format_iso(ms):
-    """`2026-05-20T01:02:03.004Z`, as records have it."""
+    """The moment as records have it: `2026-05-20T01:02:03.004Z`."""
     return f"{datetime.fromtimestamp(ms // 1000, UTC):%Y-%m-%dT%H:%M:%S}.{ms % 1000:03d}Z"
 
 
@@ -30,7 +30,7 @@ def file_stamp(ms):
 
 
 def format_short(ms):
-    """`Wed 2026-05-20 09:02 GMT+8`, as channel messages have it."""
+    """The moment as channel messages have it: `Wed 2026-05-20 09:02 GMT+8`."""
     moment = to_local(ms)
     return f"{DAYS[moment.weekday()]} {moment:%Y-%m-%d %H:%M} GMT+8"
 
@@ -41,7 +41,7 @@ def format_day(ms):
 
 
 def midnight(ms):
-    """When the local day began."""
+    """The moment at which the local day began."""
     return (ms + 8 * HOUR) // DAY * DAY - 8 * HOUR
 
 
@@ -51,7 +51,7 @@ def is_closed(ms):
 
 
 def next_baking_day(ms):
-    """What "tomorrow" means in a bakery: on a Sunday, Tuesday."""
+    """The next day on which the bakery is open: after Sunday comes Tuesday."""
     return ms + DAY + (DAY if is_closed(ms + DAY) else 0)
 
 

@@ -1,4 +1,4 @@
-"""Where a conversation takes place: its session key, who is there, and what the gateway puts around their words."""
+"""Places of conversations: session keys, people, and the gateway's envelopes around their words."""
 
 import json
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ ON = {"topic": "group", "ircgroup": "irc"}
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One session key. `name` is the peer, the group or the job, as the key has it."""
+    """One session key; `name` is the peer, group or job as the key has it."""
 
     agent: str
     kind: str
@@ -44,12 +44,12 @@ class Place:
 
     @property
     def on(self):
-        """What a story's `on` tag calls it."""
+        """The name of this kind of place in a story's `on` tag."""
         return ON.get(self.kind, self.kind)
 
     @property
     def channel(self):
-        """The channel's name in deliveries; webchat for everything that has no channel of its own."""
+        """The channel's name in deliveries; webchat where there is no channel."""
         return CHANNELS.get(self.kind, "webchat")
 
     @property
@@ -58,7 +58,7 @@ class Place:
 
     @property
     def address(self):
-        """Where the gateway delivers to."""
+        """The address that the gateway delivers to."""
         return f"{self.channel}:{self.name}"
 
     def wrap(self, text, *, person, ms, message_id):
@@ -77,12 +77,12 @@ class Place:
             sender_id = sender.telegram if self.channel == "telegram" else f"{sender.handle}!{person}@bakery.example"
             info = {"message_id": message_id, "sender_id": sender_id, "sender": sender.name, **info}
         if not self.is_group:
-            return _block("Conversation info", info) + text
+            return _format_block("Conversation info", info) + text
         info |= {"conversation_label": f"{self.label} id:{self.name}", "group_subject": self.label}
         info |= {"topic_id": self.topic} if self.topic else {}
         info |= {"is_group_chat": True, "was_mentioned": True}
-        about = {"label": sender.name, "name": sender.name, "username": sender.handle}
-        return _block("Conversation info", info) + _block("Sender", about) + text
+        sender_info = {"label": sender.name, "name": sender.name, "username": sender.handle}
+        return _format_block("Conversation info", info) + _format_block("Sender", sender_info) + text
 
 
 def build_direct_chat(agent: str, person: Person) -> Place:
@@ -90,5 +90,5 @@ def build_direct_chat(agent: str, person: Person) -> Place:
     return Place(agent, "telegram", person.telegram, f"{person.name} (@{person.handle})", (person.key,))
 
 
-def _block(title, content):
+def _format_block(title, content):
     return f"{title} (untrusted metadata):\n```json\n{json.dumps(content, ensure_ascii=False, indent=2)}\n```\n\n"

@@ -1,4 +1,4 @@
-"""The models of the demo, what they cost, and the `usage` object a call to one leaves in its record."""
+"""The models of the demo, their prices, and the `usage` object of a call."""
 
 from dataclasses import dataclass
 
@@ -47,7 +47,10 @@ MODELS = {
 
 
 def build_usage(model, *, context, known, idle_ms, output):
-    """What a call costs whose prompt has `context` tokens, `known` of which the provider saw `idle_ms` ago."""
+    """The `usage` object of a call with a prompt of `context` tokens.
+
+    The provider saw `known` of these tokens `idle_ms` milliseconds ago; `output` are the tokens of the answer.
+    """
     if idle_ms > CACHE_LIVES_MS or model.provider == "ollama":
         known = 0
     if model.cache_write:
@@ -64,5 +67,5 @@ def build_usage(model, *, context, known, idle_ms, output):
 
 
 def count_tokens(text):
-    """About how many tokens a text has; a Chinese character counts as most of one."""
+    """An estimate of a text's tokens; a Chinese character counts as most of one."""
     return max(1, (len(text) + len(text.encode())) // 7)

@@ -1,6 +1,6 @@
-"""Stories as they are written in stories/*.txt, and what they become: a list of beats.
+"""Reads stories of stories/*.txt, and parses each into a list of beats.
 
-    == name | agent=main on=telegram,webchat by=mei
+== name | agent=main on=telegram,webchat by=mei
     user: What a person says. Further lines are indented by two spaces.
     think: What the agent thinks, then calls, next to each other when they run in parallel.
     call exec: shop orders show 4182
@@ -45,7 +45,7 @@ TURNS = frozenset({"user", "photo", "spawned"})
 
 @dataclass(slots=True)
 class Result:
-    """What a tool answers: `how` is empty, `exit N`, `failed`, `thrown` or `running`."""
+    """A tool's answer: `how` is empty, `exit N`, `failed`, `thrown` or `running`."""
 
     how: str
     text: str
@@ -63,7 +63,7 @@ class Call:
 
 @dataclass(slots=True)
 class Beat:
-    """One thing that happens."""
+    """One event of a story; `kind` is one of BEATS."""
 
     kind: str
     head: str = ""
@@ -74,7 +74,7 @@ class Beat:
 
 @dataclass(frozen=True, slots=True)
 class Story:
-    """A piece of conversation that can be performed with other names and numbers each time."""
+    """A piece of conversation that can be performed with other names and numbers."""
 
     name: str
     tags: dict[str, frozenset[str]]
@@ -84,52 +84,52 @@ class Story:
 
     @property
     def limit(self):
-        """How often it may be told in one home."""
+        """How often the story may be played in one home."""
         return int(next(iter(self.tags.get("limit", ("1000000",)))))
 
-    def fits(self, **wanted):
-        """Whether each tag the story has allows what is wanted; a missing tag allows everything."""
-        return all(value in self.tags[tag] for tag, value in wanted.items() if tag in self.tags)
+    def fits(self, **conditions):
+        """Whether each tag of the story allows the given value; missing tags allow all."""
+        return all(value in self.tags[tag] for tag, value in conditions.items() if tag in self.tags)
 
 
 @cache
 def read_stories():
     """Every story, by name."""
-    found = {}
+    by_name = {}
     for file in sorted(FOLDER.glob("*.txt")):
         for story in parse_stories(file.read_text(encoding="utf-8")):
-            if story.name in found:
+            if story.name in by_name:
                 raise ValueError(f"two stories are called {story.name}")
-            found[story.name] = story
-    return found
+            by_name[story.name] = story
+    return by_name
 
 
 def parse_stories(text):
-    """The stories of one file, in order."""
+    """Yield the stories of one file, in order."""
     for part in re.split(r"^== ", text, flags=re.MULTILINE)[1:]:
         title, _, body = part.partition("\n")
         name, _, tags = title.partition("|")
-        beats = tuple(_beats(_entries(body)))
+        beats = tuple(_build_beats(_read_entries(body)))
         waits = sum(parse_duration(beat.text) for beat in beats if beat.kind == "wait")
         turns = sum(beat.kind in TURNS for beat in beats)
         for call in (call for beat in beats for call in beat.calls):
             if call.result is None and call.tool not in ANSWERS_ITSELF:
                 raise ValueError(f"{name.strip()}: nothing answers {call.tool} {call.text}")
-        yield Story(name.strip(), _tags(tags), beats, turns, waits)
+        yield Story(name.strip(), _parse_tags(tags), beats, turns, waits)
 
 
 def parse_duration(text):
-    """`40m`, `6h` or `2d` in milliseconds."""
+    """The milliseconds of `40m`, `6h` or `2d`."""
     return int(text[:-1]) * {"m": 60_000, "h": 3_600_000, "d": 86_400_000}[text[-1]]
 
 
-def _tags(text):
+def _parse_tags(text):
     pairs = (item.partition("=") for item in text.split())
     return {name: frozenset(values.split(",")) for name, _, values in pairs}
 
 
-def _entries(body):
-    """(kind, head, text) of each entry, its indented lines joined."""
+def _read_entries(body):
+    """Yield (kind, head, text) of each entry, its indented lines joined."""
     entry = None
     for line in body.splitlines():
         if line.startswith("  ") or not line:
@@ -147,8 +147,8 @@ def _entries(body):
         yield entry[0], entry[1], "\n".join(entry[2]).strip("\n")
 
 
-def _beats(entries):
-    """Beats made of entries: thinking, text, calls and results in a row are one answer of the model."""
+def _build_beats(entries):
+    """Yield beats; thinking, text, calls and results in a row are one answer."""
     draft, has_results = None, False
     for kind, head, text in entries:
         if kind == "result":

@@ -1,4 +1,7 @@
-"""Turns the generated home into a site with something to see: collected, judged, exported, with somebody to sign in."""
+"""Turns the generated home into a site to look at, and creates a user.
+
+The site has imported sessions, verdicts and an export.
+"""
 
 import json
 import logging
@@ -50,39 +53,40 @@ SAMPLED = (
 
 
 def prepare(say: Callable[[str], object], *, is_fresh: bool = False) -> str:
-    """Make the demo, or complete the one that is there; the path of a link that signs in once.
+    """Make the demo, or complete an existing one; return a sign-in link's path.
 
-    Raises Refused, and changes nothing, when one of the two folders holds something else.
+    The link signs in once. Raises Refused, and changes nothing, when one of the two folders has files that are not the
+    demo's.
     """
     source, store = settings.STATE_DIR, settings.HOME_DIR
-    _check(source, any(source.iterdir()) if source.is_dir() else False)
-    _check(store, (store / "state" / "openclaw.sqlite").exists())
+    _check_folder(source, any(source.iterdir()) if source.is_dir() else False)
+    _check_folder(store, (store / "state" / "openclaw.sqlite").exists())
     if not is_fresh and not (store / MARKER).exists():
         _check_story_is_ahead(source)
     if is_fresh:
-        connections.close_all()  # whoever looked into the store before looks into a file that is removed
+        connections.close_all()  # connections that are open already would read a removed file
         _check_nobody_serves(store)
-        _empty(source)
-        _empty(store, keep=("secret.key", "state"))
-    _write(source, say)
-    _mark(store, is_complete=True)
+        _remove_files(source)
+        _remove_files(store, keep=("secret.key", "state"))
+    _write_source(source, say)
+    _write_marker(store, is_complete=True)
     preparation.bring_up_to_date(say)
-    _collect(source)
-    _remember_the_first_day()
-    with _quiet():
-        _seal()
+    _import_source(source)
+    _store_first_versions()
+    with _silence_log():
+        _create_checkpoint()
         gate_decisions.record_decisions()
         memory_writes.record_writes()
-        _judge()
-        _export()
+        _judge_samples()
+        _create_export()
         replays.record_replay(by=NAME)
         wrong_memory.play_story(by=NAME)
-        return _link()
+        return _create_link()
 
 
 @contextmanager
-def _quiet():
-    """Without a line of log for each thing a person would have done."""
+def _silence_log():
+    """Log no line for each action that a person would have done."""
     logging.disable(logging.INFO)
     try:
         yield
@@ -90,7 +94,7 @@ def _quiet():
         logging.disable(logging.NOTSET)
 
 
-def _check(folder, is_used):
+def _check_folder(folder, is_used):
     if is_used and not (folder / MARKER).exists():
         sentence = _("%(folder)s contains files that are not from the demo. Use ./dev demo, or set %(variable)s.")
         variable = "OPENCLAW_STATE_DIR" if folder == settings.STATE_DIR else "OPENCLAW_WEB_HOME"
@@ -98,7 +102,10 @@ def _check(folder, is_used):
 
 
 def _check_story_is_ahead(source):
-    """Raises Refused where the files are those of another demo, in which the story happened: it happens once."""
+    """Raises Refused where the files are those of a demo after its story.
+
+    The story happens once.
+    """
     if wrong_memory.is_story_over(source):
         sentence = _(
             "%(folder)s holds an earlier demo, whose files have changed since. Run the demo with --fresh to write it "
@@ -113,44 +120,47 @@ def _check_nobody_serves(store):
         raise Refused(sentence % {"home": store})
 
 
-def _empty(folder, keep=()):
-    """Remove what the demo wrote. The marker goes last: until then the folder is known to be ours."""
+def _remove_files(folder, keep=()):
+    """Remove the demo's files, and the marker last.
+
+    The marker says until then that the folder is ours.
+    """
     if not (folder / MARKER).exists():
         return
     for entry in sorted(folder.iterdir(), key=lambda entry: entry.name == MARKER):
         if entry.name == "state" and entry.name in keep:
-            _empty_files(entry)
+            _remove_state_files(entry)
         elif entry.name not in keep:
             shutil.rmtree(entry) if entry.is_dir() and not entry.is_symlink() else entry.unlink()
 
 
-def _empty_files(folder):
+def _remove_state_files(folder):
     for file in folder.iterdir():
         if file.is_file() and not file.name.endswith(".lock"):
             file.unlink()
 
 
-def _write(source, say):
+def _write_source(source, say):
     """Write OpenClaw's home, once; one that was interrupted is written again."""
     marker = source / MARKER
     if marker.exists():
         if json.loads(marker.read_text())["complete"]:
             return
-        _empty(source)
+        _remove_files(source)
     source.mkdir(parents=True, exist_ok=True)
-    _mark(source, is_complete=False)
+    _write_marker(source, is_complete=False)
     truth = write_home(source, until_ms=clock.now_ms() // DAY * DAY)
-    _mark(source, is_complete=True, truth=truth.as_dict())
+    _write_marker(source, is_complete=True, truth=truth.as_dict())
     counts = {name: amounts.format_amount(name, getattr(truth.live, name)) for name in ("sessions", "turns")}
     say(_("Wrote %(sessions)s with %(turns)s to %(folder)s") % (counts | {"folder": source}))
 
 
-def _mark(folder: Path, *, is_complete, **more):
+def _write_marker(folder: Path, *, is_complete, **more):
     text = json.dumps({"complete": is_complete, **more}, ensure_ascii=False)
     (folder / MARKER).write_text(text, encoding="utf-8")
 
 
-def _collect(source):
+def _import_source(source):
     terminal = Terminal()
     job = jobs.run_now("collect", {"source": str(source)}, by=NAME, listener=terminal)
     terminal.close()
@@ -158,23 +168,26 @@ def _collect(source):
         raise Refused(job.message)
 
 
-def _remember_the_first_day():
-    """The workspace files as the agents were given them: earlier versions, as a collect on that day had kept them."""
+def _store_first_versions():
+    """Store the first versions of the workspace files, as an import on that day would."""
     for agent in Agent.objects.filter(agent_id__in=("main", "research")):
         began = Session.objects.using(agent.db).aggregate(began=Min("created_at"))["began"] or 0
         for name, text in read_shipped_files(agent.agent_id).items():
             store_version(agent.db, name, text.encode(), modified_ms=began)
 
 
-def _seal():
-    """A checkpoint of the session whose compaction took big outputs out of sight; the same one each time."""
+def _create_checkpoint():
+    """Create a checkpoint of the session whose compaction hid big outputs, always the same."""
     agent = Agent.objects.filter(agent_id="research").first()
     if agent:
         list(checkpoints.build_checkpoints(agent, checkpoints.find_session(agent, "agent:research:main"), by=NAME))
 
 
-def _judge():
-    """Make samples of some sessions and judge most of them; samples somebody has are left as they are."""
+def _judge_samples():
+    """Create samples of some sessions, and judge most of them.
+
+    If there are samples already, they are left as they are.
+    """
     if DatasetSample.objects.exists():
         return
     for agent in Agent.objects.order_by("agent_id"):
@@ -182,12 +195,12 @@ def _judge():
         for session_id in sessions.values_list("id", flat=True):
             make_samples(agent, session_id, None, by=NAME)
     for sample in DatasetSample.objects.order_by("id"):
-        if verdict := _verdict(sample):
+        if verdict := _choose_verdict(sample):
             label_sample(sample.id, verdict[0], by=NAME, output=verdict[1], notes=verdict[2])
 
 
-def _verdict(sample):
-    """(status, edited reply, notes) of a sample, or None for one that waits for somebody."""
+def _choose_verdict(sample):
+    """The status, edited reply and notes of a sample; None for one that waits."""
     status = DatasetSample.Status
     body, draw = sample.body, int(sample.id[:4], 16) % 12
     reply = body["agentReply"].strip()
@@ -209,7 +222,7 @@ def _verdict(sample):
     return status.APPROVED, None, ""
 
 
-def _export():
+def _create_export():
     if DatasetExport.objects.filter(state=DatasetExport.State.READY).exists():
         return
     export, job = exports.make_here("Bakery replies", "sharegpt", "reply", by=NAME)
@@ -217,6 +230,6 @@ def _export():
         raise Refused(job.message)
 
 
-def _link():
+def _create_link():
     user = User.objects.filter(username=NAME).first()
     return accounts.make_sign_in_link(user) if user else accounts.add_user(NAME, User.Role.ADMIN, by=NAME)[1]

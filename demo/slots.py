@@ -1,4 +1,4 @@
-"""What `[[...]]` in a story stands for: a chosen word, a number, a name from the vocabulary, the date."""
+"""Fills the slots `[[...]]` of a story: words, numbers, names and dates."""
 
 import re
 from decimal import Decimal
@@ -11,7 +11,7 @@ NUMBER = re.compile(r"-?\d+(\.\d+)?$")
 
 
 class Slots:
-    """The names one performance of a story uses; `now` gives the moment dates are taken from."""
+    """The names of one performance of a story; `now` returns the moment for dates."""
 
     def __init__(self, chance, now, known=None):
         self.chance = chance
@@ -29,27 +29,30 @@ class Slots:
             self.names[name.strip()] = self.value(expression.strip())
 
     def value(self, expression):
-        """What an expression stands for."""
+        """The value of an expression."""
         if expression.startswith("@"):
             return self.chance.choice(vocabulary.LISTS[expression[1:]])
         if "|" in expression:
             return self.chance.choice(expression.split("|"))
         if match := RANGE.match(expression):
-            return self._number(match[1], match[2])
+            return self._draw_number(match[1], match[2])
         if " " in expression:
-            return self._sum(expression.split())
-        return self._name(expression)
+            return self._calculate(expression.split())
+        return self._look_up(expression)
 
-    def _number(self, low, high):
+    def _draw_number(self, low, high):
         places = len(low.partition(".")[2])
         scale = 10**places
-        drawn = self.chance.randint(round(Decimal(low) * scale), round(Decimal(high) * scale))
-        return f"{Decimal(drawn) / scale:.{places}f}"
+        number = self.chance.randint(round(Decimal(low) * scale), round(Decimal(high) * scale))
+        return f"{Decimal(number) / scale:.{places}f}"
 
-    def _sum(self, words):
-        """Numbers and names joined by + - * /, from left to right; as exact as its parts, or as `:2` says."""
+    def _calculate(self, words):
+        """The result of numbers and names joined by + - * /, from left to right.
+
+        It is as exact as its parts, or as `:2` says.
+        """
         places = int(words.pop()[1:]) if words[-1].startswith(":") else None
-        numbers = [Decimal(str(self._name(word))) for word in words[::2]]
+        numbers = [Decimal(str(self._look_up(word))) for word in words[::2]]
         if places is None:
             places = max(max(0, -number.as_tuple().exponent) for number in numbers)
         total = numbers[0]
@@ -57,7 +60,7 @@ class Slots:
             total = {"+": total.__add__, "-": total.__sub__, "*": total.__mul__, "/": total.__truediv__}[sign](number)
         return f"{total:.{places}f}"
 
-    def _name(self, name):
+    def _look_up(self, name):
         if NUMBER.match(name):
             return name
         if name in DATES:

@@ -31,15 +31,15 @@ NOT_ASKED = ("Memory flush", "Result of ", "A new session was started")
 
 def build_summary(requests, place, chance):
     """A summary of the requests since the last compaction, in the sections OpenClaw uses."""
-    wanted = [_line(text) for text in requests if not text.startswith(NOT_ASKED)]
-    shown = sorted(chance.sample(range(len(wanted)), min(14, len(wanted))))
-    done = "\n".join(f"- [x] {wanted[index]}" for index in shown[:-1]) or "- (none)"
-    doing = f"- [ ] {wanted[shown[-1]]}" if shown else "- (none)"
+    lines = [_line(text) for text in requests if not text.startswith(NOT_ASKED)]
+    chosen = sorted(chance.sample(range(len(lines)), min(14, len(lines))))
+    done = "\n".join(f"- [x] {lines[index]}" for index in chosen[:-1]) or "- (none)"
+    doing = f"- [ ] {lines[chosen[-1]]}" if chosen else "- (none)"
     return (
         f"## Goal\n{GOALS[place.agent] if place.agent in GOALS else GOALS['main']}\n\n"
         f"## Constraints & Preferences\n{RULES.get(place.agent, RULES['main'])}\n\n"
         f"## Progress\n### Done\n{done}\n\n### In Progress\n{doing}\n\n### Blocked\n- (none)\n\n"
-        f"## Key Decisions\n- **{len(wanted)} requests so far**: the latest ones are kept word for word below\n\n"
+        f"## Key Decisions\n- **{len(lines)} requests so far**: the latest ones are kept word for word below\n\n"
         "## Next Steps\n1. Answer the next message with the state above in mind"
     )
 
@@ -52,7 +52,7 @@ def _line(text):
 MODEL_SET = "Model set to {ref}."
 CLOSING = "👍|🥐|Any time.|Good.|🙂"
 SILENT = "NO_REPLY"  # what an agent writes when a message in a group is not for it
-AFTER_MS = 9_000  # between an answer and what the plugin makes of it
+AFTER_MS = 9_000  # between an answer and the plugin's write
 FLUSH = (
     "Pre-compaction memory flush. Store what must last now (memory/{day}.md; append, never overwrite). "
     "Answer NO_REPLY when there is nothing to store.\nCurrent time: {now}"
@@ -65,7 +65,10 @@ ANNOUNCED = (
 
 
 class Stage:
-    """One session and the world around it; `world` starts sub-agents and may lengthen what tools put out."""
+    """Performs stories in one session; `world` is the home around it.
+
+    `world` starts sub-agents, and may lengthen the outputs of tools.
+    """
 
     def __init__(self, world, transcript, workspace, chance):
         self.world, self.transcript, self.workspace, self.chance = world, transcript, workspace, chance
@@ -78,7 +81,7 @@ class Stage:
         self.children = {}
 
     def perform(self, story, *, at_ms, speaker=None, known=None):
-        """Play the story from `at_ms` on, or from a little after the last record when that is later."""
+        """Play the story from `at_ms`, or soon after the last record if that is later."""
         transcript = self.transcript
         transcript.ms = max(at_ms, transcript.ms + self.chance.between(20, 90))
         self.slots = Slots(self.chance, lambda: transcript.ms, known)
@@ -88,13 +91,13 @@ class Stage:
                 transcript.start(transcript.ms)
             for beat in story.beats:
                 getattr(self, f"_{beat.kind}")(beat)
-            self._say_something()
+            self._answer_if_open()
             self._compact_when_full()
             if transcript.model.cache_write and self.place.agent.startswith("research"):
                 self._note_cache()
 
-    def _say_something(self):
-        """Answer the last message when the story does not: no message stays without a record of an answer."""
+    def _answer_if_open(self):
+        """Answer the last message if the story did not, so that each has an answer."""
         if self.is_asked:
             text = SILENT if self.place.is_group else self.slots.value(CLOSING)
             self._answer_with([{"type": "text", "text": text}], "stop")
@@ -104,15 +107,15 @@ class Stage:
         self.transcript.assistant(blocks, stop, **fields)
 
     def _user(self, beat, image=None):
-        self._say_something()
+        self._answer_if_open()
         transcript = self.transcript
         if transcript.counts.turns:
             transcript.ms += self.chance.between(15, 200)
-        said = self.slots.fill(beat.text)
+        words = self.slots.fill(beat.text)
         person = beat.head or self.person
         self.message_id += self.chance.randint(1, 6)
-        text = self.place.wrap(said, person=person, ms=transcript.ms, message_id=str(self.message_id))
-        transcript.user(text, said=said, image=image)
+        text = self.place.wrap(words, person=person, ms=transcript.ms, message_id=str(self.message_id))
+        transcript.user(text, words=words, image=image)
         self.is_asked = True
 
     def _photo(self, beat):
@@ -157,38 +160,40 @@ class Stage:
         transcript.tool_result(block, answer.text, answer.details, is_error=answer.is_error, took_ms=answer.took_ms)
 
     def _note_change(self, path, call, arguments):
-        """That the agent changed a file itself; of a memory file, also how."""
+        """Note that the agent changed a file; of a memory file, also the change."""
         self.workspace.changed_ms[path] = self.transcript.ms
         if path in MEMORY_FILES and call.tool in ("append", "edit"):
             old, new = arguments["oldText"], arguments["newText"]
             section = call.target.partition(" ")[2]
             if call.tool == "append":
                 old, new = "", new.removeprefix(f"{old}\n")
-            self._kept("tool", path, section, old, new, self.transcript.ms)
+            self._note_memory_change("tool", path, section, old, new, self.transcript.ms)
 
-    def _kept(self, by, path, section, old, new, at_ms):
+    def _note_memory_change(self, by, path, section, old, new, at_ms):
         transcript = self.transcript
         turn = f"{transcript.session_id}:{transcript.asked}"
-        self.workspace.kept.append(MemoryChange(at_ms, by, path, section, old, new, self.place.key, turn))
+        self.workspace.changes.append(MemoryChange(at_ms, by, path, section, old, new, self.place.key, turn))
 
     def _remember(self, beat):
-        """A moment after the answer, the plugin writes a fact of the turn down; with `later`, it has yet to."""
+        """Let the plugin write a fact a moment after the answer; with `later`, not yet."""
         is_later, target = beat.head.startswith("later "), beat.head.removeprefix("later ")
         path, _, section = target.partition(" ")
         line = f"- {self.slots.fill(beat.text)}"
-        self._kept("later" if is_later else "plugin", path, section, "", line, self.transcript.ms + AFTER_MS)
+        self._note_memory_change(
+            "later" if is_later else "plugin", path, section, "", line, self.transcript.ms + AFTER_MS
+        )
         if not is_later and not self.workspace.holds(path, line):
             self.workspace.edit(path, *self.workspace.append_to(path, section, line))
 
     def _spawn(self, arguments, call):
         child = self.world.spawn(self, arguments, story=call.result.how, names=self.slots.names)
         self.children[arguments["label"]] = child
-        about = {"status": "accepted", "childSessionKey": child.key, "runId": child.run_id, "mode": "run"}
-        about |= {"note": "The result comes as a message when it is ready.", "modelApplied": True}
-        return tool_calls.ToolAnswer(json.dumps(about, indent=2), about, took_ms=self.chance.between(0.02, 0.3))
+        details = {"status": "accepted", "childSessionKey": child.key, "runId": child.run_id, "mode": "run"}
+        details |= {"note": "The result comes as a message when it is ready.", "modelApplied": True}
+        return tool_calls.ToolAnswer(json.dumps(details, indent=2), details, took_ms=self.chance.between(0.02, 0.3))
 
     def _spawned(self, beat):
-        self._say_something()
+        self._answer_if_open()
         child, transcript = self.children[beat.head], self.transcript
         transcript.ms = max(transcript.ms, child.ended_ms) + self.chance.between(0.2, 1.5)
         text = ANNOUNCED.format(
@@ -199,7 +204,7 @@ class Stage:
             seconds=(child.ended_ms - child.started_ms) // 1000,
             tokens=child.tokens,
         )
-        transcript.user(text, said=f"Result of {beat.head}")
+        transcript.user(text, words=f"Result of {beat.head}")
         self.is_asked = True
 
     def _error(self, beat):
@@ -238,10 +243,10 @@ class Stage:
         self.transcript.ms += parse_duration(beat.text) + self.chance.between(1, 300)
 
     def _rewind(self, beat):
-        left = self.transcript.rewind(int(beat.head or 1))
+        abandoned_id = self.transcript.rewind(int(beat.head or 1))
         self.transcript.ms += self.chance.between(10, 90)
         if beat.text:
-            self.transcript.record("branch_summary", fromId=left, summary=self.slots.fill(beat.text))
+            self.transcript.record("branch_summary", fromId=abandoned_id, summary=self.slots.fill(beat.text))
 
     def _compact(self, _beat):
         self._compact_now()
@@ -262,10 +267,10 @@ class Stage:
         self.transcript.record("custom_message", customType=kind, content=text, display=True, details={})
 
     def _note_cache(self):
-        """What the gateway writes when a provider keeps a cache: how long it lives is counted from here."""
+        """Add the gateway's record of a cached prompt; the cache's life is counted from it."""
         transcript = self.transcript
-        about = {"timestamp": transcript.ms, "provider": transcript.model.provider, "modelId": transcript.model.id}
-        transcript.record("custom", customType="openclaw.cache-ttl", data=about)
+        data = {"timestamp": transcript.ms, "provider": transcript.model.provider, "modelId": transcript.model.id}
+        transcript.record("custom", customType="openclaw.cache-ttl", data=data)
 
     def _compact_when_full(self):
         transcript = self.transcript
@@ -273,7 +278,7 @@ class Stage:
             return
         now = transcript.ms = transcript.ms + self.chance.between(5, 30)
         text = FLUSH.format(day=moments.format_day(now), now=moments.format_long(now))
-        transcript.user(text, said="Memory flush")
+        transcript.user(text, words="Memory flush")
         transcript.assistant([{"type": "text", "text": "NO_REPLY"}], "stop")
         self._compact_now()
 
@@ -282,7 +287,10 @@ class Stage:
 
 
 def picture(chance):
-    """A small PNG, base64: a loaf in one colour on a board in another. Not compressed, so the same everywhere."""
+    """A small PNG, base64: a loaf in one colour on a board in another.
+
+    It is not compressed, so that it is the same everywhere.
+    """
     crust, board = chance.randbytes(3), chance.randbytes(3)
     rows = []
     for y in range(24):

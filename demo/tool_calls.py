@@ -1,4 +1,4 @@
-"""Tool calls as the 2026.2 tools take and answer them: arguments, text, `details`, and how long they took."""
+"""Tool calls as the 2026.2 tools answer them: arguments, text, `details` and duration."""
 
 import json
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ ALWAYS = {"web_search": {"count": 5}, "web_fetch": {"extractMode": "markdown"}}
 
 @dataclass(slots=True)
 class ToolAnswer:
-    """What a tool gives back."""
+    """The answer of a tool."""
 
     text: str
     details: dict | None = None
@@ -30,7 +30,7 @@ class ToolAnswer:
 
 
 def plan_call(call, fill, workspace, ms):
-    """The tool that is called and its arguments; `append` and `note` become edits of what is there."""
+    """The tool and the arguments of a call; `append` and `note` become edits."""
     tool, target, text = call.tool, fill(call.target), fill(call.text)
     if tool == "note":
         tool, target = "append", f"memory/{moments.format_day(ms)}.md"
@@ -56,33 +56,33 @@ def plan_call(call, fill, workspace, ms):
 
 
 def answer_call(tool, arguments, result, workspace, chance, ms):
-    """What the tool answers: as the story says, else as the workspace makes it."""
+    """Answer a tool call as the story says, else as the workspace has it."""
     low, high = SECONDS.get(tool, (0.005, 0.06))
-    took = chance.between(low, high)
-    how, _, code = (result.how if result else "").partition(" ")
+    took_ms = chance.between(low, high)
+    outcome, _, code = (result.how if result else "").partition(" ")
     text = result.text if result else ""
-    if how == "failed":
+    if outcome == "failed":
         error = {"status": "error", "tool": tool, "error": text}
-        return ToolAnswer(json.dumps(error, ensure_ascii=False, indent=2), error, took_ms=took)
-    if how == "thrown":
-        return ToolAnswer(text, {}, is_error=True, took_ms=took)
+        return ToolAnswer(json.dumps(error, ensure_ascii=False, indent=2), error, took_ms=took_ms)
+    if outcome == "thrown":
+        return ToolAnswer(text, {}, is_error=True, took_ms=took_ms)
     if tool == "exec":
-        return _exec(text, how, int(code or 0), workspace, chance, ms, took)
-    made = MADE.get(tool, _plain)(arguments, text, workspace, chance)
-    made.took_ms = took
-    return made
+        return _exec(text, outcome, int(code or 0), workspace, chance, ms, took_ms)
+    tool_answer = MADE.get(tool, _plain)(arguments, text, workspace, chance)
+    tool_answer.took_ms = took_ms
+    return tool_answer
 
 
-def _exec(text, how, code, workspace, chance, ms, took):
-    if how == "running":
+def _exec(text, outcome, code, workspace, chance, ms, took_ms):
+    if outcome == "running":
         session, pid = f"{chance.choice(('calm', 'swift', 'warm'))}-{chance.choice(('reef', 'oven', 'pier'))}", 4_711
         details = {"status": "running", "sessionId": session, "pid": pid, "startedAt": ms, "cwd": workspace.folder}
         return ToolAnswer(RUNNING.format(session=session, pid=pid), details | {"tail": text}, took_ms=10_000)
     text = text or "(no output)"
     if code:
         text += f"\n\n(Command exited with code {code})"
-    details = {"status": "completed", "exitCode": code, "durationMs": took, "aggregated": text}
-    return ToolAnswer(text, details | {"cwd": workspace.folder}, took_ms=took + 8)
+    details = {"status": "completed", "exitCode": code, "durationMs": took_ms, "aggregated": text}
+    return ToolAnswer(text, details | {"cwd": workspace.folder}, took_ms=took_ms + 8)
 
 
 def _read(arguments, text, workspace, _chance):
@@ -113,8 +113,8 @@ def _memory_search(_arguments, text, _workspace, _chance):
         path, _, first = place.partition("#")
         citation = {"snippet": snippet, "source": "memory", "citation": f"{path}#L{first}"}
         results.append({"path": path, "startLine": int(first), "endLine": int(first), "score": float(score)} | citation)
-    found = {"results": results, "provider": "openai", "model": "text-embedding-3-small"}
-    return _json(found | {"citations": "auto", "mode": "hybrid"})
+    content = {"results": results, "provider": "openai", "model": "text-embedding-3-small"}
+    return _json(content | {"citations": "auto", "mode": "hybrid"})
 
 
 def _memory_get(arguments, text, workspace, _chance):
@@ -125,15 +125,15 @@ def _memory_get(arguments, text, workspace, _chance):
 def _web_search(arguments, text, _workspace, chance):
     rows = [[part.strip() for part in line.split("|", 2)] for line in text.splitlines()]
     results = [dict(zip(("title", "url", "description"), row, strict=True)) for row in rows]
-    about = {"query": arguments["query"], "provider": "brave", "count": len(results)}
-    return _json(about | {"tookMs": chance.randint(180, 900), "results": results})
+    content = {"query": arguments["query"], "provider": "brave", "count": len(results)}
+    return _json(content | {"tookMs": chance.randint(180, 900), "results": results})
 
 
 def _web_fetch(arguments, text, _workspace, chance):
     title, _, body = text.partition("\n")
-    about = {"url": arguments["url"], "finalUrl": arguments["url"], "status": 200, "contentType": "text/html"}
-    about |= {"title": title, "extractMode": "markdown", "extractor": "readability", "truncated": False}
-    return _json(about | {"length": len(body), "tookMs": chance.randint(200, 1_900), "text": body})
+    content = {"url": arguments["url"], "finalUrl": arguments["url"], "status": 200, "contentType": "text/html"}
+    content |= {"title": title, "extractMode": "markdown", "extractor": "readability", "truncated": False}
+    return _json(content | {"length": len(body), "tookMs": chance.randint(200, 1_900), "text": body})
 
 
 def _message(arguments, _text, _workspace, chance):

@@ -1,4 +1,4 @@
-"""What a written home holds, counted from the records as they were written: what a reader must find again."""
+"""Counts of a written home's records, as they were written: readers must find the same."""
 
 from collections import Counter
 from dataclasses import dataclass, field, fields, is_dataclass
@@ -8,7 +8,9 @@ SYNTHETIC = ("delivery-mirror", "gateway-injected")
 
 @dataclass(slots=True)
 class Counts:
-    """The records of some transcripts. Nothing synthetic is in `models`, `stop_reasons`, `usage` or `cost`.
+    """Counts of the records of some transcripts.
+
+    Synthetic messages do not count in `models`, `stop_reasons`, `usage` and `cost`.
 
     `model_errors` are answers that failed; answers that a person stopped are not among them.
     """
@@ -43,7 +45,7 @@ class Counts:
             {"user": self._user, "assistant": self._assistant, "toolResult": self._result}[message["role"]](message)
 
     def merge(self, other):
-        """Count everything `other` counted."""
+        """Add the counts of `other`."""
         for name in self.__slots__:
             mine, theirs = getattr(self, name), getattr(other, name)
             setattr(self, name, mine + theirs)
@@ -82,7 +84,7 @@ class Counts:
 
 @dataclass(slots=True)
 class SessionTruth:
-    """One transcript: where it is (from the home's root), under which key, and what is in it."""
+    """One transcript: its path from the home's root, its key and its counts."""
 
     session_id: str
     agent: str
@@ -107,7 +109,10 @@ class Damage:
 
 @dataclass(slots=True)
 class Truth:
-    """A whole home. `live` are transcripts a collector reads, `put_away` those of reset and deleted sessions."""
+    """The truth about a whole home.
+
+    `live` counts transcripts that a collector reads, `put_away` those of reset and deleted sessions.
+    """
 
     seed: int
     until_ms: int

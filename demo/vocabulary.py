@@ -1,4 +1,7 @@
-"""The people, places and things of the demo. All made up; mails and phone numbers are ones nobody can have."""
+"""The people, places and things of the demo, all made up.
+
+Its mail addresses and phone numbers are ones that nobody can have.
+"""
 
 from dataclasses import dataclass
 

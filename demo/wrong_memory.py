@@ -1,4 +1,4 @@
-"""A memory that went wrong, and what was done about it.
+"""A wrong memory in the demo, and its correction.
 
 A baker says that there is no sesame in a bread this week, and the plugin writes down that there never is; the shop's
 chat tells a customer so. An operator finds the line, rolls the write back, and makes a rule of what was wrong with it.
@@ -51,63 +51,66 @@ Status = WriteGuardianAudit.Status
 
 
 def play_story(*, by: str) -> None:
-    """Let the story happen, as far as it did not happen yet."""
+    """Play the story, as far as it has not happened yet."""
     agent = Agent.objects.filter(agent_id=AGENT).first()
-    wrong = agent and _write_of(agent, WRONG)
-    if not wrong or not _are_own():
+    wrong = agent and _find_write(agent, WRONG)
+    if not wrong or not _are_demo_workspaces():
         return
-    with allow_own_workspaces(), clock.shift_to(_moment_of_rollback(agent)):
+    with allow_own_workspaces(), clock.shift_to(_find_rollback_moment(agent)):
         if wrong.status == Status.WRITTEN:
-            wish = service.RollbackRequest(by, WHY_BACK)
-            service.roll_back(agent, wrong.id, wish, seen=rollback_plan.plan_rollback(agent, wrong.id).seen)
+            request = service.RollbackRequest(by, WHY_BACK)
+            service.roll_back(agent, wrong.id, request, seen=rollback_plan.plan_rollback(agent, wrong.id).seen)
     if not correction_store.find_by_write(agent.db, wrong.id):
-        about = {"status": "refused", "reason": WHY_RULE, "apply_to_future": True, "contains": CONTAINS}
-        with clock.shift_to(_moment_of_rollback(agent) + MINUTE):
-            correction_store.correct_write(agent, wrong.id, by=by, name=NAME, **about)
-        _catch_up(agent, by)
+        options = {"status": "refused", "reason": WHY_RULE, "apply_to_future": True, "contains": CONTAINS}
+        with clock.shift_to(_find_rollback_moment(agent) + MINUTE):
+            correction_store.correct_write(agent, wrong.id, by=by, name=NAME, **options)
+        _write_later_facts(agent, by)
         _make_samples(agent, by)
 
 
 def is_story_over(source: Path) -> bool:
-    """Whether the files in a folder that the demo wrote are those after the story: the wrong line is gone."""
-    wrote = any(WRONG in kept.new for kept in memory.read_changes(source).get(AGENT, ()))
+    """Whether the demo's files in a folder are those after the story.
+
+    The wrong line is gone from them.
+    """
+    wrote = any(WRONG in change.new for change in memory.read_changes(source).get(AGENT, ()))
     file = source / "workspace" / "MEMORY.md"
     return wrote and file.is_file() and WRONG not in file.read_text(encoding="utf-8")
 
 
 def list_sights() -> list[tuple[str, str]]:
-    """What to look at, and where it is; nothing where the story did not happen."""
+    """Titles and addresses of pages to look at; empty before the story happened."""
     agent = Agent.objects.filter(agent_id=AGENT).first()
-    wrong = agent and _write_of(agent, WRONG)
+    wrong = agent and _find_write(agent, WRONG)
     if not wrong or wrong.status != Status.ROLLED_BACK:
         return []
     flagged = WriteGuardianAudit.objects.using(agent.db).exclude(rule_id=None).filter(status=Status.WRITTEN).first()
-    found = [
+    pages = [
         (_("A wrong fact in MEMORY.md, and how it was rolled back"), wrong.get_absolute_url()),
         (_("The rule that followed from it"), reverse("guardian:rule_list", args=[AGENT])),
         (_("Who put each line into MEMORY.md"), reverse("guardian:blame", args=[AGENT, "MEMORY.md"])),
         (_("All writes by week"), reverse("guardian:chart", args=[AGENT])),
     ]
     if flagged:
-        found.insert(2, (_("A write that this rule flagged, to be rolled back"), flagged.get_absolute_url()))
-    return found
+        pages.insert(2, (_("A write that this rule flagged, to be rolled back"), flagged.get_absolute_url()))
+    return pages
 
 
 @contextmanager
 def allow_own_workspaces() -> Iterator[None]:
-    """Allow writes into workspaces for the block, if there are none but those in the folder that the demo made.
+    """Allow writes into workspaces for the block, if all are in the demo's folder.
 
-    OPENCLAW_WEB_WORKSPACE_WRITES protects the files of people's agents. With any other source, what it says holds.
+    OPENCLAW_WEB_WORKSPACE_WRITES protects the files of people's agents. With any other source, the variable holds.
     """
-    said = settings.WORKSPACE_WRITES
-    settings.WORKSPACE_WRITES = said or _are_own()
+    setting = settings.WORKSPACE_WRITES
+    settings.WORKSPACE_WRITES = setting or _are_demo_workspaces()
     try:
         yield
     finally:
-        settings.WORKSPACE_WRITES = said
+        settings.WORKSPACE_WRITES = setting
 
 
-def _are_own():
+def _are_demo_workspaces():
     own = settings.STATE_DIR.resolve()
     sources = CollectorSource.objects.filter(kind=CollectorSource.Kind.AGENT)
     if any(Path(root).resolve() != own for root in sources.values_list("root", flat=True)):
@@ -118,9 +121,12 @@ def _are_own():
         return False
 
 
-def _moment_of_rollback(agent):
-    """A while before the first fact that the rule stops, and after all that the file held then; else now."""
-    _kept, decisions = _later_facts(agent)
+def _find_rollback_moment(agent):
+    """A moment before the first fact that the rule stops, or now.
+
+    It is after all versions of the file until then; now, if there is no such moment.
+    """
+    _changes, decisions = _find_later_facts(agent)
     versions = FileSnapshot.objects.using(agent.db).filter(file_name="MEMORY.md").order_by("-created_at")
     newest = versions.values_list("created_at", flat=True).first() or 0
     first = min((decision.created_at for decision in decisions.values()), default=0)
@@ -128,44 +134,47 @@ def _moment_of_rollback(agent):
     return moment if moment + 5 * MINUTE < first else clock.now_ms()
 
 
-def _later_facts(agent):
-    """The facts that nobody has written down yet, and the decisions that kept them, by turn."""
-    kept = [one for one in find_plugin_facts(agent.agent_id).values() if one.by == "later"]
-    decisions = MemoryGateDecision.objects.using(agent.db).filter(turn_id__in=[one.turn for one in kept])
-    return kept, {decision.turn_id: decision for decision in decisions}
+def _find_later_facts(agent):
+    """The facts that wait to be written, and the decisions that chose them, by turn."""
+    changes = [change for change in find_plugin_facts(agent.agent_id).values() if change.by == "later"]
+    decisions = MemoryGateDecision.objects.using(agent.db).filter(turn_id__in=[change.turn for change in changes])
+    return changes, {decision.turn_id: decision for decision in decisions}
 
 
-def _catch_up(agent, by):
-    """The two facts that nobody has written down yet: the plugin does not ask for rules, our own guardian does."""
-    waiting, by_turn = _later_facts(agent)
-    told = [one for one in waiting if one.turn in by_turn]
+def _write_later_facts(agent, by):
+    """Write the two facts that wait to be written.
+
+    The plugin does not ask for rules, our own guardian does.
+    """
+    waiting, by_turn = _find_later_facts(agent)
+    changes = [change for change in waiting if change.turn in by_turn]
     rule_at = rules.find_active_rules(agent.db).values_list("corrected_at", flat=True).first() or 0
-    for number, one in enumerate(told):
-        decision = by_turn[one.turn]
+    for number, change in enumerate(changes):
+        decision = by_turn[change.turn]
         with clock.shift_to(max(decision.created_at, rule_at) + AFTER_MS):
             if number == 0:
-                _write_as_plugin(agent, one, decision)
+                _write_as_plugin(agent, change, decision)
             elif fact_selection.is_open(agent.db, decision):
-                nobody = Guardian(Endpoint("", ""), "", {}, 1)  # the rule speaks before anybody would be asked
+                nobody = Guardian(Endpoint("", ""), "", {}, 1)  # the rule refuses before a model would be asked
                 fact_handler.handle_fact(
                     agent, nobody, fact_handler.build_run(decision, by=by), wait=lambda _seconds: None
                 )
 
 
-def _write_as_plugin(agent, kept: memory.MemoryChange, decision):
-    """Change the file, then tell of it: the write is made after the rule, so it is flagged."""
-    file = workspace_access.get_workspace(agent) / kept.file
+def _write_as_plugin(agent, change: memory.MemoryChange, decision):
+    """Change the file, then report the write, which is flagged by the earlier rule."""
+    file = workspace_access.get_workspace(agent) / change.file
     workspace = Workspace(agent.agent_id, "")
-    before = workspace.files[kept.file] = file.read_text(encoding="utf-8")
-    after = memory.apply_change(workspace, kept)
+    before = workspace.files[change.file] = file.read_text(encoding="utf-8")
+    after = memory.apply_change(workspace, change)
     file.write_text(after, encoding="utf-8", newline="\n")
     write = WriteIn(
         id="demo-write-late",
         turn_id=decision.turn_id,
         decision_id=decision.id,
-        session_id=kept.session_key,
-        target_file=kept.file,
-        candidate_fact=kept.fact,
+        session_id=change.session_key,
+        target_file=change.file,
+        candidate_fact=change.fact,
         status="written",
         llm_model=MODEL,
         llm_latency_ms=1_840,
@@ -178,17 +187,17 @@ def _write_as_plugin(agent, kept: memory.MemoryChange, decision):
 
 
 def _make_samples(agent, by):
-    """A write that waits for a verdict, one that went to the wrong file, and the one that was rolled back."""
-    if elsewhere := _write_of(agent, ELSEWHERE):
+    """Create samples of a waiting write, a misplaced one, and the rolled back one."""
+    if elsewhere := _find_write(agent, ELSEWHERE):
         correction_store.correct_write(
             agent, elsewhere.id, status="written", file="TOOLS.md", reason=WHY_ELSEWHERE, by=by
         )
-    if good := _write_of(agent, GOOD):
+    if good := _find_write(agent, GOOD):
         verdict_service.give_verdict(WRITE, agent, good.id, NONE, by=by)
     review_requests.queue_writes(agent)
 
 
-def _write_of(agent, fact):
+def _find_write(agent, fact):
     """The write that put a fact into a file."""
     rows = WriteGuardianAudit.objects.using(agent.db).filter(candidate_fact=fact)
     rows = rows.filter(status__in=(Status.WRITTEN, Status.ROLLED_BACK), origin=WriteGuardianAudit.Origin.RECORDED)

@@ -1,1 +1,1 @@
-"""Work that outlives a request."""
+"""Background jobs: work that outlives a request."""

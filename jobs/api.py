@@ -1,4 +1,4 @@
-"""Jobs over the JSON API."""
+"""Endpoints of jobs in the JSON API."""
 
 from django.shortcuts import get_object_or_404
 from ninja import Query, Status
@@ -18,7 +18,7 @@ router = Operations("operations_api", tags=["operations"])
 @needs("viewer")
 def job_list(request, filters: Query[JobQuery]):
     """Jobs, newest first: operators see all jobs, other users the jobs they started."""
-    return page_to_json(JOBS.fits(request.user, **filters.asked(started_by="by")).page(**filters.place))
+    return page_to_json(JOBS.fits(request.user, **filters.criteria(started_by="by")).page(**filters.place))
 
 
 @router.get("/operations/jobs/{job_id}", JobDetail, 404)
@@ -31,9 +31,10 @@ def job_detail(request, job_id: str):
 @router.post("/operations/jobs/{job_id}/cancel", {202: JobOut}, 404, 409)
 @needs("labeller")
 def job_cancel(request, job_id: str):
-    """Ask a job to end: one that waits does so at once, one that runs at its next step. 409 for one that has ended.
+    """Cancel a job: a queued job ends at once, a running job at its next step.
 
-    Operators may cancel any, others the ones they started. To ask again changes nothing.
+    409 for a job that has ended. Operators may cancel any job, others the ones they started. A second request changes
+    nothing.
     """
     job = get_object_or_404(jobs.visible_to(request.user), id=job_id)
     return Status(202, jobs.cancel(job, by=request.user.username))

@@ -1,8 +1,8 @@
-"""What runs by itself: kinds of jobs that say how often (`every`).
+"""Automatic tasks: kinds of jobs that have a schedule.
 
-Each run is a job like those that people start, so that its row tells what it did and how long. The job worker looks
-every half minute. A kind is due when its interval is set and over since its last run; a run that
-is said to have begun in the future counts for nothing.
+Each run is a job like those that people start, so that its row says what it did and how long it took. The job worker
+checks every half minute. A kind is due when its interval is set and has passed since its last run; a run whose start
+lies in the future does not count.
 """
 
 import logging
@@ -25,7 +25,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class AutomaticTask:
-    """A kind that runs by itself as it stands: its interval (None: off), its last run, and when it is due."""
+    """An automatic task: its interval (None: off), its last run, and when it is due."""
 
     kind: str
     schedule: Schedule
@@ -39,56 +39,64 @@ class AutomaticTask:
 
 
 def read_tasks(settings: Collection[str] = configuration.KEYS) -> list[AutomaticTask]:
-    """Every kind that runs by itself, by one of these settings, as it stands now."""
+    """Return the automatic tasks that one of these settings switches, as they are now."""
     values = configuration.get_many(*configuration.KEYS)
-    return [_state(kind, every, values) for kind, every in job_kinds.get_schedules() if every.setting in settings]
+    return [
+        _build_task(kind, schedule, values)
+        for kind, schedule in job_kinds.get_schedules()
+        if schedule.setting in settings
+    ]
 
 
 def start_due() -> list[JobRun]:
-    """Start everything that is due; any process may call it any time, one run comes of it.
+    """Start every task that is due, and return the new jobs.
 
-    A kind that cannot be looked at, for what its files hold or its database says, holds up none of the others.
+    Any process may call this at any time: one job starts. A task that cannot be checked, because of its files or its
+    database, does not hold up the others.
     """
-    return [job for state in read_tasks() if (job := _start(state))]
+    return [job for task in read_tasks() if (job := _start_if_due(task))]
 
 
-def _start(state):
-    if state.due_at is None or state.due_at > clock.now_ms() or not _is_possible(state):
+def _start_if_due(task):
+    if task.due_at is None or task.due_at > clock.now_ms() or not _is_possible(task):
         return None
-    with transaction.atomic():  # under the write lock: whoever was quicker has started it
-        if _last(state.kind) != state.last:
+    with transaction.atomic():  # under the write lock: another process may have started it
+        if _find_last_run(task.kind) != task.last:
             return None
-        return jobs.start(state.kind, state.every.params(), by=BY_SCHEDULE)
+        return jobs.start(task.kind, task.schedule.build_params(), by=BY_SCHEDULE)
 
 
-def _is_possible(state):
+def _is_possible(task):
     try:
-        return state.every.is_possible()
+        return task.schedule.is_possible()
     except (Refused, OSError, DatabaseError) as exc:
-        log.warning("%s is not started: %s", state.kind, exc)
+        log.warning("%s is not started: %s", task.kind, exc)
         return False
 
 
-def _state(kind, every, values):
-    wanted = values[every.setting]
-    every_ms = (bool(wanted) if every.is_switch else wanted) * every.unit_ms or None
-    last = _last(kind)
+def _build_task(kind, schedule, values):
+    setting_value = values[schedule.setting]
+    interval_ms = (bool(setting_value) if schedule.is_switch else setting_value) * schedule.unit_ms or None
+    last = _find_last_run(kind)
     is_under_way = last is not None and not last.has_ended
-    due_at = None if every_ms is None or is_under_way else _next(every, every_ms, last, values)
-    return AutomaticTask(kind, every, every_ms, last, due_at)
+    due_at = None if interval_ms is None or is_under_way else _find_next_start(schedule, interval_ms, last, values)
+    return AutomaticTask(kind, schedule, interval_ms, last, due_at)
 
 
-def _next(every, every_ms, last, values):
+def _find_next_start(schedule, interval_ms, last, values):
     if last is None:
         return clock.now_ms()
-    if not every.moment:
-        return last.created_at + every_ms
-    minute, hour, *_rest = values[every.moment].split()
+    if not schedule.time_setting:
+        return last.created_at + interval_ms
+    minute, hour, *_rest = values[schedule.time_setting].split()
     moment = last.created_at // DAY_MS * DAY_MS + int(hour) * HOUR_MS + int(minute) * MINUTE_MS
     return moment if moment > last.created_at else moment + DAY_MS
 
 
-def _last(kind):
-    """The last run of a kind. One from the future is none; starting another while it is under way gives that one."""
+def _find_last_run(kind):
+    """Return the last run of a kind, but none from the future.
+
+    Starting a task while that run is under way returns the same run.
+    """
     runs = JobRun.objects.filter(kind=kind, started_by=BY_SCHEDULE, created_at__lte=clock.now_ms())
     return runs.defer("log", "result_json", "params_json").order_by("-created_at", "-id").first()

@@ -1,4 +1,4 @@
-"""The end of a job that somebody canceled or stopped: its kind takes back what it does not keep."""
+"""The end of a canceled or stopped job, of which its kind keeps some results."""
 
 from typing import Any
 
@@ -12,21 +12,24 @@ from .models import JobRun
 
 
 def undo_cancelled(job: JobRun) -> dict[str, Any]:
-    """Take back what a cancelled run does not keep, on which nobody works any more; the columns its row ends with."""
+    """Take back what a canceled job does not keep, and return its last columns.
+
+    No process may work on the job any more.
+    """
     with job.in_its_language():
-        return _end(job, JobRun.State.CANCELLED, _("Canceled by %(name)s.") % {"name": job.cancel_requested_by})
+        return _undo_job(job, JobRun.State.CANCELLED, _("Canceled by %(name)s.") % {"name": job.cancel_requested_by})
 
 
 def undo_stopped(job: JobRun) -> dict[str, Any]:
-    """The same for a run whose terminal process has ended."""
+    """Do the same for a run whose process in a terminal has ended."""
     with job.in_its_language():
         sentence = _("Stopped: its process in the terminal has ended. Nothing is sent until a person starts it again.")
-        return _end(job, JobRun.State.STOPPED, sentence)
+        return _undo_job(job, JobRun.State.STOPPED, sentence)
 
 
-def _end(job, state, sentence):
+def _undo_job(job, state, sentence):
     kind = job_kinds.find_kind(job.kind)
     if kind and kind.undo:
         kind.undo(job.params)
-    words = [sentence, *([str(kind.kept)] if kind else [])]
-    return {"state": state, "message": join_sentences(words), "finished_at": clock.now_ms()}
+    sentences = [sentence, *([str(kind.cancel_text)] if kind else [])]
+    return {"state": state, "message": join_sentences(sentences), "finished_at": clock.now_ms()}

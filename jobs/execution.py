@@ -1,4 +1,4 @@
-"""Running one job in this process: claim its row, keep it alive, write down how it ended."""
+"""Runs one job in this process: claims its row, keeps it alive, and stores its end."""
 
 import logging
 import os
@@ -32,7 +32,10 @@ TERMINAL_ENDS = (signal.SIGTERM, signal.SIGHUP)
 
 
 def run(job_id: str, *, listener: Listener | None = None) -> JobRun | None:
-    """Run a queued job here and now; its row when it has ended, None when another process was quicker."""
+    """Run a queued job in this process, and return its row when it has ended.
+
+    Returns None when another process was quicker.
+    """
     with hold_process_token() as token:
         job = claim(job_id, token)
         return run_claimed(job, listener) if job else None
@@ -40,14 +43,14 @@ def run(job_id: str, *, listener: Listener | None = None) -> JobRun | None:
 
 @contextmanager
 def hold_process_token() -> Iterator[str]:
-    """A token for one run, whose lock this process holds for the block."""
+    """Hold the lock of a new token, which marks one run, for the block."""
     token = f"{socket.gethostname()}:{os.getpid()}:{ULID()}"
     with locks.hold_run_lock(token):
         yield token
 
 
 def claim(job_id: str, token: str, *, ends_with_process: bool = False) -> JobRun | None:
-    """Take a queued job for the holder of `token`; None when another process was quicker."""
+    """Claim a queued job for the holder of `token`; None when another process was quicker."""
     now = clock.now_ms()
     claimed = JobRun.objects.filter(id=job_id, state=JobRun.State.QUEUED).update(
         state=JobRun.State.RUNNING,
@@ -61,7 +64,7 @@ def claim(job_id: str, token: str, *, ends_with_process: bool = False) -> JobRun
 
 
 def run_claimed(job: JobRun, listener: Listener | None = None) -> JobRun:
-    """Run a job that this process has claimed; its row when it has ended."""
+    """Run a job that this process has claimed, and return its row when it has ended."""
     progress = Progress(listener, done=job.done, total=job.total, message=job.message, log=job.log)
     with Heartbeat(job, progress), job.in_its_language():
         outcome = _outcome(job, progress)
@@ -71,22 +74,28 @@ def run_claimed(job: JobRun, listener: Listener | None = None) -> JobRun:
 
 
 def run_next() -> JobRun | None:
-    """Run the job that has waited longest; its row when it has ended, None when nothing waits."""
-    while job_id := _longest_waiting():
-        if job := run(job_id):  # None: another worker was quicker with this one
+    """Run the queued job that has waited longest, and return its row when it has ended.
+
+    Returns None when no job waits.
+    """
+    while job_id := _find_longest_waiting():
+        if job := run(job_id):  # None: another worker was quicker with this job
             return job
     return None
 
 
 class Heartbeat(threading.Thread):
-    """Writes a run's progress and heartbeat over a connection of its own, so never inside the job's transactions."""
+    """The thread that stores a run's progress and heartbeat.
+
+    It has a connection of its own, and so is never inside the transactions of the job.
+    """
 
     def __init__(self, job, progress):
         super().__init__(name=f"heartbeat of {job.id}", daemon=True)
         self.job = job
         self.progress = progress
         self._ended = threading.Event()
-        self._written = _reached(job, progress)
+        self._written = _progress_columns(job, progress)
 
     def __enter__(self):
         if not connection.in_atomic_block:  # in a transaction of the caller's, it could only wait for that
@@ -111,40 +120,49 @@ class Heartbeat(threading.Thread):
             connections.close_all()
 
     def _beat(self):
-        reached = _reached(self.job, self.progress)
-        changed = {name: value for name, value in reached.items() if value != self._written.get(name)}
+        columns = _progress_columns(self.job, self.progress)
+        changed = {name: value for name, value in columns.items() if value != self._written.get(name)}
         try:
-            self.progress.is_cancelled = _ours(self.job).exclude(cancel_requested_at=None).exists()
-            is_ours = _ours(self.job).update(**changed, heartbeat_at=clock.now_ms())
+            self.progress.is_cancelled = _find_own_row(self.job).exclude(cancel_requested_at=None).exists()
+            is_ours = _find_own_row(self.job).update(**changed, heartbeat_at=clock.now_ms())
         except DatabaseError:  # busy: the next beat tries again
             return
-        self._written = reached
+        self._written = columns
         if not is_ours:
             self.progress.is_lost = True
 
 
-def _longest_waiting():
+def _find_longest_waiting():
     waiting = JobRun.objects.filter(state=JobRun.State.QUEUED).order_by("created_at", "id")
     return waiting.values_list("id", flat=True).first()
 
 
-def _ours(job):
-    """The row as long as this process has it: whoever takes it over writes another token."""
+def _find_own_row(job):
+    """Return the row of a run as long as this process owns it.
+
+    A new owner writes another token.
+    """
     return JobRun.objects.filter(id=job.id, worker=job.worker, state=JobRun.State.RUNNING)
 
 
-def _reached(job, progress):
-    """The columns that say how far the run is, never behind an attempt before it at the same amount of work."""
+def _progress_columns(job, progress):
+    """Return the columns with the progress of a run.
+
+    For the same amount of work, they are never behind those of an earlier attempt.
+    """
     is_same_work = job.total in (None, progress.total)
     done = max(progress.done, job.done) if is_same_work else progress.done
     columns = {"done": done, "total": progress.total, "message": progress.message, "log": progress.log_text()}
-    # Only attempts that got no further than the one before count against the limit: a long job may be
-    # interrupted often, one that kills its worker at the same place every time may not.
+    # Only attempts without any progress count against the limit: a long job may be interrupted often, but a job
+    # must not kill its worker at the same place again and again.
     return columns | ({"attempts": 1} if is_same_work and done > job.done else {})
 
 
 def _outcome(job, progress):
-    """The columns that a run ends with: state, closing sentence and result of the job's function; None when lost."""
+    """Return the columns that a run ends with; None when another worker has taken it over.
+
+    They are its state, its closing sentence, and the result of the job's function.
+    """
     try:
         with _interrupted_by_signals(job):
             params = JobRun.params.decode_strictly(job.params_json)  # without them it would do something else
@@ -170,7 +188,10 @@ def _outcome(job, progress):
 
 @contextmanager
 def _interrupted_by_signals(job):
-    """What ends with its terminal says so when it is terminated or hung up; under nohup a hang-up stays ignored."""
+    """Interrupt a run that ends with its terminal on SIGTERM and SIGHUP.
+
+    Its row then says so. Under nohup a hang-up stays ignored.
+    """
     is_main = threading.current_thread() is threading.main_thread()
     before = {
         number: signal.signal(number, signal.default_int_handler)
@@ -190,6 +211,6 @@ def _ended(state, message, result=None):
 
 def _write_end(job, progress, outcome):
     columns = {"done": progress.done, "total": progress.total, "log": progress.log_text()}
-    if outcome and _ours(job).update(**columns, **outcome, heartbeat_at=outcome["finished_at"]):
+    if outcome and _find_own_row(job).update(**columns, **outcome, heartbeat_at=outcome["finished_at"]):
         return
     log.warning("job %s (%s) was given to another worker before it ended here", job.id, job.kind)

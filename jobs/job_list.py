@@ -1,4 +1,4 @@
-"""The list of jobs: its filters and what fits them, its columns and its words."""
+"""The list of jobs: its filters, query, columns and texts."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ from openclaw_web.pages import states
 from . import kinds as job_kinds
 from .models import JobRun
 
-SEEKS = ("started_by", "kind", "state")  # columns whose index goes on with the order
+SEEKS = ("started_by", "kind", "state")  # columns whose index continues with the order
 ALL_JOBS = Words(
     counted=ngettext_lazy("%(shown)s job", "%(shown)s jobs", "count"),
     uncounted=_("Jobs"),
@@ -38,12 +38,17 @@ class JobFilters(DayFilters):
     by = forms.CharField(label=_("Started by"), required=False, max_length=150)
 
 
-def fits(user, *, sort=JobFilters.DEFAULT, **asked) -> Listing:
-    """Those of the runs a person may see that fit, without what is long in them. Below operator that is their own."""
-    own = [] if user.has_role("operator") else [Term("started_by", "exact", user.username)]
-    wanted = build_terms(asked, {"kind": "kind", "state": "state", "by": "started_by"}, moment="created_at")
+def fits(user, *, sort=JobFilters.DEFAULT, **criteria) -> Listing:
+    """Return the runs that fit the filters and that a person may see.
+
+    Below operator, a person sees the runs that they started. Long columns are left out.
+    """
+    own_terms = [] if user.has_role("operator") else [Term("started_by", "exact", user.username)]
+    filter_terms = build_terms(criteria, {"kind": "kind", "state": "state", "by": "started_by"}, moment="created_at")
     rows = JobRun.objects.defer("log", "result_json", "params_json")
-    return build_listing(rows, [*own, *wanted], order=get_order_columns(JobFilters.ORDERS, sort), seeks=SEEKS)
+    return build_listing(
+        rows, [*own_terms, *filter_terms], order=get_order_columns(JobFilters.ORDERS, sort), seeks=SEEKS
+    )
 
 
 JOBS = List(

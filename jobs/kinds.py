@@ -1,4 +1,7 @@
-"""What a kind of job is. The setting JOB_KINDS names the declaration of each one, which stands beside what it runs."""
+"""Declarations of kinds of jobs, which the setting JOB_KINDS names.
+
+Each declaration stands beside the function that it runs.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -11,7 +14,7 @@ from django.utils.functional import Promise
 from django.utils.module_loading import import_string
 
 Words = str | Promise
-BY_SCHEDULE = "schedule"  # who started what nobody started
+BY_SCHEDULE = "schedule"  # `started_by` of jobs that no person started
 RESULT_CHARACTERS = 20_000
 MINUTE_MS = 60_000
 HOUR_MS = 60 * MINUTE_MS
@@ -19,16 +22,20 @@ DAY_MS = 24 * HOUR_MS
 
 
 def as_json(result: dict[str, Any]) -> str:
-    """A result in the words of programs: what a page shows of a kind that has no better ones."""
+    """Return a result as JSON, for kinds that do not describe their results.
+
+    At most 20,000 characters.
+    """
     return orjson.dumps(result, option=orjson.OPT_INDENT_2).decode()[:RESULT_CHARACTERS]
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """That a job runs by itself: the setting with its interval, in which unit, what it is told, and whether it can be.
+    """A schedule: the setting with the interval of a kind, and its unit in milliseconds.
 
-    One with `is_switch` runs once in a unit when its setting is neither 0 nor false, and with `moment` at the time of
-    the day that this setting says.
+    `build_params` makes the parameters of each run, and `is_possible` says whether a run can start now. With
+    `is_switch` the kind runs once in a unit when its setting is neither 0 nor false; with `time_setting` it runs at the
+    time of day that this setting says.
     """
 
     setting: str
@@ -41,13 +48,14 @@ class Schedule:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of job: `run(params, progress)` does it and can be run again after it was broken off anywhere.
+    """A kind of job: its function, its texts, the page of its results, and its schedule.
 
-    `started` is what the audit log says of whoever started one, `done` tells a result in words, `page` is the route of
-    what a finished one has made, with those of its parameters that stand in the address. `kept` says what becomes of
-    what a run has done when it is cancelled; `undo(params)` takes back what is not kept, also after a kill, and is
-    called when nobody works on it any more. A run in a terminal that `ends_with_terminal` is stopped, not gone on with,
-    when its process ends: what it sends to others was asked for there.
+    `run(params, progress)` does the work, and can run again after an interruption at any point. `audit_text` is the
+    text of the audit log for whoever started a job, and `describe_result` returns a result as text. `page` is the route
+    of the page with the result, and `page_params` are the parameters of the job that stand in its address.
+    `cancel_text` says what a canceled run keeps; `undo(params)` takes back the rest, also after a kill, once no process
+    works on the job any more. A run in a terminal is stopped, not continued, when its process ends and
+    `ends_with_terminal` is set: somebody in that terminal asked for what it sends to others.
     """
 
     run: Callable[[dict[str, Any], Any], dict[str, Any] | None]
@@ -62,37 +70,43 @@ class Kind:
     ends_with_terminal: bool = False
 
     def build_address(self, params: dict[str, Any]) -> str | None:
-        """The page of what a job with these parameters has made; None when no page shows it, or they do not say."""
+        """Return the address of the page with the result; None without one.
+
+        Also None when `params` lack a part of the address.
+        """
         args = [params.get(name) for name in self.page_params]
         return reverse(self.page, args=args) if self.page and None not in args else None
 
 
 def get_names() -> list[str]:
-    """Every kind there is."""
+    """Return the names of all kinds."""
     return list(settings.JOB_KINDS)
 
 
 def get_kind(name: str) -> Kind:
-    """The kind called so. Raises KeyError for one that there is not, or not any more."""
+    """Return the kind with this name.
+
+    Raises KeyError for a name that is not, or no longer, a kind.
+    """
     return import_string(settings.JOB_KINDS[name])
 
 
 def find_kind(name: str) -> Kind | None:
-    """The kind called so, or None: rows outlive their kinds."""
+    """Return the kind with this name, or None: rows outlive their kinds."""
     return get_kind(name) if name in settings.JOB_KINDS else None
 
 
 def get_label(name: str) -> Words:
-    """What people call a kind; one that is gone is called what it was."""
+    """Return the label of a kind, or the name of one that no longer exists."""
     kind = find_kind(name)
     return kind.label if kind else name
 
 
 def build_choices() -> list[tuple[str, Words]]:
-    """Every kind with its label, for a choice."""
+    """Return the name and the label of every kind, for a choice."""
     return [(name, get_label(name)) for name in get_names()]
 
 
 def get_schedules() -> list[tuple[str, Schedule]]:
-    """The kinds that run by themselves, and how often."""
-    return [(name, every) for name in get_names() if (every := get_kind(name).every)]
+    """Return the kinds that have a schedule, each with it."""
+    return [(name, schedule) for name in get_names() if (schedule := get_kind(name).schedule)]

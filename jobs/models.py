@@ -1,4 +1,4 @@
-"""Work that outlives a request."""
+"""The table of jobs."""
 
 from django.conf import settings
 from django.db import models
@@ -10,7 +10,7 @@ from openclaw_web.sqlite.json_columns import JsonProperty
 
 
 class JobRun(models.Model):
-    """One run of a job: the truth about it, and while it is queued its place in the queue."""
+    """One run of a job, and its place in the queue until it starts."""
 
     class State(models.TextChoices):
         QUEUED = "queued"
@@ -50,7 +50,7 @@ class JobRun(models.Model):
         db_table = "job_runs"
         indexes = [
             models.Index(fields=["created_at", "id"], name="idx_job_created"),
-            # Of a state and a kind: what is under way is found beside a million that have ended.
+            # By state and kind: finds the jobs under way among a million that have ended.
             models.Index(fields=["state", "kind", "created_at", "id"], name="idx_job_state"),
             # A filter and the order of the list in one index.
             models.Index(fields=["kind", "created_at", "id"], name="idx_job_kind"),
@@ -66,7 +66,7 @@ class JobRun(models.Model):
         return reverse("jobs:job_detail", args=[self.id])
 
     def in_its_language(self):
-        """For the block, sentences are in the language of whoever started this."""
+        """Use the language of whoever started the job for the sentences of a block."""
         return translation.override(self.language or settings.LANGUAGE_CODE)
 
     @property
@@ -75,13 +75,13 @@ class JobRun(models.Model):
 
     @property
     def duration_ms(self):
-        """How long it took, or was last seen at work; None before it has started."""
+        """The time it took, or up to its last heartbeat; None before it has started."""
         last_seen = self.finished_at or self.heartbeat_at
         return last_seen - self.started_at if self.started_at and last_seen else None
 
     @property
     def percent(self):
-        """How far it is, 0 to 100, or None while the total is not known."""
+        """The progress from 0 to 100; None while the total is not known."""
         if self.state == self.State.FINISHED:
             return 100
         return min(100, self.done * 100 // self.total) if self.total else None

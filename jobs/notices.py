@@ -1,7 +1,8 @@
-"""What becomes of the jobs that somebody started, above the pages they see next, until each outcome was shown once.
+"""Notices about the jobs that a person started, above the pages that follow.
 
-A job that was started is a message of Django's whose text is its id: the browser keeps it, nothing is written here. A
-page that shows one that has not ended keeps it for the page after.
+Each notice appears until a page has shown how its job ended. It is a message of Django's whose text is the id of the
+job: the browser keeps it, the server stores nothing. A page that shows a job under way adds the message again for the
+page after.
 """
 
 import re
@@ -20,9 +21,9 @@ from . import kinds as job_kinds
 from . import services as jobs
 from .models import JobRun
 
-TAG = "job"  # of messages that are about one
+TAG = "job"  # of messages about a job
 MAX_NOTICES = 3  # on one page
-LONGEST_MS = 60 * 60_000  # after its start nobody waits for a notice to change: the next page says what became of it
+LONGEST_MS = 60 * 60_000  # after this, notices stop polling: the next page says how the job ended
 SENTENCE = re.compile(r"\s*(.+?[.!?…])(?=\s|$)")
 LONGEST_SENTENCE = 300  # characters
 TONES = {
@@ -36,7 +37,7 @@ TONES = {
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A job in one line: `href` and `action` lead to what it has made, or to the job."""
+    """One line about a job: `href` and `action` lead to its result, or to the job."""
 
     job: JobRun
     label: Any
@@ -49,80 +50,84 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class PageMessages:
-    """What stands above a page: plain messages, and jobs."""
+    """The messages above a page: plain messages, and notices about jobs."""
 
     plain: list[Any]
     jobs: list[Notice]
 
 
 def redirect_after_start(request: HttpRequest, job: JobRun, *, to: Any = None) -> HttpResponse:
-    """Go to the page of a job that was started, or to `to`; what becomes of it is said above the pages after."""
+    """Redirect to a started job, or to `to`; the next pages show a notice."""
     messages.info(request, job.id, extra_tags=TAG)
     return redirect_to(request, to or job)
 
 
-def split_messages(found: Iterable[Any], request: HttpRequest | None) -> PageMessages:
-    """The messages of a request, each job among them as it is now.
+def split_messages(stored_messages: Iterable[Any], request: HttpRequest | None) -> PageMessages:
+    """Split the messages of a request into plain ones and notices about jobs.
 
-    Not those whose own page this is: that says more.
+    Notices show their jobs as of now. The page of a job has no notice about it: the page says more.
     """
-    found = list(found)
-    ids = list(dict.fromkeys(one.message for one in found if _is_job(one)))[-MAX_NOTICES:]
+    stored_messages = list(stored_messages)
+    ids = list(dict.fromkeys(message.message for message in stored_messages if _is_job(message)))[-MAX_NOTICES:]
     if not ids:
-        return PageMessages(found, [])
+        return PageMessages(stored_messages, [])
     known = {job.id: job for job in jobs.visible_to(request.user).filter(id__in=ids).defer("log", "result_json")}
-    rows = [known[one] for one in ids if one in known]
+    rows = [known[job_id] for job_id in ids if job_id in known]
     for job in rows:
         if not job.has_ended:
             messages.info(request, job.id, extra_tags=TAG)
     return PageMessages(
-        [one for one in found if not _is_job(one)], [build_notice(job) for job in rows if request.path not in _own(job)]
+        [message for message in stored_messages if not _is_job(message)],
+        [build_notice(job) for job in rows if request.path not in _own_addresses(job)],
     )
 
 
 def build_notice(job: JobRun) -> Notice:
-    """A job as a notice."""
+    """Return the notice about a job."""
     kind = job_kinds.find_kind(job.kind)
-    made = kind.address(job.params) if kind and job.state == JobRun.State.FINISHED else None
+    result_address = kind.build_address(job.params) if kind and job.state == JobRun.State.FINISHED else None
     return Notice(
         job=job,
         label=job_kinds.get_label(job.kind),
         tone=TONES.get(job.state, "info"),
-        sentence=_first(job.message) if job.has_ended else "",
-        href=made or job.get_absolute_url(),
-        action=_("View result") if made else _("View job"),
+        sentence=_first_sentence(job.message) if job.has_ended else "",
+        href=result_address or job.get_absolute_url(),
+        action=_("View result") if result_address else _("View job"),
         is_polled=not job.has_ended and not is_old(job),
     )
 
 
 def is_old(job: JobRun) -> bool:
-    """Whether it was started so long ago that no notice waits for it."""
+    """Return whether a job was started so long ago that its notice does not poll."""
     return not clock.is_recent(clock.clamp(job.created_at), LONGEST_MS)
 
 
 def mark_seen(request: HttpRequest, job: JobRun) -> None:
-    """No page after this says what became of a job: a part of a page has just said it."""
-    for one in list(messages.get_messages(request)):
-        if not (_is_job(one) and one.message == job.id):
-            messages.add_message(request, one.level, one.message, extra_tags=one.extra_tags)
+    """Remove the notice about a job from the next pages.
+
+    A part of this page has just shown how the job ended.
+    """
+    for message in list(messages.get_messages(request)):
+        if not (_is_job(message) and message.message == job.id):
+            messages.add_message(request, message.level, message.message, extra_tags=message.extra_tags)
 
 
 def _is_job(message):
     return message.extra_tags == TAG
 
 
-def _own(job):
-    """The addresses that are about this job alone: its page, and that of the one thing it makes."""
+def _own_addresses(job):
+    """Return the addresses about this job alone: its page, and that of its result if any."""
     kind = job_kinds.find_kind(job.kind)
-    made = kind.address(job.params) if kind and kind.page_params else None
-    return job.get_absolute_url(), made
+    result_address = kind.build_address(job.params) if kind and kind.page_params else None
+    return job.get_absolute_url(), result_address
 
 
-def _first(text):
-    """The first sentence."""
-    found = SENTENCE.match(text)
-    sentence = found[1] if found else text.strip()
+def _first_sentence(text):
+    """Return the first sentence of a text, at most 300 characters of it."""
+    match = SENTENCE.match(text)
+    sentence = match[1] if match else text.strip()
     return sentence if len(sentence) <= LONGEST_SENTENCE else sentence[: LONGEST_SENTENCE - 1] + "…"
 
 
-FILTERS = {"said": split_messages}  # of templates
+FILTERS = {"split_messages": split_messages}  # of templates

@@ -20,7 +20,7 @@ FAILED = (JobRun.State.FAILED, JobRun.State.REFUSED)
 
 
 def check_tasks() -> Iterable[Finding]:
-    """The automatic tasks whose last run failed or was refused."""
+    """Yield the automatic tasks whose last run failed or was refused."""
     for task in automatic_tasks.read_tasks():
         if task.interval_ms and task.last and task.last.state in FAILED:
             facts = {"kind": task.kind, "job": task.last.id, "message": task.last.message}
@@ -28,7 +28,7 @@ def check_tasks() -> Iterable[Finding]:
 
 
 def describe_task(facts: Facts) -> str:
-    """Which task failed, and the message of its job."""
+    """Return a sentence with the failed task and the message of its job."""
     words = {"task": job_kinds.get_label(facts["kind"]), "message": facts["message"]}
     if not facts["message"]:
         return _("The automatic task “%(task)s” failed.") % words
@@ -36,9 +36,11 @@ def describe_task(facts: Facts) -> str:
 
 
 def check_queue() -> Iterable[Finding]:
-    """Jobs that have waited for long, while nothing runs."""
+    """Yield the jobs that have waited for long while no job runs."""
     now = clock.now_ms()
-    has_waited = Q(created_at__lt=now - WAITED_MS) | Q(created_at__gt=now + WAITED_MS)  # nobody knows how long
+    has_waited = Q(created_at__lt=now - WAITED_MS) | Q(
+        created_at__gt=now + WAITED_MS
+    )  # a job from the future has waited for an unknown time
     queued = JobRun.objects.filter(has_waited, state=JobRun.State.QUEUED).order_by("created_at", "id")
     moments = list(queued.values_list("created_at", flat=True)[: COUNTED + 1])
     if moments and not JobRun.objects.filter(state=JobRun.State.RUNNING).exists():

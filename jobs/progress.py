@@ -1,4 +1,4 @@
-"""How far long work is: what a job function reports to, and how a terminal shows it."""
+"""The progress of a job: its reports, its log, and their display in a terminal."""
 
 import os
 import shutil
@@ -21,15 +21,18 @@ Listener = Callable[[int, int | None, str], None]
 
 
 class LostJob(Exception):
-    """Another worker was given this run; what this process still does for it no longer counts."""
+    """Another worker has taken over this run: this process's work for it no longer counts."""
 
 
 class CancelledJob(Exception):
-    """Somebody asked this run to end; what it has done is kept or taken back as its kind says."""
+    """Somebody canceled this run; its kind says what is kept and what is taken back."""
 
 
 class Progress:
-    """What a job function reports to. Reporting only notes it here; the job's heartbeat thread writes it down."""
+    """The progress that a job function reports.
+
+    Reports only change attributes here; the heartbeat thread of the job stores them.
+    """
 
     def __init__(
         self,
@@ -51,10 +54,10 @@ class Progress:
         self._lock = threading.Lock()
 
     def update(self, done: int, total: int | None = None, message: str = "") -> None:
-        """Say how far the work is; `total` and `message` stay what they were when not given.
+        """Report how much work is done; without `total` or `message`, their last values stay.
 
-        `done` counts what an interrupted attempt before this one finished as well. Raises LostJob when another
-        worker has taken the run over, and Cancelled when somebody asked the run to end.
+        `done` includes what earlier, interrupted attempts finished. Raises LostJob when another worker has taken over
+        the run, and CancelledJob when somebody has canceled it.
         """
         if self.is_lost:
             raise LostJob
@@ -74,7 +77,7 @@ class Progress:
         self._note_change()
 
     def log_text(self) -> str:
-        """The log as one text, whole lines only."""
+        """Return the log as one text of whole lines."""
         with self._lock:
             text = "\n".join(self._lines)
         return text if len(text) <= LOG_CHARACTERS else text[-LOG_CHARACTERS:].partition("\n")[2]
@@ -85,7 +88,10 @@ class Progress:
 
 
 class Terminal:
-    """A listener for people: one line redrawn on a terminal, a plain line every few seconds in a pipe."""
+    """A listener that draws progress for people.
+
+    On a terminal it redraws one line, in a pipe it writes a plain line every few seconds.
+    """
 
     REDRAW_SECONDS = 0.1
     LINE_SECONDS = 3.0
@@ -96,43 +102,43 @@ class Terminal:
         self.is_live = self.stream.isatty() and os.environ.get("TERM") != "dumb"
         self._due = 0.0
         self._last = ""
-        self._shown = ""
+        self._drawn = ""
 
     def __call__(self, done: int, total: int | None, message: str) -> None:
-        self._last = self._line(done, total, message)
+        self._last = self._format_line(done, total, message)
         if (now := time.monotonic()) >= self._due:
             self._due = now + (self.REDRAW_SECONDS if self.is_live else self.LINE_SECONDS)
-            self._show()
+            self._draw()
 
     def close(self) -> None:
-        """Show the last state and leave the line."""
-        if self._last != self._shown:
-            self._show()
-        if self.is_live and self._shown:
+        """Draw the last state and end the line."""
+        if self._last != self._drawn:
+            self._draw()
+        if self.is_live and self._drawn:
             self.stream.write("\n")
             self.stream.flush()
 
-    def _show(self):
+    def _draw(self):
         # \x1b[2K empties the line: the one before may have been longer.
         self.stream.write(f"\r\x1b[2K{self._last}" if self.is_live else f"{self._last}\n")
         self.stream.flush()
-        self._shown = self._last
+        self._drawn = self._last
 
-    def _line(self, done, total, message):
+    def _format_line(self, done, total, message):
         if not total:
             text = f"{done:,}  {message}" if done else message
         else:
             percent = min(100, done * 100 // total)
             count = _("%(done)s of %(total)s") % {"done": f"{done:,}", "total": f"{total:,}"}
-            text = f"{self._bar(percent)}{count}  {percent} %  {message}"
+            text = f"{self._format_bar(percent)}{count}  {percent} %  {message}"
         # A line that wraps cannot be redrawn.
-        return _cut(text.rstrip(), self._columns() - 1) if self.is_live else text.rstrip()
+        return _cut(text.rstrip(), self._count_columns() - 1) if self.is_live else text.rstrip()
 
-    def _bar(self, percent):
+    def _format_bar(self, percent):
         full = self.BAR_WIDTH * percent // 100
         return f"[{'#' * full}{'.' * (self.BAR_WIDTH - full)}] " if self.is_live else ""
 
-    def _columns(self):
+    def _count_columns(self):
         # Not shutil's answer alone: that is about standard output, which may be a file.
         if "COLUMNS" not in os.environ:
             with suppress(OSError):
@@ -142,7 +148,7 @@ class Terminal:
 
 @contextmanager
 def open_listener(stream: TextIO, *, is_quiet: bool = False) -> Iterator[Listener | None]:
-    """What a command gives to a job as its listener; None when nobody wants to hear of progress."""
+    """Provide the listener that draws a job's progress on a stream; None when `is_quiet`."""
     if is_quiet:
         yield None
         return
@@ -156,9 +162,9 @@ def open_listener(stream: TextIO, *, is_quiet: bool = False) -> Iterator[Listene
 
 def _cut(text, columns):
     # Chinese takes two columns a character.
-    taken = 0
+    width = 0
     for index, character in enumerate(text):
-        taken += 2 if unicodedata.east_asian_width(character) in "WF" else 1
-        if taken > columns:
+        width += 2 if unicodedata.east_asian_width(character) in "WF" else 1
+        if width > columns:
             return text[:index]
     return text

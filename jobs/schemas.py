@@ -1,4 +1,4 @@
-"""Jobs in the JSON API."""
+"""Schemas of jobs in the JSON API."""
 
 from typing import Any, Literal
 

@@ -1,4 +1,7 @@
-"""Jobs: a row of `job_runs` is the truth about each run, and the queue that workers take it from."""
+"""Starts, waits for, cancels and recovers jobs.
+
+Each run is a row of `job_runs`, which is also the queue of the workers.
+"""
 
 import logging
 import time
@@ -48,12 +51,13 @@ NEWEST_FIRST = ("-created_at", "-id")
 
 
 def start(kind: str, params: dict, *, by: str, is_alone: bool = False) -> JobRun:
-    """Queue a job and return its row; the row of the same job when that is already waiting or running.
+    """Queue a job and return its row, or the row of the same job under way.
 
-    With `is_alone`, raises Refused while any other job of this kind is; the first of its reasons names that job.
+    With `is_alone`, raises Refused while any other job of this kind is queued or running; the first of its reasons
+    names that job.
     """
     with transaction.atomic():  # IMMEDIATE: of two callers, the second one sees the row of the first
-        job = _same_job(kind, params)
+        job = _find_same_job(kind, params)
         if job is None:
             if is_alone:
                 _refuse_second(kind)
@@ -65,20 +69,20 @@ def start(kind: str, params: dict, *, by: str, is_alone: bool = False) -> JobRun
 def run_now(kind: str, params: dict, *, by: str, listener: Listener | None = None) -> JobRun:
     """Run a job in this process and return its row, however it ended.
 
-    The same job, when it is waiting, is taken over; when it is running elsewhere, the new row ends as refused.
+    The same job is taken over when it is queued; when it runs elsewhere, the new row ends as refused.
     """
     recover()
     try:
         with execution.hold_process_token() as token:
             with transaction.atomic():  # created and claimed at once: no worker takes what this process has begun
-                same = _same_job(kind, params)
-                job = same if same and same.state == JobRun.State.QUEUED else _create(kind, params, by)
-                if same and same is not job:
-                    return _refuse_twin(job, same)
+                same_job = _find_same_job(kind, params)
+                job = same_job if same_job and same_job.state == JobRun.State.QUEUED else _create(kind, params, by)
+                if same_job and same_job is not job:
+                    return _refuse_duplicate(job, same_job)
                 ends_with_process = job_kinds.get_kind(kind).ends_with_terminal
                 claimed = execution.claim(job.id, token, ends_with_process=ends_with_process)
                 if claimed is None:  # another process was quicker
-                    return _refuse_twin(_create(kind, params, by), job)
+                    return _refuse_duplicate(_create(kind, params, by), job)
             ended = execution.run_claimed(claimed, listener)
         check_pass.check_all()
         return ended
@@ -87,7 +91,10 @@ def run_now(kind: str, params: dict, *, by: str, listener: Listener | None = Non
 
 
 def wait(job: JobRun) -> JobRun:
-    """A run that another process works on, once it has ended. It goes on here when that process is gone."""
+    """Wait for the end of a run of another process, and return its row.
+
+    When that process is gone, the run continues in this one.
+    """
     while not job.has_ended:
         time.sleep(WAIT_SECONDS)
         recover()
@@ -98,11 +105,11 @@ def wait(job: JobRun) -> JobRun:
 
 
 def cancel(job: JobRun, *, by: str) -> JobRun:
-    """Ask a job to end: one that waits does so at once, one that runs at its next step. To ask again changes nothing.
+    """Cancel a job: a queued job ends at once, a running job at its next step.
 
-    Raises Refused for one that has ended otherwise.
+    A second request changes nothing. Raises Refused for a job that has ended otherwise.
     """
-    recover()  # one whose worker is gone would not hear of it
+    recover()  # a run without a worker would not read the request
     with transaction.atomic():  # IMMEDIATE: nobody takes it or ends it meanwhile
         job = JobRun.objects.get(id=job.id)
         if job.state == JobRun.State.CANCELLED or (job.cancel_requested_at and not job.has_ended):
@@ -111,18 +118,19 @@ def cancel(job: JobRun, *, by: str) -> JobRun:
             sentence = _("This job has already ended (%(state)s): there is nothing to cancel.")
             raise Refused(sentence % {"state": str(states.word(job.state)).lower()})
         job.cancel_requested_at, job.cancel_requested_by = clock.now_ms(), by
-        asked = {"cancel_requested_at": job.cancel_requested_at, "cancel_requested_by": by}
+        request_columns = {"cancel_requested_at": job.cancel_requested_at, "cancel_requested_by": by}
         ended = cancellation.undo_cancelled(job) if job.state == JobRun.State.QUEUED else {}
-        JobRun.objects.filter(id=job.id).update(**asked, **ended)
+        JobRun.objects.filter(id=job.id).update(**request_columns, **ended)
         audit.record(by, "job_cancelled", object_type="job", object_id=job.id)
     job.refresh_from_db()
     return job
 
 
 def recover(**columns: Any) -> int:
-    """Queue again what lost its worker, and end what was cancelled or ran in a terminal; how many runs.
+    """Queue runs that lost their worker again, and return how many were handled.
 
-    Any process may call it any time. `columns` narrow which runs are looked at.
+    Canceled runs, and runs in a terminal, are ended instead. Any process may call this at any time. `columns` narrow
+    the runs.
     """
     recovered = 0
     for job in JobRun.objects.filter(state=JobRun.State.RUNNING, **columns).defer("log", "result_json"):
@@ -133,50 +141,56 @@ def recover(**columns: Any) -> int:
 
 
 def is_lost(job: JobRun) -> bool:
-    """Whether the worker of a run is gone."""
+    """Return whether the worker of a run is gone."""
     is_dead = locks.is_run_dead(job.worker)
-    if is_dead is None:  # another machine's, or this home was moved since: only the heartbeat can tell
+    if is_dead is None:  # of another machine, or the home was moved: only the heartbeat can tell
         return abs(clock.now_ms() - (job.heartbeat_at or 0)) > STALE_MS  # a beat from the future tells nothing
     return is_dead
 
 
 def end_lost(job: JobRun, sentence: str) -> bool:
-    """End a run whose worker is gone as failed: nobody goes on with it. False while somebody works on it."""
+    """End a run without a worker as failed; return False while a worker has it.
+
+    The run is not continued.
+    """
     if not is_lost(job):
         return False
     ended = {"state": JobRun.State.FAILED, "message": sentence, "finished_at": clock.now_ms()}
-    seen = {"worker": job.worker, "heartbeat_at": job.heartbeat_at}
-    changed = JobRun.objects.filter(id=job.id, state=JobRun.State.RUNNING, **seen).update(**ended)
+    unchanged = {"worker": job.worker, "heartbeat_at": job.heartbeat_at}
+    changed = JobRun.objects.filter(id=job.id, state=JobRun.State.RUNNING, **unchanged).update(**ended)
     if changed:
         locks.remove_run_lock(job.worker)
     return bool(changed)
 
 
 def visible_to(user: Any) -> QuerySet[JobRun]:
-    """The runs a person may see: operators all, everybody else the ones they started."""
+    """Return the runs that a person may see: operators all, others those they started."""
     return JobRun.objects.all() if user.has_role("operator") else JobRun.objects.filter(started_by=user.username)
 
 
 def find_latest(kinds: Sequence[str], count: int, **columns: Any) -> list[JobRun]:
-    """The newest `count` runs of some kinds, without their logs; `columns` narrow them further."""
+    """Return the newest `count` runs of some kinds, without their logs; `columns` narrow them."""
     return page_of(find_by_kind(kinds, **columns), order=NEWEST_FIRST, size=count)
 
 
 def find_by_kind(kinds: Sequence[str], **columns: Any) -> tuple[QuerySet[JobRun], ...]:
-    """The runs of some kinds for `page_of`, without their logs: each kind by itself is in the order of its index."""
+    """Return the runs of each of some kinds, without their logs, for `page_of`.
+
+    The runs of one kind come in the order of its index.
+    """
     return tuple(JobRun.objects.filter(kind=kind, **columns).defer("log") for kind in kinds)
 
 
-def _under_way(kind):
+def _find_under_way(kind):
     return JobRun.objects.filter(kind=kind, state__in=(JobRun.State.QUEUED, JobRun.State.RUNNING))
 
 
-def _same_job(kind, params):
-    return _under_way(kind).filter(params_json=JobRun.params.encode(params)).first()
+def _find_same_job(kind, params):
+    return _find_under_way(kind).filter(params_json=JobRun.params.encode(params)).first()
 
 
 def _refuse_second(kind):
-    if first := _under_way(kind).order_by("created_at", "id").first():
+    if first := _find_under_way(kind).order_by("created_at", "id").first():
         sentence = _(
             "Not started: a job of this kind, started by %(name)s, is queued or running. Wait until that job has ended."
         )
@@ -198,30 +212,30 @@ def _create(kind, params, by):
     )
 
 
-def _refuse_twin(job, twin):
+def _refuse_duplicate(job, running_job):
     job.state = JobRun.State.REFUSED
-    job.message = _("The same job is already running (%(id)s). Wait until that job has ended.") % {"id": twin.id}
+    job.message = _("The same job is already running (%(id)s). Wait until that job has ended.") % {"id": running_job.id}
     job.finished_at = clock.now_ms()
     job.save(update_fields=["state", "message", "finished_at"])
     return job
 
 
 def _requeue(job):
-    seen = JobRun.objects.filter(
+    unchanged = JobRun.objects.filter(
         id=job.id, state=JobRun.State.RUNNING, worker=job.worker, heartbeat_at=job.heartbeat_at
     )
     now = clock.now_ms()
     if job.cancel_requested_at or job.ends_with_process:
         end = cancellation.undo_cancelled if job.cancel_requested_at else cancellation.undo_stopped
-        with transaction.atomic():  # of two that find it, one takes back what is not kept
-            changed = seen.update(worker="") and JobRun.objects.filter(id=job.id).update(**end(job))
+        with transaction.atomic():  # of two processes that find the run, one takes it back
+            changed = unchanged.update(worker="") and JobRun.objects.filter(id=job.id).update(**end(job))
     elif job.attempts >= MAX_ATTEMPTS:
         with job.in_its_language():
             sentence = _("The worker died %(count)s times at the same place. Check the server log.")
         message = sentence % {"count": job.attempts}
-        changed = seen.update(state=JobRun.State.FAILED, message=message, finished_at=now)
+        changed = unchanged.update(state=JobRun.State.FAILED, message=message, finished_at=now)
     else:
-        changed = seen.update(state=JobRun.State.QUEUED, worker="", heartbeat_at=now)
+        changed = unchanged.update(state=JobRun.State.QUEUED, worker="", heartbeat_at=now)
     if changed:
         log.warning("job %s (%s) lost its worker in attempt %s", job.id, job.kind, job.attempts)
     return changed

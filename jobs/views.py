@@ -1,4 +1,4 @@
-"""Jobs: what runs, what ran, what came of it."""
+"""Pages of jobs: the list, one job, its notice, and its cancellation."""
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
@@ -22,7 +22,7 @@ from .models import JobRun
 @needs("viewer")
 @shows(JOBS)
 def job_list(request):
-    """The jobs that fit the filters, the newest first; as a file with `format`."""
+    """Show the jobs that fit the filters, newest first; as a file with `format`."""
     words = ALL_JOBS if request.user.has_role("operator") else OWN_JOBS
     return render_list(request, "jobs/job_list.html", JOBS, words=words)
 
@@ -30,16 +30,16 @@ def job_list(request):
 @require_GET
 @needs("viewer")
 def job_detail(request, job_id):
-    job = _job(request, job_id)
+    job = _get_job(request, job_id)
     kind = job_kinds.find_kind(job.kind)
     context = {
         "job": job,
         "label": job_kinds.get_label(job.kind),
-        "made": _address(job, kind),
-        "kept": kind.kept if kind else "",
+        "result_address": _get_result_address(job, kind),
+        "kept": kind.cancel_text if kind else "",
         "may_cancel": request.user.has_role("labeller"),
         "reasons": job.result.get("reasons", []),
-        "result": _in_words(job, kind),
+        "result": _describe_result(job, kind),
         "log": "\n".join(reversed(job.log.splitlines())),
     }
     if request.htmx and job.has_ended:
@@ -51,9 +51,10 @@ def job_detail(request, job_id):
 @require_GET
 @needs("viewer")
 def job_notice(request, job_id):
-    """A job in one line, for a notice that shows it in another state: 204 when it is in the same, 286 when it ended.
+    """Show a job in one line, for a notice that polls.
 
-    What waits on the page for `job-ended` then asks for itself again.
+    204 when the job is still in the state of the notice, 286 when it has ended. Parts of the page that wait for
+    `job-ended` then load themselves again.
     """
     job = jobs.visible_to(request.user).filter(id=job_id).defer("log", "result_json").first()
     if not request.htmx:
@@ -73,28 +74,28 @@ def job_notice(request, job_id):
 @require_POST
 @needs("labeller")
 def job_cancel(request, job_id):
-    """Ask a job to end before it is done; its page says what becomes of what it did."""
+    """Cancel a job; its page says what is kept."""
     try:
-        job = jobs.cancel(_job(request, job_id), by=request.user.username)
+        job = jobs.cancel(_get_job(request, job_id), by=request.user.username)
     except Refused as refused:
-        return refuse_post(request, refused, to=_job(request, job_id))
-    return redirect_to(request, job)  # its page says what becomes of it
+        return refuse_post(request, refused, to=_get_job(request, job_id))
+    return redirect_to(request, job)  # its page says what is kept
 
 
-def _job(request, job_id):
+def _get_job(request, job_id):
     job = jobs.visible_to(request.user).filter(id=job_id).first()
     if job is None:
         raise Http404
     return job
 
 
-def _address(job, kind):
-    """The address of what a job has made, or of where a stopped one is started again."""
+def _get_result_address(job, kind):
+    """Return the address of a job's result; of a stopped job, where it starts again."""
     is_there = kind is not None and job.state in (JobRun.State.FINISHED, JobRun.State.STOPPED)
-    return kind.address(job.params) if is_there else None
+    return kind.build_address(job.params) if is_there else None
 
 
-def _in_words(job, kind):
+def _describe_result(job, kind):
     if job.state != JobRun.State.FINISHED or not job.result:
         return ""
-    return kind.done(job.result) if kind else job_kinds.as_json(job.result)
+    return kind.describe_result(job.result) if kind else job_kinds.as_json(job.result)

@@ -1,4 +1,7 @@
-"""The job worker: runs what is queued, one after the other, finds lost runs, and ends a stop in time."""
+"""The job worker: runs queued jobs one by one, and recovers lost runs.
+
+It ends within 30 s after a signal.
+"""
 
 import itertools
 import logging
@@ -34,24 +37,30 @@ STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT)
 
 
 def work() -> None:
-    """Run jobs until the process is told to stop; the running one may finish first, for at most 30 s."""
+    """Run jobs until a signal ends the process.
+
+    The running job may finish, for at most 30 s.
+    """
     connection_tuning.wait_for_writers(BUSY_SECONDS)
     worker = Worker()
     for number in STOPS:
         signal.signal(number, worker.stop)
-    with _looking_after_runs(), locks.lock(locks.WORKING, shared=True):
+    with _upkeep_thread(), locks.lock(locks.WORKING, shared=True):
         worker.run()
 
 
 class Worker:
-    """One job after the other; the second signal, or 30 s after the first, breaks the running one off."""
+    """Runs one job after the other until a signal comes.
+
+    The second signal interrupts the running job, as do 30 s after the first.
+    """
 
     def __init__(self):
         self.is_wanted = True
         self.is_busy = False
 
     def run(self) -> None:
-        """Run what is queued until `stop`."""
+        """Run queued jobs until `stop`."""
         while self.is_wanted:
             self.is_busy = True
             has_run = _run_next()
@@ -60,7 +69,7 @@ class Worker:
                 time.sleep(POLL_SECONDS)
 
     def stop(self, signum, frame):
-        """What a signal does; an idle worker ends where it stands."""
+        """Handle a signal: an idle worker ends at once, a busy one after its job."""
         if not self.is_wanted or signum == signal.SIGALRM:
             log.warning("the running job is broken off; the next worker goes on with it")
             raise SystemExit(1)
@@ -73,10 +82,13 @@ class Worker:
 
 
 def _run_next():
-    """Whether there was a job to run. Its files are closed afterwards: it may have opened hundreds of agents'."""
+    """Run one queued job, and return whether there was one.
+
+    Its files are closed afterwards: a job may have opened those of hundreds of agents.
+    """
     try:
         has_run = execution.run_next() is not None
-    except OperationalError as exc:  # busy for longer than anybody waits, or a full disk: what ran is found as lost
+    except OperationalError as exc:  # locked for too long, or a full disk: `recover` finds the run as lost
         log.warning("no job could be run: %s", exc)
         has_run = True
         time.sleep(RECOVER_SECONDS)
@@ -87,10 +99,13 @@ def _run_next():
 
 
 @contextmanager
-def _looking_after_runs():
-    """A thread that looks after runs. It ends before the interpreter does, which may abort over one in a database."""
+def _upkeep_thread():
+    """Run the upkeep thread for the block.
+
+    The thread ends before the interpreter, which may abort while a thread is in a database.
+    """
     ended = threading.Event()
-    thread = threading.Thread(target=_look_after_runs, args=[ended], name="recover", daemon=True)
+    thread = threading.Thread(target=_do_upkeep, args=[ended], name="recover", daemon=True)
     thread.start()
     try:
         yield
@@ -99,9 +114,9 @@ def _looking_after_runs():
         thread.join(END_SECONDS)
 
 
-def _look_after_runs(ended):
-    # Its connection stays open between the rounds: the last one to close a SQLite file writes its -wal back and deletes
-    # it, and without this one that would be done by nearly every request.
+def _do_upkeep(ended):
+    # Its connection stays open between the rounds: the last connection to close a SQLite file writes its -wal back and
+    # deletes it, which nearly every request would do without this one.
     is_checked, last_act, checked_act = False, 0, 0
     for rounds in itertools.count():
         try:
@@ -112,7 +127,7 @@ def _look_after_runs(ended):
             if rounds % PRUNE_EVERY == 0:
                 import_string(settings.PRUNE)()
                 sign_ins.prune()
-            last_act = audit.find_latest_act(last_act)  # before the check: what is done during it is checked again
+            last_act = audit.find_latest_act(last_act)  # before the check: acts during the check cause another one
         except DatabaseError as exc:
             log.warning("lost jobs could not be looked for: %s", exc)
             connections.close_all()

@@ -1,1 +1,1 @@
-"""What a content is: its type, size, summary, and whether it holds a secret."""
+"""Facts of a content: its type, size, summary, and whether it holds a secret."""

@@ -1,11 +1,14 @@
-"""Which outputs become artifacts by themselves. The spec's rule of thumb, as numbers."""
+"""The rule for outputs that become artifacts by themselves.
+
+It is the spec's rule of thumb, as numbers.
+"""
 
 from . import content_types
 
 CHARS, LINES, JSON_CHARS = 8_000, 200, 2_000
 SNIFFED = 64 * 1024
 
-# What says of itself that it was put into the prompt: stashing it would feed the store with its own answers.
+# Marks of texts that were put into the prompt: stashing those would feed the store with its own answers.
 INJECTED = (
     "<relevant-memories>",
     "<injected-context",
@@ -15,14 +18,15 @@ INJECTED = (
 
 
 def is_injected(text: str) -> bool:
-    """Whether a text begins like context that was put into the prompt, or like an answer of the store itself."""
+    """Whether a text begins like injected context, or like an answer of the store itself."""
     return any(mark in text[:400] for mark in INJECTED)
 
 
 def is_adoptable(text: str, *, injected: bool = False) -> bool:
-    """Whether a tool's result should be an artifact: long, many lines, HTML, PDF, or JSON that is not short.
+    """Whether a tool's result should be an artifact.
 
-    `injected` says that whoever calls knows it for injected context, which never becomes one.
+    It should when it is long, has many lines, is HTML or PDF, or is JSON that is not short. `injected`: the caller
+    knows it as injected context, which never becomes one.
     """
     if injected or is_injected(text):
         return False

@@ -1,4 +1,7 @@
-"""What a content is, by its first and last bytes: names of other people's making are not believed."""
+"""Guesses the type of a content from its first and last bytes.
+
+Names and types that others gave it are not trusted.
+"""
 
 import codecs
 import re
@@ -8,7 +11,7 @@ import orjson
 TEXT, JSON, JSON_LINES, HTML = "text/plain", "application/json", "application/x-ndjson", "text/html"
 PDF, BINARY = "application/pdf", "application/octet-stream"
 TEXTS = frozenset({TEXT, JSON, JSON_LINES, HTML})
-PARSED_BYTES = 1024 * 1024  # a JSON text up to this is parsed to be sure; of a longer one both ends are looked at
+PARSED_BYTES = 1024 * 1024  # a JSON text up to this is parsed to be sure; of a longer one both ends are examined
 
 SIGNATURES = (
     (b"%PDF-", PDF),
@@ -21,7 +24,7 @@ SIGNATURES = (
     (b"SQLite format 3\0", "application/vnd.sqlite3"),
 )
 KNOWN = tuple(sorted({*TEXTS, *(name for _signature, name in SIGNATURES), BINARY}))  # all that `guess` answers
-# What was matched is never tried in another way: comments are there in any number, and a page may be made to hang us.
+# No match is tried in another way: a page may have any number of comments, and may be made to hang us.
 _HTML = re.compile(
     rb"\s*+(?:<\?xml[^>]*+>\s*+)?+(?:(?><!--.*?-->)\s*+)*+<(?:!doctype\s+html|html|head|body)\b", re.I | re.S
 )
@@ -30,7 +33,10 @@ SNIFFED = 4096
 
 
 def guess(head: bytes, tail: bytes, *, is_whole: bool, is_utf8: bool = True) -> str:
-    """The content type of what begins with `head` and ends with `tail`; with `is_whole`, `head` is all of it."""
+    """The type of a content that begins with `head` and ends with `tail`.
+
+    With `is_whole`, `head` is all of it.
+    """
     head = head.removeprefix(codecs.BOM_UTF8)
     for signature, content_type in SIGNATURES:
         if head.startswith(signature):
@@ -40,7 +46,7 @@ def guess(head: bytes, tail: bytes, *, is_whole: bool, is_utf8: bool = True) -> 
     if _HTML.match(head[:SNIFFED]):
         return HTML
     if is_utf8 and head.lstrip(_SPACE)[:1] in (b"{", b"["):
-        return _json(head, tail, is_whole)
+        return _guess_json(head, tail, is_whole)
     return TEXT
 
 
@@ -57,7 +63,7 @@ def is_binary(sample: bytes) -> bool:
     return inner.decode("utf-8", "replace").count("\ufffd") > max(1, len(inner) // 10)
 
 
-def _json(head, tail, is_whole):
+def _guess_json(head, tail, is_whole):
     if is_whole and len(head) <= PARSED_BYTES:
         return JSON if _parses(head) else JSON_LINES if _first_line_parses(head) else TEXT
     if _first_line_parses(head):

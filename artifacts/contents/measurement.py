@@ -1,4 +1,4 @@
-"""Everything worth knowing about a content, learned in the one pass in which it is stored."""
+"""Measures a content in the one pass in which it is stored."""
 
 import codecs
 import hashlib
@@ -11,7 +11,10 @@ HEAD, TAIL = 1024 * 1024, 16 * 1024
 
 
 class Measure:
-    """Hash, sizes, ends and secrets of a content that comes in chunks. `chars` are of UTF-8, bad bytes replaced."""
+    """Hash, sizes, ends and secrets of a content that comes in chunks.
+
+    `chars` are of UTF-8, bad bytes replaced.
+    """
 
     def __init__(self) -> None:
         self._hash = hashlib.sha256()
@@ -22,7 +25,7 @@ class Measure:
         self.head = self.tail = b""
 
     def feed(self, chunk: bytes) -> None:
-        """Take the next chunk."""
+        """Measure the next chunk."""
         self._hash.update(chunk)
         self._scan.feed(chunk)
         self._chars += len(self._decoder.decode(chunk))
@@ -38,17 +41,17 @@ class Measure:
 
     @cached_property
     def chars(self) -> int:
-        """How many characters; ask once all chunks were fed."""
+        """The number of characters, once all chunks were fed."""
         return self._chars + len(self._decoder.decode(b"", final=True))
 
     @property
     def lines(self) -> int:
-        """How many lines; the last one need not end with a line break."""
+        """The number of lines; the last one need not end with a line break."""
         return self.newlines + (self.bytes > 0 and not self.tail.endswith(b"\n"))
 
     @cached_property
     def content_type(self) -> str:
-        """What it is; ask once all chunks were fed."""
+        """The type of the content, once all chunks were fed."""
         return content_types.guess(self.head, self.tail, is_whole=self.bytes <= HEAD)
 
     @property

@@ -1,6 +1,7 @@
-"""Which kinds of secrets a content seems to hold: looked for in bytes, in time that grows with their number only.
+"""Finds the kinds of secrets that a content seems to hold.
 
-What people call each kind: people.configuration.catalogue.SECRET_KINDS.
+It searches bytes, in time that grows with their number only. The words for each kind are in
+people.configuration.catalogue.SECRET_KINDS.
 """
 
 import re2
@@ -21,41 +22,44 @@ PATTERNS = {
     "slack_key": r"\bxox[abeoprs]-[0-9A-Za-z-]{10,}",
 }
 KINDS = tuple(PATTERNS)
-OVERLAP = 4096  # bytes of the chunk before that are looked at again: a longer match across a border may be missed
+OVERLAP = 4096  # bytes of the chunk before that are searched again: a longer match across a border may be missed
 
 
-def _compiled():
+def _compile_patterns():
     options = re2.Options()
     options.log_errors = False
-    found = re2.Set.SearchSet(options)
+    pattern_set = re2.Set.SearchSet(options)
     for pattern in PATTERNS.values():
-        found.Add(pattern)
-    found.Compile()
-    return found
+        pattern_set.Add(pattern)
+    pattern_set.Compile()
+    return pattern_set
 
 
-_SET = _compiled()
+_SET = _compile_patterns()
 
 
 class Scan:
-    """A scan of a content that comes in chunks; `kinds` are those found so far, in the order of the table."""
+    """A scan of a content that comes in chunks.
+
+    `kinds` are those found so far, in the order of the table.
+    """
 
     def __init__(self) -> None:
-        self._found: set[int] = set()
+        self._numbers: set[int] = set()
         self._before = b""
 
     def feed(self, chunk: bytes) -> None:
-        """Look at the next chunk; also without zero bytes, so that UTF-16 and UTF-32 hide nothing."""
-        if len(self._found) < len(KINDS):
+        """Scan the next chunk, also without zero bytes, so that UTF-16 and UTF-32 hide nothing."""
+        if len(self._numbers) < len(KINDS):
             data = self._before + chunk
-            self._found.update(_SET.Match(data) or ())
+            self._numbers.update(_SET.Match(data) or ())
             if b"\0" in data:
-                self._found.update(_SET.Match(data.replace(b"\0", b"")) or ())
+                self._numbers.update(_SET.Match(data.replace(b"\0", b"")) or ())
             self._before = data[-OVERLAP:]
 
     @property
     def kinds(self) -> list[str]:
-        return [KINDS[number] for number in sorted(self._found)]
+        return [KINDS[number] for number in sorted(self._numbers)]
 
 
 def find_kinds(content: bytes | str) -> list[str]:

@@ -1,1 +1,1 @@
-"""Bounded looks into contents."""
+"""Bounded excerpts of contents."""

@@ -1,4 +1,4 @@
-"""Which part of an artifact a page asks for, from its address."""
+"""The form for the part of an artifact that a page shows."""
 
 from django import forms
 from django.http import QueryDict
@@ -17,7 +17,7 @@ MODE_WORDS = {
     "grep": _("Matching lines"),
     "jsonpath": _("Values at a path"),
 }
-# What belongs to one mode only: the form sends the fields of all, and the others do not count.
+# Fields of one mode only: the form sends those of all modes, and the others do not count.
 OWN = {"range": ("lines",), "grep": ("pattern", "ignore_case", "context"), "jsonpath": ("path",)}
 EXACT = {"spellcheck": "false", "autocapitalize": "none", "autocomplete": "off"}
 SEARCH_KEY = {"data-key": "/", "data-mode": "grep"}  # a key shows the field and goes there (static/app.js)
@@ -34,7 +34,7 @@ def _number(label, least, most, **more):
 
 
 class PartForm(forms.Form):
-    """Selectors to look inside of an artifact. `selector` is what to fetch."""
+    """Fields of a selector for an artifact; `selector` is the part to fetch."""
 
     mode = forms.ChoiceField(
         label=_("Part to show"), required=False, choices=[(mode, MODE_WORDS[mode]) for mode in MODES]
@@ -50,20 +50,20 @@ class PartForm(forms.Form):
 
     def __init__(self, data, *, name):
         """`name` is the artifact's: a page may hold forms of several."""
-        asked = {**data.dict(), "max_chars": data.get("max_chars") or str(USUAL_CHARS)}
-        super().__init__(asked, auto_id=f"look-{name[:12]}-%s")
-        self.has_size = asked["max_chars"] != str(USUAL_CHARS) or bool(data.get("reason"))
+        values = {**data.dict(), "max_chars": data.get("max_chars") or str(USUAL_CHARS)}
+        super().__init__(values, auto_id=f"look-{name[:12]}-%s")
+        self.has_size = values["max_chars"] != str(USUAL_CHARS) or bool(data.get("reason"))
 
     @property
     def selector(self) -> Selector:
-        """What is asked for. Raises Refused for what cannot be asked."""
+        """The selector of the fields. Raises Refused when it is not allowed."""
         if not self.is_valid():
             name, problems = next(iter(self.errors.items()))
             raise Refused(f"{self.fields[name].label or name}: {problems[0]}")
-        asked = {name: value for name, value in self.cleaned_data.items() if value not in (None, "")}
-        mode = asked.get("mode", "headtail")
+        values = {name: value for name, value in self.cleaned_data.items() if value not in (None, "")}
+        mode = values.get("mode", "headtail")
         others = {name for other, names in OWN.items() if other != mode for name in names}
-        return Selector(**{name: value for name, value in asked.items() if name not in others})
+        return Selector(**{name: value for name, value in values.items() if name not in others})
 
     @property
     def shown_mode(self):
@@ -73,11 +73,13 @@ class PartForm(forms.Form):
 
 def build_query(selector: Selector) -> str:
     """A selector as the end of an address: `?mode=head&offset=8000`."""
-    asked = QueryDict(mutable=True)
-    asked["mode"] = selector.mode
-    usual = Selector()
+    query = QueryDict(mutable=True)
+    query["mode"] = selector.mode
+    defaults = Selector()
     names = ("max_chars", "offset", "lines", "pattern", "context", "path", "reason")
-    asked.update({name: getattr(selector, name) for name in names if getattr(selector, name) != getattr(usual, name)})
+    query.update(
+        {name: getattr(selector, name) for name in names if getattr(selector, name) != getattr(defaults, name)}
+    )
     if selector.ignore_case:
-        asked["ignore_case"] = "on"
-    return f"?{asked.urlencode()}"
+        query["ignore_case"] = "on"
+    return f"?{query.urlencode()}"

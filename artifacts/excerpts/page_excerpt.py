@@ -1,4 +1,4 @@
-"""What a page says of a part of an artifact, or why it cannot show one."""
+"""The part of an artifact that a page shows, or the problem with it."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,10 @@ from .content_fetch import FetchResult
 
 @dataclass(frozen=True, slots=True)
 class PageExcerpt:
-    """An answer with its words, or a `problem` with what to do about it; `status` is what HTTP says of either."""
+    """An answer with its words, or a `problem` with advice.
+
+    `status` is the status of the HTTP response.
+    """
 
     form: forms.PartForm
     answer: FetchResult | None = None
@@ -27,27 +30,27 @@ class PageExcerpt:
 
     @property
     def left_out(self) -> list[str]:
-        """Sentences on what is not shown."""
+        """Sentences on the omitted parts."""
         window, counts = self.answer.window, self.answer.counts
-        told = {
+        sentences_by_part = {
             "before": _("Omitted before this part: %(chars)s."),
             "between": _("Omitted in the middle: %(chars)s."),
             "after": _("Omitted after this part: %(chars)s."),
         }
-        parts = ((words, getattr(window, name).chars) for name, words in told.items())
-        said = [words % {"chars": amounts.format_amount("characters", chars)} for words, chars in parts if chars]
-        if left := counts.get("bytesLeftOut"):
+        parts = ((words, getattr(window, name).chars) for name, words in sentences_by_part.items())
+        sentences = [words % {"chars": amounts.format_amount("characters", chars)} for words, chars in parts if chars]
+        if more_bytes := counts.get("bytesLeftOut"):
             words = ngettext(
                 "%(count)s more byte is not shown because this is not text.",
                 "%(count)s more bytes are not shown because this is not text.",
-                left,
+                more_bytes,
             )
-            said.append(words % {"count": f"{left:,}"})
-        return said
+            sentences.append(words % {"count": f"{more_bytes:,}"})
+        return sentences
 
     @property
-    def found(self) -> str:
-        """How many places fit a pattern or a path; nothing for other modes."""
+    def matches_in_words(self) -> str:
+        """The number of matches of a pattern or a path, in words; empty for other modes."""
         count = self.answer.counts.get("matches")
         if count is None:
             return ""
@@ -55,11 +58,11 @@ class PageExcerpt:
 
     @property
     def next(self) -> str:
-        """The end of the address that goes on from here; nothing at the end."""
+        """The end of the address of the next part; empty at the end."""
         return forms.build_query(self.answer.next) if self.answer.next else ""
 
     @property
-    def here(self) -> str:
+    def part_query(self) -> str:
         """The end of the address of this part."""
         return forms.build_query(self.answer.selector)
 
@@ -70,12 +73,15 @@ class PageExcerpt:
 
     @property
     def is_text(self) -> bool:
-        """Whether there are selectors to choose from: of bytes that are no text only the first are shown."""
+        """Whether there are selectors to choose from.
+
+        Of bytes that are no text, only the first are shown.
+        """
         return self.answer is None or content_types.is_text(self.answer.row.content_type)
 
 
 def read_excerpt(agent, row: Artifact, form: forms.PartForm, *, by: str) -> PageExcerpt:
-    """The part of a content that a form asks for; what cannot be shown is a Look with a problem."""
+    """The part of a content that a form selects; a problem when it cannot be shown."""
     try:
         answer = content_fetch.fetch(agent.db, row.handle, form.selector, by=by, agent_id=agent.agent_id)
     except NoSuchArtifact as exc:

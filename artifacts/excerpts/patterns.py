@@ -1,4 +1,7 @@
-"""Regular expressions from outside: matched in time that grows with the text only (RE2), whatever the expression."""
+"""Compiles regular expressions of users so that they match in linear time (RE2).
+
+The time grows with the text only, for any expression.
+"""
 
 import re
 
@@ -15,13 +18,16 @@ MAX_PATTERN = 500
 MAX_REPEAT = 100  # each of them is a state: with many, RE2 falls back to a walk through all of them at every byte
 MAX_SIZE = 3_000  # instructions: repeats within repeats multiply, and each may be walked through at every byte
 MEMORY = 8 * 1024 * 1024
-_BEYOND = ("invalid perl operator", "invalid escape sequence")  # what RE2 says of look-around and back-references
+_BEYOND = ("invalid perl operator", "invalid escape sequence")  # RE2's words for look-around and back-references
 _REPEAT = re.compile(r"(?<!\\)\{(?:\d*,)?(\d{3,})(?:,\d*)?\}")
 _ANY_BYTE = re.compile(r"(?<!\\)(?:\\\\)*\\C")
 
 
 def compile_pattern(pattern: str, *, ignore_case: bool = False, longest: int = MAX_PATTERN, memory: int = MEMORY):
-    """An expression that matches within a line. Raises Refused for one that RE2 does not know or that is too big."""
+    """An expression that matches within a line.
+
+    Raises Refused for one that RE2 does not know or that is too big.
+    """
     if not pattern or len(pattern) > longest:
         raise WrongSelector(_("A pattern must have 1 to %(most)s characters.") % {"most": longest})
     if _ANY_BYTE.search(pattern):
@@ -35,23 +41,23 @@ def compile_pattern(pattern: str, *, ignore_case: bool = False, longest: int = M
     options.max_mem = memory
     try:
         re2.compile(pattern, options)  # alone, so that no bracket of it can close ours
-        made = re2.compile(f"(?m:{pattern})", options)
+        expression = re2.compile(f"(?m:{pattern})", options)
     except re2.error as exc:
         reason = exc.args[0].decode("utf-8", "replace") if exc.args and isinstance(exc.args[0], bytes) else str(exc)
-        raise WrongSelector(_why(reason)) from exc
+        raise WrongSelector(_describe_problem(reason)) from exc
     except UnicodeEncodeError as exc:
         raise WrongSelector(_("This pattern contains an incomplete character.")) from exc
-    if made.programsize > MAX_SIZE:
+    if expression.programsize > MAX_SIZE:
         raise Refused(
             _(
                 "This pattern is too large: use fewer repetitions, and \\pL (a letter of any language) only once "
                 "or twice."
             )
         )
-    return made
+    return expression
 
 
-def _why(reason):
+def _describe_problem(reason):
     words = {"reason": reason}
     if reason.startswith(_BEYOND):
         return _("This pattern cannot be used: %(reason)s. Look-around and back-references are not supported.") % words

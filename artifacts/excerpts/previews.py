@@ -1,4 +1,7 @@
-"""Both ends of a content within a number of characters; of bytes that are no text, the first in hexadecimal."""
+"""Previews of a content within a number of characters.
+
+Both ends of a text, or the first bytes of another content in hexadecimal.
+"""
 
 from ..contents import content_types
 from ..contents.measurement import Measure
@@ -15,7 +18,10 @@ def both_ends(head: str, tail: str, cap: int) -> str:
 
 
 def split_cap(cap: int) -> tuple[int, int]:
-    """How many characters of beginning and end fit with the mark between them; (cap, 0): no room for both."""
+    """Split `cap` into the characters of beginning and end, with the mark between them.
+
+    (cap, 0): there is no room for both.
+    """
     if cap <= len(GAP) + 2:
         return cap, 0
     first = (cap - len(GAP)) // 2
@@ -23,7 +29,7 @@ def split_cap(cap: int) -> tuple[int, int]:
 
 
 def build_preview(measured: Measure, cap: int = CHARS) -> str:
-    """What a row shows of a content."""
+    """The preview of a content in its row."""
     if not content_types.is_text(measured.content_type):
         return format_hex_rows(measured.head, cap)
     head = measured.head[: 4 * cap + 4].decode("utf-8", "replace")
@@ -33,19 +39,22 @@ def build_preview(measured: Measure, cap: int = CHARS) -> str:
 
 
 def decode_tail(data: bytes) -> str:
-    """The last bytes of a UTF-8 text as characters, without those of the character they may begin within."""
+    """The last bytes of a UTF-8 text as characters, without a first one that is cut."""
     start = next((place for place in range(min(3, len(data))) if data[place] & 0xC0 != 0x80), min(3, len(data)))
     return data[start:].decode("utf-8", "replace")
 
 
 def format_hex_rows(data: bytes, cap: int) -> str:
-    """Rows of 16 bytes as `00000010  5f48 161f …  _H..`, as many as fit into `cap` characters and HEX_ROWS."""
+    """Rows of 16 bytes, as many as fit into `cap` characters and HEX_ROWS.
+
+    A row is `00000010  5f48 161f …  _H..`.
+    """
     rows: list[str] = []
     room = cap
     for place in range(0, min(len(data), 16 * HEX_ROWS), 16):
         part = data[place : place + 16]
-        seen = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in part)
-        row = f"{place:08x}  {part.hex(' ', 2):<39}  {seen}\n"
+        characters = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in part)
+        row = f"{place:08x}  {part.hex(' ', 2):<39}  {characters}\n"
         if len(row) > room:
             break
         rows.append(row)

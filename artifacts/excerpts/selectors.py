@@ -1,4 +1,4 @@
-"""Asking for a part of a content: what may be asked, and never more than that as an answer."""
+"""Selectors for parts of a content, with limits for the answer."""
 
 import re
 import shlex
@@ -24,9 +24,10 @@ _LINES = re.compile(r"([1-9][0-9]{0,14})?(:)?([1-9][0-9]{0,14})?")
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """Which part: `lines` for range (`10:20`, `10:`, `:20`, `7`), `pattern` for grep, `path` for jsonpath.
+    """The part of a content to read.
 
-    `offset` is the character to go on from, in what the selector gives; the `next` of an answer sets it.
+    `lines` is for range (`10:20`, `10:`, `:20`, `7`), `pattern` for grep, `path` for jsonpath. `offset` is the
+    character to go on from, in what the selector gives; the `next` of an answer sets it.
     """
 
     mode: str = "headtail"
@@ -40,7 +41,7 @@ class Selector:
     path: str = ""
 
     def check(self) -> None:
-        """Raises Refused for what cannot be asked."""
+        """Raises Refused for a selector that is not allowed."""
         if self.mode not in MODES:
             raise WrongSelector(_("The mode must be one of %(modes)s.") % {"modes": ", ".join(MODES)})
         self._check_size()
@@ -89,14 +90,14 @@ class Selector:
         )
 
     def matches(self) -> "Matches":
-        """The path of a jsonpath. Raises Refused for one that is none."""
+        """The search of a jsonpath. Raises Refused for a path that is not valid."""
         from .jsonpaths import Matches  # its library takes 3 MB
 
         return Matches(self.path)
 
     def as_receipt(self) -> dict[str, Any]:
-        """The selector as an answer repeats it: what was not asked for is left out."""
-        asked = {
+        """The selector as an answer repeats it, without the fields that are not set."""
+        fields = {
             "offset": self.offset,
             "lines": self.lines,
             "pattern": self.pattern,
@@ -105,7 +106,9 @@ class Selector:
             "path": self.path,
             "reason": self.reason,
         }
-        return {"mode": self.mode, "maxChars": self.max_chars} | {name: value for name, value in asked.items() if value}
+        return {"mode": self.mode, "maxChars": self.max_chars} | {
+            name: value for name, value in fields.items() if value
+        }
 
     def as_options(self) -> str:
         """The selector as options of `openclaw-web artifact fetch`."""

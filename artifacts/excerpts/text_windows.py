@@ -1,4 +1,7 @@
-"""A window into a text that comes in pieces: it never holds more than it may show."""
+"""Windows into a text that comes in pieces.
+
+No more of the text is in memory than a window may show.
+"""
 
 import codecs
 from collections.abc import Iterable, Iterator
@@ -9,7 +12,7 @@ from . import previews
 
 @dataclass(slots=True)
 class TextSize:
-    """How much of a text something is."""
+    """The size of a part of a text."""
 
     chars: int = 0
     lines: int = 0  # line breaks
@@ -21,7 +24,7 @@ class TextSize:
 
 @dataclass(slots=True)
 class TextWindow:
-    """What is shown, and how much was left out before, between and after it."""
+    """The shown text, and the sizes of what was left out before, between and after it."""
 
     text: str
     before: TextSize
@@ -38,16 +41,19 @@ def decode_chunks(chunks: Iterable[bytes]) -> Iterator[str]:
 
 
 def read_from_offset(pieces: Iterable[str], offset: int, cap: int, *, at_line: bool = False) -> TextWindow:
-    """`cap` characters from `offset` on; with `at_line`, cut after the last line that is whole, if there is one."""
-    before, after, kept, length = TextSize(), TextSize(), [], 0
+    """A window of `cap` characters from `offset` on.
+
+    With `at_line`, it is cut after the last line that is whole, if there is one.
+    """
+    before, after, visible_pieces, length = TextSize(), TextSize(), [], 0
     for piece in pieces:
         skipped = min(len(piece), offset - before.chars)
         before.take(piece[:skipped])
-        shown = piece[skipped : skipped + cap - length]
-        kept.append(shown)
-        length += len(shown)
-        after.take(piece[skipped + len(shown) :])
-    text = "".join(kept)
+        visible = piece[skipped : skipped + cap - length]
+        visible_pieces.append(visible)
+        length += len(visible)
+        after.take(piece[skipped + len(visible) :])
+    text = "".join(visible_pieces)
     if at_line and after.chars and (end := text.rfind("\n") + 1):
         after.take(text[end:])
         text = text[:end]
@@ -66,7 +72,10 @@ def read_last(pieces: Iterable[str], cap: int) -> TextWindow:
 
 
 def read_both_ends(pieces: Iterable[str], cap: int) -> TextWindow:
-    """All of a text of at most `cap` characters, or its beginning and end around a mark."""
+    """A window of all of a text, or of its beginning and end around a mark.
+
+    All of the text is shown when it has at most `cap` characters.
+    """
     first, ending = previews.split_cap(cap)
     head = _Head(pieces, cap)
     tail = read_last(head.rest(), cap)
@@ -78,8 +87,8 @@ def read_both_ends(pieces: Iterable[str], cap: int) -> TextWindow:
     between.chars += tail.before.chars
     between.lines += tail.before.lines
     between.take(beyond[: len(beyond) - ending])
-    shown = head.text[:first] + previews.GAP + beyond[len(beyond) - ending :] if ending else head.text[:first]
-    return TextWindow(shown, TextSize(), between if ending else TextSize(), TextSize() if ending else between)
+    visible = head.text[:first] + previews.GAP + beyond[len(beyond) - ending :] if ending else head.text[:first]
+    return TextWindow(visible, TextSize(), between if ending else TextSize(), TextSize() if ending else between)
 
 
 class _Head:

@@ -1,8 +1,8 @@
-"""Writing the store: drafts become durable together, then get their names, then rows may refer to them.
+"""Writes contents to the store, in groups that become durable together.
 
-What is durable when: `publish` syncs all drafts of a group, then renames them, then syncs the folders. Only after it
-has returned may a row refer to them. Whoever dies before leaves drafts, which nobody can read by a handle, or blobs
-without rows; `gc` removes both.
+`publish` syncs all drafts of a group, then renames them, then syncs the folders. Only after it has returned may a row
+refer to them. A writer that dies before leaves drafts, which nobody can read by a handle, or blobs without rows; `gc`
+removes both.
 """
 
 import errno
@@ -36,7 +36,10 @@ NO_ROOM = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
 @dataclass(slots=True)
 class StoredContent:
-    """One content of the store. `kind`, `meta` and `created_at` (ISO) are those of who stashed it first."""
+    """One content of the store.
+
+    `kind`, `meta` and `created_at` (ISO) are those of its first stash.
+    """
 
     sha256: str
     bytes: int
@@ -74,7 +77,10 @@ class StoredContent:
 
 @dataclass(slots=True)
 class Draft:
-    """A content on its way: None in `blob` and `stored` once it turned out to be there already."""
+    """A content that is being written.
+
+    `blob` and `meta` are None when the content was in the store already.
+    """
 
     stored: StoredContent
     blob: Path | None
@@ -82,7 +88,10 @@ class Draft:
 
 
 class WriteGroup:
-    """Contents that become durable together. Use it while `locks.adopting` is held."""
+    """Contents that become durable together.
+
+    `locks.hold_adoption_lock` must be held while it is used.
+    """
 
     def __init__(self, root: Path):
         self.root = root
@@ -97,32 +106,35 @@ class WriteGroup:
         is_compressed: bool = False,
         created_at: str | None = None,
     ) -> tuple[StoredContent, Measure]:
-        """Write a content as a draft; what is known of it. Raises NoRoom when it cannot be written."""
+        """Write a content as a draft.
+
+        Returns the stored content and its measure. Raises NoRoom when it cannot be written.
+        """
         measured = Measure()
         stored = StoredContent("", 0, 0, is_compressed, created_at or _now(), kind, meta)
         if isinstance(chunks, bytes):  # in memory already: nothing needs to be written to see whether it is known
             measured.feed(chunks)
             with translate_write_errors():
-                known = self._known(stored, measured)
+                known = self._find_known(stored, measured)
             if known:
                 return known, measured
-        with translate_write_errors(), self._draft() as (path, handle):
+        with translate_write_errors(), self._open_draft() as (path, handle):
             if isinstance(chunks, bytes):
-                stored.stored_bytes = _copy([chunks], handle, None, is_compressed)
+                stored.stored_bytes = _copy_chunks([chunks], handle, None, is_compressed)
             else:
-                stored.stored_bytes = _copy(chunks, handle, measured, is_compressed)
-                if known := self._known(stored, measured):
+                stored.stored_bytes = _copy_chunks(chunks, handle, measured, is_compressed)
+                if known := self._find_known(stored, measured):
                     path.unlink()
                     return known, measured
-            _keep_first(self.root, stored)
+            _keep_first_meta(self.root, stored)
         draft = Draft(stored, path, None)
         self.drafts.append(draft)
-        with translate_write_errors(), self._draft() as (draft.meta, handle):
-            _write(handle, stored.as_meta())
+        with translate_write_errors(), self._open_draft() as (draft.meta, handle):
+            _write_all(handle, stored.as_meta())
         return stored, measured
 
-    def _known(self, stored, measured):
-        """What the store has of a content that was measured now."""
+    def _find_known(self, stored, measured):
+        """The store's own content with the measured hash, if there is a sound one."""
         stored.sha256, stored.bytes = measured.sha256, measured.bytes
         known = existing(self.root, stored)
         if known:
@@ -130,14 +142,17 @@ class WriteGroup:
         return known
 
     def publish(self) -> None:
-        """Make every draft durable and give it its name. Raises NoRoom; names that were given stay, without a row."""
+        """Make every draft durable and give it its name.
+
+        Raises NoRoom; names that were given stay, without a row.
+        """
         if not self.drafts:
             return
         try:
             with translate_write_errors():
                 _sync_all([path for draft in self.drafts for path in (draft.blob, draft.meta) if path])
                 with locks.hold_publishing_lock(self.root):
-                    changed = [folder for draft in self.drafts for folder in _name(self.root, draft)]
+                    changed = [folder for draft in self.drafts for folder in _name_draft(self.root, draft)]
                 _sync_all(changed)
         finally:
             self.discard()
@@ -151,7 +166,7 @@ class WriteGroup:
         self.drafts.clear()
 
     @contextmanager
-    def _draft(self):
+    def _open_draft(self):
         path, handle = layout.create_draft(self.root)
         try:
             yield path, handle
@@ -163,54 +178,59 @@ class WriteGroup:
             os.close(handle)
 
 
-def existing(root: Path, wanted: StoredContent) -> StoredContent | None:
-    """What the store has of this content; None when it has nothing sound, so that it is written anew.
+def existing(root: Path, content: StoredContent) -> StoredContent | None:
+    """The store's own version of a content; None when it has no sound one.
 
-    A long one counts as sound when its size is right.
+    A content without a sound version is written anew. A long one counts as sound when its size is right.
     """
     try:
-        with blobs.open_blob(root, wanted.sha256) as blob:
-            if not blob.is_compressed and blob.stored_bytes != wanted.bytes:
+        with blobs.open_blob(root, content.sha256) as blob:
+            if not blob.is_compressed and blob.stored_bytes != content.bytes:
                 return None
-            about = blobs.read_meta(root, wanted.sha256)
-            if about is None or (blob.is_compressed and about.get("storedBytes") != blob.stored_bytes):
+            document = blobs.read_meta(root, content.sha256)
+            if document is None or (blob.is_compressed and document.get("storedBytes") != blob.stored_bytes):
                 return None
             if blob.stored_bytes <= READ_AGAIN:
-                for _chunk in blob.chunks(expected=wanted.bytes):
+                for _chunk in blob.chunks(expected=content.bytes):
                     pass
             size, is_compressed = blob.stored_bytes, blob.is_compressed
     except (NoSuchArtifact, DamagedArtifact):
         return None
-    layout.touch(root, layout.blob_name(wanted.sha256, is_compressed=is_compressed))
-    return StoredContent(wanted.sha256, wanted.bytes, size, is_compressed, *_first(about, wanted), is_new=False)
+    layout.touch(root, layout.blob_name(content.sha256, is_compressed=is_compressed))
+    return StoredContent(
+        content.sha256, content.bytes, size, is_compressed, *_read_first_meta(document, content), is_new=False
+    )
 
 
 def write_metadata(root: Path, stored: StoredContent) -> None:
-    """Give a content that is there the metadata it has lost."""
+    """Give a content in the store the metadata that it has lost."""
     path, handle = layout.create_draft(root)
     try:
-        _write(handle, stored.as_meta())
+        _write_all(handle, stored.as_meta())
         os.fsync(handle)
     finally:
         os.close(handle)
     _sync_all(layout.name_draft(root, path, layout.meta_name(stored.sha256)))
 
 
-def _keep_first(root, stored):
-    """A blob that is written again, because it was damaged or gone, keeps what its metadata said."""
-    about = blobs.read_meta(root, stored.sha256)
-    if about:
-        stored.created_at, stored.kind, stored.meta = _first(about, stored)
+def _keep_first_meta(root, stored):
+    """Keep the metadata of a blob that is written again, as it was damaged or gone."""
+    document = blobs.read_meta(root, stored.sha256)
+    if document:
+        stored.created_at, stored.kind, stored.meta = _read_first_meta(document, stored)
 
 
-def _first(about, stored):
-    kind, meta = about.get("kind"), about.get("meta")
+def _read_first_meta(document, stored):
+    kind, meta = document.get("kind"), document.get("meta")
     kind, meta = kind if isinstance(kind, str) else stored.kind, meta if isinstance(meta, dict) else {}
-    return about["createdAt"], kind, meta
+    return document["createdAt"], kind, meta
 
 
-def _name(root, draft):
-    """Give one draft its name; the folders that changed. Whoever was first keeps blob and metadata."""
+def _name_draft(root, draft):
+    """Give one draft its name; returns the folders that changed.
+
+    The blob and metadata of the first writer stay.
+    """
     stored = draft.stored
     known = existing(root, stored) if draft.blob else stored
     if known:  # perhaps by another process, which has not synced its folders yet
@@ -225,8 +245,11 @@ def _name(root, draft):
     return changed
 
 
-def _copy(chunks, handle, measured, is_compressed):
-    """Write chunks, compressed if asked, while they are measured (None: they were); how many bytes were written."""
+def _copy_chunks(chunks, handle, measured, is_compressed):
+    """Write chunks, compressed if wanted, while they are measured; returns the bytes written.
+
+    `measured` is None when they were measured before.
+    """
     packer = zlib.compressobj(LEVEL, zlib.DEFLATED, 31) if is_compressed else None  # 31: gzip, without a time
     size = 0
     for chunk in chunks:
@@ -236,14 +259,14 @@ def _copy(chunks, handle, measured, is_compressed):
             raise NoRoom(
                 _("An artifact can have at most %(most)s. Nothing was stored.") % {"most": in_words(blobs.MAX_BYTES)}
             )
-        size += _write(handle, packer.compress(chunk) if packer else chunk)
-    return size + (_write(handle, packer.flush()) if packer else 0)
+        size += _write_all(handle, packer.compress(chunk) if packer else chunk)
+    return size + (_write_all(handle, packer.flush()) if packer else 0)
 
 
-def _write(handle, data):
-    left = memoryview(data)
-    while left:
-        left = left[os.write(handle, left) :]
+def _write_all(handle, data):
+    remaining = memoryview(data)
+    while remaining:
+        remaining = remaining[os.write(handle, remaining) :]
     return len(data)
 
 
@@ -266,7 +289,7 @@ def _sync(paths):
 
 @contextmanager
 def translate_write_errors() -> Iterator[None]:
-    """Turn what the system says of a store that cannot be written into a sentence: NoRoom."""
+    """Turn a system error of writing to the store into NoRoom, with a sentence."""
     try:
         yield
     except OSError as exc:

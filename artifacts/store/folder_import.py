@@ -1,4 +1,7 @@
-"""Reading an artifacts folder of the existing tool into this store. The folder is only read."""
+"""Imports an artifacts folder of the existing tool into this store.
+
+The folder is only read.
+"""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -21,7 +24,7 @@ USUAL_PLACES = ("", "artifacts", "openclaw-mem/artifacts", "memory/openclaw-mem/
 
 @dataclass(slots=True)
 class ImportResult:
-    """How many contents were taken over, how many were here already, and a row for each that was refused."""
+    """Counts of contents that are imported or known, and a row for each refused one."""
 
     imported: int = 0
     known: int = 0
@@ -39,21 +42,25 @@ class ImportResult:
 
 
 def import_folder(db: str, source: Path) -> ImportResult:
-    """Stash every sound content of the folder, with its own metadata and time, as used by the agent whose file is `db`.
+    """Stash every sound content of a folder, as used by the agent with file `db`.
 
-    Doing it again changes nothing. Raises Refused when there is no such folder.
+    Each keeps its own metadata and time. Importing the folder again changes nothing. Raises Refused when there is no
+    such folder.
     """
-    root = _root(source)
+    root = _find_root(source)
     return import_contents(db, root, (sha256 for sha256, _paths in inventory.list_contents(root)))
 
 
-def import_contents(db: str, root: Path, wanted: Iterable[str], *, most: int = blobs.MAX_BYTES) -> ImportResult:
-    """The same for these contents of a folder, each of at most `most` bytes. A full disk raises NoRoom."""
+def import_contents(db: str, root: Path, hashes: Iterable[str], *, most: int = blobs.MAX_BYTES) -> ImportResult:
+    """Stash these contents (hashes) of a folder, each of at most `most` bytes.
+
+    A full disk raises NoRoom.
+    """
     result = ImportResult()
     with services.open_stash_batch(db) as batch:
-        for sha256 in wanted:
+        for sha256 in hashes:
             try:
-                stored = _take(batch, root, sha256, most)
+                stored = _import_content(batch, root, sha256, most)
             except NoRoom:
                 raise
             except Refused as exc:
@@ -66,60 +73,63 @@ def import_contents(db: str, root: Path, wanted: Iterable[str], *, most: int = b
 
 
 def check_content(root: Path, sha256: str, *, most: int = blobs.MAX_BYTES) -> None:
-    """Read a content in full, as importing it would. Raises Refused when it would not be taken."""
-    with _readable():
-        about = blobs.read_meta(root, sha256) or {}
-    services.encode_meta(*_told(about))
-    with _readable(), blobs.open_blob(root, sha256) as blob:
-        for _chunk in _bounded(blob.chunks(expected=_size(about)), most):
+    """Read a content in full, as importing it would.
+
+    Raises Refused when it would not be imported.
+    """
+    with _translate_read_errors():
+        document = blobs.read_meta(root, sha256) or {}
+    services.encode_meta(*_read_kind_and_meta(document))
+    with _translate_read_errors(), blobs.open_blob(root, sha256) as blob:
+        for _chunk in _limit_chunks(blob.chunks(expected=_read_size(document)), most):
             pass
 
 
 def read_session_key(root: Path, sha256: str) -> str:
-    """The key of the session a content was stashed in, by its metadata; empty when that does not say."""
+    """The key of the session in a content's metadata; empty when it has none."""
     meta = None
     with suppress(OSError):
         meta = (blobs.read_meta(root, sha256) or {}).get("meta")
-    found = meta.get("sessionKey") if isinstance(meta, dict) else None
-    return found if isinstance(found, str) else ""
+    key = meta.get("sessionKey") if isinstance(meta, dict) else None
+    return key if isinstance(key, str) else ""
 
 
-def _root(source):
+def _find_root(source):
     for place in USUAL_PLACES:
         if (source / place / layout.BLOBS / "sha256").is_dir():
             return source / place
     raise Refused(_("%(path)s is not an artifacts folder: blobs/sha256 is missing.") % {"path": source})
 
 
-def _take(batch, root, sha256, most):
-    with _readable():
-        about = blobs.read_meta(root, sha256) or {}
-    kind, meta = _told(about)
-    with _readable(), blobs.open_blob(root, sha256) as blob:
+def _import_content(batch, root, sha256, most):
+    with _translate_read_errors():
+        document = blobs.read_meta(root, sha256) or {}
+    kind, meta = _read_kind_and_meta(document)
+    with _translate_read_errors(), blobs.open_blob(root, sha256) as blob:
         _row, stored = batch.add(
-            _Reader(_bounded(blob.chunks(expected=_size(about)), most)),
+            _Reader(_limit_chunks(blob.chunks(expected=_read_size(document)), most)),
             kind=kind,
             meta=meta,
             is_compressed=blob.is_compressed,
-            at=_milliseconds(about.get("createdAt"), round(blob.changed_at * 1000)),
-            first_stashed_at=about.get("createdAt"),
+            at=_parse_milliseconds(document.get("createdAt"), round(blob.changed_at * 1000)),
+            first_stashed_at=document.get("createdAt"),
         )
     return stored
 
 
-def _told(about):
-    kind, meta = about.get("kind"), about.get("meta")
+def _read_kind_and_meta(document):
+    kind, meta = document.get("kind"), document.get("meta")
     return kind if isinstance(kind, str) else services.OUTPUT_KIND, meta if isinstance(meta, dict) else {}
 
 
-def _size(about):
-    size = about.get("bytes")
+def _read_size(document):
+    size = document.get("bytes")
     return size if type(size) is int and 0 <= size <= blobs.MAX_BYTES else None
 
 
 @contextmanager
-def _readable():
-    """A file that the system does not let us read is as good as damaged."""
+def _translate_read_errors():
+    """Turn an error of reading a file into DamagedArtifact."""
     try:
         yield
     except OSError as exc:
@@ -128,28 +138,31 @@ def _readable():
         ) from exc
 
 
-def _bounded(chunks, most):
-    left = most
-    with _readable():  # in here: whoever stashes these chunks takes an OSError for one of our own disk
+def _limit_chunks(chunks, most):
+    remaining = most
+    with _translate_read_errors():  # translated here, because the stash takes an OSError for one of our own disk
         for chunk in chunks:
-            left -= len(chunk)
-            if left < 0:
+            remaining -= len(chunk)
+            if remaining < 0:
                 words = _("The content is larger than %(size)s MB. Use “artifact import” instead.")
                 raise DamagedArtifact(words % {"size": most // 1024**2})
             yield chunk
 
 
-def _milliseconds(text, otherwise):
+def _parse_milliseconds(text, otherwise):
     with suppress(ValueError, TypeError, OverflowError):
         return min(round(datetime.fromisoformat(text).timestamp() * 1000), now_ms())
     return otherwise
 
 
 class _Reader:
-    """Chunks as a file to read from; what is wrong with them is known when the last one was read."""
+    """Chunks as a file to read from.
+
+    Errors in the chunks are known once the last one was read.
+    """
 
     def __init__(self, chunks: Iterator[bytes]):
         self._chunks = chunks
 
-    def read(self, _size: int = -1) -> bytes:
+    def read(self, _read_size: int = -1) -> bytes:
         return next(self._chunks, b"")

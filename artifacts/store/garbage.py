@@ -1,4 +1,7 @@
-"""Removing contents that nobody refers to any more. When in doubt, it removes nothing."""
+"""Removes contents that nobody refers to any more.
+
+When in doubt, it removes nothing.
+"""
 
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -23,11 +26,11 @@ from . import inventory, layout, locks
 
 GC_SCHEMA = "openclaw-mem.artifact.gc.v1"
 REMOVERS = 8
-BATCH = 5_000  # contents that are looked at again, and removed, while others wait to adopt
+BATCH = 5_000  # contents that are checked again, and removed, while others wait to adopt
 
 
 class _Files(NamedTuple):
-    """The files of a content: bytes on disk, and their names."""
+    """The files of a content: their bytes on disk, and their names."""
 
     size: int
     names: tuple[str, ...]
@@ -35,21 +38,21 @@ class _Files(NamedTuple):
 
 @dataclass(slots=True)
 class GarbageResult:
-    """What a collection did, or would do."""
+    """The result of a collection, or of a dry run."""
 
     is_dry_run: bool
-    kept: int = 0
+    kept_count: int = 0
     young: int = 0  # nobody refers to them, but they are not old enough
     removed: int = 0
     removed_bytes: int = 0  # on disk
     drafts: int = 0
 
     def as_receipt(self) -> dict:
-        """Sums only: a receipt of what was removed names no content."""
+        """The sums; a receipt of what was removed names no content."""
         return {
             "schema": GC_SCHEMA,
             "dryRun": self.is_dry_run,
-            "kept": self.kept,
+            "kept": self.kept_count,
             "young": self.young,
             "removed": self.removed,
             "removedBytes": self.removed_bytes,
@@ -63,109 +66,122 @@ def collect(
     older_than: float = 0,
     also_kept: Callable[[list[str]], Iterable[str]] | None = None,
 ) -> None:
-    """Remove every content that no agent refers to and that was stashed more than `older_than` seconds ago.
+    """Remove every content that no agent refers to and that is old enough.
 
-    `result` counts what it does while it goes on, so that whoever is interrupted knows what is gone; of a dry run, it
-    says what would go.
+    It must have been stashed more than `older_than` seconds ago. `result` counts the contents while they are removed,
+    so that an interrupted caller knows how many are gone; of a dry run, it counts those that would be removed.
 
-    `also_kept(handles)` names those of these handles that something else refers to: asked once for all that may go,
-    while others work on, and once more for each batch just before it goes, while nobody adopts. Raises Refused when
-    an agent's file cannot be read: what it refers to is not known then, and nothing is removed.
+    `also_kept(handles)` names those of these handles that something else refers to: it is called once for all contents
+    that may be removed, while others work on, and once more for each batch just before it is removed, while nobody
+    adopts. Raises Refused when an agent's file cannot be read: its references are not known then, and nothing is
+    removed.
     """
     root = layout.get_root()
-    waiting = _unreferred(root, time.time() - older_than, result)
+    waiting = _find_unreferred(root, time.time() - older_than, result)
     if waiting and also_kept:
-        result.kept += _take_out(waiting, also_kept([handles.from_sha256(sha256) for sha256 in waiting]))
+        result.kept_count += _take_out_kept(waiting, also_kept([handles.from_sha256(sha256) for sha256 in waiting]))
     if result.is_dry_run:
-        _count(result, waiting.values())
+        _count_removed(result, waiting.values())
         return
     todo = iter(waiting.items())
     while batch := dict(islice(todo, BATCH)):
-        _remove(root, batch, also_kept, result)
+        _remove_batch(root, batch, also_kept, result)
     result.drafts = _remove_drafts(root)
 
 
-def referred_among(db: str, wanted: list[str]) -> set[str]:
-    """Those of these handles that the agent whose file is `db` refers to."""
+def referred_among(db: str, candidates: list[str]) -> set[str]:
+    """Those of the candidates (handles) that the agent whose file is `db` refers to."""
     with open_temporarily(db):
-        return set(Artifact.objects.using(db).filter(handle__in=wanted).values_list("handle", flat=True))
+        return set(Artifact.objects.using(db).filter(handle__in=candidates).values_list("handle", flat=True))
 
 
 def list_agent_aliases() -> list[str]:
-    """The alias of every agent there is a file or a row for; Refused when one cannot be read."""
+    """The aliases of all agents with a file or a row; Refused for an unreadable one."""
     files = (settings.HOME_DIR / "agents").glob("*/agent/openclaw-agent.sqlite")
     names = {file.parts[-3] for file in files} | set(Agent.objects.values_list("agent_id", flat=True))
     try:
         return [databases.get_alias(name) for name in sorted(names)]
     except databases.UnusableAgent as exc:
-        raise _unknown(exc) from exc
+        raise _build_refusal(exc) from exc
 
 
-def _referred(db):
+def _read_referred(db):
     with open_temporarily(db):
         yield from Artifact.objects.using(db).values_list("handle", flat=True).distinct().iterator(5_000)
 
 
 @contextmanager
 def open_temporarily(db: str) -> Iterator[None]:
-    """Hundreds of agents are read one after the other: what was opened for one is closed again."""
+    """Close an agent's database afterwards, if it was not open before.
+
+    Hundreds of agents are read one after the other.
+    """
     was_open = connections[db].connection is not None
     try:
         yield
     except DatabaseError as exc:
-        raise _unknown(exc) from exc
+        raise _build_refusal(exc) from exc
     finally:
         if not was_open:
             connections[db].close()
 
 
-def _unknown(exc):
+def _build_refusal(exc):
     return Refused(
         _("Nothing was removed: the database of an agent cannot be read, so its references are unknown. %(reason)s")
         % {"reason": exc}
     )
 
 
-def _unreferred(root, before, result):
-    """What may go, by hash: contents that no agent refers to and that are older than `before`."""
-    referred = {handle[-64:] for db in list_agent_aliases() for handle in _referred(db)}
-    found: dict[str, _Files] = {}
+def _find_unreferred(root, before, result):
+    """Contents that may be removed, by hash.
+
+    No agent refers to them, and they are older than `before`.
+    """
+    referred = {handle[-64:] for db in list_agent_aliases() for handle in _read_referred(db)}
+    removable: dict[str, _Files] = {}
     for sha256, paths in inventory.list_contents(root):
         if sha256 in referred:
-            result.kept += 1
+            result.kept_count += 1
             continue
         size, changed_at = inventory.read_size_and_time(paths)
         if changed_at > before:
             result.young += 1
         else:
-            found[sha256] = _Files(size, tuple(path.rpartition("/")[2] for path in paths))
-    return found
+            removable[sha256] = _Files(size, tuple(path.rpartition("/")[2] for path in paths))
+    return removable
 
 
-def _take_out(waiting, kept):
-    """Take contents off the list of those that may go; how many they were."""
-    return sum(waiting.pop(handle[-64:], None) is not None for handle in set(kept))
+def _take_out_kept(waiting, kept_handles):
+    """Take kept contents out of those that may be removed; returns their number."""
+    return sum(waiting.pop(handle[-64:], None) is not None for handle in set(kept_handles))
 
 
-def _remove(root, waiting, also_kept, result):
-    """Remove contents that are still nobody's: from here on nobody can adopt one until it is gone."""
+def _remove_batch(root, waiting, also_kept, result):
+    """Remove contents that are still unreferenced.
+
+    Nobody can adopt one from here on, until it is gone.
+    """
     with locks.hold_clearing_lock(root):
-        wanted = [handles.from_sha256(sha256) for sha256 in waiting]
-        kept = {handle for db in list_agent_aliases() for handle in referred_among(db, wanted)}
-        kept |= set(also_kept(wanted)) if also_kept else set()
-        result.kept += _take_out(waiting, kept)
+        candidates = [handles.from_sha256(sha256) for sha256 in waiting]
+        kept_handles = {handle for db in list_agent_aliases() for handle in referred_among(db, candidates)}
+        kept_handles |= set(also_kept(candidates)) if also_kept else set()
+        result.kept_count += _take_out_kept(waiting, kept_handles)
         folders: dict[tuple[str, ...], list[str]] = {}
         for sha256 in waiting:
             folders.setdefault(layout.split_hash(sha256)[:-1], []).append(sha256)
         with ThreadPoolExecutor(REMOVERS) as pool:  # each mostly waits for the file system
             gone = pool.map(partial(_remove_files, root, waiting), folders, folders.values())
             removed = [waiting.pop(sha256) for part in gone for sha256 in part]
-    _count(result, removed)
-    result.kept += len(waiting)  # behind a link, or not to be removed
+    _count_removed(result, removed)
+    result.kept_count += len(waiting)  # behind a link, or not to be removed
 
 
 def _remove_files(root, waiting, above, unwanted):
-    """Remove contents whose hashes begin alike; those of them that are gone. No folder that is a link is followed."""
+    """Remove contents whose hashes begin alike; returns those that are gone.
+
+    No folder that is a link is followed.
+    """
     stuck: set[str] = set()
     for kind in (layout.META, layout.BLOBS):
         # The blob last: a death in between leaves a content without metadata, which can be read and adopted.
@@ -178,12 +194,15 @@ def _remove_files(root, waiting, above, unwanted):
     return [sha256 for sha256 in unwanted if sha256 not in stuck]
 
 
-def _count(result, removed):
+def _count_removed(result, removed):
     result.removed += len(removed)
     result.removed_bytes += sum(files.size for files in removed)
 
 
 def _remove_drafts(root):
-    """Remove what writers that died left behind: while nobody adopts, every draft is one of those."""
+    """Remove the drafts of writers that died.
+
+    While nobody adopts, every draft is one of those.
+    """
     with locks.hold_clearing_lock(root):
         return layout.remove_drafts(root)

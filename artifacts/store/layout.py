@@ -1,6 +1,6 @@
-"""Where the files of the store are, and the only ways to open them: no link is followed, whoever planted it.
+"""Places of the store's files, which are opened without following any link.
 
-    <root>/blobs/sha256/ab/cd/<hex>.txt[.gz]   <root>/meta/sha256/ab/cd/<hex>.json   <root>/tmp/<draft>
+<root>/blobs/sha256/ab/cd/<hex>.txt[.gz]   <root>/meta/sha256/ab/cd/<hex>.json   <root>/tmp/<draft>
 
 Folders are 0700 and files 0600 whatever the umask. Every step down goes through the folder before it, opened, so a
 folder that is swapped for a link under our hands is refused as well.
@@ -30,7 +30,7 @@ _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def get_root() -> Path:
-    """The store of this home; its folder is made on first use."""
+    """The store of this home; its folder is created on first use."""
     folder = settings.HOME_DIR / "artifacts"
     if (folder / DRAFTS).is_dir():  # nearly always: an export asks for every output
         return folder
@@ -53,30 +53,36 @@ def blob_name(sha256: str, *, is_compressed: bool) -> str:
 
 @contextmanager
 def open_folder(root: Path, *names: str) -> Iterator[int]:
-    """An existing folder of the store, opened. Raises FileNotFoundError, or Damaged when a link is on the way."""
-    opened = [os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)]
+    """An existing folder of the store, opened.
+
+    Raises FileNotFoundError, or DamagedArtifact when a link is on the way.
+    """
+    opened_handles = [os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)]
     try:
         for name in names:
-            opened.append(_open_folder(opened[-1], name))
-        yield opened[-1]
+            opened_handles.append(_open_folder(opened_handles[-1], name))
+        yield opened_handles[-1]
     finally:
-        for handle in opened:
+        for handle in opened_handles:
             os.close(handle)
 
 
 @contextmanager
 def made_folder(root: Path, *names: str) -> Iterator[tuple[int, list[Path]]]:
-    """Like `folder`, made where it is missing, and the paths of those of its parents that got a new entry."""
-    opened = [os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)]
+    """Like `open_folder`, but a missing folder is created.
+
+    Also gives the paths of those of its parents that got a new entry.
+    """
+    opened_handles = [os.open(root, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)]
     changed = []
     try:
         for depth, name in enumerate(names):
-            if _make(opened[-1], name):
+            if _make_folder(opened_handles[-1], name):
                 changed.append(root.joinpath(*names[:depth]))
-            opened.append(_open_folder(opened[-1], name))
-        yield opened[-1], changed
+            opened_handles.append(_open_folder(opened_handles[-1], name))
+        yield opened_handles[-1], changed
     finally:
-        for handle in opened:
+        for handle in opened_handles:
             os.close(handle)
 
 
@@ -86,7 +92,10 @@ def meta_name(sha256: str) -> str:
 
 
 def name_draft(root: Path, draft: Path, name: str) -> list[Path]:
-    """Give a draft its name, a path relative to the root; the folders that got a new entry."""
+    """Give a draft its name, a path relative to the root.
+
+    Returns the folders that got a new entry.
+    """
     *folders, file = name.split("/")
     with made_folder(root, *folders) as (target, grown):
         os.rename(draft, file, dst_dir_fd=target)
@@ -101,9 +110,9 @@ def touch(root: Path, name: str) -> None:
 
 
 def remove(root: Path, folders: tuple[str, ...], *names: str) -> None:
-    """Remove files of a folder, those that are there, and then the folder, if it is empty."""
+    """Remove those of the files that exist, and then their folder, if it is empty."""
     with suppress(FileNotFoundError), open_folder(root, *folders[:-1]) as above:
-        with _opened(above, folders[-1]) as inside:
+        with _open_child(above, folders[-1]) as inside:
             for name in names:
                 with suppress(FileNotFoundError):
                     os.unlink(name, dir_fd=inside)
@@ -112,15 +121,16 @@ def remove(root: Path, folders: tuple[str, ...], *names: str) -> None:
 
 
 def remove_many(root: Path, above: tuple[str, ...], leaves: dict[str, list[str]]) -> list[str]:
-    """Remove files, named by the folder below `above` that they are in, and then those folders, if they are empty.
+    """Remove files of folders below `above`, and then those folders, if they are empty.
 
-    Returns the files that are still there: whatever is behind a folder that is a link, or must not be changed.
+    `leaves` has the names of the files by folder. Returns the files that are still there: those behind a folder that is
+    a link, or that must not be changed.
     """
     stuck: list[str] = []
     try:
-        with open_folder(root, *above) as opened:
+        with open_folder(root, *above) as opened_folder:
             for leaf, names in leaves.items():
-                stuck += _remove_leaf(opened, leaf, names)
+                stuck += _remove_leaf(opened_folder, leaf, names)
     except FileNotFoundError:
         return stuck
     except (DamagedArtifact, OSError):
@@ -131,7 +141,7 @@ def remove_many(root: Path, above: tuple[str, ...], leaves: dict[str, list[str]]
 def _remove_leaf(above, leaf, names):
     stuck = []
     try:
-        with _opened(above, leaf) as inside:
+        with _open_child(above, leaf) as inside:
             for name in names:
                 try:
                     os.unlink(name, dir_fd=inside)
@@ -150,7 +160,10 @@ def _remove_leaf(above, leaf, names):
 
 
 def open_file(name: str, folder: int) -> int:
-    """A regular file with one name, opened for reading. Raises FileNotFoundError, or Damaged for anything else."""
+    """A regular file with one name, opened for reading.
+
+    Raises FileNotFoundError, or DamagedArtifact for anything else.
+    """
     try:
         handle = os.open(name, _READ, dir_fd=folder)
     except FileNotFoundError:
@@ -158,8 +171,8 @@ def open_file(name: str, folder: int) -> int:
     except OSError as exc:
         words = {"name": name, "reason": reasons.describe_os_error(exc)}
         raise DamagedArtifact(_("%(name)s was not opened: %(reason)s.") % words) from exc
-    about = os.fstat(handle)
-    if not stat.S_ISREG(about.st_mode) or about.st_nlink != 1:
+    status = os.fstat(handle)
+    if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
         os.close(handle)
         raise DamagedArtifact(
             _("%(name)s was not opened: it is not a regular file with a single name.") % {"name": name}
@@ -168,7 +181,10 @@ def open_file(name: str, folder: int) -> int:
 
 
 def remove_drafts(root: Path) -> int:
-    """Remove every draft; how many there were. Raises Damaged when their folder is a link: they are somebody else's."""
+    """Remove every draft; returns how many there were.
+
+    Raises DamagedArtifact when their folder is a link: they are somebody else's.
+    """
     count = 0
     with open_folder(root, DRAFTS) as inside, os.scandir(inside) as entries:
         for entry in list(entries):
@@ -187,7 +203,7 @@ def create_draft(root: Path) -> tuple[Path, int]:
 
 
 @contextmanager
-def _opened(parent, name):
+def _open_child(parent, name):
     handle = _open_folder(parent, name)
     try:
         yield handle
@@ -204,12 +220,12 @@ def _open_folder(parent, name):
         ) from exc
 
 
-def _make(parent, name):
+def _make_folder(parent, name):
     try:
         os.mkdir(name, 0o700, dir_fd=parent)
     except FileExistsError:
         return False
-    with _opened(parent, name) as handle:
+    with _open_child(parent, name) as handle:
         publication.restrict(handle, 0o700)
     return True
 

@@ -1,4 +1,7 @@
-"""What of the store is not as it was put there, without reading any content: names and sizes alone."""
+"""Finds contents of the store that are missing or changed.
+
+It compares names and sizes alone, without reading any content.
+"""
 
 import os
 from collections.abc import Iterable
@@ -20,19 +23,19 @@ class Losses:
 
     @property
     def unusable(self) -> set[str]:
-        """Those whose content is not there as it was put."""
+        """The contents without a blob of the right size."""
         return self.gone | self.resized
 
 
 class ContentIndex:
-    """Everything the store has, by name, as it was a moment ago."""
+    """All contents of the store by name, as they were a moment ago."""
 
     def __init__(self, root: Path):
         self.root = root
         self.paths = dict(inventory.list_contents(root))
 
     def find_losses(self, db: str) -> tuple[Losses, set[str]]:
-        """What the agent whose file is `db` refers to and is not as it was put, and all it refers to."""
+        """The losses of the agent whose file is `db`, and all contents it refers to."""
         losses, used = Losses(), set()
         rows = Artifact.objects.using(db).order_by().values_list("handle", "bytes", "stored_bytes").distinct()
         right: set[str] = set()
@@ -52,28 +55,31 @@ class ContentIndex:
         return losses, used
 
     def find_blobs(self, sha256: str) -> list[str]:
-        """The paths of a content's blobs: one, or two when two versions of a program wrote at once."""
+        """The paths of a content's blobs.
+
+        There are two when two versions of a program wrote at once.
+        """
         return [path for path in self.paths.get(sha256, ()) if path.endswith((layout.PLAIN, layout.GZIPPED))]
 
     def _has_size(self, sha256, paths, size, stored_size):
         # A content that was written again may be packed in another way: metadata that came with it says how long it is.
         for path in paths:
             try:
-                found = os.lstat(path).st_size
+                actual_size = os.lstat(path).st_size
             except FileNotFoundError:
                 continue
-            if found == (stored_size if path.endswith(layout.GZIPPED) else size):
+            if actual_size == (stored_size if path.endswith(layout.GZIPPED) else size):
                 return True
-            about = blobs.read_meta(self.root, sha256) if path.endswith(layout.GZIPPED) else None
-            if about and about.get("storedBytes") == found:
+            meta = blobs.read_meta(self.root, sha256) if path.endswith(layout.GZIPPED) else None
+            if meta and meta.get("storedBytes") == actual_size:
                 return True
         return False
 
 
 def find_uses(db: str, sha256s: Iterable[str]) -> dict[str, list[Artifact]]:
     """The rows that refer to these contents, by hash."""
-    found: dict[str, list[Artifact]] = {}
+    rows_by_hash: dict[str, list[Artifact]] = {}
     for handle in map(handles.from_sha256, sorted(sha256s)):
         rows = Artifact.objects.using(db).filter(handle=handle).order_by("created_at", "id")
-        found[handle[-64:]] = list(rows.only("id", "handle", "kind", "session_id", "record_id", "tool"))
-    return found
+        rows_by_hash[handle[-64:]] = list(rows.only("id", "handle", "kind", "session_id", "record_id", "tool"))
+    return rows_by_hash

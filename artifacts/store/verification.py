@@ -1,4 +1,4 @@
-"""Reading every content of the store and comparing it with its name."""
+"""Reads contents of the store and compares each with its name."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ VERIFY_SCHEMA = "openclaw-mem.artifact.verify.v1"
 
 @dataclass(slots=True)
 class VerifyResult:
-    """How many contents are sound, how many bytes that are, and a row for each that is not."""
+    """Counts of sound contents and their bytes, and a row for each other content."""
 
     sound: int = 0
     bytes: int = 0
@@ -26,15 +26,15 @@ class VerifyResult:
         return {"schema": VERIFY_SCHEMA, "sound": self.sound, "bytes": self.bytes, "problems": self.problems}
 
 
-def verify(wanted: Iterable[str]) -> VerifyResult:
-    """Check these contents (hashes), and that their metadata is there."""
+def verify(hashes: Iterable[str]) -> VerifyResult:
+    """Check these contents (hashes), and that their metadata exists."""
     root, result = layout.get_root(), VerifyResult()
-    for sha256 in wanted:
+    for sha256 in hashes:
         try:
             with blobs.open_blob(root, sha256) as blob:
-                about = blobs.read_meta(root, sha256)
-                result.bytes += sum(map(len, blob.chunks(expected=about.get("bytes") if about else None)))
-            reason = _unlike(about, blob)
+                meta = blobs.read_meta(root, sha256)
+                result.bytes += sum(map(len, blob.chunks(expected=meta.get("bytes") if meta else None)))
+            reason = _find_difference(meta, blob)
         except Refused as exc:
             reason = exc.sentence
         if reason:
@@ -45,7 +45,10 @@ def verify(wanted: Iterable[str]) -> VerifyResult:
 
 
 def list_all_contents(db: str) -> Iterator[str]:
-    """The hash of every content that is in the store, or that the agent whose file is `db` refers to and is not."""
+    """The hashes of all contents in the store, then of those that are missing.
+
+    The agent whose file is `db` refers to the missing ones.
+    """
     seen = set()
     for sha256, _paths in inventory.list_contents(layout.get_root()):
         seen.add(sha256)
@@ -55,9 +58,9 @@ def list_all_contents(db: str) -> Iterator[str]:
             yield handle[-64:]
 
 
-def _unlike(about, blob):
-    if about is None:
+def _find_difference(meta, blob):
+    if meta is None:
         return _("The metadata is missing or damaged; the content is intact.")
-    if about.get("compression") != ("gzip" if blob.is_compressed else "none"):
+    if meta.get("compression") != ("gzip" if blob.is_compressed else "none"):
         return _("The metadata names a different compression; the content is intact.")
     return ""

@@ -1,4 +1,7 @@
-"""The files of a home that hold settings and secrets: of one, a reader takes the agents; the rest is not opened."""
+"""The files of a home with settings and secrets.
+
+A reader takes the agents from one of them; the others are not opened.
+"""
 
 import json
 
@@ -21,10 +24,13 @@ BASE_URLS = {
 
 
 def files(agents, folder):
-    """(path, content) of each file. `agents` are (id, name, workspace path, model) tuples."""
-    yield "openclaw.json", _openclaw(agents, folder)
+    """Yield the path and content of each file.
+
+    `agents` are (id, name, workspace path, model) tuples.
+    """
+    yield "openclaw.json", _build_openclaw(agents, folder)
     for agent, *_ in agents:
-        yield f"agents/{agent}/agent/models.json", {"providers": _providers()}
+        yield f"agents/{agent}/agent/models.json", {"providers": _build_providers()}
     yield (
         "agents/main/agent/auth-profiles.json",
         {"version": 1, "profiles": {"anthropic:default": {"type": "api_key", "key": KEYS["anthropic"]}}},
@@ -34,14 +40,14 @@ def files(agents, folder):
 
 
 def write_configuration(root, agents, folder):
-    """Write them all under `root`."""
+    """Write all files under `root`."""
     for path, content in files(agents, folder):
         file = root / path
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(content, ensure_ascii=False, indent=2), encoding="utf-8", newline="\n")
 
 
-def _providers():
+def _build_providers():
     providers = {}
     for model in MODELS.values():
         provider = providers.setdefault(
@@ -55,12 +61,12 @@ def _providers():
         )
         cost = {"input": model.input, "output": model.output}
         cost |= {"cacheRead": model.cache_read, "cacheWrite": model.cache_write}
-        about = {"id": model.id, "name": model.name, "reasoning": True, "input": ["text", "image"], "cost": cost}
-        provider["models"].append(about | {"contextWindow": model.window, "maxTokens": 8_192})
+        entry = {"id": model.id, "name": model.name, "reasoning": True, "input": ["text", "image"], "cost": cost}
+        provider["models"].append(entry | {"contextWindow": model.window, "maxTokens": 8_192})
     return providers
 
 
-def _openclaw(agents, folder):
+def _build_openclaw(agents, folder):
     first = agents[0]
     listed = [{"id": first[0], "default": True, "name": first[1]}]
     listed += [
@@ -69,7 +75,7 @@ def _openclaw(agents, folder):
     ]
     defaults = {"model": {"primary": first[3]}, "workspace": f"{folder}/workspace", "userTimezone": "Asia/Singapore"}
     return {
-        "models": {"mode": "merge", "providers": _providers()},
+        "models": {"mode": "merge", "providers": _build_providers()},
         "agents": {"defaults": defaults | {"compaction": {"mode": "default"}}, "list": listed},
         "tools": {"exec": {"host": "gateway", "security": "full", "ask": "off"}},
         "gateway": {"mode": "local", "bind": "loopback", "auth": {"mode": "token", "token": GATEWAY_TOKEN}},

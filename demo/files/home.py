@@ -1,4 +1,4 @@
-"""Writes the demo home: the plan is played from the first day to the last, and everything counted on the way."""
+"""Writes the demo home: plays the plan in order of time, and counts it."""
 
 import json
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ PUT_AWAY = ("reset", "deleted")
 
 @dataclass(slots=True)
 class Child:
-    """A sub-agent's run, for whoever asked for it."""
+    """A sub-agent's run, for the session that asked for it."""
 
     key: str
     run_id: str
@@ -39,7 +39,10 @@ class Child:
 
 
 class Home:
-    """A home that is being written. `tool_bytes` lengthens the outputs of commands to about that many bytes."""
+    """A home that is being written.
+
+    `tool_bytes` lengthens the outputs of commands to about that many bytes.
+    """
 
     def __init__(self, out, *, seed, until_ms, agents=AGENTS, tool_bytes=0):
         self.out, self.seed, self.agents, self.tool_bytes = out, seed, agents, tool_bytes
@@ -51,7 +54,7 @@ class Home:
             (out / "agents" / id_ / "sessions").mkdir(parents=True)
 
     def fresh_workspace(self, agent):
-        """A workspace as it was on the first day; agents named research... begin with the lab's."""
+        """A workspace as on the first day; agents named research... begin with the lab's."""
         folder = next(path for id_, _, path, _ in self.agents if id_ == agent)
         return Workspace("research" if agent.startswith("research") else "main", folder)
 
@@ -75,7 +78,7 @@ class Home:
         return Stage(self, transcript, workspace, chance)
 
     def close(self, stage, *, state="live", spawned_by=None, label=None):
-        """Finish a session: count it, list it, and put it away when it was reset or deleted."""
+        """Finish a session: count it, list it, and rename it if reset or deleted."""
         transcript = stage.transcript
         if state in ("live", "orphan"):
             if state == "live":
@@ -105,8 +108,8 @@ class Home:
         child = self.open(place, model=parent.model.ref)
         started = parent.ms + chance.between(0.2, 0.9)
         child.perform(read_stories()[story], at_ms=started, known=names | {"task": arguments["task"]})
-        made, run_id = child.transcript, chance.uuid()
-        usage = made.counts.usage["totalTokens"]
+        transcript, run_id = child.transcript, chance.uuid()
+        usage = transcript.counts.usage["totalTokens"]
         self.close(child, spawned_by=parent.place.key, label=arguments["label"])
         self.subagents[run_id] = {
             "runId": run_id,
@@ -125,22 +128,22 @@ class Home:
             "startedAt": started,
             "archiveAtMs": parent.ms + HOUR,
             "cleanupHandled": True,
-            "endedAt": made.ms,
+            "endedAt": transcript.ms,
             "outcome": {"status": "ok"},
             "endedReason": "subagent-complete",
-            "cleanupCompletedAt": made.ms + 240,
+            "cleanupCompletedAt": transcript.ms + 240,
         }
-        return Child(place.key, run_id, made.session_id, started, made.ms, child.reply, usage)
+        return Child(place.key, run_id, transcript.session_id, started, transcript.ms, child.reply, usage)
 
     def lengthen(self, tool, text, chance, ms):
         """A command's output, longer when this home is for measuring."""
         if not self.tool_bytes or tool != "exec":
             return text
-        wanted = min(200_000, round(chance.lognormvariate(-0.5, 1.0) * self.tool_bytes))
-        return f"{text}\n{tool_output.access_log(wanted, chance, ms)}" if wanted > len(text) else text
+        size = min(200_000, round(chance.lognormvariate(-0.5, 1.0) * self.tool_bytes))
+        return f"{text}\n{tool_output.access_log(size, chance, ms)}" if size > len(text) else text
 
     def finish(self):
-        """Write what is not a transcript; the truth about the home."""
+        """Write the files that are not transcripts; return the truth about the home."""
         configuration.write_configuration(self.out, self.agents, FOLDER)
         for agent, entries in self.indexes.items():
             session_index.write_index(self.out / "agents" / agent / "sessions" / "sessions.json", entries)
@@ -158,7 +161,10 @@ class Home:
 
 
 def write_home(out, *, seed=7, until_ms=DEFAULT_UNTIL_MS):
-    """Write the demo home under the empty or new folder `out`; the truth about it. Same arguments, same bytes."""
+    """Write the demo home under the empty or new folder `out`; return its truth.
+
+    The same arguments write the same bytes.
+    """
     home = Home(out, seed=seed, until_ms=until_ms)
     log = Log(seed, until_ms - conversation_plan.SPAN_DAYS * DAY, until_ms)
     _play_sittings(home, until_ms)
@@ -174,8 +180,8 @@ def _play_sittings(home, until_ms):
     for booking in conversation_plan.plan_bookings(chance, until_ms):
         sitting = sittings[booking.sitting]
         if booking.sitting not in stages:
-            about = {"model": sitting.model, "thinking": sitting.thinking, "damage": sitting.damage}
-            stages[booking.sitting] = home.open(sitting.place, words=(sitting.days[0],), **about)
+            options = {"model": sitting.model, "thinking": sitting.thinking, "damage": sitting.damage}
+            stages[booking.sitting] = home.open(sitting.place, words=(sitting.days[0],), **options)
         people = [person for person in sitting.place.people if read_stories()[booking.story].fits(by=person)]
         speaker = chance.choice(people) if people else None
         stages[booking.sitting].perform(read_stories()[booking.story], at_ms=booking.at_ms, speaker=speaker)
@@ -191,13 +197,13 @@ def _play_jobs(home, log):
             for name, story in read_stories().items()
             if story.fits(on="cron") and job.key in story.tags.get("job", ())
         )
-        for index, ms in enumerate(log.times(job)[-job.kept :]):
+        for index, ms in enumerate(log.times(job)[-job.kept_runs :]):
             session_id = Chance.from_words(home.seed, job.key, ms).uuid()
             place = Place(job.agent, "cron", f"{job.id(home.seed)}:run:{session_id}", job.name)
             stage = home.open(place, model=job.model, thinking="off", session_id=session_id)
             story = read_stories()[scenes[index % len(scenes)]]
             stage.perform(story, at_ms=ms, known={"message": job.message})
             run = stage.transcript
-            about = {"is_error": not run.usage["totalTokens"], "model": run.model, "usage": run.usage}
-            log.enter(job, run.session_id, ms, run.ms - ms, stage.reply, **about)
+            result = {"is_error": not run.usage["totalTokens"], "model": run.model, "usage": run.usage}
+            log.enter(job, run.session_id, ms, run.ms - ms, stage.reply, **result)
             home.close(stage, label=f"Cron: {job.name}")

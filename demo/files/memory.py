@@ -1,4 +1,7 @@
-"""What became of the memory files while the stories ran: every change, when, by whom, and what the file held."""
+"""The changes of the memory files while the stories ran.
+
+Each has its time, its author and the contents of the file.
+"""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -12,10 +15,12 @@ NAME = "openclaw-web-demo-memory.json"
 
 @dataclass(frozen=True, slots=True)
 class MemoryChange:
-    """A change of a memory file: `new` in the place of `old`, or with an empty `old` as the last line of a section.
+    """A change of a memory file: `new` in the place of `old`.
 
-    `by`: "tool" (the agent itself), "plugin", "later" (the plugin has yet to write it), or "hand" and "consolidation",
-    which nobody told of and which have neither session nor turn.
+    An empty `old` adds `new` as the last line of a section.
+
+    `by`: "tool" (the agent itself), "plugin", "later" (the plugin has not written it yet), or "hand" and
+    "consolidation", which nobody reported and which have neither session nor turn.
     """
 
     at_ms: int
@@ -29,20 +34,20 @@ class MemoryChange:
 
     @property
     def fact(self) -> str:
-        """What is remembered, without the mark of a list."""
+        """The fact, without the mark of a list."""
         return self.new.removeprefix("- ")
 
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """A change with the whole file on both sides; equal where the file says so already."""
+    """A change with the whole file before and after; equal if the fact was there."""
 
-    kept: MemoryChange
+    memory_change: MemoryChange
     before: str
     after: str
 
 
-# What changed files besides the stories; moments count back from the end.
+# Changes besides those of the stories; their moments count back from the end.
 UNTOLD = {
     "main": (
         MemoryChange(
@@ -66,41 +71,49 @@ UNTOLD = {
 
 
 def write_changes(out, workspaces: dict[str, Workspace], until_ms: int) -> None:
-    """Bring the memory files to what they held at the end, and write every change of them beside the transcripts."""
-    told = {}
+    """Bring the memory files to their last contents, and write every change to a file.
+
+    The file of the changes is beside the transcripts.
+    """
+    changes_by_agent = {}
     for agent, workspace in workspaces.items():
-        untold = [replace(one, at_ms=until_ms - one.at_ms) for one in UNTOLD.get(agent, ())]
-        kept = sorted([*workspace.kept, *untold], key=lambda one: one.at_ms)
-        for change in replay_changes(agent, kept):
-            workspace.files[change.kept.file] = change.after
+        untold = [
+            replace(memory_change, at_ms=until_ms - memory_change.at_ms) for memory_change in UNTOLD.get(agent, ())
+        ]
+        memory_changes = sorted([*workspace.changes, *untold], key=lambda memory_change: memory_change.at_ms)
+        for change in replay_changes(agent, memory_changes):
+            workspace.files[change.memory_change.file] = change.after
             if change.after != change.before:
-                workspace.changed_ms[change.kept.file] = change.kept.at_ms
-        told[agent] = [asdict(one) for one in kept]
-    text = json.dumps(told, ensure_ascii=False, indent=1)
+                workspace.changed_ms[change.memory_change.file] = change.memory_change.at_ms
+        changes_by_agent[agent] = [asdict(memory_change) for memory_change in memory_changes]
+    text = json.dumps(changes_by_agent, ensure_ascii=False, indent=1)
     (out / NAME).write_text(text, encoding="utf-8", newline="\n")
 
 
 def read_changes(out) -> dict[str, list[MemoryChange]]:
-    """The changes of each agent's files, in the order of time; none where nothing was written yet."""
+    """The changes of each agent's files, in the order of time; empty before they are written."""
     file = out / NAME
-    told = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
-    return {agent: [MemoryChange(**one) for one in some] for agent, some in told.items()}
+    stored = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
+    return {agent: [MemoryChange(**fields) for fields in changes] for agent, changes in stored.items()}
 
 
-def replay_changes(agent: str, kept: Iterable[MemoryChange]) -> Iterator[FileChange]:
-    """Each change with what the file held before and after: sessions overlap, so it is done in the order of time."""
+def replay_changes(agent: str, changes: Iterable[MemoryChange]) -> Iterator[FileChange]:
+    """Yield each change with the contents of the file before and after.
+
+    Sessions overlap, so `changes` are in the order of time.
+    """
     workspace = Workspace(agent, "")
-    for one in kept:
-        if one.by == "later":
+    for change in changes:
+        if change.by == "later":
             continue
-        before = workspace.files[one.file]
-        yield FileChange(one, before, apply_change(workspace, one))
+        before = workspace.files[change.file]
+        yield FileChange(change, before, apply_change(workspace, change))
 
 
-def apply_change(workspace: Workspace, one: MemoryChange) -> str:
-    """Change a file; what it holds then."""
-    if one.old:
-        workspace.edit(one.file, one.old, one.new)
-    elif not workspace.holds(one.file, one.new):
-        workspace.edit(one.file, *workspace.append_to(one.file, one.section, one.new))
-    return workspace.files[one.file]
+def apply_change(workspace: Workspace, change: MemoryChange) -> str:
+    """Apply a change to a file; return the file's content."""
+    if change.old:
+        workspace.edit(change.file, change.old, change.new)
+    elif not workspace.holds(change.file, change.new):
+        workspace.edit(change.file, *workspace.append_to(change.file, change.section, change.new))
+    return workspace.files[change.file]

@@ -13,7 +13,10 @@ MINUTE = 60_000
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """A job: `first_ms` after the local midnight, then every `every_ms`; the last `kept` runs left a transcript."""
+    """A scheduled job: it first runs `first_ms` after midnight, then every `every_ms`.
+
+    Midnight is local; the last `kept_runs` runs have a transcript.
+    """
 
     key: str
     agent: str
@@ -22,7 +25,7 @@ class Job:
     schedule: dict
     first_ms: int
     every_ms: int
-    kept: int
+    kept_runs: int
     model: str
     description: str = ""
     summaries: tuple[str, ...] = ()
@@ -130,7 +133,7 @@ class Log:
         self.runs = {job.key: [] for job in JOBS}
 
     def times(self, job):
-        """When a job ran, oldest first."""
+        """The moments at which a job ran, oldest first."""
         midnight = self.since_ms // DAY * DAY - 8 * HOUR
         count = (self.until_ms - midnight) // job.every_ms + 1
         planned = (midnight + job.first_ms + number * job.every_ms for number in range(count))
@@ -140,12 +143,12 @@ class Log:
     def pruned(self, job):
         """Enter the runs whose transcripts are gone by now."""
         chance = Chance.from_words(self.seed, "runs", job.key)
-        for ms in self.times(job)[: -job.kept]:
+        for ms in self.times(job)[: -job.kept_runs]:
             failed = job.errors and chance.random() < 0.06
-            took = chance.between(4, 40)
+            took_ms = chance.between(4, 40)
             slots = Slots(chance, lambda ms=ms: ms)
             text = slots.fill(chance.choice(job.errors if failed else job.summaries))
-            self.enter(job, chance.uuid(), ms, took, text, is_error=failed, model=prices.MODELS[job.model])
+            self.enter(job, chance.uuid(), ms, took_ms, text, is_error=failed, model=prices.MODELS[job.model])
 
     def enter(self, job, session_id, ms, took_ms, text, *, is_error, model, usage=None):
         """Enter one run."""
@@ -168,20 +171,22 @@ class Log:
         self.runs[job.key].append(run)
 
     def write(self, root):
-        """Write cron/jobs.json and cron/runs/; how many jobs and runs."""
+        """Write cron/jobs.json and cron/runs/; return the number of jobs and of runs."""
         folder = root / "cron" / "runs"
         folder.mkdir(parents=True)
-        reminder_id, reminder = self._reminder()
+        reminder_id, reminder = self._build_reminder()
         logs = {job.id(self.seed): sorted(self.runs[job.key], key=lambda run: run["ts"]) for job in JOBS}
         logs[reminder_id] = [reminder]
-        jobs = [self._definition(job, logs[job.id(self.seed)]) for job in JOBS] + [self._once(reminder_id, reminder)]
+        jobs = [self._build_definition(job, logs[job.id(self.seed)]) for job in JOBS] + [
+            self._build_one_time_job(reminder_id, reminder)
+        ]
         _dump(root / "cron" / "jobs.json", {"version": 1, "jobs": jobs})
         for job_id, runs in logs.items():
             lines = "".join(json.dumps(run, ensure_ascii=False, separators=(",", ":")) + "\n" for run in runs)
             (folder / f"{job_id}.jsonl").write_text(lines, encoding="utf-8", newline="\n")
         return len(jobs), sum(map(len, logs.values()))
 
-    def _definition(self, job, runs):
+    def _build_definition(self, job, runs):
         last = runs[-1]
         failures = next((i for i, run in enumerate(reversed(runs)) if run["status"] == "ok"), len(runs))
         state = {"nextRunAtMs": last["nextRunAtMs"], "lastRunAtMs": last["runAtMs"], "lastRunStatus": last["status"]}
@@ -190,30 +195,30 @@ class Log:
         state["consecutiveErrors"] = failures
         if last["status"] == "error":
             state["lastError"] = last["error"]
-        found = {"id": job.id(self.seed), "agentId": job.agent, "name": job.name}
+        definition = {"id": job.id(self.seed), "agentId": job.agent, "name": job.name}
         if job.description:
-            found["description"] = job.description
+            definition["description"] = job.description
         created = self.since_ms - 12 * DAY
         schedule = job.schedule | ({"anchorMs": created} if "anchorMs" in job.schedule else {})
-        found |= {"enabled": True, "createdAtMs": created, "updatedAtMs": last["ts"], "schedule": schedule}
-        found |= {"sessionTarget": "isolated", "wakeMode": "now"}
-        found["payload"] = {"kind": "agentTurn", "message": job.message, "model": job.model, "timeoutSeconds": 300}
-        return found | {"delivery": {"mode": "announce"}, "state": state}
+        definition |= {"enabled": True, "createdAtMs": created, "updatedAtMs": last["ts"], "schedule": schedule}
+        definition |= {"sessionTarget": "isolated", "wakeMode": "now"}
+        definition["payload"] = {"kind": "agentTurn", "message": job.message, "model": job.model, "timeoutSeconds": 300}
+        return definition | {"delivery": {"mode": "announce"}, "state": state}
 
-    def _reminder(self):
+    def _build_reminder(self):
         ms = self.since_ms + 9 * DAY + 3 * HOUR
         run = {"ts": ms + 3, "jobId": (job_id := Chance.from_words(self.seed, "reminder").uuid()), "action": "finished"}
         run |= {"status": "skipped", "error": "disabled", "summary": REMINDER, "deliveryStatus": "not-requested"}
         return job_id, run | {"runAtMs": ms, "durationMs": 3}
 
-    def _once(self, job_id, run):
+    def _build_one_time_job(self, job_id, run):
         at = moments.format_iso(run["runAtMs"])
         state = {"lastError": "disabled", "lastRunAtMs": run["runAtMs"], "lastRunStatus": "skipped"}
         state |= {"lastStatus": "skipped", "lastDurationMs": 3, "consecutiveErrors": 0}
-        found = {"id": job_id, "agentId": "main", "name": "Newsletter reminder", "enabled": False}
-        found |= {"createdAtMs": self.since_ms, "updatedAtMs": run["ts"], "deleteAfterRun": False}
-        found |= {"schedule": {"kind": "at", "at": at}, "sessionTarget": "main", "wakeMode": "now"}
-        return found | {"payload": {"kind": "systemEvent", "text": REMINDER}, "state": state}
+        definition = {"id": job_id, "agentId": "main", "name": "Newsletter reminder", "enabled": False}
+        definition |= {"createdAtMs": self.since_ms, "updatedAtMs": run["ts"], "deleteAfterRun": False}
+        definition |= {"schedule": {"kind": "at", "at": at}, "sessionTarget": "main", "wakeMode": "now"}
+        return definition | {"payload": {"kind": "systemEvent", "text": REMINDER}, "state": state}
 
 
 def _dump(path, content):

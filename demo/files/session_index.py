@@ -32,15 +32,15 @@ def write_index(path, entries):
 
 
 def build_entry(transcript, workspace, *, folder, spawned_by=None, label=None):
-    """What the index says about a session; token counts are those of its last run only, as in real ones."""
+    """The index's entry of a session, with the token counts of its last run."""
     place, model, usage = transcript.place, transcript.model, transcript.usage
-    found = {
+    index_entry = {
         "sessionId": transcript.session_id,
         "updatedAt": transcript.ms,
         "sessionFile": f"{folder}/agents/{place.agent}/sessions/{transcript.path.name}",
         "systemSent": True,
         "abortedLastRun": transcript.aborted,
-        **_delivery(place),
+        **_build_delivery(place),
         "modelProvider": model.provider,
         "model": model.id,
         "contextTokens": model.window,
@@ -52,20 +52,20 @@ def build_entry(transcript, workspace, *, folder, spawned_by=None, label=None):
         "totalTokensFresh": True,
     }
     if transcript.compactions:
-        found["compactionCount"] = transcript.compactions
+        index_entry["compactionCount"] = transcript.compactions
     if transcript.thinking != "low":
-        found["thinkingLevel"] = transcript.thinking
+        index_entry["thinkingLevel"] = transcript.thinking
     if spawned_by:
-        found |= {"spawnedBy": spawned_by, "spawnDepth": 1}
+        index_entry |= {"spawnedBy": spawned_by, "spawnDepth": 1}
     if label:
-        found["label"] = label
-    found["skillsSnapshot"] = snapshot(folder)
+        index_entry["label"] = label
+    index_entry["skillsSnapshot"] = snapshot(folder)
     if place.kind in REPORTING:
-        found["systemPromptReport"] = _report(transcript, workspace)
-    return found
+        index_entry["systemPromptReport"] = _build_report(transcript, workspace)
+    return index_entry
 
 
-def _delivery(place):
+def _build_delivery(place):
     if place.kind not in REPORTING:
         return {}
     if place.kind == "webchat":
@@ -73,13 +73,13 @@ def _delivery(place):
     kind = "group" if place.is_group else "direct"
     to = {"channel": place.channel, "to": place.address, "accountId": "default"}
     origin = {"label": place.label or place.name, "provider": place.channel, "surface": place.channel}
-    found = {"chatType": kind, "deliveryContext": to, "lastChannel": place.channel}
-    found |= {"lastTo": place.address, "lastAccountId": "default"}
+    delivery = {"chatType": kind, "deliveryContext": to, "lastChannel": place.channel}
+    delivery |= {"lastTo": place.address, "lastAccountId": "default"}
     if place.is_group:
-        found |= {"channel": place.channel, "groupId": place.name, "subject": place.label}
-        found["displayName"] = f"{place.channel}:{place.label}"
-    found["origin"] = origin | {"chatType": kind, "from": place.address, "to": place.address, "accountId": "default"}
-    return found
+        delivery |= {"channel": place.channel, "groupId": place.name, "subject": place.label}
+        delivery["displayName"] = f"{place.channel}:{place.label}"
+    delivery["origin"] = origin | {"chatType": kind, "from": place.address, "to": place.address, "accountId": "default"}
+    return delivery
 
 
 def snapshot(folder):
@@ -87,13 +87,13 @@ def snapshot(folder):
     resolved = [
         {
             "name": name,
-            "description": about,
+            "description": description,
             "filePath": f"{folder}/skills/{name}/SKILL.md",
             "baseDir": f"{folder}/skills/{name}",
             "source": "openclaw-managed",
             "disableModelInvocation": False,
         }
-        for name, about in SKILLS
+        for name, description in SKILLS
     ]
     listed = "\n".join(
         f"  <skill>\n    <name>{skill['name']}</name>\n    <description>{skill['description']}</description>\n"
@@ -107,8 +107,8 @@ def snapshot(folder):
     return {"prompt": prompt, "skills": skills, "resolvedSkills": resolved, "version": 0}
 
 
-def _report(transcript, workspace):
-    files = [_injected(workspace, name) for name in INJECTED]
+def _build_report(transcript, workspace):
+    files = [_build_injected(workspace, name) for name in INJECTED]
     inside = sum(file["injectedChars"] for file in files)
     return {
         "source": "run",
@@ -129,20 +129,20 @@ def _report(transcript, workspace):
         "injectedWorkspaceFiles": files,
         "skills": {
             "promptChars": 1_240,
-            "entries": [{"name": name, "blockChars": 190 + len(about)} for name, about in SKILLS],
+            "entries": [{"name": name, "blockChars": 190 + len(summary)} for name, summary in SKILLS],
         },
         "tools": {
             "listChars": sum(chars for _, chars, _, _ in TOOLS),
             "schemaChars": sum(chars for _, _, chars, _ in TOOLS),
             "entries": [
-                {"name": name, "summaryChars": about, "schemaChars": schema, "propertiesCount": count}
-                for name, about, schema, count in TOOLS
+                {"name": name, "summaryChars": summary, "schemaChars": schema, "propertiesCount": count}
+                for name, summary, schema, count in TOOLS
             ],
         },
     }
 
 
-def _injected(workspace, name):
+def _build_injected(workspace, name):
     text = workspace.files.get(name)
     file = {"name": name, "path": f"{workspace.folder}/{name}", "missing": text is None}
     if text is None:

@@ -66,7 +66,7 @@ def sensor_log(size, chance, ms):
 
 
 def gateway_log(size, chance, ms):
-    """What the gateway noted, among it tokens that were renewed."""
+    """A log of the gateway, in which tokens were renewed."""
     lines, total, at = [], 0, ms - size * 30
     while total < size:
         at += chance.randint(500, 6_000)
@@ -100,7 +100,7 @@ def orders_json(size, chance, ms):
 
 
 def sessions_json(size, chance, ms):
-    """What `openclaw sessions list --json` prints."""
+    """The output of `openclaw sessions list --json`."""
     rows = []
     while len(rows) * 270 < size:
         row = {"key": f"agent:main:openai:{chance.choice(PARTS)}-{len(rows)}", "sessionId": chance.uuid()}
@@ -110,7 +110,7 @@ def sessions_json(size, chance, ms):
 
 
 def shop_page(size, _chance, _ms):
-    """The shop's front page: the same bytes whoever asks."""
+    """The shop's front page, always with the same bytes."""
     chance, parts = Chance.from_words("shop page", size), [PAGE_HEAD]
     while sum(map(len, parts)) < size:
         product = chance.choice(LISTS["products"])
@@ -127,8 +127,8 @@ def paper(size, chance, _ms):
     parts = []
     while sum(map(len, parts)) < size:
         number = len(parts) + 1
-        said = " ".join(chance.choice(SENTENCES).format(n=chance.randint(3, 24)) for _ in range(6))
-        parts.append(f"## {number}. {chance.choice(CHAPTERS)}\n\n{said}\n")
+        text = " ".join(chance.choice(SENTENCES).format(n=chance.randint(3, 24)) for _ in range(6))
+        parts.append(f"## {number}. {chance.choice(CHAPTERS)}\n\n{text}\n")
     return "\n".join(parts)
 
 

@@ -1,4 +1,4 @@
-"""An agent's workspace while the stories run: what is read is what was written before."""
+"""An agent's workspace while the stories run: reads return what was written before."""
 
 import os
 from functools import cache
@@ -23,14 +23,17 @@ class Workspace:
         self.folder = folder
         self.files = dict(read_shipped_files(agent))
         self.changed_ms = {}  # when each file was changed last
-        self.kept = []  # of memory files, every change: files/memory.py
+        self.changes = []  # of memory files, every change: files/memory.py
 
     def holds(self, path, line):
         """Whether a file has this line already."""
         return line in self.files[path].split("\n")
 
     def append_to(self, path, section, text):
-        """The old and new text of an edit that adds `text` at the end of a section, or of the file."""
+        """The old and new text of an edit that adds `text` to a section.
+
+        It is added at the end of the section, or without one at the end of the file.
+        """
         lines = self.files[path].rstrip("\n").split("\n")
         first, last = 0, len(lines)
         if section:
@@ -38,7 +41,7 @@ class Workspace:
             last = next((i for i in range(first + 1, last) if lines[i].startswith("#")), last)
         while not lines[last - 1].strip():
             last -= 1
-        # Two lines where one would not be unique: an edit must say exactly what it replaces.
+        # Two lines where a single line is not unique: an edit must name exactly the text that it replaces.
         start = last - 1
         while start > first and self.files[path].count("\n".join(lines[start:last])) > 1:
             start -= 1
@@ -46,15 +49,18 @@ class Workspace:
         return old, f"{old}\n{text}"
 
     def edit(self, path, old, new):
-        """Replace text; the diff and first changed line as the tool reports them."""
+        """Replace text; return the diff and first changed line as the tool reports them."""
         before = self.files.get(path)
         if before is None or old not in before:
-            return _diff(old, new, 12)
+            return _build_diff(old, new, 12)
         self.files[path] = before.replace(old, new, 1)
-        return _diff(old, new, before[: before.index(old)].count("\n") + 1)
+        return _build_diff(old, new, before[: before.index(old)].count("\n") + 1)
 
     def write_to(self, root, *, since_ms):
-        """Put every file under `root`, as old as it is, and at most since `since_ms`; how many."""
+        """Write every file under `root`, with the times of their changes; return their number.
+
+        A file that was not changed gets the time `since_ms`.
+        """
         for path, text in sorted(self.files.items()):
             file = root / path
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -64,7 +70,7 @@ class Workspace:
         return len(self.files)
 
 
-def _diff(old, new, first):
+def _build_diff(old, new, first):
     before, after = old.split("\n"), new.split("\n")
     same = 0
     while same < min(len(before), len(after)) and before[same] == after[same]:

@@ -1,7 +1,7 @@
 import pytest
 
 from artifacts.store import layout
-from tests.people.test_roles import browser_of
+from tests.people.test_roles import sign_in_browser
 
 
 @pytest.fixture
@@ -13,11 +13,11 @@ def root(settings, tmp_path, ada):
 
 @pytest.fixture
 def client(as_stranger, root, bob):
-    """A browser of somebody who may only look; ada and bob are there, and an empty store."""
+    """A browser of a viewer; ada and bob exist, and the store is empty."""
     return as_stranger
 
 
 @pytest.fixture
 def boss(admin, client):
     """A browser of an admin, beside the other one."""
-    return browser_of(admin)
+    return sign_in_browser(admin)

@@ -1,4 +1,4 @@
-"""Artifacts in the API: stashing, by the rule too, lists, parts, whole contents, taking away."""
+"""Artifacts in the API: stash, stash by the adoption rule, list, excerpts, download, remove."""
 
 import base64
 
@@ -9,7 +9,7 @@ from artifacts import services
 from artifacts.models import Artifact
 from ledger.checkpoints import pack
 from people.models.bookkeeping import AuditEntry
-from tests.artifacts.test_artifact_detail import DB, HOSTILE, LINES, path_of, stash
+from tests.artifacts.test_artifact_detail import DB, HOSTILE, LINES, build_path, stash
 from tests.openclaw_web.test_api import bearer
 
 ADA = "/api/v1/agents/ada/artifacts"
@@ -24,22 +24,22 @@ class TestStashing:
     def test_it_works(self, boss):
         place = {"session_id": "s1", "turn_id": "s1:u1", "record_id": "r1", "tool": "exec", "tool_call_id": "c1"}
         answer = send(boss, {"text": "one\ntwo\n", "kind": "note", "meta": {"a": 1}, "exit_code": 3, **place})
-        told = answer.json()
+        result = answer.json()
         assert answer.status_code == 200
         names = ("schema", "stashed", "bytes", "kind", "meta", "isNew", "compression", "summary", "preview")
-        assert [told[name] for name in names] == [
+        assert [result[name] for name in names] == [
             *("openclaw-mem.artifact.stash.v1", True, 8, "note", {"a": 1}, True, "none"),
             *("text · 8 bytes · 2 lines · exit code 3", "one\ntwo\n"),
         ]
         row = Artifact.objects.using(DB).get()
         assert {name: getattr(row, name) for name in place} == place
-        assert row.handle == told["handle"]
+        assert row.handle == result["handle"]
         entry = AuditEntry.objects.get(action="stashed")
         assert (entry.actor, entry.via, entry.object_id, entry.agent_id) == ("root", "api", row.handle, "ada")
 
     def test_nothing_is_passed_off_as_a_checkpoint(self, boss):
-        told = send(boss, {"text": "{}", "kind": pack.KIND, "session_id": "s1"})
-        assert (told.status_code, "created from records" in told.json()["detail"]) == (422, True)
+        answer = send(boss, {"text": "{}", "kind": pack.KIND, "session_id": "s1"})
+        assert (answer.status_code, "created from records" in answer.json()["detail"]) == (422, True)
         assert not Artifact.objects.using(DB).exists()
 
     def test_twice_is_once(self, boss):
@@ -49,9 +49,9 @@ class TestStashing:
 
     @pytest.mark.parametrize("content", [content for content in HOSTILE if isinstance(content, bytes)])
     def test_bytes(self, boss, content):
-        told = send(boss, {"base64": base64.b64encode(content).decode(), "gzip": True}).json()
-        assert (told["bytes"], told["compression"]) == (len(content), "gzip")
-        assert boss.get(f"{ADA}/{told['sha256']}/content").getvalue() == content
+        result = send(boss, {"base64": base64.b64encode(content).decode(), "gzip": True}).json()
+        assert (result["bytes"], result["compression"]) == (len(content), "gzip")
+        assert boss.get(f"{ADA}/{result['sha256']}/content").getvalue() == content
 
     def test_by_the_rule(self, boss):
         small = send(boss, {"text": "it is fine", "auto": True, "exit_code": 0}).json()
@@ -124,12 +124,12 @@ class TestList:
     def test_it_works(self, client):
         stash("one")
         row = stash("a token", session_id="s1", tool="exec")
-        found = client.get(ADA).json()["items"]
-        assert found[0]["handle"] == row.handle
-        told = {
-            name: found[0][name] for name in ("summary", "session_id", "tool", "uses", "is_flagged", "secret_kinds")
+        items = client.get(ADA).json()["items"]
+        assert items[0]["handle"] == row.handle
+        fields = {
+            name: items[0][name] for name in ("summary", "session_id", "tool", "uses", "is_flagged", "secret_kinds")
         }
-        assert told == {
+        assert fields == {
             "summary": "text · 7 bytes · 1 line",
             "session_id": "s1",
             "tool": "exec",
@@ -142,8 +142,8 @@ class TestList:
         _first, _second, last = (stash("x", session_id=f"s{n}") for n in range(3))
         assert len(client.get(ADA).json()["items"]) == 1
         assert len(client.get(ADA, {"each": "true"}).json()["items"]) == 3
-        found = client.get(ADA, {"each": "true", "handle": last.handle, "format": "jsonl"})
-        assert [orjson.loads(line)["uses"] for line in found.getvalue().splitlines()] == [3, 3, 3]
+        answer = client.get(ADA, {"each": "true", "handle": last.handle, "format": "jsonl"})
+        assert [orjson.loads(line)["uses"] for line in answer.getvalue().splitlines()] == [3, 3, 3]
 
     @pytest.mark.parametrize("query", ["sort=cost", "each=some", "content_type=x", "size=-1", "limit=0", "to_ts=x"])
     def test_what_does_not_fit_is_said(self, client, query):
@@ -154,23 +154,23 @@ class TestReading:
     def test_peek(self, client):
         row = stash(LINES)
         for name in (row.handle, row.sha256):
-            told = client.get(f"{ADA}/{name}").json()
-            assert (told["schema"], told["handle"]) == ("openclaw-mem.artifact.peek.v1", row.handle)
-            assert len(told["preview"]) == told["previewChars"] == 500
+            result = client.get(f"{ADA}/{name}").json()
+            assert (result["schema"], result["handle"]) == ("openclaw-mem.artifact.peek.v1", row.handle)
+            assert len(result["preview"]) == result["previewChars"] == 500
         assert len(client.get(f"{ADA}/{row.handle}", {"previewChars": 20}).json()["preview"]) == 20
         assert client.get(f"{ADA}/{row.handle}", {"preview_chars": 801}).status_code == 422
 
     def test_going_on_gives_everything_once(self, client):
         row = stash(LINES)
-        seen, asked = "", {"mode": "head"}
-        while asked:
-            told = client.get(f"{ADA}/{row.handle}/fetch", asked).json()
-            assert told["schema"] == "openclaw-mem.artifact.fetch.v1"
-            seen, asked = seen + told["text"], told["next"]
+        seen, query = "", {"mode": "head"}
+        while query:
+            result = client.get(f"{ADA}/{row.handle}/fetch", query).json()
+            assert result["schema"] == "openclaw-mem.artifact.fetch.v1"
+            seen, query = seen + result["text"], result["next"]
         assert seen == LINES
 
     @pytest.mark.parametrize(
-        ("asked", "text"),
+        ("query", "text"),
         [
             ({"mode": "range", "lines": "2:2"}, "line 2: something was read here\n"),
             (
@@ -180,8 +180,8 @@ class TestReading:
             ({"mode": "tail", "maxChars": 5}, "here\n"),
         ],
     )
-    def test_modes(self, client, asked, text):
-        assert client.get(f"{ADA}/{stash(LINES).handle}/fetch", asked).json()["text"] == text
+    def test_modes(self, client, query, text):
+        assert client.get(f"{ADA}/{stash(LINES).handle}/fetch", query).json()["text"] == text
 
     def test_more_needs_a_reason(self, client):
         address = f"{ADA}/{stash(LINES).handle}/fetch"
@@ -208,9 +208,9 @@ class TestReading:
     @pytest.mark.parametrize("end", ["", "/fetch", "/content"])
     def test_what_is_gone_or_damaged(self, client, end):
         row = stash("x")
-        path_of(row).write_text("y")
+        build_path(row).write_text("y")
         assert client.get(f"{ADA}/{row.handle}{end}").status_code == 409
-        path_of(row).unlink()
+        build_path(row).unlink()
         answer = client.get(f"{ADA}/{row.handle}{end}")
         assert (answer.status_code, answer.json()["code"]) == (410, "gone")
 
@@ -241,5 +241,5 @@ class TestChanging:
         row = stash("x")
         address = f"{ADA}/{row.sha256}/verify"
         assert send(boss, {}, address).json()["sound"] == 1
-        path_of(row).write_text("y")
+        build_path(row).write_text("y")
         assert send(boss, {}, address).json()["problems"][0]["id"] == row.handle

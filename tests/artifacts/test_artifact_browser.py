@@ -1,17 +1,17 @@
-"""From the list to a line inside of an artifact, by keyboard alone, in a real browser."""
+"""From the list to a line of an artifact by keyboard alone, in a real browser."""
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.homes import Home, user
-from tests.ledger.browsing import Site
+from tests.ledger.browser_site import Site
 
 pytestmark = [pytest.mark.browser, pytest.mark.kill]
 EVIL = "<img src=x onerror='window.ran=true'><script>window.ran=true</script>"
 STASH = """
 from agents import databases
 from artifacts import services
-db = databases.alias("main")
+db = databases.get_alias("main")
 services.stash(db, "a short one")
 text = "".join(f"line {n} of a log\\n" for n in range(3000))
 services.stash(db, text.replace("line 1700 of", "pomegranate %s in"), kind="log")
@@ -24,11 +24,11 @@ print("done")
 def site(tmp_path, page, migrated):
     openclaw = Home(tmp_path / "openclaw")
     script = openclaw.transcript(user("Hello"))
-    made = Site(tmp_path, openclaw, page, migrated)
-    made.collected(script.session)
-    made.home.python(STASH % (EVIL, EVIL))
-    yield made
-    made.home.close()
+    running_site = Site(tmp_path, openclaw, page, migrated)
+    running_site.wait_for_session(script.session)
+    running_site.home.python(STASH % (EVIL, EVIL))
+    yield running_site
+    running_site.home.close()
 
 
 def test_it_works_by_keyboard(site, page):
@@ -37,9 +37,9 @@ def test_it_works_by_keyboard(site, page):
     page.keyboard.press("j")
     page.keyboard.press("Enter")
     page.wait_for_url("**/artifacts/*/")
-    shown = page.locator(".look pre")
-    expect(shown).to_contain_text("line 0 of a log")
-    expect(shown).not_to_contain_text("pomegranate")
+    excerpt = page.locator(".look pre")
+    expect(excerpt).to_contain_text("line 0 of a log")
+    expect(excerpt).not_to_contain_text("pomegranate")
     expect(page.get_by_label("Pattern", exact=True)).to_be_hidden()
     mode = page.get_by_label("Part to show", exact=True)
     mode.focus()
@@ -54,22 +54,22 @@ def test_it_works_by_keyboard(site, page):
     expect(page.get_by_label("Pattern", exact=True)).to_be_focused()
     page.keyboard.press("Backspace")
     page.keyboard.press("Enter")
-    expect(shown).to_contain_text(f"1701:pomegranate {EVIL} in a log")
-    expect(shown).to_be_focused()
-    site.complaints[:] = [said for said in site.complaints if "422" not in said]  # Chromium tells of the refused one
+    expect(excerpt).to_contain_text(f"1701:pomegranate {EVIL} in a log")
+    expect(excerpt).to_be_focused()
+    site.complaints[:] = [message for message in site.complaints if "422" not in message]  # reported by Chromium
     site.check()
 
 
 def test_going_on_shows_what_comes_next(site, page):
     page.goto(f"{site.origin}/agents/main/artifacts/?kind=log")
     page.get_by_role("link", name="Log", exact=True).click()
-    shown = page.locator(".look pre")
+    excerpt = page.locator(".look pre")
     page.get_by_role("link", name="Show more").focus()
     page.keyboard.press("Enter")
-    expect(shown).to_contain_text("line 250 of a log")
-    expect(shown).not_to_contain_text("line 0 of a log")
+    expect(excerpt).to_contain_text("line 250 of a log")
+    expect(excerpt).not_to_contain_text("line 0 of a log")
     page.get_by_role("link", name="Link to this part").click()
-    expect(shown).to_contain_text("line 250 of a log")
+    expect(excerpt).to_contain_text("line 250 of a log")
     assert "offset=" in page.url
     site.check()
 

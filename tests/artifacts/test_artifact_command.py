@@ -1,4 +1,4 @@
-"""`openclaw-web artifact`: the recorded lines of the existing tool, and what is ours."""
+"""`openclaw-web artifact`: the recorded commands of the existing tool, and the options of our own."""
 
 import gzip
 import hashlib
@@ -21,7 +21,7 @@ DATA = Path(__file__).resolve().parents[1] / "data" / "artifacts"
 LOG = Path(__file__).resolve().parents[3] / "shared" / "data" / "openclaw-mem" / "cli-transcript.log"
 RECORDED = json.loads((DATA / "recorded_commands.json").read_text())
 NUMBERS = "".join(f"{number}\n" for number in range(1, 20_001))
-# Times and sentences are ours; that they are there is what counts.
+# Times and sentences are ours: only their presence is compared.
 NOT_COMPARED = {"createdAt", "error", "hint"}
 
 
@@ -86,13 +86,13 @@ def test_the_recorded_lines_answer_as_recorded(run, tmp_path):
 
 @pytest.mark.skipif(not LOG.exists(), reason="the recorded log is not on this machine")
 def test_the_recording_has_every_line_of_the_log():
-    found = []
+    recorded_steps = []
     for step in re.split(r"(?m)^\$ ", LOG.read_text()):
         command, _line, rest = step.partition("\n")
         if command.startswith("openclaw-mem artifact "):
             output, status = rest.rsplit("rc=", 1)
-            found.append({"command": command, "output": json.loads(output), "status": int(status)})
-    assert found == RECORDED
+            recorded_steps.append({"command": command, "output": json.loads(output), "status": int(status)})
+    assert recorded_steps == RECORDED
 
 
 def test_nobody_named_means_main(ask, run):
@@ -172,9 +172,9 @@ def test_without_json_only_the_text_is_printed(run, ask, capsys):
     handle = ask("stash", stdin=NUMBERS.encode())["handle"]
     status, text = run("fetch", handle, "--mode", "head", "--max-chars", "4")
     assert (status, text) == (0, "1\n2\n")
-    told = capsys.readouterr().err
-    assert "Omitted after" in told
-    more = re.search(r"artifact (fetch .*)", told)[1].split()
+    notice = capsys.readouterr().err
+    assert "Omitted after" in notice
+    more = re.search(r"artifact (fetch .*)", notice)[1].split()
     assert run(*more) == (0, "3\n4\n")
 
 
@@ -192,9 +192,9 @@ def test_a_list_in_words_says_how_to_go_on(run, capsys):
     for number in range(2):
         run("stash", stdin=b"%d" % number)
     run("list", "--limit", "1")
-    said = capsys.readouterr().err
-    assert said.startswith("More: --after ")
-    status, text = run("list", *said.split()[1:])
+    notice = capsys.readouterr().err
+    assert notice.startswith("More: --after ")
+    status, text = run("list", *notice.split()[1:])
     assert (status, len(text.splitlines()), capsys.readouterr().err) == (0, 1, "")
 
 
@@ -206,15 +206,15 @@ def test_the_command_for_more_names_the_agent(root, capsys):
 
 
 def test_rm_and_gc(ask, real_files):
-    gone, kept = ask("stash", stdin=b"gone")["handle"], ask("stash", stdin=b"kept")["handle"]
-    assert ask("rm", gone)["references"] == 1
+    unused_handle, kept_handle = ask("stash", stdin=b"gone")["handle"], ask("stash", stdin=b"kept")["handle"]
+    assert ask("rm", unused_handle)["references"] == 1
     assert ask("gc", "--dry-run")["removed"] == 1
     assert ask("gc", "--older-than", "1h")["young"] == 1
     result = ask("gc")
     assert (result["removed"], result["kept"], result["dryRun"]) == (1, 1, False)
     assert ask("gc")["removed"] == 0
-    assert ask("fetch", kept)["text"] == "kept"
-    assert not list((real_files / "artifacts").rglob(f"*{gone[-64:]}*"))
+    assert ask("fetch", kept_handle)["text"] == "kept"
+    assert not list((real_files / "artifacts").rglob(f"*{unused_handle[-64:]}*"))
 
 
 def test_verify_names_what_is_damaged(ask, run, real_files):
@@ -230,8 +230,11 @@ def test_verify_names_what_is_damaged(ask, run, real_files):
     assert run("fetch", made[1], "--json")[0] == 1
 
 
-def existing_store(folder):
-    """An artifacts folder as the existing tool leaves it; one blob is damaged, one has no metadata, one is a link."""
+def create_existing_store(folder):
+    """Create an artifacts folder as the existing tool leaves it; return its handles.
+
+    One blob is damaged, one has no metadata, one is a link.
+    """
     handles = {}
     for name, content, packed in (("plain", b"a\n" * 50, False), ("packed", b"b\n" * 50, True), ("bare", b"c", False)):
         digest = hashlib.sha256(content).hexdigest()
@@ -256,7 +259,7 @@ def existing_store(folder):
 @pytest.mark.parametrize("place", ["", "artifacts", "memory/openclaw-mem/artifacts"])
 def test_an_existing_store_is_taken_over(ask, run, tmp_path, place):
     source = tmp_path / "theirs"
-    handles = existing_store(source / place)
+    handles = create_existing_store(source / place)
     before = {path: path.stat().st_mtime_ns for path in source.rglob("*")}
     status, text = run("import", str(source), "--json")
     answer = json.loads(text)
@@ -287,6 +290,6 @@ def test_lint(run, tmp_path):
 def test_a_cursor_of_nowhere_is_refused_in_the_words_of_a_command(run, ask, tmp_path, capsys):
     (tmp_path / "out.txt").write_text(NUMBERS)
     ask("stash", "--from", str(tmp_path / "out.txt"))
-    status, said = run("list", "--after", "zzz")
-    said += capsys.readouterr().err
-    assert status == 3 and "page" not in said
+    status, output = run("list", "--after", "zzz")
+    output += capsys.readouterr().err
+    assert status == 3 and "page" not in output

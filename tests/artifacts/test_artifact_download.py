@@ -1,4 +1,7 @@
-"""Whole contents as files: never shown or run by a browser, verified before the first byte, flagged ones for admins."""
+"""Downloads of whole contents: verified first, never run by a browser, flagged ones for admins.
+
+No byte is sent before the content is verified, and no browser shows it as a page.
+"""
 
 import tracemalloc
 
@@ -9,7 +12,7 @@ from artifacts import services
 from artifacts.errors import DamagedArtifact
 from people.configuration import setting_values as configuration
 from people.models.bookkeeping import AuditEntry
-from tests.artifacts.test_artifact_detail import DB, HOSTILE, page_of, path_of, stash
+from tests.artifacts.test_artifact_detail import DB, HOSTILE, build_page_address, build_path, stash
 
 pytestmark = pytest.mark.django_db
 SECRET = "password: hunter2\n"
@@ -17,9 +20,9 @@ SECRET = "password: hunter2\n"
 
 @pytest.fixture(params=["page", "api"])
 def address(request):
-    """Where the whole of an artifact is, on the site and in the API."""
+    """The address of a download, on the site and in the API."""
     return {
-        "page": lambda row: f"{page_of(row)}download/",
+        "page": lambda row: f"{build_page_address(row)}download/",
         "api": lambda row: f"/api/v1/agents/ada/artifacts/{row.handle}/content",
     }[request.param]
 
@@ -82,13 +85,13 @@ def test_an_operator_says_what_is_flagged(client, address):
 
 def test_what_is_gone_or_damaged_is_not_sent(client, address):
     row = stash("a good content")
-    path_of(row).write_text("an evil content")
+    build_path(row).write_text("an evil content")
     assert client.get(address(row)).status_code == 409
-    path_of(row).write_text("a ghod content")
+    build_path(row).write_text("a ghod content")
     damaged = client.get(address(row))
     assert damaged.status_code == 409
     assert b"ghod" not in damaged.content
-    path_of(row).unlink()
+    build_path(row).unlink()
     assert client.get(address(row)).status_code == 410
     assert entries("downloaded") == []
 
@@ -96,8 +99,8 @@ def test_what_is_gone_or_damaged_is_not_sent(client, address):
 def test_a_change_while_it_is_sent_breaks_it_off(client):
     content = bytes(range(256)) * 8192  # two chunks
     row = stash(content)
-    response = client.get(f"{page_of(row)}download/")
-    with path_of(row).open("r+b") as file:
+    response = client.get(f"{build_page_address(row)}download/")
+    with build_path(row).open("r+b") as file:
         file.seek(-1, 2)
         file.write(b"x")
     sent = []
@@ -110,7 +113,7 @@ def test_a_change_while_it_is_sent_breaks_it_off(client):
 def test_memory_is_flat(client):
     row = services.stash(DB, b"0123456789abcdef" * 2_000_000, is_compressed=True)[0]
     tracemalloc.start()
-    sizes = sum(map(len, client.get(f"{page_of(row)}download/").streaming_content))
+    sizes = sum(map(len, client.get(f"{build_page_address(row)}download/").streaming_content))
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert sizes == 32_000_000
@@ -119,10 +122,10 @@ def test_memory_is_flat(client):
 
 def test_a_head_is_no_download(client):
     row = stash("x")
-    assert client.head(f"{page_of(row)}download/")["Content-Length"] == "1"
+    assert client.head(f"{build_page_address(row)}download/")["Content-Length"] == "1"
     assert entries("downloaded") == []
 
 
 def test_what_was_refused_says_why_in_the_log(client):
-    client.get(f"{page_of(stash(SECRET))}download/")
+    client.get(f"{build_page_address(stash(SECRET))}download/")
     assert orjson.loads(AuditEntry.objects.get(action="download_refused").detail_json) == {"kinds": "password"}

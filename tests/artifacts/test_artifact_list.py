@@ -24,12 +24,12 @@ def stash(text, db=DB, *, at=None, **place):
     return row
 
 
-def number(count, **told):
+def number(count, **place):
     """An artifact of its own size and time."""
-    return stash(f"number {count}\n" * (count + 1), at=T0 + count, **told)
+    return stash(f"number {count}\n" * (count + 1), at=T0 + count, **place)
 
 
-def shown(response):
+def read_counts(response):
     """The line counts of the summaries on a page, in order: `number(3)` has four lines."""
     return [int(lines) - 1 for lines in re.findall(r"bytes · (\d+) lines?<", response.text)]
 
@@ -55,41 +55,44 @@ def test_a_text_shows_how_it_begins(client):
     assert page.count("small mono break") == 1
 
 
-def said(session, record, *content, parent=None, role="assistant", **about):
+def build_message(session, record, *content, parent=None, role="assistant", **about):
     message = {"role": role, "content": list(content), **about}
     return {"type": "message", "id": record, "parentId": parent, "timestamp": T0, "message": message}
 
 
 @pytest.fixture
-def called(client):
-    """A session whose agent ran a command and fetched a page in one answer; both outputs are artifacts."""
+def tool_outputs(client):
+    """A session whose agent used two tools in one answer; both outputs are artifacts.
+
+    One tool ran a command, the other fetched a page.
+    """
     session = SessionFactory(id="s1", title="Flour \u202e prices")
-    asked = [
+    calls = [
         {"type": "toolCall", "id": "c1", "name": "exec", "arguments": {"command": "ls <b>\u202e\n--all"}},
         {"type": "toolCall", "id": "c2", "name": "web_fetch", "arguments": {"url": "https://bakery.example/?q=1"}},
     ]
     rows = [
-        ("assistant", said("s1", "a1", *asked), 2),
-        ("tool_result", said("s1", "r1", role="toolResult", toolCallId="c1"), 0),
-        ("tool_result", said("s1", "r2", role="toolResult", toolCallId="c2"), 0),
+        ("assistant", build_message("s1", "a1", *calls), 2),
+        ("tool_result", build_message("s1", "r1", role="toolResult", toolCallId="c1"), 0),
+        ("tool_result", build_message("s1", "r2", role="toolResult", toolCallId="c2"), 0),
     ]
     for seq, (kind, record, count) in enumerate(rows):
         text = orjson.dumps(record).decode()
         EventFactory(session=session, seq=seq, kind=kind, event_json=text, tool_call_count=count)
         IdentityFactory(session=session, seq=seq, event_id=record["id"])
-    one = stash("x" * 99, at=T0, session_id="s1", record_id="r1", tool="exec", tool_call_id="c1")
-    two = stash("y" * 99, at=T0 + 1, session_id="s1", record_id="r2", tool="web_fetch", tool_call_id="c2")
+    first = stash("x" * 99, at=T0, session_id="s1", record_id="r1", tool="exec", tool_call_id="c1")
+    second = stash("y" * 99, at=T0 + 1, session_id="s1", record_id="r2", tool="web_fetch", tool_call_id="c2")
     stash("z" * 99, at=T0 + 2, session_id="s1", record_id="r2", tool="exec", tool_call_id="c9")
-    return one, two
+    return first, second
 
 
-def test_an_artifact_is_called_what_the_agent_ran(client, called):
+def test_an_artifact_is_called_what_the_agent_ran(client, tool_outputs):
     page = client.get(ADA).text.split("<tbody>")[1]
     names = re.findall(r'<a class="clamp[^"]*" href="\w{64}/">(.*?)</a>', page)
     command = 'ls &lt;b&gt;<span class="glyph">U+202E</span> --all'
     assert names == ["Text", "https://bakery.example/?q=1", command]
     assert page.count('>Flour <span class="glyph">U+202E</span> prices</a>') == 3
-    for row, name in zip(called, (command, "https://bakery.example/?q=1"), strict=True):
+    for row, name in zip(tool_outputs, (command, "https://bakery.example/?q=1"), strict=True):
         detail = client.get(f"{ADA}{row.sha256}/").text
         assert f'<h1><span class="clamp mono">{name}</span></h1>' in detail
         assert "prices</a>" in detail
@@ -109,7 +112,7 @@ def test_a_content_is_shown_once_at_its_latest_use(client):
 def test_a_handle_is_found(client):
     number(1)
     row = number(2)
-    assert shown(client.get(ADA, {"q": row.handle})) == [2]
+    assert read_counts(client.get(ADA, {"q": row.handle})) == [2]
 
 
 def test_what_the_operator_does_not_count_is_not_flagged(client):

@@ -80,8 +80,8 @@ def test_folders_are_looked_through_for_texts(tmp_path):
         (tmp_path / name).write_text(bad)
     (tmp_path / "link.md").symlink_to(tmp_path / "a.md")
     (tmp_path / "bytes.md").write_bytes(b"\xff\xfe\0" + bad.encode())
-    found = sorted(hit.file.removeprefix(f"{tmp_path}/") for hit in lint_paths([tmp_path]))
-    assert found == ["a.md", "bytes.md", "deep/b.txt"]
+    files = sorted(hit.file.removeprefix(f"{tmp_path}/") for hit in lint_paths([tmp_path]))
+    assert files == ["a.md", "bytes.md", "deep/b.txt"]
 
 
 def test_very_many_lines_are_looked_through():

@@ -61,7 +61,7 @@ def test_a_preview_is_short(content):
 
 
 @pytest.mark.parametrize(
-    ("text", "wanted"),
+    ("text", "is_adopted"),
     [
         ("", False),
         ("short", False),
@@ -77,7 +77,7 @@ def test_a_preview_is_short(content):
         ("<!doctype html><p>small", True),
         ("  <html lang=en>", True),
         ("<?xml version='1.0'?> <!-- a --><!--\nb -->\n<HTML>", True),
-        ("<!---->" * 40 + "<p>", False),  # for each comment twice the time, if it is tried in more than one way
+        ("<!---->" * 40 + "<p>", False),  # time doubles with each comment if the pattern can backtrack
         ("see <html> in the text", False),
         ("<p>a fragment</p>", False),
         ("%PDF-1.4 ...", True),
@@ -85,8 +85,8 @@ def test_a_preview_is_short(content):
         ("\ud800" * 9000, True),
     ],
 )
-def test_the_rule_of_adoption(text, wanted):
-    assert adoption.is_adoptable(text) is wanted
+def test_the_rule_of_adoption(text, is_adopted):
+    assert adoption.is_adoptable(text) is is_adopted
 
 
 def test_injected_context_is_never_adopted():

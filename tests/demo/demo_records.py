@@ -1,11 +1,11 @@
-"""Reads a generated home line by line, knowing nothing of how it was written: a second opinion for tests."""
+"""Reads a generated home line by line, independently of the code that wrote it."""
 
 import json
 from collections import Counter
 
 
 def lines(root, file):
-    """(offset, bytes) of each line of a file of the home."""
+    """Yield (offset, bytes) of each line of a file of the home."""
     offset = 0
     with (root / file).open("rb") as source:
         for line in source:
@@ -14,7 +14,10 @@ def lines(root, file):
 
 
 def read(root, truth, *, states):
-    """The records of all transcripts in these states, and (file, offset) of every line that is none."""
+    """Return the records of transcripts in these states, and the bad lines.
+
+    A bad line is given as (file, offset).
+    """
     records, bad = [], set()
     for session in truth.sessions:
         if session.state in states:
@@ -35,7 +38,7 @@ def calls(message):
 
 
 def failure(result):
-    """How a tool result says that the tool failed; an empty text when it does not."""
+    """Return how a tool result marks its failure, or an empty text."""
     details = result.get("details", {})
     if result["isError"]:
         return "flagged"
@@ -45,19 +48,19 @@ def failure(result):
 
 
 def recount(records):
-    """The counts of `truth.Counts`, made again."""
-    asked, answered, results = (messages(records, role) for role in ("user", "assistant", "toolResult"))
-    real = [message for message in answered if message["provider"] != "openclaw"]
+    """Count records as `truth.Counts` does, from the records alone."""
+    user_messages, replies, results = (messages(records, role) for role in ("user", "assistant", "toolResult"))
+    model_replies = [message for message in replies if message["provider"] != "openclaw"]
     return {
         "records": len(records),
         "types": Counter(record["type"] for record in records),
         "roles": Counter(record["message"]["role"] for record in records if "message" in record),
-        "turns": len(asked),
-        "tool_calls": Counter(call["name"] for message in real for call in calls(message)),
+        "turns": len(user_messages),
+        "tool_calls": Counter(call["name"] for message in model_replies for call in calls(message)),
         "tool_results": len(results),
         "failed": Counter(sort for sort in map(failure, results) if sort),
-        "stop_reasons": Counter(message["stopReason"] for message in real),
-        "synthetic": Counter(message["model"] for message in answered if message["provider"] == "openclaw"),
-        "model_errors": sum(message.get("stopReason") == "error" for message in real),
-        "images": sum(block["type"] == "image" for message in asked for block in message["content"]),
+        "stop_reasons": Counter(message["stopReason"] for message in model_replies),
+        "synthetic": Counter(message["model"] for message in replies if message["provider"] == "openclaw"),
+        "model_errors": sum(message.get("stopReason") == "error" for message in model_replies),
+        "images": sum(block["type"] == "image" for message in user_messages for block in message["content"]),
     }

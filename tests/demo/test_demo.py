@@ -1,4 +1,4 @@
-"""The demo: a home that is made up, but exactly as OpenClaw writes one, and a site that shows it."""
+"""The demo: an invented home in OpenClaw's exact format, and a site that shows it."""
 
 import hashlib
 import json
@@ -29,7 +29,7 @@ from jobs.progress import Progress
 from ledger.models import ConversationTurn, RejectedRecord, TranscriptEvent, TranscriptSnapshot
 from overview.models import AgentDailyStat, AgentSummary
 from tests.demo.demo_records import calls, failure, lines, messages, read, recount
-from tests.processes import Home, free_port
+from tests.processes import Home, find_free_port
 
 READ, PUT_AWAY = ("live", "orphan"), ("reset", "deleted")
 
@@ -47,7 +47,7 @@ def records(written):
     return read(root, truth, states=READ)[0]
 
 
-def fingerprint(root):
+def hash_home(root):
     files = sorted(path for path in root.rglob("*") if path.is_file())
     digest = hashlib.sha256()
     for path in files:
@@ -57,12 +57,15 @@ def fingerprint(root):
 
 @pytest.mark.kill
 def test_it_works(tmp_path):
-    """Twice, the second time serving; a link each time, and nothing twice."""
+    """Runs the demo twice; each prints a link, and nothing is imported twice.
+
+    The second run also serves.
+    """
     home = Home(tmp_path / "home")
     try:
         first = home.start("demo", "--no-serve")
         assert first.end() == 0, first.said
-        port = free_port()
+        port = find_free_port()
         second = home.start("demo", "--port", str(port))
         assert second.address() == f"http://127.0.0.1:{port}"
         links = [
@@ -86,7 +89,7 @@ def test_it_works(tmp_path):
 
 
 def check_a_new_home(home, folder):
-    """The story happens once: a new home takes no source of an earlier demo, unless it may make it anew."""
+    """Assert that a new home refuses sources of an earlier demo, except with --fresh."""
     other = Home(folder)
     try:
         other.env["OPENCLAW_STATE_DIR"] = home.env["OPENCLAW_STATE_DIR"]
@@ -113,9 +116,9 @@ def test_a_folder_with_something_else_in_it_is_left_alone(which, settings, tmp_p
 def test_the_same_arguments_give_the_same_bytes(written, tmp_path):
     root, _ = written
     write_home(tmp_path / "again")
-    assert fingerprint(tmp_path / "again") == fingerprint(root)
+    assert hash_home(tmp_path / "again") == hash_home(root)
     write_home(tmp_path / "other", seed=8)
-    assert fingerprint(tmp_path / "other") != fingerprint(root)
+    assert hash_home(tmp_path / "other") != hash_home(root)
 
 
 def test_only_the_planted_lines_are_damaged(written):
@@ -133,8 +136,8 @@ def test_only_the_planted_lines_are_damaged(written):
 def test_the_truth_is_what_is_on_disk(states, written):
     root, truth = written
     counts = truth.live if states == READ else truth.put_away
-    found = recount(read(root, truth, states=states)[0])
-    assert found == {name: getattr(counts, name) for name in found}
+    counted = recount(read(root, truth, states=states)[0])
+    assert counted == {name: getattr(counts, name) for name in counted}
     assert counts.sessions == sum(session.state in states for session in truth.sessions)
     assert truth.bytes == sum(path.stat().st_size for path in root.rglob("*") if path.is_file())
 
@@ -169,16 +172,16 @@ def test_texts_that_try_a_page_are_there(records):
     assert longest["details"]["aggregated"] == longest["content"][0]["text"]
     hostile = [text for message in results if "<script>" in (text := message["content"][0]["text"])]
     assert "\u202e" in hostile[0]
-    asked = " ".join(block["text"] for message in messages(records, "user") for block in message["content"][:1])
-    assert all(sign in asked for sign in ("订单", "🙏", "شارع", "Conversation info (untrusted metadata)"))
+    questions = " ".join(block["text"] for message in messages(records, "user") for block in message["content"][:1])
+    assert all(sign in questions for sign in ("订单", "🙏", "شارع", "Conversation info (untrusted metadata)"))
 
 
 def test_outputs_too_big_for_a_prompt_are_there(records):
-    """Text, JSON and HTML, one that came twice, one that mentions a token."""
+    """Text, JSON and HTML, one twice, and one with a token."""
     texts = [message["content"][0]["text"] for message in messages(records, "toolResult")]
     big = [text for text in texts if is_adoptable(text)]
-    found = {content_types.guess(text.encode(), text.encode(), is_whole=True) for text in big}
-    assert found == {"text/plain", "application/json", "text/html"}
+    types = {content_types.guess(text.encode(), text.encode(), is_whole=True) for text in big}
+    assert types == {"text/plain", "application/json", "text/html"}
     assert len(big) == len(set(big)) + 1
     assert any(secrets.find_kinds(text) for text in big)
 
@@ -194,7 +197,7 @@ def test_failures_look_like_real_ones(records):
 
 
 def test_records_form_a_tree(written):
-    """Every parent comes before its child, except the one record that was lost."""
+    """Every parent comes before its child, except the one lost record."""
     root, truth = written
     gaps = 0
     for session in truth.sessions:
@@ -253,9 +256,9 @@ def test_jobs_and_subagents_lead_to_their_sessions(written):
     runs = [json.loads(line) for path in root.glob("cron/runs/*.jsonl") for line in path.read_text().splitlines()]
     assert len(runs) == truth.cron_runs
     assert {run["status"] for run in runs} == {"ok", "error", "skipped"}
-    kept = [run for run in runs if run.get("sessionId") in ids]
-    assert len(kept) == sum(":cron:" in key for key in ids.values())
-    assert all(ids[run["sessionId"]] == run["sessionKey"] for run in kept)
+    with_session = [run for run in runs if run.get("sessionId") in ids]
+    assert len(with_session) == sum(":cron:" in key for key in ids.values())
+    assert all(ids[run["sessionId"]] == run["sessionKey"] for run in with_session)
     subagents = json.loads((root / "subagents" / "runs.json").read_text())["runs"].values()
     assert len(subagents) == truth.subagent_runs
     assert {run["childSessionKey"] for run in subagents} <= set(ids.values())
@@ -283,7 +286,7 @@ def test_what_was_remembered_is_in_the_workspace(written):
 
 
 def test_nothing_in_it_is_anybodys(written):
-    """Mails, phone numbers, addresses and keys are ones nobody can have; no placeholder is left."""
+    """Mails, phone numbers, addresses and keys are impossible ones; no placeholder is left."""
     root, _ = written
     text = "\n".join(path.read_text(errors="replace") for path in root.rglob("*") if path.is_file())
     assert "[[" not in text.replace("[[lib", "")
@@ -326,9 +329,9 @@ agent:
 user: Hi"""
     tea, _next = parse_stories(text)
     assert (tea.name, tea.turns, tea.tags["once"]) == ("tea", 1, {"yes"})
-    asked, called, said = tea.beats
-    assert (asked.text, called.thinking, said.text) == ("Tea?", "Yes.", "# Done")
-    assert [(call.tool, call.result.how, call.result.text) for call in called.calls] == [
+    question, calling, reply = tea.beats
+    assert (question.text, calling.thinking, reply.text) == ("Tea?", "Yes.", "# Done")
+    assert [(call.tool, call.result.how, call.result.text) for call in calling.calls] == [
         ("read", "", "a"),
         ("exec", "exit 2", "first\n\nsecond"),
     ]
@@ -348,8 +351,8 @@ def test_slots_compute():
 @pytest.mark.django_db
 def test_the_collector_finds_all_of_it(written, real_files):
     root, truth = written
-    found = collect.run({"source": str(root)}, Progress())
-    assert found["rejected"] == len(truth.damaged)
+    result = collect.run({"source": str(root)}, Progress())
+    assert result["rejected"] == len(truth.damaged)
     for agent in Agent.objects.filter(agent_id__in=truth.agents):
         counts = truth.agents[agent.agent_id]
         events = TranscriptEvent.objects.using(agent.db)
@@ -376,10 +379,10 @@ def test_a_big_home_is_counted_as_well(tmp_path):
     truth = write_bulk_home(tmp_path / "big", **options)
     assert [*truth.agents] == ["main", "research", "main-2"]
     assert len(truth.sessions) == 12
-    found, bad = read(tmp_path / "big", truth, states=READ)
+    parsed, bad = read(tmp_path / "big", truth, states=READ)
     assert not bad
-    counted = recount(found)
+    counted = recount(parsed)
     assert counted == {name: getattr(truth.live, name) for name in counted}
     write_bulk_home(tmp_path / "again", **options)
-    assert fingerprint(tmp_path / "again") == fingerprint(tmp_path / "big")
+    assert hash_home(tmp_path / "again") == hash_home(tmp_path / "big")
     assert write_bulk_home(tmp_path / "short", **options | {"tool_bytes": 0}).bytes < truth.bytes

@@ -1,4 +1,4 @@
-"""The demo's story of a memory that went wrong: what is on disk, in the store and on the pages after it was told."""
+"""The demo's story of a wrong memory: on disk, in the store and on pages."""
 
 import json
 import re
@@ -26,7 +26,7 @@ FLAGGED, REFUSED = "The pandan croissant contains no nuts.", "The cardamom knot 
 
 
 class Site:
-    """The demo of a day that stays, made by a process of its own."""
+    """A demo that a process of its own prepared, with its dates kept."""
 
     def __init__(self, path):
         self.home, self.openclaw = Home(path / "home"), path / "openclaw"
@@ -50,7 +50,7 @@ class Site:
         return (self.openclaw / "workspace" / "MEMORY.md").read_text()
 
     def message(self, session_id, record_id):
-        """The words of a record of a transcript."""
+        """Return the words of a record of a transcript."""
         file = next((self.openclaw / "agents" / "main" / "sessions").glob(f"{session_id}*.jsonl"))
         records = (json.loads(line) for line in file.read_text().splitlines())
         record = next(record for record in records if record["id"] == record_id)
@@ -64,23 +64,23 @@ def site(tmp_path_factory):
     site.home.close()
 
 
-def after(kept):
-    """What MEMORY.md holds after these changes."""
+def replay_changes(changes):
+    """Return the content of MEMORY.md after these changes."""
     workspace = Workspace("main", "")
-    for one in kept:
-        memory.apply_change(workspace, one)
+    for change in changes:
+        memory.apply_change(workspace, change)
     return workspace.files["MEMORY.md"]
 
 
 @pytest.mark.kill
 def test_the_wrong_line_is_gone_and_later_lines_stay(site):
-    told = [one for one in site.kept if one.by != "later"]
-    at = next(number for number, one in enumerate(told) if one.fact == wrong_memory.WRONG)
-    late = next(one for one in site.kept if one.by == "later")
-    assert any(one.file == "MEMORY.md" for one in told[at + 1 :])
-    assert site.file() == after([*told[:at], *told[at + 1 :], late])
+    changes = [change for change in site.kept if change.by != "later"]
+    at = next(number for number, change in enumerate(changes) if change.fact == wrong_memory.WRONG)
+    late = next(change for change in site.kept if change.by == "later")
+    assert any(change.file == "MEMORY.md" for change in changes[at + 1 :])
+    assert site.file() == replay_changes([*changes[:at], *changes[at + 1 :], late])
     copy = next((site.home.path / "rollback-copies" / "main").iterdir())
-    assert copy.read_text() == after(told)
+    assert copy.read_text() == replay_changes(changes)
 
 
 @pytest.mark.kill
@@ -88,18 +88,18 @@ def test_it_was_written_rolled_back_and_corrected(site):
     sql = f"SELECT id, status, lines_added FROM write_guardian_audit WHERE candidate_fact = '{wrong_memory.WRONG}'"
     [(audit_id, status, added)] = site.rows(f"{sql} AND origin = 'recorded'")
     assert (status, added) == ("rolled_back", 1)
-    about = f"WHERE audit_id = '{audit_id}'"
-    assert site.rows(f"SELECT status, given_by, reason FROM guardian_statuses {about} ORDER BY id") == [
+    condition = f"WHERE audit_id = '{audit_id}'"
+    assert site.rows(f"SELECT status, given_by, reason FROM guardian_statuses {condition} ORDER BY id") == [
         ("written", "plugin", ""),
         ("rolled_back", "demo", wrong_memory.WHY_BACK),
     ]
-    assert site.rows(f"SELECT rolled_back_by, way FROM rollbacks {about}") == [("demo", "merged")]
+    assert site.rows(f"SELECT rolled_back_by, way FROM rollbacks {condition}") == [("demo", "merged")]
     rule = "SELECT corrected_status, correction_pattern, correction_reason, switched_off_at FROM behavior_corrections"
-    assert site.rows(f"{rule} {about}") == [
+    assert site.rows(f"{rule} {condition}") == [
         ("refused", phrases.write_pattern(wrong_memory.CONTAINS), wrong_memory.WHY_RULE, None)
     ]
     decided = f"SELECT prompt_version FROM memory_gate_decisions WHERE candidate_fact = '{wrong_memory.WRONG}'"
-    assert site.rows(decided) == [("gate-8",)]  # the prompt that keeps passing remarks
+    assert site.rows(decided) == [("gate-8",)]  # this version of the prompt keeps passing remarks
 
 
 @pytest.mark.kill
@@ -132,7 +132,7 @@ def test_a_line_leads_to_the_message_that_put_it_there(site):
     assert get(f"writes/{run['audit_id']}")["candidate_fact"] == FLAGGED
     [(turn_id,)] = site.rows("SELECT turn_id FROM write_guardian_audit WHERE status = 'rolled_back'")
     assert "no sesame in the tide this week" in site.message(*turn_id.split(":"))
-    # It was served without OPENCLAW_WEB_WORKSPACE_WRITES: what the demo may do, `serve` on the same home may not.
+    # `serve` on this home ran without OPENCLAW_WEB_WORKSPACE_WRITES: it may not do what the demo may.
     assert "OPENCLAW_WEB_WORKSPACE_WRITES=1" in get(f"writes/{run['audit_id']}/rollback")["problem"]
 
 
@@ -156,17 +156,17 @@ def test_five_weeks_of_writes_are_there(site):
 def test_three_writes_wait_for_review(site):
     sample = "SELECT count(*) FROM dataset_samples WHERE sample_type = 'write_guardian_decision' AND annotation_status"
     assert (site.home.count(f"{sample} = 'needs_review'"), site.home.count(f"{sample} = 'pending'")) == (2, 1)
-    moved = "SELECT corrected_status, corrected_target_file FROM behavior_corrections WHERE apply_to_future = 0"
-    assert site.rows(moved) == [("written", "TOOLS.md")]
+    corrections = "SELECT corrected_status, corrected_target_file FROM behavior_corrections WHERE apply_to_future = 0"
+    assert site.rows(corrections) == [("written", "TOOLS.md")]
 
 
 @pytest.mark.kill
 def test_the_report_names_the_pages_and_nothing_happens_twice(site):
     everything = "SELECT id, status FROM write_guardian_audit ORDER BY id"
     before, held = site.rows(everything), site.file()
-    said = site.prepare()
+    output = site.prepare()
     assert (site.rows(everything), site.file()) == (before, held)
-    for words in (site.said, said):
+    for words in (site.said, output):
         assert re.search(r"rolled back: http://127\.0\.0\.1:[0-9]+/agents/main/writes/", words)
         assert "/agents/main/writes/rules/" in words
         assert "/agents/main/writes/blame/MEMORY.md/" in words
@@ -179,32 +179,32 @@ def test_the_demo_allows_itself_to_write_into_its_own_folder_only(home, settings
     with wrong_memory.allow_own_workspaces():
         assert settings.WORKSPACE_WRITES
     assert not settings.WORKSPACE_WRITES
-    about = {"kind": CollectorSource.Kind.AGENT, "agent_id": "theirs", "root": str(tmp_path / "theirs")}
-    CollectorSource.objects.create(source_key="theirs", path="agents/theirs", **about)
+    columns = {"kind": CollectorSource.Kind.AGENT, "agent_id": "theirs", "root": str(tmp_path / "theirs")}
+    CollectorSource.objects.create(source_key="theirs", path="agents/theirs", **columns)
     with wrong_memory.allow_own_workspaces():
         assert not settings.WORKSPACE_WRITES
 
 
 def test_facts_of_stories_have_a_place_in_the_files():
-    """A day on which such a story is told must not be the first one on which it fails."""
-    told = [(story, beat) for story in read_stories().values() for beat in story.beats if beat.kind == "remember"]
-    assert len(told) > 15
-    for story, beat in told:
+    """Every fact of a story has its section, so no story fails on its first day."""
+    facts = [(story, beat) for story in read_stories().values() for beat in story.beats if beat.kind == "remember"]
+    assert len(facts) > 15
+    for story, beat in facts:
         name, _, section = beat.head.removeprefix("later ").partition(" ")
         agent = next(iter(story.tags["agent"]))
         assert f"## {section}\n" in read_shipped_files(agent)[name], story.name
 
 
 def test_changes_are_put_in_the_order_of_time(tmp_path):
-    """Sessions overlap: what was told first on the stage may have happened later."""
+    """Changes of overlapping sessions are ordered by time, not by the order of sessions."""
     late = memory.MemoryChange(20, "plugin", "MEMORY.md", "Shop", "", "- Later.")
     early = memory.MemoryChange(10, "plugin", "MEMORY.md", "Shop", "", "- Earlier.")
     workspace = Workspace("main", "")
-    workspace.kept += [late, early, memory.MemoryChange(30, "plugin", "MEMORY.md", "Shop", "", "- Later.")]
+    workspace.changes += [late, early, memory.MemoryChange(30, "plugin", "MEMORY.md", "Shop", "", "- Later.")]
     memory.write_changes(tmp_path, {"main": workspace}, 40 * 86_400_000)
-    kept = [one for one in memory.read_changes(tmp_path)["main"] if one.by == "plugin"]
-    assert [one.fact for one in kept] == ["Earlier.", "Later.", "Later."]
-    changes = list(memory.replay_changes("main", kept))
+    written = [entry for entry in memory.read_changes(tmp_path)["main"] if entry.by == "plugin"]
+    assert [entry.fact for entry in written] == ["Earlier.", "Later.", "Later."]
+    changes = list(memory.replay_changes("main", written))
     assert [change.before == change.after for change in changes] == [False, False, True]
     assert workspace.files["MEMORY.md"].index("- Earlier.\n- Later.\n") > 0
     assert memory.read_changes(tmp_path / "elsewhere") == {}

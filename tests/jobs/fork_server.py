@@ -1,7 +1,8 @@
-"""Processes of openclaw-web that begin as copies of one that has imported everything, which saves 0.5 s each.
+"""Starts processes of openclaw-web as copies of one that has imported everything.
 
-Each is a real process, a child of the test run with its own arguments, environment, folder and pipes, and reads the
-settings anew. What a process imports, and how it begins, is tested by those that tests/openclaw_web/test_cli.py starts.
+A copy saves 0.5 s. Each is a real process, a child of the test run with its own arguments, environment, folder and
+pipes, and reads the settings anew. Imports, and the first steps of a process, are tested by the processes that
+tests/openclaw_web/test_cli.py starts.
 """
 
 import atexit
@@ -25,43 +26,46 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 SETTINGS = "openclaw_web.settings"
 PR_SET_CHILD_SUBREAPER = 36
 SERVERS = {"serve", "demo", "work"}  # they start processes of their own, and threads
-READ_AT_START = ("PYTHON", "LC_", "LANG", "MALLOC")  # by an interpreter, in the environment
+READ_AT_START = ("PYTHON", "LC_", "LANG", "MALLOC")  # variables that an interpreter reads when it starts
 USER = "OPENCLAW_TEST_USER"  # in an environment: the number of another user, whom only root can become
 LENGTH = 8  # bytes of a number on the socket
 _lock = threading.Lock()
 
 
 def start(module, *words, env, cwd=CHECKOUT, **options):
-    """`python -m module words` as a `subprocess.Popen`, from a copy where one can be made."""
+    """Start `python -m module words` as a `subprocess.Popen`, as a copy where possible."""
     command = [sys.executable, "-m", module, *words]
     is_own = cwd != CHECKOUT or SERVERS & set(words) or "COVERAGE_PROCESS_CONFIG" in env or sys.platform != "linux"
     return (subprocess.Popen if is_own else Copy)(command, env=env, cwd=cwd, **options)
 
 
 class Copy(subprocess.Popen):
-    """A process that is copied instead of begun from nothing."""
+    """A process that is copied instead of started from nothing."""
 
     def _execute_child(self, args, executable, preexec_fn, close_fds, pass_fds, cwd, env, *rest):
         pipes = rest[3:9]  # to read and to write at both ends: of stdin, stdout and stderr
         theirs = [own if own >= 0 else number for number, own in enumerate((pipes[0], pipes[3], pipes[5]))]
-        said = {"words": [os.fsdecode(word) for word in args[2:]], "env": env, "new_session": rest[-2]}
+        request = {"words": [os.fsdecode(word) for word in args[2:]], "env": env, "new_session": rest[-2]}
         try:
             with _lock:
-                self.pid = _ask(_nursery(_interpreter(env)), said, theirs)
+                self.pid = _request_copy(_start_template(_select_interpreter_environment(env)), request, theirs)
             self._child_created = True
         finally:
             self._close_pipe_fds(*pipes)
 
 
-def _interpreter(env):
-    """What an interpreter reads as it begins: processes that differ in it cannot be copies of the same."""
+def _select_interpreter_environment(env):
+    """Return the environment variables that an interpreter reads when it starts.
+
+    Processes that differ in them cannot be copies of the same one.
+    """
     return frozenset((name, value) for name, value in env.items() if name.startswith(READ_AT_START))
 
 
 @functools.cache
-def _nursery(interpreter):
-    """The socket of the process to copy, which ends with this one."""
-    # Whoever is copied becomes a child of this process, so that it can be waited for.
+def _start_template(interpreter):
+    """Return the socket of the process to copy, which ends with this one."""
+    # A copy becomes a child of this process, so that it can be waited for.
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     ours, theirs = socket.socketpair()
     others = ("OPENCLAW", "DJANGO", *READ_AT_START)
@@ -80,17 +84,17 @@ def _nursery(interpreter):
     return ours
 
 
-def _ask(nursery, said, files):
-    data = json.dumps(said).encode()
-    socket.send_fds(nursery, [len(data).to_bytes(LENGTH)], files)
-    nursery.sendall(data)
-    return int.from_bytes(_receive(nursery, LENGTH))
+def _request_copy(template, request, files):
+    data = json.dumps(request).encode()
+    socket.send_fds(template, [len(data).to_bytes(LENGTH)], files)
+    template.sendall(data)
+    return int.from_bytes(_receive(template, LENGTH))
 
 
-def _receive(nursery, length):
+def _receive(template, length):
     data = b""
     while len(data) < length:
-        more = nursery.recv(length - len(data))
+        more = template.recv(length - len(data))
         if not more:
             raise EOFError("the process to copy has ended")
         data += more
@@ -98,23 +102,23 @@ def _receive(nursery, length):
 
 
 def main(handle):
-    """Import everything, then make copies of this process until nobody asks any more."""
-    nursery = socket.socket(fileno=handle)
+    """Import everything, then make copies of this process until the socket is closed."""
+    connection = socket.socket(fileno=handle)
     _import_everything()
     gc.collect()
     gc.freeze()
     while True:
-        length, files, *_ = socket.recv_fds(nursery, LENGTH, 3)
+        length, files, *_ = socket.recv_fds(connection, LENGTH, 3)
         if not length:
             return
-        said = json.loads(_receive(nursery, int.from_bytes(length)))
-        if (pid := _copy()) == 0:
-            nursery.close()
-            _become(files, **said)
+        request = json.loads(_receive(connection, int.from_bytes(length)))
+        if (pid := _fork_copy()) == 0:
+            connection.close()
+            _run_request(files, **request)
             return
         for file in files:
             os.close(file)
-        nursery.sendall(pid.to_bytes(LENGTH))
+        connection.sendall(pid.to_bytes(LENGTH))
 
 
 def _import_everything():
@@ -132,31 +136,34 @@ def _import_everything():
     for name, app in get_commands().items():
         if not app.startswith(("django", "axes", "ninja", "whitenoise")):
             load_command_class(app, name)
-    for path in (*settings.JOB_KINDS.values(), *settings.PROBLEM_KINDS.values()):  # a copy may not read their modules
+    for path in (
+        *settings.JOB_KINDS.values(),
+        *settings.PROBLEM_KINDS.values(),
+    ):  # imported here, since a copy may lack permission to read them
         import_string(path)
     shutil.rmtree(os.environ["OPENCLAW_WEB_HOME"])
 
 
-def _copy():
-    """The id of a copy of this process that is nobody's child yet; 0 in the copy."""
+def _fork_copy():
+    """Fork a copy that is nobody's child yet; returns its id, and 0 in the copy."""
     reader, writer = os.pipe()
-    between = os.fork()
-    if between == 0:
+    child = os.fork()
+    if child == 0:
         if (pid := os.fork()) == 0:
             os.close(reader)
             os.close(writer)
             return 0
         os.write(writer, pid.to_bytes(LENGTH))
         os._exit(0)
-    os.waitpid(between, 0)
+    os.waitpid(child, 0)
     pid = int.from_bytes(os.read(reader, LENGTH))
     os.close(reader)
     os.close(writer)
     return pid
 
 
-def _become(files, words, env, new_session):
-    """Be the process that was asked for."""
+def _run_request(files, words, env, new_session):
+    """Turn into the requested process."""
     if new_session:
         os.setsid()
     for number, file in enumerate(files):
@@ -164,21 +171,21 @@ def _become(files, words, env, new_session):
     for file in files:
         os.close(file)
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup the process to copy is deaf to it
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup the template ignores it
     os.environ.clear()
     os.environ.update(env)
-    if user := os.environ.pop(USER, ""):  # once everything is imported: others may not read the interpreter
+    if user := os.environ.pop(USER, ""):  # after all imports, since the other user may not read the interpreter
         os.setgroups([])
         os.setgid(int(user))
         os.setuid(int(user))
-    tempfile.tempdir = None  # of this environment, too
+    tempfile.tempdir = None  # also depends on the environment
     _forget_settings()
     sys.argv = [words[0], *words[1:]]
     runpy.run_module(words[0], run_name="__main__", alter_sys=True)
 
 
 def _forget_settings():
-    """Have the settings read anew, as this environment says; what packages have added to them stays."""
+    """Let settings be read anew from this environment; additions by packages stay."""
     from django.conf import global_settings, settings
     from django.db import connections
     from django.utils.functional import empty

@@ -1,4 +1,7 @@
-"""Kinds of jobs that only tests have, and `python -m tests.jobs.jobs_for_tests <command>`: openclaw-web with them."""
+"""Kinds of jobs for tests, and a command of openclaw-web that knows them.
+
+`python -m tests.jobs.jobs_for_tests <command>`.
+"""
 
 import time
 from dataclasses import replace
@@ -9,15 +12,15 @@ from openclaw_web.errors import Refused
 
 
 def lines(params, progress):
-    """Number the lines of a file up to `count`, going on after the last whole line that is there.
+    """Number the lines of a file up to `count`, after the last complete line.
 
-    With a `gate`, a file that holds a number, it gets no further than that until the number has grown.
+    With a `gate`, a file that contains a number, the job waits at that number until it has grown.
     """
     file = Path(params["file"])
-    there = file.read_bytes().rpartition(b"\n") if file.exists() else (b"", b"", b"")
+    complete = file.read_bytes().rpartition(b"\n") if file.exists() else (b"", b"", b"")
     with file.open("ab") as output:
-        output.truncate(len(there[0]) + len(there[1]))
-        for number in range(there[0].count(b"\n") + len(there[1]), params["count"]):
+        output.truncate(len(complete[0]) + len(complete[1]))
+        for number in range(complete[0].count(b"\n") + len(complete[1]), params["count"]):
             while "gate" in params and number >= int(Path(params["gate"]).read_text() or 0):
                 time.sleep(0.01)
             progress.log(f"line {number}")
@@ -29,24 +32,24 @@ def lines(params, progress):
 
 
 def refuses(params, progress):
-    """Say no, and name rows."""
+    """Refuse, and name rows."""
     raise Refused("Nothing is approved yet. Approve a sample first.", reasons=[{"id": "sample-1", "reason": "pending"}])
 
 
 def fails(params, progress):
-    """A bug, with somebody's words in its message."""
+    """Raise an exception with a person's words in its message."""
     raise ValueError("the words of a person")
 
 
 def chatters(params, progress):
-    """More log than is kept."""
+    """Write more log than is kept."""
     for number in range(params["count"]):
         progress.log(f"{number} " + "x" * params["width"])
     return {}
 
 
 def stays_put(params, progress):
-    """Get as far as an attempt before it, and kill the process there."""
+    """Reach the same progress in each attempt, and kill the process there."""
     import os
     import signal
 
@@ -56,17 +59,17 @@ def stays_put(params, progress):
 
 
 def is_taken_over(params, progress):
-    """Report on after another worker has been given the run."""
+    """Report progress after another worker got the run."""
     from jobs.models import JobRun
 
     JobRun.objects.update(worker="another worker")
-    progress.is_lost = True  # what the heartbeat would have found
+    progress.is_lost = True  # as the heartbeat would set it
     progress.update(1, 1)
     return {"never": "written"}
 
 
 def _kind(run):
-    return Kind(run=run, label=run.__name__, started=f"started {run.__name__}", kept="Its lines are kept.")
+    return Kind(run=run, label=run.__name__, audit_text=f"started {run.__name__}", cancel_text="Its lines are kept.")
 
 
 LINES, REFUSES, FAILS, CHATTERS = _kind(lines), _kind(refuses), _kind(fails), _kind(chatters)
@@ -76,12 +79,12 @@ NAMES = ("terminal_lines", "lines", "refuses", "fails", "chatters", "stays_put",
 KINDS = {name: f"tests.jobs.jobs_for_tests.{name.upper()}" for name in NAMES}
 
 
-def cannot_be_looked_at():
-    """What a kind says of which nobody can tell whether there is something to do."""
+def raise_unreadable():
+    """Raise what a kind raises that cannot tell whether there is something to do."""
     raise Refused("MEMORY.md cannot be read.")
 
 
-UNKNOWN = replace(_kind(lines), every=Schedule("schedule.signatureMinutes", 1, dict, cannot_be_looked_at))
+UNKNOWN = replace(_kind(lines), schedule=Schedule("schedule.signatureMinutes", 1, dict, raise_unreadable))
 
 
 def main():

@@ -1,4 +1,4 @@
-"""Cancelling a job, from its page and through the API: who may, what it ends as, what it leaves."""
+"""Cancelling a job from its page and through the API: permissions, outcomes and leftovers."""
 
 import orjson
 import pytest
@@ -16,7 +16,7 @@ from openclaw_web import clock
 from openclaw_web.disk import locks
 from operations.models import BackupRun
 from people.models.bookkeeping import AuditEntry
-from tests.datasets.exports.exporting import WANTED
+from tests.datasets.exports.export_helpers import FORM_FIELDS
 from tests.factories import ExportFactory, JobFactory, SampleFactory
 from tests.jobs import jobs_for_tests
 
@@ -31,24 +31,24 @@ def kinds(settings):
 
 @pytest.fixture
 def at_work():
-    """A job that runs in a process that lives."""
+    """A running job whose process lives."""
     with locks.hold_run_lock("here:1:X"):
         yield JobFactory(kind="lines", state="running", worker="here:1:X", heartbeat_at=clock.now_ms())
 
 
-def on_page(browser, job):
-    """What the page says after its button was pressed, and the row."""
+def cancel_on_page(browser, job):
+    """Press the cancel button; returns the page's text and the row."""
     answer = browser.post(f"{job.get_absolute_url()}cancel/", follow=True)
     job.refresh_from_db()
     return answer.text, job
 
 
-def ask(browser, job_id, **options):
-    """The answer of the API."""
+def cancel_by_api(browser, job_id, **options):
+    """Cancel through the API; returns the answer."""
     return browser.post(f"{API}/{job_id}/cancel", content_type="application/json", **options)
 
 
-def entries():
+def list_cancellers():
     return [entry.actor for entry in AuditEntry.objects.filter(action="job_cancelled")]
 
 
@@ -56,22 +56,22 @@ def test_a_waiting_job_ends_at_once(as_admin, tmp_path):
     job = jobs.start("lines", {"file": str(tmp_path / "out"), "count": 1}, by="mei")
     before = as_admin.get(job.get_absolute_url()).text
     assert "Cancel job" in before and "If the job is canceled: Its lines are kept." in before
-    page, job = on_page(as_admin, job)
+    page, job = cancel_on_page(as_admin, job)
     assert (job.state, job.message) == ("cancelled", "Canceled by root. Its lines are kept.")
     assert (job.cancel_requested_by, job.cancel_requested_at <= job.finished_at) == ("root", True)
     assert job.message in page and "Cancel job" not in page and "If the job is canceled" not in page
     assert execution.run_next() is None and not (tmp_path / "out").exists()
-    assert entries() == ["root"]
+    assert list_cancellers() == ["root"]
 
 
 def test_a_running_job_is_asked_once(as_admin, at_work):
-    page, job = on_page(as_admin, at_work)
+    page, job = cancel_on_page(as_admin, at_work)
     assert (job.state, job.cancel_requested_by) == ("running", "root")
     assert "Canceled by root. The job ends at its next step." in page and "Cancel job" not in page
     asked_at = job.cancel_requested_at
-    on_page(as_admin, job)
+    cancel_on_page(as_admin, job)
     job.refresh_from_db()
-    assert (job.cancel_requested_at, entries()) == (asked_at, ["root"])
+    assert (job.cancel_requested_at, list_cancellers()) == (asked_at, ["root"])
 
 
 def test_the_button_goes_with_the_job(as_admin, at_work):
@@ -83,7 +83,7 @@ def test_the_button_goes_with_the_job(as_admin, at_work):
 
 
 def test_a_job_that_was_quicker_says_who_wanted_to_cancel_it(as_admin, at_work):
-    on_page(as_admin, at_work)
+    cancel_on_page(as_admin, at_work)
     JobRun.objects.update(state="finished", finished_at=1)
     page = as_admin.get(at_work.get_absolute_url()).text
     assert "root canceled this job, but the job ended first." in page and "at its next step" not in page
@@ -93,32 +93,32 @@ def test_a_job_that_was_quicker_says_who_wanted_to_cancel_it(as_admin, at_work):
 def test_a_job_that_has_ended_stays_what_it_is(as_admin, state):
     job = JobFactory(state=state, message="as it was")
     sentence = f"This job has already ended ({state}): there is nothing to cancel."
-    page, job = on_page(as_admin, job)
+    page, job = cancel_on_page(as_admin, job)
     assert sentence in page
-    answer = ask(as_admin, job.id)
+    answer = cancel_by_api(as_admin, job.id)
     assert (answer.status_code, answer.json()["detail"], answer.json()["code"]) == (409, sentence, "refused")
     job.refresh_from_db()
-    assert (job.state, job.message, job.cancel_requested_at, entries()) == (state, "as it was", None, [])
+    assert (job.state, job.message, job.cancel_requested_at, list_cancellers()) == (state, "as it was", None, [])
 
 
 def test_programs_cancel(as_admin, at_work):
-    answer = ask(as_admin, at_work.id, headers={"Idempotency-Key": "once"})
-    told = answer.json()
-    assert (answer.status_code, told["state"], told["cancel_requested_by"]) == (202, "running", "root")
-    again = ask(as_admin, at_work.id, headers={"Idempotency-Key": "once"})
-    assert (again.json(), again["Idempotency-Replayed"]) == (told, "true")
+    answer = cancel_by_api(as_admin, at_work.id, headers={"Idempotency-Key": "once"})
+    cancelled = answer.json()
+    assert (answer.status_code, cancelled["state"], cancelled["cancel_requested_by"]) == (202, "running", "root")
+    again = cancel_by_api(as_admin, at_work.id, headers={"Idempotency-Key": "once"})
+    assert (again.json(), again["Idempotency-Replayed"]) == (cancelled, "true")
     JobRun.objects.update(state="cancelled", finished_at=clock.now_ms())
-    assert ask(as_admin, at_work.id).json()["state"] == "cancelled"
+    assert cancel_by_api(as_admin, at_work.id).json()["state"] == "cancelled"
     assert as_admin.get(API, {"state": "cancelled"}).json()["items"][0]["id"] == at_work.id
-    assert ask(as_admin, "nothing").status_code == 404
-    assert entries() == ["root"]
+    assert cancel_by_api(as_admin, "nothing").status_code == 404
+    assert list_cancellers() == ["root"]
 
 
 def test_below_operator_people_cancel_what_they_started(as_reviewer, as_stranger):
     own, other = JobFactory(started_by="reviewer"), JobFactory(started_by="root")
     assert as_reviewer.post(f"{other.get_absolute_url()}cancel/").status_code == 404
-    assert ask(as_reviewer, other.id).status_code == 404
-    assert on_page(as_reviewer, own)[1].state == "cancelled"
+    assert cancel_by_api(as_reviewer, other.id).status_code == 404
+    assert cancel_on_page(as_reviewer, own)[1].state == "cancelled"
     seen = JobFactory(started_by="stranger")
     assert as_stranger.post(f"{seen.get_absolute_url()}cancel/").status_code == 403
     assert "Cancel job" not in as_stranger.get(seen.get_absolute_url()).text
@@ -129,8 +129,8 @@ def test_the_command_cancels(at_work, capsys):
     assert capsys.readouterr().out == "The job ends at its next step.\n"
     waiting = JobFactory(kind="lines")
     call_command("jobs", "cancel", waiting.id, "--json")
-    (told,) = orjson.loads(capsys.readouterr().out)["jobs"]
-    assert (told["id"], told["state"], told["cancel_requested_by"]) == (waiting.id, "cancelled", "command line")
+    (row,) = orjson.loads(capsys.readouterr().out)["jobs"]
+    assert (row["id"], row["state"], row["cancel_requested_by"]) == (waiting.id, "cancelled", "command line")
     assert [(entry.actor, entry.via) for entry in AuditEntry.objects.filter(action="job_cancelled")] == [
         ("command line", "command")
     ] * 2
@@ -152,28 +152,28 @@ def test_a_job_whose_worker_died_is_not_gone_on_with(as_admin):
 def test_the_kept_words_of_every_kind_stand_on_its_page(as_admin, settings):
     for name in settings.JOB_KINDS.keys() - jobs_for_tests.KINDS.keys():
         job = JobFactory(kind=name)
-        assert escape(str(job_kinds.get_kind(name).kept)) in as_admin.get(job.get_absolute_url()).text, name
+        assert escape(str(job_kinds.get_kind(name).cancel_text)) in as_admin.get(job.get_absolute_url()).text, name
 
 
 def test_a_job_of_a_kind_that_is_gone_can_be_cancelled(as_admin):
-    _page, job = on_page(as_admin, JobFactory(kind="defragment"))
+    _page, job = cancel_on_page(as_admin, JobFactory(kind="defragment"))
     assert (job.state, job.message) == ("cancelled", "Canceled by root.")
 
 
 class TestWhatIsLeft:
     def lost(self, kind, params_json="{}"):
-        """A run whose process has died."""
+        """Create a run whose process has died."""
         return JobFactory(kind=kind, state="running", worker="gone:1:X", params_json=params_json)
 
     def test_an_export_that_waits_is_given_up_and_its_name_is_free(self, as_reviewer, ada):
         SampleFactory(annotation_status="approved")
-        as_reviewer.post("/exports/create/", WANTED)
+        as_reviewer.post("/exports/create/", FORM_FIELDS)
         job, export = JobRun.objects.get(), DatasetExport.objects.get()
-        on_page(as_reviewer, job)
+        cancel_on_page(as_reviewer, job)
         export.refresh_from_db()
         assert (export.state, export.sentence) == ("failed", "The export was canceled before it was complete.")
         assert "The export was canceled before it was complete." in as_reviewer.get(export.get_absolute_url()).text
-        assert as_reviewer.post("/exports/create/", WANTED).status_code == 302
+        assert as_reviewer.post("/exports/create/", FORM_FIELDS).status_code == 302
 
     @pytest.mark.parametrize(("state", "after"), [("running", "failed"), ("ready", "ready")])
     def test_what_a_killed_export_wrote_is_removed_unless_it_is_ready(self, as_admin, settings, tmp_path, state, after):
@@ -184,7 +184,7 @@ class TestWhatIsLeft:
         for folder in (drafts, whole):
             folder.mkdir(parents=True)
             (folder / "rows").write_text("…")
-        on_page(as_admin, self.lost("export", f'{{"export_id": "{export.id}"}}'))
+        cancel_on_page(as_admin, self.lost("export", f'{{"export_id": "{export.id}"}}'))
         export.refresh_from_db()
         assert (export.state, whole.exists()) == (after, after == "ready")
         assert after == "ready" or not drafts.exists()
@@ -194,22 +194,26 @@ class TestWhatIsLeft:
         draft = real_files / "backups" / ".backup.01HZZZZZZZZZZZZZZZZZZZZZZZ"
         draft.mkdir(parents=True)
         BackupRun.objects.create(id="b", created_at=1)
-        on_page(as_admin, self.lost("backup"))
-        told = BackupRun.objects.get()
-        assert (told.status, told.message, list(draft.parent.iterdir())) == ("failed", "The backup was canceled.", [])
+        cancel_on_page(as_admin, self.lost("backup"))
+        backup = BackupRun.objects.get()
+        assert (backup.status, backup.message, list(draft.parent.iterdir())) == (
+            "failed",
+            "The backup was canceled.",
+            [],
+        )
 
     def test_the_receipt_of_the_doctor_says_so(self, as_admin, real_files):
         (real_files / "state").mkdir(exist_ok=True)
         MigrationRun.objects.create(id="r", started_at=1, root="/somewhere", before_json="{}")
-        on_page(as_admin, self.lost("doctor"))
-        told = MigrationRun.objects.get()
-        assert (told.status, "was canceled" in told.message) == ("failed", True)
+        cancel_on_page(as_admin, self.lost("doctor"))
+        run = MigrationRun.objects.get()
+        assert (run.status, "was canceled" in run.message) == ("failed", True)
 
     @pytest.mark.parametrize("kind", ["collect", "retention", "doctor_look"])
     def test_the_next_step_of_a_job_ends_it(self, home, kind):
         home.transcript()
         progress = Progress()
-        progress.is_cancelled = True  # what the heartbeat has found
+        progress.is_cancelled = True  # as the heartbeat sets it
         with pytest.raises(CancelledJob):
             progress.update(1)
         params = {"source": str(home.root)} if kind in ("collect", "doctor_look") else {"days": 1}

@@ -1,4 +1,4 @@
-"""The page of one job, while it runs and afterwards."""
+"""The page of one job, during its run and afterwards."""
 
 import pytest
 from django.core.management import call_command
@@ -24,7 +24,7 @@ def test_a_running_job_polls_itself_and_an_ended_one_stops(as_admin):
 
 
 def test_a_run_that_stopped_with_its_terminal_leads_to_where_it_is_started_again(as_admin, ada):
-    """Nobody goes on with it; the list, the API and the command say that it waits for a person."""
+    """A stopped run waits for a person, and list, API and command say so."""
     words = {"kind": "gate", "worker": "elsewhere:1:X", "params_json": '{"agent": "ada", "before_at": 1}'}
     job = JobFactory(state="running", ends_with_process=True, heartbeat_at=1, attempts=1, **words)
     call_command("jobs")
@@ -34,4 +34,4 @@ def test_a_run_that_stopped_with_its_terminal_leads_to_where_it_is_started_again
     assert "Stopped" in as_admin.get(reverse("jobs:job_list"), {"state": "stopped"}).text
     assert "Its process in the terminal" not in as_admin.get(reverse("jobs:job_list"), {"state": "failed"}).text
     listed = as_admin.get("/api/v1/operations/jobs", {"state": "stopped"}).json()["items"]
-    assert [(one["id"], one["state"]) for one in listed] == [(job.id, "stopped")]
+    assert [(item["id"], item["state"]) for item in listed] == [(job.id, "stopped")]

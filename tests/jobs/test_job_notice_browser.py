@@ -1,4 +1,4 @@
-"""A job is started in a real browser and left alone: the pages that are opened meanwhile say what became of it."""
+"""Pages opened in a real browser during a job show its outcome."""
 
 import os
 import re
@@ -10,7 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.homes import Home, user
-from tests.ledger.browsing import Site
+from tests.ledger.browser_site import Site
 from tests.processes import descendants, wait_for
 
 pytestmark = pytest.mark.browser
@@ -26,8 +26,8 @@ def site(tmp_path, page, migrated):
 
 
 @contextmanager
-def no_worker(site):
-    """Nobody takes a job meanwhile."""
+def stop_worker(site):
+    """Stop the worker, so that no job is taken meanwhile."""
     worker = next(pid for pid, name in descendants(site.server.pid) if name == "jobs")
     os.kill(worker, signal.SIGSTOP)
     try:
@@ -48,7 +48,7 @@ def notice(page):
 
 def test_a_notice_becomes_the_outcome_without_a_reload(site):
     page = site.page
-    with no_worker(site):
+    with stop_worker(site):
         start_import(site)
         expect(notice(page)).to_have_count(0)
         page.goto(f"{site.origin}/samples/")
@@ -60,10 +60,10 @@ def test_a_notice_becomes_the_outcome_without_a_reload(site):
         assert page.evaluate("document.activeElement.textContent") == "View job", "an answer that changes nothing"
     expect(notice(page)).to_contain_text(re.compile(r"Import\s+Finished"), timeout=20_000)
     assert "notice--ok" in notice(page).get_attribute("class")
-    asked = []
-    page.on("request", lambda request: asked.append(request.url) if "/notice/" in request.url else None)
+    requests = []
+    page.on("request", lambda request: requests.append(request.url) if "/notice/" in request.url else None)
     page.wait_for_timeout(4_500)
-    assert asked == [], "nobody asks about what is over"
+    assert requests == [], "nobody asks about what is over"
     page.goto(f"{site.origin}/exports/")
     expect(notice(page)).to_have_count(0)
     site.check()
@@ -72,7 +72,7 @@ def test_a_notice_becomes_the_outcome_without_a_reload(site):
 def test_a_refusal_stands_alone(site, tmp_path):
     page = site.page
     shutil.rmtree(tmp_path / "openclaw")
-    with no_worker(site):
+    with stop_worker(site):
         start_import(site)
         page.goto(f"{site.origin}/samples/")
         expect(notice(page)).to_contain_text(re.compile(r"Import\s+Queued"))
@@ -90,7 +90,7 @@ def test_without_javascript_a_reload_says_it(site, browser):
     page = site.page
     context = browser.new_context(java_script_enabled=False, storage_state=page.context.storage_state())
     plain = context.new_page()
-    with no_worker(site):
+    with stop_worker(site):
         plain.goto(f"{site.origin}/operations/jobs/")
         plain.get_by_role("button", name="Import now").click()
         plain.goto(f"{site.origin}/samples/")

@@ -1,4 +1,4 @@
-"""Jobs: their rows, what finds lost ones, what starts them, the terminal."""
+"""Jobs: rows, recovery of lost ones, schedules, and progress in the terminal."""
 
 import io
 import logging
@@ -32,7 +32,7 @@ def kinds(settings):
 
 
 def run(kind, **params):
-    """Start a job and run what is queued, as the worker does."""
+    """Start a job and run the next queued one, as the worker does."""
     jobs.start(kind, params, by="root")
     return execution.run_next()
 
@@ -60,7 +60,7 @@ def test_starting_the_same_job_again_gives_the_waiting_one():
 
 def test_what_waits_longest_runs_first(tmp_path):
     ids = [jobs.start("lines", {"file": str(tmp_path / name), "count": 1}, by="root").id for name in "abc"]
-    assert [execution.run_next().id for _one in ids] == ids
+    assert [execution.run_next().id for _time in ids] == ids
     assert execution.run_next() is None
 
 
@@ -122,7 +122,7 @@ def test_a_job_can_run_in_this_process(tmp_path):
     assert heard == [(1, 2, "Writing lines"), (2, 2, "Writing lines")]
     assert (job.state, job.started_by) == ("finished", "ada")
     assert execution.run_next() is None
-    waiting = jobs.start("lines", params, by="ada")  # which it takes over
+    waiting = jobs.start("lines", params, by="ada")  # the next call takes this waiting job over
     assert jobs.run_now("lines", params, by="bob").id == waiting.id
     assert set(JobRun.objects.values_list("state", flat=True)) == {"finished"}
 
@@ -135,7 +135,7 @@ def test_running_in_this_process_is_refused_while_the_same_job_runs_elsewhere(tm
 
 def test_who_waits_for_a_run_of_another_process_gets_it_when_it_has_ended(tmp_path):
     job = jobs.start("lines", {"file": str(tmp_path / "out"), "count": 2}, by="ada")
-    assert execution.run_next().id == job.id and job.state == "queued"  # as it was when it was asked for
+    assert execution.run_next().id == job.id and job.state == "queued"  # this object still has its old state
     assert jobs.wait(job).state == "finished"
 
 
@@ -191,7 +191,7 @@ def test_a_job_that_loses_its_worker_three_times_at_the_same_place_has_failed():
 def test_an_attempt_that_gets_further_starts_the_count_anew():
     job = JobFactory(attempts=3, done=5, total=10)
     for done, expected in ((4, {}), (5, {}), (6, {"attempts": 1})):
-        columns = execution._reached(job, jobs.Progress(done=done, total=10))
+        columns = execution._progress_columns(job, jobs.Progress(done=done, total=10))
         assert {"attempts": columns.get("attempts")} == {"attempts": expected.get("attempts")}
         assert columns["done"] == max(done, 5)
 
@@ -227,10 +227,10 @@ def test_a_terminal_shows_one_line_that_is_redrawn(monkeypatch):
     for done in range(1_001):
         terminal(done, 1_000, "Reading " + "x" * 100)
     terminal.close()
-    shown = stream.getvalue().split("\r\x1b[2K")
-    assert len(shown) < 100
-    assert shown[-1].startswith("[########################] 1,000 of 1,000  100 %  Reading")
-    assert all(len(line) <= 60 for line in shown)
+    states = stream.getvalue().split("\r\x1b[2K")
+    assert len(states) < 100
+    assert states[-1].startswith("[########################] 1,000 of 1,000  100 %  Reading")
+    assert all(len(line) <= 60 for line in states)
     assert stream.getvalue().count("\n") == 1
 
 
@@ -251,12 +251,12 @@ PARAMS = '{"export_id": "x", "agent": "main", "replay": "x", "handover": "x"}'
 
 @pytest.mark.parametrize("kind", OURS)
 def test_a_kind_is_declared_in_one_place(kind, as_admin):
-    """Its declaration is found, and its words stand where people choose among them and in the audit log."""
+    """The declaration gives a kind its words in lists and in the audit log."""
     declared = job_kinds.get_kind(kind)
     assert f'<option value="{kind}">{escape(str(declared.label))}</option>' in as_admin.get("/operations/jobs/").text
     job = JobFactory(kind=kind, state="finished", result_json="{}", params_json=PARAMS)
     audit.record("mei", f"{kind}_started", object_type="job", object_id=job.id)
-    assert escape(str(declared.started)) in as_admin.get("/operations/audit/", {"action": f"{kind}_started"}).text
+    assert escape(str(declared.audit_text)) in as_admin.get("/operations/audit/", {"action": f"{kind}_started"}).text
     page = as_admin.get(job.get_absolute_url()).text
     assert escape(str(declared.label)) in page
     assert ("View result" in page) == bool(declared.page)

@@ -1,4 +1,4 @@
-"""`work` as a real process: jobs survive whatever happens to their worker, and none runs twice."""
+"""`work` as a real process: jobs survive killed workers, and none runs twice."""
 
 import os
 import signal
@@ -21,7 +21,7 @@ def home(tmp_path, migrated):
 
 @pytest.fixture
 def gate(tmp_path):
-    """How far the lines of a job may get: `gate(20)`."""
+    """How many lines a job may write: `gate(20)`."""
 
     def gate(number):
         draft = tmp_path / "gate.new"
@@ -83,7 +83,7 @@ def test_a_running_job_is_cancelled_at_its_next_step_and_the_next_one_runs(home,
     worker = home.start("work")
     wait_for(lambda: home.job(job_id)["done"] == 20)
     home.python(CANCEL.format(job_id))
-    gate(21)  # whoever notes that line has asked before whether to go on: the next one is too many
+    gate(21)  # the job checked for a cancellation before that line, and stops before the next
     wait_for(lambda: home.job(job_id)["done"] == 21 or home.job(job_id)["state"] == "cancelled")
     gate(1_000)
     wait_for(lambda: home.job(waiting)["state"] == "finished")
@@ -135,7 +135,7 @@ def test_what_ends_with_its_terminal_is_left_to_a_person(home, tmp_path, gate, n
         assert home.job(job_id)["message"].startswith("Stopped: its process in the terminal has ended.")
         again = home.start_job(kind, **params)
         assert again != job_id
-        wait_for(lambda: home.job(again)["state"] == "finished")  # a page's run goes on, with the worker
+        wait_for(lambda: home.job(again)["state"] == "finished")  # a run started on a page goes on with the worker
         assert out.read_text().split() == numbers(40) and worker.popen.poll() is None
 
 
@@ -156,7 +156,7 @@ def test_of_two_that_recover_at_once_one_does(home, tmp_path, gate):
     os.kill(worker.pid, signal.SIGKILL)
     worker.end()
     together = "import time; from jobs import services as jobs; time.sleep(-time.time() % 2); print(jobs.recover())"
-    both = [home.start("shell", "--no-imports", "-c", together) for _one in range(2)]
+    both = [home.start("shell", "--no-imports", "-c", together) for _number in range(2)]
     assert all(process.end() == 0 for process in both)
     assert sorted(process.said.split()[-1] for process in both) == ["0", "1"]
     assert home.job(job_id)["state"] == "queued"

@@ -20,7 +20,7 @@ CANCEL = ("cancel_requested_at", "cancel_requested_by")
 
 
 class ListVerb:
-    """Without a verb: the latest runs."""
+    """The command without a verb: lists the latest jobs."""
 
     HELP = gettext_lazy("List the latest jobs, newest first.")
     EXAMPLES = ("jobs", "jobs --limit 5", "jobs --json | jq '.jobs[] | select(.state == \"failed\") | .id'")
@@ -34,7 +34,7 @@ class ListVerb:
         with suppress(DatabaseError):  # on a full disk they are listed as they were
             jobs.recover(ends_with_process=True)  # no worker may be there to say that they stopped
         runs = list(JobRun.objects.order_by("-created_at", "-id").defer("log", "result_json")[:limit])
-        return Outcome({"jobs": [_facts(job) for job in runs]}, "\n".join(map(_line, runs)))
+        return Outcome({"jobs": [_job_fields(job) for job in runs]}, "\n".join(map(_format_line, runs)))
 
 
 class CancelVerb:
@@ -45,12 +45,14 @@ class CancelVerb:
         parser.add_argument("job", metavar="ID", help=_("id of the job, as shown by jobs --json and on its page"))
 
     def run(self, job, **options):
-        asked = JobRun.objects.filter(id=job).first()
-        if asked is None:
+        found_job = JobRun.objects.filter(id=job).first()
+        if found_job is None:
             sentence = _("There is no job %(job)s. openclaw-web jobs --json lists all jobs with their ids.")
             raise Refused(sentence % {"job": job})
-        job = jobs.cancel(asked, by=BY)
-        return Outcome({"jobs": [_facts(job)]}, job.message if job.has_ended else _("The job ends at its next step."))
+        job = jobs.cancel(found_job, by=BY)
+        return Outcome(
+            {"jobs": [_job_fields(job)]}, job.message if job.has_ended else _("The job ends at its next step.")
+        )
 
 
 class Command(Group):
@@ -62,11 +64,11 @@ class Command(Group):
     schema = "openclaw-web.jobs.v1"
 
 
-def _facts(job):
+def _job_fields(job):
     return {name: getattr(job, name) for name in COLUMNS + TIMES + CANCEL}
 
 
-def _line(job):
+def _format_line(job):
     queued = to_datetime(job.created_at).strftime("%Y-%m-%d %H:%M:%S")
     how_far = f"{job.done:,}" if job.percent is None else f"{job.percent} %"
     columns = (queued, f"{job.kind:<8}", f"{job.state:<8}", f"{how_far:>7}", f"{duration(job.duration_ms):>12}")

@@ -23,7 +23,7 @@ texts = st.text(st.sampled_from("ab\n\r é漢😀\ufffd"), max_size=400)
 cuts = st.lists(st.integers(0, 60), max_size=12)
 
 
-def in_pieces(text, sizes):
+def split_text(text, sizes):
     for size in sizes:
         yield text[:size]
         text = text[size:]
@@ -53,21 +53,21 @@ def test_it_works(root):
 
 @given(texts, cuts, st.integers(1, 80))
 def test_both_ends_are_bounded_and_add_up(text, sizes, cap):
-    window = text_windows.read_both_ends(in_pieces(text, sizes), cap)
+    window = text_windows.read_both_ends(split_text(text, sizes), cap)
     assert len(window.text) <= cap
     if len(text) <= cap:
         assert window.text == text
         return
     first, last = previews.split_cap(cap)
-    left = window.between if last else window.after
+    omitted = window.between if last else window.after
     hidden = text[first : len(text) - last]
-    assert (left.chars, left.lines) == (len(hidden), hidden.count("\n"))
+    assert (omitted.chars, omitted.lines) == (len(hidden), hidden.count("\n"))
     assert window.text == (text[:first] + previews.GAP + text[-last:] if last else text[:first])
 
 
 @given(texts, cuts, st.integers(1, 80))
 def test_the_end_is_bounded_and_adds_up(text, sizes, cap):
-    window = text_windows.read_last(in_pieces(text, sizes), cap)
+    window = text_windows.read_last(split_text(text, sizes), cap)
     assert window.text == text[-cap:]
     hidden = text[: len(text) - len(window.text)]
     assert (window.before.chars, window.before.lines) == (len(hidden), hidden.count("\n"))
@@ -75,7 +75,7 @@ def test_the_end_is_bounded_and_adds_up(text, sizes, cap):
 
 @given(texts, cuts, st.integers(0, 450), st.integers(1, 80), st.booleans())
 def test_a_window_is_bounded_and_adds_up(text, sizes, offset, cap, at_line):
-    window = text_windows.read_from_offset(in_pieces(text, sizes), offset, cap, at_line=at_line)
+    window = text_windows.read_from_offset(split_text(text, sizes), offset, cap, at_line=at_line)
     assert len(window.text) <= cap
     before, after = text[:offset], text[offset + len(window.text) :]
     assert (window.before.chars, window.before.lines) == (len(before), before.count("\n"))
@@ -92,16 +92,16 @@ def test_what_is_cut_off_after_the_last_whole_line_is_left_out():
 @given(texts, cuts, st.integers(1, 12), st.none() | st.integers(0, 12))
 def test_lines_are_those_that_were_asked_for(text, sizes, first, more):
     last = None if more is None else first + more
-    wanted = text.split("\n")[first - 1 : last]
-    got = "".join(select_lines(in_pieces(text, sizes), first, last))
-    assert got.removesuffix("\n") == "\n".join(wanted).removesuffix("\n")
+    expected = text.split("\n")[first - 1 : last]
+    got = "".join(select_lines(split_text(text, sizes), first, last))
+    assert got.removesuffix("\n") == "\n".join(expected).removesuffix("\n")
 
 
 @given(st.binary(max_size=300) | texts.map(str.encode), st.integers(1, 60))
-def test_the_aligned_end_is_the_end_of_the_whole(data, wanted):
-    end = data[-4 * wanted - 8 :]
+def test_the_aligned_end_is_the_end_of_the_whole(data, count):
+    end = data[-4 * count - 8 :]
     aligned = previews.decode_tail(end) if len(data) > len(end) else end.decode("utf-8", "replace")
-    assert aligned[-wanted:] == data.decode("utf-8", "replace")[-wanted:]
+    assert aligned[-count:] == data.decode("utf-8", "replace")[-count:]
 
 
 @pytest.mark.parametrize(
@@ -117,11 +117,11 @@ def test_the_aligned_end_is_the_end_of_the_whole(data, wanted):
 def test_following_next_gives_everything_once(root, selector, is_compressed):
     handle = stash(NUMBERS, is_compressed=is_compressed)
     whole = fetch(handle, **selector, max_chars=8000)
-    pieces, wanted = [], Selector(**selector, max_chars=1999)
-    while wanted and len(pieces) < 500:
-        answer = content_fetch.fetch(DB, handle, wanted)
+    pieces, next_selector = [], Selector(**selector, max_chars=1999)
+    while next_selector and len(pieces) < 500:
+        answer = content_fetch.fetch(DB, handle, next_selector)
         pieces.append(answer.text)
-        wanted = answer.next
+        next_selector = answer.next
     assert "".join(pieces).startswith(whole.text)
     if selector["mode"] == "head":
         assert "".join(pieces) == NUMBERS
@@ -165,9 +165,11 @@ def grep_slowly(text, word, context):
     lines = text.split("\n")
     lines = lines[:-1] if text.endswith("\n") else lines
     hits = [number for number, line in enumerate(lines) if word in line] if text else []
-    shown = sorted({near for hit in hits for near in range(hit - context, hit + context + 1) if 0 <= near < len(lines)})
+    line_numbers = sorted(
+        {near for hit in hits for near in range(hit - context, hit + context + 1) if 0 <= near < len(lines)}
+    )
     out, last = [], None
-    for number in shown:
+    for number in line_numbers:
         if context and last is not None and number > last + 1:
             out.append("--\n")
         out.append(f"{number + 1}{':' if number in hits else '-'}{lines[number]}\n")
@@ -180,13 +182,13 @@ def test_grep_finds_what_a_slow_one_finds(text, context, sizes):
     from artifacts.excerpts import line_search
 
     search = Selector(mode="grep", pattern="x", context=context).grep()
-    chunks = [piece.encode() for piece in in_pieces(text, sizes)]
+    chunks = [piece.encode() for piece in split_text(text, sizes)]
     assert "".join(search.pieces(chunks)) == grep_slowly(text, "x", context)
     assert isinstance(search, line_search.Grep)
 
 
 @pytest.mark.parametrize(
-    ("pattern", "text", "found"),
+    ("pattern", "text", "expected"),
     [
         ("", None, None),
         ("(", None, None),
@@ -207,13 +209,13 @@ def test_grep_finds_what_a_slow_one_finds(text, context, sizes):
         ("a", "a\r\nb\r\n", "1:a\n"),
     ],
 )
-def test_patterns(root, pattern, text, found):
+def test_patterns(root, pattern, text, expected):
     handle = stash(text or "nothing")
-    if found is None:
+    if expected is None:
         with pytest.raises(Refused):
             fetch(handle, mode="grep", pattern=pattern)
     else:
-        assert fetch(handle, mode="grep", pattern=pattern).text == found
+        assert fetch(handle, mode="grep", pattern=pattern).text == expected
 
 
 def test_a_long_line_is_shown_around_what_matched(root):

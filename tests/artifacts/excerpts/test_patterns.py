@@ -40,8 +40,8 @@ def test_a_search_that_takes_too_long_is_stopped(root, monkeypatch):
 
 
 def test_repeats_as_people_write_them(root):
-    found = fetch(stash("a1b2-00100 {101}\n"), mode="grep", pattern=r"[a-z0-9]{4}-\d{5} \{101\}|x{1,100}")
-    assert found.counts["matches"] == 1
+    answer = fetch(stash("a1b2-00100 {101}\n"), mode="grep", pattern=r"[a-z0-9]{4}-\d{5} \{101\}|x{1,100}")
+    assert answer.counts["matches"] == 1
 
 
 def test_a_pattern_that_matches_nearly_everything_is_refused(root):

@@ -1,4 +1,4 @@
-"""Nothing that anybody refers to goes, whatever else happens; what died half way is cleaned."""
+"""Garbage collection of the artifact store: used contents stay, remains of interrupted work are removed."""
 
 import os
 import threading
@@ -33,18 +33,18 @@ def forget(handle, db=DB):
     services.remove(db, handle)
 
 
-def collect(*, is_dry_run=False, **asked):
+def collect(*, is_dry_run=False, **options):
     result = garbage.GarbageResult(is_dry_run)
-    garbage.collect(result, **asked)
+    garbage.collect(result, **options)
     return result
 
 
 def test_it_works(root):
-    gone, kept = stash(b"gone"), stash(b"kept")
-    forget(gone)
+    unused_handle, kept_handle = stash(b"gone"), stash(b"kept")
+    forget(unused_handle)
     result = collect()
-    assert (result.removed, result.kept, result.removed_bytes > 4) == (1, 1, True)
-    assert (exists(root, gone), exists(root, kept)) == (False, True)
+    assert (result.removed, result.kept_count, result.removed_bytes > 4) == (1, 1, True)
+    assert (exists(root, unused_handle), exists(root, kept_handle)) == (False, True)
 
 
 def test_a_content_that_another_agent_uses_stays(root, bob):
@@ -57,21 +57,21 @@ def test_a_content_that_another_agent_uses_stays(root, bob):
 
 
 def test_others_may_keep_contents(root):
-    asked = []
-    kept, gone = stash(b"in a sample"), stash(b"in nothing")
-    forget(kept)
-    forget(gone)
-    result = collect(also_kept=lambda handles: [asked.extend(handles), kept][1:])
-    assert (result.removed, result.kept) == (1, 1)
-    assert set(asked) == {kept, gone}
-    assert exists(root, kept)
+    checked_handles = []
+    kept_handle, unused_handle = stash(b"in a sample"), stash(b"in nothing")
+    forget(kept_handle)
+    forget(unused_handle)
+    result = collect(also_kept=lambda handles: [checked_handles.extend(handles), kept_handle][1:])
+    assert (result.removed, result.kept_count) == (1, 1)
+    assert set(checked_handles) == {kept_handle, unused_handle}
+    assert exists(root, kept_handle)
 
 
 def test_others_are_asked_again_just_before(root):
     answers = iter([[], [stash(b"mentioned late")]])
     forget(stash(b"mentioned late"))
     result = collect(also_kept=lambda handles: next(answers))
-    assert (result.removed, result.kept) == (0, 1)
+    assert (result.removed, result.kept_count) == (0, 1)
 
 
 def test_what_cannot_be_removed_is_counted_as_kept(root, tmp_path):
@@ -82,7 +82,7 @@ def test_what_cannot_be_removed_is_counted_as_kept(root, tmp_path):
     folder.rename(tmp_path / "elsewhere")
     folder.symlink_to(tmp_path / "elsewhere")
     result = collect()
-    assert (result.removed, result.kept) == (2, 1)
+    assert (result.removed, result.kept_count) == (2, 1)
     assert list((tmp_path / "elsewhere").iterdir())
 
 
@@ -116,7 +116,7 @@ def test_a_dry_run_removes_nothing(root):
 
 
 def test_what_died_half_way_is_cleaned(root):
-    kept = stash(b"kept")
+    kept_handle = stash(b"kept")
     meta_only, blob_only = stash(b"meta only"), stash(b"blob only")
     forget(meta_only)
     forget(blob_only)
@@ -125,8 +125,8 @@ def test_what_died_half_way_is_cleaned(root):
     (root / "tmp" / "123-abc").write_bytes(b"half a blo")
     result = collect()
     assert (result.removed, result.drafts) == (2, 1)
-    left = [path.name for path in root.rglob("*") if path.is_file() and not path.name.startswith(".")]
-    assert sorted(left) == [f"{kept[-64:]}.json", f"{kept[-64:]}.txt"]
+    file_names = [path.name for path in root.rglob("*") if path.is_file() and not path.name.startswith(".")]
+    assert sorted(file_names) == [f"{kept_handle[-64:]}.json", f"{kept_handle[-64:]}.txt"]
 
 
 def test_a_folder_of_drafts_that_is_a_link_is_not_emptied(root, tmp_path):
@@ -183,11 +183,11 @@ def test_it_waits_for_whoever_is_adopting(root):
     handle = stash(b"adopted again")
     forget(handle)
     done = threading.Event()
-    found = []
+    results = []
 
     def look():
         with locks.hold_clearing_lock(root):
-            found.append(exists(root, handle))
+            results.append(exists(root, handle))
         done.set()
 
     with services.open_stash_batch(DB) as batch:
@@ -208,6 +208,6 @@ def test_a_content_adopted_after_the_references_were_read_stays(root):
     # References are read first; then it looks which contents there are.
     with faults.before_file_event("os.scandir", lambda path: path.startswith(str(root)), lambda: stash(b"late")):
         result = collect()
-    assert (result.removed, result.kept + result.young) == (0, 1)
+    assert (result.removed, result.kept_count + result.young) == (0, 1)
     assert exists(root, handle)
     assert Artifact.objects.using(DB).filter(handle=handle).exists()

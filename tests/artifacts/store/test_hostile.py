@@ -185,7 +185,10 @@ def test_several_gzip_members_are_one_content(root):
 
 @pytest.fixture
 def no_room():
-    """Files may not grow past 64 kB: what a full disk or a quota answers, from the kernel itself."""
+    """Files cannot grow past 64 kB, as on a full disk or under a quota.
+
+    The error comes from the kernel itself.
+    """
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (64 * 1024, before[1]))

@@ -1,4 +1,7 @@
-"""Writers and collectors that are killed at any moment, while others adopt what is about to be cleared away."""
+"""Writers and collectors of artifacts, killed at any moment while others adopt the same contents.
+
+The contents that others adopt are those that a collector is about to remove.
+"""
 
 import gzip
 import hashlib
@@ -18,7 +21,7 @@ from tests.suite import fixture_cache
 
 ROOT = Path(__file__).resolve().parents[3]
 pytestmark = pytest.mark.kill
-ROUNDS = KILLS // 2  # each kills two writers, and who clears
+ROUNDS = KILLS // 2  # each round kills two writers and the collector
 
 START = "import os, django; os.environ['DJANGO_SETTINGS_MODULE'] = 'openclaw_web.settings'; django.setup()\n"
 PREPARE = """
@@ -38,7 +41,7 @@ from artifacts import services
 chance = random.Random(int(sys.argv[1]))
 print("ready", flush=True)
 for round in range(int(sys.argv[2])):
-    with services.stashing("agent_main") as batch:
+    with services.open_stash_batch("agent_main") as batch:
         for _ in range(chance.randrange(1, 40)):
             number = chance.randrange(200)
             place = services.Place("s", record_id=str(chance.randrange(10**9)))
@@ -47,14 +50,14 @@ for round in range(int(sys.argv[2])):
 CLEAR = """
 import random, sys
 from artifacts.models import Artifact
-from operations.artifact_gc import services as clearing
+from operations.artifact_gc import services as artifact_gc
 chance = random.Random(int(sys.argv[1]))
 print("ready", flush=True)
 for round in range(int(sys.argv[2])):
     rows = list(Artifact.objects.using("agent_main").values_list("handle", flat=True).distinct())
     gone = chance.sample(rows, len(rows) // 2)
     Artifact.objects.using("agent_main").filter(handle__in=gone).delete()
-    clearing.collect(older_than=0, is_dry_run=False, by="kill")
+    artifact_gc.collect_garbage(older_than=0, is_dry_run=False, by="kill")
 """
 
 
@@ -70,11 +73,14 @@ def finish(process):
     assert process.returncode == 0
 
 
-ALIAS = "databases.alias('main')\n"
+ALIAS = "databases.get_alias('main')\n"
 
 
 def check(home):
-    """Every name of a blob is the hash of what it holds, and every row has its blob; how many there are."""
+    """Check that each blob has the hash in its name, and each row its blob.
+
+    Returns the number of blobs and the number of contents with rows.
+    """
     root, blobs = home / "artifacts", {}
     for path in (root / "blobs").rglob("*.txt*"):
         data = path.read_bytes()

@@ -1,4 +1,4 @@
-"""The artifacts folder that the existing tool left behind: taken over whole, and every content comes back."""
+"""Import of the artifacts folder of the existing tool: complete, and every content is readable."""
 
 import json
 from pathlib import Path

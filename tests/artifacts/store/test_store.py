@@ -25,7 +25,7 @@ pytestmark = pytest.mark.django_db
 DB = "agent_ada"
 
 
-def content_of(root, handle):
+def read_content(root, handle):
     with blobs.open_blob(root, handle[-64:]) as blob:
         return b"".join(blob.chunks())
 
@@ -38,10 +38,10 @@ def test_it_works(root):
     row, stored = services.stash(DB, "one\ntwo\n", kind="note", meta={"tool": "exec"})
     digest = hashlib.sha256(b"one\ntwo\n").hexdigest()
     assert row.handle == stored.handle == f"ocm_artifact:v1:sha256:{digest}"
-    assert content_of(root, row.handle) == b"one\ntwo\n"
-    kept = Artifact.objects.using(DB).get()
-    assert (kept.bytes, kept.chars, kept.lines, kept.content_type) == (8, 8, 2, "text/plain")
-    assert (kept.kind, kept.preview, kept.summary) == ("note", "one\ntwo\n", "text · 8 bytes · 2 lines")
+    assert read_content(root, row.handle) == b"one\ntwo\n"
+    artifact = Artifact.objects.using(DB).get()
+    assert (artifact.bytes, artifact.chars, artifact.lines, artifact.content_type) == (8, 8, 2, "text/plain")
+    assert (artifact.kind, artifact.preview, artifact.summary) == ("note", "one\ntwo\n", "text · 8 bytes · 2 lines")
 
 
 def test_the_metadata_file_is_the_existing_tools(root):
@@ -94,22 +94,22 @@ def test_nobody_else_may_read_whatever_the_umask(root, mask):
     finally:
         os.umask(before)
     for path in [root, *root.rglob("*")]:
-        wanted = 0o700 if path.is_dir() else 0o600
-        assert stat.S_IMODE(path.stat().st_mode) == wanted, path
+        expected_mode = 0o700 if path.is_dir() else 0o600
+        assert stat.S_IMODE(path.stat().st_mode) == expected_mode, path
 
 
 def test_a_stream_is_stashed_without_being_held(root):
     chunks = [b"%09d\n" % number * 100_000 for number in range(5)]
     row, _stored = services.stash(DB, io.BytesIO(b"".join(chunks)))
     assert (row.bytes, row.lines) == (5_000_000, 500_000)
-    assert content_of(root, row.handle) == b"".join(chunks)
+    assert read_content(root, row.handle) == b"".join(chunks)
 
 
 def test_many_are_stashed_together(root, django_assert_max_num_queries):
     with django_assert_max_num_queries(15, using=DB), services.open_stash_batch(DB) as batch:
         rows = [batch.add(f"output {number}", place=Place("s", record_id=str(number)))[0] for number in range(600)]
     assert Artifact.objects.using(DB).count() == 600
-    assert content_of(root, rows[-1].handle) == b"output 599"
+    assert read_content(root, rows[-1].handle) == b"output 599"
     assert not list((root / "tmp").iterdir())
 
 
@@ -154,7 +154,7 @@ def test_threads_that_stash_the_same_bytes_make_one_blob(root):
         thread.join()
     for content in contents:
         digest = hashlib.sha256(content).hexdigest()
-        assert content_of(root, digest) == content
+        assert read_content(root, digest) == content
         names = [name for name in files(root) if digest in name]
         assert len(names) == 2, names
         about = blobs.read_meta(root, digest)
@@ -183,7 +183,7 @@ def test_removing_forgets_every_use_and_keeps_the_blob(root):
     row, _stored = services.stash(DB, "x", place=Place("s1"))
     services.stash(DB, "x", place=Place("s2"))
     assert services.remove(DB, row.handle) == 2
-    assert content_of(root, row.handle) == b"x"
+    assert read_content(root, row.handle) == b"x"
     with pytest.raises(Refused):
         services.remove(DB, row.handle)
 
@@ -199,7 +199,7 @@ def test_whatever_goes_in_comes_out(content, is_compressed, size):
         chunks = [content[place : place + size] for place in range(0, len(content), size)]
         stored, measured = group.add(chunks, kind="k", meta={}, is_compressed=is_compressed)
         group.publish()
-        assert content_of(root, stored.handle) == content
+        assert read_content(root, stored.handle) == content
         text = content.decode("utf-8", "replace")
         assert (measured.bytes, measured.chars) == (len(content), len(text))
         assert measured.lines == text.count("\n") + (bool(text) and not text.endswith("\n"))
