@@ -1,1 +1,1 @@
-"""What an agent does by itself: schedules, sub-agents, background tasks."""
+"""Automation of agents: schedules, sub-agents and background tasks."""

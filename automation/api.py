@@ -1,4 +1,4 @@
-"""Scheduled jobs, their runs, and runs of sub-agents."""
+"""API of scheduled jobs, their runs, and runs of sub-agents."""
 
 from django.http import Http404
 from django.utils.translation import gettext as _

@@ -8,24 +8,26 @@ from openclaw_web.pages.formatting import ago, duration, number
 from .models import DeliveryQueueEntry, FlowRun, TaskRun
 
 
-def _task(one):
-    took = max(0, one.ended_at - one.started_at) if one.ended_at and one.started_at else None
-    note = one.terminal_summary or one.progress_summary or (one.task if one.label else "")
-    cells = (duration(took), ago(one.created_at or None))
-    return build_row(one.label or one.task or one.task_id, *cells, note=note, error=one.error, state=one.status)
+def _build_task_row(task):
+    took = max(0, task.ended_at - task.started_at) if task.ended_at and task.started_at else None
+    note = task.terminal_summary or task.progress_summary or (task.task if task.label else "")
+    cells = (duration(took), ago(task.created_at or None))
+    return build_row(task.label or task.task or task.task_id, *cells, note=note, error=task.error, state=task.status)
 
 
-def _flow(one):
-    note = one.blocked_summary or one.current_step
+def _build_flow_row(flow):
+    note = flow.blocked_summary or flow.current_step
     return build_row(
-        one.goal or one.flow_id, ago(one.updated_at), ago(one.created_at or None), note=note, state=one.status
+        flow.goal or flow.flow_id, ago(flow.updated_at), ago(flow.created_at or None), note=note, state=flow.status
     )
 
 
-def _delivery(one):
-    note = " · ".join(word for word in (one.channel, one.session_key) if word)
-    cells = (number(one.retry_count), ago(one.enqueued_at or None))
-    return build_row(one.entry_kind or one.queue_name, *cells, note=note, error=one.last_error, state=one.status)
+def _build_delivery_row(entry):
+    note = " · ".join(word for word in (entry.channel, entry.session_key) if word)
+    cells = (number(entry.retry_count), ago(entry.enqueued_at or None))
+    return build_row(
+        entry.entry_kind or entry.queue_name, *cells, note=note, error=entry.last_error, state=entry.status
+    )
 
 
 BACKGROUND = (
@@ -37,7 +39,7 @@ BACKGROUND = (
         _("Tasks that OpenClaw runs alongside conversations appear here."),
         ("-created_at", "-task_id"),
         lambda agent: TaskRun.objects.filter(agent_id=agent.agent_id),
-        _task,
+        _build_task_row,
     ),
     StoredList(
         "flows",
@@ -47,7 +49,7 @@ BACKGROUND = (
         _("Flows (groups of related tasks) appear here."),
         ("-created_at", "-flow_id"),
         lambda agent: FlowRun.objects.filter(agent_id=agent.agent_id),
-        _flow,
+        _build_flow_row,
     ),
     StoredList(
         "deliveries",
@@ -57,6 +59,6 @@ BACKGROUND = (
         _("Queued outgoing messages appear here. Their content and recipients are not read."),
         ("-enqueued_at", "-queue_name", "-id"),
         lambda agent: DeliveryQueueEntry.objects.filter(agent_id=agent.agent_id),
-        _delivery,
+        _build_delivery_row,
     ),
 )

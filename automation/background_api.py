@@ -1,4 +1,4 @@
-"""Background work over the JSON API."""
+"""API of background work."""
 
 from ninja import Query
 

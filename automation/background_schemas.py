@@ -1,4 +1,4 @@
-"""Background work in the JSON API."""
+"""API schemas of background work."""
 
 from openclaw_web.endpoints.table_schemas import table_schema
 

@@ -1,4 +1,4 @@
-"""Background work."""
+"""The page of background work."""
 
 from django.views.decorators.http import require_safe
 

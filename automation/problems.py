@@ -1,4 +1,7 @@
-"""Problems of OpenClaw's scheduled tasks: one that did not run when it was due, one whose last run failed."""
+"""Problems of OpenClaw's scheduled tasks: overdue or failing ones.
+
+An overdue task did not run when it was due; the last run of a failing task failed.
+"""
 
 from collections.abc import Iterable
 
@@ -28,13 +31,13 @@ FAILED_OFTEN = ngettext_lazy(
 
 
 def check_overdue() -> Iterable[Finding]:
-    """The enabled tasks that were due when their agent was imported last, and have not run since.
+    """Find enabled tasks that were due at the last import and have not run since.
 
-    What was due later, the import cannot know.
+    The import is that of the task's agent. Which tasks were due later, it cannot know.
     """
     now = clock.now_ms()
     imported = dict(AgentDatabase.objects.values_list("agent_id", "last_seen_at"))
-    for job in _enabled(next_run_at__gt=0, next_run_at__lt=now - GRACE_MS):
+    for job in _read_enabled(next_run_at__gt=0, next_run_at__lt=now - GRACE_MS):
         known_at = min(now, imported.get(job["agent_id"]) or 0)
         has_run = job["ran_at"] is not None and job["ran_at"] >= job["next_run_at"]
         if not has_run and job["next_run_at"] < known_at - GRACE_MS:
@@ -43,30 +46,30 @@ def check_overdue() -> Iterable[Finding]:
 
 
 def describe_overdue(facts: Facts) -> str:
-    """Which task is overdue, and for how long."""
+    """Describe which task is overdue, and for how long."""
     words = {"name": facts["name"], "agent": facts["agent"], "time": duration(facts["late_ms"])}
     return _("The scheduled task “%(name)s” of %(agent)s is %(time)s overdue.") % words
 
 
 def check_failing() -> Iterable[Finding]:
-    """The enabled tasks whose newest run failed."""
+    """Find the enabled tasks whose newest run failed."""
     now = clock.now_ms()
-    for job in _enabled():
+    for job in _read_enabled():
         is_failed = schedules.get_outcome(job["status"] or "") == schedules.FAILED
         if is_failed and clock.is_recent(clock.clamp(job["ran_at"]), RECENT_MS):
-            count = _failed_in_a_row(job["id"])
+            count = _count_failures(job["id"])
             facts = {"task": job["id"], "name": job["name"] or job["id"], "count": count, "is_more": count == RUNS}
             since = min(now, job["ran_at"])
             yield Finding(job["id"], facts, agent_id=job["agent_id"], level=count // 3, since=since)
 
 
 def describe_failing(facts: Facts) -> Words:
-    """Which task failed, and how often."""
+    """Describe which task failed, and how often."""
     return FAILED_ONCE if facts["count"] == 1 else FAILED_OFTEN
 
 
-def _enabled(**columns):
-    """The enabled tasks that fit, with the moment and the status of their newest run."""
+def _read_enabled(**columns):
+    """Return the enabled tasks with the time and the status of their newest run."""
     runs = CronRunLog.objects.filter(job_id=OuterRef("id")).order_by(*schedules.ORDER)
     jobs = CronJob.objects.filter(enabled=True, **columns).exclude(id="").exclude(agent_id="")
     jobs = jobs.annotate(ran_at=Subquery(runs.values("ts")[:1]), status=Subquery(runs.values("status")[:1]))
@@ -75,13 +78,13 @@ def _enabled(**columns):
     ]
 
 
-def _failed_in_a_row(job_id):
+def _count_failures(job_id):
     newest = CronRunLog.objects.filter(job_id=job_id).order_by(*schedules.ORDER).values_list("status", flat=True)[:RUNS]
     outcomes = [schedules.get_outcome(status) for status in newest]
-    return next((place for place, outcome in enumerate(outcomes) if outcome != schedules.FAILED), len(outcomes))
+    return next((index for index, outcome in enumerate(outcomes) if outcome != schedules.FAILED), len(outcomes))
 
 
-def _link(facts: Facts) -> Link:
+def _build_link(facts: Facts) -> Link:
     return Link(gettext_lazy("Open"), "automation:cron_detail", (facts["agent"], facts["task"]))
 
 
@@ -89,7 +92,7 @@ OVERDUE = Kind(
     label=gettext_lazy("Task overdue"),
     severity=62,
     describe=describe_overdue,
-    link=_link,
+    link=_build_link,
     role="viewer",
     check=check_overdue,
 )
@@ -97,7 +100,7 @@ FAILING = Kind(
     label=gettext_lazy("Task failing"),
     severity=60,
     describe=describe_failing,
-    link=_link,
+    link=_build_link,
     role="viewer",
     check=check_failing,
 )

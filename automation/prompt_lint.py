@@ -1,4 +1,4 @@
-"""What is wrong with the prompt of a schedule."""
+"""Finds the lines of a schedule's prompt that rules ban."""
 
 from dataclasses import dataclass
 from itertools import islice
@@ -10,14 +10,17 @@ from artifacts.lint import Hit, lint_text
 from .models import CronJob
 
 JOB, FILE = "job", "file"
-CHARACTERS = 1_000_000  # looked at of one text
-MAX_HITS = 50  # shown of one text
+CHARACTERS = 1_000_000  # of one text that are checked
+MAX_HITS = 50  # of one text that are shown
 FAR = 200  # from this line on, a file is opened near it
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One line that a rule bans; `kind` is `job` or `file`, `id` a job's id or a file's name."""
+    """One line that a rule bans.
+
+    `kind` is `job` or `file`, and `id` a job's id or a file's name.
+    """
 
     kind: str
     id: str
@@ -27,7 +30,7 @@ class Finding:
 
     @property
     def href(self) -> str:
-        """Where it is read."""
+        """The address of the line."""
         if self.kind == JOB:
             return reverse("automation:cron_detail", args=[self.agent_id, self.id]) + "#prompt"
         near = f"?line={self.hit.line}" if self.hit.line > FAR else ""
@@ -35,7 +38,7 @@ class Finding:
 
 
 def lint_job(job: CronJob, *, most: int | None = MAX_HITS) -> list[Finding]:
-    """The lines of a job's prompt that a rule bans, the first `most`."""
+    """Return the lines of a job's prompt that a rule bans, the first `most`."""
     return lint_named_text(JOB, job.id, job.name or job.id, job.prompt, job.agent_id, most)
 
 

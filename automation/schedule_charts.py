@@ -1,4 +1,7 @@
-"""How long the runs of a job took, drawn: a chart for its page, a few small bars for the list. Pure."""
+"""Charts of how long the runs of a job took. Pure.
+
+A chart is for the job's page, a few small bars are for the list.
+"""
 
 from collections.abc import Mapping
 from math import sqrt
@@ -21,7 +24,10 @@ SERIES = TONES | {SKIPPED: "muted"}
 
 
 class SmallBar(NamedTuple):
-    """A run: a class `series--<tone>`, and where its bar is, in pixels."""
+    """A run as a bar, in pixels.
+
+    Its class is `series--<tone>`.
+    """
 
     tone: str
     x: int
@@ -31,7 +37,7 @@ class SmallBar(NamedTuple):
 
 
 class SmallBars(NamedTuple):
-    """A picture of a few runs, in pixels, and what it shows in words."""
+    """A picture of a few runs, in pixels, and its description in words."""
 
     words: str
     width: int
@@ -40,66 +46,72 @@ class SmallBars(NamedTuple):
 
 
 def build_chart(numbers: RunStatistics, addresses: Mapping[str, str]) -> Chart:
-    """The latest runs, the oldest first; a bar leads to the session of its run when that is in the store."""
+    """Build the chart of the latest runs, the oldest first.
+
+    A bar leads to the session of its run when that is in the store.
+    """
     runs = [run for run in numbers.runs[:MAX_BARS] if run.duration_ms is not None][::-1]
     in_seconds = max((run.duration_ms for run in runs), default=0) >= 10_000
     title = _("Duration of the latest runs, in seconds") if in_seconds else _("Duration of the latest runs, in ms")
     series = tuple(Series(states.word(state), tone) for state, tone in SERIES.items())
     days = {f"{to_local_datetime(run.ts):%Y-%m-%d}" if to_local_datetime(run.ts) else "" for run in runs}
     unit = 1000 if in_seconds else 1
-    points = [_point(run, unit, len(days) == 1, addresses) for run in runs]
+    points = [_build_point(run, unit, len(days) == 1, addresses) for run in runs]
     chart = bar_chart(points, title=title, unit=_("Run"), series=series)
-    places = [_place(run) for run in runs]
+    places = [_get_series_index(run) for run in runs]
     chart.totals = [places.count(place) for place in range(len(series))]  # a sum of durations says little
     return chart
 
 
 def build_small_bars(numbers: RunStatistics) -> SmallBars | None:
-    """The last runs, the oldest first, and a word about them for who cannot see it; None when there are none."""
+    """Build the bars of the last runs, the oldest first; None without runs.
+
+    The words are for people who cannot see the bars.
+    """
     runs = numbers.runs[:SMALL_BARS][::-1]
     if not runs:
         return None
     longest = max((run.duration_ms or 0 for run in runs), default=0)
     return SmallBars(
-        words=_spoken(runs),
+        words=_describe_runs(runs),
         width=len(runs) * (WIDTH + GAP) - GAP,
         height=HEIGHT,
-        bars=[_bar(run, place, longest) for place, run in enumerate(runs)],
+        bars=[_build_bar(run, place, longest) for place, run in enumerate(runs)],
     )
 
 
-def _point(run, unit, is_one_day, addresses):
+def _build_point(run, unit, is_one_day, addresses):
     moment = to_local_datetime(run.ts)
     day = f"{moment:%Y-%m-%d %H:%M}" if moment else "–"
     value = max(1, round(run.duration_ms / unit))
-    place = _place(run)
+    place = _get_series_index(run)
     return Point(
         name=f"{day}, {duration(run.duration_ms)}",
-        short=_short(moment, is_one_day),
+        short=_format_short(moment, is_one_day),
         values=tuple(value if number == place else 0 for number in range(3)),
         href=addresses.get(run.session_id),
     )
 
 
-def _short(moment, is_one_day):
+def _format_short(moment, is_one_day):
     if moment is None:
         return "–"
     return f"{moment:%H:%M}" if is_one_day else day_in_words(moment.date(), has_year=False)
 
 
-def _place(run):
+def _get_series_index(run):
     return {SUCCEEDED: 0, FAILED: 1}.get(run.outcome, 2)
 
 
-def _bar(run: Run, place, longest):
+def _build_bar(run: Run, number, longest):
     share = sqrt((run.duration_ms or 0) / longest) if longest else 0
     height = max(2, round(BASE * share))
     below = HEIGHT - BASE if run.outcome == FAILED else 0
     tone = TONES.get(run.outcome, "muted")
-    return SmallBar(tone, place * (WIDTH + GAP), BASE - height, WIDTH, height + below)
+    return SmallBar(tone, number * (WIDTH + GAP), BASE - height, WIDTH, height + below)
 
 
-def _spoken(runs):
+def _describe_runs(runs):
     counts = {name: sum(run.outcome == name for run in runs) for name in (SUCCEEDED, FAILED, SKIPPED)}
     words = ngettext(
         "Last run: %(succeeded)s succeeded, %(failed)s failed, %(skipped)s skipped",

@@ -1,4 +1,4 @@
-"""Scheduled jobs and how their runs went, as pages and the API read them."""
+"""Scheduled jobs and the results of their runs, as pages and the API read them."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -35,7 +35,10 @@ LONGEST_NAME = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run in numbers; `outcome` is succeeded, failed, skipped, or "" for a status nobody knows."""
+    """One run in numbers.
+
+    `outcome` is succeeded, failed, skipped, or "" for an unknown status.
+    """
 
     ts: int
     outcome: str
@@ -45,7 +48,10 @@ class Run:
 
 @dataclass(slots=True)
 class RunStatistics:
-    """How a job went: its newest RECENT runs, the newest first, and how many there are in all (up to a bound)."""
+    """Results of a job: its newest RECENT runs, the newest first.
+
+    `run_count` is how many runs there are in all, up to a bound.
+    """
 
     runs: list[Run] = field(default_factory=list)
     run_count: int = 0
@@ -57,17 +63,20 @@ class RunStatistics:
 
     @property
     def success_percent(self) -> int | None:
-        """Of the recent runs that succeeded or failed; skipped ones are neither. Rounded down: 100 means all."""
+        """The share of successes in the recent runs that succeeded or failed.
+
+        Skipped runs do not count. It is rounded down: 100 means all.
+        """
         ended = self.count(SUCCEEDED) + self.count(FAILED)
         return self.count(SUCCEEDED) * 100 // ended if ended else None
 
     @property
     def median_ms(self) -> int | None:
-        return round(median(found)) if (found := self._durations()) else None
+        return round(median(durations)) if (durations := self._durations()) else None
 
     @property
     def average_ms(self) -> int | None:
-        return round(fmean(found)) if (found := self._durations()) else None
+        return round(fmean(durations)) if (durations := self._durations()) else None
 
     @property
     def longest_ms(self) -> int | None:
@@ -78,7 +87,7 @@ class RunStatistics:
         return self.runs[0] if self.runs else None
 
     def count(self, outcome: str) -> int:
-        """How many of the recent runs ended so."""
+        """Return how many of the recent runs had this outcome."""
         return sum(run.outcome == outcome for run in self.runs)
 
     def _durations(self):
@@ -87,7 +96,10 @@ class RunStatistics:
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """What a job is to do, from the JSON it was found as; empty where that says nothing."""
+    """The task of a job, from the JSON of its definition.
+
+    A field is empty where the JSON has no value.
+    """
 
     words: str
     written: str
@@ -100,7 +112,10 @@ class Definition:
 
 
 def read_page(agent: Agent, **place: Any) -> Page:
-    """An agent's jobs by name, each with `words`, when it runs, and `numbers`. `place`: see page_of."""
+    """Return a page of an agent's jobs by name, with `words` and `numbers`.
+
+    `words` say when a job runs. `place`: see page_of.
+    """
     runs = CronRunLog.objects.filter(job_id=OuterRef("id")).order_by(*ORDER).values("ts")
     jobs = (
         CronJob.objects.filter(agent_id=agent.agent_id)
@@ -110,109 +125,120 @@ def read_page(agent: Agent, **place: Any) -> Page:
             counted_from=Subquery(runs[COUNTED_UP_TO : COUNTED_UP_TO + 1]),
         )
     )
-    found = page_of(jobs.defer("prompt", "job_json"), order=JOBS_ORDER, **place)
-    recent = _recent(found)
-    counts = _counts(found)
-    for job in found:
+    page = page_of(jobs.defer("prompt", "job_json"), order=JOBS_ORDER, **place)
+    recent = _read_recent_runs(page)
+    counts = _read_counts(page)
+    for job in page:
         job.words = schedule_words.in_words(job.schedule)
         job.numbers = RunStatistics(recent[job.id][:RECENT], counts.get(job.id, 0))
-    return found
+    return page
 
 
 def find_job(agent: Agent, job_id: str) -> CronJob | None:
-    """An agent's job by its id."""
+    """Return an agent's job by its id, else None."""
     return CronJob.objects.filter(agent_id=agent.agent_id, id=job_id).first()
 
 
 def find_runs(agent: Agent, job_id: str):
-    """The runs of a job without their raw lines; a job that is no longer defined still has runs."""
+    """Return the runs of a job without their raw lines.
+
+    A job that is no longer defined still has runs.
+    """
     return CronRunLog.objects.filter(agent_id=agent.agent_id, job_id=job_id).defer("entry_json")
 
 
 def read_run_page(runs, **place: Any) -> Page:
-    """A page of runs, the newest first; it ends early when their texts come to too much."""
+    """Return a page of runs, the newest first; long texts end it early."""
     return page_of(runs, order=ORDER, **place, budget=BUDGET_CHARACTERS, weigh=_weight)
 
 
 def read_statistics(runs) -> RunStatistics:
-    """How the runs of one job went."""
+    """Return the results of the runs of one job."""
     columns = runs.order_by(*ORDER).values_list("ts", "status", "duration_ms", "session_id")
-    return RunStatistics(list(map(_run, columns[:RECENT])), runs.order_by().values("ts")[: COUNTED_UP_TO + 1].count())
+    return RunStatistics(
+        list(map(_build_run, columns[:RECENT])), runs.order_by().values("ts")[: COUNTED_UP_TO + 1].count()
+    )
 
 
 def get_outcome(status: str) -> str:
-    """What a status comes to."""
+    """Return the outcome of a status; empty for an unknown one."""
     return OUTCOMES.get(status.lower(), "")
 
 
 def parse_definition(job: CronJob) -> Definition:
-    """What a job is to do."""
+    """Return the task of a job."""
     schedule, raw = job.schedule, job.definition
     payload, delivery = (part if isinstance(part, dict) else {} for part in (raw.get("payload"), raw.get("delivery")))
-    said = schedule_words.format_value
-    sent = [said("delivery", _text(delivery, "mode")), _channel(delivery), _text(delivery, "to")]
+    format_value = schedule_words.format_value
+    sent = [format_value("delivery", _text(delivery, "mode")), _format_channel(delivery), _text(delivery, "to")]
     return Definition(
         words=schedule_words.in_words(schedule),
         written=schedule_words.format_as_written(schedule),
         description=_text(raw, "description"),
-        target=said("target", _text(raw, "sessionTarget")),
-        wake=said("wake", _text(raw, "wakeMode")),
+        target=format_value("target", _text(raw, "sessionTarget")),
+        wake=format_value("wake", _text(raw, "wakeMode")),
         model=_text(payload, "model"),
         timeout_seconds=_text(payload, "timeoutSeconds"),
         delivery=" · ".join(filter(None, sent)),
     )
 
 
-def find_session_job(agent: Agent, asked: str) -> str | None:
-    """The id of the job that started a session, which is named by its id or its key."""
-    if not asked or len(asked) > LONGEST_NAME:
+def find_session_job(agent: Agent, session: str) -> str | None:
+    """Return the id of the job that started a session, else None.
+
+    The session is named by its id or its key.
+    """
+    if not session or len(session) > LONGEST_NAME:
         return None
-    known = Session.objects.using(agent.db).filter(id=asked).values_list("session_key", flat=True).first()
-    for key in (asked, known or ""):
+    known = Session.objects.using(agent.db).filter(id=session).values_list("session_key", flat=True).first()
+    for key in (session, known or ""):
         if match := KEY.fullmatch(key):
             if find_job(agent, match["job"]) or find_runs(agent, match["job"]).exists():
                 return match["job"]
-            asked = match["session"] or asked
-    by_run = CronRunLog.objects.filter(agent_id=agent.agent_id, session_id=asked)
+            session = match["session"] or session
+    by_run = CronRunLog.objects.filter(agent_id=agent.agent_id, session_id=session)
     return by_run.values_list("job_id", flat=True).first()
 
 
 def find_session_addresses(agent: Agent, session_ids: Iterable[str | None]) -> dict[str, str]:
-    """Where the sessions are that are in the store."""
-    asked = {session_id for session_id in session_ids if session_id}
-    known = Session.objects.using(agent.db).filter(id__in=asked).values_list("id", flat=True)
+    """Return the addresses of the sessions that are in the store, by id."""
+    ids = {session_id for session_id in session_ids if session_id}
+    known = Session.objects.using(agent.db).filter(id__in=ids).values_list("id", flat=True)
     return {session_id: build_session_address(agent, session_id) for session_id in known}
 
 
 def build_session_address(agent: Agent, session_id: str) -> str:
-    """Where a session is read, whatever its id is."""
+    """Return the address of a session, whatever its id is."""
     return f"{reverse('ledger:session_list', args=[agent.agent_id])}{quote(session_id, safe='')}/"
 
 
-def _recent(jobs: Sequence[CronJob]):
-    """The newest runs of each job, in one query: the moment from which on they are recent is known."""
-    found: dict[str, list[Run]] = {job.id: [] for job in jobs}
+def _read_recent_runs(jobs: Sequence[CronJob]):
+    """Read the newest runs of each job, in one query.
+
+    The moment from which on they are recent is known.
+    """
+    by_job: dict[str, list[Run]] = {job.id: [] for job in jobs}
     columns = ("job_id", "ts", "status", "duration_ms", "session_id")
-    runs = CronRunLog.objects.filter(_since(jobs, "recent_from")).order_by(*ORDER).values_list(*columns)
+    runs = CronRunLog.objects.filter(_build_since_condition(jobs, "recent_from")).order_by(*ORDER).values_list(*columns)
     for job_id, *run in runs if jobs else ():
-        found[job_id].append(_run(run))
-    return found
+        by_job[job_id].append(_build_run(run))
+    return by_job
 
 
-def _counts(jobs):
-    runs = CronRunLog.objects.filter(_since(jobs, "counted_from")).order_by().values_list("job_id")
+def _read_counts(jobs):
+    runs = CronRunLog.objects.filter(_build_since_condition(jobs, "counted_from")).order_by().values_list("job_id")
     return dict(runs.annotate(count=Count("seq"))) if jobs else {}
 
 
-def _since(jobs, moment):
-    wanted = Q()
+def _build_since_condition(jobs, moment):
+    condition = Q()
     for job in jobs:
         since = getattr(job, moment)
-        wanted |= Q(job_id=job.id) if since is None else Q(job_id=job.id, ts__gte=since)
-    return wanted
+        condition |= Q(job_id=job.id) if since is None else Q(job_id=job.id, ts__gte=since)
+    return condition
 
 
-def _run(columns):
+def _build_run(columns):
     ts, status, duration_ms, session_id = columns
     return Run(ts, get_outcome(status), duration_ms, session_id)
 
@@ -221,7 +247,7 @@ def _weight(run):
     return len(run.error) + len(run.summary)
 
 
-def _channel(delivery):
+def _format_channel(delivery):
     channel = _text(delivery, "channel")
     return str(CHANNEL_WORDS.get(channel, channel))
 

@@ -1,4 +1,4 @@
-"""What the API says about scheduled jobs, their runs, and runs of sub-agents."""
+"""API schemas of scheduled jobs, their runs, and runs of sub-agents."""
 
 from typing import Any, Literal
 

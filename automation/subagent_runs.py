@@ -21,7 +21,10 @@ SESSIONS_ASKED = 2_000  # a key that is reset every day has many sessions
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """A session by its key, and where it is read and what it is called when it is in this agent's store."""
+    """A session by its key.
+
+    It has an address and a title when it is in this agent's store.
+    """
 
     key: str
     session_id: str | None = None
@@ -31,7 +34,10 @@ class Side:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One run: what was asked of whom, and how it ended; `outcome` is empty while it goes on."""
+    """One run of a sub-agent: who asked whom for what, and its outcome.
+
+    `outcome` is empty while the run goes on.
+    """
 
     run_id: str
     label: str
@@ -46,56 +52,61 @@ class Run:
 
     @property
     def duration_ms(self):
-        """How long it took, None while it goes on or when a time is missing."""
+        """The duration (ms); None while the run goes on or when a time is missing."""
         if not self.created_at or self.ended_at is None:
             return None
         return max(0, self.ended_at - self.created_at)
 
 
 def read_page(agent: Agent, *, session: str = "", **place: Any) -> Page:
-    """The runs that sessions of an agent asked for, the newest first; those on either side of one `session`.
+    """Return the runs that sessions of an agent asked for, the newest first.
 
-    `place`: see page_of.
+    With `session`, those on either side of this session. `place`: see page_of.
     """
     if session:
         key = key_of(agent, session)
         # A child may be another agent's; keys of children are unique, those of requesters are not.
-        asked = SubagentRun.objects.alias(by=_checked("agent_id")).filter(requester_session_key=key, by=agent.agent_id)
-        done = SubagentRun.objects.filter(child_session_key=key)
-        runs = (asked, done.exclude(agent_id=agent.agent_id, requester_session_key=key))
+        requested = SubagentRun.objects.alias(by=_avoid_index("agent_id")).filter(
+            requester_session_key=key, by=agent.agent_id
+        )
+        own_runs = SubagentRun.objects.filter(child_session_key=key)
+        runs = (requested, own_runs.exclude(agent_id=agent.agent_id, requester_session_key=key))
     else:
         runs = SubagentRun.objects.filter(agent_id=agent.agent_id)
-    found = page_of(runs, order=ORDER, **place, budget=BUDGET_CHARACTERS, weigh=_weight)
-    sessions = _sessions(agent, found)
-    shown = Page(_run(agent, run, sessions) for run in found)
-    shown.next, shown.previous = found.next, found.previous
-    return shown
+    rows = page_of(runs, order=ORDER, **place, budget=BUDGET_CHARACTERS, weigh=_weight)
+    sessions = _read_sessions(agent, rows)
+    page = Page(_build_run(agent, run, sessions) for run in rows)
+    page.next, page.previous = rows.next, rows.previous
+    return page
 
 
-def _checked(column):
-    """A column as an expression: its index is not the one to use."""
+def _avoid_index(column):
+    """Return a column as an expression, so that its index is not used."""
     return Coalesce(column, Value(""), output_field=TextField())
 
 
 def key_of(agent: Agent, session: str) -> str:
-    """The key of a session that is named by its id or its key."""
+    """Return the key of a session that is named by its id or its key."""
     if len(session) > LONGEST_NAME:
         return session[:LONGEST_NAME]
     known = Session.objects.using(agent.db).filter(id=session).values_list("session_key", flat=True).first()
     return known or session
 
 
-def _sessions(agent, runs):
-    """The sessions of every key of a page as (created at, id, title), the newest first."""
+def _read_sessions(agent, runs):
+    """Read the sessions of every key of a page, the newest first.
+
+    Each is (created at, id, title).
+    """
     keys = {key for run in runs for key in (run.requester_session_key, run.child_session_key) if key}
     rows = Session.objects.using(agent.db).filter(session_key__in=keys).order_by("-created_at", "-id")
-    found: dict[str, list[tuple[int, str, str]]] = {}
+    by_key: dict[str, list[tuple[int, str, str]]] = {}
     for key, *known in rows.values_list("session_key", "created_at", "id", "title")[:SESSIONS_ASKED]:
-        found.setdefault(key, []).append(tuple(known))
-    return found
+        by_key.setdefault(key, []).append(tuple(known))
+    return by_key
 
 
-def _run(agent, run, sessions):
+def _build_run(agent, run, sessions):
     payload = run.payload
     outcome = payload.get("outcome") if isinstance(payload.get("outcome"), dict) else {}
     ended = _text(outcome, "status") or _text(payload, "endedReason") or "ended"
@@ -108,13 +119,13 @@ def _run(agent, run, sessions):
         error=_text(outcome, "error"),
         created_at=run.created_at or None,
         ended_at=run.ended_at,
-        requester=_side(agent, run.requester_session_key, sessions, run.created_at),
-        child=_side(agent, run.child_session_key, sessions, None),
+        requester=_build_side(agent, run.requester_session_key, sessions, run.created_at),
+        child=_build_side(agent, run.child_session_key, sessions, None),
     )
 
 
-def _side(agent, key, sessions, moment):
-    """The session that had a key at a moment: the last one that had begun by then."""
+def _build_side(agent, key, sessions, moment):
+    """Return the session that had a key at a moment: the last one begun by then."""
     known = sessions.get(key, [])
     begun = [session for session in known if moment is None or session[0] <= moment]
     for _, session_id, title in begun[:1] or known[-1:]:

@@ -1,4 +1,4 @@
-"""What an agent does without being asked by a person: scheduled jobs, and the sub-agents its sessions start."""
+"""Pages of scheduled jobs, and of the sub-agents that sessions start."""
 
 from django.http import Http404
 from django.shortcuts import redirect
@@ -16,7 +16,10 @@ from . import prompt_lint, schedule_charts, schedules, subagent_runs
 @agent_view
 @needs("viewer")
 def cron_list(request, agent):
-    """The jobs of an agent; with `?session=`, an id or a key, the job that started that session."""
+    """List the jobs of an agent.
+
+    With `?session=`, an id or a key, lead to the job that started that session.
+    """
     session = request.GET.get("session", "")
     job_id = schedules.find_session_job(agent, session) if session else None
     if job_id:
@@ -33,21 +36,21 @@ def cron_list(request, agent):
 @agent_view
 @needs("viewer")
 def cron_detail(request, agent, job_id):
-    """One job: what it is to do, how it went, and its runs."""
+    """Show one job: its task, its results and its runs."""
     job = schedules.find_job(agent, job_id)
     runs = schedules.find_runs(agent, job_id)
     numbers = schedules.read_statistics(runs)
     if job is None and not numbers.runs:
         raise Http404
     page = schedules.read_run_page(runs, **read_cursors(request))
-    shown = numbers.runs[: schedule_charts.MAX_BARS]
-    addresses = schedules.find_session_addresses(agent, [run.session_id for run in (*page, *shown)])
+    charted_runs = numbers.runs[: schedule_charts.MAX_BARS]
+    addresses = schedules.find_session_addresses(agent, [run.session_id for run in (*page, *charted_runs)])
     context = {
         "agent": agent,
         "job_id": job_id,
         "job": job,
         "definition": schedules.parse_definition(job) if job else None,
-        "hits": [found.hit for found in prompt_lint.lint_job(job)] if job else [],
+        "hits": [finding.hit for finding in prompt_lint.lint_job(job)] if job else [],
         "numbers": numbers,
         "counted_up_to": schedules.COUNTED_UP_TO,
         "chart": schedule_charts.build_chart(numbers, addresses),
@@ -61,7 +64,7 @@ def cron_detail(request, agent, job_id):
 @agent_view
 @needs("viewer")
 def subagent_list(request, agent):
-    """The sub-agent runs of an agent, or those on either side of one session."""
+    """List the sub-agent runs of an agent, or those on either side of one session."""
     session = request.GET.get("session", "")[: schedules.LONGEST_NAME]
     context = {
         "agent": agent,

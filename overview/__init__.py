@@ -1,1 +1,1 @@
-"""Sums of all agents by day."""
+"""Sums of all agents by day and hour, and the first page."""

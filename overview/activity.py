@@ -1,4 +1,4 @@
-"""Totals, a row for each agent, and the activity of agents in a range, from global sums alone."""
+"""Totals, and the activity of agents in a range, from global sums alone."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -33,7 +33,7 @@ COLUMNS = {
     "last_collected_at": gettext_lazy("Last import"),
 }
 MOST_SPARKS = 60  # bars of a sparkline
-NOTHING = {"cost_usd": None}  # what stands where nothing adds up
+NOTHING = {"cost_usd": None}  # totals without any value
 RANGE_COLUMNS = {
     "agent_id": gettext_lazy("Agent"),
     "turns": gettext_lazy("Turns"),
@@ -48,13 +48,16 @@ RANGE_COLUMNS = {
 
 
 def read_summaries(order: str) -> list[AgentSummary]:
-    """A row for each agent, ordered by one of COLUMNS, `-` before it for the largest first."""
+    """Read a row for each agent, ordered by one of COLUMNS.
+
+    `-` before a name means descending order.
+    """
     known = order.replace("cost_usd", "known_cost")
     return list(AgentSummary.objects.annotate(known_cost=KnownCost()).order_by(known, "agent_id"))
 
 
 def sum_summaries(rows: Sequence[AgentSummary]) -> dict:
-    """The sums of all agents' rows."""
+    """Sum the rows of all agents."""
     collected = [row.last_collected_at for row in rows if row.last_collected_at]
     return {
         "agent_count": len(rows),
@@ -65,7 +68,10 @@ def sum_summaries(rows: Sequence[AgentSummary]) -> dict:
 
 @dataclass(slots=True)
 class RangeSums:
-    """Sums of one or all agents in a range. Removed sessions count in `removed_turns` alone."""
+    """Sums of one or all agents in a range.
+
+    Removed sessions count in `removed_turns` alone.
+    """
 
     sums: SpanSums = field(default_factory=SpanSums)
 
@@ -121,7 +127,10 @@ class AgentRow:
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """The lists behind the numbers of an agent in a range; they have as many rows as the numbers say."""
+    """The addresses of the lists behind the numbers of an agent in a range.
+
+    A list has as many rows as its number says.
+    """
 
     agent_id: str
     query: str
@@ -130,57 +139,64 @@ class Links:
 
     @property
     def turns(self) -> str:
-        return self._list("ledger:turn_list")
+        return self._build_address("ledger:turn_list")
 
     @property
     def errors(self) -> str:
-        return self._list("ledger:event_list", "failed=on")
+        return self._build_address("ledger:event_list", "failed=on")
 
     @property
     def p95(self) -> str:
-        return self._list("ledger:turn_list", f"slow={self.slowest_ms / 1000}") if self.slowest_ms else self.turns
+        return (
+            self._build_address("ledger:turn_list", f"slow={self.slowest_ms / 1000}") if self.slowest_ms else self.turns
+        )
 
     @property
     def written(self) -> str:
-        return self._writes("written")
+        return self._select_writes("written")
 
     @property
     def rolled_back(self) -> str:
-        return self._writes("rolled_back")
+        return self._select_writes("rolled_back")
 
     @property
     def refused(self) -> str:
-        return self._writes("refused")
+        return self._select_writes("refused")
 
-    def _writes(self, status):
+    def _select_writes(self, status):
         return f"{build_list_address('guardian:audit_list', self.agent_id)}?status={status}&segment=writes&{self.query}"
 
-    def _list(self, name, *filters):
+    def _build_address(self, name, *filters):
         parts = [*filters, self.query, *(["counted=on"] if self.has_repeats else [])]
         return f"{build_list_address(name, self.agent_id)}?{'&'.join(part for part in parts if part)}"
 
 
 @lru_cache(maxsize=4_000)
 def build_list_address(name: str, *agent_ids: str) -> str:
-    """The address of a list, remembered: a page has some hundred of them."""
+    """Build the address of a list, cached: a page has some hundred of them."""
     return reverse(name, args=agent_ids)
 
 
 def build_links(agent_id: str, period: Range | None, has_repeats: bool, sums: SpanSums | None = None) -> Links:
-    """The lists behind the numbers of an agent; `sums` say from where on its answers are the slowest ones."""
+    """Build the addresses of the lists behind an agent's numbers.
+
+    `sums` say from which answer time on its answers are the slowest ones.
+    """
     bucket = latency.percentile_bucket(sums.latencies, 95) if sums else None
     return Links(agent_id, period.query if period else "", has_repeats, latency.bucket_start(bucket or 0))
 
 
 def read_agent_rows(period: Range, agent_ids: Sequence[str] | None = None) -> list[AgentRow]:
-    """The sums of some or all agents in a range, without those that did nothing."""
+    """Read the sums of some or all agents in a range, without inactive agents."""
     by_agent: dict[str, SpanSums] = {}
-    # The file adds up: some thousand rows of days would take most of the time of a page.
-    added = {name: Sum(name) for name in (*COUNTS, "cost_usd")}
-    for row in _added_up(_activity(period), agent_ids, **added, latencies=JoinedTexts("latency_json")):
+    # SQLite sums: reading some thousand rows of days would take most of the time of a page.
+    summed_columns = {name: Sum(name) for name in (*COUNTS, "cost_usd")}
+    for row in _sum_by_agent(
+        _select_activity(period), agent_ids, **summed_columns, latencies=JoinedTexts("latency_json")
+    ):
         agent_id, cost, latencies = row.pop("agent_id"), row.pop("cost_usd"), row.pop("latencies")
         by_agent[agent_id] = SpanSums(Counter(row), cost, latency.merge_joined_counts(latencies or ""))
-    for row in _added_up(_writes(period), agent_ids, **{name: Sum(name) for name in WRITES}):
+    for row in _sum_by_agent(_select_writes(period), agent_ids, **{name: Sum(name) for name in WRITES}):
         by_agent.setdefault(row.pop("agent_id"), SpanSums()).counts.update(row)
     with_repeats = set(AgentSummary.objects.filter(has_repeats=True).values_list("agent_id", flat=True))
     return [
@@ -190,12 +206,15 @@ def read_agent_rows(period: Range, agent_ids: Sequence[str] | None = None) -> li
 
 
 def build_sparklines(period: Range, agent_ids: Sequence[str]) -> dict[str, Sparkline | None]:
-    """The turns of some agents by day or hour as small charts; none where there are too many bars."""
+    """Build small charts of the turns of agents by day or hour.
+
+    There is none where the range has too many bars.
+    """
     if period.count > MOST_SPARKS:
         return {}
     turns: dict[str, dict[str, int]] = {agent_id: {} for agent_id in agent_ids}
-    rows = _activity(period).filter(agent_id__in=agent_ids)
-    for agent_id, span, count in rows.values_list("agent_id", _span_name(rows), "turn_count"):
+    rows = _select_activity(period).filter(agent_id__in=agent_ids)
+    for agent_id, span, count in rows.values_list("agent_id", _get_span_column(rows), "turn_count"):
         turns[agent_id][span] = count
     spans = period.spans
     return {
@@ -205,7 +224,7 @@ def build_sparklines(period: Range, agent_ids: Sequence[str]) -> dict[str, Spark
 
 
 def sum_rows(rows: Iterable[AgentRow]) -> RangeSums:
-    """The sum of all rows."""
+    """Sum all rows."""
     total = RangeSums()
     for row in rows:
         total.sums.add(row.sums.sums)
@@ -213,33 +232,33 @@ def sum_rows(rows: Iterable[AgentRow]) -> RangeSums:
 
 
 def sort_rows(rows: list[AgentRow], order: str) -> list[AgentRow]:
-    """Rows by one of RANGE_COLUMNS, `-` before it for the largest first."""
+    """Sort rows by one of RANGE_COLUMNS; `-` before it for descending order."""
     name, sign = order.removeprefix("-"), -1 if order.startswith("-") else 1
     if name == "agent_id":
         return rows[::sign]
 
-    def place(row: AgentRow) -> Any:
+    def sort_key(row: AgentRow) -> Any:
         value = getattr(row.sums, name)
         return sign * (-1 if value is None else value), row.agent_id
 
-    return sorted(rows, key=place)
+    return sorted(rows, key=sort_key)
 
 
-def _added_up(rows, agent_ids, **sums):
+def _sum_by_agent(rows, agent_ids, **sums):
     chosen = rows if agent_ids is None else rows.filter(agent_id__in=agent_ids)
     return chosen.order_by().values("agent_id").annotate(**sums)
 
 
-def _span_name(rows):
+def _get_span_column(rows):
     return "date" if rows.model is AgentDailyStat else "span"
 
 
-def _activity(period: Range) -> QuerySet:
+def _select_activity(period: Range) -> QuerySet:
     if period.is_hours:
         return AgentHour.objects.filter(span__gte=period.first_span, span__lte=period.last_span)
     return AgentDailyStat.objects.filter(date__gte=str(period.first_day), date__lte=str(period.last_day))
 
 
-def _writes(period: Range) -> QuerySet:
+def _select_writes(period: Range) -> QuerySet:
     spans = MemorySpan.objects.filter(span__gte=period.first_span, span__lte=period.last_span)
     return spans.filter(span__contains="T") if period.is_hours else spans.exclude(span__contains="T")

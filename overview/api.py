@@ -1,4 +1,4 @@
-"""Sums of all agents over the JSON API."""
+"""Endpoints of the sums of all agents in the JSON API."""
 
 from django.db.models import Sum
 from ninja import Query
@@ -30,7 +30,7 @@ router = Operations("operations_api", tags=["operations"])
 @router.get("/overview", OverviewOut)
 @needs("viewer")
 def overview_sums(request, filters: Query[OverviewQuery]):
-    """What all agents did: in total, and on the latest days with activity."""
+    """The activity of all agents: in total, and on the latest days with activity."""
     sums = {name: Sum(name) for name in DayOut.model_fields if name != "date"}
     days = AgentDailyStat.objects.values("date").annotate(**sums).order_by("-date")[: filters.days]
     rows = AgentSummary.objects.all()
@@ -43,7 +43,7 @@ def overview_sums(request, filters: Query[OverviewQuery]):
 
 
 def range_out(name, agents):
-    """A range in the answer, as the first page shows it."""
+    """Return a range as the first page shows it."""
     overview, is_shifted = build_overview(name, agents)
     models = overview.now.sums.models.items()
     return {
@@ -60,7 +60,7 @@ def range_out(name, agents):
 @router.get("/overview/agents", Page[SummaryOut], 409)
 @needs("viewer")
 def overview_agents(request, filters: Query[SummaryQuery]):
-    """What each agent did, by id or in another order."""
+    """The activity of each agent, by id or in another order."""
     return page_to_json(
         page_of(
             AgentSummary.objects.annotate(known_cost=KnownCost()), order=SUMMARY_ORDERS[filters.sort], **filters.place
@@ -71,5 +71,8 @@ def overview_agents(request, filters: Query[SummaryQuery]):
 @router.get("/operations/memory", Page[MemoryOut], 409)
 @needs("viewer")
 def memory_list(request, filters: Query[MemoryQuery]):
-    """Whether prompts hold the memory files of every agent, as of the last import; the worst first."""
-    return page_to_json(MEMORY.fits(request.user, **filters.asked()).page(**filters.place))
+    """Whether prompts hold the memory files of every agent, as of the last import.
+
+    The worst come first.
+    """
+    return page_to_json(MEMORY.fits(request.user, **filters.criteria()).page(**filters.place))

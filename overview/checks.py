@@ -1,4 +1,4 @@
-"""What the doctor looks for in totals of agents and of the site: whether they are what files and agents add up to."""
+"""The doctor's checks of totals: they must be the sums of files and of agents."""
 
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
@@ -12,7 +12,7 @@ from .models import AgentDailyStat, AgentSummary, SiteSpan
 
 
 def wrong_totals(db: str) -> list[str]:
-    """The columns of an agent's rows in the global file that are not what its own file adds up to."""
+    """Return the global columns of an agent that differ from the sums of its own file."""
     agent = Agent.objects.get(agent_id=db.removeprefix("agent_"))
     sums = summaries.count_file(agent)
     days, summary = sums.days, sums.summary
@@ -41,11 +41,11 @@ AGENTS = (
 )
 
 
-def _wrong_spans(_db):
+def _find_wrong_site_spans(_db):
     return ["site_spans"] if SiteSpan.objects.exists() and site_sums.are_wrong() else []
 
 
-def _add_up(_agent):
+def _rebuild_site_sums(_agent):
     site_sums.rebuild()
     return 1
 
@@ -66,8 +66,8 @@ CHECKS = (
         sentence=DIFFERENT,
         noun="totals",
         target=_("the totals of the agents"),
-        find=_wrong_spans,
-        repair=_add_up,
+        find=_find_wrong_site_spans,
+        repair=_rebuild_site_sums,
     ),
     build_reference_check("orphan", *AGENTS, target=_("an agent"), is_note=True),
 )

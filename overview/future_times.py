@@ -1,4 +1,4 @@
-"""Records and sessions whose times lie in the future: a clock was wrong when they were written."""
+"""Counts records and sessions in the future: a clock was wrong when they were written."""
 
 from collections.abc import Iterable
 
@@ -16,7 +16,7 @@ NO_COUNTS = {"future_session_count": 0, "future_record_count": 0}
 
 
 def count_in_file(db: str) -> dict[str, int]:
-    """How many sessions and records of one agent's file lie in the future."""
+    """Count the sessions and records in one agent's file that lie in the future."""
     now = clock.now_ms()
     return {
         "future_session_count": Session.objects.using(db).filter(last_activity_at__gt=now).count(),
@@ -25,21 +25,24 @@ def count_in_file(db: str) -> dict[str, int]:
 
 
 def count_future(summaries: Iterable[AgentSummary]) -> dict[str, int]:
-    """The same of all agents; only files of agents that were active in the future are opened."""
+    """Count the sessions and records of all agents that lie in the future.
+
+    Only files of agents that were active in the future are opened.
+    """
     total = dict(NO_COUNTS)
     for summary in summaries:
         if not summary.last_activity_at or not clock.is_future(summary.last_activity_at):
             continue
         try:
             counts = count_in_file(databases.get_alias(summary.agent_id))
-        except (databases.UnusableAgent, DatabaseError):  # told elsewhere
+        except (databases.UnusableAgent, DatabaseError):  # other problems report it
             continue
         total = {name: total[name] + count for name, count in counts.items()}
     return total
 
 
 def describe_future(counts: dict[str, int]) -> str:
-    """Say how many there are; empty when there are none."""
+    """Return a sentence with these counts; empty when all are zero."""
     sessions, records = counts["future_session_count"], counts["future_record_count"]
     if not sessions and not records:
         return ""

@@ -1,4 +1,4 @@
-"""Answer times as counts by bucket: small, added up by adding, and exact to the width of a bucket.
+"""Answer times as counts by bucket, which can be added up.
 
 Bucket n holds the milliseconds from 2^(n/8) up to 2^((n+1)/8), so each is 9 % wider than the one before it. A
 percentile is the middle of its bucket: at most 4.5 % from the exact value, or half a millisecond below 12 ms.
@@ -11,28 +11,28 @@ from collections.abc import Iterable
 from openclaw_web.sqlite.json_columns import decode, encode
 
 PARTS = 8  # buckets for each doubling
-LAST = 27 * PARTS  # a day and a half: longer ones count there
+LAST = 27 * PARTS  # a day and a half: longer times count in this bucket
 
 Counts = Counter[int]
 
 
 def find_bucket(milliseconds: int) -> int:
-    """The bucket that an answer time belongs to."""
+    """Return the bucket of an answer time."""
     return min(LAST, math.floor(math.log2(milliseconds) * PARTS)) if milliseconds > 1 else 0
 
 
 def bucket_start(bucket: int) -> int:
-    """The shortest whole number of milliseconds in a bucket."""
+    """Return the shortest whole number of milliseconds in a bucket."""
     return math.ceil(2 ** (bucket / PARTS)) if bucket else 0
 
 
 def pack_counts(counts: Counts) -> str:
-    """Counts as the text of a column."""
+    """Return counts as the text of a column."""
     return encode({str(bucket): counts[bucket] for bucket in sorted(counts)})
 
 
 def merge_counts(packed: Iterable[str]) -> Counts:
-    """The sum of the counts in texts of that column; an empty text adds nothing."""
+    """Sum the counts in the texts of that column; an empty text adds nothing."""
     total: Counts = Counter()
     for text in packed:
         for bucket, count in items(text):
@@ -41,7 +41,7 @@ def merge_counts(packed: Iterable[str]) -> Counts:
 
 
 def merge_joined_counts(texts: str) -> Counts:
-    """The same of texts that stand one after the other with commas between them."""
+    """Sum the counts in texts of that column that are joined with commas."""
     total: Counter[str] = Counter()
     for counts in decode(f"[{texts}]", list):
         for bucket, count in counts.items() if isinstance(counts, dict) else ():
@@ -50,12 +50,15 @@ def merge_joined_counts(texts: str) -> Counts:
 
 
 def items(text: str) -> list[tuple[int, int]]:
-    """The buckets of such a text with their counts."""
+    """Return the buckets of such a text with their counts."""
     return [(int(bucket), count) for bucket, count in decode(text).items()] if len(text) > 2 else []
 
 
 def percentile_bucket(counts: Counts, percent: int) -> int | None:
-    """The bucket of the smallest time that so many percent of all do not exceed; None of nothing."""
+    """Return the bucket of a percentile; None without counts.
+
+    The percentile is the smallest time that `percent` of all do not exceed.
+    """
     rank = -(-sum(counts.values()) * percent // 100)
     for bucket in sorted(counts):
         rank -= counts[bucket]
@@ -65,16 +68,16 @@ def percentile_bucket(counts: Counts, percent: int) -> int | None:
 
 
 def percentile(counts: Counts, percent: int) -> int | None:
-    """The percentile in milliseconds; None of nothing."""
+    """Return the percentile in milliseconds; None without counts."""
     bucket = percentile_bucket(counts, percent)
     return None if bucket is None else middle_of(bucket)
 
 
 def middle_of(bucket: int) -> int:
-    """The milliseconds that stand for a bucket."""
+    """Return the milliseconds that stand for a bucket."""
     return round(2 ** ((bucket + 0.5) / PARTS)) if bucket else 1
 
 
 def slowest(counts: Counts, bucket: int) -> int:
-    """How many answer times lie in this bucket or a later one."""
+    """Count the answer times in this bucket and later ones."""
     return sum(count for place, count in counts.items() if place >= bucket)

@@ -1,4 +1,4 @@
-"""The list of all agents' memory files and whether prompts hold them: filters, query, columns and words."""
+"""The list of all agents' memory files in prompts: its filters, query, columns and texts."""
 
 from django import forms
 from django.utils.translation import gettext_lazy as _
@@ -12,7 +12,7 @@ from openclaw_web.lists.paging import Listing, build_listing, build_terms, get_o
 
 from .models import MemoryStanding
 
-SEEKS = ("agent_id", "state", "file_name")  # columns whose index goes on with the order
+SEEKS = ("agent_id", "state", "file_name")  # columns whose index continues with the order
 COLUMNS = {"agent": "agent_id", "file": "file_name", "state": "state"}
 
 
@@ -27,13 +27,13 @@ class MemoryFilters(ListFilters):
     )
 
 
-def fits(_user, *, sort=MemoryFilters.DEFAULT, **asked) -> Listing:
-    """The memory files that fit, those that need somebody first."""
+def fits(_user, *, sort=MemoryFilters.DEFAULT, **criteria) -> Listing:
+    """Return the memory files that fit the filters, those that need a person first."""
     order = get_order_columns(MemoryFilters.ORDERS, sort)
-    return build_listing(MemoryStanding.objects.all(), build_terms(asked, COLUMNS), order=order, seeks=SEEKS)
+    return build_listing(MemoryStanding.objects.all(), build_terms(criteria, COLUMNS), order=order, seeks=SEEKS)
 
 
-def _prepared(page, _filters, _whose):
+def _build_page_context(page, _filters, _whose):
     return {"rows": page}
 
 
@@ -59,5 +59,5 @@ MEMORY = List(
     ),
     table=MemoryStanding,
     fields=file_columns(MemoryStanding),
-    prepare=_prepared,
+    prepare=_build_page_context,
 )

@@ -1,4 +1,4 @@
-"""The standing of every agent's memory files, kept for the list of all agents."""
+"""The standing of every agent's memory files, copied for the list of all agents."""
 
 from django.db import transaction
 
@@ -17,14 +17,14 @@ RANKS = (
 
 
 def refresh_standings(agent: Agent) -> None:
-    """Bring the rows of one agent up to what its records, its newest prompt and its files say."""
-    rows = [_row(agent, standing, now_ms()) for standing in read_standings(agent, MEMORY_FILES)]
+    """Refresh the rows of one agent from its records, its newest prompt and its files."""
+    rows = [_build_row(agent, standing, now_ms()) for standing in read_standings(agent, MEMORY_FILES)]
     with transaction.atomic():
         MemoryStanding.objects.filter(agent_id=agent.agent_id).delete()
         MemoryStanding.objects.bulk_create(rows)
 
 
-def _row(agent, standing: Standing, now):
+def _build_row(agent, standing: Standing, now):
     return MemoryStanding(
         id=f"{agent.agent_id}/{standing.file_name}",
         agent_id=agent.agent_id,

@@ -1,4 +1,4 @@
-"""Writes to memory files by day, and pointers to the last ones, kept up to date while writes are recorded."""
+"""Counts of writes to memory files by day and hour, refreshed as writes are recorded."""
 
 from django.db import transaction
 
@@ -27,7 +27,7 @@ COUNTED = """
 
 
 def refresh(agent: Agent) -> None:
-    """Bring the rows of one agent up to what its file holds."""
+    """Refresh the rows of one agent from its file."""
     after = count_writes(agent)
     rows = MemorySpan.objects.filter(agent_id=agent.agent_id)
     with transaction.atomic():
@@ -35,40 +35,43 @@ def refresh(agent: Agent) -> None:
         changes = list(find_changes(before, after))
         if changes:
             rows.filter(span__in=[span for span, _change in changes]).delete()
-            MemorySpan.objects.bulk_create(_row(agent, span, after[span]) for span, _change in changes if span in after)
+            MemorySpan.objects.bulk_create(
+                _build_row(agent, span, after[span]) for span, _change in changes if span in after
+            )
             site_sums.add_changes(changes)
     memory_panel.refresh(agent)
 
 
 def refresh_alias(db: str) -> None:
-    """The same for the alias of an agent's file; MEMORY_SUMS of the settings names it."""
+    """Refresh the agent of a database alias; MEMORY_SUMS of the settings names this function."""
     agent = Agent.objects.filter(agent_id=db.removeprefix("agent_")).first()
     if agent:
         refresh(agent)
 
 
 def is_wrong(agent: Agent) -> bool:
-    """Whether the stored spans of one agent are not those of its file.
+    """Return whether the stored spans of one agent differ from its file.
 
-    Spans that the time alone adds or drops are not compared: those to come, and those before the kept ones.
+    Spans that appear or expire with time alone are not compared: those of the future, and those before the stored
+    range.
     """
-    last, now = _last_moment(agent), hour_name(clock.now_ms() // HOUR_MS)
+    last, now = _find_last_moment(agent), hour_name(clock.now_ms() // HOUR_MS)
     first_day, first_hour = hour_name((last - KEPT_MS) // HOUR_MS)[:10], hour_name((last - HOURS_MS) // HOUR_MS + 1)
 
-    def kept(spans):
+    def select_comparable(spans):
         firsts = {True: first_day, False: first_hour}
         return {span: sums for span, sums in spans.items() if firsts[is_day(span)] <= span <= now}
 
     stored = {row.span: SpanSums.from_row(row) for row in MemorySpan.objects.filter(agent_id=agent.agent_id)}
-    return are_different(kept(stored), kept(count_writes(agent)))
+    return are_different(select_comparable(stored), select_comparable(count_writes(agent)))
 
 
 def count_writes(agent: Agent) -> dict[str, SpanSums]:
-    """The spans of one agent, counted in its file: days of the longest range and hours of the shortest.
+    """Count the writes of one agent in its file, by day and by recent hour.
 
-    Writes of a clock that runs ahead are in spans to come: they count once their time has come.
+    Writes of a clock that runs ahead are in future spans: they count once their time has come.
     """
-    last = _last_moment(agent)
+    last = _find_last_moment(agent)
     spans: dict[str, SpanSums] = {}
     first = (last - KEPT_MS) // DAY_MS * DAY_MS
     for hour, status, count in statements.read_rows(agent.db, COUNTED, [first, clock.now_ms() + AHEAD_MS]):
@@ -80,11 +83,11 @@ def count_writes(agent: Agent) -> dict[str, SpanSums]:
     return spans
 
 
-def _last_moment(agent) -> int:
-    """When the last write was made, of those that are not in the future."""
+def _find_last_moment(agent) -> int:
+    """Return when the last write was made, without those of the future."""
     rows = WriteGuardianAudit.objects.using(agent.db).filter(created_at__lte=clock.now_ms())
     return rows.order_by("-created_at").values_list("created_at", flat=True).first() or clock.now_ms()
 
 
-def _row(agent, span, sums):
+def _build_row(agent, span, sums):
     return MemorySpan(agent_id=agent.agent_id, span=span, **{name: sums.counts[name] for name in WRITES})

@@ -1,4 +1,4 @@
-"""Sums of agents by span of time, their newest sessions and writes, and where their memory files stand."""
+"""Sums of agents by span of time, newest sessions and writes, and memory standings."""
 
 from django.db import models
 
@@ -55,7 +55,7 @@ class AgentDailyStat(SpanDetails):
 
 
 class ShortSums(SpanDetails):
-    """The columns that hours, and days of the whole site, add up to."""
+    """The columns that hours, and days of the whole site, sum up."""
 
     turn_count = Count(default=0)
     error_count = Count(default=0)
@@ -68,7 +68,10 @@ class ShortSums(SpanDetails):
 
 
 class AgentHour(ShortSums):
-    """One agent in one UTC hour of its last days with activity; rebuilt from the agent's records and turns."""
+    """One agent in one UTC hour of its last days with activity.
+
+    It is rebuilt from the agent's records and turns.
+    """
 
     pk = models.CompositePrimaryKey("agent_id", "span")
     agent_id = PlainText()
@@ -83,7 +86,10 @@ class AgentHour(ShortSums):
 
 
 class WriteCounts(models.Model):
-    """Writes to memory files by what became of them; rollbacks, which are writes as well, are not counted."""
+    """Writes to memory files by outcome.
+
+    Rollbacks, which are writes as well, are not counted.
+    """
 
     written_count = Count(default=0, help_text="that are in force")
     rolled_back_count = Count(default=0)
@@ -94,7 +100,10 @@ class WriteCounts(models.Model):
 
 
 class MemorySpan(WriteCounts):
-    """The memory writes of one agent on one UTC day, or in one hour of the last days; rebuilt from its writes."""
+    """The memory writes of one agent on one UTC day, or in one recent hour.
+
+    It is rebuilt from the agent's writes.
+    """
 
     pk = models.CompositePrimaryKey("agent_id", "span")
     agent_id = PlainText()
@@ -109,7 +118,10 @@ class MemorySpan(WriteCounts):
 
 
 class SiteSpan(ShortSums, WriteCounts):
-    """All agents together on one UTC day, or in one of the hours that agents have; rebuilt from their rows."""
+    """All agents together on one UTC day, or in one of the agents' hours.
+
+    It is rebuilt from the rows of the agents.
+    """
 
     span = PlainText(primary_key=True, help_text="YYYY-MM-DD or YYYY-MM-DDTHH")
 
@@ -121,7 +133,7 @@ class SiteSpan(ShortSums, WriteCounts):
 
 
 class AgentSummary(models.Model):
-    """One agent in one row, for the pages that compare agents; rebuilt after each collect."""
+    """One agent in one row, for pages that compare agents; rebuilt after each import."""
 
     agent_id = PlainText(primary_key=True, shown="api")
     session_count = Count(default=0, shown="api")
@@ -144,7 +156,10 @@ class AgentSummary(models.Model):
 
 
 class NewestSession(models.Model):
-    """One of the newest sessions of an agent, as the first page shows it; rebuilt whenever its file changes."""
+    """One of the newest sessions of an agent, for the first page.
+
+    It is rebuilt whenever the agent's file changes.
+    """
 
     pk = models.CompositePrimaryKey("agent_id", "session_id")
     agent_id = PlainText()
@@ -166,7 +181,10 @@ class NewestSession(models.Model):
 
 
 class NewestWrite(models.Model):
-    """One of the last writes that changed a memory file, with a few of its lines; rebuilt as the sums of writes are."""
+    """One of the last writes that changed a memory file, with a few of its lines.
+
+    It is rebuilt with the sums of writes.
+    """
 
     pk = models.CompositePrimaryKey("agent_id", "audit_id")
     agent_id = PlainText()
@@ -186,7 +204,7 @@ class NewestWrite(models.Model):
 
 
 class MemoryStanding(models.Model):
-    """Where one memory file of an agent stands with OpenClaw, as of the last import."""
+    """The standing of one memory file of an agent with OpenClaw, as of the last import."""
 
     id = PlainText(primary_key=True, help_text="<agent>/<file>", shown="")
     agent_id = PlainText(shown="api file")

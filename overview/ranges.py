@@ -1,4 +1,7 @@
-"""Ranges of the first page: the last 24 hours, 7 days or 35 days, and what an address says of days and hours."""
+"""Ranges of the first page and of addresses.
+
+The first page has the last 24 hours, 7 days or 35 days; an address may name days or hours.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -22,7 +25,10 @@ DEFAULT = "7d"
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Whole UTC days or hours: `first` and `last`, both included, are numbers of such units since 1970."""
+    """A range of whole UTC days or hours.
+
+    `first` and `last`, both included, are numbers of such units since 1970.
+    """
 
     unit_ms: int
     first: int
@@ -31,7 +37,7 @@ class Range:
     def __str__(self):
         if not self.is_hours:
             return days_in_words(self.first_day, self.last_day)
-        first, last = (moment.strftime("%H:%M") for moment in (_moment(self.start_ms), _moment(self.end_ms)))
+        first, last = (moment.strftime("%H:%M") for moment in (_to_datetime(self.start_ms), _to_datetime(self.end_ms)))
         if self.first_day == self.last_day:
             return f"{day_in_words(self.last_day)}, {first} – {last}"
         return f"{day_in_words(self.first_day, has_year=False)}, {first} – {day_in_words(self.last_day)}, {last}"
@@ -46,64 +52,67 @@ class Range:
 
     @property
     def end_ms(self) -> int:
-        """The first millisecond after it."""
+        """The first millisecond after the range."""
         return (self.last + 1) * self.unit_ms
 
     @property
     def first_day(self) -> date:
-        return _moment(self.start_ms).date()
+        return _to_datetime(self.start_ms).date()
 
     @property
     def last_day(self) -> date:
-        return _moment(self.end_ms - 1).date()
+        return _to_datetime(self.end_ms - 1).date()
 
     @property
     def count(self) -> int:
-        """How many units it has."""
+        """The number of its units."""
         return self.last - self.first + 1
 
     @property
     def spans(self) -> list[str]:
-        """The names of its spans, the first one first."""
-        return [self._name(number) for number in range(self.first, self.last + 1)]
+        """The names of its spans, in order of time."""
+        return [self._format_span(number) for number in range(self.first, self.last + 1)]
 
     @property
     def first_span(self) -> str:
-        return self._name(self.first)
+        return self._format_span(self.first)
 
     @property
     def last_span(self) -> str:
-        return self._name(self.last)
+        return self._format_span(self.last)
 
     @property
     def query(self) -> str:
-        """The range as filters of a list have it in an address."""
+        """The range as the filters of a list in an address."""
         if not self.is_hours:
             return f"from={self.first_day}&to={self.last_day}"
-        first, last = _moment(self.start_ms), _moment(self.end_ms - 1)
+        first, last = _to_datetime(self.start_ms), _to_datetime(self.end_ms - 1)
         return f"from={first:{MINUTE}}&to={last:{MINUTE}}"
 
     @property
     def before(self) -> "Range":
-        """The same time before it."""
+        """The range of the same length before this one."""
         return Range(self.unit_ms, self.first - self.count, self.first - 1)
 
     def parts(self) -> Iterator["Range"]:
-        """Each of its spans as a range of one."""
+        """Yield each of its spans as a range."""
         return (Range(self.unit_ms, number, number) for number in range(self.first, self.last + 1))
 
-    def _name(self, number):
-        return hour_name(number) if self.is_hours else _moment(number * DAY_MS).date().isoformat()
+    def _format_span(self, number):
+        return hour_name(number) if self.is_hours else _to_datetime(number * DAY_MS).date().isoformat()
 
 
 def read_range_name(query: Mapping[str, str]) -> str:
-    """The name of the range that an address asks for."""
+    """Return the name of the range in an address; the default without a valid one."""
     name = query.get("range", "")
     return name if name in SIZES else DEFAULT
 
 
 def find_range(name: str, last_ms: int | None) -> tuple[Range, bool]:
-    """The range that ends now; where nothing happened in that, the one that ends with the last activity, and True."""
+    """Return the range that ends now, and whether it was shifted.
+
+    Where the range has no activity, the one that ends with the last activity is returned, and True.
+    """
     unit, count = SIZES[name]
     last = clock.now_ms() // unit
     if last_ms is not None and last_ms // unit <= last - count:
@@ -112,11 +121,14 @@ def find_range(name: str, last_ms: int | None) -> tuple[Range, bool]:
 
 
 def read_range(first: str, last: str) -> Range | None:
-    """The days or hours of an address, None when it names none. Raises Refused for what is no day."""
+    """Read the days or hours of an address; None when it names none.
+
+    Raises Refused for an invalid day.
+    """
     if not first and not last:
         return None
     try:
-        moments = sorted((_read(first or last, is_end=False), _read(last or first, is_end=True)))
+        moments = sorted((_parse_moment(first or last, is_end=False), _parse_moment(last or first, is_end=True)))
     except (ValueError, OverflowError) as exc:
         raise Refused(_("Write days like 2026-02-21. Correct the address, or remove the days from it.")) from exc
     unit = HOUR_MS if "T" in first + last else DAY_MS
@@ -125,18 +137,18 @@ def read_range(first: str, last: str) -> Range | None:
 
 
 def days_in_words(first: date, last: date) -> str:
-    """`15 Feb – 21 Feb 2026`."""
+    """Format two days: `15 Feb – 21 Feb 2026`."""
     if first == last:
         return day_in_words(last)
     return f"{day_in_words(first, has_year=first.year != last.year)} – {day_in_words(last)}"
 
 
-def _read(text, *, is_end):
+def _parse_moment(text, *, is_end):
     if "T" in text:
         return datetime.strptime(text, MINUTE).replace(tzinfo=UTC)
     end = time_of_day(23, 59) if is_end else time_of_day()
     return datetime.combine(date.fromisoformat(text), end, UTC)
 
 
-def _moment(ms):
+def _to_datetime(ms):
     return datetime.fromtimestamp(ms / 1000, UTC)

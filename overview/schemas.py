@@ -1,4 +1,4 @@
-"""Sums of all agents in the JSON API."""
+"""Schemas of the sums of all agents in the JSON API."""
 
 from typing import Literal
 
@@ -67,7 +67,7 @@ class OverviewOut(Schema):
     range: RangeOut | None = Field(None, description="null unless asked for")
 
 
-COLUMNS = {"cost_usd": "known_cost"}  # what is ordered by, where it is not the column itself
+COLUMNS = {"cost_usd": "known_cost"}  # columns with another one to order by
 SUMMARY_ORDERS = {
     f"{sign}{name}": tuple(f"{sign}{column}" for column in dict.fromkeys((COLUMNS.get(name, name), "agent_id")))
     for name in ("agent_id", "session_count", "turn_count", "error_count", "total_tokens", "cost_usd", "rejected_count")

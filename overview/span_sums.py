@@ -1,4 +1,4 @@
-"""Sums of spans of time, hours and days, and how an agent's own file adds up to them.
+"""Sums of spans of time, computed from an agent's own file.
 
 A span is a UTC day, `2026-02-21`, or one of its hours, `2026-02-21T05`.
 """
@@ -15,10 +15,10 @@ from openclaw_web.sqlite.json_columns import decode, encode
 from . import latency
 
 HOUR_MS, DAY_MS = 3_600_000, 86_400_000
-AHEAD_MS = 40 * DAY_MS  # how far a clock may run ahead so that what it wrote is known once its time has come
+AHEAD_MS = 40 * DAY_MS  # rows of a clock that is at most this far ahead count once their time has come
 CLOSE = 1e-6  # dollars
-MOST_MODELS = 12  # of one span; the rest is one
-OTHERS = ""  # what the rest is called
+MOST_MODELS = 12  # of one span; the rest is summed as one
+OTHERS = ""  # the name of the rest
 COUNTS = ("turn_count", "error_count", "total_tokens", "unpriced_tokens", "removed_turn_count", "removed_error_count")
 WRITES = ("written_count", "rolled_back_count", "refused_count")
 # What a turn and a record count for is as in `ledger.rebuild.quick_checks`.
@@ -48,14 +48,14 @@ class SpanSums:
 
     @classmethod
     def from_row(cls, row: Any) -> "SpanSums":
-        """The sums of a row of any of the tables that have them."""
+        """Return the sums of a row of any table that has them."""
         names = [name for name in (*COUNTS, *WRITES) if hasattr(row, name)]
         counts = Counter({name: getattr(row, name) for name in names})
         latencies = latency.merge_counts([getattr(row, "latency_json", "")])
         return cls(counts, getattr(row, "cost_usd", None), latencies, read_models(getattr(row, "models_json", "")))
 
     def add(self, other: "SpanSums", sign: int = 1) -> None:
-        """Count other sums in, or out with a sign of -1."""
+        """Add other sums; a sign of -1 subtracts them."""
         for name, count in other.counts.items():
             self.counts[name] += sign * count
         if other.cost_usd is not None:
@@ -70,7 +70,7 @@ class SpanSums:
         self.models[model] = round(known_cost + cost, 9), known_unpriced + unpriced
 
     def is_close_to(self, other: "SpanSums") -> bool:
-        """Whether both say the same; costs may be added up in another order."""
+        """Return whether both are equal, up to the order of adding costs."""
         models = self.models.keys() | other.models.keys()
         pairs = [(self.models.get(model, (0, 0)), other.models.get(model, (0, 0))) for model in models]
         return (
@@ -81,34 +81,34 @@ class SpanSums:
         )
 
     def columns(self) -> dict[str, Any]:
-        """The columns of a row of hours or of the site."""
+        """Return the columns of a row of hours or of the site."""
         counts = {name: self.counts[name] for name in COUNTS}
         return {**counts, "cost_usd": self.cost_usd, **self.detail_columns()}
 
     def detail_columns(self) -> dict[str, str]:
-        """The columns that no session of the agent's file holds."""
+        """Return the columns that no session of the agent's file has."""
         latencies = Counter({bucket: count for bucket, count in self.latencies.items() if count > 0})
         return {"latency_json": latency.pack_counts(latencies), "models_json": _pack_models(self.models)}
 
 
 def read_models(text: str) -> dict[str, tuple[float, int]]:
-    """The models of a column."""
+    """Read the models of a column."""
     return {name: (cost, unpriced) for name, (cost, unpriced) in decode(text).items()}
 
 
 def _pack_models(models):
     known = {name: pair for name, pair in models.items() if any(pair)}
     ranked = sorted(known, key=lambda name: (name == OTHERS, *(-part for part in known[name]), name))
-    kept = {name: list(known[name]) for name in ranked[:MOST_MODELS]}
+    packed = {name: list(known[name]) for name in ranked[:MOST_MODELS]}
     rest = [known[name] for name in ranked[MOST_MODELS:]]
     if rest:
-        cost, unpriced = kept.pop(OTHERS, [0, 0])
-        kept[OTHERS] = [cost + sum(pair[0] for pair in rest), unpriced + sum(pair[1] for pair in rest)]
-    return encode(kept)
+        cost, unpriced = packed.pop(OTHERS, [0, 0])
+        packed[OTHERS] = [cost + sum(pair[0] for pair in rest), unpriced + sum(pair[1] for pair in rest)]
+    return encode(packed)
 
 
 def sum_hours(db: str, day: str) -> dict[str, SpanSums]:
-    """The sums of the hours of one day in an agent's file; hours without anything are left out."""
+    """Sum the hours of one day in an agent's file; hours without activity are left out."""
     start = start_of(day)
     hours: dict[str, SpanSums] = {}
     for hour, model, errors, tokens, cost, unpriced in statements.read_rows(db, RECORDS, [start, start + DAY_MS]):
@@ -126,26 +126,26 @@ def sum_hours(db: str, day: str) -> dict[str, SpanSums]:
     return hours
 
 
-def sum_spans(parts: Iterable[SpanSums]) -> SpanSums:
-    """The sum of spans."""
+def sum_spans(spans: Iterable[SpanSums]) -> SpanSums:
+    """Sum spans."""
     total = SpanSums()
-    for part in parts:
-        total.add(part)
+    for span_sums in spans:
+        total.add(span_sums)
     return total
 
 
 def start_of(span: str) -> int:
-    """The first millisecond of a day or an hour."""
+    """Return the first millisecond of a day or an hour."""
     return round(datetime.fromisoformat(span).replace(tzinfo=UTC).timestamp() * 1000)
 
 
 def hour_name(hour: int) -> str:
-    """The span of an hour, counted from 1970."""
+    """Return the span of an hour, counted from 1970."""
     return datetime.fromtimestamp(hour * 3600, UTC).strftime("%Y-%m-%dT%H")
 
 
 def find_changes(before: Mapping[str, SpanSums], after: Mapping[str, SpanSums]) -> Iterator[tuple[str, SpanSums]]:
-    """The changes that turn the spans `before` into the spans `after`."""
+    """Yield the changes that turn the spans `before` into the spans `after`."""
     for span in before.keys() | after.keys():
         if before.get(span) != after.get(span):
             change = SpanSums()
@@ -156,19 +156,20 @@ def find_changes(before: Mapping[str, SpanSums], after: Mapping[str, SpanSums]) 
             yield span, change
 
 
-def are_different(mine: Mapping[str, SpanSums], others: Mapping[str, SpanSums]) -> bool:
-    """Whether the sums of any span differ by more than the order of adding explains."""
-    nothing = SpanSums()
+def are_different(sums: Mapping[str, SpanSums], other_sums: Mapping[str, SpanSums]) -> bool:
+    """Return whether the sums of any span differ by more than the order of adding explains."""
+    no_sums = SpanSums()
     return any(
-        not mine.get(span, nothing).is_close_to(others.get(span, nothing)) for span in mine.keys() | others.keys()
+        not sums.get(span, no_sums).is_close_to(other_sums.get(span, no_sums))
+        for span in sums.keys() | other_sums.keys()
     )
 
 
 def is_day(span: str) -> bool:
-    """Whether a span is a whole day."""
+    """Return whether a span is a whole day."""
     return len(span) == 10
 
 
 def day_before(day: date, count: int) -> str:
-    """The span of the day that many days earlier."""
+    """Return the span of the day that is `count` days earlier."""
     return date.fromordinal(max(1, day.toordinal() - count)).isoformat()

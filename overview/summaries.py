@@ -1,4 +1,4 @@
-"""Rows that pages compare agents with, computed again from each agent's own file."""
+"""Rows for comparing agents, computed again from each agent's own file."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -25,8 +25,8 @@ from .span_sums import DAY_MS, SpanSums, are_different, day_before, find_changes
 SUMMED_COLUMNS = (*TOTALS, "turn_count", "record_count")
 REMOVED_COLUMNS = {"removed_turn_count": "turn_count", "removed_error_count": "error_count"}
 DETAILS = ("latency_json", "models_json")
-HOUR_DAYS = 4  # days that have hours: a range of 24 hours and the one before it lie in three of them
-# Days whose turns change with the records of a day: turns that go on, and sessions of which a branch was left.
+HOUR_DAYS = 4  # days with hours: a range of 24 hours and the one before it span three of them
+# Days whose turns change with the records of a day: turns that continue, and sessions with an abandoned branch.
 OTHER_DAYS = """
     SELECT DISTINCT turns.created_at / 86400000 FROM (
         SELECT DISTINCT session_id, turn_number FROM transcript_events
@@ -43,7 +43,7 @@ OTHER_DAYS = """
 
 @dataclass(slots=True)
 class FileSums:
-    """The sums of an agent's file. `hours` has those of the last days that were counted again."""
+    """The sums of an agent's file; `hours` has those of the days that were counted again."""
 
     days: list[AgentDailyStat]
     summary: dict[str, Any]
@@ -51,9 +51,9 @@ class FileSums:
 
 
 def refresh(agent: Agent, *, collected_at: int | None = None, is_whole: bool = False) -> None:
-    """Bring the global sums of one agent up to what its file holds.
+    """Refresh the global sums of one agent from its file.
 
-    `is_whole` counts the details of every recent day again, and adds all agents up again, whatever changed.
+    `is_whole` counts the details of every recent day again, and sums all agents again, whatever changed.
     """
     known = {day.date: day for day in AgentDailyStat.objects.filter(agent_id=agent.agent_id)}
     sums = count_file(agent, None if is_whole else known)
@@ -70,32 +70,32 @@ def refresh(agent: Agent, *, collected_at: int | None = None, is_whole: bool = F
 
 
 def forget_words() -> None:
-    """Forget what the first page repeats of conversations: somebody may have opted out. The next import reads it again.
+    """Remove what the first page repeats of conversations, since somebody may have opted out.
 
-    SETTING_EFFECTS of the settings names it.
+    The next import reads it again. SETTING_EFFECTS of the settings names this function.
     """
     newest_sessions.forget_words()
     memory_panel.forget_words()
 
 
 def find_last_import() -> int | None:
-    """When something of any agent was imported last."""
+    """Return when anything of any agent was imported last; None before that."""
     return AgentSummary.objects.aggregate(last=Max("last_collected_at"))["last"]
 
 
 def count_file(agent: Agent, known: Mapping[str, AgentDailyStat] | None = None) -> FileSums:
-    """Count an agent's own file: rows by day, not saved, hours, and the columns of its summary.
+    """Count an agent's own file: rows by day, not saved, hours, and its summary.
 
     Days that are as in `known` keep its details; without `known` the details of all recent days are counted.
     """
-    days = _days(agent)
-    sums = FileSums(days, _summary(agent))
+    days = _build_days(agent)
+    sums = FileSums(days, _build_summary(agent))
     recent = [day for day in days if day.date <= utc_day(clock.now_ms())]
     if not recent:
         return sums
     last = date.fromisoformat(recent[-1].date)
     recent = [day for day in recent if day.date >= day_before(last, site_sums.KEPT_DAYS - 1)]
-    changed = _changed(agent.db, recent, known or {})
+    changed = _find_changed(agent.db, recent, known or {})
     for day in days:
         if day.date not in changed:
             _copy_details(day, (known or {}).get(day.date))
@@ -109,16 +109,19 @@ def count_file(agent: Agent, known: Mapping[str, AgentDailyStat] | None = None) 
 
 
 def has_same_details(known: AgentDailyStat, day: AgentDailyStat) -> bool:
-    """Whether a stored day has the details of a counted one; where either was not counted, nothing is wrong."""
+    """Return whether a stored day has the details of a counted one; uncounted ones are right."""
     is_counted = all(getattr(row, name) for row in (known, day) for name in DETAILS)
     return not is_counted or SpanSums.from_row(known).is_close_to(SpanSums.from_row(day))
 
 
 def find_wrong_spans(agent: Agent, sums: FileSums) -> list[str]:
-    """The tables whose hours, memory writes and newest rows of an agent are not those of its file."""
+    """Return the tables whose rows of an agent differ from its file.
+
+    These are hours, memory writes, and the newest sessions and writes.
+    """
     details = dict(AgentDailyStat.objects.filter(agent_id=agent.agent_id).values_list("date", "latency_json"))
     is_counted = any(details.values())
-    compared = [day for day in sums.hours if details.get(day)]  # one that was to come then has no hours yet
+    compared = [day for day in sums.hours if details.get(day)]  # a day that was in the future then has no hours yet
     hours = {hour.span: SpanSums.from_row(hour) for hour in AgentHour.objects.filter(agent_id=agent.agent_id)}
     hours = {span: hour for span, hour in hours.items() if span[:10] in compared or span[:10] not in details}
     counted = {span: hour for day in compared for span, hour in sums.hours[day].items()}
@@ -128,11 +131,11 @@ def find_wrong_spans(agent: Agent, sums: FileSums) -> list[str]:
     return names + (["memory_spans"] if is_counted and memory_sums.is_wrong(agent) else [])
 
 
-def _days(agent):
+def _build_days(agent):
     sums = {f"sum_{name}": Sum(name) for name in SUMMED_COLUMNS}
     rows = SessionDay.objects.using(agent.db)
     days = rows.values("date").annotate(session_count=Count("session_id"), **sums)
-    removed = _removed(agent.db, rows)
+    removed = _sum_removed(agent.db, rows)
     return [
         AgentDailyStat(
             agent_id=agent.agent_id,
@@ -145,8 +148,8 @@ def _days(agent):
     ]
 
 
-def _removed(db, rows):
-    """The turns and errors of removed sessions, by day."""
+def _sum_removed(db, rows):
+    """Return the turns and errors of removed sessions, by day."""
     ids = RemovedSession.objects.using(db).values("session_id")
     if not ids.exists():
         return {}
@@ -155,11 +158,11 @@ def _removed(db, rows):
     return {day.pop("date"): day for day in list(days)}
 
 
-def _changed(db, days, known):
-    """The days among `days` whose details have to be counted."""
+def _find_changed(db, days, known):
+    """Return the days among `days` whose details have to be counted."""
     changed = {day.date for day in days if not _is_as_known(day, known.get(day.date))}
     if len(changed) < len(days):
-        changed = changed.union(*(_other_days(db, day) for day in changed))
+        changed = changed.union(*(_find_other_days(db, day) for day in changed))
     return changed & {day.date for day in days}
 
 
@@ -169,7 +172,7 @@ def _is_as_known(day, known):
     return is_counted and all(getattr(day, name) == getattr(known, name) for name in names)
 
 
-def _other_days(db, day):
+def _find_other_days(db, day):
     start = start_of(day)
     return {
         utc_day(number * DAY_MS) for (number,) in statements.read_rows(db, OTHER_DAYS, [start, start + DAY_MS, day])
@@ -182,14 +185,14 @@ def _copy_details(day, known):
 
 
 def _store(agent, sums):
-    """Write the rows of days and hours; how the sums of all agents change by that."""
+    """Store the rows of days and hours; return the changes of all agents' sums."""
     days = AgentDailyStat.objects.filter(agent_id=agent.agent_id)
     days_before = {day.date: SpanSums.from_row(day) for day in days}
     days.delete()
     AgentDailyStat.objects.bulk_create(sums.days)
     hours = AgentHour.objects.filter(agent_id=agent.agent_id)
     hours_before = {hour.span: SpanSums.from_row(hour) for hour in hours}
-    hours_after = _hours_after(hours_before, sums)
+    hours_after = _merge_hours(hours_before, sums)
     changes = list(find_changes(hours_before, hours_after))
     hours.filter(span__in=[span for span, _change in changes]).delete()
     AgentHour.objects.bulk_create(
@@ -200,8 +203,8 @@ def _store(agent, sums):
     return [*find_changes(days_before, {day.date: SpanSums.from_row(day) for day in sums.days}), *changes]
 
 
-def _hours_after(before, sums):
-    """The hours that stay, and those that were counted again."""
+def _merge_hours(before, sums):
+    """Return the hours to keep, and those that were counted again."""
     days = {day.date for day in sums.days if day.date <= utc_day(clock.now_ms())}
     first = day_before(date.fromisoformat(max(days)), HOUR_DAYS - 1) if days else ""
     after = {
@@ -214,7 +217,7 @@ def _hours_after(before, sums):
     return after
 
 
-def _summary(agent):
+def _build_summary(agent):
     rejected = RejectedRecord.objects.using(agent.db)
     unknown = rejected.filter(reason=UNKNOWN_ENVELOPE).count()
     total = Session.objects.using(agent.db).aggregate(

@@ -1,4 +1,4 @@
-"""The first page, the list of agents, and the answer to "are you there"."""
+"""The first page, the list of agents, the list of memory files, and the health check."""
 
 from django.contrib.auth.decorators import login_not_required
 from django.db import DEFAULT_DB_ALIAS
@@ -23,16 +23,16 @@ from .ranges import read_range
 @require_GET
 @needs("viewer")
 def overview(request):
-    """The first page: problems, the sums of a range, and a row for each agent."""
+    """Show problems, the sums of a range, and a row for each agent."""
     response = render_page(request, "overview/overview.html", context.build_context(request.GET, request.user))
-    # While a first import runs the page asks for itself: the numbers in the rail are of the same moment.
+    # During a first import the page polls itself; the event refreshes the numbers in the rail with it.
     return trigger_client_event(response, "judged") if request.htmx else response
 
 
 @require_GET
 @needs("viewer")
 def agent_list(request):
-    """Every agent in a row, with ?from= and ?to= what each did in those days or hours."""
+    """Show every agent in a row; with ?from= and ?to= its activity in that time."""
     period = read_range(request.GET.get("from", ""), request.GET.get("to", ""))
     columns = RANGE_COLUMNS if period else COLUMNS
     order = request.GET.get("sort", "")
@@ -51,13 +51,13 @@ def agent_list(request):
 @needs("viewer")
 @shows(MEMORY)
 def memory_list(request):
-    """Whether prompts hold the memory files of every agent; as a file with `format`."""
+    """Show whether prompts hold the memory files of every agent; as a file with `format`."""
     return render_list(request, "overview/memory_list.html", MEMORY)
 
 
 @require_GET
 @login_not_required
 def healthz(request):
-    """200 while the global file can be read."""
+    """Return 200 while the global file can be read."""
     statements.read_row(DEFAULT_DB_ALIAS, "SELECT 1")
     return HttpResponse("ok", content_type="text/plain")

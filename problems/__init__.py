@@ -1,1 +1,1 @@
-"""What is wrong somewhere and needs a person."""
+"""Problems that need a person."""

@@ -1,4 +1,4 @@
-"""Problems over the JSON API."""
+"""API of problems."""
 
 from dataclasses import replace
 
@@ -20,9 +20,12 @@ router = Operations("problems_api", tags=["operations"])
 @router.get("/problems", Page[ProblemOut], 409)
 @needs("operator")
 def problem_list(request, filters: Query[ProblemQuery]):
-    """Problems that need a person, worst first: the open ones, unless another state is asked for."""
-    found = PROBLEMS.fits(request.user, **filters.asked(state="segment"))
-    page = replace(found, rows=found.rows.values(*READ)).page(**filters.place)
+    """List problems that need a person, worst first.
+
+    They are the open ones, unless the request names another state.
+    """
+    listing = PROBLEMS.fits(request.user, **filters.criteria(state="segment"))
+    page = replace(listing, rows=listing.rows.values(*READ)).page(**filters.place)
     return page_to_json(page, [shape(row) for row in page])
 
 
@@ -30,33 +33,36 @@ def problem_list(request, filters: Query[ProblemQuery]):
 @needs("operator")
 def problem_mute(request, problem_id: str, body: MuteIn):
     """Mute an open problem: it is not counted until it is worse, or gone and back."""
-    return _done(services.mute, problem_id, by=request.user.username, reason=body.reason)
+    return _apply(services.mute, problem_id, by=request.user.username, reason=body.reason)
 
 
 @router.post("/problems/{problem_id}/unmute", ProblemOut, 404, 409)
 @needs("operator")
 def problem_unmute(request, problem_id: str):
     """Show a muted problem again."""
-    return _done(services.unmute, problem_id, by=request.user.username)
+    return _apply(services.unmute, problem_id, by=request.user.username)
 
 
 @router.post("/problems/{problem_id}/close", ProblemOut, 404, 409)
 @needs("operator")
 def problem_close(request, problem_id: str):
     """Close a problem: it opens again when it is worse, or gone and back."""
-    return _done(services.close, problem_id, by=request.user.username)
+    return _apply(services.close, problem_id, by=request.user.username)
 
 
 @router.post("/problems/{problem_id}/seen", ProblemOut, 404, 409)
 @needs("operator")
 def problem_seen(request, problem_id: str):
-    """Mark an open problem as seen. Who was first stays."""
-    return _done(services.mark_seen, problem_id, by=request.user.username)
+    """Mark an open problem as seen.
+
+    The first person who did so stays.
+    """
+    return _apply(services.mark_seen, problem_id, by=request.user.username)
 
 
-def _done(act, problem_id, **how):
+def _apply(act, problem_id, **options):
     try:
-        row = act(problem_id, **how)
+        row = act(problem_id, **options)
     except Problem.DoesNotExist as exc:
         raise Http404 from exc
     return shape({name: getattr(row, name) for name in READ})

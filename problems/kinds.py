@@ -1,4 +1,7 @@
-"""What a kind of problem is. The setting PROBLEM_KINDS names the declaration of each, beside what it looks at."""
+"""Kinds of problems.
+
+The setting PROBLEM_KINDS names the declaration of each, beside what it checks.
+"""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -19,11 +22,11 @@ BY_COUNT = "by_count"  # the third argument of `ngettext_lazy` in a kind: the fa
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One problem that a check found: its subject, and the facts that its sentence is made of.
+    """One problem that a check found: its subject, and the facts of its sentence.
 
-    A higher `level` is worse within a kind. `since` is the moment it began, None: not known. `severity` is another
-    than that of its kind. `detail_json` are the facts as they are stored, with long texts cut: made here, so that facts
-    that cannot be stored are a failure of their kind alone.
+    A higher `level` is worse within a kind. `since` is the moment it began (ms), None: not known. `severity` replaces
+    that of its kind. `detail_json` are the facts as they are stored, with long texts cut: made here, so that facts that
+    cannot be stored are a failure of their kind alone.
     """
 
     subject: str = ""
@@ -43,7 +46,10 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """The page where something is done about a problem: its route and what stands in the address, and a verb for it."""
+    """The page where something is done about a problem.
+
+    It has a verb as its label, the route, and what stands in the address.
+    """
 
     label: Words
     route: str
@@ -53,16 +59,21 @@ class Link:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Kind:
-    """A kind of problem. Either `check()` looks at the whole site, or `check_agent(agent)` at one agent's file.
+    """A kind of problem.
 
-    Both yield findings, the worst first, and only read. `describe` is the sentence, with the facts by name: lazily
-    translated, with two forms where the fact `count` chooses (BY_COUNT), or a function of the facts that returns such
-    a text or the sentence itself. `link(facts)` is where something is done about it. Facts have the agent as `agent`.
+    Either `check()` checks the whole site, or `check_agent(agent)` one agent's file. Both yield findings, the worst
+    first, and only read.
+
+    `describe` is the sentence, with the facts by name: lazily translated, with two forms where the fact `count` chooses
+    (BY_COUNT), or a function of the facts that returns such a text or the sentence itself. `link(facts)` is where
+    something is done about it. Facts have the agent as `agent`.
+
     `probe()` names where an agent's file has rows when there may be something to find (`table WHERE condition`, each in
     an index): without such a row the file is not opened for this kind; None: it always is. A finding of a kind
     `is_of_files` says that the file of its agent cannot be used: that the agent was not checked is not said besides.
-    People below `seen_by` are not told, people below `role` get no button. Facts that are `private` go when a problem
-    ends.
+
+    People below `seen_by` do not see the problem, people below `role` get no button. Facts that are `private` are
+    removed when a problem ends.
     """
 
     label: Words
@@ -80,31 +91,34 @@ class Kind:
 
 
 def names() -> list[str]:
-    """Every kind there is."""
+    """Return the names of all kinds."""
     return list(settings.PROBLEM_KINDS)
 
 
 def all_kinds() -> dict[str, Kind]:
-    """Every kind by its name."""
+    """Return all kinds by name."""
     return {name: import_string(path) for name, path in settings.PROBLEM_KINDS.items()}
 
 
 def find(name: str) -> Kind | None:
-    """The kind called so, or None: rows outlive their kinds."""
+    """Return the kind with this name, or None: rows outlive their kinds."""
     path = settings.PROBLEM_KINDS.get(name)
     return import_string(path) if path else None
 
 
 def labels() -> list[tuple[str, Words]]:
-    """Every kind with its label, for a choice."""
+    """Return the names of all kinds with their labels, for a choice."""
     return [(name, kind.label) for name, kind in all_kinds().items()]
 
 
 def visible_to(user: Any) -> list[str]:
-    """The kinds that a person is told of."""
+    """Return the names of the kinds that a person may see."""
     return [name for name, kind in all_kinds().items() if user.has_role(kind.seen_by)]
 
 
 def shorten(text: str) -> str:
-    """A text as it is stored: cut, and with a code for each byte of a name that is not UTF-8."""
+    """Return a text as it is stored: cut, and in UTF-8.
+
+    A byte of a name that is not UTF-8 becomes a code.
+    """
     return text[:LONGEST_FACT].encode(errors="backslashreplace").decode()

@@ -7,7 +7,7 @@ from openclaw_web.sqlite.json_columns import JsonProperty
 
 
 class Problem(models.Model):
-    """One problem: its kind, its subject, the facts that its sentence is made of, and what people did about it."""
+    """One problem: its kind, its subject, its facts, and what people did about it."""
 
     class State(models.TextChoices):
         OPEN = "open"
@@ -59,7 +59,10 @@ class Problem(models.Model):
 
 
 class ProblemCheck(models.Model):
-    """When a place was last checked, and the state it was in then: the site (an empty name) or an agent."""
+    """The last check of a place: when it was, and the place's state then.
+
+    A place is an agent, or the whole site, whose name is empty.
+    """
 
     place = PlainText(primary_key=True)
     state = PlainText(default="", help_text="changes when what is checked changes; empty: it is always checked")

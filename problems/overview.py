@@ -1,4 +1,4 @@
-"""What needs a person, for the first row of the overview: few statements, and never a check."""
+"""Reads the problems of the overview: few statements, and never a check."""
 
 from collections import Counter
 from dataclasses import dataclass
@@ -25,9 +25,9 @@ STALE_MS = 5 * 60_000
 
 @dataclass(frozen=True, slots=True)
 class ProblemPanel:
-    """The worst problems that a person is told of, how many others there are, and whether that can be believed.
+    """The worst problems that a person may see, and how many others there are.
 
-    `stale` says that no check was made lately; `calm` is the one line where there is nothing. Both may be empty.
+    `stale` says that no check was made lately; `calm` is the one line where there are no problems. Both may be empty.
     """
 
     rows: list[ProblemDisplay]
@@ -37,9 +37,10 @@ class ProblemPanel:
 
 
 def build_problem_panel(user: Any) -> ProblemPanel:
-    """What needs this person: at most eight problems, the worst first.
+    """Build the panel of a person: at most eight problems, the worst first.
 
-    More than three of one kind are shown where nothing else is left: one machine that was off makes every task overdue.
+    More than three of one kind are shown where no other problem is left: one machine that was off makes every task
+    overdue.
     """
     worst = list(open_rows().filter(kind__in=kinds.visible_to(user)).values()[:LOOKED_AT])
     chosen = _choose(worst)
@@ -50,7 +51,7 @@ def build_problem_panel(user: Any) -> ProblemPanel:
 
 
 def _choose(rows):
-    """The first three of each kind; where they are fewer than can be shown, the next ones as well."""
+    """Return the first three of each kind, and more where there is room."""
     counts: Counter[str] = Counter()
     first, others = [], []
     for place, row in enumerate(rows):
@@ -60,13 +61,13 @@ def _choose(rows):
 
 
 def count_open() -> int:
-    """How many open problems are counted: up to one more than COUNTED_UP_TO."""
+    """Return how many open problems are counted: up to one more than COUNTED_UP_TO."""
     rows = Problem.objects.filter(state=Problem.State.OPEN, is_counted=True)
     return len(rows.values_list("id")[: COUNTED_UP_TO + 1])
 
 
 def describe_stale() -> str:
-    """Say that no check was completed lately, and why; empty when one was."""
+    """Return that no check was completed lately, and why; empty when one was."""
     checked_at = ProblemCheck.objects.filter(place="").values_list("checked_at", flat=True).first()
     if checked_at is not None and abs(clock.now_ms() - checked_at) < STALE_MS:
         return ""
@@ -83,7 +84,7 @@ def describe_stale() -> str:
 
 
 def describe_calm() -> str:
-    """The line where nothing is wrong."""
+    """Return the line that says that nothing is wrong."""
     imported_at = import_string(settings.LAST_IMPORT)()
     if imported_at is None:
         return _("Nothing needs you.")

@@ -1,4 +1,4 @@
-"""The list of problems: its filters and what fits them, its columns and its words."""
+"""Declares the list of problems: its filters, its columns and its words."""
 
 from typing import Any
 
@@ -44,18 +44,21 @@ class ProblemFilters(ListFilters):
     agent = forms.CharField(label=_("Agent"), required=False, max_length=56)
 
 
-def fits(user, *, sort=ProblemFilters.DEFAULT, segment="", **asked) -> Listing:
-    """The problems that fit, of the kinds that a person is told of."""
+def fits(user, *, sort=ProblemFilters.DEFAULT, segment="", **values) -> Listing:
+    """Return the problems that match the filters, of the kinds that a person may see."""
     rows = Problem.objects.all()
     hidden = set(problem_kinds.names()) - set(problem_kinds.visible_to(user))
     rows = rows.exclude(kind__in=hidden) if hidden else rows
-    wanted = [*SEGMENTS.term(segment), *build_terms(asked, COLUMNS)]
+    conditions = [*SEGMENTS.term(segment), *build_terms(values, COLUMNS)]
     order = get_order_columns(ProblemFilters.ORDERS, sort)
-    return build_listing(rows, wanted, order=order, seeks=SEEKS if len(order) == 3 else ())
+    return build_listing(rows, conditions, order=order, seeks=SEEKS if len(order) == 3 else ())
 
 
 def shape(row: dict[str, Any]) -> dict[str, Any]:
-    """A row of the file and of the API: its columns, and its sentence as `problem`."""
+    """Return a row of the file and of the API.
+
+    It has the columns, and the problem's sentence as `problem`.
+    """
     facts = build_facts(row["agent_id"], Problem.detail.decode(row["detail_json"]))
     words = describe_problem(problem_kinds.find(row["kind"]), facts, row["kind"])
     return {name: words if name == "problem" else row[name] for name in FIELDS}

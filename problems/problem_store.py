@@ -1,4 +1,7 @@
-"""What a check found becomes rows: opened, brought up to date, opened again, closed; all of a pass or nothing of it."""
+"""Stores the result of a check pass: all of it, or nothing.
+
+Problems are opened, updated, opened again, or closed.
+"""
 
 import hashlib
 from collections.abc import Iterable, Mapping
@@ -24,7 +27,7 @@ MUTES = ("muted_at", "muted_by", "mute_reason")
 
 @dataclass(slots=True)
 class PassResult:
-    """What one pass found: findings by kind, which kinds looked where, and what kept others from looking."""
+    """Result of one pass: findings, which kinds checked which places, and failures."""
 
     kinds: Mapping[str, Kind]
     probes: Mapping[str, tuple[str, ...]]  # of kinds that look at agents' files only where there are such rows
@@ -39,60 +42,71 @@ class PassResult:
 
 
 def problem_id(kind: str, agent_id: str, subject: str) -> str:
-    """The id of a problem: the same whenever it is found."""
+    """Return the id of a problem, which is the same whenever it is found."""
     return hashlib.sha256("\0".join((kind, agent_id, subject)).encode(errors="backslashreplace")).hexdigest()[:20]
 
 
-def store_findings(gathered: PassResult) -> None:
-    """Bring the rows up to what a pass found. What could not be looked at keeps its rows."""
-    found = {
+def store_findings(result: PassResult) -> None:
+    """Update the rows to what a pass found.
+
+    Rows of what could not be checked stay as they are.
+    """
+    by_id = {
         problem_id(name, agent_id, finding.subject): (name, agent_id, finding)
-        for name, agent_id, finding in [*gathered.findings, *_unchecked(gathered)]
-        if name in gathered.kinds
+        for name, agent_id, finding in [*result.findings, *_find_unchecked(result)]
+        if name in result.kinds
     }
     now = clock.now_ms()
     with transaction.atomic():
-        rows = _known(found)
-        new = [_new(key, *found[key], gathered.kinds, now) for key in found if key not in rows]
-        changed = [row for key, row in rows.items() if key in found and _take_up(row, *found[key], gathered.kinds, now)]
-        gone = [row for key, row in rows.items() if key not in found and _is_gone(row, gathered)]
-        changed += [_ended(row, gathered.kinds.get(row.kind), now) for row in gone]
+        rows = _read_rows(by_id)
+        new = [_build_row(key, *by_id[key], result.kinds, now) for key in by_id if key not in rows]
+        changed = [
+            row for key, row in rows.items() if key in by_id and _update_row(row, *by_id[key], result.kinds, now)
+        ]
+        gone = [row for key, row in rows.items() if key not in by_id and _is_gone(row, result)]
+        changed += [_close_row(row, result.kinds.get(row.kind), now) for row in gone]
         _save([*new, *changed])
-        for keys in _batches([key for key in found if key in rows]):
+        for keys in _split([key for key in by_id if key in rows]):
             Problem.objects.filter(id__in=keys).update(last_seen_at=now)
-        _note(gathered, now)
+        _store_checks(result, now)
 
 
 def _save(rows):
-    """Insert rows, or bring them up to date: far cheaper than an update of many."""
+    """Insert or update rows.
+
+    This is far cheaper than an update of many rows.
+    """
     columns = [*FOUND, *STATES, *MUTES]
-    how = {"update_conflicts": True, "unique_fields": ["id"], "update_fields": columns}
-    Problem.objects.bulk_create(rows, batch_size=BATCH, **how)
+    options = {"update_conflicts": True, "unique_fields": ["id"], "update_fields": columns}
+    Problem.objects.bulk_create(rows, batch_size=BATCH, **options)
 
 
 def prune_problems() -> int:
-    """Remove what was closed long ago, and the oldest of very many that are closed; how many rows that were."""
+    """Remove problems closed long ago, and the oldest of very many closed ones.
+
+    Returns how many rows were removed.
+    """
     closed = Problem.objects.filter(state=Problem.State.CLOSED, is_found=False)
     old = closed.filter(closed_at__lt=clock.now_ms() - KEPT_MS)
     spare = closed.order_by("-closed_at").values_list("id", flat=True)[MOST_CLOSED : MOST_CLOSED + 10 * BATCH]
     removed = 0
     for rows in (list(old.values_list("id", flat=True)[: 10 * BATCH]), list(spare)):
-        for keys in _batches(rows):
+        for keys in _split(rows):
             removed += Problem.objects.filter(id__in=keys).delete()[0]
     return removed
 
 
-def _known(found):
-    """The rows of what was found, and of what was found before."""
+def _read_rows(by_id):
+    """Return the rows of these findings, and of what was found before."""
     rows = {row.id: row for row in Problem.objects.filter(is_found=True)}
-    for keys in _batches([key for key in found if key not in rows]):
+    for keys in _split([key for key in by_id if key not in rows]):
         rows |= Problem.objects.in_bulk(keys)
     return rows
 
 
-def _new(key, name, agent_id, finding: Finding, kinds: Mapping[str, Kind], now):
-    about = {"agent_id": agent_id, "subject": shorten(finding.subject)}
-    row = Problem(id=key, kind=name, opened_at=now, last_seen_at=now, **about)
+def _build_row(key, name, agent_id, finding: Finding, kinds: Mapping[str, Kind], now):
+    columns = {"agent_id": agent_id, "subject": shorten(finding.subject)}
+    row = Problem(id=key, kind=name, opened_at=now, last_seen_at=now, **columns)
     _fill(row, finding, kinds[name], now)
     return row
 
@@ -104,8 +118,11 @@ def _fill(row, finding, kind, now):
     row.is_found = True
 
 
-def _take_up(row, name, _agent_id, finding, kinds, now):
-    """Bring a row up to a finding; whether that changed it. What a person settled opens again when it is worse."""
+def _update_row(row, name, _agent_id, finding, kinds, now):
+    """Update a row to a finding; return whether that changed it.
+
+    A problem that a person settled opens again when it is worse.
+    """
     before = [getattr(row, column) for column in (*FOUND, "state")]
     is_settled = row.state != Problem.State.OPEN
     is_back = row.state == Problem.State.CLOSED and not row.is_found
@@ -117,21 +134,24 @@ def _take_up(row, name, _agent_id, finding, kinds, now):
     return before != [getattr(row, column) for column in (*FOUND, "state")]
 
 
-def _is_gone(row, gathered):
+def _is_gone(row, result):
     """Whether a check looked for a problem, and it was not there."""
     if row.kind == UNCHECKED:
-        is_explained = row.agent_id in gathered.states or row.agent_id in _lost(gathered)
-        return not row.agent_id or is_explained or row.agent_id not in gathered.agents
-    kind = gathered.kinds.get(row.kind)
+        is_explained = row.agent_id in result.states or row.agent_id in _find_lost(result)
+        return not row.agent_id or is_explained or row.agent_id not in result.agents
+    kind = result.kinds.get(row.kind)
     if kind is None:  # no version of this site looks for it any more
         return True
     if kind.check:
-        return (row.kind, "") in gathered.covered
-    return (row.kind, row.agent_id) in gathered.covered or row.agent_id not in gathered.agents
+        return (row.kind, "") in result.covered
+    return (row.kind, row.agent_id) in result.covered or row.agent_id not in result.agents
 
 
-def _ended(row, kind, now):
-    """Close a row by itself; one that a person closed is only noted as gone. What is private goes."""
+def _close_row(row, kind, now):
+    """Close a row that a check did not find; its private facts are removed.
+
+    A row that a person closed is only marked as not found.
+    """
     row.is_found = False
     if row.state != Problem.State.CLOSED:
         row.state, row.closed_at, row.closed_by = Problem.State.CLOSED, now, ""
@@ -140,10 +160,10 @@ def _ended(row, kind, now):
     return row
 
 
-def _unchecked(gathered: PassResult) -> Iterable[tuple[str, str, Finding]]:
-    """Where the check failed, as a problem of its own."""
-    lost = _lost(gathered)
-    for place, (name, exc) in gathered.failures.items():
+def _find_unchecked(result: PassResult) -> Iterable[tuple[str, str, Finding]]:
+    """Yield the places where the check failed, each as a problem of its own."""
+    lost = _find_lost(result)
+    for place, (name, exc) in result.failures.items():
         if place in lost:
             continue
         is_of_database = failures.is_of_database(exc)
@@ -157,29 +177,29 @@ def _unchecked(gathered: PassResult) -> Iterable[tuple[str, str, Finding]]:
         yield UNCHECKED, place, Finding("" if place else name, facts)
 
 
-def _lost(gathered):
-    """The agents of which a finding says that their file cannot be used."""
-    return {agent_id for name, agent_id, _finding in gathered.findings if gathered.kinds[name].is_of_files}
+def _find_lost(result):
+    """Return the agents of which a finding says that their file cannot be used."""
+    return {agent_id for name, agent_id, _finding in result.findings if result.kinds[name].is_of_files}
 
 
-def _note(gathered, now):
-    """Write down which places were checked."""
-    at = gathered.started_at  # what people did meanwhile is looked at again
-    checks = [ProblemCheck(place=name, state=state, checked_at=at) for name, state in gathered.states.items()]
-    if gathered.is_complete:
+def _store_checks(result, now):
+    """Store which places were checked."""
+    at = result.started_at  # what people did meanwhile is checked again
+    checks = [ProblemCheck(place=name, state=state, checked_at=at) for name, state in result.states.items()]
+    if result.is_complete:
         checks.append(ProblemCheck(place="", checked_at=now))
     ProblemCheck.objects.bulk_create(
         checks, BATCH, update_conflicts=True, unique_fields=["place"], update_fields=["state", "checked_at"]
     )
-    for names in _batches(sorted(_gone_places(gathered))):
+    for names in _split(sorted(_find_gone_places(result))):
         ProblemCheck.objects.filter(place__in=names).delete()
 
 
-def _gone_places(gathered):
+def _find_gone_places(result):
     known = set(ProblemCheck.objects.exclude(place="").values_list("place", flat=True))
-    return known - gathered.agents
+    return known - result.agents
 
 
-def _batches(keys: list[str]) -> Iterable[list[str]]:
+def _split(keys: list[str]) -> Iterable[list[str]]:
     for start in range(0, len(keys), BATCH):
         yield keys[start : start + BATCH]

@@ -1,4 +1,4 @@
-"""Problems in the JSON API."""
+"""API schemas of problems."""
 
 from typing import Literal
 

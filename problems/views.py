@@ -1,4 +1,4 @@
-"""Problems: the page System, the number beside its entry in the rail, and what people do about them."""
+"""Pages of problems, the number in the rail, and the acts of people."""
 
 from django.http import Http404
 from django.shortcuts import render
@@ -22,7 +22,10 @@ from .problem_list import PROBLEMS
 @needs("operator")
 @shows(PROBLEMS)
 def system(request):
-    """The problems that fit the filters, at first the open ones, the worst first; as a file with `format`."""
+    """Show the problems that match the filters, the worst first.
+
+    At first these are the open ones; with `format` they are a file.
+    """
     stale = overview.describe_stale()
     return render_list(
         request, "problems/system.html", PROBLEMS, stale=stale, calm="" if stale else overview.describe_calm()
@@ -32,7 +35,7 @@ def system(request):
 @require_safe
 @needs("operator")
 def system_needs(request):
-    """How many open problems are counted, for the rail; nothing when there are none."""
+    """Show how many open problems are counted, for the rail; empty without any."""
     count = overview.count_open()
     is_more = count > overview.COUNTED_UP_TO
     number = f"{overview.COUNTED_UP_TO}+" if is_more else str(count)
@@ -45,14 +48,14 @@ def system_needs(request):
 def problem_mute(request, problem_id):
     """Mute a problem, with a reason."""
     reason = request.POST.get("reason", "")
-    return _done(request, _("The problem is muted."), lambda by: services.mute(problem_id, by=by, reason=reason))
+    return _apply(request, _("The problem is muted."), lambda by: services.mute(problem_id, by=by, reason=reason))
 
 
 @require_POST
 @needs("operator")
 def problem_unmute(request, problem_id):
     """Show a muted problem again."""
-    return _done(request, _("The problem is open again."), lambda by: services.unmute(problem_id, by=by))
+    return _apply(request, _("The problem is open again."), lambda by: services.unmute(problem_id, by=by))
 
 
 @require_POST
@@ -60,17 +63,17 @@ def problem_unmute(request, problem_id):
 def problem_close(request, problem_id):
     """Close a problem."""
     sentence = _("The problem is closed. It opens again when it gets worse, or when it was solved and comes back.")
-    return _done(request, sentence, lambda by: services.close(problem_id, by=by))
+    return _apply(request, sentence, lambda by: services.close(problem_id, by=by))
 
 
 @require_POST
 @needs("operator")
 def problem_seen(request, problem_id):
     """Mark a problem as seen."""
-    return _done(request, _("The problem is marked as seen."), lambda by: services.mark_seen(problem_id, by=by))
+    return _apply(request, _("The problem is marked as seen."), lambda by: services.mark_seen(problem_id, by=by))
 
 
-def _done(request, sentence, act):
+def _apply(request, sentence, act):
     to = read_next_address(request, reverse("operations:system"))
     try:
         act(request.user.username)

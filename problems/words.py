@@ -1,4 +1,4 @@
-"""Problems in words: the sentence of a row, where it leads, and how long it is so."""
+"""Problems in words: the sentence of a row, its link, and its state."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +23,10 @@ UNUSABLE = (KeyError, TypeError, ValueError)  # facts that a sentence does not k
 
 @dataclass(frozen=True, slots=True)
 class ProblemDisplay:
-    """A problem as pages show it: the sentence, the tone of its badge, and its button (empty without one)."""
+    """A problem as pages show it.
+
+    It has its sentence, the tone of its badge, and its button (empty without one).
+    """
 
     row: Problem
     label: str
@@ -36,9 +39,9 @@ class ProblemDisplay:
 
 
 def build_display(row: Problem, user: Any) -> ProblemDisplay:
-    """A problem for a person."""
+    """Return a problem as a person sees it."""
     kind, facts = find(row.kind), build_facts(row.agent_id, row.detail)
-    link = _link(kind, facts) if kind and user.has_role(kind.role) else None
+    link = _build_link(kind, facts) if kind and user.has_role(kind.role) else None
     href = (url_or_none(link.route, *link.args) if link else None) or ""
     return ProblemDisplay(
         row=row,
@@ -53,12 +56,12 @@ def build_display(row: Problem, user: Any) -> ProblemDisplay:
 
 
 def build_facts(agent_id: str, detail: Facts) -> dict[str, Any]:
-    """The facts of a row, with its agent."""
+    """Return the facts of a row, with its agent."""
     return {"agent": agent_id} | detail
 
 
 def describe_problem(kind: Kind | None, facts: Facts, name: str = "") -> str:
-    """What is wrong. Where facts lack what the sentence needs, it is the label."""
+    """Return the sentence of a problem, or its label where facts are missing."""
     if kind is None:
         return name
     if MORE in facts:
@@ -72,15 +75,21 @@ def describe_problem(kind: Kind | None, facts: Facts, name: str = "") -> str:
 
 
 def _fill(words, facts):
-    """The sentence with the facts: whole numbers as pages write them, and 100+ where counting ended."""
+    """Return the sentence with the facts.
+
+    Whole numbers are as pages write them, and 100+ where counting ended.
+    """
     values = {name: number(value) if type(value) is int else value for name, value in facts.items()}
     if "count" in facts:
         values |= {BY_COUNT: facts["count"], "count": f"{values['count']}{'+' if facts.get('is_more') else ''}"}
     return words % values
 
 
-def _link(kind, facts):
-    """Where something is done about a problem; None where the facts do not say, or do not name one problem."""
+def _build_link(kind, facts):
+    """Return where something is done about a problem, else None.
+
+    There is none where facts are missing, or do not name one problem.
+    """
     try:
         return None if MORE in facts else kind.link(facts)
     except UNUSABLE:
@@ -88,24 +97,27 @@ def _link(kind, facts):
 
 
 def tone(severity: int) -> str:
-    """The tone of a problem: bad, warn or info."""
+    """Return the tone of a problem: bad, warn or info."""
     return "bad" if severity >= ERROR else "warn" if severity >= WARNING else "info"
 
 
 def state_of(row: Problem) -> states.State:
-    """The state of a row in one word: what people did about it, and that it came back."""
+    """Return the state of a row in one word.
+
+    It says what people did about the problem, and that it came back.
+    """
     if row.state == Problem.State.OPEN:
         return states.get_state("seen" if row.seen_at else "opened_again" if row.reopened_count else "open")
     return states.get_state(row.state)
 
 
 def open_rows() -> QuerySet[Problem]:
-    """What is open, the worst first."""
+    """Return the open problems, the worst first."""
     return Problem.objects.filter(state=Problem.State.OPEN).order_by("-severity", "-since_at", "-id")
 
 
 def describe_unchecked(facts: Facts) -> str:
-    """That an agent, or a kind of problem, could not be checked, and why."""
+    """Describe that an agent, or a kind of problem, could not be checked, and why."""
     why = {
         "database": lambda: failures.translate_message(facts["text"]),
         "system": lambda: _("a file could not be read"),

@@ -1,1 +1,1 @@
-"""Readers of formats: they give records back and know no table."""
+"""Readers of formats: they return records and do not know tables."""

@@ -1,4 +1,7 @@
-"""Scheduled jobs and their run logs, as OpenClaw writes them and as the data format specification spells them."""
+"""Reads scheduled jobs and their run logs.
+
+They are as OpenClaw writes them, or as the data format specification spells them.
+"""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -37,7 +40,10 @@ class Run:
 
 
 def read_jobs(data: bytes) -> list[Job]:
-    """The jobs of `cron/jobs.json`. Raises ValueError when it is not what it should be."""
+    """Read the jobs of `cron/jobs.json`.
+
+    Raises ValueError when there is no list of jobs.
+    """
     jobs = load_object(data).get("jobs")
     if not isinstance(jobs, list):
         raise ValueError("there is no list of jobs")
@@ -45,7 +51,10 @@ def read_jobs(data: bytes) -> list[Job]:
 
 
 def read_run(record: dict[str, Any], *, job_id: str) -> Run:
-    """A line of `cron/runs/<job>.jsonl`; raises ValueError without a usable time."""
+    """Read a line of `cron/runs/<job>.jsonl`.
+
+    Raises ValueError without a usable time.
+    """
     ts = parse_moment_ms(record.get("ts")) or parse_moment_ms(record.get("timestamp"))
     if ts is None:
         raise ValueError("there is no time in it")
@@ -62,7 +71,7 @@ def read_run(record: dict[str, Any], *, job_id: str) -> Run:
 
 
 def parse_job(job: dict[str, Any]) -> Job:
-    """One job, whose `id` is a text."""
+    """Parse one job, whose `id` is a text."""
     payload, state = _object(job, "payload"), _object(job, "state")
     schedule = job.get("schedule")
     return Job(

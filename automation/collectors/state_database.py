@@ -1,4 +1,7 @@
-"""The state database of a home: scheduled jobs and their runs, sub-agent runs, and other work in the background."""
+"""Reads the state database of an OpenClaw home.
+
+It has scheduled jobs and their runs, sub-agent runs, and other background work.
+"""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -34,7 +37,10 @@ RECEIPT_STATUSES = {"running": "", "interrupted": "error", "superseded": "skippe
 
 @dataclass(slots=True)
 class TimedRun:
-    """A run of a scheduled job and when it began, which is its name: every table tells the same moment."""
+    """A run of a scheduled job, with the moment when it began (ms).
+
+    This moment identifies the run: every table has the same.
+    """
 
     run: cron.Run
     began_at: int
@@ -44,14 +50,17 @@ class TimedRun:
 
 @dataclass(slots=True)
 class Item:
-    """A row of one of the other tables: its columns by the names they have there, and the agent it belongs to."""
+    """A row of one of the other tables: its columns by name, and its agent."""
 
     agent: str
     values: dict[str, Any] = field(default_factory=dict)
 
 
 def read_jobs(database: Database) -> Iterator[cron.Job]:
-    """Scheduled jobs; one whose definition is no JSON object is known by its columns."""
+    """Read the scheduled jobs.
+
+    A job whose definition is no JSON object is read from its columns.
+    """
     columns = ("job_id", "name", "enabled", "agent_id", "updated_at", "job_json", "state_json")
     for job_id, name, enabled, agent, updated, job_json, state_json in database.rows("cron_jobs", *columns):
         if not decode_text(job_id):
@@ -62,91 +71,100 @@ def read_jobs(database: Database) -> Iterator[cron.Job]:
             "agentId": decode_text(agent),
             "updatedAtMs": updated,
         }
-        raw |= _object(job_json) | {"id": decode_text(job_id)}
-        if state := _object(state_json):
+        raw |= _parse_object(job_json) | {"id": decode_text(job_id)}
+        if state := _parse_object(state_json):
             raw["state"] = state
         raw.setdefault("updatedAtMs", updated)
         yield cron.parse_job(raw)
 
 
 def read_runs(database: Database) -> Iterator[TimedRun]:
-    """Runs of scheduled jobs, each once: what a task says, else the run log, else a receipt."""
+    """Read the runs of scheduled jobs, each once.
+
+    A run is read from its task, else from the run log, else from a receipt.
+    """
     seen: set[tuple[str, int]] = set()
-    for found in (*_of_tasks(database), *_of_run_logs(database), *_of_receipts(database)):
-        key = (found.run.job_id, found.began_at)
+    for timed_run in (*_read_task_runs(database), *_read_run_logs(database), *_read_receipts(database)):
+        key = (timed_run.run.job_id, timed_run.began_at)
         if key not in seen:
             seen.add(key)
-            yield found
+            yield timed_run
 
 
 def read_subagent_runs(database: Database) -> Iterator[subagents.SubagentRun]:
-    """Sub-agent runs: the payload, with the columns of versions that have no payload."""
+    """Read the sub-agent runs.
+
+    The columns complete the payload, which some versions do not have.
+    """
     columns = ("run_id", "child_session_key", "requester_session_key", "controller_session_key", "created_at")
     more = ("started_at", "ended_at", "task", "label", "model", "outcome_json", "ended_reason", "cleanup_handled")
     for row in database.rows("subagent_runs", *columns, *more, "payload_json"):
         values = dict(zip((*columns, *more), row, strict=False))
-        run_id, outcome = decode_text(values.pop("run_id")), _object(values.pop("outcome_json"))
+        run_id, outcome = decode_text(values.pop("run_id")), _parse_object(values.pop("outcome_json"))
         handled = values.pop("cleanup_handled")
-        run: dict[str, Any] = {_camel(name): _plain(value) for name, value in values.items() if value is not None}
+        run: dict[str, Any] = {_camel(name): _decode(value) for name, value in values.items() if value is not None}
         if outcome:
             run["outcome"] = outcome
         if handled is not None:
             run["cleanupHandled"] = bool(handled)
         if run_id:
-            yield subagents.parse_run(run_id, _object(row[-1]) | run)
+            yield subagents.parse_run(run_id, _parse_object(row[-1]) | run)
 
 
 def read_tasks(database: Database) -> Iterator[Item]:
-    """Tasks that are no runs of scheduled jobs."""
+    """Read the tasks that are no runs of scheduled jobs."""
     for row in database.rows("task_runs", *TASK, "agent_id", "owner_key", order="created_at"):
-        item = _item(TASK, row)
-        item.agent = decode_text(row[-2]) or _agent_of(item.values["requester_session_key"] or decode_text(row[-1]))
+        item = _build_item(TASK, row)
+        item.agent = decode_text(row[-2]) or _parse_agent(item.values["requester_session_key"] or decode_text(row[-1]))
         if item.values["runtime"] != "cron" and item.values["task_id"]:
             yield item
 
 
 def read_flows(database: Database) -> Iterator[Item]:
-    """Flows: tasks that belong together."""
+    """Read the flows, which are tasks that belong together."""
     for row in database.rows("flow_runs", *FLOW, order="created_at"):
-        item = _item(FLOW, row)
-        item.agent = _agent_of(item.values["owner_key"])
+        item = _build_item(FLOW, row)
+        item.agent = _parse_agent(item.values["owner_key"])
         if item.values["flow_id"]:
             yield item
 
 
 def read_deliveries(database: Database) -> Iterator[Item]:
-    """What waits to be delivered or could not be: where and since when, never what is said and to whom."""
+    """Read the messages that wait to be delivered, or could not be.
+
+    Only where and since when they wait is read, never their text or recipient.
+    """
     for row in database.rows("delivery_queue_entries", *DELIVERY, order="enqueued_at"):
-        item = _item(DELIVERY, row)
-        item.agent = _agent_of(item.values["session_key"])
+        item = _build_item(DELIVERY, row)
+        item.agent = _parse_agent(item.values["session_key"])
         if item.values["queue_name"] and item.values["id"]:
             yield item
 
 
-def _of_tasks(database):
+def _read_task_runs(database):
     columns = ("source_id", "agent_id", "status", "error", "terminal_summary", "started_at", "ended_at", "created_at")
     for row in database.rows("task_runs", *columns, "detail_json", where="runtime = 'cron'", order="created_at"):
         job, agent, status, error, summary, started, ended, created, detail = row
-        entry = _object(detail)
+        entry = _parse_object(detail)
         entry.setdefault("status", decode_text(status))
         entry.setdefault("error", decode_text(error))
         entry.setdefault("summary", decode_text(summary))
         entry.setdefault("runAtMs", started or created)
         entry.setdefault("ts", ended or started or created)
-        yield from _timed(entry, decode_text(job), decode_text(agent))
+        yield from _build_timed_run(entry, decode_text(job), decode_text(agent))
 
 
-def _of_run_logs(database):
+def _read_run_logs(database):
     columns = ("job_id", "ts", "status", "error", "summary", "session_id", "run_at_ms", "duration_ms")
     for row in database.rows("cron_run_logs", *columns, "entry_json", order="ts"):
         job, ts, status, error, summary, session, run_at, duration = row[:-1]
         entry = {"ts": ts, "status": decode_text(status), "error": decode_text(error), "summary": decode_text(summary)}
         entry |= {"sessionId": decode_text(session), "runAtMs": run_at or ts, "durationMs": duration}
-        entry |= _object(row[-1])
-        yield from _timed(entry, decode_text(job), "")
+        entry |= _parse_object(row[-1])
+        yield from _build_timed_run(entry, decode_text(job), "")
 
 
-def _of_receipts(database):
+def _read_receipts(database):
     columns = ("job_id", "agent_id", "status", "started_at_ms", "finished_at_ms", "error_text")
     for job, agent, status, started, finished, error in database.rows("cron_run_receipts", *columns):
         word = decode_text(status)
@@ -154,10 +172,10 @@ def _of_receipts(database):
         entry |= {"error": decode_text(error), "receiptStatus": word}
         if isinstance(started, int) and isinstance(finished, int):
             entry["durationMs"] = finished - started
-        yield from _timed(entry, decode_text(job), decode_text(agent))
+        yield from _build_timed_run(entry, decode_text(job), decode_text(agent))
 
 
-def _timed(entry, job_id, agent):
+def _build_timed_run(entry, job_id, agent):
     began_at = parse_moment_ms(entry.get("runAtMs"))
     if began_at is None or not job_id:
         return
@@ -168,11 +186,11 @@ def _timed(entry, job_id, agent):
         return
 
 
-def _item(columns, row):
-    return Item("", {name: _typed(name, value) for name, value in zip(columns, row, strict=False)})
+def _build_item(columns, row):
+    return Item("", {name: _convert(name, value) for name, value in zip(columns, row, strict=False)})
 
 
-def _typed(name, value):
+def _convert(name, value):
     if name.endswith("_at"):
         return parse_moment_ms(value) or (0 if name in ORDERS else None)
     if name.endswith("_count"):
@@ -180,7 +198,7 @@ def _typed(name, value):
     return decode_text(value)[:MAX_TEXT].replace("\x00", "\ufffd")
 
 
-def _plain(value):
+def _decode(value):
     return decode_text(value) if isinstance(value, bytes) else value
 
 
@@ -189,12 +207,12 @@ def _camel(name):
     return first + "".join(word.capitalize() for word in rest)
 
 
-def _agent_of(key):
+def _parse_agent(key):
     parts = key.split(":")
     return parts[1] if len(parts) > 1 and parts[0] == "agent" else "main"
 
 
-def _object(value):
+def _parse_object(value):
     try:
         return load_object(value) if isinstance(value, bytes) else {}
     except (ValueError, orjson.JSONDecodeError):

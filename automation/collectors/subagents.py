@@ -1,4 +1,4 @@
-"""Sub-agent runs: `subagents/runs.json`."""
+"""Reads the sub-agent runs of `subagents/runs.json`."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -22,7 +22,7 @@ class SubagentRun:
 
 
 def read_runs(data: bytes) -> list[SubagentRun]:
-    """The runs of the file. Raises ValueError when it is not what it should be."""
+    """Read the runs of the file. Raises ValueError when there are none."""
     runs = load_object(data).get("runs")
     if isinstance(runs, list):
         runs = {run["runId"]: run for run in runs if isinstance(run, dict) and isinstance(run.get("runId"), str)}
@@ -32,7 +32,7 @@ def read_runs(data: bytes) -> list[SubagentRun]:
 
 
 def parse_run(run_id: str, run: dict[str, Any]) -> SubagentRun:
-    """One run as its object says."""
+    """Parse one run from its object."""
 
     def text(name):
         value = run.get(name)

@@ -1,4 +1,4 @@
-"""Work in the background of an OpenClaw home besides schedules and sub-agents: tasks, flows and deliveries.
+"""Background work of an OpenClaw home: tasks, flows and deliveries.
 
 Columns keep the names of OpenClaw's state database; derived rows, read again whenever that changes.
 """
@@ -69,7 +69,10 @@ class FlowRun(models.Model):
 
 
 class DeliveryQueueEntry(models.Model):
-    """A message on its way out: where it stands; what it says and to whom is not kept."""
+    """A message on its way out, and its status.
+
+    Its text and its recipient are not stored.
+    """
 
     pk = models.CompositePrimaryKey("queue_name", "id")
     queue_name = PlainText(shown="api")

@@ -1,1 +1,1 @@
-"""The first page: its range, what it shows, and what it says before there is anything to show."""
+"""The first page: its range, its panels, and its state before the first import."""

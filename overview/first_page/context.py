@@ -1,4 +1,4 @@
-"""Everything that the first page shows, from global sums and a few rows of a few agents' files."""
+"""The context of the first page, from global sums and a few rows of agents' files."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -45,10 +45,10 @@ class AgentLine:
 
 
 def build_context(query: Mapping[str, str], user: Any) -> dict[str, Any]:
-    """The context of the page for an address and whoever looks."""
+    """Build the context of the page for the query of its address and a user."""
     agents = read_summaries("-last_activity_at")
     context: dict[str, Any] = {
-        "arrival": find_first_import(bool(agents)),
+        "first_import": find_first_import(bool(agents)),
         "notes": [
             *unread_parts.describe_newer_schemas(),
             future_times.describe_future(future_times.count_future(agents)),
@@ -67,36 +67,41 @@ def build_context(query: Mapping[str, str], user: Any) -> dict[str, Any]:
         "ranges": LABELS,
         "tiles": build_tiles(overview),
         "charts": [build_activity_chart(overview), build_cost_chart(overview)],
-        "lines": memory_panel.read_changed_lines(),
+        "changed_lines": memory_panel.read_changed_lines(),
         "sessions": newest_sessions.read_newest_sessions(),
-        "agents": _agent_lines(overview, agents[:AGENTS_SHOWN]),
+        "agents": _build_agent_lines(overview, agents[:AGENTS_SHOWN]),
         "homes": find_home_names(),
     }
 
 
 def build_overview(name: str, agents: Sequence[AgentSummary]) -> tuple[Overview, bool]:
-    """The sums of a range, and whether it ends before now because nothing happened since."""
+    """Build the sums of a range.
+
+    Also returns whether it ends before now, with the last activity.
+    """
     period, is_shifted = find_range(name, find_last_moment())
     sums = read_spans(period.before.first_span, period.last_span)
     return Overview.from_sums(name, period, sums, agents[0] if len(agents) == 1 else None), is_shifted
 
 
-def _agent_lines(overview, agents):
+def _build_agent_lines(overview, agents):
     ids = [agent.agent_id for agent in agents]
     rows = {row.agent_id: row for row in read_agent_rows(overview.period, ids)}
-    sparks, overdue = build_sparklines(overview.period, ids), _overdue(ids)
+    sparks, overdue = build_sparklines(overview.period, ids), _count_overdue(ids)
     return [
-        _line(overview, agent, rows.get(agent.agent_id), sparks.get(agent.agent_id), overdue.get(agent.agent_id, 0))
+        _build_agent_line(
+            overview, agent, rows.get(agent.agent_id), sparks.get(agent.agent_id), overdue.get(agent.agent_id, 0)
+        )
         for agent in agents
     ]
 
 
-def _line(overview, agent, row: AgentRow | None, spark, overdue):
+def _build_agent_line(overview, agent, row: AgentRow | None, spark, overdue):
     links = row.links if row else build_links(agent.agent_id, overview.period, agent.has_repeats)
     return AgentLine(agent, row.sums if row else RangeSums(), links, spark, overdue)
 
 
-def _overdue(agent_ids):
-    """How many scheduled tasks of each agent are overdue, as problems say."""
+def _count_overdue(agent_ids):
+    """Count the overdue scheduled tasks of each agent, as problems report them."""
     rows = open_rows().filter(kind=OVERDUE, agent_id__in=agent_ids).order_by()
     return dict(rows.values_list("agent_id").annotate(count=Count("id")))

@@ -1,4 +1,4 @@
-"""A site that is not filled yet: how far its first import is, or how to name a folder."""
+"""A new site: the progress of its first import, or how to name a folder."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,13 +11,16 @@ from jobs.models import JobRun
 from openclaw_web import clock
 from openclaw_web.disk import locks
 
-FIRST_MS = 2 * 3_600_000  # after its first agent a site is not new any more
+FIRST_MS = 2 * 3_600_000  # how long a site is new after its first agent
 DEMO_PORT = 8766
 
 
 @dataclass(frozen=True, slots=True)
 class FirstImport:
-    """A site that is being filled. `folder` is where OpenClaw is looked for; `percent` is of a job, None: not known."""
+    """The state of a new site.
+
+    `folder` is the folder of OpenClaw; `percent` is that of the import job, None: not known.
+    """
 
     folder: str
     has_folder: bool
@@ -29,7 +32,7 @@ class FirstImport:
 
     @property
     def seconds(self) -> int:
-        """How long a browser waits until it looks again."""
+        """How long a browser waits until it polls again."""
         return 2 if self.has_folder or self.is_importing else 5
 
     @property
@@ -45,7 +48,7 @@ class FirstImport:
 
 
 def find_first_import(has_agents: bool) -> FirstImport | None:
-    """The state of a new site's first import; None once the site is filled."""
+    """Return the state of a new site's first import; None once the site is filled."""
     is_importing = locks.is_held(settings.HOME_DIR / "state" / locks.COLLECTING) is True or _is_queued(has_agents)
     if has_agents and not (is_importing and _is_new()):
         return None
@@ -60,7 +63,7 @@ def find_first_import(has_agents: bool) -> FirstImport | None:
         agents=Agent.objects.count(),
         sessions=sessions["count"],
         records=sessions["records"] or 0,
-        percent=_percent(),
+        percent=_read_percent(),
     )
 
 
@@ -75,6 +78,6 @@ def _is_new():
     return first is None or first > clock.now_ms() - FIRST_MS
 
 
-def _percent():
+def _read_percent():
     job = JobRun.objects.filter(kind="collect", state=JobRun.State.RUNNING).order_by("created_at").first()
     return min(99, 100 * job.done // job.total) if job and job.total else None

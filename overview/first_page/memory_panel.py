@@ -1,4 +1,4 @@
-"""The last changed lines of memory files with who is behind them, kept small in the global file."""
+"""The last changed lines of memory files with their authors, copied into the global file."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from ..span_sums import AHEAD_MS
 from .newest_sessions import replace_rows, take_last_rows
 
 LINES, LINES_OF_WRITE = 3, 2
-KEPT = 4  # writes of each agent, of which some may hold no words
+KEPT = 4  # writes of each agent; some may have no lines with words
 LONGEST = 200  # characters
 LONGEST_DIFF = 20_000
 COLUMNS = ("audit_id", "created_at", "file_name", "author", "lines_json")
@@ -32,7 +32,7 @@ AT = COLUMNS.index("created_at")
 class ChangedLine:
     """One line that a write added or removed.
 
-    `author` is who rolled back, whose message it came from, or what wrote it.
+    `author` is the person who rolled back, the speaker of the message, or the origin of the write.
     """
 
     agent_id: str
@@ -45,29 +45,35 @@ class ChangedLine:
 
 
 def refresh(agent: Agent) -> None:
-    """Bring the last changed lines of an agent up to what its file holds; what is gone there goes here."""
-    replace_rows(NewestWrite, COLUMNS, agent, _newest)
+    """Refresh the last changed lines of an agent from its file."""
+    replace_rows(NewestWrite, COLUMNS, agent, _read_newest)
 
 
 def is_wrong(agent: Agent) -> bool:
-    """Whether the last writes of an agent are not those of its file; forgotten ones are no error."""
+    """Return whether the last writes of an agent differ from its file.
+
+    Removed rows are no error.
+    """
     stored = take_last_rows(NewestWrite.objects.filter(agent_id=agent.agent_id).values_list(*COLUMNS), AT, KEPT)
-    counted = take_last_rows(_newest(agent), AT, KEPT)
+    counted = take_last_rows(_read_newest(agent), AT, KEPT)
     return stored != counted and not (consent.read_opted_out() and not stored)
 
 
 def forget_words() -> None:
-    """Forget the lines and their authors: somebody may have opted out. The next import finds what may be shown."""
+    """Remove the lines and their authors, since somebody may have opted out.
+
+    The next import finds what may be shown.
+    """
     NewestWrite.objects.all().delete()
 
 
 def read_changed_lines() -> list[ChangedLine]:
-    """The last lines that changed in any memory file, the newest first."""
+    """Read the last lines that changed in any memory file, newest first."""
     writes = NewestWrite.objects.filter(created_at__lte=clock.now_ms()).order_by("-created_at", "audit_id")[:KEPT]
-    return [line for write in writes for line in _lines_of(write)][:LINES]
+    return [line for write in writes for line in _build_lines(write)][:LINES]
 
 
-def _newest(agent):
+def _read_newest(agent):
     rows = WriteGuardianAudit.objects.using(agent.db).defer("hunks_json").filter(
         Q(lines_added__gt=0) | Q(lines_removed__gt=0),
         status=WriteGuardianAudit.Status.WRITTEN,
@@ -80,32 +86,32 @@ def _newest(agent):
     turns = ConversationTurn.objects.using(agent.db).only("user_from", "user_metadata").in_bulk(turn_ids)
     rollbacks = Rollback.objects.using(agent.db).filter(own_audit__in=[write.id for write in writes])
     people = dict(rollbacks.values_list("own_audit_id", "rolled_back_by"))
-    return [_row(write, turns.get(write.turn_id), people.get(write.id)) for write in writes]
+    return [_build_row(write, turns.get(write.turn_id), people.get(write.id)) for write in writes]
 
 
-def _lines_of(write) -> Iterator[ChangedLine]:
+def _build_lines(write) -> Iterator[ChangedLine]:
     href = reverse("guardian:audit_detail", args=[write.agent_id, write.audit_id])
     author = words.write_origin_word(format_speaker(write.author))
     for sign, text in write.lines:
         yield ChangedLine(write.agent_id, write.file_name, sign == "+", text, author, write.created_at, href)
 
 
-def _row(write, turn, rolled_back_by):
-    """The columns; an author that is nobody is an origin, which pages name in their language."""
+def _build_row(write, turn, rolled_back_by):
+    """Build the columns; without a person, the author is an origin, which pages translate."""
     author = rolled_back_by or (turn and get_speaker_key(turn)) or write.origin
     diff = write.diff if isinstance(write.diff, str) else ""  # a column may hold another type: the doctor says so
-    lines = encode(_changes(diff))
+    lines = encode(_find_changed_lines(diff))
     return write.id, write.created_at, write.target_file or "", author, lines
 
 
-def _changes(diff):
-    """The first changed lines of a unified diff that say something, added ones first."""
+def _find_changed_lines(diff):
+    """Return the first changed lines of a unified diff that have words, added ones first."""
     lines = diff[:LONGEST_DIFF].partition("\n@@")[2].splitlines()[1:]
-    changed = [(line[0], _plain(line[1:])) for line in lines if line[:1] in ("+", "-")]
+    changed = [(line[0], _strip_marks(line[1:])) for line in lines if line[:1] in ("+", "-")]
     changed = [line for line in changed if line[1]]
     changed.sort(key=lambda line: line[0] == "-")
     return changed[:LINES_OF_WRITE]
 
 
-def _plain(line):
+def _strip_marks(line):
     return line.strip().removeprefix("- ").removeprefix("* ")[:LONGEST]

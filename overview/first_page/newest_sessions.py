@@ -1,4 +1,7 @@
-"""The newest sessions of all agents, kept small in the global file, so that the first page opens no agent's file."""
+"""The newest sessions of all agents, copied into the global file.
+
+The first page so opens no agent's file.
+"""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -18,7 +21,7 @@ from ..span_sums import AHEAD_MS
 
 Row = tuple[Any, ...]
 SHOWN = 6
-TITLE_TURNS = 20  # the first ones, among which a person's gave the session its title
+TITLE_TURNS = 20  # of these first turns, one of a person gave the session its title
 COLUMNS = (
     *("session_id", "last_activity_at", "title", "channel_id", "error_count", "has_parents", "words", "speaker"),
 )
@@ -27,12 +30,12 @@ WORDS = tuple(COLUMNS.index(name) for name in ("title", "words", "speaker"))
 
 
 def refresh(agent: Agent) -> None:
-    """Bring the newest sessions of an agent up to what its file holds; what is gone there goes here."""
-    replace_rows(NewestSession, COLUMNS, agent, _newest)
+    """Refresh the newest sessions of an agent from its file."""
+    replace_rows(NewestSession, COLUMNS, agent, _read_newest)
 
 
 def replace_rows(model: type[Model], columns: Sequence[str], agent: Agent, read: Callable[[Agent], list[Row]]) -> None:
-    """Have the rows of an agent be those that are read of its file."""
+    """Replace the rows of an agent by those that `read` returns from its file."""
     senders, newest = consent.read_opted_out(), read(agent)
     stored = model._default_manager.filter(agent_id=agent.agent_id)
     if sorted(stored.values_list(*columns)) == sorted(newest):
@@ -47,42 +50,51 @@ def replace_rows(model: type[Model], columns: Sequence[str], agent: Agent, read:
 
 
 def is_wrong(agent: Agent) -> bool:
-    """Whether the newest sessions of an agent are not those of its file; forgotten words are no error."""
+    """Return whether the newest sessions of an agent differ from its file.
+
+    Removed words are no error.
+    """
     stored = take_last_rows(NewestSession.objects.filter(agent_id=agent.agent_id).values_list(*COLUMNS), AT, SHOWN)
-    counted = take_last_rows(_newest(agent), AT, SHOWN)
+    counted = take_last_rows(_read_newest(agent), AT, SHOWN)
     if consent.read_opted_out() and not any(row[name] for row in stored for name in WORDS):
         stored, counted = ([_without_words(row) for row in rows] for rows in (stored, counted))
     return stored != counted
 
 
 def take_last_rows(rows: Iterable[Row], at: int, count: int) -> list[Row]:
-    """The last rows whose time has come, oldest first; `at` is the place of the time, the id comes first."""
+    """Return the last rows whose time has come, oldest first.
+
+    `at` is the position of the time in a row, the id comes first.
+    """
     now = clock.now_ms()
     return sorted((row for row in rows if row[at] <= now), key=lambda row: (row[at], row[0]))[-count:]
 
 
 def forget_words() -> None:
-    """Forget who said what: somebody may have opted out. The next import finds what may be shown."""
+    """Remove the words of people, since somebody may have opted out.
+
+    The next import finds what may be shown.
+    """
     NewestSession.objects.update(title="", words="", speaker="")
 
 
 def read_newest_sessions() -> list[NewestSession]:
-    """The newest sessions of all agents, the last active first."""
+    """Read the newest sessions of all agents, the last active first."""
     rows = NewestSession.objects.filter(last_activity_at__lte=clock.now_ms())
     return list(rows.order_by("-last_activity_at", "agent_id", "session_id")[:SHOWN])
 
 
-def _newest(agent):
-    """The newest sessions, and the next ones of a clock that runs ahead, whose time will come."""
+def _read_newest(agent):
+    """Read the newest sessions of a file, and the next ones of a fast clock."""
     now, rows = clock.now_ms(), Session.objects.using(agent.db).for_reading()
     ahead = rows.filter(last_activity_at__gt=now, last_activity_at__lte=now + AHEAD_MS)
     past = rows.filter(last_activity_at__lte=now)
     sessions = [*ahead.order_by("last_activity_at", "id")[:SHOWN], *past.order_by("-last_activity_at", "-id")[:SHOWN]]
     names = [session.id for session in sessions]
     words = last_words.read_last_words(agent.db, names)
-    titles, replies = _withheld(agent.db, names)
+    titles, replies = _find_withheld(agent.db, names)
     return [
-        _row(session, words.get(session.id), hides_title=session.id in titles, hides_words=session.id in replies)
+        _build_row(session, words.get(session.id), hides_title=session.id in titles, hides_words=session.id in replies)
         for session in sessions
     ]
 
@@ -91,20 +103,20 @@ def _without_words(row):
     return tuple("" if place in WORDS else value for place, value in enumerate(row))
 
 
-def _withheld(db, session_ids):
-    """The sessions whose title, and those whose last words, may not be quoted today."""
+def _find_withheld(db, session_ids):
+    """Return the sessions whose title, and those whose last words, may not be quoted today."""
     if not consent.read_opted_out():
         return set(), set()
     first, last = [], []
     for name in session_ids:
-        turns = _turns(db, name)
+        turns = _select_turns(db, name)
         first += sorted(turns.order_by("turn_number")[:TITLE_TURNS], key=_is_injected)[:1]
         last += turns.order_by("-turn_number")[:1]
     hidden = consent.find_withheld(db, [*first, *last])
     return tuple({turn.session_id for turn in turns if turn.id in hidden} for turns in (first, last))
 
 
-def _turns(db, session_id):
+def _select_turns(db, session_id):
     return ConversationTurn.objects.using(db).filter(session_id=session_id, is_active=True)
 
 
@@ -112,9 +124,9 @@ def _is_injected(turn):
     return "injected" in turn.sender
 
 
-def _row(session, words, *, hides_title, hides_words):
+def _build_row(session, words, *, hides_title, hides_words):
     title = "" if hides_title else session.title
-    about = (
+    columns = (
         session.id,
         session.last_activity_at,
         title,
@@ -123,6 +135,6 @@ def _row(session, words, *, hides_title, hides_words):
         bool(session.parents),
     )
     if hides_words or not words:
-        return *about, "", ""
+        return *columns, "", ""
     turn = ConversationTurn(user_from=words.user_from, user_metadata=words.user_metadata)
-    return *about, words.text, get_speaker_key(turn)
+    return *columns, words.text, get_speaker_key(turn)

@@ -16,14 +16,17 @@ from ..ranges import LABELS, Range
 from ..span_sums import OTHERS, SpanSums
 
 MODELS_SHOWN = 5
-LEAST_P95 = 10  # percent: less is the width of a bucket (overview.latency)
+LEAST_P95 = 10  # percent: smaller changes are within the width of a bucket (overview.latency)
 TONES = ("accent", "info", "tool", "ok", "warn")  # of models; the rest is muted
 MICRO = 1_000_000  # charts count in whole numbers: millionths of a dollar
 
 
 @dataclass(frozen=True, slots=True)
 class Tile:
-    """One number with its course and how it changed. `tone` is bad or empty, `trend` the same of the change."""
+    """One number with its chart and its change.
+
+    `tone` is bad or empty, `trend` is the tone of the change.
+    """
 
     label: str
     value: str
@@ -37,18 +40,18 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class Overview:
-    """The sums of all agents in a range and in the time before it."""
+    """The sums of all agents in a range and in the range before it."""
 
     name: str
     period: Range
     now: RangeSums
     before: RangeSums
     spans: Mapping[str, RangeSums]
-    only: AgentSummary | None  # the agent, where there is just one
+    only: AgentSummary | None  # the agent of a site with a single one
 
     @classmethod
     def from_sums(cls, name: str, period: Range, sums: Mapping[str, SpanSums], only: AgentSummary | None) -> "Overview":
-        """The sums of a range; `sums` has those of the time before it as well."""
+        """Build the overview of a range from `sums`, which has the range before too."""
         spans, now, before = {}, RangeSums(), RangeSums()
         for span in period.spans:
             spans[span] = RangeSums()
@@ -62,28 +65,31 @@ class Overview:
 
     @property
     def writes(self) -> list[tuple[str, int, str]]:
-        """Writes to memory files by status: its word, how many they are, and the address of their list."""
+        """Writes to memory files by status: its word, their number, and the address of their list."""
         period, now = self.period, self.now
         return [
             (states.word("written"), now.written, self.href(period, "-written", lambda links: links.written)),
-            (states.word("rolled_back"), now.rolled_back, self.href(period, "-rolled_back", _rolled_back)),
+            (states.word("rolled_back"), now.rolled_back, self.href(period, "-rolled_back", _get_rolled_back_link)),
             (states.word("refused"), now.refused, self.href(period, "-refused", lambda links: links.refused)),
         ]
 
-    def href(self, period: Range, order: str, of_agent: Callable[[Links], str] | None = None) -> str:
-        """The rows behind a number: those of the only agent, or first what each agent has of it."""
-        if self.only and of_agent:
+    def href(self, period: Range, order: str, get_link: Callable[[Links], str] | None = None) -> str:
+        """Return the address of the rows behind a number.
+
+        These are the rows of the only agent, or else the number of each agent.
+        """
+        if self.only and get_link:
             sums = self.now.sums if period == self.period else None
-            return of_agent(build_links(self.only.agent_id, period, self.only.has_repeats, sums))
+            return get_link(build_links(self.only.agent_id, period, self.only.has_repeats, sums))
         return f"{build_list_address('overview:agent_list')}?{period.query}&sort={order}"
 
 
-def _rolled_back(links):
+def _get_rolled_back_link(links):
     return links.rolled_back
 
 
 def build_tiles(overview: Overview) -> list[Tile]:
-    """Turns, errors, cost and answer time."""
+    """Build the tiles of turns, errors, cost and answer time."""
     now, before = overview.now, overview.before
     removed = now.removed_turns
     note = _("%(count)s more in removed sessions") % {"count": f"{removed:,}"} if removed else ""
@@ -92,45 +98,45 @@ def build_tiles(overview: Overview) -> list[Tile]:
             _("Turns"),
             f"{now.turns:,}",
             overview.href(overview.period, "-turns", lambda links: links.turns),
-            _change(overview, now.turns, before.turns),
+            _describe_change(overview, now.turns, before.turns),
             note=note,
-            spark=_spark(overview, _("Turns"), lambda sums: sums.turns, formatting.number),
+            spark=_build_sparkline(overview, _("Turns"), lambda sums: sums.turns, formatting.number),
         ),
         Tile(
             _("Errors"),
             f"{now.errors:,}",
             overview.href(overview.period, "-errors", lambda links: links.errors),
-            _change(overview, now.errors, before.errors),
+            _describe_change(overview, now.errors, before.errors),
             tone="bad" if now.errors else "",
-            trend=_trend(now.errors, before.errors),
-            spark=_spark(overview, _("Errors"), lambda sums: sums.errors, formatting.number),
+            trend=_find_trend(now.errors, before.errors),
+            spark=_build_sparkline(overview, _("Errors"), lambda sums: sums.errors, formatting.number),
         ),
         Tile(
             _("Cost"),
             formatting.cost(now.cost, now.unpriced),
             overview.href(overview.period, "-cost"),
-            _change(overview, now.cost, before.cost),
+            _describe_change(overview, now.cost, before.cost),
             note=formatting.without_price(now.unpriced),
-            spark=_spark(overview, _("Cost"), lambda sums: sums.cost, formatting.money),
+            spark=_build_sparkline(overview, _("Cost"), lambda sums: sums.cost, formatting.money),
         ),
-        _answer_time(overview),
+        _build_answer_time(overview),
     ]
 
 
-def _answer_time(overview):
+def _build_answer_time(overview):
     now, before = overview.now, overview.before
     return Tile(
         _("Answer time, p95"),
         formatting.duration(now.p95),
         overview.href(overview.period, "-p95", lambda links: links.p95),
-        _change(overview, now.p95, before.p95, least=LEAST_P95),
-        trend=_trend(now.p95, before.p95, least=LEAST_P95),
-        spark=_spark(overview, _("Answer time, p95"), lambda sums: sums.p95, formatting.duration),
+        _describe_change(overview, now.p95, before.p95, least=LEAST_P95),
+        trend=_find_trend(now.p95, before.p95, least=LEAST_P95),
+        spark=_build_sparkline(overview, _("Answer time, p95"), lambda sums: sums.p95, formatting.duration),
     )
 
 
-def _change(overview, now, before, *, least=1):
-    """How a number changed against the time before, in words; nothing where there is nothing to compare."""
+def _describe_change(overview, now, before, *, least=1):
+    """Describe how a number changed against the range before; empty without a comparison."""
     if not overview.before.sums.counts["turn_count"] or now is None or before is None:
         return ""
     words = {"before": LABELS[overview.name]}
@@ -145,13 +151,13 @@ def _change(overview, now, before, *, least=1):
     return _("%(percent)s%% less than in the %(before)s before") % words
 
 
-def _trend(now, before, *, least=0):
+def _find_trend(now, before, *, least=0):
     if not now or not before or abs(now - before) * 100 <= least * before:
         return ""
     return "bad" if now > before else "ok"
 
 
-def _spark(overview, label, value_of, in_words):
+def _build_sparkline(overview, label, value_of, in_words):
     values = [value_of(sums) for sums in overview.spans.values()]
     known = [value for value in values if value]
     words = {"label": label, "highest": in_words(max(known, default=0)), "last": in_words(values[-1] or 0)}
@@ -159,40 +165,45 @@ def _spark(overview, label, value_of, in_words):
 
 
 def build_activity_chart(overview: Overview) -> Chart:
-    """Turns and errors by day or hour."""
+    """Build the chart of turns and errors by day or hour."""
     has_any = any(sums.sums.counts[name] for sums in overview.spans.values() for name in ("turn_count", "error_count"))
     points = [
-        _point(overview, part, (sums.sums.counts["turn_count"], sums.sums.counts["error_count"]), "-turns", _turns)
+        _build_point(
+            overview, part, (sums.sums.counts["turn_count"], sums.sums.counts["error_count"]), "-turns", _get_turns_link
+        )
         for part, sums in zip(overview.period.parts(), overview.spans.values(), strict=True)
     ]
     return bar_chart(
         points if has_any else [],
         title=_("Turns and errors by hour (UTC)") if overview.period.is_hours else _("Turns and errors by day (UTC)"),
-        unit=_unit(overview),
+        unit=_get_unit_label(overview),
         series=[Series(_("Turns"), "accent"), Series(_("Errors"), "bad", is_below=True)],
     )
 
 
-def _turns(links):
+def _get_turns_link(links):
     return links.turns
 
 
 def build_cost_chart(overview: Overview) -> Chart:
-    """Cost by model and day or hour: the dearest models, and all others as one."""
-    names = _models(overview.now.sums)
+    """Build the chart of cost by model and day or hour.
+
+    The most expensive models have their own series, all others share one.
+    """
+    names = _find_top_models(overview.now.sums)
     series = [Series(name or _("Unknown model"), tone) for name, tone in zip(names, TONES, strict=False)]
     points = []
     for part, sums in zip(overview.period.parts(), overview.spans.values(), strict=True):
         parts = [sums.sums.models.get(name, (0, 0))[0] for name in names]
         rest = max(0, (sums.cost or 0) - sum(parts))
         values = tuple(round(cost * MICRO) for cost in (*parts, rest if rest > 1 / MICRO else 0))
-        points.append(_point(overview, part, values, "-cost"))
+        points.append(_build_point(overview, part, values, "-cost"))
     return bar_chart(
         points,
         title=_("Cost by model and hour (UTC)") if overview.period.is_hours else _("Cost by model and day (UTC)"),
-        unit=_unit(overview),
+        unit=_get_unit_label(overview),
         series=_without_empty_rest(points, [*series, Series(_("Other models"), "muted")]),
-        in_words=_dollars,
+        in_words=_format_dollars,
     )
 
 
@@ -203,23 +214,23 @@ def _without_empty_rest(points, series):
     return series[:-1]
 
 
-def _models(sums):
+def _find_top_models(sums):
     known = {name: pair[0] for name, pair in sums.models.items() if pair[0] > 0 and name != OTHERS}
     return sorted(known, key=lambda name: (-known[name], name))[:MODELS_SHOWN]
 
 
-def _point(overview, part, values, order, of_agent=None):
+def _build_point(overview, part, values, order, get_link=None):
     if part.is_hours:
         short = f"{part.spans[0][11:]}:00"
         name = f"{formatting.day_in_words(part.first_day, has_year=False)}, {short}"
     else:
         short, name = formatting.day_in_words(part.last_day, has_year=False), str(part)
-    return Point(name, short, values, overview.href(part, order, of_agent))
+    return Point(name, short, values, overview.href(part, order, get_link))
 
 
-def _unit(overview):
+def _get_unit_label(overview):
     return _("Hour") if overview.period.is_hours else _("Day")
 
 
-def _dollars(micro: Any) -> str:
+def _format_dollars(micro: Any) -> str:
     return formatting.money(micro / MICRO) if micro else "–"

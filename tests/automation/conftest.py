@@ -3,5 +3,5 @@ import pytest
 
 @pytest.fixture
 def client(as_stranger, ada, bob):
-    """A browser of somebody who may only look; ada and bob are there."""
+    """A browser of a person who may only look, with the agents ada and bob."""
     return as_stranger

@@ -1,4 +1,4 @@
-"""The API of work in the background and of what databases hold beside sessions."""
+"""The API of background work, and of rows that databases contain beside sessions."""
 
 import pytest
 
@@ -11,7 +11,7 @@ LISTS = ("tasks", "flows", "deliveries", "memory-index", "vfs")
 pytestmark = pytest.mark.django_db
 
 
-def items(client, name, **query):
+def get_items(client, name, **query):
     return client.get(ADA + name, query).json()["items"]
 
 
@@ -21,7 +21,7 @@ def test_it_works(client):
     DeliveryQueueEntry.objects.create(queue_name="q", id="d", agent_id="ada", channel="irc", retry_count=4)
     IndexedFile.objects.using("agent_ada").create(database="d", source="memory", path="MEMORY.md", chunk_count=12)
     VfsEntry.objects.using("agent_ada").create(namespace="workspace", path="notes.md", bytes=17, handle="h")
-    wanted = {
+    expected = {
         "tasks": {"task_id": "t", "task": "Look", "started_at": T0, "ended_at": None},
         "flows": {"flow_id": "f", "goal": "Ship it", "status": "running"},
         "deliveries": {"id": "d", "channel": "irc", "retry_count": 4},
@@ -29,8 +29,8 @@ def test_it_works(client):
         "vfs": {"namespace": "workspace", "path": "notes.md", "handle": "h"},
     }
     for name in LISTS:
-        (item,) = items(client, name)
-        assert item | wanted[name] == item and "target" not in item, name
+        (item,) = get_items(client, name)
+        assert item | expected[name] == item and "target" not in item, name
         assert client.get(f"/api/v1/agents/bob/{name}").json()["items"] == []
 
 
@@ -38,21 +38,21 @@ def test_pages(client):
     for number in range(7):
         TaskRun.objects.create(task_id=f"t{number}", agent_id="ada", created_at=T0)
         VfsEntry.objects.using("agent_ada").create(namespace="w", path=f"{number}")
-    for name, field, wanted in (("tasks", "task_id", "t6 t5 t4 t3 t2 t1 t0"), ("vfs", "path", "0 1 2 3 4 5 6")):
-        seen, asked = [], {"limit": 3}
-        while asked.get("after", "") is not None:
-            found = client.get(ADA + name, asked).json()
-            seen += [one[field] for one in found["items"]]
-            asked["after"] = found["next"]
-        assert seen == wanted.split()
+    for name, field, expected in (("tasks", "task_id", "t6 t5 t4 t3 t2 t1 t0"), ("vfs", "path", "0 1 2 3 4 5 6")):
+        seen, query = [], {"limit": 3}
+        while query.get("after", "") is not None:
+            page = client.get(ADA + name, query).json()
+            seen += [item[field] for item in page["items"]]
+            query["after"] = page["next"]
+        assert seen == expected.split()
 
 
 def test_an_answer_is_bounded_by_its_size_as_well(client):
     for number in range(30):
         TaskRun.objects.create(task_id=f"t{number:02}", agent_id="ada", task="x" * 200_000, created_at=T0)
-    found = client.get(ADA + "tasks").json()
-    assert 0 < len(found["items"]) < 10
-    assert found["next"]
+    page = client.get(ADA + "tasks").json()
+    assert 0 < len(page["items"]) < 10
+    assert page["next"]
 
 
 @pytest.mark.parametrize("name", LISTS)

@@ -10,13 +10,13 @@ HOSTILE = "<script>alert(1)</script>\u202e\x07"
 pytestmark = pytest.mark.django_db
 
 
-def task(**more):
+def create_task(**more):
     values = {"agent_id": "ada", "label": "Task 1", "status": "failed", "created_at": T0 + 1}
     return TaskRun.objects.create(task_id="t1", **values | more)
 
 
 def test_it_works(client):
-    task(error="out of luck", started_at=T0, ended_at=T0 + 4_200)
+    create_task(error="out of luck", started_at=T0, ended_at=T0 + 4_200)
     page = client.get(BACKGROUND).text
     for words in ("Task 1", "out of luck", "failed", "4.2 s"):
         assert words in page
@@ -32,6 +32,6 @@ def test_without_anything_it_says_what_will_be_here(client):
 
 
 def test_hostile_text(client):
-    task(label=HOSTILE, error=HOSTILE, status=HOSTILE, terminal_summary=HOSTILE)
+    create_task(label=HOSTILE, error=HOSTILE, status=HOSTILE, terminal_summary=HOSTILE)
     page = client.get(BACKGROUND).text
     assert "<script>alert" not in page and "\u202e" not in page

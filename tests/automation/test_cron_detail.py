@@ -1,4 +1,4 @@
-"""One scheduled job: what it is to do, and how its runs went."""
+"""The page of a scheduled job: its definition and its runs."""
 
 import re
 
@@ -67,7 +67,7 @@ def test_what_a_run_says_is_shown_and_does_nothing(client):
     CronRunFactory(job_id="j", status=hostile, error=hostile, summary=f"{hostile} more", session_id=hostile)
     page = client.get(URL).text
     assert not [odd for odd in ("<script>alert", "\u202e", "\x1b") if odd in page]
-    assert "unknown" not in page.replace("Skipped or unknown", "").lower()  # which is a name in the chart
+    assert "unknown" not in page.replace("Skipped or unknown", "").lower()  # the chart's legend has this name
 
 
 @pytest.mark.parametrize("definition", ["[]", "null", '{"payload":[],"delivery":7}', '{"description":{"a":1}}'])
@@ -88,13 +88,13 @@ def test_long_summaries_are_folded_and_cut(client, job):
 def test_pages_follow_each_other_without_loss_or_doubles(client, job):
     CronRunFactory.create_batch(40, job_id="j", ts=T0)
     CronRunFactory.create_batch(40, job_id="j")
-    found, asked = [], {}
-    while asked.get("after", "") is not None:
-        page = client.get(URL, asked).context["runs"]
-        found += [(run.ts, run.seq) for run in page]
-        asked = {"after": page.next}
-    assert len(found) == 80 and found == sorted(found, reverse=True)
-    assert [(run.ts, run.seq) for run in client.get(URL, {"before": page.previous}).context["runs"]] == found[:50]
+    runs, query = [], {}
+    while query.get("after", "") is not None:
+        page = client.get(URL, query).context["runs"]
+        runs += [(run.ts, run.seq) for run in page]
+        query = {"after": page.next}
+    assert len(runs) == 80 and runs == sorted(runs, reverse=True)
+    assert [(run.ts, run.seq) for run in client.get(URL, {"before": page.previous}).context["runs"]] == runs[:50]
     assert client.get(URL, {"after": "nonsense"}).status_code == 409
 
 

@@ -12,7 +12,7 @@ API = "/api/v1/agents/ada/cron"
 pytestmark = pytest.mark.django_db
 
 
-def names(response):
+def find_names(response):
     return re.findall(r'<a href="/agents/ada/cron/[^"]+/">([^<]*)</a>', response.text)
 
 
@@ -21,7 +21,7 @@ def test_it_works(client):
     for status, duration in (("ok", 1_000), ("error", 3_000), ("ok", 2_600), ("skipped", 2), ("ok", 2_000)):
         CronRunFactory(job_id="j", status=status, duration_ms=duration)
     page = client.get(ADA)
-    assert names(page) == ["Morning brief"]
+    assert find_names(page) == ["Morning brief"]
     for words in ("Every day at 07:00 (Asia/Shanghai)", "75%", "2.3 s", "2.1 s", "succeeded"):
         assert words in page.text
     assert "Last 5 runs: 3 succeeded, 1 failed, 1 skipped" in page.text
@@ -75,8 +75,8 @@ def test_a_session_leads_to_the_job_that_started_it(client):
     CronRunFactory(job_id="no longer defined", session_id="orphan")
     SessionFactory(id="by-key", session_key="agent:main:cron:j:1:run:by-key")
     there = "/agents/ada/cron/j:1/"
-    for asked in ("by-run", "by-key", "agent:main:cron:j:1", "agent:main:cron:j:1:run:never-seen"):
-        assert client.get(ADA, {"session": asked})["Location"] == there, asked
+    for session in ("by-run", "by-key", "agent:main:cron:j:1", "agent:main:cron:j:1:run:never-seen"):
+        assert client.get(ADA, {"session": session})["Location"] == there, session
     assert client.get(ADA, {"session": "agent:x:cron:gone:run:by-run"})["Location"] == there
     assert client.get(client.get(ADA, {"session": "orphan"})["Location"]).status_code == 200
 
@@ -96,8 +96,8 @@ def test_the_api_says_the_same(client):
     CronRunFactory(job_id="j", status="ok", duration_ms=1_000, ts=T0)
     CronRunFactory(job_id="j", status="error", duration_ms=2_000, ts=T0 + 1)
     CronJobFactory(id="k", name="never ran")
-    found, other = client.get(API).json()["items"]
-    assert (found["words"], found["schedule"]["expr"]) == ("Every day at 07:00 (Asia/Shanghai)", "0 7 * * *")
+    first, other = client.get(API).json()["items"]
+    assert (first["words"], first["schedule"]["expr"]) == ("Every day at 07:00 (Asia/Shanghai)", "0 7 * * *")
     numbers = {"run_count": 3, "success_percent": 66, "last_run_at": T0 + 1, "last_outcome": "failed"}
-    assert found["numbers"] == numbers | {"median_ms": 1_000, "average_ms": 1_333, "longest_ms": 2_000}
+    assert first["numbers"] == numbers | {"median_ms": 1_000, "average_ms": 1_333, "longest_ms": 2_000}
     assert (other["numbers"]["run_count"], other["numbers"]["last_run_at"]) == (0, None)

@@ -1,4 +1,4 @@
-"""When a job runs, in words."""
+"""The words for a job's schedule."""
 
 import pytest
 from django.utils import translation
@@ -83,8 +83,8 @@ def test_it_works(expression):
 @pytest.mark.parametrize("expression", NOT_IN_WORDS)
 def test_what_is_no_plain_cron_is_shown_as_it_is(expression):
     assert cron_in_words(expression) is None
-    shown = in_words({"kind": "cron", "expr": expression, "tz": "Asia/Shanghai"})
-    assert shown == (expression[:200] or "–") + ("…" if len(expression) > 200 else "")
+    words = in_words({"kind": "cron", "expr": expression, "tz": "Asia/Shanghai"})
+    assert words == (expression[:200] or "–") + ("…" if len(expression) > 200 else "")
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,7 @@ def test_each_kind_has_words(schedule, words):
 
 
 @pytest.mark.parametrize(
-    ("schedule", "shown"),
+    ("schedule", "expected"),
     [
         ({}, "–"),
         (None, "–"),
@@ -126,8 +126,8 @@ def test_each_kind_has_words(schedule, words):
         ({"kind": "on-exit", "command": "x"}, '{"kind":"on-exit","command":"x"}'),
     ],
 )
-def test_damaged_schedules_are_shown_as_they_are(schedule, shown):
-    assert in_words(schedule) == shown
+def test_damaged_schedules_are_shown_as_they_are(schedule, expected):
+    assert in_words(schedule) == expected
 
 
 FIELD = st.text(alphabet="0123456789*/-,LW#?", min_size=1, max_size=6)

@@ -12,7 +12,7 @@ API = "/api/v1/agents/ada/subagents"
 pytestmark = pytest.mark.django_db
 
 
-def ids(response):
+def list_run_ids(response):
     return [run.run_id for run in response.context["runs"]]
 
 
@@ -29,10 +29,10 @@ def test_it_works(client):
 
 def test_adas_page_does_not_show_bobs_runs(client):
     SubagentRunFactory(run_id="bobs", agent_id="bob")
-    assert ids(client.get(ADA)) == []
-    assert ids(client.get("/agents/bob/subagents/")) == ["bobs"]
-    assert ids(client.get("/agents/bob/subagents/", {"session": "agent:main:main"})) == ["bobs"]
-    assert ids(client.get(ADA, {"session": "agent:main:main"})) == []
+    assert list_run_ids(client.get(ADA)) == []
+    assert list_run_ids(client.get("/agents/bob/subagents/")) == ["bobs"]
+    assert list_run_ids(client.get("/agents/bob/subagents/", {"session": "agent:main:main"})) == ["bobs"]
+    assert list_run_ids(client.get(ADA, {"session": "agent:main:main"})) == []
     assert client.get("/agents/eve/subagents/").status_code == 404
 
 
@@ -47,7 +47,7 @@ def test_a_session_shows_its_runs_on_either_side(client):
     SubagentRunFactory(run_id="is", child_session_key="agent:main:x", agent_id="bob")
     SubagentRunFactory(run_id="other")
     for session in ("s1", "agent:main:x"):
-        assert sorted(ids(client.get(ADA, {"session": session}))) == ["asked", "is"]
+        assert sorted(list_run_ids(client.get(ADA, {"session": session}))) == ["asked", "is"]
     assert 'class="chip" href="?"' in client.get(ADA, {"session": "s1"}).text
 
 
@@ -74,7 +74,7 @@ def test_the_session_of_a_key_is_the_one_of_that_time(client):
 
 
 @pytest.mark.parametrize(
-    ("payload", "ended_at", "shown"),
+    ("payload", "ended_at", "expected"),
     [
         ({"outcome": {"status": "error", "error": "out of tokens"}}, T0, "out of tokens"),
         ({"outcome": {"status": "timeout"}}, T0, ">Timed out<"),
@@ -83,9 +83,9 @@ def test_the_session_of_a_key_is_the_one_of_that_time(client):
         ({}, None, ">Not finished<"),
     ],
 )
-def test_states(client, payload, ended_at, shown):
+def test_states(client, payload, ended_at, expected):
     SubagentRunFactory(payload_json=orjson.dumps(payload).decode(), ended_at=ended_at)
-    assert shown in client.get(ADA).text
+    assert expected in client.get(ADA).text
 
 
 @pytest.mark.parametrize("payload", ["", "[]", "not json", '{"task":7,"label":[],"outcome":"x"}', "null"])
@@ -106,7 +106,7 @@ def test_what_a_run_says_is_shown_and_does_nothing(client):
 def test_big_payloads_end_a_page_early(client):
     SubagentRunFactory.create_batch(5, payload_json=orjson.dumps({"task": "x" * 600_000}).decode())
     page = client.get(ADA)
-    assert len(ids(page)) == 1 and len(page.content) < 100_000
+    assert len(list_run_ids(page)) == 1 and len(page.content) < 100_000
     assert re.search(r'href="\?after=[^"]+" rel="next"', page.text)
 
 

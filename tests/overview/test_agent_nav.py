@@ -1,4 +1,4 @@
-"""The way between the pages of one agent: groups, and the pages of the open one."""
+"""Navigation between the pages of an agent: groups, and pages of the open group."""
 
 import re
 
@@ -17,7 +17,10 @@ pytestmark = pytest.mark.django_db
 
 @pytest.mark.parametrize(("group", "page", "path"), EVERY)
 def test_it_works(as_stranger, ada, group, page, path):
-    """The two lists of links on a page of ada's, and its crumbs, which end with the page and lead to the agent."""
+    """The two lists of links on a page of ada's, and its crumbs.
+
+    The crumbs end with the page and lead to the agent.
+    """
     text = as_stranger.get(f"/agents/ada/{path}").text
     nav = re.search(r'<nav class="agent-nav".*?</nav>', text, re.DOTALL)[0]
     groups, pages = (

@@ -1,4 +1,4 @@
-"""The page of all agents' memory files and their place in prompts, its files and its list in the API."""
+"""The page of all agents' memory files in prompts, its exports and its API."""
 
 import pytest
 from django.urls import reverse

@@ -1,4 +1,4 @@
-"""The API's answers about jobs and about all agents together."""
+"""The API of jobs and of sums over all agents."""
 
 import orjson
 import pytest

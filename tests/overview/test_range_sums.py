@@ -1,4 +1,7 @@
-"""The numbers of a range, from real homes: exact as their lists are, kept up to date, and rebuilt by the doctor."""
+"""The numbers of a range equal their lists, stay current, and can be rebuilt.
+
+The tests import real homes; the doctor rebuilds the sums.
+"""
 
 import html
 import re
@@ -26,7 +29,7 @@ from overview.span_sums import SpanSums
 from tests import faults
 from tests.collecting.collect_runs import MAIN, run
 from tests.collecting.test_collect_again import ENVELOPE
-from tests.guardian.written import took_back
+from tests.guardian.write_rows import create_rollback
 from tests.homes import Home, assistant, result, user
 from tests.people.settings_page import save
 
@@ -40,21 +43,21 @@ def noon(monkeypatch):
     monkeypatch.setattr(clock, "now_ms", lambda: NOW)
 
 
-def talk(
+def write_session(
     home, *, agent="main", session=None, day=3, hour=9, turns=3, sender="", model="fable", fails=False, parent=None
 ):
-    """A session of turns of 10, 20, 30 … seconds."""
+    """Write a session of turns of 10, 20, 30 … seconds."""
     script = home.transcript(agent=agent, session=session)
     for number in range(turns):
         at = {"day": day, "hour": hour}
         text = f"{sender or 'somebody'} asks {number}"
-        asked = user(ENVELOPE % (sender, text) if sender else text)
-        failed = result("c", "broken", isError=True, details={"exitCode": 1}) if fails else result("c")
+        question = user(ENVELOPE % (sender, text) if sender else text)
+        tool_result = result("c", "broken", isError=True, details={"exitCode": 1}) if fails else result("c")
         seconds = (number + 1) * 10
         for record_, minute in (
-            (asked, number),
+            (question, number),
             (assistant("", ("c", "exec", {}), model=model), number),
-            (failed, number),
+            (tool_result, number),
         ):
             script.add({**record_, "timestamp": AT.format(**at, minute=minute)})
         end = AT.format(**at, minute=number).replace(":00.000Z", f":{seconds:02}.000Z")
@@ -62,14 +65,14 @@ def talk(
     return script
 
 
-def links_of(text):
-    """Label, number and address of every number of a page that leads somewhere."""
+def find_links(text):
+    """Return (label, number, address) of every number of a page that is a link."""
     cells = re.findall(r'data-label="([^"]*)"><a (?:class="[^"]*" )?href="([^"]*)">([^<]*)</a>', text)
     tiles = re.findall(r'<dt>([^<]*)</dt>\s*<dd>\s*<a href="([^"]*)">([^<]*)</a>', text)
     return [(label, number, html.unescape(address)) for label, address, number in (*cells, *tiles)]
 
 
-def rows_of(client, address):
+def count_rows(client, address):
     response = client.get(f"{address}{'&' if '?' in address else '?'}format=json")
     return len(orjson.loads(response.getvalue()))
 
@@ -82,9 +85,9 @@ COUNTED = ("Turns", "Errors", "Written", "Memory: written", "Rolled back", "Refu
 def test_every_number_that_is_a_link_equals_its_list(as_admin, tmp_path, real_files, agents, name):
     home = Home(tmp_path / "openclaw", agents)
     for agent in agents:
-        talk(home, agent=agent, fails=True)
-        first = talk(home, agent=agent, day=2, hour=13, turns=2)
-        talk(home, agent=agent, day=0, turns=4)
+        write_session(home, agent=agent, fails=True)
+        first = write_session(home, agent=agent, day=2, hour=13, turns=2)
+        write_session(home, agent=agent, day=0, turns=4)
         fork = home.transcript(agent=agent)  # repeats two turns of another session and goes on
         lines = first.path.read_text().splitlines()
         fork.path.write_text(fork.path.read_text().replace('"cwd"', f'"parentSession": "{first.path}", "cwd"'))
@@ -95,20 +98,20 @@ def test_every_number_that_is_a_link_equals_its_list(as_admin, tmp_path, real_fi
     run(home)
     pages = [as_admin.get(f"/?range={name}").text, as_admin.get("/agents/").text]
     pages += [
-        as_admin.get(address).text for _label, _number, address in links_of(pages[0]) if address[:9] == "/agents/?"
+        as_admin.get(address).text for _label, _number, address in find_links(pages[0]) if address[:9] == "/agents/?"
     ]
     checked = 0
-    for label, number, address in [link for page in pages for link in links_of(page)]:
+    for label, number, address in [link for page in pages for link in find_links(page)]:
         if label in COUNTED and not address.startswith("/agents/?"):
-            assert rows_of(as_admin, address) == int(number.replace(",", "")), (label, number, address)
+            assert count_rows(as_admin, address) == int(number.replace(",", "")), (label, number, address)
             checked += 1
     assert checked >= 6
-    shown = {label: number for label, number, _address in links_of(pages[0])}
+    numbers = {label: number for label, number, _address in find_links(pages[0])}
     sums = as_admin.get("/api/v1/overview", {"range": name}).json()["range"]["now"]
-    assert int(shown["Turns"]) == sums["turns"] and int(shown["Errors"]) == sums["errors"]
+    assert int(numbers["Turns"]) == sums["turns"] and int(numbers["Errors"]) == sums["errors"]
 
 
-def exact(values, percent):
+def find_percentile(values, percent):
     return sorted(values)[-(-len(values) * percent // 100) - 1]
 
 
@@ -121,24 +124,24 @@ def test_percentiles_are_exact_to_a_bucket(values, cut, at):
     counts = latency.merge_counts(
         latency.pack_counts(latency.Counts(map(latency.find_bucket, part))) for part in (values[:cut], values[cut:])
     )
-    true, said = exact(values, at), latency.percentile(counts, at)
-    assert abs(said - true) <= max(1, 0.0453 * true + 0.5)
+    exact_value, estimate = find_percentile(values, at), latency.percentile(counts, at)
+    assert abs(estimate - exact_value) <= max(1, 0.0453 * exact_value + 0.5)
     bucket = latency.percentile_bucket(counts, at)
     start = latency.bucket_start(bucket)
     assert latency.slowest(counts, bucket) == sum(value >= start for value in values)
 
 
 def test_the_p95_leads_to_the_slowest_turns(as_admin, home):
-    talk(home, turns=5)
+    write_session(home, turns=5)
     run(home)
     page = as_admin.get("/").text
-    (address,) = {address for label, _number, address in links_of(page) if label == "Answer time, p95"}
-    assert rows_of(as_admin, address) == 1
-    assert re.search(r"Answer time, p95</dt>\s*<dd>\s*<a[^>]*>([^<]*)", page)[1] == "48.4 s"  # of exactly 50 s
+    (address,) = {address for label, _number, address in find_links(page) if label == "Answer time, p95"}
+    assert count_rows(as_admin, address) == 1
+    assert re.search(r"Answer time, p95</dt>\s*<dd>\s*<a[^>]*>([^<]*)", page)[1] == "48.4 s"  # the exact value is 50 s
 
 
-def whole():
-    """What the agent's file adds up to, counted from nothing, and what is stored of it."""
+def read_sums():
+    """Return the sums counted from the agent's file, and those that are stored."""
     agent = Agent.objects.get()
     sums = summaries.count_file(agent)
     stored = {day.date: SpanSums.from_row(day) for day in AgentDailyStat.objects.all()}
@@ -148,50 +151,50 @@ def whole():
 
 
 def test_what_is_counted_piece_by_piece_is_what_is_counted_at_once(home):
-    scripts = [talk(home, day=day, turns=2, model=f"model-{day}") for day in (0, 1, 2)]
+    scripts = [write_session(home, day=day, turns=2, model=f"model-{day}") for day in (0, 1, 2)]
     run(home)
     scripts[0].add({**user("late"), "timestamp": AT.format(day=1, hour=23, minute=59)})
     run(home)
     scripts[0].add({**assistant("a day later", model="sol"), "timestamp": AT.format(day=3, hour=0, minute=1)})
     run(home)
     branch = {**user("again"), "timestamp": AT.format(day=3, hour=8, minute=0), "parentId": "r1"}
-    scripts[1].add(branch)  # all but the first turn of that day are left
+    scripts[1].add(branch)  # the branch leaves out all turns but the first of that day
     scripts[1].add({**assistant("other"), "timestamp": AT.format(day=3, hour=8, minute=1)})
     run(home)
-    counted, stored = whole()
+    counted, stored = read_sums()
     assert counted == stored
     assert not site_sums.are_wrong()
     assert SiteSpan.objects.filter(span__in=["2026-02-23", "2026-02-23T08"]).count() == 2
 
 
 def test_nothing_of_a_removed_session_stays_on_the_page(as_admin, home):
-    talk(home, session="s-old", day=1, sender="Mei")
-    talk(home, day=3, sender="Arjun")
+    write_session(home, session="s-old", day=1, sender="Mei")
+    write_session(home, day=3, sender="Arjun")
     run(home)
     assert "answer 2" in as_admin.get("/").text and "Mei" in as_admin.get("/").text
     removal.remove_session(MAIN, "s-old", before=NOW, needed_by=lambda _id: "", why="retention")
     summaries.refresh(Agent.objects.get())  # as retention does it
     page = as_admin.get("/").text
     assert "Mei" not in page and "Arjun" in page
-    counted, stored = whole()
+    counted, stored = read_sums()
     assert counted == stored
     page = as_admin.get("/").text
     assert "3 more in removed sessions" in page
-    ((_label, number, address),) = {link for link in links_of(page) if link[0] == "Turns" and "/turns/" in link[2]}
-    assert (number, rows_of(as_admin, address)) == ("3", 3)
+    ((_label, number, address),) = {link for link in find_links(page) if link[0] == "Turns" and "/turns/" in link[2]}
+    assert (number, count_rows(as_admin, address)) == ("3", 3)
 
 
-def opt_out(client, name, way="page"):
-    """Leave a sender out, as an admin does: on the page of settings, or with a command."""
+def opt_out(client, name, where="page"):
+    """Opt a sender out as an admin does, on a page or with a command."""
     key = "collector.optedOutSenders"
-    if way == "page":
+    if where == "page":
         assert save(client, key, name).status_code == 302
     else:
         call_command("settings", "set", key, f'["{name}"]')
 
 
 def test_somebody_who_opted_out_is_not_on_the_page(as_admin, home):
-    scripts = {name: talk(home, day=day, sender=name) for name, day in (("mei", 2), ("arjun", 3))}
+    scripts = {name: write_session(home, day=day, sender=name) for name, day in (("mei", 2), ("arjun", 3))}
     home.index({f"agent:main:irc:direct:{name}": {"sessionId": script.session} for name, script in scripts.items()})
     run(home)
     assert "mei" in as_admin.get("/").text.partition('id="newest"')[2]
@@ -209,7 +212,7 @@ def test_somebody_who_opted_out_is_not_on_the_page(as_admin, home):
 
 
 def test_words_of_a_group_are_withheld_by_who_said_them(as_admin, home):
-    script = talk(home, sender="mei", turns=1)
+    script = write_session(home, sender="mei", turns=1)
     home.index({"agent:main:irc:group:lab": {"sessionId": script.session}})
     for minute, (sender, text) in enumerate((("mei", "secret plan"), ("arjun", "good morning")), start=20):
         script.add({**user(ENVELOPE % (sender, text)), "timestamp": AT.format(day=3, hour=9, minute=minute)})
@@ -225,8 +228,8 @@ def test_words_of_a_group_are_withheld_by_who_said_them(as_admin, home):
 
 
 def test_nobody_who_opts_out_during_an_import_comes_back(as_admin, home):
-    write(home)
-    opt_out(as_admin, "somebody else")  # which forgets all
+    record_write(home)
+    opt_out(as_admin, "somebody else")  # a change of this setting forgets all newest rows
     reading = faults.before_statement(
         MAIN, lambda sql: "substr" in sql.lower(), lambda: opt_out(as_admin, "mei", "command")
     )
@@ -240,7 +243,7 @@ def test_nobody_who_opts_out_during_an_import_comes_back(as_admin, home):
 
 
 def test_writes_are_counted_when_they_are_recorded(as_admin, home):
-    talk(home)
+    write_session(home)
     run(home)
     turn = ConversationTurn.objects.using(MAIN).first()
     files = {"before": "one\n", "after": "one\ntwo & three\n"}
@@ -251,27 +254,27 @@ def test_writes_are_counted_when_they_are_recorded(as_admin, home):
     record_reports(Agent.objects.get(), [write], by="plugin")
     page = as_admin.get("/").text
     assert "two &amp; three" in page and "/agents/main/writes/w1/" in page
-    assert {number for label, number, _address in links_of(page) if label == "Written"} == {"1"}
+    assert {number for label, number, _address in find_links(page) if label == "Written"} == {"1"}
     assert MemorySpan.objects.filter(span="2026-02-23").get().written_count == 1
     assert memory_sums.count_writes(Agent.objects.get())["2026-02-23T11"].counts["written_count"] == 1
     assert not site_sums.are_wrong()
 
 
-def write(home, *, at=NOW - 1000):
-    """A write of a turn whose speaker is mei, as a plugin records it."""
-    script = talk(home, sender="mei")
+def record_write(home, *, at=NOW - 1000):
+    """Record a write of a turn whose speaker is mei, as a plugin does."""
+    script = write_session(home, sender="mei")
     home.index({"agent:main:irc:direct:mei": {"sessionId": script.session}})
     run(home)
     turn = ConversationTurn.objects.using(MAIN).first()
-    about = {"session_id": turn.session_id, "turn_id": turn.id, "target_file": "MEMORY.md", "status": "written"}
-    about |= {"candidate_fact": "two", "created_at": at, "before": "one\n", "after": "one\ntwo & three\n"}
-    record_reports(Agent.objects.get(), [WriteIn(id="w1", **about)], by="plugin")
+    fields = {"session_id": turn.session_id, "turn_id": turn.id, "target_file": "MEMORY.md", "status": "written"}
+    fields |= {"candidate_fact": "two", "created_at": at, "before": "one\n", "after": "one\ntwo & three\n"}
+    record_reports(Agent.objects.get(), [WriteIn(id="w1", **fields)], by="plugin")
 
 
 def test_a_rolled_back_write_leaves_the_page(as_admin, home):
-    write(home)
+    record_write(home)
     assert "/agents/main/writes/w1/" in as_admin.get("/").text
-    took_back(MAIN, 2, ["w1"], b"one\ntwo & three\n", b"one\n")
+    create_rollback(MAIN, 2, ["w1"], b"one\ntwo & three\n", b"one\n")
     services.refresh_sums(MAIN)  # as every rollback does
     assert not MemorySpan.objects.filter(written_count__gt=0).exists(), "a rollback is no write of its own"
     assert "/agents/main/writes/w1/" not in as_admin.get("/").text
@@ -285,8 +288,8 @@ def wrong_spans():
 
 @pytest.mark.parametrize("ahead", [2_000, 2 * 3_600_000, 30 * 3_600_000])
 def test_what_a_clock_that_runs_ahead_wrote_counts_once_its_time_has_come(as_admin, home, monkeypatch, ahead):
-    script = talk(home, day=2)
-    write(home, at=NOW + ahead)
+    script = write_session(home, day=2)
+    record_write(home, at=NOW + ahead)
     come = datetime.fromtimestamp((NOW + ahead) / 1000, UTC).isoformat()
     script.add({**user("later"), "timestamp": come}, {**assistant("of tomorrow"), "timestamp": come})
     run(home)
@@ -296,7 +299,7 @@ def test_what_a_clock_that_runs_ahead_wrote_counts_once_its_time_has_come(as_adm
     assert wrong_spans() == []
     page = as_admin.get("/").text
     assert "two &amp; three" in page and "of tomorrow" in page
-    assert {number for label, number, _address in links_of(page) if label == "Written"} == {"1"}
+    assert {number for label, number, _address in find_links(page) if label == "Written"} == {"1"}
 
 
 def test_sums_that_cannot_be_stored_undo_no_write(as_admin, home):
@@ -304,7 +307,7 @@ def test_sums_that_cannot_be_stored_undo_no_write(as_admin, home):
         raise OperationalError("database or disk is full")
 
     with faults.before_statement(DEFAULT_DB_ALIAS, lambda sql: 'INTO "memory_spans"' in sql, no_room):
-        write(home)
+        record_write(home)
     assert as_admin.get("/agents/main/writes/w1/").status_code == 200
     assert "/agents/main/writes/w1/" not in as_admin.get("/").text
     run(home)
@@ -312,11 +315,11 @@ def test_sums_that_cannot_be_stored_undo_no_write(as_admin, home):
     assert not site_sums.are_wrong()
 
 
-@pytest.mark.parametrize("way", ["page", "command"])
-def test_lines_of_somebody_who_opted_out_leave_the_page(as_admin, home, way):
-    write(home)
+@pytest.mark.parametrize("where", ["page", "command"])
+def test_lines_of_somebody_who_opted_out_leave_the_page(as_admin, home, where):
+    record_write(home)
     assert "two &amp; three" in as_admin.get("/").text
-    opt_out(as_admin, "mei", way)
+    opt_out(as_admin, "mei", where)
     assert "two &amp; three" not in as_admin.get("/").text
     run(home)
     assert "two &amp; three" not in as_admin.get("/").text and "mei" not in as_admin.get("/").text
@@ -324,10 +327,10 @@ def test_lines_of_somebody_who_opted_out_leave_the_page(as_admin, home, way):
 
 
 def test_what_asked_is_named_in_the_language_of_the_reader(as_admin, home):
-    talk(home)
+    write_session(home)
     run(home)
     ConversationTurn.objects.using(MAIN).update(user_metadata='{"injected": "cron"}')
-    with translation.override("en"):  # of the import
+    with translation.override("en"):  # the language of the import
         newest_sessions.refresh(Agent.objects.get())
     page = as_admin.get("/", headers={"Accept-Language": "zh-hans"}).text.partition('id="newest"')[2]
     assert "定时任务" in page and "Scheduled task" not in page

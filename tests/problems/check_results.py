@@ -1,4 +1,4 @@
-"""Checks as tests run them: what a check finds, in sentences."""
+"""Runs checks for problems and returns their sentences."""
 
 from problems import check_pass
 from problems.models import Problem
@@ -8,7 +8,7 @@ MOST_PASSES = 20
 
 
 def check() -> list[str]:
-    """The sentences of all open problems after a check, the worst first."""
+    """Run a check; returns the sentences of all open problems, the worst first."""
     passes = iter(range(MOST_PASSES))  # a busy machine needs more than one
     while not check_pass.check_all():
         next(passes)
@@ -16,10 +16,10 @@ def check() -> list[str]:
 
 
 def open_sentences() -> list[str]:
-    """The sentences of all open problems, the worst first."""
+    """Return the sentences of all open problems, the worst first."""
     return [sentence_of(row) for row in Problem.objects.filter(state="open").order_by("-severity", "-since_at", "id")]
 
 
 def sentence_of(row) -> str:
-    """The sentence of a row."""
+    """Return the sentence of a row."""
     return describe_problem(find(row.kind), build_facts(row.agent_id, row.detail))

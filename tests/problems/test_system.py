@@ -1,4 +1,4 @@
-"""The page System: open problems, what can be done about each; the tabs of System."""
+"""The page System: open problems and their actions, and the tabs."""
 
 import json
 import re
@@ -37,15 +37,15 @@ def browser_of(role):
     return client
 
 
-def tabs(client, address):
-    """(words of the tabs, of those that are marked as open) of a page."""
-    found = LINK.findall(TABS.search(client.get(address).text).group())
-    return [words for _href, _here, words in found], [words for _href, here, words in found if here]
+def read_tabs(client, address):
+    """Return the words of all tabs of a page, and of those marked as open."""
+    links = LINK.findall(TABS.search(client.get(address).text).group())
+    return [words for _href, _current, words in links], [words for _href, current, words in links if current]
 
 
-def act(client, row, what, **body):
-    """What the page says after something was done about a problem."""
-    return client.post(f"/operations/problems/{row.id}/{what}/", body, follow=True).text
+def act(client, row, verb, **body):
+    """Act on a problem; returns the text of the page that follows."""
+    return client.post(f"/operations/problems/{row.id}/{verb}/", body, follow=True).text
 
 
 def test_it_works(as_admin):
@@ -75,7 +75,7 @@ def test_a_page_says_when_nobody_checks(as_admin, later, settings):
     BackupRunFactory(proven_at=clock.now_ms())
     check()
     assert "no worker is running" not in as_admin.get(PAGE).text
-    later(seconds=-301)  # a check that lies in the future is not believed either
+    later(seconds=-301)  # a check in the future does not count either
     assert "no worker is running" in as_admin.get(PAGE).text
     later(seconds=301)
     text = as_admin.get(PAGE).text
@@ -117,7 +117,7 @@ def test_a_kind_that_is_gone_is_closed(as_operator, settings):
     assert check() == []
 
 
-# Facts of rows that agents' files or other versions of this site left, and what the page and the button hold of each.
+# Facts from agents' files or other versions of this site, with a text of the page and the button's address.
 ODD_FACTS = {
     "not_in_prompt": ({"file": "USER.md", "state": "unheard_of"}, "Memory file not in prompts", "/files/USER.md/"),
     "rule_broken": ({"count": 1, "files": "USER.md"}, "1 write of ada broke a rule (USER.md).", None),
@@ -153,17 +153,19 @@ def test_no_page_checks(as_admin, django_assert_max_num_queries):
 
 
 def test_the_tabs_are_those_a_role_may_open():
-    everything = ["Problems", "Data", "Safety", "People", "Settings"]
+    all_tabs = ["Problems", "Data", "Safety", "People", "Settings"]
     admin = browser_of("admin")
-    assert tabs(admin, PAGE) == (everything, ["Problems"])
+    assert read_tabs(admin, PAGE) == (all_tabs, ["Problems"])
     users = ["Users", "Invitations", "API tokens", "Audit log"]
-    assert tabs(admin, "/operations/users/") == ([*everything, *users], ["People", "Users"])
-    # A group of which a person may open one page is that page.
+    assert read_tabs(admin, "/operations/users/") == ([*all_tabs, *users], ["People", "Users"])
+    # A group with one permitted page is replaced by that page.
     operator = ["Problems", "Data", "Backups", "API tokens", "API"]
-    assert tabs(browser_of("operator"), "/operations/backups/") == (operator, ["Backups"])
+    assert read_tabs(browser_of("operator"), "/operations/backups/") == (operator, ["Backups"])
     data = ["Data", "API tokens", "API", "Jobs", "Rejected records", "Skipped sources", "Memory in prompts"]
-    assert tabs(browser_of("viewer"), "/operations/rejected/") == (data, ["Data", "Rejected records"])
-    assert tabs(admin, JobFactory().get_absolute_url())[1] == ["Data", "Jobs"], "a page below another is in its tab"
+    assert read_tabs(browser_of("viewer"), "/operations/rejected/") == (data, ["Data", "Rejected records"])
+    assert read_tabs(admin, JobFactory().get_absolute_url())[1] == ["Data", "Jobs"], (
+        "a page below another is in its tab"
+    )
 
 
 def test_pages_of_other_places_have_none(as_admin, ada):

@@ -1,4 +1,4 @@
-"""The number beside System in the rail: how many open problems are counted."""
+"""The number beside System in the rail counts the open problems."""
 
 import pytest
 
@@ -21,48 +21,48 @@ def imported(proven):
     AgentSummary.objects.create(agent_id="ada")
 
 
-def number(client):
-    """What the rail shows after a check: nothing, or a number and its words."""
+def read_number(client):
+    """Run a check; returns the number in the rail with its words, or an empty text."""
     check()
     return client.get(NUMBER).text.strip()
 
 
 def test_there_is_no_number_when_all_is_well(as_admin):
     JobFactory(state="queued", created_at=clock.now_ms())
-    assert number(as_admin) == ""
+    assert read_number(as_admin) == ""
 
 
 def test_a_backup_that_was_not_restored_lately_counts(as_admin, proven):
     proven.proven_at -= 31 * 86_400_000
     proven.save()
-    assert ">1</b>" in number(as_admin) and "1 problem<" in number(as_admin)
+    assert ">1</b>" in read_number(as_admin) and "1 problem<" in read_number(as_admin)
     AgentSummary.objects.all().delete()
-    assert number(as_admin) == ""  # nothing was imported: there is nothing to lose yet
+    assert read_number(as_admin) == ""  # without an import there is nothing to lose yet
 
 
 def test_jobs_without_a_worker_count_after_ten_minutes(as_admin):
     JobFactory(state="queued", created_at=clock.now_ms() - 11 * MINUTE_MS)
-    assert ">1</b>" in number(as_admin)
+    assert ">1</b>" in read_number(as_admin)
     JobFactory(state="running", created_at=clock.now_ms())
-    assert number(as_admin) == ""  # it waits behind another
+    assert read_number(as_admin) == ""  # the job waits behind a running one
 
 
 @pytest.mark.parametrize(("state", "words"), [("failed", "1 problem<"), ("refused", "1 problem<"), ("finished", "")])
 def test_the_last_run_of_an_automatic_task_counts(as_admin, state, words):
     JobFactory(kind="backup", state=state, started_by=kinds.BY_SCHEDULE, created_at=clock.now_ms())
     save(as_admin, "schedule.backupHours", "24")
-    assert words in number(as_admin) and bool(words) == bool(number(as_admin))
+    assert words in read_number(as_admin) and bool(words) == bool(read_number(as_admin))
 
 
 def test_one_that_is_switched_off_does_not(as_admin):
     JobFactory(kind="backup", state="failed", started_by=kinds.BY_SCHEDULE, created_at=clock.now_ms())
     save(as_admin, "schedule.backupHours", "0")
-    assert number(as_admin) == ""
+    assert read_number(as_admin) == ""
 
 
 def test_samples_that_wait_are_told_and_not_counted(as_admin, ada):
     SampleFactory(agent_id="ada")
-    assert number(as_admin) == ""
+    assert read_number(as_admin) == ""
     assert "1 sample to review." in as_admin.get("/operations/").text
 
 

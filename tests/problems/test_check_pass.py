@@ -1,4 +1,4 @@
-"""Planted problems: each kind finds its own, none invents one; and what becomes of them."""
+"""Each kind finds its planted problem and no other; and how problems develop."""
 
 import json
 import os
@@ -25,10 +25,10 @@ from problems import check_pass, services
 from problems.models import Problem, ProblemCheck
 from tests.collecting.collect_runs import run
 from tests.factories import BackupRunFactory, CronJobFactory, CronRunFactory, JobFactory
-from tests.gate.statistics.decided import failed, midnight, told
-from tests.guardian.corrections.correcting import corrected
+from tests.gate.statistics.statistics_rows import make_failed_call, make_report, midnight
+from tests.guardian.corrections.correction_rows import create_correction
 from tests.guardian.standing.recorded_homes import RecordedHome
-from tests.guardian.written import wrote
+from tests.guardian.write_rows import create_write
 from tests.sqlite_homes import T0
 
 from .check_results import check, open_sentences
@@ -39,7 +39,7 @@ DB, HOUR_MS = "agent_main", 3_600_000
 
 @pytest.fixture
 def home(tmp_path, real_files):
-    """A home in which nothing is wrong, imported."""
+    """An imported home in which nothing is wrong."""
     home = RecordedHome(tmp_path / "openclaw")
     home.file("MEMORY.md", "one\n")
     home.record("MEMORY.md", "one\n").prompt([("MEMORY.md", 3, 3)], at=T0 + 10**12)
@@ -50,9 +50,9 @@ def home(tmp_path, real_files):
 
 def rule_broken(_home):
     now = clock.now_ms()
-    wrote(DB, 1, b"one\n", b"one\ntea\n", candidate_fact="Likes tea.", created_at=now - 5_000)
-    rule = corrected("w1", "main", apply_to_future=True, pattern="Likes tea")
-    wrote(DB, 2, b"one\ntea\n", b"one\ntea\ntea\n", candidate_fact="Likes tea.", created_at=now, rule_id=rule.id)
+    create_write(DB, 1, b"one\n", b"one\ntea\n", candidate_fact="Likes tea.", created_at=now - 5_000)
+    rule = create_correction("w1", "main", apply_to_future=True, pattern="Likes tea")
+    create_write(DB, 2, b"one\ntea\n", b"one\ntea\ntea\n", candidate_fact="Likes tea.", created_at=now, rule_id=rule.id)
 
 
 def proposal(_home):
@@ -60,8 +60,8 @@ def proposal(_home):
 
 
 def propose(name, fact):
-    about = {"target_file": "MEMORY.md", "candidate_fact": fact, "started_by": "root"}
-    GuardianRun.objects.using(DB).create(id=name, state="proposed", created_at=clock.now_ms(), **about)
+    columns = {"target_file": "MEMORY.md", "candidate_fact": fact, "started_by": "root"}
+    GuardianRun.objects.using(DB).create(id=name, state="proposed", created_at=clock.now_ms(), **columns)
 
 
 def left_out(home):
@@ -71,16 +71,18 @@ def left_out(home):
 
 def blind(_home):
     now = clock.now_ms()
-    decision_store.store_reports(DB, [told(created_at=now - n * 1_000, saw_user=False) for n in range(40)])
+    decision_store.store_reports(DB, [make_report(created_at=now - n * 1_000, saw_user=False) for n in range(40)])
 
 
 def drift(_home):
-    before = [told("NO_WRITE", created_at=midnight(20) + n) for n in range(60)]
-    decision_store.store_reports(DB, [*before, *(told("UPDATE_USER", created_at=midnight(2) + n) for n in range(60))])
+    before = [make_report("NO_WRITE", created_at=midnight(20) + n) for n in range(60)]
+    decision_store.store_reports(
+        DB, [*before, *(make_report("UPDATE_USER", created_at=midnight(2) + n) for n in range(60))]
+    )
 
 
 def calls(_home):
-    decision_store.store_calls(DB, [failed(created_at=clock.now_ms() - n) for n in range(5)])
+    decision_store.store_calls(DB, [make_failed_call(created_at=clock.now_ms() - n) for n in range(5)])
 
 
 def overdue(_home):
@@ -135,7 +137,7 @@ def backup(_home):
     BackupRun.objects.update(proven_at=clock.now_ms() - 40 * 24 * HOUR_MS)
 
 
-# How each is planted, and what its sentence says: the worst first.
+# The function that plants each problem, and a part of its sentence, the worst first.
 PLANTED = {
     no_worker: "1 job is queued, but no worker runs it.",
     import_failed: "The last import of ",
@@ -157,11 +159,17 @@ PLANTED = {
 
 def test_all_are_found_and_none_is_invented(home):
     assert check() == []
-    for plant in reversed(PLANTED):  # an import that works ends what kept one from working
+    for plant in reversed(PLANTED):  # reversed, since a successful import closes the problem of a failed one
         plant(home)
-    said = [sentence for sentence in check() if "no known author" not in sentence]  # what two plants did to the file
-    assert [(one, part) for one, part in zip(said, PLANTED.values(), strict=True) if part not in one] == []
-    assert [sentence for sentence in check() if "no known author" not in sentence] == said  # nothing twice
+    sentences = [
+        sentence for sentence in check() if "no known author" not in sentence
+    ]  # two plants changed the file themselves
+    assert [
+        (sentence, part) for sentence, part in zip(sentences, PLANTED.values(), strict=True) if part not in sentence
+    ] == []
+    assert [
+        sentence for sentence in check() if "no known author" not in sentence
+    ] == sentences  # a second check repeats nothing
 
 
 def test_a_problem_closes_by_itself_and_opens_again(home):
@@ -197,7 +205,7 @@ def test_what_a_person_settled_stays_until_it_is_worse_or_gone_and_back(home, se
     assert check() == ["2 proposals wait for MEMORY.md of main."]
 
 
-# Whether the folder is a problem whose configuration says so.
+# Whether a folder whose configuration names this version is a problem.
 VERSIONS = {
     "2026.9.6": False,
     "2026.9.6-1": False,
@@ -217,10 +225,10 @@ VERSIONS = {
 def test_a_folder_of_a_newer_version_is_a_problem_until_it_is_none(home):
     for version, is_newer in VERSIONS.items():
         newer_version(home, version)
-        said = check()
-        assert [sentence.startswith("OpenClaw 202") for sentence in said] == [True] * is_newer, version
-        assert "<b>" not in "".join(said)
-    assert f"OpenClaw 2026.10.2, which wrote {home.root}, is newer" in said[0]
+        sentences = check()
+        assert [sentence.startswith("OpenClaw 202") for sentence in sentences] == [True] * is_newer, version
+        assert "<b>" not in "".join(sentences)
+    assert f"OpenClaw 2026.10.2, which wrote {home.root}, is newer" in sentences[0]
     newer_version(home, "2026.9.6")
     assert check() == []
     newer_version(home)
@@ -264,7 +272,7 @@ def test_an_import_that_works_ends_one_that_failed(home, later):
 def test_a_write_that_somebody_judged_is_settled(home, as_operator):
     rule_broken(home)
     assert PLANTED[rule_broken] in check()
-    corrected("w2", "main", status="written", fact="Likes tea.", reason="It is right.")
+    create_correction("w2", "main", status="written", fact="Likes tea.", reason="It is right.")
     assert PLANTED[rule_broken] not in check()
     assert "Likes tea" not in Problem.objects.get(kind="rule_broken").detail_json, "private facts go with it"
 
@@ -286,17 +294,17 @@ def test_a_lost_file_is_one_problem(home):
     check()
     connections[DB].close()
     file = databases.get_path("main")
-    away = [(part, part.with_name(f"{part.name}.away")) for part in file.parent.glob(f"{file.name}*")]
-    for part, elsewhere in away:
-        part.rename(elsewhere)
+    moved_parts = [(part, part.with_name(f"{part.name}.away")) for part in file.parent.glob(f"{file.name}*")]
+    for part, moved_part in moved_parts:
+        part.rename(moved_part)
     databases._current.discard(DB)
-    said = check()
-    assert said == [
+    sentences = check()
+    assert sentences == [
         "The database of agent main is missing, and 2 records with it.",
         "1 proposal waits for MEMORY.md of main.",
     ]
-    for part, elsewhere in away:
-        elsewhere.rename(part)
+    for part, moved_part in moved_parts:
+        moved_part.rename(part)
     assert check() == ["1 proposal waits for MEMORY.md of main."]
 
 
@@ -311,12 +319,12 @@ def test_a_broken_file_closes_nothing_and_ends_nothing(home):
     file.write_bytes(b"nothing of ours" * 1_000)
     databases._current.discard(DB)
     backup(home)
-    said = check()
-    assert "1 proposal waits for MEMORY.md of main." in said and PLANTED[backup] in "".join(said)
-    assert any(one.startswith("Agent main could not be checked for problems: ") for one in said)
+    sentences = check()
+    assert "1 proposal waits for MEMORY.md of main." in sentences and PLANTED[backup] in "".join(sentences)
+    assert any(sentence.startswith("Agent main could not be checked for problems: ") for sentence in sentences)
     connections[DB].close()
     file.write_bytes(whole)
-    assert not [one for one in check() if "could not be checked" in one]
+    assert not [sentence for sentence in check() if "could not be checked" in sentence]
 
 
 @pytest.mark.parametrize("mistake", ["FAILING", "UNSTORABLE"])
@@ -324,20 +332,20 @@ def test_a_kind_that_fails_keeps_its_rows(home, settings, mistake):
     overdue(home)
     assert len(check()) == 1
     settings.PROBLEM_KINDS = settings.PROBLEM_KINDS | {"task_overdue": f"tests.problems.failing_kind.{mistake}"}
-    said = check()
-    assert len(said) == 2 and "“Task overdue” could not be checked: unexpected error (see the log)." in said
+    sentences = check()
+    assert len(sentences) == 2 and "“Task overdue” could not be checked: unexpected error (see the log)." in sentences
 
 
 def test_many_of_a_kind_are_counted(home):
     now = clock.now_ms()
     for number in range(25):
         CronJobFactory(agent_id="main", name=f"Task {number}", next_run_at=now - 15 * HOUR_MS)
-    seen = AgentDatabase.objects.filter(agent="main")
-    seen.update(last_seen_at=now - 16 * HOUR_MS)  # what is due after the last import, that cannot know
+    database_rows = AgentDatabase.objects.filter(agent="main")
+    database_rows.update(last_seen_at=now - 16 * HOUR_MS)  # a task that was due after the last import is not overdue
     assert check() == []
-    seen.update(last_seen_at=now)
-    said = check()
-    assert len(said) == 21 and "5 more: Task overdue." in said
+    database_rows.update(last_seen_at=now)
+    sentences = check()
+    assert len(sentences) == 21 and "5 more: Task overdue." in sentences
 
 
 def test_one_checks_at_a_time(home):

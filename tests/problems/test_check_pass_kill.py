@@ -1,4 +1,4 @@
-"""Checks as real processes: killed in the middle, two at once, and soon after somebody did something."""
+"""Checks as real processes: killed midway, two at once, and right after a change."""
 
 import signal
 import sqlite3
@@ -28,11 +28,11 @@ CronJob.objects.all().delete()
 verdicts.label_sample("s1", "approved", by="ann")
 print("settled")
 """
-# A check that is killed at its write of this number: before it, or after it and before it is committed.
+# A check that is killed at its write of this number: before the write, or after it and before the commit.
 KILLED = """
 import os
 from django.db import connections
-from problems import checking
+from problems import check_pass
 writes = []
 def passing(execute, sql, params, many, context):
     is_write = sql.lstrip().startswith(("INSERT", "UPDATE", "DELETE"))
@@ -44,18 +44,18 @@ def passing(execute, sql, params, many, context):
         os.kill(os.getpid(), 9)
     return answer
 with connections["default"].execute_wrapper(passing):
-    print(checking.check_all())
+    print(check_pass.check_all())
 """
-CHECK = "from problems import checking; print(checking.check_all())"
+CHECK = "from problems import check_pass; print(check_pass.check_all())"
 BESIDE = """
 import pathlib, time
-from problems import checking
+from problems import check_pass
 print("ready", flush=True)
 while not pathlib.Path({go!r}).exists():
     pass
-print("checks:", sum(checking.check_all() for _number in range(40)))
+print("checks:", sum(check_pass.check_all() for _number in range(40)))
 """
-# Only what was done lets this worker check again.
+# This worker checks again only after a change, never by time.
 WORKER = "from jobs import worker; worker.CHECK_EVERY = 10**9; worker.work()"
 
 
@@ -74,14 +74,14 @@ def home(tmp_path, migrated):
 
 
 def rows(home):
-    """What is stored of problems and checks."""
+    """Return the stored problems and checks."""
     with closing(sqlite3.connect(home.path / "state" / "openclaw.sqlite")) as db:
         problems = db.execute("SELECT kind, subject, state, is_found, reopened_count FROM problems ORDER BY id")
         return problems.fetchall(), db.execute("SELECT place, checked_at FROM problem_checks ORDER BY place").fetchall()
 
 
-def killed_at_each_write(home):
-    """Kill a check at each of its writes, until one survives; how many kills that were."""
+def kill_at_each_write(home):
+    """Kill a check at each of its writes until one survives; returns the number of kills."""
     before, kills = rows(home), 0
     while True:
         process = home.start("shell", "--no-imports", "-c", KILLED.format(number=kills // 2 + 1, after=kills % 2 == 1))
@@ -93,13 +93,13 @@ def killed_at_each_write(home):
 
 def test_a_check_that_is_killed_stores_nothing_and_the_next_completes(home):
     home.python(PLANT.format(tasks=25))
-    assert killed_at_each_write(home) >= 4
+    assert kill_at_each_write(home) >= 4
     problems, checks = rows(home)
     kinds = [row[0] for row in problems if row[2] == "open"]
     assert (kinds.count("task_failing"), kinds.count("samples_waiting"), len(set(problems))) == (21, 1, len(problems))
     assert kinds.count("agent_file") == 1 and [place for place, _at in checks] == [""]
     home.python(SETTLE)
-    assert killed_at_each_write(home) >= 4
+    assert kill_at_each_write(home) >= 4
     assert {row[2] for row in rows(home)[0] if row[0] in ("task_failing", "samples_waiting")} == {"closed"}
 
 
@@ -134,7 +134,7 @@ def test_a_refused_import_of_the_watcher_is_a_problem_until_one_works(home, tmp_
     watcher = home.start("collect", "--watch", "--source", str(openclaw.root))
     wait_for(lambda: home.count("SELECT count(*) FROM agent_summaries WHERE last_collected_at > 0"))
     agents.rename(away)
-    openclaw.write("openclaw.json", {})  # a change that the watcher looks at
+    openclaw.write("openclaw.json", {})  # the watcher reacts to this change
     wait_for(lambda: home.count(REFUSALS) == 1)
     home.python(CHECK)
     assert home.count(IMPORT_FAILED.format(state="open")) == 1, watcher.said
