@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""`openclaw-web` of this checkout, by the name that Django's commands go by."""
+"""The `openclaw-web` command of this checkout, under Django's usual name."""
 
 from openclaw_web.commands.cli import main
 

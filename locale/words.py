@@ -1,7 +1,8 @@
-"""The texts of the site for translators: `./dev words` collects them, updates the catalogues and compiles them.
+"""Collects the site's texts for translators, and updates and compiles their catalogues (`./dev words`).
 
-Babel does all of it, so GNU gettext need not be installed. The catalogues are Django's own (`<language>/LC_MESSAGES/
-django.po`). That of English has no translations: it is where all sentences can be read from top to bottom.
+Babel does all of it, so GNU gettext need not be installed. The catalogues are Django's own
+(`<language>/LC_MESSAGES/django.po`). That of English has no translations: all sentences can be read there from top to
+bottom.
 """
 
 import io
@@ -41,15 +42,18 @@ msgstr ""
 
 
 def collect(uses: Iterable[Use] | None = None) -> Catalog:
-    """Every text of templates and code, with its places; from its uses, where they are known."""
-    found = Catalog(project="openclaw-web", charset="utf-8")
+    """Every text of templates and code, with its places; from `uses` where given."""
+    catalog = Catalog(project="openclaw-web", charset="utf-8")
     for file, line, text, comments, context in extract_texts() if uses is None else uses:
-        found.add(text, locations=[(file, line)], auto_comments=comments, context=context)
-    return found
+        catalog.add(text, locations=[(file, line)], auto_comments=comments, context=context)
+    return catalog
 
 
 def extract_texts() -> Iterator[Use]:
-    """Every use of a text in templates and code: file, line, text (with its plural), comments, context."""
+    """Yield every use of a text in templates and code.
+
+    A use is file, line, text (with its plural), comments, context.
+    """
     return extract_from_dir(
         ROOT,
         METHODS,
@@ -62,27 +66,30 @@ def extract_texts() -> Iterator[Use]:
 
 
 def place(language: str) -> Path:
-    """The catalogue of a language."""
+    """The path of a language's catalogue."""
     return ROOT / "locale" / language / "LC_MESSAGES" / "django.po"
 
 
 def read(language: str) -> Catalog:
-    """The catalogue of a language as it is in its file; an empty one when there is none."""
+    """The catalogue of a language from its file; empty when there is none."""
     if not place(language).exists():
         return Catalog(locale=language, charset="utf-8", fuzzy=False)
     with place(language).open("rb") as file:
         return read_po(file, locale=language)
 
 
-def updated(language: str, found: Catalog) -> Catalog:
-    """The catalogue of a language with the texts that are there now, and no others."""
+def updated(language: str, template: Catalog) -> Catalog:
+    """The catalogue of a language with the current texts, and no others."""
     catalog = read(language)
-    catalog.update(found, no_fuzzy_matching=True)
+    catalog.update(template, no_fuzzy_matching=True)
     return catalog
 
 
 def in_file(catalog: Catalog) -> bytes:
-    """A catalogue as its file holds it: with places but no line numbers and no dates, which would change with them."""
+    """A catalogue as its file has it, with places of texts.
+
+    It has no line numbers and no dates, which would change without the texts.
+    """
     file = io.BytesIO()
     write_po(file, catalog, width=120, sort_by_file=True, ignore_obsolete=True, include_lineno=False, omit_header=True)
     head = HEAD.format(language=catalog.locale_identifier, plural_forms=catalog.plural_forms)
@@ -90,7 +97,10 @@ def in_file(catalog: Catalog) -> bytes:
 
 
 def compiled(catalog: Catalog) -> bytes:
-    """A catalogue as Django reads it. Babel would compile the singular for a plural that nobody translated."""
+    """A catalogue as Django reads it.
+
+    Texts without a translation are left out: Babel would compile the singular for a plural that nobody translated.
+    """
     for message in untranslated(catalog):
         catalog.delete(message.id, message.context)
     catalog.creation_date = catalog.revision_date = datetime(2026, 1, 1, tzinfo=UTC)  # the same texts, the same bytes
@@ -105,7 +115,7 @@ def untranslated(catalog: Catalog) -> list:
 
 
 def named(message: Message) -> str:
-    """A text and the first place it stands at, on one line."""
+    """A text and its first place, on one line."""
     places = [f"{file}:{line}" if line else file for file, line in message.locations]
     forms = [message.id] if isinstance(message.id, str) else message.id
     return f"{', '.join(places[:1])}  {' | '.join(' '.join(form.split()) for form in forms)}"
@@ -121,16 +131,16 @@ def _is_ours(folder):
 
 
 def main() -> int:
-    """Bring the files of all languages up to date; the status is 1 when texts wait for a translation."""
-    found, waiting = collect(), 0
+    """Update the files of all languages; return 1 when texts have no translation."""
+    template, waiting = collect(), 0
     for language in LANGUAGES:
-        catalog = updated(language, found)
+        catalog = updated(language, template)
         place(language).parent.mkdir(parents=True, exist_ok=True)
         place(language).write_bytes(in_file(catalog))
-        left = [] if language == "en" else untranslated(catalog)
-        waiting += len(left)
-        print(f"{language}: {len(found)} texts, {len(left)} without a translation")  # noqa: T201
-        for message in left:
+        missing = [] if language == "en" else untranslated(catalog)
+        waiting += len(missing)
+        print(f"{language}: {len(template)} texts, {len(missing)} without a translation")  # noqa: T201
+        for message in missing:
             print(f"  {named(message)}")  # noqa: T201
         if language != "en":
             place(language).with_suffix(".mo").write_bytes(compiled(catalog))

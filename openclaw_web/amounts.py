@@ -1,4 +1,4 @@
-"""Amounts that read right for one as well: `1 session`, `1,234 sessions`."""
+"""Amounts in words, singular and plural: `1 session`, `1,234 sessions`."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,13 +8,16 @@ from django.utils.translation import ngettext
 
 
 class ngettext_lazy(Promise):
-    """A text for one and for many, chosen when it is filled in; `number` names the value that decides."""
+    """A singular and a plural text; the choice is made when values are filled in.
 
-    def __init__(self, one: str, many: str, number: str) -> None:
-        self.one, self.many, self.number = one, many, number
+    `number` names the value that decides.
+    """
+
+    def __init__(self, singular: str, plural: str, number: str) -> None:
+        self.singular, self.plural, self.number = singular, plural, number
 
     def __mod__(self, values: Mapping[str, Any]) -> str:
-        return ngettext(self.one, self.many, values[self.number]) % values
+        return ngettext(self.singular, self.plural, values[self.number]) % values
 
 
 WORDS = {
@@ -62,6 +65,6 @@ WORDS = {
 }
 
 
-def format_amount(what: str, count: int) -> str:
-    """So many of `what`, a key of WORDS."""
-    return WORDS[what] % {"count": count, "shown": f"{count:,}"}
+def format_amount(unit: str, count: int) -> str:
+    """Format a count of `unit`, a key of WORDS."""
+    return WORDS[unit] % {"count": count, "shown": f"{count:,}"}

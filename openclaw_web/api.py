@@ -1,4 +1,4 @@
-"""The JSON API under /api/v1/: its routers, and what each failure looks like."""
+"""The JSON API under /api/v1/: its routers, and the answers to failures."""
 
 from functools import cached_property
 from importlib import import_module
@@ -89,17 +89,23 @@ class OrjsonRenderer(BaseRenderer):
 
 
 class OrjsonParser(Parser):
-    """Bodies are objects: the schemas would read the attributes of any other value, and find their defaults."""
+    """Parses bodies, which have to be objects.
+
+    A schema would read the attributes of any other value, and fall back to its defaults.
+    """
 
     def parse_body(self, request):
-        body = orjson.loads(request.body)  # unlike json, refuses half of a surrogate pair, which no database takes
+        body = orjson.loads(request.body)  # unlike json, refuses half of a surrogate pair, which no database stores
         if not isinstance(body, dict):
             raise TypeError("not an object")
         return spellings.rename_body(body, request.body_spellings)
 
 
 class Api(NinjaAPI):
-    """Makes its document once: that takes a third of a second, and nothing but new code changes it."""
+    """The API; its OpenAPI document is built once.
+
+    Building takes a third of a second, and only new code changes the document.
+    """
 
     @cached_property
     def document(self):
@@ -109,7 +115,7 @@ class Api(NinjaAPI):
         return self.document
 
 
-# Swagger UI's style sheet draws icons from data: addresses; everything else of it fits the site's policy.
+# Swagger UI's style sheet draws icons from data: addresses; the rest of it complies with the site's policy.
 with_data_images = csp_update({"img-src": ["data:"]})
 
 api = Api(
@@ -138,7 +144,10 @@ def mount(name):
 
 
 def urls():
-    """What urls.py mounts. All but the page of the document answer 401 by themselves; that sends to the sign-in."""
+    """The patterns, app name and namespace that urls.py mounts.
+
+    All views but the page of the document answer 401 themselves; that page redirects to the sign-in.
+    """
     patterns, app_name, namespace = api.urls
     for pattern in patterns:
         pattern.callback = with_json_refusals(pattern.callback)
@@ -152,7 +161,7 @@ def urls():
 @csrf_exempt  # a POST to an unknown address gets the API's 404, not a page about CSRF; nothing is read or changed
 @login_not_required
 def nowhere(request, rest):
-    """Every other address under the API, answered in the API's words."""
+    """Answer every other address under the API with a JSON 404."""
     return not_found(request, Http404())
 
 
@@ -172,7 +181,7 @@ def does_not_fit(request, exc):
 
 @api.exception_handler(HttpError)
 def unreadable(request, exc):
-    """What ninja itself refuses: a body that is no JSON, a session without its CSRF token."""
+    """Answer a refusal of ninja: a body that is no JSON, or a missing CSRF token."""
     if exc.status_code == 403:
         return build_error(403, describe_csrf_failure(), code="csrf")
     return build_error(exc.status_code, _("The request body cannot be read. Send a JSON object."))
@@ -186,7 +195,10 @@ def not_signed_in(request, exc):
 
 @api.exception_handler(OperationalError)
 def busy(request, exc):
-    """Queries that took longer than they may, or a writer that did; anything else is a bug."""
+    """Answer 503 for a query that took too long, or for a busy writer.
+
+    Other errors of the database are bugs, and are raised.
+    """
     if time_limits.is_page_limit(exc):
         return build_error(503, time_limits.describe_slow_page(), code="too_slow")
     if not failures.is_locked(exc):

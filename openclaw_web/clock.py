@@ -1,7 +1,9 @@
-"""The one place that asks for the time, so that one fixture can set it; and how far stored times are believed.
+"""The current time, and how far stored times are trusted.
 
-A machine's clock may have been wrong when a time was stored. A time later than now counts as now, and is no reason to
-wait for anything: stored times stay as they are, what reads them decides with these functions.
+Only this module reads the clock, so that one fixture can set it.
+
+The clock of a machine may have been wrong when a time was stored. A time later than now counts as now, and is never a
+reason to wait. Stored times are not changed; their readers decide with these functions.
 """
 
 import time
@@ -20,7 +22,7 @@ def now_ms():
 
 @contextmanager
 def shift_to(moment: int) -> Iterator[None]:
-    """Let the block happen from another moment on: the demo's story has its own time."""
+    """Run the block at another time; the demo's story has its own time."""
     token = _moved.set(_moved.get() + moment - now_ms())
     try:
         yield
@@ -29,7 +31,7 @@ def shift_to(moment: int) -> Iterator[None]:
 
 
 def clamp(moment: int) -> int:
-    """A stored time as far as it is believed: one later than now counts as now."""
+    """A stored time, or now if the stored time is later."""
     return min(moment, now_ms())
 
 
@@ -39,17 +41,23 @@ def is_future(moment: int) -> bool:
 
 
 def is_recent(moment: int, span_ms: int) -> bool:
-    """Whether something happened within the last `span_ms`; what is said to come happened at an unknown time."""
+    """Whether a time lies within the last `span_ms` milliseconds.
+
+    A time in the future does not: it says nothing about when something happened.
+    """
     return 0 <= now_ms() - moment < span_ms
 
 
 def is_lease_alive(until: int, lifetime_ms: int) -> bool:
-    """Whether a lease is in force: one that would last longer than any does was taken by a clock that ran ahead."""
+    """Whether a lease that ends at `until` is in force.
+
+    A lease that would last longer than `lifetime_ms` was taken by a clock that ran ahead, and is not in force.
+    """
     return 0 < until - now_ms() <= lifetime_ms
 
 
 def today_ms() -> tuple[int, int]:
-    """The beginning of this UTC day and of the next one, for what is limited by day."""
+    """The start of this UTC day and of the next one, in milliseconds."""
     now = now_ms()
     start = now - now % DAY_MS
     return start, start + DAY_MS

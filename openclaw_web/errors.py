@@ -1,16 +1,18 @@
-"""What a person may be told when something fails, and how that is answered: on pages as in the API."""
+"""Failures with a sentence for people, answered alike on pages and in the API."""
 
 
 class UserFacingError(Exception):
-    """A failure that knows its own answer: a sentence that says what to do next, and the three below.
+    """A failure with its own answer: a sentence that says what to do next.
+
+    `status`, `code` and `headers` belong to the answer too.
 
     `reasons` may hold one line per offending row: `{"id": ..., "reason": ...}`. `ways` lead on from its page, as
     (label, address). Other exceptions are bugs.
     """
 
     status = 409
-    code: str | None = None  # for programs; None: the word of the status, see api/problems.py
-    is_of_store = False  # the store needs somebody: pages offer the doctor, and the log has a line
+    code: str | None = None  # for programs; None: the code of the status, see endpoints/error_responses.py
+    is_of_store = False  # the store needs attention: pages link to the doctor, and the log gets a line
 
     def __init__(self, sentence, *, reasons=(), ways=()):
         super().__init__(str(sentence))
@@ -20,7 +22,7 @@ class UserFacingError(Exception):
 
     @property
     def headers(self):
-        """What the answer says beside its body."""
+        """Further headers of the answer."""
         return {}
 
 
@@ -29,6 +31,6 @@ class Refused(UserFacingError):
 
 
 class Outdated(Refused):
-    """Somebody changed the thing since the version that the request names: look at it again."""
+    """The object was changed since the version that the request names."""
 
     status = 412

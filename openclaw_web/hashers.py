@@ -1,19 +1,22 @@
-"""Passwords are hashed one at a time: each takes 100 MB and all cores for a moment, and anybody may ask for it."""
+"""Hashes passwords one at a time.
+
+Each hash takes 100 MB and all cores for a moment, and anybody may ask for one.
+"""
 
 import threading
 
 from django.contrib.auth.hashers import Argon2PasswordHasher
 
-_one = threading.Lock()
+_lock = threading.Lock()
 
 
 class OneAtATimeHasher(Argon2PasswordHasher):
-    """Argon2 as Django has it; whoever signs in meanwhile waits in line, in each process."""
+    """Argon2 as in Django; further sign-ins wait in line, in each process."""
 
     def encode(self, password, salt):
-        with _one:
+        with _lock:
             return super().encode(password, salt)
 
     def verify(self, password, encoded):
-        with _one:
+        with _lock:
             return super().verify(password, encoded)

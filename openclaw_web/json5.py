@@ -1,7 +1,9 @@
-"""JSON5, in which OpenClaw and its plugins are configured: comments, trailing commas, bare names, single quotes.
+"""Parses JSON5, the format of the configuration of OpenClaw and its plugins.
 
-Such files hold keys of providers, and what the parser says of a fault quotes what it read until then: only the line of
-a fault is told.
+JSON5 allows comments, trailing commas, bare names and single quotes.
+
+Such files hold keys of providers, and the parser's messages quote the text that it read. So only the line of a fault is
+reported.
 """
 
 import re
@@ -15,7 +17,7 @@ _PLACE = re.compile(r"near (\d+)")
 
 
 class NotJson(Exception):
-    """A text that is no JSON5. Its words say why, with none of the text."""
+    """A text that is no JSON5. The message says why, and quotes nothing."""
 
 
 def loads(data: bytes) -> Any:
@@ -23,7 +25,7 @@ def loads(data: bytes) -> Any:
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError:
-        pass  # most files are plain JSON, and one that is not is nothing special
+        pass  # most files are plain JSON; others are tried as JSON5
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
@@ -33,11 +35,11 @@ def loads(data: bytes) -> Any:
     try:
         return pyjson5.decode(text, DEPTH)
     except pyjson5.Json5DecoderException as exc:
-        fault = _fault(exc, text, is_deep=isinstance(exc, pyjson5.Json5NestingTooDeep))
-    raise NotJson(fault)  # out here, so that no traceback leads to what was read
+        fault = _describe_fault(exc, text, is_deep=isinstance(exc, pyjson5.Json5NestingTooDeep))
+    raise NotJson(fault)  # raised here, so that no traceback holds the text
 
 
-def _fault(exc, text, *, is_deep):
+def _describe_fault(exc, text, *, is_deep):
     if is_deep:
         return _("the text is nested more than %(most)s levels deep") % {"most": DEPTH}
     place = _PLACE.search(str(exc.args[0]))

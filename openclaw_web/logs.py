@@ -1,4 +1,4 @@
-"""Log lines that can be shown to anybody: secrets in addresses and headers are blotted out."""
+"""Log lines without secrets: those in addresses and headers are blotted out."""
 
 import logging
 import re
@@ -10,9 +10,9 @@ SECRET = re.compile(r"(/welcome/|/join/|oc_[0-9a-f]{8}_)[\w%-]+")
 
 
 class LineFormatter(logging.Formatter):
-    """One line a record; one-time links and tokens appear without what makes them work.
+    """Writes one line per record, with one-time links and tokens shortened.
 
-    A request that failed has the reference which its page shows.
+    A request that failed has the reference that its page shows.
     """
 
     def formatMessage(self, record):
@@ -21,6 +21,6 @@ class LineFormatter(logging.Formatter):
 
     def format(self, record):
         if record.exc_info and isinstance(record.exc_info[1], PermissionDenied):
-            record = copy(record)  # others may show where it was raised; who may not is no fault of the program
+            record = copy(record)  # other handlers may show the traceback; here it would suggest a bug
             record.exc_info = record.exc_text = None
         return SECRET.sub(r"\1…", super().format(record))

@@ -1,4 +1,4 @@
-"""Why the machine did not do something, in words: what SQLite and the system say is for programs."""
+"""Describes errors of SQLite and of the system in words for people."""
 
 import errno
 
@@ -8,7 +8,10 @@ from .sqlite import failures
 
 
 def describe_error(exc: BaseException) -> str:
-    """The end of a sentence about an error of SQLite, of a file, or one that has a sentence of its own."""
+    """Describe an error of SQLite or of a file as the end of a sentence.
+
+    Other errors give their own message.
+    """
     if failures.is_of_database(exc):
         return failures.translate_message(str(exc))
     if isinstance(exc, OSError):
@@ -17,7 +20,10 @@ def describe_error(exc: BaseException) -> str:
 
 
 def describe_os_error(exc: OSError) -> str:
-    """Why a file was not opened or written: `there is no such file`; what is not known here as the system says it."""
+    """Describe why a file was not opened or written: `there is no such file or folder`.
+
+    Errors without words of ours get those of the system.
+    """
     known = {
         errno.ENOENT: _("there is no such file or folder"),
         errno.EACCES: _("permission to open or write is missing"),

@@ -1,4 +1,4 @@
-"""One file: what a process needs to start. What an operator tunes lives in `kv` (people.configuration.catalogue)."""
+"""Settings that a process needs to start; those that operators tune are in `kv` (people.configuration.catalogue)."""
 
 import os
 import secrets
@@ -20,10 +20,10 @@ BASE_DIR = PROJECT_DIR.parent
 
 
 def env_path(name, default):
-    """The folder named by the environment variable `name`, made absolute."""
+    """The folder that the environment variable `name` holds, made absolute."""
     try:
         return Path(env.str(name, "") or default).expanduser().absolute()
-    except (RuntimeError, ValueError) as exc:  # "~somebody" who is not here
+    except (RuntimeError, ValueError) as exc:  # "~somebody" without an account here
         raise ImproperlyConfigured(f"{name} does not name a possible folder: {exc}") from exc
 
 
@@ -36,7 +36,7 @@ def env_number(name, default):
 
 
 def env_switch(name):
-    """Whether the environment variable `name` turns something on; nothing does unless it says so."""
+    """Whether the environment variable `name` turns something on; unset means off."""
     text = env.str(name, "").strip().lower()
     if text not in (*ON, *OFF):
         raise ImproperlyConfigured(f"{name} must be 1 or 0, not {text!r}.")
@@ -44,18 +44,18 @@ def env_switch(name):
 
 
 def asset_dir(name):
-    """Templates, static files, catalogues: beside the apps in a checkout, inside the package in a wheel."""
+    """Folder of templates, static files or catalogues: beside the apps, in a wheel inside the package."""
     return BASE_DIR / name if (BASE_DIR / name).is_dir() else PROJECT_DIR / name
 
 
 def secret_key(file):
-    """The signing key: from SECRET_KEY, else from the home, made on first use. Nothing is written when it is there."""
+    """The signing key, from SECRET_KEY or from the home, where the first use creates it."""
     if key := env.str("SECRET_KEY", "") or (file.read_text() if file.exists() else ""):
         return key
     draft = file.with_suffix(f".{os.getpid()}")
     try:
         draft.write_text(secrets.token_urlsafe(50))
-        publication.publish(draft, file)  # keeps the key of whoever was first
+        publication.publish(draft, file)  # never overwrites a key: that of the first process is kept
     except FileExistsError:
         pass
     finally:
@@ -65,11 +65,11 @@ def secret_key(file):
     return key
 
 
-# The two places on disk (docs/map.md): ours, and OpenClaw's, which is only read.
+# The two folders on disk (docs/map.md): our home, and OpenClaw's, which is only read.
 HOME_DIR = env_path("OPENCLAW_WEB_HOME", "~/.openclaw-web")
 STATE_DIR = env_path("OPENCLAW_STATE_DIR", "~/.openclaw")
 
-os.umask(0o077)  # whatever this process makes is for its owner only: folders 0700, files 0600
+os.umask(0o077)  # files of this process are for its owner only: folders 0700, files 0600
 FILE_UPLOAD_PERMISSIONS = 0o600  # Django's own default would open collected static files to everybody
 try:
     home.prepare(HOME_DIR)
@@ -112,23 +112,19 @@ INSTALLED_APPS = [
     "openclaw_web",
 ]
 
-# What an app asks of an app above it, or has it do: nobody imports upwards.
-BACKUPS_THAT_ARE_THERE = (
-    "operations.backups.runs.find_existing_paths"  # backups that still hold what a collect has taken out
-)
-APPROVED_DECISIONS = (
-    "datasets.decision_samples.replays.find_approved_ids"  # decisions of an agent in approved samples: ids
-)
+# Functions of apps above that an app below calls by name, because no app imports upwards.
+# Backups that still hold what a collect has taken out.
+BACKUPS_THAT_ARE_THERE = "operations.backups.runs.find_existing_paths"
+APPROVED_DECISIONS = "datasets.decision_samples.replays.find_approved_ids"  # of an agent, in approved samples: ids
 GATE_VERDICTS = "datasets.decision_samples.verdict_copies.copy_new"  # copies new verdicts into an agent's file
 ARTIFACT_CALLS = "ledger.outputs.calls.find_calls"  # the calls that artifacts came from
 MEMORY_SUMS = "overview.memory_sums.refresh_alias"  # counts writes to memory again when some were recorded
 PROBLEM_PLACES = "agents.problems.checked_agents.list_checked_agents"  # the agents with their files, for checks
 LAST_IMPORT = "overview.summaries.find_last_import"  # when something was imported last
 PRUNE = "operations.pruning.prune"  # removes rows that ended long ago, now and then
-LEFT_BEHIND = (
-    "datasets.exports.leftovers.clear_leftovers"  # removes unfinished files of killed work when a command begins
-)
-# By the key of a setting: what a change of it calls, in the transaction of the change.
+# When a command begins, removes unfinished files of killed work.
+LEFT_BEHIND = "datasets.exports.leftovers.clear_leftovers"
+# By the key of a setting: the function that a change of it calls, in the same transaction.
 SETTING_EFFECTS = {"collector.optedOutSenders": "overview.summaries.forget_words"}
 
 # Apps whose tables live in the agents' own files; every other app is global.
@@ -157,7 +153,7 @@ MIDDLEWARE = [
     "openclaw_web.pages.middleware.FailurePageMiddleware",
     "people.audit.middleware.LastSeenMiddleware",
     "people.audit.middleware.AuditTrailMiddleware",
-    "openclaw_web.pages.middleware.TimeLimitMiddleware",  # after all that looks up who asks
+    "openclaw_web.pages.middleware.TimeLimitMiddleware",  # after all middleware that looks up the person
     "axes.middleware.AxesMiddleware",
 ]
 ROOT_URLCONF = "openclaw_web.urls"
@@ -166,7 +162,7 @@ CONTEXT = [
     "django.contrib.auth.context_processors.auth",
     "django.contrib.messages.context_processors.messages",
 ]
-# Django asks them in this order: ours are Jinja2, pages of packages are Django's.
+# Django tries them in this order: our templates are Jinja2, those of packages are Django's.
 TEMPLATES = [
     {
         "NAME": "jinja2",
@@ -198,14 +194,13 @@ TEMPLATES = [
 # Widgets of forms are drawn by Django's own Jinja2 templates, in an environment of their own.
 FORM_RENDERER = "django.forms.renderers.Jinja2"
 
-
-# Requests give up after 5 s, jobs and commands (serve starts them with 30) wait for the writer before them. The global
-# file stays open: every request asks it, and opening it anew between many writers took longer than their writes.
+# Requests wait up to 5 s for another writer, jobs and commands up to 30 s (set by serve). The global file stays open:
+# every request reads it, and opening it again between many writers took longer than their writes.
 DATABASES = {
     "default": connection_options.build_database_settings(
         HOME_DIR / "state" / "openclaw.sqlite",
         timeout=env_number("OPENCLAW_WEB_BUSY_SECONDS", 5),
-        kept_seconds=60,
+        max_age_seconds=60,
         is_short=reserve.is_short(HOME_DIR),
     )
 }
@@ -234,7 +229,7 @@ AXES_LOCKOUT_TEMPLATE = "people/locked_out.html"
 AXES_HTTP_RESPONSE_CODE = 429
 AXES_ENABLE_ADMIN = False
 AXES_VERBOSE = False
-AXES_DISABLE_ACCESS_LOG = True  # sign_ins and the audit log say it, and are bounded
+AXES_DISABLE_ACCESS_LOG = True  # sign_ins and the audit log hold it, and are bounded
 SILENCED_SYSTEM_CHECKS = ["axes.W003"]  # the standalone backend is listed above
 SESSION_COOKIE_AGE = 14 * 86400
 SESSION_COOKIE_NAME = "openclaw_web_session"
@@ -254,8 +249,8 @@ DOWNLOADS = env.int("OPENCLAW_WEB_DOWNLOADS", 4)
 if min(PAGE_SECONDS, DOWNLOADS) < 0:
     raise ImproperlyConfigured("OPENCLAW_WEB_PAGE_SECONDS and OPENCLAW_WEB_DOWNLOADS must be 0 or more.")
 
-# Whether memory files of agents may be written: guardian/rollbacks/workspace.py alone does.
 INCLUDE_DELETED = env_switch("OPENCLAW_WEB_INCLUDE_DELETED")  # also set by `serve --include-deleted`
+# Whether memory files of agents may be written: guardian/rollbacks/workspace.py alone does.
 WORKSPACE_WRITES = env.bool("OPENCLAW_WEB_WORKSPACE_WRITES", False)
 
 # The endpoint of language models: openclaw_web/llm/endpoint.py alone reads it. Django shows no setting with API in its
@@ -266,7 +261,7 @@ LLM_API_KEY = os.environ.get("OPENCLAW_WEB_LLM_KEY", "").strip()  # for env, $�
 # The command of OpenClaw that a change of a memory file is handed to: guardian/handover/config.py alone reads it.
 OPENCLAW_COMMAND = env.str("OPENCLAW_WEB_OPENCLAW", "").strip()
 
-# What a browser may do with our pages: load our own files, and nothing else.
+# A browser may load our own files, and nothing else.
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [NONE],
@@ -314,10 +309,10 @@ STORAGES = {
 if DEBUG:
     STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticFilesStorage"
 WHITENOISE_USE_FINDERS = DEBUG
-WHITENOISE_ALLOW_ALL_ORIGINS = False  # other sites have no use for our files
+WHITENOISE_ALLOW_ALL_ORIGINS = False  # other sites do not need our files
 WHITENOISE_SKIP_COMPRESS_EXTENSIONS = (*Compressor.SKIP_COMPRESS_EXTENSIONS, "map")  # 5 MB nobody asks for
 
-# What runs as a job, by the name that its rows hold: where its declaration stands (jobs.kinds.Kind).
+# Kinds of jobs by their name in rows, with the path of the declaration (jobs.kinds.Kind).
 JOB_KINDS = {
     "archive": "operations.retention.services.ARCHIVE_JOB",
     "artifact_gc": "operations.artifact_gc.services.JOB",
@@ -349,7 +344,7 @@ STORE_CHECKS = (
     *("artifacts.checks.CHECKS", "datasets.exports.checks.CHECKS", "operations.checks.CHECKS"),
 )
 
-# What is a problem, by the name that its rows hold: where its declaration stands (problems.kinds.Kind).
+# Kinds of problems by their name in rows, with the path of the declaration (problems.kinds.Kind).
 PROBLEM_KINDS = {
     "unchecked": "problems.words.UNCHECKED",
     "task_failed": "jobs.problems.TASK_FAILED",
@@ -381,7 +376,7 @@ PROBLEM_KINDS = {
 USE_TZ = True
 TIME_ZONE = "UTC"
 LANGUAGE_CODE = "en"
-# Each is called what its speakers call it, whatever language a page is in.
+# Each language has the name that its speakers use, in every language of a page.
 LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
 LANGUAGE_COOKIE_NAME = "openclaw_web_language"
 LOCALE_PATHS = [asset_dir("locale")]
@@ -398,7 +393,7 @@ LOGGING = {
         }
     },
     "handlers": {"stdout": {"class": "logging.StreamHandler", "stream": "ext://sys.stdout", "formatter": "line"}},
-    # The first two say at INFO what is no news to anybody, the last two what is sent where, headers included.
+    # At INFO the first two log routine work, and the last two log every request with its headers.
     "loggers": {name: {"level": "WARNING"} for name in ("watchfiles", "axes", "httpx", "httpcore")},
     "root": {"handlers": ["stdout"], "level": LOG_LEVEL},
 }

@@ -1,4 +1,7 @@
-"""Settings of the test run: a home of its own, two fixed agents, quick passwords, plain static files."""
+"""Settings of the test run: its own home, two agents, quick passwords.
+
+Static files are plain.
+"""
 
 import atexit
 import os
@@ -30,7 +33,7 @@ STORAGES["staticfiles"]["BACKEND"] = "django.contrib.staticfiles.storage.StaticF
 ALLOWED_HOSTS = ["*"]
 TEMPLATES[0] |= {
     "BACKEND": "tests.openclaw_web.templates.strict_templates.Templates"
-}  # every slip in a template is an error
+}  # every mistake in a template is an error
 TEMPLATES[0]["OPTIONS"]["environment"] = "tests.openclaw_web.templates.strict_templates.environment"
-del TEMPLATES[0]["OPTIONS"]["kept_in"]  # it names a place of its own
+del TEMPLATES[0]["OPTIONS"]["kept_in"]  # the test backend has its own folder
 STATIC_ROOT.mkdir(exist_ok=True)  # nothing is collected in tests, and whitenoise warns of a missing folder

@@ -1,1 +1,1 @@
-"""Who may do what, what they did, and what they set."""
+"""People of the site: accounts, rights, audit log, settings."""

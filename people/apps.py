@@ -11,7 +11,7 @@ class PeopleConfig(AppConfig):
 
 
 def _refuse_another(using, **_):
-    from openclaw_web.sqlite import known_migrations  # only who migrates loads what migrations need
+    from openclaw_web.sqlite import known_migrations  # imported here, because only a migration needs it
 
     if using == DEFAULT_DB_ALIAS:
         known_migrations.refuse_other_version(connections[using])

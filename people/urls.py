@@ -5,17 +5,17 @@ from .accounts import token_views as tokens
 from .accounts import views as accounts
 from .audit import views as audit
 from .authentication import account_views as account
-from .authentication import views as signing_in
+from .authentication import views as authentication
 from .configuration import rail_views
-from .configuration import saved_view_views as kept_views
+from .configuration import saved_view_views as saved_views
 from .configuration import views as configuration
 from .preferences import views as preferences
 
 app_name = "people"
 urlpatterns = [
-    path("sign-in/", signing_in.sign_in, name="sign_in"),
-    path("sign-out/", signing_in.sign_out, name="sign_out"),
-    path("welcome/<str:token>/", signing_in.one_time_link, name="one_time_link"),
+    path("sign-in/", authentication.sign_in, name="sign_in"),
+    path("sign-out/", authentication.sign_out, name="sign_out"),
+    path("welcome/<str:token>/", authentication.one_time_link, name="one_time_link"),
     path("join/<str:token>/", invitations.join, name="join"),
     path("account/", account.account, name="account"),
     path("account/preferences/", preferences.preferences_save, name="preferences_save"),
@@ -43,6 +43,6 @@ urlpatterns = [
     path("operations/tokens/<str:token_id>/revoke/", tokens.token_revoke, name="token_revoke"),
     path("operations/settings/", configuration.settings, name="settings"),
     path("operations/settings/save/", configuration.settings_save, name="settings_save"),
-    path("operations/views/keep/", kept_views.view_keep, name="view_keep"),
-    path("operations/views/forget/", kept_views.view_forget, name="view_forget"),
+    path("operations/views/keep/", saved_views.view_keep, name="view_keep"),
+    path("operations/views/forget/", saved_views.view_forget, name="view_forget"),
 ]

@@ -1,1 +1,1 @@
-"""What every command has: help, receipts, exit statuses, verbs."""
+"""Shared parts of every command: help, receipts, exit statuses, verbs."""

@@ -18,8 +18,8 @@ def N_(text):
     return text
 
 
-# Here and not asked of the commands, because --help must answer at once, without settings or a home. The commands mark
-# the same sentences for translators.
+# Written here as well as in the commands, because --help must answer at once, without settings or a home. The commands
+# mark the same sentences for translators.
 VERBS = {
     N_("Run the site"): {
         "serve": "Serve the site, run its jobs and watch the OpenClaw folder, until stopped.",
@@ -73,7 +73,7 @@ def main():
 
 
 def overview(translated: Callable[[str], str] = N_) -> str:
-    """What `openclaw-web --help` prints: every verb of ours, one line each."""
+    """The text of `openclaw-web --help`, with one line for each verb of ours."""
     width = max(map(len, OURS)) + 2
     parts = [translated(USAGE)]
     for group, verbs in VERBS.items():
@@ -103,35 +103,34 @@ def _run(words):
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
     except Refused as refused:  # by one of Django's commands, as by `migrate`
-        _say_refusal(refused)
-    except DatabaseError as exc:  # of one of Django's commands; ours have said it
-        _say_damage(exc)
-    except BrokenPipeError:  # `openclaw-web jobs | head`: whoever read has enough
+        _report_refusal(refused)
+    except DatabaseError as exc:  # from one of Django's commands; ours report it themselves
+        _report_damage(exc)
+    except BrokenPipeError:  # `openclaw-web jobs | head`: the reader has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
 
 
-def _say_damage(exc):
+def _report_damage(exc):
     from django.conf import settings
 
     from ..sqlite import failures
 
     if not failures.is_damage(exc):
         raise exc
-    print(
-        failures.describe_damage(exc, settings.HOME_DIR), failures.describe_way_out(settings.HOME_DIR), file=sys.stderr
-    )
+    damage, way_out = failures.describe_damage(exc, settings.HOME_DIR), failures.describe_way_out(settings.HOME_DIR)
+    print(damage, way_out, file=sys.stderr)  # noqa: T201
     sys.exit(FAILED)
 
 
 def _choose_settings(words):
-    # Django hears --settings when a command begins; here they are read before.
+    # Django handles --settings when a command begins; the settings are read before that.
     from django.core.management.base import CommandError, CommandParser, handle_default_options
 
     parser = CommandParser(add_help=False, allow_abbrev=False)
     parser.add_argument("--settings")
     parser.add_argument("--pythonpath")
-    with suppress(CommandError):  # the command itself says what is wrong
+    with suppress(CommandError):  # the command itself reports what is wrong
         handle_default_options(parser.parse_known_args(words[1:])[0])
 
 
@@ -157,11 +156,11 @@ def _enter_home():
     try:
         home.enter(settings.HOME_DIR)
     except Refused as refused:
-        _say_refusal(refused)
+        _report_refusal(refused)
     import_string(settings.LEFT_BEHIND)(lambda sentence: print(sentence, file=sys.stderr), is_server=False)  # noqa: T201
 
 
-def _say_refusal(refused):
+def _report_refusal(refused):
     print(refused.sentence, file=sys.stderr)  # noqa: T201
     sys.exit(REFUSED)
 

@@ -1,4 +1,7 @@
-"""Commands that have verbs of their own: `openclaw-web artifact stash`. What a verb needs is `VerbModule`."""
+"""Commands that have verbs of their own, such as `openclaw-web artifact stash`.
+
+`VerbModule` says what a verb needs.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,16 +15,16 @@ from .verbs import DONE, FAILED, INTERRUPTED, PARTLY, REFUSED, WRONG_USE, HelpFo
 
 
 class WrongUse(Refused):
-    """What was typed makes no sense."""
+    """The command line makes no sense. Exit status 2."""
 
 
 class Failed(Refused):
-    """It was begun, and did not come to its end."""
+    """The command began its work and could not finish it. Exit status 1."""
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a verb did: its receipt, the same in words, and how it ended.
+    """Result of a verb: its receipt, the same in words, and its exit status.
 
     A status that is not 0 has a `sentence`, which the receipt gets as `error`, and perhaps `reasons`.
     """
@@ -34,7 +37,7 @@ class Outcome:
 
 
 class VerbModule(Protocol):
-    """What a verb has: a module of a few functions, or a small object."""
+    """Interface of a verb, which is a module of a few functions or a small object."""
 
     HELP: str
     EXAMPLES: tuple[str, ...]
@@ -57,7 +60,7 @@ class Branch:
 
 
 class Misused(CommandError):
-    """Words that no verb understands, with the parser that says how they are meant."""
+    """A command line that no verb understands, with the parser that prints the usage."""
 
     def __init__(self, sentence, parser):
         super().__init__(sentence, returncode=WRONG_USE)
@@ -65,15 +68,15 @@ class Misused(CommandError):
 
 
 class VerbParser(CommandParser):
-    """The parser of a verb: it says itself what it does not know, with its own usage."""
+    """The parser of a verb, which reports unknown arguments itself, with its own usage."""
 
     def parse_known_args(self, args=None, namespace=None):
-        found, unknown = super().parse_known_args(args, namespace)
+        parsed, unknown = super().parse_known_args(args, namespace)
         if unknown:
             words = self.prog.removeprefix("openclaw-web").strip()
-            told = {"verb": words, "word": unknown[0].partition("=")[0]}
-            self.error(_("%(verb)s has no %(word)s.") % told)
-        return found, unknown
+            values = {"verb": words, "word": unknown[0].partition("=")[0]}
+            self.error(_("%(verb)s has no %(word)s.") % values)
+        return parsed, unknown
 
     def error(self, message):
         raise Misused(message, self)
@@ -96,7 +99,7 @@ class Group(Verb):
         if self.alone:
             self.alone.add_arguments(parser)
             parser.set_defaults(verb=self.alone)
-        self._of_alone = parser._actions[count:]
+        self._alone_actions = parser._actions[count:]
         self._add_verbs(parser, self.verbs, is_needed=self.alone is None)
 
     def _add_verbs(self, parser, verbs, *, is_needed=True):
@@ -114,7 +117,7 @@ class Group(Verb):
             below.set_defaults(verb=verb)
 
     def add_common_arguments(self, parser: CommandParser) -> None:
-        """Add what every verb knows."""
+        """Add the arguments that every verb has."""
 
     def run(self, verb, **options):
         self._check_alone(verb, options)
@@ -125,22 +128,22 @@ class Group(Verb):
         self.end(outcome)
 
     def _check_alone(self, verb, options):
-        # `archive --dry-run restore FILE`: no verb would hear it.
-        for action in self._of_alone if verb is not self.alone else ():
+        # `archive --dry-run restore FILE`: the option would be ignored.
+        for action in self._alone_actions if verb is not self.alone else ():
             if options[action.dest] != action.default:
                 words = {"option": action.option_strings[-1]}
                 self.fail(_("%(option)s cannot be used with a verb.") % words, WRONG_USE)
 
     def ask(self, verb: VerbModule, **options: Any) -> Outcome:
-        """Run a verb. Subclasses hand over what all of theirs need."""
+        """Run a verb. Subclasses pass the arguments that all of their verbs need."""
         return verb.run(**options)
 
     def _status_of(self, refused):
         return ({WrongUse: WRONG_USE, Failed: FAILED} | self.refusals).get(type(refused), REFUSED)
 
     def end(self, outcome: Outcome) -> None:
-        """Print what was done, and end as it did."""
+        """Print the outcome, and end with its status."""
         if outcome.status:
-            told = (outcome.receipt, outcome.words, outcome.sentence, outcome.reasons)
-            self.end_partly(*told, status=outcome.status)
+            report = (outcome.receipt, outcome.words, outcome.sentence, outcome.reasons)
+            self.end_partly(*report, status=outcome.status)
         self.answer(outcome.receipt, outcome.words)

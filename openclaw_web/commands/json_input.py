@@ -1,4 +1,7 @@
-"""What a command is told as JSON, in a file or from standard input: read whole and checked before any of it is used."""
+"""Reads JSON entries for a command from a file or from standard input.
+
+The input is read whole and checked before any of it is used.
+"""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -22,7 +25,10 @@ T = TypeVar("T", bound=Schema)
 
 
 def read_input(file: str | None) -> bytes:
-    """What a file holds, or standard input for None and `-`. Raises WrongUse or Refused when it cannot be read."""
+    """The bytes of a file, or of standard input for None and `-`.
+
+    Raises WrongUse when the file cannot be read, and Refused when it is larger than 64 MB.
+    """
     if file in (None, "-"):
         data = sys.stdin.buffer.read(MOST_BYTES + 1)
     else:
@@ -38,17 +44,19 @@ def read_input(file: str | None) -> bytes:
 
 
 def parse_entries(data: bytes, schema: type[T], *, body: str = "") -> list[T]:
-    """Each value of JSON, a JSON list or JSON lines. Raises Refused with what is wrong with which.
+    """Parse a JSON value, a JSON list or JSON lines into entries of `schema`.
+
+    Raises Refused, with a reason for each entry that is not valid.
 
     `body` is the key under which the API takes such a list: an object that has nothing else stands for its list.
     """
-    found, wrong = [], []
-    for number, value in enumerate(_unwrapped(_values(data), body), 1):
+    entries, wrong = [], []
+    for number, value in enumerate(_unwrap_bodies(_parse_values(data), body), 1):
         try:
-            found.append(schema.model_validate(value))
+            entries.append(schema.model_validate(value))
         except ValidationError as exc:
             name = value.get("id") if isinstance(value, dict) else None
-            wrong.append({"id": str(name or number), "reason": _why(exc)})
+            wrong.append({"id": str(name or number), "reason": _format_errors(exc)})
     if wrong:
         sentence = ngettext(
             "Nothing was stored: %(count)s entry is not valid.",
@@ -56,44 +64,49 @@ def parse_entries(data: bytes, schema: type[T], *, body: str = "") -> list[T]:
             len(wrong),
         )
         raise Refused(sentence % {"count": f"{len(wrong):,}"}, reasons=wrong[:LISTED])
-    return found
+    return entries
 
 
 def store_entries(
-    entries: Sequence[Any], at_once: int, batch: Callable[[Sequence[Any]], Any], recorded: Callable[[int], str]
+    entries: Sequence[Any],
+    at_once: int,
+    store_batch: Callable[[Sequence[Any]], Any],
+    format_recorded: Callable[[int], str],
 ) -> Outcome:
-    """Store entries, so many at once; `recorded` says in words how many are new.
+    """Store entries in batches of `at_once`.
+
+    `format_recorded` gets the number of new entries and returns the words for it.
 
     Raises Refused, which says what of the batches before it was stored.
     """
     counts = {"recorded": 0, "known": 0, "withheld": 0}
     for start in range(0, len(entries), at_once):
         try:
-            stored = batch(entries[start : start + at_once])
+            result = store_batch(entries[start : start + at_once])
         except Refused as exc:
             if not sum(counts.values()):
                 raise
-            words = {"sentence": exc.sentence, "before": _in_words(counts, recorded)}
+            words = {"sentence": exc.sentence, "before": _format_counts(counts, format_recorded)}
             raise Refused(_("%(sentence)s Before it: %(before)s") % words, reasons=exc.reasons) from exc
-        counts["recorded"] += len(stored.new)
-        counts["known"] += len(stored.known)
-        counts["withheld"] += stored.withheld
-    return Outcome(counts, _in_words(counts, recorded))
+        counts["recorded"] += len(result.new)
+        counts["known"] += len(result.known)
+        counts["withheld"] += result.withheld
+    return Outcome(counts, _format_counts(counts, format_recorded))
 
 
-def _in_words(counts, recorded):
+def _format_counts(counts, format_recorded):
     withheld = ngettext(
         "%(count)s withheld because somebody opted out",
         "%(count)s withheld because somebody opted out",
         counts["withheld"],
     )
     known = ngettext("%(count)s already known", "%(count)s already known", counts["known"])
-    words = {"recorded": recorded(counts["recorded"]), "known": known, "withheld": withheld}
-    said = [words[name] % {"count": count} for name, count in counts.items() if count or name == "recorded"]
-    return f"{', '.join(said)}."
+    words = {"recorded": format_recorded(counts["recorded"]), "known": known, "withheld": withheld}
+    parts = [words[name] % {"count": count} for name, count in counts.items() if count or name == "recorded"]
+    return f"{', '.join(parts)}."
 
 
-def _values(data) -> list[Any]:
+def _parse_values(data) -> list[Any]:
     try:
         value = orjson.loads(data)
         return value if isinstance(value, list) else [value]
@@ -110,27 +123,27 @@ def _values(data) -> list[Any]:
     return values
 
 
-def _unwrapped(values, body) -> list[Any]:
-    """The values, with the list of each body of the API in its place."""
-    found = []
+def _unwrap_bodies(values, body) -> list[Any]:
+    """The values, with each body of the API replaced by the list it holds."""
+    entries = []
     for value in values:
         is_body = isinstance(value, dict) and value.keys() == {body} and isinstance(value[body], list)
-        found += value[body] if is_body else [value]
-    return found
+        entries += value[body] if is_body else [value]
+    return entries
 
 
-def _why(exc):
-    """All that is wrong with a value, the fields that it lacks together."""
+def _format_errors(exc):
+    """All errors of a value in one sentence; fields that it lacks are named together."""
     errors = exc.errors(include_url=False, include_input=False)
-    missing = [_field(error) for error in errors if error["type"] == "missing"]
+    missing = [_format_path(error) for error in errors if error["type"] == "missing"]
     lacks = [_("missing: %(names)s") % {"names": ", ".join(missing)}] if missing else []
     others = [
-        f"{_field(error)}: {error_responses.strip_error_prefix(error['msg'])}".removeprefix(": ")
+        f"{_format_path(error)}: {error_responses.strip_error_prefix(error['msg'])}".removeprefix(": ")
         for error in errors
         if error["type"] != "missing"
     ]
     return "; ".join([*lacks, *others])
 
 
-def _field(error):
+def _format_path(error):
     return ".".join(map(str, error["loc"]))

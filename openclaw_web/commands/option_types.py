@@ -1,4 +1,4 @@
-"""Values of options as a terminal hands them over, for `type=` of an argument."""
+"""Types of options for `type=` of an argument."""
 
 from argparse import ArgumentTypeError
 
@@ -6,7 +6,10 @@ from django.utils.translation import gettext as _
 
 
 def text(value: str) -> str:
-    """A text that can be stored and printed. Raises ArgumentTypeError for bytes that are not UTF-8."""
+    """Check that a value of an option can be stored and printed.
+
+    Raises ArgumentTypeError for bytes that are not UTF-8.
+    """
     try:
         value.encode()
     except UnicodeEncodeError as exc:  # Python carries such bytes through as halves of surrogate pairs

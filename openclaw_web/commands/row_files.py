@@ -1,4 +1,7 @@
-"""Rows that a verb writes to a file or to standard output: JSON, JSON lines, CSV, or texts of its own."""
+"""Writes the rows of a verb to a file or to standard output.
+
+The formats are JSON, JSON lines, CSV, and texts that the verb formats itself.
+"""
 
 import json
 import sys
@@ -14,26 +17,31 @@ Row = dict[str, Any]
 
 
 def write_rows(
-    file: str | None, kind: str, columns: Sequence[str], texts: Iterable[str], written: Callable[[int], str]
+    file: str | None, kind: str, columns: Sequence[str], texts: Iterable[str], format_written: Callable[[int], str]
 ) -> Outcome:
-    """Write texts, one of each row, to a file or to standard output; `written` says in words how many there were.
+    """Write texts, one for each row, to a file or to standard output.
+
+    `format_written` gets the number of rows and returns the sentence about it.
 
     Raises WrongUse when the file cannot be written.
     """
     if not file:
         return Outcome({"file": None, "format": kind, "count": _write(sys.stdout, kind, columns, texts)}, "")
     try:
-        with open(file, "w", encoding="utf-8", newline="") as opened:  # noqa: PTH123 - a name of the shell's, as it is
-            count = _write(opened, kind, columns, texts)
+        with open(file, "w", encoding="utf-8", newline="") as stream:  # noqa: PTH123 - a name of the shell's, as it is
+            count = _write(stream, kind, columns, texts)
     except OSError as exc:
         words = {"file": file, "reason": reasons.describe_os_error(exc)}
         raise WrongUse(_("%(file)s cannot be written: %(reason)s.") % words) from exc
     words = {"file": file, "count": f"{count:,}"}
-    return Outcome({"file": file, "format": kind, "count": count}, written(count) % words)
+    return Outcome({"file": file, "format": kind, "count": count}, format_written(count) % words)
 
 
 def format_rows(kind: str, columns: Sequence[str], rows: Iterable[Row]) -> Iterator[str]:
-    """Rows as JSON, JSON lines or CSV, without what stands before and after all of them."""
+    """Format rows as JSON, JSON lines or CSV.
+
+    The brackets of JSON and the first line of CSV are not among the texts.
+    """
     for number, row in enumerate(rows):
         if kind == "csv":
             values = (row[name] for name in columns)
@@ -48,7 +56,7 @@ def _json(value):
 
 
 def _write(file: TextIO, kind, columns, texts):
-    """Write the texts; how many there were."""
+    """Write the texts, and return how many there were."""
     count = 0
     if kind == "csv":
         file.write((spreadsheets.MARK + spreadsheets.format_lines([[*columns, spreadsheets.LONG]])).decode())

@@ -1,4 +1,7 @@
-"""What our commands have in common: help with examples, one way to refuse, exit statuses, and `--json` receipts."""
+"""Base class of our commands: help with examples, refusals, exit statuses and `--json` receipts.
+
+A command speaks the language of the terminal; its texts for programs are English.
+"""
 
 import logging
 import os
@@ -26,18 +29,21 @@ VARIABLES = ("LC_ALL", "LC_MESSAGES", "LANG")  # the first that says something c
 
 
 def use_command_language(argv: list[str]) -> AbstractContextManager:
-    """For the block, the language that the environment asks for; English with `--json`, whose words never differ."""
+    """Use the language of the environment for the block, or English with `--json`.
+
+    The words of a receipt never differ between languages.
+    """
     code = settings.LANGUAGE_CODE if "--json" in argv else read_environment_language()
     return nullcontext() if code == settings.LANGUAGE_CODE else translation.override(code)
 
 
 def read_environment_language() -> str:
-    """The language of ours that comes nearest to `zh_CN.UTF-8`."""
-    said = next((value for name in VARIABLES if (value := os.environ.get(name))), "")
-    wanted = said.partition(".")[0].partition("@")[0].replace("_", "-").lower()
+    """The supported language that comes nearest to that of the environment, such as `zh_CN.UTF-8`."""
+    locale_name = next((value for name in VARIABLES if (value := os.environ.get(name))), "")
+    language_code = locale_name.partition(".")[0].partition("@")[0].replace("_", "-").lower()
     codes = [code for code, _name in settings.LANGUAGES]
-    near = [code for code in codes if code.partition("-")[0] == wanted.partition("-")[0]]
-    return wanted if wanted in codes else next(iter(near), settings.LANGUAGE_CODE)
+    near_codes = [code for code in codes if code.partition("-")[0] == language_code.partition("-")[0]]
+    return language_code if language_code in codes else next(iter(near_codes), settings.LANGUAGE_CODE)
 
 
 DONE, FAILED, WRONG_USE, REFUSED, PARTLY, INTERRUPTED = 0, 1, 2, 3, 4, 130
@@ -58,26 +64,28 @@ NO_ROOM = gettext_lazy(
 
 
 class HelpFormatter(DjangoHelpFormatter, RawDescriptionHelpFormatter):
-    """Examples are printed as they are typed."""
+    """Help formatter that prints examples as they are typed."""
 
 
 class Verb(BaseCommand):
-    """A verb of ours. Subclasses write `run(**options)`, not `handle`; what is refused there ends with status 3.
+    """A command of ours. Subclasses write `run(**options)`, not `handle`.
+
+    A Refused that `run` raises ends the command with status 3.
 
     `schema` names the receipt that `--json` prints; without one there is no `--json`. `has_progress` adds `--quiet`.
     """
 
     examples: tuple[str, ...] = ()
     statuses: tuple[int, ...] = (DONE, WRONG_USE, REFUSED, INTERRUPTED)
-    status_words: dict[int, str] = {}  # what they mean for this verb, where that is not what they mean for others
+    status_words: dict[int, str] = {}  # meanings of statuses that differ for this verb
     schema = ""
     has_progress = False
     is_server = False
     needs_database = True
-    works_in_home = True  # whoever restores a backup has to wait for it
-    works_on_damage = False  # says itself what can be said when the global database is damaged
-    requires_system_checks = []  # `./dev check` runs them; here they would be two thirds of the start of every command
-    # They still work; what people look for is found sooner without them.
+    works_in_home = True  # a restore of a backup has to wait for it
+    works_on_damage = False  # reports a damaged global database itself
+    requires_system_checks = []  # `./dev check` runs them; they would take two thirds of the start of every command
+    # They still work; without them the help shows sooner what people look for.
     suppressed_base_arguments = {
         "--version", "-v", "--settings", "--pythonpath", "--traceback", "--no-color", "--force-color",
     }  # fmt: skip
@@ -94,16 +102,19 @@ class Verb(BaseCommand):
 
     @property
     def has_receipt(self) -> bool:
-        """Whether there is a `--json`."""
+        """Whether the command has the option `--json`."""
         return bool(self.schema)
 
     def add_usual_arguments(self, parser: CommandParser, *, is_below: bool = False) -> None:
-        """Add what commands have in common; `is_below` one that has it already, whose value then stays."""
-        way: dict[str, Any] = {"action": "store_true"} | ({"default": SUPPRESS} if is_below else {})
+        """Add the options that commands have in common.
+
+        `is_below`: the parser belongs to a verb of a group, which has the options already; the group's value stays.
+        """
+        flag: dict[str, Any] = {"action": "store_true"} | ({"default": SUPPRESS} if is_below else {})
         if self.has_receipt:
-            parser.add_argument("--json", help=_("print one JSON object and nothing else"), **way)
+            parser.add_argument("--json", help=_("print one JSON object and nothing else"), **flag)
         if self.has_progress:
-            parser.add_argument("--quiet", help=_("do not show progress"), **way)
+            parser.add_argument("--quiet", help=_("do not show progress"), **flag)
 
     def _epilog(self):
         return self._epilog_of(self.examples)
@@ -114,14 +125,17 @@ class Verb(BaseCommand):
         return _("examples:\n%(examples)s\n\nexit status: %(statuses)s") % {"examples": examples, "statuses": statuses}
 
     def run_from_argv(self, argv):
-        """Run for a shell: a failure is its sentence on standard error, and a receipt where one was asked for."""
+        """Run for a shell.
+
+        A failure is printed as a sentence on standard error, and as a receipt on standard output with `--json`.
+        """
         if not self.is_server:
             _log_to_stderr()
         options = {}
         try:
             with use_command_language(argv):
                 options = self._parse(argv)
-                with self._working(options):
+                with self._hold_home(options):
                     self._run_on_database(options)
         except CommandError as error:
             if options.get("traceback"):
@@ -142,7 +156,7 @@ class Verb(BaseCommand):
             if self.works_in_home:
                 import_string(settings.LEFT_BEHIND)(_say_on_stderr, is_server=self.is_server)
             self.execute(*options.pop("args", ()), **options)
-        except Refused as refused:  # before the verb itself was asked
+        except Refused as refused:  # before the verb itself ran
             self.is_json = options.get("json", False)
             self.fail(refused.sentence, REFUSED if REFUSED in self.statuses else WRONG_USE)
         except (DatabaseError, OSError) as exc:
@@ -155,7 +169,7 @@ class Verb(BaseCommand):
             self.fail(f"{sentence} {failures.describe_way_out(settings.HOME_DIR)}", FAILED)
 
     @contextmanager
-    def _working(self, options):
+    def _hold_home(self, options):
         if not self.works_in_home:
             yield
             return
@@ -175,7 +189,7 @@ class Verb(BaseCommand):
             return vars(parser.parse_args(argv[2:]))
         except CommandError as error:
             self.is_json = self.has_receipt and "--json" in argv
-            getattr(error, "parser", parser).print_usage(sys.stderr)  # of the verb that was meant
+            getattr(error, "parser", parser).print_usage(sys.stderr)  # the usage of the verb that was typed
             self.fail(str(error).removeprefix("Error: "), WRONG_USE)
 
     def handle(self, *args, **options):
@@ -194,11 +208,11 @@ class Verb(BaseCommand):
             raise
 
     def run(self, **options):
-        """What the verb does."""
+        """Do the work of the verb."""
         raise NotImplementedError
 
     def say(self, sentence: str) -> None:
-        """Tell a person, at once; on standard error when standard output is for a receipt."""
+        """Print a sentence at once, on standard error when standard output is for a receipt."""
         stream = self.stderr if getattr(self, "is_json", False) else self.stdout
         stream.write(glyphs.to_terminal(str(sentence)), lambda text: text)
         stream.flush()
@@ -210,23 +224,23 @@ class Verb(BaseCommand):
     def end_partly(
         self, facts: dict[str, Any], words: str, sentence: str, reasons: Iterable = (), *, status: int = PARTLY
     ) -> NoReturn:
-        """Print the receipt of what was done and what was not, and end with status 4, or another one."""
+        """Print the receipt of work that was partly done, and end with a status."""
         failure = {"error": sentence, "reasons": list(reasons)}
         self._print(_receipt(ok=False, schema=self.schema, **facts, **failure) if self.is_json else words)
-        # On a terminal both streams are one: what the report has said is not said again.
-        said = set() if self.is_json else set(words.splitlines())
-        sentence = "\n".join(line for line in sentence.splitlines() if line not in said)
-        raise CommandError(_with_reasons(sentence, failure["reasons"]), returncode=status)
+        # A terminal shows both streams: lines of the report are not repeated.
+        printed_lines = set() if self.is_json else set(words.splitlines())
+        sentence = "\n".join(line for line in sentence.splitlines() if line not in printed_lines)
+        raise CommandError(_add_reasons(sentence, failure["reasons"]), returncode=status)
 
     def fail(self, sentence: str, status: int, *, reasons: Iterable = ()) -> NoReturn:
         """End with `status`; each of `reasons` is `{"id": ..., "reason": ...}`."""
         rows = list(reasons)
         if self.is_json:
             self._print(_receipt(ok=False, error=str(sentence), reasons=rows))
-        raise CommandError(_with_reasons(sentence, rows), returncode=status)
+        raise CommandError(_add_reasons(sentence, rows), returncode=status)
 
     def _print(self, text):
-        if text:  # nothing to say is no empty line
+        if text:  # an empty text prints no empty line
             self.stdout.write(text if self.is_json else glyphs.to_terminal(str(text)))
 
 
@@ -234,10 +248,10 @@ def _receipt(**facts):
     return orjson.dumps(facts, option=orjson.OPT_INDENT_2).decode()
 
 
-def _with_reasons(sentence, rows):
-    shown = [f"  {row['id']}: {row['reason']}" for row in rows[:REASONS_SHOWN]]
+def _add_reasons(sentence, rows):
+    lines = [f"  {row['id']}: {row['reason']}" for row in rows[:REASONS_SHOWN]]
     more = [_("  … and more: --json lists all of them")] if len(rows) > REASONS_SHOWN else []
-    return "\n".join([line for line in (str(sentence), *shown, *more) if line])
+    return "\n".join([line for line in (str(sentence), *lines, *more) if line])
 
 
 def _make_database():

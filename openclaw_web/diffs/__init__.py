@@ -1,1 +1,1 @@
-"""What changed between two texts. Pure."""
+"""Differences between two texts. Pure functions."""

@@ -1,4 +1,6 @@
-"""What changed between two texts: lines beside each other, words marked, unchanged runs folded. Pure.
+"""Compares two texts line by line, with changed words marked and unchanged runs folded.
+
+Pure functions.
 
 Only a newline ends a line, and a line keeps its ending: the lines of a diff, put together, are both texts again.
 Lines that each text has once are found first and hold the rest in place; what lies between them is left to difflib
@@ -26,7 +28,10 @@ FOLDED_ROWS = 1_000  # unchanged lines that folds of one diff hold in all
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One line of one text: its number from 1, the text with its ending, and its pieces with what changed."""
+    """One line of a text: its number from 1, the text, and its parts.
+
+    The text includes the ending. `parts` say which pieces changed.
+    """
 
     number: int
     text: str
@@ -34,17 +39,17 @@ class Line:
 
     @property
     def lacks_newline(self) -> bool:
-        """Whether its text ends with it."""
+        """Whether the text has no newline at its end."""
         return not self.text.endswith("\n")
 
     def pieces(self, ending: str) -> list[line_pieces.LinePiece]:
-        """What a page shows of it, without an `ending` that says nothing."""
+        """The pieces that a page shows, without an `ending` that all lines share."""
         return line_pieces.split_line(self.text, self.parts, ending)
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An old and a new line beside each other; one is None where the other text has nothing."""
+    """An old and a new line side by side; None where a text has no line."""
 
     old: Line | None
     new: Line | None
@@ -53,7 +58,10 @@ class Row:
 
 @dataclass(slots=True)
 class Section:
-    """Rows to show, or a run of `count` unchanged lines to fold; a long run is only counted and has no rows."""
+    """Rows to show, or a run of `count` unchanged lines to fold.
+
+    The rows of a long run are only counted: `rows` is empty then.
+    """
 
     rows: list[Row] = field(default_factory=list)
     count: int = 0
@@ -61,7 +69,7 @@ class Section:
 
     @property
     def is_hunk(self) -> bool:
-        """Whether something changed here."""
+        """Whether the section has a changed line."""
         return not self.is_fold and any(row.is_changed for row in self.rows)
 
 
@@ -78,24 +86,29 @@ class Block:
 
 @dataclass(slots=True)
 class View:
-    """A diff as a page shows it; `left` changed lines are not in it because it was getting too long.
+    """A diff as a page shows it.
+
+    `left_out` counts changed lines that are not in it, because the view was getting too long.
 
     `is_coarse`: its words were compared less precisely, or not at all.
     """
 
     sections: list[Section] = field(default_factory=list)
-    left: int = 0
+    left_out: int = 0
     is_coarse: bool = False
 
     @property
     def hunk_count(self) -> int:
-        """How many places it shows that changed."""
+        """How many changed places the view shows."""
         return sum(section.is_hunk for section in self.sections)
 
 
 @dataclass(slots=True)
 class Diff:
-    """What became of `old_lines`; a text that was not there at all has no lines and `..._exists` false."""
+    """The changes from `old_lines` to `new_lines`, as blocks of equal and changed lines.
+
+    A text that does not exist has no lines, and its `..._exists` is false.
+    """
 
     old_lines: list[str]
     new_lines: list[str]
@@ -106,17 +119,17 @@ class Diff:
 
     @property
     def added(self) -> int:
-        """How many lines are new or were changed."""
+        """How many lines of the new text are new or changed."""
         return sum(block.new_end - block.new_start for block in self.blocks if not block.is_same)
 
     @property
     def removed(self) -> int:
-        """How many lines are gone or were changed."""
+        """How many lines of the old text are removed or changed."""
         return sum(block.old_end - block.old_start for block in self.blocks if not block.is_same)
 
     @property
     def has_one_ending(self) -> bool:
-        """Whether every line of both texts ends as Windows ends lines: then the endings say nothing."""
+        """Whether every line of both texts ends with CRLF, so that pages need not show endings."""
         lines = [line for line in (*self.old_lines, *self.new_lines) if line.endswith("\n")]
         return bool(lines) and all(line.endswith("\r\n") for line in lines)
 
@@ -131,8 +144,8 @@ class Diff:
 
 
 def compare(old: str | None, new: str | None) -> Diff:
-    """The diff of two texts; None is a text that is not there."""
-    diff = _undecided(old, new)
+    """The diff of two texts; None is a text that does not exist."""
+    diff = _create_diff(old, new)
     effort = Effort(0 if diff.is_coarse else 5_000_000)
     diff.blocks = list(_blocks(diff.old_lines, diff.new_lines, effort))
     diff.is_coarse = diff.is_coarse or effort.is_spent
@@ -140,11 +153,13 @@ def compare(old: str | None, new: str | None) -> Diff:
 
 
 def build_from_hunks(old: str | None, new: str | None, hunks: Sequence[Sequence[int]]) -> Diff:
-    """The diff of two texts whose changed places are known: (first and last line before, the same after), from 0.
+    """Build the diff of two texts from changed places that are known.
+
+    Each hunk is (first and last line before, first and last line after), counted from 0.
 
     Where these are not the changes of these texts, they are compared.
     """
-    diff = _undecided(old, new)
+    diff = _create_diff(old, new)
     i = j = 0
     for old_start, old_end, new_start, new_end in [*hunks, (len(diff.old_lines),) * 2 + (len(diff.new_lines),) * 2]:
         is_in_order = i <= old_start <= old_end and j <= new_start <= new_end
@@ -158,8 +173,8 @@ def build_from_hunks(old: str | None, new: str | None, hunks: Sequence[Sequence[
     return diff
 
 
-def _undecided(old, new):
-    """Both texts as lines, before anything is said about what changed."""
+def _create_diff(old, new):
+    """A diff with the lines of both texts, before they are compared."""
     diff = Diff(split_lines(old or ""), split_lines(new or ""), old is not None, new is not None)
     characters = len(old or "") + len(new or "")
     diff.is_coarse = characters > FINE_CHARACTERS or len(diff.old_lines) + len(diff.new_lines) > FINE_LINES
@@ -167,55 +182,58 @@ def _undecided(old, new):
 
 
 def split_lines(text: str) -> list[str]:
-    """The lines of a text with their endings; put together they are the text."""
+    """Split a text into lines with their endings; joined they are the text again."""
     lines = [f"{line}\n" for line in text.split("\n")]
     last = lines.pop()[:-1]
     return [*lines, last] if last else lines
 
 
 def build_view(diff: Diff, *, room: int = FOLDED_ROWS, has_marks: bool = True) -> View:
-    """The diff for a page: unchanged runs folded, and an end when it gets too long.
+    """The view of a diff for a page: unchanged runs folded, and cut when too long.
 
-    `room`: how many folded rows are in it, to be unfolded; the others are only counted. Without marks it is for a text:
-    nobody asks which lines belong together and which words changed, and that takes most of the time.
+    `room`: how many folded rows the view holds, to be unfolded; the others are only counted. `has_marks=False` is for
+    diffs as text, which need neither pairs of lines nor marked words: finding those takes most of the time.
     """
     effort = Effort(0 if diff.is_coarse else 5_000_000) if has_marks else None
-    shown, rows, characters, folded = View([Section()]), 0, 0, 0
+    result, rows, characters, folded = View([Section()]), 0, 0, 0
     for place, block in enumerate(diff.blocks):
         if rows >= SHOWN_ROWS or characters >= SHOWN_CHARACTERS:
             if not block.is_same:
-                shown.left += max(block.old_end - block.old_start, block.new_end - block.new_start)
+                result.left_out += max(block.old_end - block.old_start, block.new_end - block.new_start)
             continue
         if block.is_same:
-            folded += _add_same(shown, diff, place, room=room - folded)
+            folded += _add_unchanged(result, diff, place, room=room - folded)
             continue
         for number, row in enumerate(_changed_rows(diff, block, effort)):
             if rows >= SHOWN_ROWS or characters >= SHOWN_CHARACTERS:
                 length = max(block.old_end - block.old_start, block.new_end - block.new_start)
-                shown.left += max(length - number, 1)  # not counted row by row: a file may have a million lines
+                result.left_out += max(length - number, 1)  # not counted row by row: a file may have a million lines
                 break
-            shown.sections[-1].rows.append(row)
+            result.sections[-1].rows.append(row)
             rows += 1
             characters += sum(min(len(line.text), SHOWN_CHARACTERS // 40) for line in (row.old, row.new) if line)
-    shown.sections = [section for section in shown.sections if section.rows or section.is_fold]
-    shown.is_coarse = diff.is_coarse or bool(effort and effort.is_spent)
-    return shown
+    result.sections = [section for section in result.sections if section.rows or section.is_fold]
+    result.is_coarse = diff.is_coarse or bool(effort and effort.is_spent)
+    return result
 
 
-def _add_same(shown, diff, place, *, room):
-    """Add an unchanged run: its ends as context, what lies between as a fold. Says how many rows the fold holds."""
+def _add_unchanged(view_so_far, diff, place, *, room):
+    """Add an unchanged run, its ends as context and the middle as a fold.
+
+    Returns how many rows the fold holds.
+    """
     block = diff.blocks[place]
     first, last = block.old_start, block.old_end
     head = 0 if place == 0 else CONTEXT
     tail = 0 if place == len(diff.blocks) - 1 else CONTEXT
     if last - first <= head + tail + 1:
-        shown.sections[-1].rows += _same_rows(diff, first, last, block)
+        view_so_far.sections[-1].rows += _same_rows(diff, first, last, block)
         return 0
-    shown.sections[-1].rows += _same_rows(diff, first, first + head, block)
+    view_so_far.sections[-1].rows += _same_rows(diff, first, first + head, block)
     fold = Section(count=last - first - head - tail, is_fold=True)
     if fold.count <= room:
         fold.rows = list(_same_rows(diff, first + head, last - tail, block))
-    shown.sections += [fold, Section(list(_same_rows(diff, last - tail, last, block)))]
+    view_so_far.sections += [fold, Section(list(_same_rows(diff, last - tail, last, block)))]
     return len(fold.rows)
 
 
@@ -229,22 +247,22 @@ def _same_rows(diff, first, last, block):
 def _changed_rows(diff, block, effort):
     old = diff.old_lines[block.old_start : block.old_end]
     new = diff.new_lines[block.new_start : block.new_end]
-    for i, j, is_one in pair_lines(old, new, effort) if effort else _by_place(old, new):
-        marks = mark_words(old[i], new[j], effort) if is_one else ([], [])
-        left = None if i is None else Line(block.old_start + i + 1, old[i], tuple(marks[0]))
-        right = None if j is None else Line(block.new_start + j + 1, new[j], tuple(marks[1]))
-        yield Row(left, right, is_changed=True)
+    for i, j, is_pair in pair_lines(old, new, effort) if effort else _pair_by_place(old, new):
+        marks = mark_words(old[i], new[j], effort) if is_pair else ([], [])
+        old_line = None if i is None else Line(block.old_start + i + 1, old[i], tuple(marks[0]))
+        new_line = None if j is None else Line(block.new_start + j + 1, new[j], tuple(marks[1]))
+        yield Row(old_line, new_line, is_changed=True)
 
 
-def _by_place(old, new):
-    """As `word_marks.pairs`, when nobody asks which lines belong together."""
+def _pair_by_place(old, new):
+    """Pair lines by place, for texts where nobody asks which lines belong together."""
     return ((i, j, False) for i, j in zip_longest(range(len(old)), range(len(new))))
 
 
 def _blocks(old, new, effort):
     """Runs of equal and of changed lines in turn, from the first line to the last."""
     done_old = done_new = 0
-    for i, j, size in _joined([*_equal_runs(old, new, effort), (len(old), len(new), 0)]):
+    for i, j, size in _join_runs([*_equal_runs(old, new, effort), (len(old), len(new), 0)]):
         if done_old < i or done_new < j:
             yield Block(done_old, i, done_new, j, is_same=False)
         if size:
@@ -252,8 +270,8 @@ def _blocks(old, new, effort):
         done_old, done_new = i + size, j + size
 
 
-def _joined(runs):
-    """Runs of which one goes on where the one before ends, as one run."""
+def _join_runs(runs):
+    """Merge each run that begins where the one before it ends."""
     current = None
     for i, j, size in runs:
         if current and (current[0] + current[2], current[1] + current[2]) == (i, j):
@@ -266,13 +284,13 @@ def _joined(runs):
 
 
 def _equal_runs(old, new, effort):
-    start, end = _shared_ends(old, new)
+    start, end = _count_shared_ends(old, new)
     old_end, new_end = len(old) - end, len(new) - end
     if start:
         yield 0, 0, start
     i, j = start, start
-    for next_i, next_j in [*_anchors(old, new, start, old_end, new_end), (old_end, new_end)]:
-        yield from _inside(old, new, (i, next_i, j, next_j), effort)
+    for next_i, next_j in [*_find_anchors(old, new, start, old_end, new_end), (old_end, new_end)]:
+        yield from _find_runs_between(old, new, (i, next_i, j, next_j), effort)
         if next_i < old_end:
             yield next_i, next_j, 1
         i, j = next_i + 1, next_j + 1
@@ -280,7 +298,7 @@ def _equal_runs(old, new, effort):
         yield old_end, new_end, end
 
 
-def _inside(old, new, bounds, effort):
+def _find_runs_between(old, new, bounds, effort):
     """Equal runs between two anchors, when finding them is cheap."""
     i, old_end, j, new_end = bounds
     if i == old_end or j == new_end:
@@ -293,8 +311,8 @@ def _inside(old, new, bounds, effort):
             yield i + match.a, j + match.b, match.size
 
 
-def _shared_ends(old, new):
-    """How many lines both texts begin and end with."""
+def _count_shared_ends(old, new):
+    """Count the lines that both texts begin and end with."""
     most = min(len(old), len(new))
     start = next((i for i in range(most) if old[i] != new[i]), most)
     most -= start
@@ -302,11 +320,14 @@ def _shared_ends(old, new):
     return start, end
 
 
-def _anchors(old, new, start, old_end, new_end):
-    """Places of lines that both texts have exactly once, the most that stand in the same order."""
-    once_old, once_new = Counter(old[start:old_end]), Counter(new[start:new_end])
-    places = {new[j]: j for j in range(start, new_end) if once_new[new[j]] == 1}
-    both = [(i, places[old[i]]) for i in range(start, old_end) if once_old[old[i]] == 1 and old[i] in places]
+def _find_anchors(old, new, start, old_end, new_end):
+    """The longest sequence of lines that both texts have exactly once, in the same order.
+
+    Returns their places as (old, new). This is the patience diff: lines that are unique in both texts.
+    """
+    old_counts, new_counts = Counter(old[start:old_end]), Counter(new[start:new_end])
+    places = {new[j]: j for j in range(start, new_end) if new_counts[new[j]] == 1}
+    both = [(i, places[old[i]]) for i in range(start, old_end) if old_counts[old[i]] == 1 and old[i] in places]
     tails: list[int] = []  # the smallest last place of a row of that length
     ends: list[int] = []
     before: list[int | None] = []
@@ -315,8 +336,8 @@ def _anchors(old, new, start, old_end, new_end):
         tails[length : length + 1] = [j]
         before.append(ends[length - 1] if length else None)
         ends[length : length + 1] = [number]
-    found, at = [], ends[-1] if ends else None
+    anchors, at = [], ends[-1] if ends else None
     while at is not None:
-        found.append(both[at])
+        anchors.append(both[at])
         at = before[at]
-    return found[::-1]
+    return anchors[::-1]

@@ -1,4 +1,7 @@
-"""What a page shows of a line: its pieces, and how many characters are left out of each. Pure."""
+"""Splits a line into the pieces that a page shows, with long pieces shortened.
+
+Pure functions.
+"""
 
 from .word_marks import Part
 
@@ -6,12 +9,12 @@ LONGEST = 4_000  # characters that are shown of a line
 LONG_LINE = 2_000  # from here on the unchanged pieces of a line are shortened
 KEPT = 120  # characters at each end of a shortened piece
 
-# The text, whether it is marked as changed, how many characters are left out after it, what comes after those.
+# The text, whether it is marked as changed, how many characters are left out after it, and the text after those.
 LinePiece = tuple[str, bool, int, str]
 
 
 def split_line(text: str, parts: tuple[Part, ...], ending: str) -> list[LinePiece]:
-    """The pieces of a line; without `parts` it is one, without its `ending`."""
+    """Split a line into pieces; without `parts` it is one piece, without its `ending`."""
     if not parts:
         return [shorten_text(text.removesuffix(ending), LONGEST)]
     *before, (last, is_changed) = parts
@@ -20,7 +23,7 @@ def split_line(text: str, parts: tuple[Part, ...], ending: str) -> list[LinePiec
     return [
         shorten_text(part, LONG_LINE, is_marked=True)
         if is_marked
-        else _shortened(part)
+        else _shorten_middle(part)
         if is_long
         else (part, False, 0, "")
         for part, is_marked in (*before, (rest, is_changed))
@@ -29,10 +32,10 @@ def split_line(text: str, parts: tuple[Part, ...], ending: str) -> list[LinePiec
 
 
 def shorten_text(text: str, most: int, *, is_marked: bool = False) -> LinePiece:
-    """A text as one piece of `most` characters."""
+    """A text as one piece of at most `most` characters."""
     return text[:most], is_marked, max(len(text) - most, 0), ""
 
 
-def _shortened(text):
+def _shorten_middle(text):
     left_out = len(text) - 2 * KEPT
     return (text[:KEPT], False, left_out, text[-KEPT:]) if left_out > 0 else (text, False, 0, "")

@@ -1,4 +1,4 @@
-"""The text of a file with line numbers, in pieces that a page can hold."""
+"""Excerpts of a text with line numbers, small enough for a page."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -20,40 +20,46 @@ class TextExcerpt:
 
     @property
     def last(self):
-        """The number of its last line."""
+        """The number of the last line."""
         return self.first + len(self.lines) - 1
 
     @property
     def next(self):
-        """The number of the line that comes after it, None at the end."""
+        """The number of the line after the excerpt, or None at the end of the text."""
         return self.last + 1 if self.last < self.count else None
 
     @property
     def rows(self):
-        """Every line as its number, what is shown of it, how many characters are left out."""
+        """Every line as its number, its shown text and the number of characters left out."""
         return build_rows(enumerate(self.lines, start=self.first))
 
     @property
     def is_whole(self):
-        """Whether it is the whole file."""
+        """Whether the excerpt is the whole text."""
         return self.first == 1 and self.next is None
 
 
 def build_rows(lines: Iterable[tuple[int, str]]) -> Iterator[tuple[int, str, int]]:
-    """Lines without their endings: the number of each, what is shown of it, how many characters are left out."""
+    """Yield each line as its number, its shown text and the number of characters left out.
+
+    The lines come without their endings.
+    """
     for number, line in lines:
         text, _is_marked, left_out, _rest = shorten_text(line, LONGEST)
         yield number, text, left_out
 
 
 def cut_excerpt(text: str, first: int = 1) -> TextExcerpt:
-    """The piece of a text that begins with line `first`; one line at least, and none where the text has none."""
+    """The excerpt of a text that begins with line `first`.
+
+    It has one line at least, and none where the text has none.
+    """
     lines = split_lines(text)
-    shown: list[str] = []
+    excerpt: list[str] = []
     characters = 0
     for line in lines[first - 1 : first - 1 + LINES]:
         characters += min(len(line), LONGEST)
-        if shown and characters > CHARACTERS:
+        if excerpt and characters > CHARACTERS:
             break
-        shown.append(line.removesuffix("\n").removesuffix("\r"))
-    return TextExcerpt(shown, first, len(lines))
+        excerpt.append(line.removesuffix("\n").removesuffix("\r"))
+    return TextExcerpt(excerpt, first, len(lines))

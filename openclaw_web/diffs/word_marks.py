@@ -1,4 +1,7 @@
-"""Which lines of a changed run belong together, and which words of them changed. Pure."""
+"""Pairs the lines of a changed run, and marks the words that changed.
+
+Pure functions.
+"""
 
 import re
 from collections import Counter
@@ -11,35 +14,42 @@ Part = tuple[str, bool]  # a piece of a line, and whether it changed
 # Scripts without spaces are compared character by character, everything else word by word.
 UNSPACED = "\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 WORDS = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+|[^\S\r\n]+|.", re.DOTALL)
-ALIKE = 0.4  # from here on two lines are one line that was changed
-COMPARED = 400  # characters of a line that say whether it is like another one
+ALIKE = 0.4  # from this likeness on, two lines count as one line that was changed
+COMPARED = 400  # characters of a line that are compared with another line
 PAIRINGS = 2_500  # of lines with lines in one run
 LONG = 2_000  # characters: beyond it a line's change is one piece
 
 
 class Effort:
-    """How much comparing one diff may cost; what is not granted is told apart more coarsely."""
+    """A budget for comparing one diff; beyond it the comparison is coarser."""
 
     def __init__(self, steps: int = 5_000_000):
-        self.left = steps
+        self.remaining = steps
         self.is_spent = False
 
     def grants(self, old: Sequence[str], new: Sequence[str]) -> bool:
-        """Whether difflib may compare two sequences: it looks at every equal pair again for each run it finds."""
+        """Whether difflib may compare two sequences; the cost is taken from the budget.
+
+        difflib visits every equal pair again for each run it finds.
+        """
         seen = Counter(old)
         pairs = sum(seen[item] for item in new)
         cost = pairs * min(len(old), len(new)) + len(old) + len(new)
-        if cost > self.left:
+        if cost > self.remaining:
             self.is_spent = True
             return False
-        self.left -= cost
+        self.remaining -= cost
         return True
 
 
 def pair_lines(old: Sequence[str], new: Sequence[str], effort: Effort) -> Iterator[tuple[int | None, int | None, bool]]:
-    """Lines to stand beside each other, as (place in `old`, place in `new`, whether one became the other)."""
+    """Pair the lines of a changed run that stand side by side.
+
+    Yields (place in `old`, place in `new`, whether one line became the other); a place is None where a side has no
+    line.
+    """
     done_old = done_new = 0
-    for i, j in [*_alike(old, new, effort), (len(old), len(new))]:
+    for i, j in [*_match_lines(old, new, effort), (len(old), len(new))]:
         for left, right in zip_longest(range(done_old, i), range(done_new, j)):
             yield left, right, False
         if i < len(old) and j < len(new):
@@ -48,77 +58,86 @@ def pair_lines(old: Sequence[str], new: Sequence[str], effort: Effort) -> Iterat
 
 
 def mark_words(old: str, new: str, effort: Effort) -> tuple[list[Part], list[Part]]:
-    """Both lines in pieces, each said to have changed or not; the pieces of a line make up the line."""
+    """Split both lines into pieces, each with whether it changed.
+
+    Joined, the pieces of a line are the line again.
+    """
     if len(old) + len(new) > LONG:
-        return _middle(old, new)
+        return _mark_middle(old, new)
     left, right = WORDS.findall(old), WORDS.findall(new)
     if not effort.grants(left, right):
-        return _middle(old, new)
+        return _mark_middle(old, new)
     marked_old: list[Part] = []
     marked_new: list[Part] = []
     for tag, i1, i2, j1, j2 in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
         marked_old.append(("".join(left[i1:i2]), tag != "equal"))
         marked_new.append(("".join(right[j1:j2]), tag != "equal"))
-    return _joined(marked_old), _joined(marked_new)
+    return _merge_parts(marked_old), _merge_parts(marked_new)
 
 
-def _alike(old, new, effort):
-    """The pairs of lines that are most alike in sum, in order; by place when there are too many to try."""
-    if len(old) * len(new) > PAIRINGS or effort.left <= 0:
+def _match_lines(old, new, effort):
+    """The pairs of lines, in order, whose likeness has the greatest sum.
+
+    When there are too many lines to try, lines are paired by place.
+    """
+    if len(old) * len(new) > PAIRINGS or effort.remaining <= 0:
         effort.is_spent = True
-        return [(i, i) for i in range(len(old)) if _share(old[i], new[i])] if len(old) == len(new) else []
-    effort.left -= len(old) * len(new) * 50
-    left, right = [_bag(line) for line in old], [_bag(line) for line in new]
+        return [(i, i) for i in range(len(old)) if _has_common_word(old[i], new[i])] if len(old) == len(new) else []
+    effort.remaining -= len(old) * len(new) * 50
+    left, right = [_count_words(line) for line in old], [_count_words(line) for line in new]
     best = [[0.0] * (len(new) + 1) for _ in range(len(old) + 1)]
     taken = {}
     for i in reversed(range(len(old))):
         for j in reversed(range(len(new))):
-            likeness = _likeness(left[i], right[j])
+            likeness = _compute_likeness(left[i], right[j])
             together = likeness + best[i + 1][j + 1] if likeness >= ALIKE else -1.0
             best[i][j] = max(best[i + 1][j], best[i][j + 1], together)
             taken[i, j] = together >= best[i][j]
-    return _way(best, taken, len(old), len(new))
+    return _trace_pairs(best, taken, len(old), len(new))
 
 
-def _share(left, right):
-    """Whether two lines have anything in common that is quickly seen."""
+def _has_common_word(left, right):
+    """Whether two lines begin alike or have a word in common."""
     return left[:4] == right[:4] or not set(left.split()).isdisjoint(right.split())
 
 
-def _way(best, taken, rows, columns):
-    found, i, j = [], 0, 0
+def _trace_pairs(best, taken, rows, columns):
+    matched, i, j = [], 0, 0
     while i < rows and j < columns:
         if taken[i, j]:
-            found.append((i, j))
+            matched.append((i, j))
             i, j = i + 1, j + 1
         elif best[i + 1][j] >= best[i][j + 1]:
             i += 1
         else:
             j += 1
-    return found
+    return matched
 
 
-def _bag(line):
+def _count_words(line):
     words = Counter(word for word in WORDS.findall(line[:COMPARED]) if not word.isspace())
     return words, words.total()
 
 
-def _likeness(left, right):
+def _compute_likeness(left, right):
     (words, count), (others, other_count) = left, right
     if not count or not other_count:
         return 0.0
     return 2 * (words & others).total() / (count + other_count)
 
 
-def _middle(old, new):
-    """What is equal at the start and at the end is unchanged, all between has changed."""
-    start = _shared(old, new)
-    end = _shared(old[start:][::-1], new[start:][::-1])
-    return _cut(old, start, end), _cut(new, start, end)
+def _mark_middle(old, new):
+    """Mark everything between the common start and the common end as changed."""
+    start = _count_shared_start(old, new)
+    end = _count_shared_start(old[start:][::-1], new[start:][::-1])
+    return _split_at(old, start, end), _split_at(new, start, end)
 
 
-def _shared(old, new):
-    """How many characters two texts begin with together, found by halving: they may be megabytes long."""
+def _count_shared_start(old, new):
+    """Count the characters that two texts begin with together.
+
+    The count is found by halving, because the texts may be megabytes long.
+    """
     low, high = 0, min(len(old), len(new))
     while low < high:
         middle = (low + high + 1) // 2
@@ -129,20 +148,23 @@ def _shared(old, new):
     return low
 
 
-def _cut(line, start, end):
+def _split_at(line, start, end):
     last = len(line) - end
-    return _joined([(line[:start], False), (line[start:last], True), (line[last:], False)])
+    return _merge_parts([(line[:start], False), (line[start:last], True), (line[last:], False)])
 
 
-def _joined(marked):
-    """Neighbours of one kind as one piece; blanks between two changed pieces count as changed."""
-    found: list[Part] = []
+def _merge_parts(marked):
+    """Merge neighbouring parts of the same kind.
+
+    Blanks between two changed parts count as changed.
+    """
+    merged: list[Part] = []
     marked = [part for part in marked if part[0]]
     for place, (text, is_changed) in enumerate(marked):
         is_between = 0 < place < len(marked) - 1 and text.isspace()
         is_changed = is_changed or (is_between and marked[place - 1][1] and marked[place + 1][1])
-        if found and found[-1][1] == is_changed:
-            found[-1] = (found[-1][0] + text, is_changed)
+        if merged and merged[-1][1] == is_changed:
+            merged[-1] = (merged[-1][0] + text, is_changed)
         else:
-            found.append((text, is_changed))
-    return found
+            merged.append((text, is_changed))
+    return merged

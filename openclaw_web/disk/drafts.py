@@ -1,4 +1,7 @@
-"""Where an export lies: written in a draft folder beside, moved into place when it is complete and on the disk."""
+"""Writes an export into a draft folder, and moves it into place when it is complete.
+
+The draft lies beside its target, and is on the disk before it is moved.
+"""
 
 import os
 import re
@@ -11,19 +14,20 @@ from ulid import ULID
 
 from . import locks
 
-NAME = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")  # a ULID: what begins alike and ends otherwise is somebody else's
+NAME = re.compile(r"[0-9A-HJKMNP-TV-Z]{26}")  # a ULID: names with another ending are not ours
 
 
 @contextmanager
 def create_draft(folder: Path) -> Iterator[Path]:
-    """An empty folder beside `folder` to write into; gone afterwards unless it was published.
+    """An empty folder beside `folder` to write into, removed afterwards unless it was published.
 
-    Drafts of builds that died are removed. Whoever writes a draft holds a lock on it, which ends with the process.
+    Drafts of builds that died are removed. The process that writes a draft holds a lock on it, which ends with the
+    process.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
-    for left in _left(folder):
-        _remove_dead(left)
-    draft, descriptor = _made(folder)
+    for old_draft in _list_drafts(folder):
+        _remove_unless_locked(old_draft)
+    draft, descriptor = _create_locked(folder)
     try:
         yield draft
     finally:
@@ -32,42 +36,45 @@ def create_draft(folder: Path) -> Iterator[Path]:
 
 
 def remove_drafts(folder: Path) -> None:
-    """Take away drafts of `folder` that nobody writes any more."""
+    """Remove drafts of `folder` that no process writes any more."""
     if folder.parent.is_dir():
-        with suppress(OSError), create_draft(folder):  # which does it before it makes another one
+        with suppress(OSError), create_draft(folder):  # which removes dead drafts before it makes a new one
             pass
 
 
 def remove_dead_drafts(parent: Path) -> list[str]:
-    """Remove every draft in `parent` that nobody writes any more; the names of what they were drafts of, each once."""
+    """Remove every draft in `parent` that no process writes any more.
+
+    Returns the names of the folders they were drafts of, each once, sorted.
+    """
     removed = []
     for path in parent.iterdir() if parent.is_dir() else ():
         name, _dot, mark = path.name.removeprefix(".").rpartition(".")
         is_draft = path.name.startswith(".") and name and NAME.fullmatch(mark)
-        if is_draft and path.is_dir() and not path.is_symlink() and _remove_dead(path):
+        if is_draft and path.is_dir() and not path.is_symlink() and _remove_unless_locked(path):
             removed.append(name)
     return sorted(set(removed))
 
 
 def publish(draft: Path, folder: Path) -> None:
-    """Move a complete draft into place; leave what is there when another process was quicker."""
+    """Move a complete draft into place, unless another process was quicker."""
     sync_folder(draft)
     if not folder.exists():
         draft.rename(folder)
         sync_folder(folder.parent)
 
 
-def _left(folder):
+def _list_drafts(folder):
     begin = f".{folder.name}."
-    found = [path for path in folder.parent.iterdir() if path.name.startswith(begin)]
-    ours = [path for path in found if NAME.fullmatch(path.name.removeprefix(begin))]
+    paths = [path for path in folder.parent.iterdir() if path.name.startswith(begin)]
+    ours = [path for path in paths if NAME.fullmatch(path.name.removeprefix(begin))]
     return [path for path in ours if path.is_dir() and not path.is_symlink()]
 
 
-def _made(folder):
-    """A new draft with a descriptor that holds its lock.
+def _create_locked(folder):
+    """Create a draft, with a descriptor that holds its lock.
 
-    Whoever clears away dead drafts may have taken it for one before it was locked: then there is another one.
+    Another process that removes dead drafts may take the draft away before it is locked: then a new one is created.
     """
     while True:
         draft = folder.parent / f".{folder.name}.{ULID()}"
@@ -79,8 +86,8 @@ def _made(folder):
             os.close(descriptor)
 
 
-def _remove_dead(draft):
-    """Remove a draft unless somebody writes it; whether it was removed."""
+def _remove_unless_locked(draft):
+    """Remove a draft unless a process writes it; return whether it was removed."""
     descriptor = _lock(draft)
     if descriptor is None:
         return False
@@ -94,7 +101,10 @@ def _remove_dead(draft):
 
 
 def _lock(folder):
-    """A descriptor that holds the folder's lock, or None while another process has it or the folder has gone."""
+    """A descriptor that holds the lock of a folder.
+
+    None while another process has it, or when the folder is gone.
+    """
     try:
         descriptor = os.open(folder, os.O_RDONLY)
     except FileNotFoundError:
@@ -106,7 +116,7 @@ def _lock(folder):
 
 
 def sync_folder(folder: Path) -> None:
-    """Put the names in a folder on the disk."""
+    """Write the names in a folder to the disk."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)

@@ -1,10 +1,13 @@
-"""Exchanges two files where the kernel or the file system has no call for it: by renames and links, in three steps.
+"""Exchanges two files by renames and links, where the system has no call for it.
 
-1. The file is renamed to a name of ours, `aside`: whatever it is at that moment, nobody's content is replaced.
-2. The draft is linked to the name of the file. A link replaces nothing: who made a new file meanwhile keeps it.
+1. The file is renamed to a name of ours, `aside`. Whatever the file is at that moment, its content is not replaced.
+
+2. The draft is linked to the name of the file. A link replaces no file: a process that created a new file meanwhile
+keeps it.
+
 3. The file that was moved away takes the name of the draft, which has the other name by now.
 
-Between the first step and the second there is no file. `settle` completes or takes back what a kill left.
+Between the first step and the second there is no file. `finish_exchange` completes or undoes what a kill left.
 """
 
 import os
@@ -15,11 +18,16 @@ from .publication import REFUSED
 
 
 class NoSecondName(OSError):
-    """A file cannot have a second name here: what was moved away could not be put back without replacing anything."""
+    """The file system refuses a second name for a file.
+
+    A file that was moved away could not be put back without replacing another.
+    """
 
 
 def exchange(folder: int, draft: str, aside: str, name: str) -> bool:
-    """Exchange a draft with a file. False when somebody made a new file meanwhile: all three stay where they are.
+    """Exchange a draft with a file; False when another process created a new file meanwhile.
+
+    In that case all three files stay where they are.
 
     Raises NoSecondName before anything is moved.
     """
@@ -33,7 +41,7 @@ def exchange(folder: int, draft: str, aside: str, name: str) -> bool:
             _move_back(folder, aside, name)
         raise
     if is_ours:
-        _end(folder, draft, aside)
+        _take_draft_name(folder, draft, aside)
     return is_ours
 
 
@@ -49,7 +57,10 @@ def check_links(folder: int, name: str, probe: str) -> None:
 
 
 def give_name(folder: int, old: str, new: str) -> bool:
-    """Give a file a name that nothing has, whether it keeps the old one or not. False when something has it."""
+    """Give a file a new name; False when something has that name.
+
+    The file may keep the old name as well.
+    """
     try:
         if _is_folder(folder, old):  # nothing of an agent's is replaced by it: the system refuses
             os.rename(old, new, src_dir_fd=folder, dst_dir_fd=folder)
@@ -61,9 +72,9 @@ def give_name(folder: int, old: str, new: str) -> bool:
 
 
 def finish_exchange(folder: int, draft: str, aside: str, name: str) -> None:
-    """Complete, or take back, what a kill left of an exchange.
+    """Complete or undo an exchange that a kill interrupted.
 
-    Afterwards there is something aside only when somebody made a new file while the old one was away: it stays.
+    A file remains at `aside` only when another process created a new file while the old one was moved away.
     """
     if not exists(folder, aside):
         return
@@ -72,20 +83,20 @@ def finish_exchange(folder: int, draft: str, aside: str, name: str) -> None:
     elif not exists(folder, name):
         _move_back(folder, aside, name)
     elif not exists(folder, draft) or is_same(folder, name, draft):
-        _end(folder, draft, aside)
+        _take_draft_name(folder, draft, aside)
     elif is_same(folder, aside, name):
         os.unlink(aside, dir_fd=folder)
 
 
 def exists(folder: int, name: str) -> bool:
-    """Whether anything has a name."""
-    return _about(folder, name) is not None
+    """Whether a file or folder has this name."""
+    return _read_status(folder, name) is not None
 
 
 def is_same(folder: int, *names: str) -> bool:
-    """Whether two names are of one file."""
-    one, other = (_about(folder, name) for name in names)
-    return one is not None and other is not None and os.path.samestat(one, other)
+    """Whether two names belong to one file."""
+    first, second = (_read_status(folder, name) for name in names)
+    return first is not None and second is not None and os.path.samestat(first, second)
 
 
 def _move_back(folder, aside, name):
@@ -94,7 +105,7 @@ def _move_back(folder, aside, name):
             os.unlink(aside, dir_fd=folder)
 
 
-def _end(folder, draft, aside):
+def _take_draft_name(folder, draft, aside):
     try:
         os.rename(aside, draft, src_dir_fd=folder, dst_dir_fd=folder)
     except NotADirectoryError:  # at the last moment a folder took the place of the file
@@ -107,11 +118,11 @@ def _link(folder, old, new):
 
 
 def _is_folder(folder, name):
-    about = _about(folder, name)
-    return about is not None and stat.S_ISDIR(about.st_mode)
+    status = _read_status(folder, name)
+    return status is not None and stat.S_ISDIR(status.st_mode)
 
 
-def _about(folder, name):
+def _read_status(folder, name):
     try:
         return os.stat(name, dir_fd=folder, follow_symlinks=False)
     except FileNotFoundError:

@@ -14,12 +14,15 @@ _packer = zstandard.ZstdCompressor(level=LEVEL)
 
 
 def pack(data: bytes) -> bytes:
-    """The bytes compressed; the frame says how long they are."""
+    """Compress bytes with zstd; the frame says how long they are."""
     return _packer.compress(data)
 
 
 def unpack(packed: bytes, *, limit: int = MAX_BYTES, sha256: str = "") -> bytes:
-    """What `pack` was given. Raises Refused for damaged bytes, for more than `limit` and for another hash."""
+    """Decompress the result of `pack`.
+
+    Raises Refused for damaged bytes, for more than `limit` bytes, and for another hash than `sha256`.
+    """
     try:
         size = zstandard.frame_content_size(packed)
         if size < 0 or size > limit:

@@ -1,4 +1,7 @@
-"""Giving a finished file its name without a second one losing it, also where a file system refuses links or modes."""
+"""Gives a finished file its name without ever replacing another file.
+
+It also works where a file system refuses links or modes.
+"""
 
 import errno
 import os
@@ -6,12 +9,14 @@ from pathlib import Path
 
 from . import locks
 
-# What exFAT, FAT and mounts of other systems answer to what they cannot do.
+# Errors of exFAT, FAT and mounts of other systems for calls that they cannot do.
 REFUSED = frozenset({errno.EPERM, errno.EACCES, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL})
 
 
 def publish(draft: Path, target: Path) -> None:
-    """Give a draft a name that nothing has; the draft may be gone then. Raises FileExistsError for whoever was later.
+    """Give a draft a name that is free. Raises FileExistsError when it is taken.
+
+    Afterwards the draft may be gone.
 
     A link, unlike a rename, fails where somebody else was first. Without links the folder is locked for the rename.
     """
@@ -33,7 +38,10 @@ def publish(draft: Path, target: Path) -> None:
 
 
 def restrict(path: Path | int, mode: int) -> None:
-    """Give a file of ours its mode. Where the file system refuses modes, those of its mount apply."""
+    """Set the mode of a file of ours.
+
+    Where the file system refuses modes, those of its mount apply.
+    """
     try:
         os.chmod(path, mode)  # noqa: PTH101 - of a descriptor, too
     except OSError as exc:

@@ -1,4 +1,6 @@
-"""The address of the running site: `serve` writes it into the home, and commands print their links with it.
+"""The address of the running site, stored in the home for links in commands.
+
+`serve` writes it, and commands print their links with it.
 
 The file counts only while the lock of the server is held. The kernel releases that lock however the server ends, so
 an address that a killed server left behind is never used.
@@ -16,16 +18,22 @@ LONGEST = 500
 
 
 def site_address(host: str = "127.0.0.1", port: int = PORT) -> str:
-    """The address that a browser needs for a site that listens on `host` and `port`, without a slash at the end."""
-    if public := _public_host():
+    """The address for browsers of a site that listens on `host` and `port`.
+
+    It has no slash at the end.
+    """
+    if public := _find_public_host():
         return f"https://{public}"
     reached = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - not to listen on
     return f"http://[{reached}]:{port}" if ":" in reached else f"http://{reached}:{port}"
 
 
 def write_site_address(host: str, port: int) -> None:
-    """Keep the address of the site that this process begins to serve. On a full disk links name the usual port."""
-    file = _file()
+    """Store the address of the site that this process begins to serve.
+
+    On a full disk nothing is written, and links name the usual port.
+    """
+    file = _get_path()
     draft = file.with_suffix(".new")
     with suppress(OSError):
         draft.write_text(site_address(host, port))
@@ -36,26 +44,32 @@ def write_site_address(host: str, port: int) -> None:
 def remove_site_address() -> None:
     """Remove the address when the site stops."""
     with suppress(OSError):
-        _file().unlink()
+        _get_path().unlink()
 
 
 def running_site_address() -> str | None:
-    """The address of the site that serves this home now; None when none runs, or nobody can tell."""
-    if not locks.is_held(_file().with_name(locks.SERVING)):
+    """The address of the site that serves this home now, or None.
+
+    None when no site runs, or when this machine cannot tell.
+    """
+    if not locks.is_held(_get_path().with_name(locks.SERVING)):
         return None
     try:
-        address = _file().read_text()[:LONGEST].strip()
+        address = _get_path().read_text()[:LONGEST].strip()
     except (OSError, UnicodeDecodeError):
         return None
     return address if address.startswith(("http://", "https://")) and not set(address) & set(" \n\r\t") else None
 
 
 def address_of_links(chosen: str | None = None) -> str:
-    """The address that links of a command begin with: a chosen one, else that of the running site, else the usual."""
+    """The address that links of a command begin with.
+
+    That is the chosen one, else that of the running site, else the usual one.
+    """
     return (chosen or running_site_address() or site_address()).rstrip("/")
 
 
-def _public_host():
+def _find_public_host():
     """The name of the site behind its TLS proxy. A proxy listens on the usual port."""
     return next((host for host in settings.ALLOWED_HOSTS if _is_public(host)), None) if settings.HTTPS else None
 
@@ -64,5 +78,5 @@ def _is_public(host):
     return "*" not in host and not host.startswith(".") and host not in ("127.0.0.1", "localhost", "[::1]")
 
 
-def _file():
+def _get_path():
     return settings.HOME_DIR / "state" / FILE

@@ -1,4 +1,6 @@
-"""What a failure looks like under /api/: one shape, also where Django answers before any operation is reached.
+"""Failures under /api/ as JSON of one shape.
+
+Answers of Django itself, before any operation is reached, have the same shape.
 
 `{"detail": a sentence, "code": a word for programs}`; 409 also has `reasons` (rows in the way), 422 `errors` (places).
 """
@@ -34,14 +36,14 @@ CODES = {
 
 
 def build_error(status, detail, *, code=None, headers=None, **more):
-    """The answer to a request that failed; `more` are further keys of the body."""
+    """Build the JSON answer for a failed request; `more` are further keys of the body."""
     body = {"detail": str(detail), "code": code or CODES.get(status, "failed"), **more}
     return HttpResponse(orjson.dumps(body), status=status, content_type="application/json", headers=headers)
 
 
 def build_validation_error(errors):
-    """The answer to a request that does not fit; `errors` are dictionaries with `loc` and `msg`."""
-    places = [{"loc": _place(error["loc"]), "msg": strip_error_prefix(str(error["msg"]))} for error in errors]
+    """Build the 422 answer; `errors` are dictionaries with `loc` and `msg`."""
+    places = [{"loc": _clean_location(error["loc"]), "msg": strip_error_prefix(str(error["msg"]))} for error in errors]
     first = places[0]
     parts = first["loc"][1:] if first["loc"][0] == "body" else first["loc"]
     sentence = _("The request is not valid: %(place)s: %(why)s.") % {
@@ -51,37 +53,40 @@ def build_validation_error(errors):
     return build_error(422, sentence, errors=places)
 
 
-def _place(loc):
-    """Where something is wrong, as whoever sent it knows it: ninja also names the argument that took the body."""
+def _clean_location(loc):
+    """The location of an error as the sender knows it.
+
+    ninja adds the name of the argument that takes the body; it is left out.
+    """
     return [loc[0], *loc[2:]] if loc[0] == "body" else list(loc)
 
 
 def strip_error_prefix(message):
-    """What pydantic says of a value, without its word for a sentence of ours."""
+    """Remove pydantic's prefix from the message of a ValueError of ours."""
     return message.removeprefix("Value error, ")
 
 
 def build_refusal(failure):
-    """The answer that an Answerable knows."""
+    """Build the answer for a UserFacingError."""
     more = {"reasons": failure.reasons} if failure.status == 409 else {}
     return build_error(failure.status, failure.sentence, code=failure.code, headers=failure.headers, **more)
 
 
 def with_json_refusals(view):
-    """A view of the API whose refused methods are said as JSON."""
+    """Wrap a view of the API so that 405 is answered as JSON."""
 
-    def said(request, *args, **kwargs):
+    def json_view(request, *args, **kwargs):
         response = view(request, *args, **kwargs)
         if response.status_code != 405:
             return response
         return build_error(405, _("This address does not support this method."), headers={"Allow": response["Allow"]})
 
-    said.__dict__.update(view.__dict__)
-    return said
+    json_view.__dict__.update(view.__dict__)
+    return json_view
 
 
 def bad_request(request, exception):
-    """What Django calls for a request it does not trust: an unknown host, too many fields."""
+    """Answer a request that Django refuses: an unknown host, or too many fields."""
     if not _is_api(request):
         return defaults.bad_request(request, exception)
     return build_error(400, _("This request cannot be read. Check its host, its fields and its body."))

@@ -1,4 +1,4 @@
-"""Answers that were not changed need not be sent again: `ETag` and `If-None-Match`."""
+"""Conditional GET: `ETag` and `If-None-Match`, so that unchanged answers are not sent again."""
 
 import hashlib
 
@@ -9,9 +9,10 @@ KEPT = ("ETag", "Cache-Control", "Vary", "Last-Modified")
 
 
 def apply_etag(request, response):
-    """The answer of a GET with its ETag, or 304 when that is the one the other side has.
+    """Add an ETag to the answer of a GET, or replace it by 304.
 
-    An operation that knows a cheaper mark of its answer's version sets the header itself.
+    The answer is 304 when `If-None-Match` names its ETag. An operation that knows a cheaper version mark of its answer
+    sets the header itself.
     """
     if response.status_code != 200 or (response.streaming and not response.has_header("ETag")):
         return response
@@ -29,11 +30,14 @@ def apply_etag(request, response):
 
 
 def etag(data):
-    """The strong ETag of bytes."""
+    """The strong ETag of a body (bytes), a BLAKE2 hash in quotes."""
     return f'"{hashlib.blake2b(data, digest_size=16).hexdigest()}"'
 
 
 def names(header, mark):
-    """Whether a list of ETags (or `*`) names this one; weak ones count as what they are a weak form of."""
+    """Whether a list of ETags (or `*`) contains this one.
+
+    Weak and strong forms of an ETag count as equal.
+    """
     known = parse_etags(header)
     return known == ["*"] or mark.removeprefix("W/") in {known_mark.removeprefix("W/") for known_mark in known}

@@ -1,4 +1,4 @@
-"""What the OpenAPI document says of every operation beside its own parameters and answers."""
+"""Extras of the OpenAPI document that every operation has, such as common headers and failures."""
 
 from http import HTTPStatus
 
@@ -35,7 +35,7 @@ LIMITS = {
 
 
 def build_extra(operation, role):
-    """The `openapi_extra` of an operation that `role` may use."""
+    """Build the `openapi_extra` of an operation that `role` may use."""
     extra = dict(operation.openapi_extra or {})
     is_write = "GET" not in operation.methods
     extra["x-role"] = role
@@ -45,25 +45,27 @@ def build_extra(operation, role):
     for status in (*more, 429, 503):
         responses.setdefault(status, describe_failure(status))
     if is_write:
-        _headers(responses[409], {"Retry-After": "seconds to wait while the first request with this key is running"})
+        _add_headers(
+            responses[409], {"Retry-After": "seconds to wait while the first request with this key is running"}
+        )
     else:
         responses[304] = {"description": "Not Modified"}
         if streams.is_list(operation):
             extra["parameters"] = [*extra["parameters"], FORMAT]
             responses.setdefault(200, {}).setdefault("content", {})[streams.TYPE] = {"schema": {}}
-    _headers(responses[429], {"Retry-After": "seconds to wait before the next request"})
+    _add_headers(responses[429], {"Retry-After": "seconds to wait before the next request"})
     for status in operation.response_models:
         if status == 200 or status == 202:
-            _headers(responses.setdefault(int(status), {}), LIMITS)
+            _add_headers(responses.setdefault(int(status), {}), LIMITS)
     extra["responses"] = responses
     return extra
 
 
 def describe_failure(status):
-    """What the document says of a failure with this status."""
+    """Describe the failure with this status for the document."""
     return {"description": HTTPStatus(status).phrase, "content": {"application/json": {"schema": PROBLEM}}}
 
 
-def _headers(response, named):
+def _add_headers(response, named):
     headers = response.setdefault("headers", {})
     headers |= {name: {"schema": {"type": "integer"}, "description": words} for name, words in named.items()}

@@ -1,4 +1,4 @@
-"""How an operation of the API is declared: its address, what it answers, how it fails, and its name for programs."""
+"""Declares operations of the API: path, answers, failures, and name in the OpenAPI document."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,10 +14,13 @@ Declare = Callable[[Callable[..., Any]], Callable[..., Any]]
 class Operations:
     """The operations of one topic, with a decorator for each HTTP method.
 
-    Each is called `<ids>_<its function>` in the document: programs are made from these names, so a module that moves
-    keeps its `ids`. A decorator takes the path, what the good answer holds (with 200, or as `{202: JobOut}`) and the
-    statuses of its own failures, beside 401, 403 and 422, which all have, and those that `promises` adds; what else it
-    is given goes to ninja. Failures are only said in the document: ninja would make a model for each, a thousand.
+    A decorator takes the path, the schema of the good answer (for 200, or as `{202: JobOut}`) and the statuses of the
+    operation's own failures. 401, 403 and 422, which all operations have, are added, as are those of `openapi_extras`.
+    Further options go to ninja. Failures are only described in the document, because ninja would make a model for each
+    of them, about a thousand.
+
+    An operation is called `<ids>_<its function>` in the document. Client programs are generated from these names, so a
+    module that moves keeps its `ids`.
     """
 
     def __init__(self, ids: str, *, tags: list[str], **options: Any) -> None:
@@ -35,12 +38,12 @@ class Operations:
 
     def _declare(self, method, path, answer, failing, options):
         answers = answer if isinstance(answer, dict) else {200: answer}
-        ids = options.pop("ids", self.ids)  # of an operation that moved into another module
+        ids = options.pop("ids", self.ids)  # for an operation that moved into another module
         extra = options.pop("openapi_extra", {})
-        said = {status: openapi_extras.describe_failure(status) for status in (403, 422, *failing)} | extra.get(
+        responses = {status: openapi_extras.describe_failure(status) for status in (403, 422, *failing)} | extra.get(
             "responses", {}
         )
-        options |= {"response": {**answers, 401: Problem}, "openapi_extra": extra | {"responses": said}}
+        options |= {"response": {**answers, 401: Problem}, "openapi_extra": extra | {"responses": responses}}
 
         def declare(view):
             name = f"{ids}_{view.__name__}"

@@ -1,4 +1,4 @@
-"""What the answers and questions of every operation share."""
+"""Base schemas that the requests and answers of all operations share."""
 
 from functools import cache
 from typing import Any, Generic, TypeVar
@@ -9,16 +9,19 @@ from pydantic import ConfigDict, Field, ModelWrapValidatorHandler, ValidationInf
 
 from ..lists import paging
 
-BIGGEST = 2**53  # what JavaScript counts to exactly
+BIGGEST = 2**53  # the largest integer that JavaScript holds exactly
 T = TypeVar("T")
 SEGMENT = "the part of the list that its page shows under that name"
 LARGEST_FIRST = "with a leading `-`: largest or newest first"
-# A validator is built when it is first asked. Set on the class of ninja, of which it makes a model for each answer.
+# A validator is built on first use. Set on ninja's class, because ninja makes a subclass of it for each answer.
 ninja.Schema.model_config["defer_build"] = True
 
 
 class Getter(DjangoGetter):
-    """Reads keys of a dictionary and attributes of a row; what is missing is not looked up as templates do."""
+    """Reads keys of a dictionary and attributes of a row.
+
+    Unlike ninja's own getter, it does not look up a missing name as templates do.
+    """
 
     __slots__ = ()
 
@@ -33,7 +36,10 @@ class Getter(DjangoGetter):
 
 
 class Schema(ninja.Schema):
-    """Something that goes into the API or comes out of it. One without a `resolve_…` is read by pydantic alone."""
+    """Base class of everything that the API takes or answers.
+
+    pydantic alone reads a schema without a `resolve_…`, which is faster.
+    """
 
     @model_validator(mode="wrap")
     @classmethod
@@ -49,7 +55,7 @@ class Misfit(Schema):
 
 
 class Problem(Schema):
-    """Why nothing was done."""
+    """Why a request failed."""
 
     detail: str = Field(description="a sentence that says what to do")
     code: str = Field(description="the reason for programs: `not_found`, `refused`, `in_progress`, …")
@@ -58,30 +64,36 @@ class Problem(Schema):
 
 
 class Body(Schema):
-    """What a write is told. A name that it does not know is refused: it may be a wish that would not be heeded."""
+    """The body of a write. Unknown names are refused, because their request would be ignored."""
 
     model_config = ConfigDict(extra="forbid")
 
 
 class Page(Schema, Generic[T]):
-    """One part of a list, and where the parts beside it are. `Page[AgentOut]` is `AgentPage` in the document."""
+    """A page of a list, with the cursors of the pages before and after it.
+
+    `Page[AgentOut]` is `AgentPage` in the document.
+    """
 
     items: list[T]
     next: str | None
     previous: str | None
 
     def __class_getitem__(cls, item: type[Any]) -> type[Any]:
-        return _named(super().__class_getitem__(item), item)
+        return _rename_page(super().__class_getitem__(item), item)
 
 
 @cache
-def _named(part, item):
-    """A class with a name of its own: the document would call what it was made of `Page_AgentOut_`."""
+def _rename_page(part, item):
+    """A subclass with a short name; the document would call the generic one `Page_AgentOut_`."""
     return type(part)(f"{item.__name__.removesuffix('Out')}Page", (part,), {"__module__": item.__module__})
 
 
 class PageQuery(Schema):
-    """Which part of a list: the `next` or `previous` of another part, and the maximum number of rows."""
+    """The position in a list, and the maximum number of rows.
+
+    The position is the `next` or `previous` of another page.
+    """
 
     after: str | None = Field(None, description="`next` of the preceding page; leave out for the first page")
     before: str | None = Field(None, description="`previous` of the following page; used only without `after`")
@@ -89,23 +101,29 @@ class PageQuery(Schema):
 
     @property
     def place(self) -> dict[str, Any]:
-        """As `page_of` takes it."""
+        """The position as arguments of `page_of`."""
         return {"after": self.after, "before": self.before, "size": self.limit}
 
     def criteria(self, **names: str) -> dict[str, Any]:
-        """The filters as the list is asked for them (`List.fits`); `names` are those that it calls otherwise."""
+        """The filters as arguments of `List.fits`.
+
+        `names` maps fields to the names that the list has for them: `{field: name}`.
+        """
         names |= {"from_ts": "since", "to_ts": "until"}
         chosen = self.dict(exclude={"after", "before", "limit"}, exclude_none=True)
         return {names.get(name, name): value for name, value in chosen.items()}
 
 
 class TimeRangeQuery(PageQuery):
-    """A list that can be narrowed to a stretch of time."""
+    """The query of a list that can be narrowed to a time range."""
 
     from_ts: int | None = Field(None, ge=0, le=BIGGEST, description="milliseconds: at or after this time")
     to_ts: int | None = Field(None, ge=0, le=BIGGEST, description="milliseconds: before this time")
 
 
 def page_to_json(page: paging.Page, items: list[Any] | None = None) -> dict[str, Any]:
-    """The answer of a list: a page of rows, or `items` made of them, and the cursors of the pages beside it."""
+    """The answer of a list: its items and the cursors of neighbouring pages.
+
+    `items` replace the rows of the page when they are given.
+    """
     return {"items": page if items is None else items, "next": page.next, "previous": page.previous}

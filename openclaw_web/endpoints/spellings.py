@@ -1,4 +1,7 @@
-"""The names of the specs: `sessionId`, `fromTs`, `includePayload` for `session_id`, `from_ts`, `include_payload`."""
+"""Accepts the camelCase names of the specs beside our own snake_case names.
+
+`sessionId`, `fromTs` and `includePayload` stand for `session_id`, `from_ts` and `include_payload`.
+"""
 
 import re
 
@@ -8,20 +11,20 @@ ALSO = {"session": ("sessionId", "session_id"), "agent": ("agentId", "agent_id")
 
 
 def find_spellings(names):
-    """`{spelling: name}` of every other spelling that these parameters have."""
-    found = {to_camel_case(name): name for name in names} | {
+    """Map every other spelling of these parameters to its name: `{spelling: name}`."""
+    names_by_spelling = {to_camel_case(name): name for name in names} | {
         other: name for name in names for other in ALSO.get(name, ()) if other not in names
     }
-    return {other: name for other, name in found.items() if other != name}
+    return {other: name for other, name in names_by_spelling.items() if other != name}
 
 
 def to_camel_case(name):
-    """`include_payload` as `includePayload`."""
+    """Convert `include_payload` to `includePayload`."""
     return HUMP.sub(lambda match: match[1].upper(), name)
 
 
 def rename_query(query, known):
-    """A QueryDict under our names; our own spelling wins when both are there."""
+    """A QueryDict with our names; our own spelling wins when both are present."""
     if not any(other in known for other in query):
         return query
     ours = query.copy()
@@ -33,6 +36,6 @@ def rename_query(query, known):
 
 
 def rename_body(body, known):
-    """The same for the keys of an object."""
+    """The same object (a dictionary) with our names as keys."""
     others = {known[key]: value for key, value in body.items() if key in known}
     return others | {key: value for key, value in body.items() if key not in known} if others else body

@@ -1,4 +1,7 @@
-"""Answers that hold columns of a table: names, types, choices and help are what its fields say."""
+"""Schemas with columns of a table, described by the fields of the table.
+
+Names, types, choices and help come from the fields.
+"""
 
 from functools import cache
 from typing import Any, ClassVar, Literal
@@ -21,26 +24,32 @@ TYPES = {
 
 
 class TableSchema(Schema):
-    """An answer with columns of `table`. Subclasses add what they compute, or say a column in another way."""
+    """Base class of answers with columns of `table`.
+
+    Subclasses add values that they compute, or replace a column.
+    """
 
     table: ClassVar[type[Model]]
 
 
 @cache
 def table_schema(table: type[Model], *names: str) -> Any:
-    """A base class with the named columns of a table, or with those that its fields show in the API.
+    """A base class with the named columns of a table.
 
-    It is Any: no type checker follows a class made of a table. `./dev run records NAME` prints what answers hold.
+    Without names it has the columns that the fields show in the API.
+
+    The result is Any, because no type checker follows a class made from a table. `./dev run records NAME` prints the
+    fields of answers.
     """
     fields = {field.attname: field for field in table._meta.concrete_fields}
     chosen = names or [field.attname for field in get_shown_fields(table, "api")]
-    columns: dict[str, Any] = {name: (_type_of(fields[name]), _described(fields[name])) for name in chosen}
+    columns: dict[str, Any] = {name: (_get_type(fields[name]), _describe_field(fields[name])) for name in chosen}
     schema = create_model(f"{table.__name__}Columns", __base__=TableSchema, __module__=table.__module__, **columns)
     schema.table = table
     return schema
 
 
-def _type_of(field: Any) -> Any:
+def _get_type(field: Any) -> Any:
     """The type of a column's values in JSON."""
     target = field.target_field if field.is_relation else field
     choices = tuple(value for value, _label in field.choices or ())
@@ -48,5 +57,5 @@ def _type_of(field: Any) -> Any:
     return kind | None if field.null else kind
 
 
-def _described(field: Field) -> Any:
+def _describe_field(field: Field) -> Any:
     return Described(description=str(field.help_text) or None)

@@ -1,1 +1,1 @@
-"""Lists that are bounded and filtered, as pages, files and answers of the API."""
+"""Bounded, filtered lists, as pages, as files and in the API."""

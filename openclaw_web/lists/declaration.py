@@ -1,4 +1,4 @@
-"""What a list is, said once: its name, its filters and what fits them, the columns of its table and of its file.
+"""The declaration of a list: name, filters, query, columns of its table and of its file.
 
 How to add a list: docs/lists.md.
 """
@@ -17,16 +17,19 @@ from .list_counts import RowCount
 from .paging import Listing, Page
 
 Text = str | Promise
-# What a column is on the card that a row becomes on a phone: its first line, a value with its label, a value that needs
-# none, one that has what is left of the line. Other columns are left out; of a list that says nothing all stand there.
+# The role of a column on the card that a row becomes on a phone: title line, value with its label, value without a
+# label, value that takes the rest of the line. Columns without a role are left out, unless no column has one.
 TITLE, NAMED, PLAIN, REST = "t", "n", "p", "r"
-# Name in ORDERS or nothing, label, is it a number, and what it is on a card where it stands there.
+# Name in ORDERS or "", label, whether it is a number, and its role on a card if it has one.
 Column = tuple[str, Text, bool] | tuple[str, Text, bool, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What a list says: how many rows (a lazy plural of `count`, with `shown`), its title, when empty."""
+    """Texts of a list: number of rows, title, and texts of an empty list.
+
+    `counted` is a lazy plural of `count`, with `shown` as the number in words.
+    """
 
     counted: Text
     uncounted: Text
@@ -38,14 +41,14 @@ class Words:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class List:
-    """A list: what its page, its file, the API and the views that people keep of it have in common.
+    """A list, as shared by its page, its file, the API and saved views.
 
-    `fits(whose, sort=…, **asked)` is the `Listing` of the rows that fit; `whose` is the agent of a list of one agent,
-    of others the person who looks. `draw(labels, rows=…)` makes the HTML of the rows of a page; what it takes
-    besides, or instead, `prepare(page, filters, whose)` makes. What begins with None or a lambda can be left out.
+    `fits(whose, sort=…, **criteria)` returns the `Listing` of the matching rows. `whose` is the agent for a list of one
+    agent, else the person who looks. `draw(labels, rows=…)` renders the rows of a page; `prepare(page, filters, whose)`
+    returns its arguments. Fields with a default can be left out.
     """
 
-    on: str  # its name: of kept views, of files, in the audit log
+    on: str  # its name, for saved views, files and the audit log
     words: Words
     filters: type[ListFilters]
     fits: Callable[..., Listing]
@@ -55,17 +58,20 @@ class List:
     prepare: Callable[[Page, ListFilters, Any], Mapping[str, Any]] = lambda page, _filters, _whose: {"rows": page}
     read: Callable[[QuerySet], QuerySet] = lambda rows: rows  # what a page reads of each row
     beside: Callable[[ListFilters], Mapping[str, Any]] = lambda _filters: {}  # what else the page shows
-    # How many rows `whose` list has without filters, counted in so many ms: where there is a quicker way to say it.
+    # Count the rows without filters, within a number of ms, where there is a quicker way than a query.
     count: Callable[[Any, int], RowCount] | None = None
-    # How many rows each segment of `whose` list has without filters, by its name, counted in about so many ms.
+    # Count the rows of each segment without filters, by its name, within about a number of ms.
     amounts: Callable[[Any, int], Mapping[str, RowCount]] | None = None
-    # The rows of the file as dictionaries, where they are not the `fields` of what is read, and how one is written.
+    # The rows of the file as dictionaries, where they are not the `fields` of the rows, and how to write one.
     file: Callable[[QuerySet], QuerySet] | None = None
     shape: Callable[[dict[str, Any]], dict[str, Any]] | None = None
 
     @property
     def card(self) -> str:
-        """The classes of its table that make two lines of a row on a phone (app.css), for columns by their number."""
+        """CSS classes of the table that lay a row out as a card on a phone.
+
+        See app.css; columns are named by their number.
+        """
         marks = [(column[3], number) for number, column in enumerate(self.columns, start=1) if len(column) > 3]
         if marks and TITLE not in dict(marks):
             marks.insert(0, (TITLE, 1))
@@ -73,28 +79,28 @@ class List:
 
 
 def file_columns(table: type[Model], *first: str) -> tuple[str, ...]:
-    """The columns of a list's file: those that are named, then what else the fields of the table show in files."""
+    """The columns of a list's file: `first`, then those that the table shows in files."""
     return tuple(dict.fromkeys((*first, *(field.attname for field in get_shown_fields(table, "file")))))
 
 
-def shows(what):
-    """Say of a view which list it shows: that is how the site's addresses know all lists."""
+def shows(declaration):
+    """Mark a view as the page of a list, so that `find_lists` finds it."""
 
     def mark(view):
-        view.shows = what
+        view.shows = declaration
         return view
 
     return mark
 
 
 def find_lists() -> dict[str, List]:
-    """Every list that an address of the site shows, by its name."""
-    return {what.on: what for what in _shown(get_resolver())}
+    """Find every list that an address of the site shows, by its name."""
+    return {declaration.on: declaration for declaration in _iterate_lists(get_resolver())}
 
 
-def _shown(resolver):
+def _iterate_lists(resolver):
     for entry in resolver.url_patterns:
         if isinstance(entry, URLResolver):
-            yield from _shown(entry)
-        elif what := getattr(entry.callback, "shows", None):
-            yield what
+            yield from _iterate_lists(entry)
+        elif declaration := getattr(entry.callback, "shows", None):
+            yield declaration

@@ -1,4 +1,6 @@
-"""What every list offers: filters and an order in its address, and itself as CSV, JSON or JSON lines.
+"""Filters and order of a list from its address, and download of the list.
+
+A list can be downloaded as CSV, JSON or JSON lines.
 
 How to add a list: docs/lists.md.
 """
@@ -28,24 +30,27 @@ TYPES = {
 }
 DAY_MS, MINUTE_MS = 86_400_000, 60_000
 MINUTE = "%Y-%m-%dT%H:%M"
-BESIDE = {"after", "before", "sort", "format"}  # what an address of a list holds besides filters
+BESIDE = {"after", "before", "sort", "format"}  # parameters of a list's address that are no filters
 NAME = re.compile(r"[A-Za-z][A-Za-z0-9_.-]{0,39}", re.ASCII)
 BIGGEST = 2**53  # the largest number of tokens or records that an address may name
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The head of a column: its label, and where it leads when the list can be sorted by it."""
+    """The head of a column: its label, and the link that sorts by it."""
 
     label: str
     is_number: bool
-    sorted: str  # ascending, descending, or nothing
+    sorted: str  # ascending, descending, or ""
     href: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Control:
-    """A field of the filter form. `kind` is hidden, select, or a type of <input>; `choices` are values and words."""
+    """A field of the filter form.
+
+    `kind` is hidden, select, or a type of <input>; `choices` are values and words.
+    """
 
     name: str
     label: str
@@ -54,7 +59,7 @@ class Control:
     choices: list[tuple[str, str]]
     longest: int | None
     has_help: bool
-    is_first: bool = False  # where the key / leads: the first field for words, else the first of all
+    is_first: bool = False  # whether the key / focuses it: the first search field, else the first of all
 
 
 class DayField(forms.DateField):
@@ -66,7 +71,7 @@ class DayField(forms.DateField):
         self.error_messages["invalid"] = gettext_lazy("Write days like 2026-02-21.")
 
     def strptime(self, value, format):
-        """A date, or a minute as a moment."""
+        """Parse a day into a date, or a minute into a datetime."""
         moment = datetime.strptime(value, format).replace(tzinfo=UTC)
         return moment if format == MINUTE else moment.date()
 
@@ -76,19 +81,19 @@ KINDS = {DayField: "date", forms.BooleanField: "checkbox", forms.FloatField: "nu
 
 
 class ListFilters(forms.Form):
-    """The filters of a list, from its address. A subclass adds fields and ORDERS.
+    """The filters of a list, from its address. Subclasses add fields and ORDERS.
 
-    ORDERS names the orders that `sort` may ask for: the columns of each, whose combination is unique. A `-` before the
-    name turns all of them round; the first is used when the address asks for none, as `DEFAULT` spells it.
+    ORDERS maps the values of `sort` to columns whose combination is unique. A `-` before the name reverses all of them.
+    `DEFAULT` is the order in force without `sort`.
     """
 
     ORDERS: dict[str, tuple[str, ...]] = {}
     DEFAULT = ""
     HIDDEN: tuple[str, ...] = ()  # filters that only links set
     RARE: tuple[str, ...] = ()  # filters that the form folds away
-    PLACE: tuple[str, ...] = ()  # fields that say which list it is: they stay when all filters are taken away
-    SEGMENTS: segments.Segments | None = None  # parts of the list, of which a page without filters shows the first
-    CHIPS: dict[str, Any] = {}  # what chips call the fields whose labels are no nouns: "Search titles"
+    PLACE: tuple[str, ...] = ()  # fields that say which list it is: clearing the filters keeps them
+    SEGMENTS: segments.Segments | None = None  # parts of the list; a page without filters shows the first
+    CHIPS: dict[str, Any] = {}  # names in chips for fields whose labels are no nouns, such as "Search titles"
     offered: dict[str, list[tuple[str, str]]] = {}  # values and words that a field of free text offers
     sort = forms.CharField(required=False, max_length=50)
     format = forms.ChoiceField(required=False, choices=[(name, name) for name in TYPES])
@@ -103,26 +108,32 @@ class ListFilters(forms.Form):
 
     @classmethod
     def sorts(cls):
-        """Every order that an address may ask for."""
+        """Every order that an address may name."""
         return tuple(f"{sign}{name}" for name in cls.ORDERS for sign in ("", "-"))
 
     def validate(self):
-        """This form; raises Refused, naming the value, when the address asks for what cannot exist."""
+        """Validate the filters and return this form.
+
+        Raises Refused, which names the value, when an address has an invalid filter or order.
+        """
         if not self.is_valid():
-            raise Refused(self._why())
+            raise Refused(self._describe_error())
         if self.sorting.removeprefix("-") not in self.ORDERS:
             raise Refused(_("This list cannot be sorted that way. Start again from the list."))
         return self
 
-    def _why(self):
+    def _describe_error(self):
         name, problems = next(iter(self.errors.items()))
         label = self.fields[name].label or name if name in self.fields else ""
-        what = f"{label}: {problems[0]}" if label else problems[0]
-        return _("A filter in this address is not valid. %(what)s Start again from the list.") % {"what": what}
+        problem = f"{label}: {problems[0]}" if label else problems[0]
+        return _("A filter in this address is not valid. %(what)s Start again from the list.") % {"what": problem}
 
     @property
     def ignored(self):
-        """Names in the address that are no filters of this list, so that it can say so; only what looks like a name."""
+        """Names in the address that are no filters of this list, at most five.
+
+        The page says that they are ignored. Only texts that look like a name are listed.
+        """
         names = [name for name in self.data if name not in {*self.fields, *BESIDE}]
         return [name for name in names if NAME.fullmatch(name)][:5]
 
@@ -139,56 +150,65 @@ class ListFilters(forms.Form):
 
     @property
     def segment(self):
-        """The segment in force, empty for a list without. Only a page that nobody narrowed shows the first one."""
-        return self.cleaned_data.get(segments.NAME) or self._segment_of(self.chosen)
+        """The segment in force; empty for a list without segments.
 
-    def _segment_of(self, chosen):
+        Only a page without filters shows the first segment by default.
+        """
+        return self.cleaned_data.get(segments.NAME) or self._choose_segment(self.chosen)
+
+    def _choose_segment(self, chosen):
         if not self.SEGMENTS:
             return ""
         return segments.ALL if chosen or self.cleaned_data["format"] else self.SEGMENTS.first
 
     @property
     def criteria(self):
-        """The filters in force as what fits a list is asked for: `List.fits`."""
+        """The filters in force as arguments of `List.fits`."""
         return self.chosen | ({segments.NAME: self.segment} if self.SEGMENTS else {})
 
     def offer(self, whose):
-        """Fill in the values that fields offer, for a page of the list of `whose`; here there is nothing to ask for."""
+        """Fill in the values that fields offer. The base class has none.
+
+        `whose` is the agent or the person whose list the page shows.
+        """
 
     @property
     def home(self):
-        """The end of the address of the whole list."""
-        asked = QueryDict(mutable=True)
-        asked.update({name: self.data[name] for name in self.PLACE if self.data.get(name)})
-        return f"?{asked.urlencode()}"
+        """The query string of the whole list."""
+        query = QueryDict(mutable=True)
+        query.update({name: self.data[name] for name in self.PLACE if self.data.get(name)})
+        return f"?{query.urlencode()}"
 
     @property
     def query(self):
-        """The filters and the order in force as the end of an address: `?channel=irc&sort=-cost`, or nothing."""
+        """The query string of the filters and the order: `?channel=irc&sort=-cost`, or ""."""
         return self.query_with()
 
     def query_with(self, **changes):
-        """`query` with some of its fields set to other values; None takes one away."""
-        kept = {name: self.data[name] for name in (*self.PLACE, *self.chosen, "sort") if self.data.get(name)}
+        """The query string with some fields set to other values; None removes a field."""
+        values = {name: self.data[name] for name in (*self.PLACE, *self.chosen, "sort") if self.data.get(name)}
         segment = changes.pop(segments.NAME, self.segment)
-        asked = QueryDict(mutable=True)
-        asked.update({name: value for name, value in {**kept, **changes}.items() if value is not None})
-        if segment != self._segment_of([name for name in asked if name not in (*self.PLACE, "sort")]):
-            asked[segments.NAME] = segment
-        return f"?{asked.urlencode()}" if asked else ""
+        query = QueryDict(mutable=True)
+        query.update({name: value for name, value in {**values, **changes}.items() if value is not None})
+        if segment != self._choose_segment([name for name in query if name not in (*self.PLACE, "sort")]):
+            query[segments.NAME] = segment
+        return f"?{query.urlencode()}" if query else ""
 
     @property
     def cleared(self):
-        """The end of the address of what is shown, without filters and without an order."""
+        """The query string of this page without filters and without an order."""
         return self.bare or self.home
 
     @property
     def bare(self):
-        """The same, or nothing."""
+        """The same query string, or ""."""
         return self.query_with(sort=None, **dict.fromkeys(self.chosen))
 
     def in_words(self, name, value):
-        """How a chip names the value of a filter: the word of its choice, where there are choices; a tick has none."""
+        """The value of a filter in words, for its chip.
+
+        That is the label of a choice; a checkbox has none.
+        """
         if value is True:
             return ""
         if isinstance(value, datetime):
@@ -197,18 +217,23 @@ class ListFilters(forms.Form):
         return formatting.number(value) if isinstance(value, int) else str(known.get(value, value))
 
     def heads(self, columns):
-        """A `Head` for every column: `columns` begin with the name as in ORDERS or "", label, is it a number."""
+        """A `Head` for every column; `columns` are those of the declaration."""
         name, is_descending = self.sorting.removeprefix("-"), self.sorting.startswith("-")
-        found = []
+        heads = []
         for column, label, is_number, *_card in columns:
-            here = column == name
-            href = self.query_with(sort=column if here and is_descending else f"-{column}")
-            way = "descending" if is_descending else "ascending"
-            found.append(Head(label, is_number, way if here else "", href if column in self.ORDERS else None))
-        return found
+            is_sorted = column == name
+            href = self.query_with(sort=column if is_sorted and is_descending else f"-{column}")
+            direction = "descending" if is_descending else "ascending"
+            heads.append(
+                Head(label, is_number, direction if is_sorted else "", href if column in self.ORDERS else None)
+            )
+        return heads
 
     def orders(self, columns):
-        """`(value, words, is it in force)` of every order that a column offers; the value of the first is empty."""
+        """`(value, words, whether it is in force)` of every order that a column offers.
+
+        The value of the default order is empty.
+        """
         words = {"-": _("%(column)s, descending"), "": _("%(column)s, ascending")}
         return [
             (
@@ -222,27 +247,30 @@ class ListFilters(forms.Form):
         ]
 
     def controls(self):
-        """The fields of the filter form, as `Control`; those without a value that only links set are left out."""
+        """The fields of the filter form, as `Control`.
+
+        Fields that only links set are left out while they are empty.
+        """
         names = [name for name in self.fields if name not in ("sort", "format", segments.NAME, *self.RARE)]
-        controls = [control for control in map(self._control_of, names) if control.kind != "hidden" or control.value]
-        seen = [control for control in controls if control.kind != "hidden"]
-        first = next((control for control in seen if control.kind == "search"), seen[0] if seen else None)
+        controls = [control for control in map(self._build_control, names) if control.kind != "hidden" or control.value]
+        visible = [control for control in controls if control.kind != "hidden"]
+        first = next((control for control in visible if control.kind == "search"), visible[0] if visible else None)
         return [replace(control, is_first=True) if control is first else control for control in controls]
 
     def rare_controls(self):
-        """The same of the fields that are folded away until they are asked for."""
-        return list(map(self._control_of, self.RARE))
+        """The `Control` of each field that the form folds away."""
+        return list(map(self._build_control, self.RARE))
 
     def helps(self):
-        """`(id, sentence)` of every text field that says something about itself, for below the fields."""
+        """`(id, sentence)` of every text field with a help text."""
         return [(f"id_{name}_help", field.help_text) for name, field in self.fields.items() if field.help_text]
 
     @property
     def is_rare_chosen(self):
-        """Whether one of the filters that are folded away is in force."""
+        """Whether one of the filters that the form folds away is in force."""
         return any(name in self.RARE for name in self.chosen)
 
-    def _control_of(self, name):
+    def _build_control(self, name):
         field, value = self.fields[name], self.data.get(name, "")
         choices = self.offered.get(name) or getattr(field, "choices", ())
         choices = [(str(known), word) for known, word in choices if known]
@@ -270,14 +298,17 @@ class ListFilters(forms.Form):
 
 
 class DayFilters(ListFilters):
-    """A list that can be narrowed to UTC days, or minutes: `from` and `to`, the last one included."""
+    """Filters of a list that can be narrowed to UTC days or minutes.
+
+    The fields are `from` and `to`, the last day included.
+    """
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
         self.fields |= {"from": DayField(gettext_lazy("From day (UTC)")), "to": DayField(gettext_lazy("To day (UTC)"))}
 
     def clean(self):
-        """Refuses days that come the wrong way round."""
+        """Refuse a first day that is after the last day."""
         first, last = self.cleaned_data.get("from"), self.cleaned_data.get("to")
         if first and last and start_of(first) > start_of(last):
             self.add_error("from", _("The first day is after the last day."))
@@ -291,20 +322,20 @@ class DayFilters(ListFilters):
 
     @property
     def criteria(self):
-        """As every list's; the days as moments."""
-        return {name: value for name, value in super().asked.items() if name not in ("from", "to")} | self.moments
+        """The filters in force as arguments of `List.fits`, the days as milliseconds."""
+        return {name: value for name, value in super().criteria.items() if name not in ("from", "to")} | self.moments
 
 
 def start_of(day):
-    """The first millisecond of a UTC day, or of a minute of it."""
+    """The first millisecond (epoch) of a UTC day, or of a minute."""
     moment = day if isinstance(day, datetime) else datetime(day.year, day.month, day.day, tzinfo=UTC)
     return round(moment.timestamp()) * 1000
 
 
 def cell_labels(columns):
-    """The labels of all columns but the first, whose cell needs none; `columns` are those of `ListFilters.heads`.
+    """The labels of all columns but the first, whose cell needs none.
 
-    They are texts in the language of the request already: every row says them again.
+    `columns` are those of `ListFilters.heads`. The labels are translated once, because every row repeats them.
     """
     return [str(label) for _name, label, *_rest in columns[1:]]
 
@@ -316,7 +347,7 @@ def file_name(*parts):
 
 
 def download_rows(rows, *, order, columns, shape, name, kind):
-    """All rows of a queryset of `values` as a streamed file, fetched batch by batch.
+    """Stream all rows of a queryset of `values` as a file, fetched in batches.
 
     `shape(row)` makes a row's dictionary, whose keys are `columns`; `name` is the file's without its ending;
     `kind` is csv, json or jsonl. Texts in a CSV that a spreadsheet would run as formulas get a `'` before them,

@@ -1,4 +1,7 @@
-"""How many rows there are, within a limit and a time: an honest “at least” instead of a slow answer."""
+"""Counts rows within a limit and a time.
+
+A count that would be slow becomes an honest “at least”.
+"""
 
 from dataclasses import dataclass
 
@@ -22,15 +25,18 @@ class RowCount:
 
 
 def format_count(amount: RowCount, *, at_least: int = 0) -> str:
-    """`1,234`, or `at least 10,000`; `at_least` is what somebody has already seen."""
-    shown = f"{max(amount.count, at_least):,}"
-    return _("at least %(count)s") % {"count": shown} if amount.is_more else shown
+    """Format a count as `1,234`, or `at least 10,000`.
+
+    `at_least` is the number of rows that the page shows.
+    """
+    number = f"{max(amount.count, at_least):,}"
+    return _("at least %(count)s") % {"count": number} if amount.is_more else number
 
 
 def count_rows(rows, *, column="pk", up_to=COUNTED_UP_TO, budget_ms=BUDGET_MS):
-    """How many rows a queryset has: counted up to `up_to`, and for about `budget_ms` milliseconds.
+    """Count the rows of a queryset, up to `up_to` and for about `budget_ms` milliseconds.
 
-    `column` is read of each: one that stands in the index of the filter costs least.
+    `column` is the one that is read from each row; a column in the index of the filter costs least.
     """
     known, step = 0, 100
     try:
@@ -41,8 +47,8 @@ def count_rows(rows, *, column="pk", up_to=COUNTED_UP_TO, budget_ms=BUDGET_MS):
         try:
             while True:
                 limit = min(step, up_to)
-                some = f"SELECT COUNT(*) FROM ({counted} LIMIT {limit + 1}) some"  # noqa: S608 - by Django
-                (count,) = statements.read_row(rows.db, some, values)
+                query = f"SELECT COUNT(*) FROM ({counted} LIMIT {limit + 1}) some"  # noqa: S608 - by Django
+                (count,) = statements.read_row(rows.db, query, values)
                 if count <= limit:
                     return RowCount(count)
                 if limit == up_to:

@@ -1,4 +1,7 @@
-"""A list as an answer: its page, the part of it that HTMX swaps, or its file."""
+"""Answers a request for a list with its page, a part of it, or a file.
+
+The part is for HTMX, which swaps it into the page.
+"""
 
 from dataclasses import replace
 
@@ -10,37 +13,38 @@ from .filters import cell_labels, download_rows, file_name
 from .list_counts import RowCount, count_rows, format_count
 from .paging import read_cursors
 
-COUNTING_MS = 8  # for the number in a title: no list waits longer for it
+COUNTING_MS = 8  # the longest time that a list waits for the number in its title
 
 
-def render_list(request, template, what, *, agent=None, filters=None, words=None, status=200, **context):
-    """The list `what` (a `List`) as its page, with HTMX as the part below its filter form, with `format` as its file.
+def render_list(request, template, declaration, *, agent=None, filters=None, words=None, status=200, **context):
+    """Answer with the list `declaration` as its page, its part or its file.
 
-    `filters` are checked ones where they are not just those of the address, `words` others than the list declares.
+    The answer is the part below the filter form for HTMX, and a file when the address has a `format`. `filters` are
+    validated filters where they are not just those of the address; `words` replace those of the declaration.
     """
-    filters, whose = filters or what.filters(request.GET).checked(), agent or request.user
-    _skip_empty_segment(what, whose, filters)
-    found = what.fits(whose, sort=filters.sorting, **filters.asked)
+    filters, whose = filters or declaration.filters(request.GET).validate(), agent or request.user
+    _skip_empty_segment(declaration, whose, filters)
+    listing = declaration.fits(whose, sort=filters.sorting, **filters.criteria)
     if filters.cleaned_data["format"]:
-        return _file(request, what, filters, found, str(agent or ""))
-    page = replace(found, rows=what.read(found.rows)).page(**read_cursors(request))
+        return _stream_file(request, declaration, filters, listing, str(agent or ""))
+    page = replace(listing, rows=declaration.read(listing.rows)).page(**read_cursors(request))
     filters.offer(whose)
-    shown = {"labels": cell_labels(what.columns), **what.prepare(page, filters, whose)}
-    amounts = what.amounts(whose, COUNTING_MS) if what.amounts and not filters.chosen else {}
-    known = amounts.get(filters.segment) or _known(what, whose, filters, found, page)
+    table_context = {"labels": cell_labels(declaration.columns), **declaration.prepare(page, filters, whose)}
+    amounts = declaration.amounts(whose, COUNTING_MS) if declaration.amounts and not filters.chosen else {}
+    row_count = amounts.get(filters.segment) or _count_matches(declaration, whose, filters, listing, page)
     context |= {
         **({"agent": agent} if agent else {}),
-        **_in_words(words or what.words, known, page, {"agent": agent}),
-        **_segments(what, whose, filters, page, amounts),
+        **_build_heading(words or declaration.words, row_count, page, {"agent": agent}),
+        **_build_segments(declaration, whose, filters, page, amounts),
         "filters": filters,
         "page": page,
-        "heads": filters.heads(what.columns),
-        "orders": filters.orders(what.columns),
-        "card": what.card,
-        **shown,
-        "window": found.window,
-        "bar": _bar(request.user.kept_views(what.on), what.on, filters),
-        **what.beside(filters),
+        "heads": filters.heads(declaration.columns),
+        "orders": filters.orders(declaration.columns),
+        "card": declaration.card,
+        **table_context,
+        "window": listing.window,
+        "bar": _build_bar(request.user.saved_views(declaration.on), declaration.on, filters),
+        **declaration.beside(filters),
     }
     response = render_page(request, template, context, partial="list_part", status=status)
     if request.htmx:  # the form sends its empty fields as well
@@ -48,30 +52,43 @@ def render_list(request, template, what, *, agent=None, filters=None, words=None
     return response
 
 
-def _skip_empty_segment(what, whose, filters):
-    """Let a page that nobody narrowed open on everything where its first segment may be, and is, empty."""
+def _skip_empty_segment(declaration, whose, filters):
+    """Show everything instead of an optional first segment that is empty.
+
+    Only on a page without filters.
+    """
     parts = filters.SEGMENTS
     if not parts or not parts.is_first_optional or filters.segment != parts.first or filters.data.get(segments.NAME):
         return
-    if not what.fits(whose, sort=filters.sorting, **filters.asked).page(size=1):
+    if not declaration.fits(whose, sort=filters.sorting, **filters.criteria).page(size=1):
         filters.cleaned_data[segments.NAME] = segments.ALL
 
 
-def _file(request, what, filters, found, agent_id):
-    """The file that `format` in the address asks for; `request.listed` tells the audit log. See `lists.download`."""
-    kind, name = filters.cleaned_data["format"], file_name(what.on, agent_id)
-    ordered = (name.lstrip("-") for name in found.order)  # as keys of the next batch, also where no column shows them
-    rows = what.file(found.all) if what.file else what.read(found.all).values(*dict.fromkeys((*what.fields, *ordered)))
-    shape = what.shape or (lambda row: {name: row[name] for name in what.fields})
-    response = download_rows(rows, order=found.order, columns=what.fields, shape=shape, name=name, kind=kind)
-    about = {"object_type": "list", "object_id": what.on, "agent_id": agent_id}
-    request.listed = {**about, "filter": filters.query, "format": kind}
+def _stream_file(request, declaration, filters, listing, agent_id):
+    """The file that `format` in the address asks for. See `lists.download_rows`.
+
+    `request.listed` is set for the audit log.
+    """
+    kind, name = filters.cleaned_data["format"], file_name(declaration.on, agent_id)
+    ordered = (name.lstrip("-") for name in listing.order)  # as keys of the next batch, also where no column shows them
+    rows = (
+        declaration.file(listing.all)
+        if declaration.file
+        else declaration.read(listing.all).values(*dict.fromkeys((*declaration.fields, *ordered)))
+    )
+    shape = declaration.shape or (lambda row: {name: row[name] for name in declaration.fields})
+    response = download_rows(rows, order=listing.order, columns=declaration.fields, shape=shape, name=name, kind=kind)
+    subject = {"object_type": "list", "object_id": declaration.on, "agent_id": agent_id}
+    request.listed = {**subject, "filter": filters.query, "format": kind}
     return response
 
 
-def _segments(what, whose, filters, page, amounts):
-    """The segments of a list with their numbers, and when the one that is shown is empty, where there are rows."""
-    shown = [
+def _build_segments(declaration, whose, filters, page, amounts):
+    """Context of the segments of a list, with their numbers of rows.
+
+    `elsewhere` links to everything when the current segment is empty and the list is not.
+    """
+    parts = [
         {
             "label": label,
             "amount": amounts.get(name),
@@ -81,38 +98,44 @@ def _segments(what, whose, filters, page, amounts):
         for name, label in segments.choices(filters.SEGMENTS)
     ]
     elsewhere = ""
-    if shown and not page and not page.is_partial and filters.segment != segments.ALL:
-        everything = what.fits(whose, sort=filters.sorting, **filters.asked | {segments.NAME: segments.ALL})
+    if parts and not page and not page.is_partial and filters.segment != segments.ALL:
+        everything = declaration.fits(whose, sort=filters.sorting, **filters.criteria | {segments.NAME: segments.ALL})
         elsewhere = filters.query_with(segment=segments.ALL) if everything.page(size=1) else ""
-    return {"segments": shown, "segments_label": shown and filters.SEGMENTS.label, "elsewhere": elsewhere}
+    return {"segments": parts, "segments_label": parts and filters.SEGMENTS.label, "elsewhere": elsewhere}
 
 
-def _bar(views, on, filters):
-    """What stands above a list: its name for `keep` and `forget`, the filters in force, the views, the one in force."""
+def _build_bar(views, on, filters):
+    """Context of the bar above a list: filters in force, saved views, the current view."""
     query = filters.query
     current = next((view for view in views if view.query == query), None)
     return {"on": on, "query": query, "views": views, "current": current, "is_home": query == filters.bare}
 
 
-def _known(what, whose, filters, found, page):
-    """How many rows there are, as far as that can be counted in time."""
-    if filters.SEGMENTS and not filters.chosen and page.is_partial:  # a segment with few rows among very many others
+def _count_matches(declaration, whose, filters, listing, page):
+    """The number of rows, as far as it can be counted in time."""
+    if filters.SEGMENTS and not filters.chosen and page.is_partial:  # the segment has few rows among very many others
         return RowCount(len(page), is_more=True)
-    if what.count and not filters.chosen:
-        return what.count(whose, COUNTING_MS)
-    return count_rows(found.all, column=_counted(found.order), budget_ms=COUNTING_MS)
+    if declaration.count and not filters.chosen:
+        return declaration.count(whose, COUNTING_MS)
+    return count_rows(listing.all, column=_choose_count_column(listing.order), budget_ms=COUNTING_MS)
 
 
-def _counted(order):
-    """The column to count: the id, with which all indexes of a list end, or of lists without one what they go by."""
+def _choose_count_column(order):
+    """The column to count: the id where there is one, else the first of the order.
+
+    All indexes of a list end with the id, where there is one.
+    """
     names = [name.lstrip("-") for name in order]
     return names[-1] if names[-1] == "id" else names[0]
 
 
-def _in_words(words, known, page, about):
-    """The title of a page and how many rows there are: that is never part of it, so that it stays what it is."""
-    count = max(known.count, len(page))
-    # Not all of the sentence: another language may begin it with the name of the agent.
-    shown = {"count": count, "shown": capfirst(format_count(known, at_least=count))}
-    counted = words.counted % (about | shown) if count else ""
-    return {"words": words, "title": str(words.uncounted) % about, "counted": counted}
+def _build_heading(words, row_count, page, names):
+    """Context of the heading: the title, and the number of rows beside it.
+
+    The number is not part of the title, which stays the same between pages.
+    """
+    count = max(row_count.count, len(page))
+    # Only this part gets a capital: another language may begin the sentence with the name of the agent.
+    numbers = {"count": count, "shown": capfirst(format_count(row_count, at_least=count))}
+    counted = words.counted % (names | numbers) if count else ""
+    return {"words": words, "title": str(words.uncounted) % names, "counted": counted}

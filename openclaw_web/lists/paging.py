@@ -1,4 +1,4 @@
-"""Keyset paging: a page starts after, or ends before, a row that was seen, however deep in the list it is."""
+"""Keyset paging: a page starts after, or ends before, a given row, at any depth."""
 
 import base64
 import binascii
@@ -15,18 +15,19 @@ from django.utils.translation import gettext as _
 from ..errors import Refused
 from ..sqlite.fields import Constant
 
-HEAVY_BATCH = 20  # rows fetched at a time when a page may end early because they are big
+HEAVY_BATCH = 20  # rows fetched at a time when a page may end early because its rows are big
 WINDOW = 5_000  # rows that one search looks through: a search never walks through a whole big table
-MOST_AT_ONCE = 200  # rows that are read together where many are asked for
-AT = "~"  # before a cursor: the row itself is meant as well
+MOST_AT_ONCE = 200  # rows that are read together for a request of many
+AT = "~"  # prefix of a cursor: includes the row itself
 LOOKUPS = {"exact": Exact, "gt": GreaterThan, "gte": GreaterThanOrEqual, "lt": LessThan, "icontains": IContains}
-SOUGHT = ("exact", "gt", "gte", "isnull")  # lookups of what an index may hold side by side in the order of a list
+SOUGHT = ("exact", "gt", "gte", "isnull")  # lookups that an index can serve in the order of a list
 
 
 class Page(list):
-    """One page of rows, the cursors of the pages beside it (None: there is none), and whether a search ended early.
+    """A page of rows, with the cursors of the neighbouring pages.
 
-    Of a search that ended when its time was up, `reached` is what the order is about in the last row it looked at.
+    `next` and `previous` are None where there is no page. `is_partial`: a search ended early. When it ended because its
+    time was up, `reached` is the value of the first order column in the last row that was read.
     """
 
     next: str | None = None
@@ -49,10 +50,12 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """Rows in an order: `rows` are narrowed as far as an index goes, `condition` (None: nothing) is left to search.
+    """Rows in an order: `rows` are narrowed by an index, `condition` by a search.
 
-    A page looks through `window` rows; with `time_ms` through as many as it can in that many milliseconds, and through
-    one window at least.
+    `condition` is None when the index serves all filters.
+
+    A page reads `window` rows at most; with `time_ms` as many as it can read in that many milliseconds, and one window
+    at least.
     """
 
     rows: QuerySet
@@ -62,14 +65,17 @@ class Listing:
     time_ms: int = 0
 
     def page(self, **place):
-        """One `Page`; `place` is as `page_of` takes it. With a condition it is searched for."""
+        """One `Page`; `place` are arguments of `page_of`. With a condition it is a search."""
         if self.condition is None:
             return page_of(self.rows, order=self.order, **place)
         limits = {"window": self.window, "time_ms": self.time_ms}
         return search(self.rows, self.condition, order=self.order, **limits, **place)
 
     def first(self, limit: int, **limits: Any) -> list[Any]:
-        """The first `limit` rows, however often a search has to go on for them; `limits` are those of a page."""
+        """The first `limit` rows, from as many pages as a search needs.
+
+        `limits` are further arguments of each page.
+        """
         rows: list[Any] = []
         after = None
         while len(rows) < limit:
@@ -82,57 +88,57 @@ class Listing:
 
     @property
     def all(self):
-        """Every row that fits, as a queryset in no particular order: to count, or to write into a file."""
+        """Every matching row, as an unordered queryset to count or to write into a file."""
         return self.rows if self.condition is None else self.rows.filter(self.condition)
 
 
-def build_terms(asked: dict[str, Any], columns: dict[str, str | Term], *, moment: str = "") -> list[Term]:
-    """The conditions that filters make: `asked` are their values, of which empty ones ask for nothing.
+def build_terms(criteria: dict[str, Any], columns: dict[str, str | Term], *, moment: str = "") -> list[Term]:
+    """Build the conditions of a list from its criteria; empty values add none.
 
-    `columns` is `{filter: column}`, a column with its lookup unless that is `exact` (`title__icontains`), or the Term
+    `columns` is `{filter: column}`: a column, with a lookup unless that is `exact` (`title__icontains`), or the Term
     that a switch stands for. `moment` is the column that `since` and `until` (milliseconds, the second one excluded)
-    are about.
+    apply to.
     """
-    ends = {"gte": asked.get("since"), "lt": asked.get("until")} if moment else {}
-    found = [Term(moment, lookup, value) for lookup, value in ends.items() if value is not None]
+    ends = {"gte": criteria.get("since"), "lt": criteria.get("until")} if moment else {}
+    conditions = [Term(moment, lookup, value) for lookup, value in ends.items() if value is not None]
     for name, column in columns.items():
         if isinstance(column, Term):
-            found += [column] if asked.get(name) else []
-        elif value := asked.get(name):
+            conditions += [column] if criteria.get(name) else []
+        elif value := criteria.get(name):
             column, _sign, lookup = column.partition("__")
-            found.append(Term(column, lookup or "exact", value))
-    return found
+            conditions.append(Term(column, lookup or "exact", value))
+    return conditions
 
 
 def build_listing(rows, terms, *, order, seeks=(), window=WINDOW, time_ms=0):
-    """A `Listing` of those of `rows` that fit every one of `terms`.
+    """Build a `Listing` of those of `rows` that match every one of `terms`.
 
-    `seeks` are the columns that have an index in which `order` follows them, an index of only the rows that a term asks
-    for included. What no index serves is hidden from SQLite behind an expression: else it may choose the index of a
-    filter and sort all that fits.
+    `seeks` are the columns with an index in which `order` follows them, partial indexes included. Conditions that no
+    index serves are hidden from SQLite behind an expression: otherwise SQLite may choose the index of a filter and sort
+    all matches.
     """
     first = order[0].lstrip("-")
     seek = next((term for term in terms if term.lookup in SOUGHT and term.column in seeks), None)
-    left = []
+    searched = []
     for term in terms:
         is_sought = term is seek
-        if is_sought and term.lookup in ("gt", "gte"):  # what an index of some rows may hold
+        if is_sought and term.lookup in ("gt", "gte"):  # the condition of a partial index
             rows = rows.filter(**{f"{term.column}__{term.lookup}": Constant(term.value)})
         elif is_sought or (term.column == first and term.lookup in ("gte", "lt", "gt")):
             rows = rows.filter(**{f"{term.column}__{term.lookup}": term.value})
         else:
-            left.append(_hidden(term))
-    return Listing(rows, tuple(order), Q(*left) if left else None, window, time_ms)
+            searched.append(_hide_from_index(term))
+    return Listing(rows, tuple(order), Q(*searched) if searched else None, window, time_ms)
 
 
 def get_order_columns(orders: dict[str, tuple[str, ...]], sort: str) -> tuple[str, ...]:
-    """The columns of `cost` or `-cost`."""
+    """The columns of the order `cost` or `-cost`."""
     sign = "-" if sort.startswith("-") else ""
     return tuple(f"{sign}{column}" for column in orders[sort.removeprefix("-")])
 
 
 def read_cursors(request):
-    """Where in a list an address is: the arguments `after` and `before` of `page_of`."""
+    """Read the cursors of an address, as the arguments `after` and `before` of `page_of`."""
     return {"after": request.GET.get("after"), "before": request.GET.get("before")}
 
 
@@ -145,105 +151,120 @@ def page_of(rows, *, order, after=None, before=None, size=50, budget=None, weigh
     for a cursor this list did not give out. `rows` may be several querysets whose rows belong into one list.
     """
     if before and not after:
-        page, more = _walk(rows, reverse_order(order), before, size, budget, weigh)
-        if not more:  # the beginning: shown as the full first page
+        page, more = _read_page(rows, reverse_order(order), before, size, budget, weigh)
+        if not more:  # the beginning of the list: shown as the full first page
             return page_of(rows, order=order, size=size, budget=budget, weigh=weigh)
         page.reverse()
-        page.previous, page.next = _cursor_of(page[0], order), _cursor_of(page[-1], order)
+        page.previous, page.next = _encode_row(page[0], order), _encode_row(page[-1], order)
         return page
-    page, more = _walk(rows, order, after, size, budget, weigh)
-    page.next = _cursor_of(page[-1], order) if more else None
-    page.previous = _cursor_of(page[0], order) if after and page else None
+    page, more = _read_page(rows, order, after, size, budget, weigh)
+    page.next = _encode_row(page[-1], order) if more else None
+    page.previous = _encode_row(page[0], order) if after and page else None
     return page
 
 
 def search(rows, condition, *, order, after=None, before=None, size=50, window=WINDOW, time_ms=0, **limits):
-    """Like `page_of`, of those rows that fit a condition (Q) no index helps with, looking through `window` rows.
+    """Search for a page of rows that match a condition (Q) which no index serves.
 
-    With `time_ms` it looks through one window after another until that time is up. A page that ended because the
-    windows did has `is_partial` set, and a cursor that goes on searching from there.
+    The arguments are those of `page_of`. It reads `window` rows at most.
+
+    With `time_ms` (milliseconds) it reads one window after another until that time is up. A page that ended because of
+    these limits has `is_partial` set, and a cursor that continues the search.
     """
     backwards = bool(before and not after)
     start, direction = (before, reverse_order(order)) if backwards else (after, order)
     until = time.monotonic() + time_ms / 1000
-    page, more, end = _look_through(rows, condition, direction, start, size, window, until if time_ms else 0, **limits)
+    page, more, end = _search_windows(
+        rows, condition, direction, start, size, window, until if time_ms else 0, **limits
+    )
     page.is_partial = bool(end and not more)
     page.reached = end[0] if page.is_partial and time_ms else None
     if backwards and not more and not end:
         limits |= {"window": window, "time_ms": time_ms}
         return search(rows, condition, order=order, size=size, **limits)
-    onwards = _cursor_of(page[-1], order) if more else encode_cursor(end) if end else None
-    # Beside a page without a row begins the window that ended with the row of the cursor: that row is in it.
-    back = _cursor_of(page[0], order) if page and start else start and AT + start.removeprefix(AT)
+    onwards = _encode_row(page[-1], order) if more else encode_cursor(end) if end else None
+    # Next to a page without rows begins the window that ended with the cursor's row, which is part of that window.
+    back = _encode_row(page[0], order) if page and start else start and AT + start.removeprefix(AT)
     if backwards:
         page.reverse()
     page.previous, page.next = (onwards, back) if backwards else (back, onwards)
     return page
 
 
-def _look_through(rows, condition, order, start, size, window, until, **limits):
-    """A page of what fits, whether more was found, and the values of the last row looked at (None: the very last)."""
+def _search_windows(rows, condition, order, start, size, window, until, **limits):
+    """A page of matches, whether there are more, and the values of the last row read.
+
+    The values are None when the last row of the list was read.
+    """
     page = Page()
     while True:
         ahead = filter_after(rows.order_by(*order), order=order, after=start)
-        end = ahead.values_list(*_names(order))[window - 1 : window].first()
-        # Not `exclude`: only a bound that SQLite can seek to keeps it from reading on when nothing fits.
-        back_to_end = end and _beyond(_names(order), end, descending=not _descends(order), or_at=True)
-        inside = _sought(rows, back_to_end) if end else rows
-        page, more = _walk(inside.filter(condition), order, start, size, page=page, **limits)
+        end = ahead.values_list(*_list_names(order))[window - 1 : window].first()
+        # Not `exclude`: without a bound to seek to, SQLite would read on when no row fits.
+        back_to_end = end and _build_bound(_list_names(order), end, descending=not _is_descending(order), or_at=True)
+        inside = _add_bound(rows, back_to_end) if end else rows
+        page, more = _read_page(inside.filter(condition), order, start, size, page=page, **limits)
         if more or not end or time.monotonic() >= until:
             return page, more, end
         start = encode_cursor(end)
 
 
 def read_batches(rows, *, order, size=500):
-    """Every row of a queryset of `values`, in batches (lists) of `size`: no cursor stays open while somebody reads."""
-    names = _names(order)
+    """Yield every row of a queryset of `values`, in batches (lists) of `size`.
+
+    No database cursor stays open between batches.
+    """
+    names = _list_names(order)
     rows = rows.order_by(*order)
     batch = list(rows[:size])
     while batch:
         yield batch
         if len(batch) < size:
             return
-        last = [_value(batch[-1], name) for name in names]
-        batch = list(_sought(rows, _beyond(names, last, descending=_descends(order)))[:size])
+        last = [_get_value(batch[-1], name) for name in names]
+        batch = list(_add_bound(rows, _build_bound(names, last, descending=_is_descending(order)))[:size])
 
 
 def filter_after(rows, *, order, after):
-    """Those of `rows` that come after a cursor; all of them without one. Raises Refused for another list's cursor."""
+    """Those of `rows` that come after a cursor; all of them without one.
+
+    Raises Refused for a cursor of another list.
+    """
     if not after:
         return rows
-    names = _names(order)
+    names = _list_names(order)
     values = decode_cursor(after.removeprefix(AT), len(names))
     try:
-        return _sought(rows, _beyond(names, values, descending=_descends(order), or_at=after.startswith(AT)))
+        return _add_bound(
+            rows, _build_bound(names, values, descending=_is_descending(order), or_at=after.startswith(AT))
+        )
     except (ValueError, TypeError, OverflowError) as exc:  # a text where the column holds numbers
-        raise _foreign() from exc
+        raise _build_cursor_refusal() from exc
 
 
 def reverse_order(order):
-    """The same order the other way round."""
+    """The same order in the opposite direction."""
     return tuple(name[1:] if name.startswith("-") else f"-{name}" for name in order)
 
 
 def encode_cursor(values):
-    """Column values as an opaque text that fits into a URL."""
+    """Encode column values as an opaque text for URLs."""
     return base64.urlsafe_b64encode(orjson.dumps(values)).decode().rstrip("=")
 
 
 def decode_cursor(text, length):
-    """The values of a cursor; raises Refused when it is not one of ours."""
+    """Decode a cursor into `length` values; raises Refused when it is damaged."""
     try:
         values = orjson.loads(base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)))
     except (binascii.Error, ValueError) as exc:
         raise Refused(_("This page address is damaged. Start again from the first page.")) from exc
-    plain = isinstance(values, list) and all(isinstance(v, str | int | float) for v in values)
-    if not plain or len(values) != length:
-        raise _foreign()
+    are_plain = isinstance(values, list) and all(isinstance(v, str | int | float) for v in values)
+    if not are_plain or len(values) != length:
+        raise _build_cursor_refusal()
     return values
 
 
-def _hidden(term):
+def _hide_from_index(term):
     if term.lookup == "isnull":
         return IsNull(Coalesce(F(term.column), None, output_field=TextField()), term.value)
     if term.lookup in ("in", "without"):  # texts
@@ -251,16 +272,21 @@ def _hidden(term):
         return ~among if term.lookup == "without" else among
     no_text = "-" if (term.lookup, term.value) == ("exact", "") else ""  # an empty text is a value, too
     kinds: dict[type, tuple[Any, Field]] = {str: (no_text, TextField()), float: (0.0, FloatField())}
-    found = (kinds[kind] for kind in kinds if isinstance(term.value, kind))  # a member of an enumeration is a text too
-    nothing, field = next(found, (int(term.value is False), BigIntegerField()))  # what is not known is not false
-    return LOOKUPS[term.lookup](Coalesce(F(term.column), Value(nothing), output_field=field), term.value)
+    matching = (
+        kinds[kind] for kind in kinds if isinstance(term.value, kind)
+    )  # a member of an enumeration is a text too
+    default, field = next(matching, (int(term.value is False), BigIntegerField()))  # an unknown value is not false
+    return LOOKUPS[term.lookup](Coalesce(F(term.column), Value(default), output_field=field), term.value)
 
 
-def _walk(rows, order, after, size, budget=None, weigh=None, page=None):
-    """At most `size` rows, those that `page` holds already and others after a cursor, and whether there are more."""
+def _read_page(rows, order, after, size, budget=None, weigh=None, page=None):
+    """Read at most `size` rows after a cursor; return them and whether there are more.
+
+    `page` may hold rows already, which count.
+    """
     page = Page() if page is None else page
     weight = sum(map(weigh, page)) if budget else 0
-    for row in _ahead(rows, order, after, size - len(page) + 1, is_heavy=bool(budget)):
+    for row in _read_ahead(rows, order, after, size - len(page) + 1, is_heavy=bool(budget)):
         weight += weigh(row) if budget else 0
         if len(page) == size or (page and budget and weight > budget):
             return page, True
@@ -268,41 +294,46 @@ def _walk(rows, order, after, size, budget=None, weigh=None, page=None):
     return page, False
 
 
-def _ahead(rows, order, after, count, *, is_heavy):
-    """At most `count` rows after a cursor; of several querysets each gives its own first ones."""
+def _read_ahead(rows, order, after, count, *, is_heavy):
+    """Read at most `count` rows after a cursor, of each queryset when there are several."""
     if isinstance(rows, tuple):
-        found = [row for some in rows for row in _ahead(some, order, after, count, is_heavy=False)]
-        found.sort(key=lambda row: [_value(row, name) for name in _names(order)], reverse=_descends(order))
-        return found[:count]
+        merged = [row for queryset in rows for row in _read_ahead(queryset, order, after, count, is_heavy=False)]
+        merged.sort(
+            key=lambda row: [_get_value(row, name) for name in _list_names(order)], reverse=_is_descending(order)
+        )
+        return merged[:count]
     rows = filter_after(rows.order_by(*order), order=order, after=after)[:count]
     return rows.iterator(chunk_size=HEAVY_BATCH) if is_heavy else rows
 
 
-def _sought(rows, bound):
-    """`rows` within a bound of their order. It comes first: of two bounds of a column SQLite seeks to the first."""
-    found = rows.filter(bound)
-    conditions, before = found.query.where.children, len(rows.query.where.children)
+def _add_bound(rows, bound):
+    """Narrow `rows` to a bound of their order.
+
+    The bound comes first, because of two bounds of a column SQLite seeks to the first.
+    """
+    bounded = rows.filter(bound)
+    conditions, before = bounded.query.where.children, len(rows.query.where.children)
     conditions[:] = conditions[before:] + conditions[:before]
-    return found
+    return bounded
 
 
-def _cursor_of(row, order):
-    return encode_cursor([_value(row, name) for name in _names(order)])
+def _encode_row(row, order):
+    return encode_cursor([_get_value(row, name) for name in _list_names(order)])
 
 
-def _foreign():
+def _build_cursor_refusal():
     return Refused(_("This page address belongs to another list. Start again from the first page."))
 
 
-def _names(order):
+def _list_names(order):
     return [name.lstrip("-") for name in order]
 
 
-def _descends(order):
+def _is_descending(order):
     return order[0].startswith("-")
 
 
-def _beyond(names, values, *, descending, or_at=False):
+def _build_bound(names, values, *, descending, or_at=False):
     # (a, b) > (x, y) spelled as a >= x AND (a > x OR b > y): the first half lets SQLite seek in the index.
     op = "lt" if descending else "gt"
     condition = Q(**{f"{names[-1]}__{op}{'e' if or_at else ''}": values[-1]})
@@ -311,5 +342,5 @@ def _beyond(names, values, *, descending, or_at=False):
     return condition
 
 
-def _value(row, name):
+def _get_value(row, name):
     return row[name] if isinstance(row, dict) else getattr(row, name)

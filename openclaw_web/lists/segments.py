@@ -1,6 +1,6 @@
-"""The segments of a list: parts that are shown alone, said once for its page, its file and the API.
+"""Segments of a list: parts with a name, for its page, its file and the API.
 
-What a page shows at first is one of them; files and the API show everything unless they are asked. How: docs/lists.md.
+A page shows one of them at first; files and the API show everything unless a segment is named. See docs/lists.md.
 """
 
 from collections.abc import Callable, Mapping
@@ -19,9 +19,9 @@ ALL = "all"
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Rows whose column is one of `among`, or none of `without`; those without either are all rows.
+    """Rows with a value of `among`, or without any of `without`; else all rows.
 
-    `column`: where it is another one than that of the `Segments`.
+    `column` is set where it is not that of the `Segments`.
     """
 
     label: str | Promise
@@ -32,7 +32,9 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Segments:
-    """The segments of a list by the value of one column: `first` is what its page shows without filters.
+    """The segments of a list by the value of one column.
+
+    `first` is the segment that the page shows without filters.
 
     With `is_first_optional` the page shows everything when the first one has no rows.
     """
@@ -44,21 +46,24 @@ class Segments:
     is_first_optional: bool = False
 
     def term(self, name: str) -> list[Term]:
-        """What fits a segment, as conditions of the list."""
+        """The conditions of a segment, for `build_listing`."""
         part = self.parts[name or ALL]
         column = part.column or self.column
-        if len(part.among) == 1:  # that is what an index of the column serves
+        if len(part.among) == 1:  # an index of the column serves this lookup
             return [Term(column, "exact", part.among[0])]
         if part.among:
             return [Term(column, "in", part.among)]
         return [Term(column, "without", part.without)] if part.without else []
 
     def amounts(self, count: Callable[[str], Mapping[str, RowCount]]) -> dict[str, RowCount]:
-        """How many rows each segment has; `count(column)` counts those of each value, empty: nobody knows."""
+        """Count the rows of each segment.
+
+        `count(column)` returns a count for each value of a column; an empty one means that it is not known.
+        """
         columns = dict.fromkeys(part.column or self.column for part in self.parts.values())
         known = {column: count(column) for column in columns}
         return {
-            name: _sum([amount for value, amount in values.items() if _has(part, value)])
+            name: _sum_counts([amount for value, amount in values.items() if _contains(part, value)])
             for name, part in self.parts.items()
             if (values := known[part.column or self.column])
         }
@@ -67,11 +72,11 @@ class Segments:
 EVERYTHING = Segment(_("All"))
 
 
-def _has(part, value):
+def _contains(part, value):
     return value in part.among if part.among else value not in part.without
 
 
-def _sum(amounts: list[RowCount]) -> RowCount:
+def _sum_counts(amounts: list[RowCount]) -> RowCount:
     return RowCount(sum(amount.count for amount in amounts), any(amount.is_more for amount in amounts))
 
 

@@ -1,4 +1,7 @@
-"""Asks a language model: one request to an endpoint as that of OpenAI, and an answer or why there is none."""
+"""Asks a language model at an OpenAI-compatible endpoint, with one request per call.
+
+It also reads the headers of an answer, and hides the key of the endpoint wherever an answer repeats it.
+"""
 
 import json
 import math
@@ -19,21 +22,15 @@ from .failures import CallFailed as CallFailed
 from .failures import Failure as Failure
 from .usage import NOTHING_KNOWN, Usage
 
-HIDDEN = "…"
-
-
-_SECONDS = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?")
-
-
-_JSON = re.compile(r"[\w!#$&^.+-]+/(?:[\w!#$&^.+-]+\+)?json", re.ASCII)
-
-
 if TYPE_CHECKING:
     from .exchange import Exchange
 
 T = TypeVar("T")
 
-FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0  # seconds at most before the second attempt, and before any other
+HIDDEN = "…"
+_SECONDS = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?")
+_JSON = re.compile(r"[\w!#$&^.+-]+/(?:[\w!#$&^.+-]+\+)?json", re.ASCII)
+FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0  # the longest pause before the second attempt, and before later ones, in seconds
 _chance = random.SystemRandom()
 
 
@@ -46,33 +43,47 @@ def ask_model(
     seconds: float,
     tools: Sequence[dict[str, Any]] = (),
 ) -> Answer:
-    """What a model answers, asked once and within so many seconds altogether. Raises CallFailed and nothing else.
+    """Ask a model once, within `seconds` altogether. Raises only CallFailed.
 
-    `tools` are declarations of functions; an answer that wants some of them used is one only where there are any.
+    `tools` are declarations of functions. An answer of tool calls without text is an Answer only when tools were
+    offered.
     """
     if problem := problem_of(endpoint):
         raise CallFailed(Failure.unreachable, problem, is_final=True)
-    from . import exchange  # httpx takes a quarter of a second, which is for those who ask
+    from . import exchange  # importing httpx takes a quarter of a second
 
     began = time.monotonic()
-    question = {"model": model, "messages": messages, "max_tokens": max_tokens, "temperature": 0, "stream": False}
+    request = {"model": model, "messages": messages, "max_tokens": max_tokens, "temperature": 0, "stream": False}
     if tools:
-        question["tools"] = tools
-    found = exchange.post(endpoint, "/chat/completions", json.dumps(question).encode(), seconds)
+        request["tools"] = tools
+    outcome = exchange.post(endpoint, "/chat/completions", json.dumps(request).encode(), seconds)
     latency_ms = int((time.monotonic() - began) * 1000)
-    body = mask_key(found.body.decode(errors="replace"), endpoint.key)
-    kind, text, name, used, calls = _understood(found, model, endpoint.key)
+    body = mask_key(outcome.body.decode(errors="replace"), endpoint.key)
+    kind, text, name, usage_of_call, calls = _read_outcome(outcome, model, endpoint.key)
     if kind is None or (kind == Failure.no_answer and tools and calls):
-        return Answer(text, name, used.prompt_tokens, used.completion_tokens, used.cost_usd, latency_ms, body, calls)
-    raise CallFailed(
+        return Answer(
+            text,
+            name,
+            usage_of_call.prompt_tokens,
+            usage_of_call.completion_tokens,
+            usage_of_call.cost_usd,
+            latency_ms,
+            body,
+            calls,
+        )
+    sentence = failures.describe_failure(kind, endpoint, status=outcome.status, cause=outcome.cause, seconds=seconds)
+    raise _build_failure(kind, sentence, outcome, body=body, latency_ms=latency_ms, usage=usage_of_call)
+
+
+def _build_failure(kind, sentence, outcome, **measured):
+    """The failure of a call; `measured` is its answer's body, its latency and its usage."""
+    return CallFailed(
         kind,
-        failures.describe_failure(kind, endpoint, status=found.status, cause=found.cause, seconds=seconds),
-        status=found.status,
-        body=body,
-        latency_ms=latency_ms,
-        retry_after=parse_retry_after(found.headers.get("retry-after", "")),
-        is_final=failures.is_final(kind, found.status, found.cause),
-        usage=used,
+        sentence,
+        status=outcome.status,
+        retry_after=parse_retry_after(outcome.headers.get("retry-after", "")),
+        is_final=failures.is_final(kind, outcome.status, outcome.cause),
+        **measured,
     )
 
 
@@ -84,13 +95,15 @@ def call_with_retries(
     on_failure: Callable[[CallFailed, int], object],
     wait: Callable[[float], object] = time.sleep,
 ) -> T:
-    """What `call` returns, tried so many times at most; no attempt begins later than `seconds` after the first.
+    """Return the result of `call`, which is tried up to `attempts` times.
 
-    `on_failure` is told of each failure with the number of the attempt, from 1, before anything else happens. Failures
-    that are final are not tried again. A pause is what the endpoint asked for and a random part of a bound that
-    doubles, so that many callers do not come back at once. Raises the last CallFailed.
+    No attempt begins later than `seconds` after the first.
+
+    `on_failure` gets each failure with the number of the attempt, from 1, before anything else happens. Final failures
+    are not tried again. A pause is the time that the endpoint asks for plus a random part of a bound that doubles, so
+    that many callers do not come back at once. Raises the last CallFailed.
     """
-    ends = time.monotonic() + seconds
+    deadline = time.monotonic() + seconds
     attempt = 1
     while True:
         try:
@@ -98,7 +111,7 @@ def call_with_retries(
         except CallFailed as failure:
             on_failure(failure, attempt)
             pause = (failure.retry_after or 0) + _jitter(attempt)
-            if failure.is_final or attempt >= attempts or time.monotonic() + pause > ends:
+            if failure.is_final or attempt >= attempts or time.monotonic() + pause > deadline:
                 raise
         wait(pause)
         attempt += 1
@@ -108,20 +121,20 @@ def _jitter(attempt: int) -> float:
     return _chance.uniform(0, min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** min(attempt - 1, 10)))
 
 
-def _understood(
-    found: "Exchange", model: str, key: str
+def _read_outcome(
+    outcome: "Exchange", model: str, key: str
 ) -> tuple[Failure | None, str, str, Usage, tuple[answers.ToolCall, ...]]:
-    """Why there is no text, None when there is one; it, the name of its model, what it used, and the tools it wants."""
-    kind = (failures.from_status(found.status) if found.status else None) or found.failure
+    """The failure or None, the text, the model's name, the usage and the tool calls."""
+    kind = (failures.from_status(outcome.status) if outcome.status else None) or outcome.failure
     try:
-        value = None if kind else answers.loads(found.body)
+        value = None if kind else answers.loads(outcome.body)
     except answers.NotJson:
-        is_json = is_json_type(found.headers.get("content-type", ""))
+        is_json = is_json_type(outcome.headers.get("content-type", ""))
         return Failure.not_json if is_json else Failure.wrong_type, "", model, NOTHING_KNOWN, ()
     text = answers.read_text(value)
     if kind is None and text is None:
         kind = Failure.no_answer
-    calls = tuple(replace(one, arguments=mask_key(one.arguments, key)) for one in answers.read_tool_calls(value))
+    calls = tuple(replace(call, arguments=mask_key(call.arguments, key)) for call in answers.read_tool_calls(value))
     return (
         kind,
         mask_key(text or "", key),
@@ -132,13 +145,13 @@ def _understood(
 
 
 def is_json_type(content_type: str) -> bool:
-    """Whether a content type is that of JSON; one that is missing may be."""
+    """Whether a content type is JSON; an empty one may be."""
     name = content_type.partition(";")[0].strip().lower()
     return not name or bool(_JSON.fullmatch(name))
 
 
 def parse_retry_after(value: str) -> float | None:
-    """How many seconds to wait, from `Retry-After`: a number or a date; None when it is neither."""
+    """Parse `Retry-After`, a number or a date, into seconds; None when it is neither."""
     text = value.strip()
     if _SECONDS.fullmatch(text):
         return float(text)
@@ -150,7 +163,10 @@ def parse_retry_after(value: str) -> float | None:
 
 
 def mask_key(text: str, key: str) -> str:
-    """A text without the key, also where JSON spells its characters as `\\u0041` or `\\/`."""
+    """Replace the key in a text.
+
+    JSON may spell its characters as `\\u0041` or `\\/`: those spellings are replaced too.
+    """
     if not key:
         return text
     return re.sub("".join(map(_spellings, key)), HIDDEN, text)

@@ -1,4 +1,7 @@
-"""Where language models are asked: an address and a key from the environment, which are neither stored nor shown."""
+"""The model endpoint of this process, from the environment.
+
+Its address and its key are neither stored nor shown.
+"""
 
 import ipaddress
 import re
@@ -17,7 +20,10 @@ _NAME = re.compile(r"(?!-)[\w-]{1,63}(?:\.(?!-)[\w-]{1,63})*\.?", re.ASCII)
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Endpoint:
-    """An API as that of OpenAI: `/chat/completions` is below its address. Only `host` is for people and logs."""
+    """An OpenAI-compatible API: `/chat/completions` is below its address.
+
+    Only `host` may be shown to people and in logs.
+    """
 
     base_url: str
     key: str = field(repr=False)
@@ -27,18 +33,18 @@ class Endpoint:
 
     @property
     def host(self) -> str:
-        """`host` or `host:port`: no user, no path, no key."""
+        """`host` or `host:port`, without user, path and key."""
         match = _SHOWN.match(self.base_url)
         return match[1].lower() if match else ""
 
 
 def is_configured() -> bool:
-    """Whether an address is set; whether it can be used is said by `from_environment`."""
+    """Whether an address is set. `from_environment` says whether it can be used."""
     return bool(settings.LLM_API_URL)
 
 
 def from_environment() -> Endpoint:
-    """The endpoint that the environment of this process names. Raises Refused when it names none that can be used."""
+    """The endpoint of the environment. Raises Refused when there is no usable one."""
     if not is_configured():
         text = _("No endpoint for language models is configured. Set OPENCLAW_WEB_LLM_URL to its address.")
         raise Refused(text)
@@ -49,7 +55,7 @@ def from_environment() -> Endpoint:
 
 
 def describe_problem() -> str:
-    """Why the environment names no endpoint that can be used, in a sentence; empty when it names one."""
+    """Why the environment has no usable endpoint, as a sentence; empty when it has one."""
     try:
         from_environment()
     except Refused as refused:
@@ -58,7 +64,7 @@ def describe_problem() -> str:
 
 
 def problem_of(endpoint: Endpoint) -> str | None:
-    """Why nothing is sent to an endpoint, as a sentence without its address; None when nothing is wrong with it."""
+    """Why an endpoint cannot be used, as a sentence without its address, or None."""
     address = endpoint.base_url
     if not _PRINTABLE.fullmatch(address) or not address.lower().startswith(("https://", "http://")):
         return _("OPENCLAW_WEB_LLM_URL must be an address that begins with https://.")

@@ -1,4 +1,4 @@
-"""What a run would send to a model, before anything is sent."""
+"""Estimates of the requests and the cost of a run."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -6,11 +6,11 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """Where a run of an agent would send something, and about what it would cost.
+    """The endpoint and the estimated cost of a run of an agent.
 
-    `withheld` is how many more things are not sent because their words may not be used today.
-    `tokens` and `cost_usd` are estimates; the cost is None when no price is set. `left_today` is what the limit of this
-    UTC day leaves, None without a limit. `problem` says why nothing can be sent, and is empty when something can.
+    `withheld` is how many further items are not sent because consent for their text is missing today. `tokens` and
+    `cost_usd` are estimates; the cost is None when no price is set. `left_today` is the number of tokens that remain of
+    today's limit (UTC), None without a limit. `problem` says why nothing can be sent; it is empty when something can.
     """
 
     agent: str
@@ -26,9 +26,9 @@ class Estimate:
 
     @property
     def is_beyond_limit(self) -> bool:
-        """Whether the limit of today is likely to end the run before it is done."""
+        """Whether today's limit is likely to end the run early."""
         return self.left_today is not None and self.tokens > self.left_today
 
     def as_json(self) -> dict[str, Any]:
-        """All of it, as commands and the API tell it."""
+        """All fields as a dictionary, for commands and the API."""
         return {**asdict(self), "is_beyond_limit": self.is_beyond_limit}

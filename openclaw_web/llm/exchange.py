@@ -1,4 +1,7 @@
-"""One POST, bounded in time and size: what came back, and what ended it. No failure of the other side is raised."""
+"""One POST to an endpoint, bounded in time and size.
+
+Failures of the other side are part of the result; none is raised.
+"""
 
 import zlib
 from collections.abc import Callable
@@ -12,14 +15,17 @@ from .endpoint import Endpoint
 from .failures import Failure
 from .sockets import Transport
 
-MOST_BYTES = 1_000_000  # of an answer, packed and unpacked
+MOST_BYTES = 1_000_000  # of an answer, compressed and uncompressed
 UNPACKED = ("", "identity")
 GZIP_OR_ZLIB = zlib.MAX_WBITS | 32
 
 
 @dataclass(slots=True)
 class Exchange:
-    """What came back until `failure`, which is None for a complete body of any status. It may repeat the key."""
+    """The response of an endpoint, or as much of it as arrived before `failure`.
+
+    `failure` is None for a complete body of any status. The body may repeat the key.
+    """
 
     status: int | None = None
     headers: httpx.Headers = field(default_factory=httpx.Headers, repr=False)
@@ -29,32 +35,32 @@ class Exchange:
 
 
 def post(endpoint: Endpoint, path: str, content: bytes, seconds: float) -> Exchange:
-    """What comes back in so many seconds when a body of JSON is posted to an endpoint."""
-    found = Exchange()
+    """Post a JSON body to an endpoint, and return the response within `seconds`."""
+    outcome = Exchange()
     transport = Transport(seconds)
-    url, headers = endpoint.base_url.rstrip("/") + path, _headers(endpoint.key)
+    url, headers = endpoint.base_url.rstrip("/") + path, _build_headers(endpoint.key)
     try:
         with (
             httpx.Client(transport=transport, trust_env=False, follow_redirects=False, headers=headers) as client,
             client.stream("POST", url, content=content) as answer,
         ):
-            found.status, found.headers = answer.status_code, answer.headers
-            _read(answer, found)
+            outcome.status, outcome.headers = answer.status_code, answer.headers
+            _read_body(answer, outcome)
     except httpcore.TimeoutException:
-        found.failure = Failure.timed_out
+        outcome.failure = Failure.timed_out
     except httpcore.ConnectError as exc:
-        found.failure = Failure.unreachable
-        found.cause = next((cause for cause in exc.args if isinstance(cause, OSError)), None)
+        outcome.failure = Failure.unreachable
+        outcome.cause = next((cause for cause in exc.args if isinstance(cause, OSError)), None)
     except httpcore.NetworkError:
-        found.failure = Failure.cut_off
+        outcome.failure = Failure.cut_off
     except httpcore.RemoteProtocolError:
-        found.failure = Failure.cut_off if transport.sockets.was_closed else Failure.wrong_type
+        outcome.failure = Failure.cut_off if transport.sockets.was_closed else Failure.wrong_type
     except (httpx.InvalidURL, httpcore.LocalProtocolError, httpcore.UnsupportedProtocol):
-        found.failure = Failure.unreachable
-    return found
+        outcome.failure = Failure.unreachable
+    return outcome
 
 
-def _headers(key: str) -> httpx.Headers:
+def _build_headers(key: str) -> httpx.Headers:
     headers = httpx.Headers(
         {
             "Accept": "application/json",
@@ -68,27 +74,33 @@ def _headers(key: str) -> httpx.Headers:
     return headers
 
 
-def _read(answer: httpx.Response, found: Exchange) -> None:
-    """Read a body until it ends or is too large; what arrived is kept when something is raised."""
-    unpacked = _unpacking(answer.headers.get("content-encoding", "").strip().lower())
-    if unpacked is None:
-        found.failure = Failure.wrong_type
+def _read_body(answer: httpx.Response, outcome: Exchange) -> None:
+    """Read a body into `outcome` until it ends or is too large.
+
+    The bytes that arrived are kept when an error is raised.
+    """
+    decompress = _find_decompressor(answer.headers.get("content-encoding", "").strip().lower())
+    if decompress is None:
+        outcome.failure = Failure.wrong_type
         return
     received = 0
     try:
         for part in answer.iter_raw():
             received += len(part)
-            found.body += unpacked(part, MOST_BYTES + 1 - len(found.body))
-            if max(received, len(found.body)) > MOST_BYTES:
-                del found.body[MOST_BYTES:]
-                found.failure = Failure.too_large
+            outcome.body += decompress(part, MOST_BYTES + 1 - len(outcome.body))
+            if max(received, len(outcome.body)) > MOST_BYTES:
+                del outcome.body[MOST_BYTES:]
+                outcome.failure = Failure.too_large
                 return
     except zlib.error:
-        found.failure = Failure.cut_off
+        outcome.failure = Failure.cut_off
 
 
-def _unpacking(encoding: str) -> Callable[[bytes, int], bytes] | None:
-    """What unpacks the next bytes of a body into so many at most; None when nothing of ours can."""
+def _find_decompressor(encoding: str) -> Callable[[bytes, int], bytes] | None:
+    """A function (bytes, most) that decompresses a body in parts.
+
+    It returns at most `most` bytes. None for an encoding that we do not support.
+    """
     if encoding in UNPACKED:
         return lambda part, most: part[:most]
     if encoding in ("gzip", "x-gzip", "deflate"):

@@ -1,4 +1,4 @@
-"""What a call of a language model can end with instead of an answer, and how people are told."""
+"""Failures of calls to a language model, and the sentences about them."""
 
 import math
 import socket
@@ -12,11 +12,11 @@ from .. import reasons
 from .endpoint import Endpoint
 from .usage import NOTHING_KNOWN, Usage
 
-MOST_OF_BODY = 20_000  # characters of a useless answer: enough to see why
+MOST_OF_BODY = 20_000  # characters that are kept of a useless answer
 
 
 class Failure(StrEnum):
-    """Why there is no answer."""
+    """Why a call has no answer."""
 
     unreachable = "unreachable"
     timed_out = "timed_out"
@@ -31,9 +31,9 @@ class Failure(StrEnum):
 
 
 class CallFailed(Exception):
-    """A call that brought no answer. `usage` is what it cost nevertheless, as far as the endpoint said.
+    """A call without an answer. `is_final`: the same call would fail again.
 
-    `is_final`: asking again the same way cannot help.
+    `usage` is what the call cost nevertheless, as far as the endpoint reported it.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class CallFailed(Exception):
 
 
 def from_status(status: int) -> Failure | None:
-    """What a status says; None when it promises an answer."""
+    """The failure of an HTTP status; None for 200 to 299."""
     if 200 <= status < 300:
         return None
     if 300 <= status < 400:
@@ -69,7 +69,7 @@ def from_status(status: int) -> Failure | None:
 
 
 def is_final(kind: Failure, status: int | None, cause: OSError | None) -> bool:
-    """Whether the same call would fail again, whenever it is tried."""
+    """Whether the same call would fail again at any time."""
     if kind == Failure.http_error:
         return status is not None and 400 <= status < 500 and status != 408
     if kind == Failure.unreachable:
@@ -81,12 +81,12 @@ def is_final(kind: Failure, status: int | None, cause: OSError | None) -> bool:
 def describe_failure(
     kind: Failure, endpoint: Endpoint, *, status: int | None, cause: OSError | None, seconds: float
 ) -> str:
-    """What went wrong and what helps, without anything that an endpoint sent."""
+    """Describe a failure and its remedy, without any text from the endpoint."""
     names = {"host": endpoint.host, "status": status, "reason": reasons.describe_os_error(cause) if cause else ""}
     if kind == Failure.unreachable:
-        return _unreachable(cause) % names
+        return _describe_unreachable(cause) % names
     if kind == Failure.http_error:
-        return _refused(status or 0, bool(endpoint.key)) % names
+        return _describe_refusal(status or 0, bool(endpoint.key)) % names
     if kind == Failure.timed_out:
         text = ngettext(
             "%(host)s did not complete its answer within %(seconds)s second.",
@@ -94,10 +94,10 @@ def describe_failure(
             1 if seconds == 1 else max(2, math.ceil(seconds)),
         )
         return text % {**names, "seconds": f"{seconds:g}"}
-    return _texts()[kind] % names
+    return _build_texts()[kind] % names
 
 
-def _texts():
+def _build_texts():
     return {
         Failure.rate_limited: _("%(host)s accepts no more requests for now (status %(status)s). Try again later."),
         Failure.redirected: _(
@@ -114,7 +114,7 @@ def _texts():
     }
 
 
-def _unreachable(cause):
+def _describe_unreachable(cause):
     if isinstance(cause, ConnectionRefusedError):
         return _("Nothing answers at %(host)s. Check that the server runs, and OPENCLAW_WEB_LLM_URL.")
     if isinstance(cause, socket.gaierror):
@@ -128,7 +128,7 @@ def _unreachable(cause):
     return _("%(host)s cannot be reached: %(reason)s.")
 
 
-def _refused(status, has_key):
+def _describe_refusal(status, has_key):
     if status in (401, 403) and not has_key:
         return _("%(host)s asks for a key (status %(status)s). Set OPENCLAW_WEB_LLM_KEY.")
     if status in (401, 403):

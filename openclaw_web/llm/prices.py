@@ -1,14 +1,20 @@
-"""What calls cost, and about how many tokens a text has: no guess is ever taken for a number that is known."""
+"""The cost of calls, and an estimate of the tokens of a text.
+
+A cost is None rather than a guess.
+"""
 
 from collections.abc import Mapping
 
-Prices = Mapping[str, tuple[float | None, float | None]]  # of a model: US dollars for a million tokens, in and out
+Prices = Mapping[str, tuple[float | None, float | None]]  # by model: US dollars for a million tokens, in and out
 
 CHARACTERS_PER_TOKEN = 4
 
 
 def cost(prices: Prices, model: str, prompt_tokens: int | None, completion_tokens: int | None) -> float | None:
-    """US dollars for a call; None, never 0, when the model has no price or a number of tokens is not known."""
+    """The cost of a call in US dollars; None (never 0) when it is unknown.
+
+    It is unknown when the model has no price, or when a number of tokens is unknown.
+    """
     prompt_price, completion_price = prices.get(model) or (None, None)
     if prompt_price is None or completion_price is None or prompt_tokens is None or completion_tokens is None:
         return None
@@ -16,9 +22,11 @@ def cost(prices: Prices, model: str, prompt_tokens: int | None, completion_token
 
 
 def estimate_tokens(text: str) -> int:
-    """About how many tokens a text has, rounded up: four ASCII characters are a token, any other character is one.
+    """Estimate the tokens of a text, rounded up.
+
+    Four ASCII characters count as one token, any other character counts as one.
 
     English prose has a little fewer, code and JSON some more; Chinese characters are between half a token and two.
     """
-    plain = sum(character.isascii() for character in text)
-    return len(text) - plain + -(-plain // CHARACTERS_PER_TOKEN)
+    ascii_count = sum(character.isascii() for character in text)
+    return len(text) - ascii_count + -(-ascii_count // CHARACTERS_PER_TOKEN)

@@ -1,1 +1,1 @@
-"""What every page needs: doors, HTML, charts, files, compression."""
+"""Shared parts of every page: roles, HTML, charts, files, compression."""

@@ -1,6 +1,7 @@
-"""Charts as numbers for a template: shares of the width in percent, heights in pixels. Pure; knows no tables.
+"""Charts as numbers for a template: widths in percent, heights in pixels.
 
-`bar_chart`, `line_chart` and `histogram` are drawn by `ui.chart`. `small_charts` has those without axes.
+Pure functions, which know no tables. `ui.chart` draws `bar_chart`, `line_chart` and `histogram`. `small_charts` has
+charts without axes.
 """
 
 from collections.abc import Callable, Sequence
@@ -8,39 +9,42 @@ from dataclasses import dataclass, field
 from typing import ClassVar
 
 PLOT_HEIGHT = 140
-ROOM_ABOVE = 26  # the line that a pointed-at bar is read out on
-ROOM_BELOW = 24  # the words under the bars
-LEAST_HEIGHT = 2  # one of something must be seen beside a thousand
+ROOM_ABOVE = 26  # the line for the values of the bar under the pointer
+ROOM_BELOW = 24  # the line for the words under the bars
+LEAST_HEIGHT = 2  # a bar for 1 stays visible beside one for 1,000
 WIDEST_BAR = 3.2
 X_LABELS = 5
 MOST_IN_TIP = 3
 Y_STEPS = 4
 
-Value = int | float | None  # None: not known, a gap in a line
+Value = int | float | None  # None: unknown, a gap in a line
 
 
-def _plain(value):
+def _format_plain(value):
     return "–" if value is None else f"{value:,}"
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """One colour of a chart; `tone` is a class `series--<tone>`, and `is_below` hangs it under the zero line."""
+    """One colour of a chart; `tone` is a class `series--<tone>`."""
 
     label: str
     tone: str = "accent"
-    is_below: bool = False
+    is_below: bool = False  # hangs under the zero line
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What one bar shows: a value for each series, its name in full, a short one for the axis, where its rows are."""
+    """The data of one bar: a value for each series, two names and a link.
+
+    `short` is the name for the axis; `href` leads to the rows behind the bar.
+    """
 
     name: str
     short: str
     values: tuple[Value, ...]
     href: str | None = None
-    said: tuple[str, ...] = ()  # the values in words, where these are not just the numbers
+    value_texts: tuple[str, ...] = ()  # the values in words, where these are not plain numbers
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +58,7 @@ class Segment:
 
 @dataclass(frozen=True, slots=True)
 class Dot:
-    """Where a line passes a point."""
+    """The place where a line passes a point."""
 
     tone: str
     y: float
@@ -62,18 +66,21 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A series, or all pieces of one tone, as an SVG path in a box that is 100 wide and as high as the chart."""
+    """A series, or all pieces of a tone, as a path 100 wide."""
 
     tone: str
-    path: str
+    path: str  # in a box as high as the chart
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One point, placed: its band (where the pointer meets it), its pieces or dots, and what it says."""
+    """One point with its place: its band, its pieces or dots, and its texts.
+
+    The band is the area where the pointer meets it.
+    """
 
     name: str
-    said: tuple[str, ...]
+    value_texts: tuple[str, ...]
     tip: str
     href: str | None
     band_x: float
@@ -103,7 +110,7 @@ class Band:
 
 @dataclass(slots=True)
 class Chart:
-    """Everything `ui.chart` draws; without a single value it has no bars."""
+    """All data that `ui.chart` draws. Without any value it has no bars."""
 
     title: str
     unit: str
@@ -126,13 +133,13 @@ class Chart:
 
     @property
     def legend(self):
-        """Each series with the sum of its values; of a line, its latest value."""
+        """Each series with the sum of its values, or with the latest value of a line."""
         totals = (f"{total:,}" if isinstance(total, int) else total for total in self.totals)
         return list(zip(self.series, totals, strict=True))
 
     @property
     def shapes(self):
-        """The pieces of all bars, those of one tone as one path: a page with many bars stays small."""
+        """The pieces of all bars, merged into one path per tone to keep pages small."""
         paths: dict[str, list[str]] = {}
         for bar in self.bars:
             for piece in bar.segments:
@@ -143,14 +150,14 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    # How values become places: what all bars of one chart share.
+    # The scale that all bars of one chart share.
     series: Sequence[Series]
     count: int
     above: float
     below: float
     is_packed: bool = False
     is_line: bool = False
-    in_words: Callable[[Value], str] = _plain
+    in_words: Callable[[Value], str] = _format_plain
     on_axis: Callable[[int], str] | None = None  # else short numbers
     suffix: str = ""  # of the labels of the axis
 
@@ -181,36 +188,41 @@ def bar_chart(
     suffix: str = "",
     in_words: Callable[[Value], str] | None = None,
 ) -> Chart:
-    """Bars of up to six stacked series, the order of `Point.values`; `unit` says what one bar is: a day, a week.
+    """Bars of up to six stacked series, in the order of `Point.values`.
 
-    A dashed line stands before each point that `marks` numbers; `suffix` follows the numbers of the axis, `in_words`
-    writes values that are no plain numbers.
+    `unit` names what a bar stands for: a day, a week.
+
+    A dashed line stands before each point whose number is in `marks`. `suffix` follows the numbers of the axis;
+    `in_words` formats values that are no plain numbers.
     """
     if not 1 <= len(series) <= 6:
         raise ValueError("A bar chart has one to six series.")
     totals = [sum(point.values[i] for point in points) for i in range(len(series))]
     chart = Chart(title, unit, series, [in_words(total) for total in totals] if in_words else totals)
     if any(totals):
-        above = [_reach(point, series, is_below=False) for point in points]
-        below = [_reach(point, series, is_below=True) for point in points]
+        above = [_sum_side(point, series, is_below=False) for point in points]
+        below = [_sum_side(point, series, is_below=True) for point in points]
         words = {"in_words": in_words, "on_axis": in_words} if in_words else {"suffix": suffix}
-        _place(chart, points, _Frame(series, len(points), max(above), max(below), **words))
+        _place_bars(chart, points, _Frame(series, len(points), max(above), max(below), **words))
         chart.marks = [chart.bars[index].band_x for index in marks]
     return chart
 
 
 def histogram(points: Sequence[Point], *, title: str, unit: str, tone: str = "accent", label: str) -> Chart:
-    """How many there are in each range: bars side by side. See `ranges_of` for values that are not counted yet."""
+    """The number of values in each range, as bars side by side.
+
+    `ranges_of` counts values that are not counted yet.
+    """
     series = [Series(label, tone)]
     chart = Chart(title, unit, series, [sum(point.values[0] for point in points)])
     if any(chart.totals):
         highest = max(point.values[0] for point in points)
-        _place(chart, points, _Frame(series, len(points), highest, 0, is_packed=True))
+        _place_bars(chart, points, _Frame(series, len(points), highest, 0, is_packed=True))
     return chart
 
 
 def ranges_of(values: Sequence[float], *, at_most: int = 12) -> list[Point]:
-    """Whole-numbered ranges of one width that together hold all `values`, with how many each holds."""
+    """Count values in ranges of equal width with whole-numbered ends."""
     if not values:
         return []
     width = round_step((max(values) - min(values)) / (at_most - 1))
@@ -229,13 +241,15 @@ def line_chart(
     title: str,
     unit: str,
     series: Sequence[Series],
-    in_words: Callable[[Value], str] = _plain,
+    in_words: Callable[[Value], str] = _format_plain,
     band: tuple[float, float] | None = None,
     marks: Sequence[int] = (),
 ) -> Chart:
-    """A line for each of up to four series, from zero up; a None is a gap. `in_words` writes a value.
+    """A line for each of up to four series, from zero up; None is a gap.
 
-    `band` is a range of values to shade; a dashed line stands at each point that `marks` numbers.
+    `in_words` formats a value.
+
+    `band` is a range of values to shade. A dashed line stands at each point whose number is in `marks`.
     """
     if not 1 <= len(series) <= 4:
         raise ValueError("A line chart has one to four series.")
@@ -244,93 +258,97 @@ def line_chart(
     chart = Chart(title, unit, series, [in_words(value) for value in last] or [""] * len(series))
     if known:
         frame = _Frame(series, len(points), max([*known, 1]), 0, is_line=True, in_words=in_words)
-        _place(chart, points, frame)
-        chart.lines = [Line(one.tone, _path(points, i, frame)) for i, one in enumerate(series)]
+        _place_bars(chart, points, frame)
+        chart.lines = [Line(line_series.tone, _build_path(points, i, frame)) for i, line_series in enumerate(series)]
         chart.marks = [chart.bars[index].middle for index in marks]
         if band:
-            low, high = (_y(min(value, frame.above), frame) for value in band)
+            low, high = (_compute_y(min(value, frame.above), frame) for value in band)
             chart.band = Band(high, max(round(low - high, 1), LEAST_HEIGHT))
     return chart
 
 
-def _place(chart, points, frame):
+def _place_bars(chart, points, frame):
     chart.zero_y = frame.zero_y
     chart.band_width = round(frame.band, 3)
     chart.bar_width = round(frame.bar, 3)
-    draw = _dotted if frame.is_line else _bar
+    draw = _place_dots if frame.is_line else _place_bar
     chart.bars = [draw(point, i, frame) for i, point in enumerate(points)]
-    chart.y_labels = _y_labels(frame)
-    chart.x_labels = [_x_label(points[i].short, i, frame, chart.height - 6) for i in _spread_out(len(points))]
+    chart.y_labels = _build_y_labels(frame)
+    chart.x_labels = [_build_x_label(points[i].short, i, frame, chart.height - 6) for i in _choose_labels(len(points))]
     if frame.above and not frame.is_line:
-        heights = [_reach(point, chart.series, is_below=False) for point in points]
+        heights = [_sum_side(point, chart.series, is_below=False) for point in points]
         top = round(frame.zero_y - frame.above * frame.scale - 4, 1)
         highest = frame.in_words(frame.above) if frame.on_axis else f"{frame.above:,}"
-        chart.peak = _x_label(highest, heights.index(frame.above), frame, top)
+        chart.peak = _build_x_label(highest, heights.index(frame.above), frame, top)
 
 
-def _reach(point, series, *, is_below):
-    return sum(value for value, one in zip(point.values, series, strict=True) if one.is_below == is_below)
+def _sum_side(point, series, *, is_below):
+    return sum(value for value, bar_series in zip(point.values, series, strict=True) if bar_series.is_below == is_below)
 
 
-def _bar(point, index, frame):
-    segments = _segments(point, frame)
-    return _at(point, index, frame, href=point.href if segments else None, segments=segments)
+def _place_bar(point, index, frame):
+    segments = _build_segments(point, frame)
+    return _build_bar(point, index, frame, href=point.href if segments else None, segments=segments)
 
 
-def _dotted(point, index, frame):
+def _place_dots(point, index, frame):
     pairs = zip(point.values, frame.series, strict=True)
-    dots = [Dot(one.tone, _y(value, frame)) for value, one in pairs if value is not None]
-    return _at(point, index, frame, href=point.href if dots else None, dots=dots)
+    dots = [Dot(line_series.tone, _compute_y(value, frame)) for value, line_series in pairs if value is not None]
+    return _build_bar(point, index, frame, href=point.href if dots else None, dots=dots)
 
 
-def _at(point, index, frame, **drawn):
-    said = point.said or tuple(frame.in_words(value) for value in point.values)
-    pairs = zip(frame.series, said, point.values, strict=True)
-    # Of many series the tip says only what is there: it has one line.
-    words = [f"{one.label} {value}" for one, value, amount in pairs if amount or len(said) <= MOST_IN_TIP]
+def _build_bar(point, index, frame, **shapes):
+    texts = point.value_texts or tuple(frame.in_words(value) for value in point.values)
+    pairs = zip(frame.series, texts, point.values, strict=True)
+    # With many series the tip lists only those with a value, because it has one line.
+    words = [
+        f"{bar_series.label} {value}" for bar_series, value, amount in pairs if amount or len(texts) <= MOST_IN_TIP
+    ]
     return Bar(
         name=point.name,
-        said=said,
+        value_texts=texts,
         tip=" · ".join([point.name, *words]),
         band_x=round(index * frame.band, 3),
         middle=round((index + 0.5) * frame.band, 3),
         x=round(index * frame.band + (frame.band - frame.bar) / 2, 3),
-        **drawn,
+        **shapes,
     )
 
 
-def _y(value, frame):
+def _compute_y(value, frame):
     return round(frame.zero_y - value * frame.scale, 1)
 
 
-def _path(points, number, frame):
+def _build_path(points, number, frame):
     # A single point between gaps has no line; its dot shows it.
     path, is_drawing = [], False
     for index, point in enumerate(points):
         value = point.values[number]
         if value is not None:
-            path.append(f"{'L' if is_drawing else 'M'}{round((index + 0.5) * frame.band, 3)} {_y(value, frame)}")
+            path.append(
+                f"{'L' if is_drawing else 'M'}{round((index + 0.5) * frame.band, 3)} {_compute_y(value, frame)}"
+            )
         is_drawing = value is not None
     return "".join(path)
 
 
-def _segments(point, frame):
+def _build_segments(point, frame):
     top = bottom = frame.zero_y
     segments = []
-    for value, one in zip(point.values, frame.series, strict=True):
+    for value, bar_series in zip(point.values, frame.series, strict=True):
         if not value:
             continue
         height = round(max(value * frame.scale, LEAST_HEIGHT), 1)
-        if one.is_below:
-            segments.append(Segment(one.tone, round(bottom, 1), height))
+        if bar_series.is_below:
+            segments.append(Segment(bar_series.tone, round(bottom, 1), height))
             bottom += height
         else:
             top -= height
-            segments.append(Segment(one.tone, round(top, 1), height))
+            segments.append(Segment(bar_series.tone, round(top, 1), height))
     return segments
 
 
-def _y_labels(frame):
+def _build_y_labels(frame):
     step = round_step((frame.above + frame.below) / Y_STEPS)
     values = range(-int(frame.below // step) * step, int(frame.above) + 1, step)
     write = frame.on_axis or short_number
@@ -342,7 +360,7 @@ def _y_labels(frame):
     ]
 
 
-def _x_label(text, index, frame, y):
+def _build_x_label(text, index, frame, y):
     middle = (index + 0.5) * frame.band
     if middle < 4:
         return Label(text, 0, y, "start")
@@ -351,10 +369,10 @@ def _x_label(text, index, frame, y):
     return Label(text, round(middle, 2), y)
 
 
-def _spread_out(count):
+def _choose_labels(count):
     labels = min(X_LABELS, count)
     if count > labels and (count - 1) % (labels - 1) and not (count - 1) % (labels - 2):
-        labels -= 1  # then all lie equally far apart
+        labels -= 1  # then all labels have the same distance
     return sorted({round(i * (count - 1) / max(labels - 1, 1)) for i in range(labels)})
 
 
@@ -369,7 +387,7 @@ def round_step(least: float) -> int:
 
 
 def short_number(value: int) -> str:
-    """`950`, `1.5k`, `20k`, `3M`: what fits beside an axis."""
+    """A number that fits beside an axis: `950`, `1.5k`, `20k`, `3M`."""
     for size, letter in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):
         if value >= size:
             return f"{value / size:.1f}".removesuffix(".0") + letter

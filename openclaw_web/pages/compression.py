@@ -1,4 +1,4 @@
-"""Pages and JSON are compressed on the wire: docs/decisions/0010-pages-are-compressed.md says how, and why."""
+"""Compresses pages and JSON. See docs/decisions/0010-pages-are-compressed.md."""
 
 import re
 import secrets
@@ -13,7 +13,10 @@ ACCEPTS_GZIP = re.compile(r"\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))")
 
 
 class CompressionMiddleware:
-    """Compresses answers that are whole texts. What is streamed (downloads, exports) goes out as it is."""
+    """Compresses answers that are whole texts.
+
+    Streamed answers (downloads, exports) are not compressed.
+    """
 
     def __init__(self, get_response):
         self.get_response = get_response
@@ -30,8 +33,8 @@ class CompressionMiddleware:
         return (
             not response.streaming
             and not response.has_header("Content-Encoding")
-            and not response.has_header("ETag")  # would have to become a weak one, which If-Match refuses
-            and "no-store" not in response.get("Cache-Control", "")  # secrets beside what others wrote: no hint at all
+            and not response.has_header("ETag")  # the ETag would have to become a weak one, which If-Match refuses
+            and "no-store" not in response.get("Cache-Control", "")  # a length could reveal their secrets
             and TYPES.match(response.get("Content-Type", ""))
             and len(response.content) >= LEAST_BYTES
         )
@@ -43,7 +46,7 @@ class CompressionMiddleware:
 
 
 def _gzip(content):
-    # A file name of random length in the header: the length of the answer tells nobody what is in it (BREACH).
+    # A file name of random length in the header hides the length of the content (BREACH).
     packer = zlib.compressobj(LEVEL, zlib.DEFLATED, -zlib.MAX_WBITS)
     name = secrets.token_hex(secrets.randbelow(50) + 1).encode()
     body = packer.compress(content) + packer.flush()

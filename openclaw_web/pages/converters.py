@@ -1,21 +1,21 @@
-"""Parts of addresses that Django has no converter for."""
+"""A converter for parts of addresses, which Django lacks."""
 
 import re
 
 from django.urls import register_converter
 
-# A browser takes `..` in an address away together with what stands before it: a button would lead to another page.
+# A browser removes `..` and the part before it from an address, so a link would lead to another page.
 DOTS = re.compile(r"(?<![^/])(~*\.{1,2})(?![^/])")
 ESCAPED = re.compile(r"(?<![^/])~(~*\.{1,2})(?![^/])")
 
 
 def without_dots(name: str) -> str:
-    """A name for an address, in which no piece between slashes is `.` or `..`: they are `~.` and `~..`."""
+    """Escape a name for an address: pieces `.` and `..` become `~.` and `~..`."""
     return DOTS.sub(r"~\1", name)
 
 
 class Anything:
-    """Whatever OpenClaw or a transcript calls it, slashes included."""
+    """Any name that OpenClaw or a transcript uses, slashes included."""
 
     regex = r"[\s\S]+"
 

@@ -1,6 +1,8 @@
-"""Answers that are sent while they are made or read: a few at once, and pages come first. docs/decisions/0018 says why.
+"""Streamed downloads: a few at a time, and pages take precedence.
 
-Every download is one of the two classes here: tests/test_architecture.py looks for others.
+See docs/decisions/0018.
+
+Every download is one of the two classes here; tests/test_architecture.py looks for others.
 """
 
 import os
@@ -15,12 +17,12 @@ from django.utils.translation import ngettext
 from ..disk import locks
 from ..errors import Refused
 
-WAIT_SECONDS = 5  # what somebody is told to wait who is the fifth
-LONGEST_PAUSE = 0.2  # seconds that one part of a download waits for pages: it goes on, however busy the site is
+WAIT_SECONDS = 5  # the wait suggested to a person when all places are taken
+LONGEST_PAUSE = 0.2  # seconds that a part of a download waits for pages at most, however busy the site is
 
 
 class TooManyDownloads(Refused):
-    """As many downloads are under way as there may be."""
+    """The maximum number of downloads is running."""
 
     status = 503
     code = "too_many_downloads"
@@ -28,7 +30,10 @@ class TooManyDownloads(Refused):
 
 
 class PagePriority:
-    """Which pages this process makes now: what is sent in parts lets them go first, they share one interpreter."""
+    """Counts the pages that this process is rendering, so that downloads can wait for them.
+
+    Pages and downloads of a process share one interpreter.
+    """
 
     def __init__(self):
         self._count = 0
@@ -36,7 +41,7 @@ class PagePriority:
 
     @contextmanager
     def page(self):
-        """While a page is made, downloads of this process pause."""
+        """Make the downloads of this process pause during the block."""
         with self._idle:
             self._count += 1
         try:
@@ -48,7 +53,7 @@ class PagePriority:
                     self._idle.notify_all()
 
     def wait(self):
-        """Wait until no page is made, but not for long."""
+        """Wait until no page is being rendered, for at most LONGEST_PAUSE seconds."""
         with self._idle:
             self._idle.wait_for(lambda: not self._count, LONGEST_PAUSE)
 
@@ -57,29 +62,32 @@ page_priority = PagePriority()
 
 
 class _Download:
-    """A response that takes one of the places for downloads, and gives it back when it ends or breaks off.
+    """A response that occupies one of the places for downloads until it ends.
 
-    Raises TooManyDownloads when there is none.
+    Raises TooManyDownloads when all places are taken.
     """
 
     def __init__(self, content, **options):
         place = _take_place()
-        self._let_go = weakref.finalize(self, os.close, place) if place else None  # also when nobody closes it
+        self._let_go = weakref.finalize(self, os.close, place) if place else None  # also when close() is never called
         super().__init__(self.opened(content), **options)
 
     def opened(self, content):
-        """What is sent; nothing is opened for somebody who finds no place."""
+        """Open the content; called only once the download has a place."""
         return content
 
     def close(self):
-        """End the answer; the server calls it also when whoever asked has gone."""
+        """End the answer; the server also calls it when the client has disconnected."""
         super().close()
         if self._let_go:
             self._let_go()
 
 
 class StreamedDownload(_Download, StreamingHttpResponse):
-    """A download that is made while it is sent: parts should be small, pages wait for the one that is made."""
+    """A download that is generated while it is sent.
+
+    Its parts should be small, because pages wait for the part that is being generated.
+    """
 
     def __iter__(self):
         for part in super().__iter__():
@@ -91,12 +99,15 @@ class FileDownload(_Download, FileResponse):
     """The file at a path as a download."""
 
     def opened(self, content):
-        """The opened file."""
+        """Open the file."""
         return content.open("rb")
 
 
 def _take_place():
-    """The descriptor of a file whose lock is the place: the system lets go of it with the process, killed or not."""
+    """Lock a place, and return the descriptor that holds the lock.
+
+    The system releases the lock when the process ends, killed or not. None when the number of downloads is not limited.
+    """
     if not settings.DOWNLOADS:
         return None
     folder = settings.HOME_DIR / "state" / "downloads"

@@ -1,4 +1,7 @@
-"""Files that never change, as answers: with an ETag, and in parts for those whose download was cut off."""
+"""Answers with files that never change: ETag and byte ranges.
+
+Ranges let an interrupted download continue.
+"""
 
 import re
 from pathlib import Path
@@ -13,7 +16,7 @@ CHUNK = 256 * 1024
 
 
 class NoSuchRange(UserFacingError):
-    """The part asked for is not in the file, which has `size` bytes."""
+    """The requested range is not in the file, which has `size` bytes."""
 
     status = 416
 
@@ -28,20 +31,23 @@ class NoSuchRange(UserFacingError):
 
     @property
     def headers(self):
-        """How long the file is."""
+        """The `Content-Range` with the length of the file."""
         return {"Content-Range": f"bytes */{self.size}"}
 
 
 def download(request, path: Path, *, checksum: str, content_type: str):
-    """The file, or with `Range` the part asked for (206). Raises NoSuchRange. `checksum` is its ETag."""
+    """The file, or the range that `Range` requests (206). Raises NoSuchRange.
+
+    `checksum` is the ETag of the file.
+    """
     size = path.stat().st_size
-    part = _part(request, checksum, size)
+    part = _read_range(request, checksum, size)
     response = FileDownload(path, as_attachment=True, filename=path.name, content_type=content_type)
     if part:
         (first, last), file = part, response.file_to_stream
         response.status_code = 206
         file.seek(first)
-        response.streaming_content = _read(file, last - first + 1)
+        response.streaming_content = _read_chunks(file, last - first + 1)
         response["Content-Length"] = last - first + 1
         response["Content-Range"] = f"bytes {first}-{last}/{size}"
     response["Accept-Ranges"] = "bytes"
@@ -49,11 +55,14 @@ def download(request, path: Path, *, checksum: str, content_type: str):
     return response
 
 
-def _part(request, checksum, size):
-    """The first and the last byte asked for; None for the whole file, also when it is another one by now."""
+def _read_range(request, checksum, size):
+    """The first and the last requested byte; None for the whole file.
+
+    It is the whole file also when `If-Range` names another version.
+    """
     match = RANGE.fullmatch(request.headers.get("Range", "").strip())
-    wanted = request.headers.get("If-Range", f'"{checksum}"')
-    if not match or match.group(0) == "bytes=-" or wanted != f'"{checksum}"':
+    known_version = request.headers.get("If-Range", f'"{checksum}"')
+    if not match or match.group(0) == "bytes=-" or known_version != f'"{checksum}"':
         return None
     first, last = match.groups()
     if not first:
@@ -65,7 +74,7 @@ def _part(request, checksum, size):
     return first, last
 
 
-def _read(file, left):
-    while left > 0 and (data := file.read(min(CHUNK, left))):
-        left -= len(data)
+def _read_chunks(file, remaining):
+    while remaining > 0 and (data := file.read(min(CHUNK, remaining))):
+        remaining -= len(data)
         yield data

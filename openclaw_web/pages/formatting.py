@@ -1,4 +1,4 @@
-"""One format each for times, durations, bytes, tokens and money. Formatting only: no queries."""
+"""Formats times, durations, bytes, tokens and money. No queries."""
 
 import hashlib
 from collections.abc import Iterable
@@ -25,7 +25,7 @@ SIXTY = [f"{number:02}" for number in range(60)]
 
 
 def to_datetime(ms):
-    """The UTC datetime of milliseconds, or None for a time no calendar has."""
+    """The UTC datetime of milliseconds, or None for a time outside the calendar."""
     try:
         return datetime.fromtimestamp(ms / 1000, UTC)
     except (TypeError, ValueError, OverflowError, OSError):
@@ -33,7 +33,7 @@ def to_datetime(ms):
 
 
 def to_local_datetime(ms):
-    """The same in the zone of whoever looks."""
+    """The datetime of milliseconds in the zone of the page."""
     when = to_datetime(ms)
     try:
         return when and when.astimezone(zones.get_zone())
@@ -42,22 +42,25 @@ def to_local_datetime(ms):
 
 
 def ago(ms):
-    """`3 hours ago` in a <time> element with the exact moment on hover: in the zone of whoever looks, and in UTC."""
+    """`3 hours ago` in a <time> element, with the exact time on hover.
+
+    The exact time is in the zone of the page and in UTC.
+    """
     when = to_datetime(ms)
     if when is None:
         return "–"
-    exact, day, time = _exact(int(ms // 1000), zones.get_zone())
+    exact, day, time = _format_exact(int(ms // 1000), zones.get_zone())
     seconds = now() - ms / 1000
     if -60 < seconds < 60:
-        words = _words("now", 0, get_language())
+        words = _format_ago("now", 0, get_language())
     else:
-        words = _words(*_since(when, seconds), get_language()) if seconds > 0 else exact[:-3]
+        words = _format_ago(*_count_units(when, seconds), get_language()) if seconds > 0 else exact[:-3]
     title = f"{exact} UTC" if zones.get_zone() is UTC else f"{exact} ({day} {time} UTC)"
     return SafeString(f'<time datetime="{day}T{time}+00:00" title="{title}">{words}</time>')
 
 
 def due(ms):
-    """`ago` of something to come: what has passed without it says `due 3 hours ago`."""
+    """`ago` for a planned time; one that has passed reads `due 3 hours ago`."""
     when = to_datetime(ms)
     if when is None or when > datetime.now(UTC):
         return ago(ms)
@@ -65,57 +68,66 @@ def due(ms):
 
 
 def moment(ms):
-    """`2026-02-21 11:13:07` in a <time> element: in the zone of whoever looks, with UTC on hover."""
-    return _moment(ms, 0)
+    """`2026-02-21 11:13:07` in a <time> element, in the zone of the page.
+
+    The title on hover is the time in UTC.
+    """
+    return _format_moment(ms, 0)
 
 
 def clock(ms):
-    """`11:13:07`, the time of the day, as `moment`."""
-    return _moment(ms, 11)
+    """`11:13:07`, the time of day, in the same element."""
+    return _format_moment(ms, 11)
 
 
 def day_in_words(day, *, has_year=True):
-    """A date as people write it: `21 Feb 2026`, `2026年2月21日`."""
-    return _day_in_words(day, has_year, get_language())
+    """A date in words: `21 Feb 2026`, `2026年2月21日`."""
+    return _format_day(day, has_year, get_language())
 
 
 @lru_cache(maxsize=2_000)
-def _day_in_words(day, has_year, _language):
-    """The same, remembered by language: a chart has many days."""
+def _format_day(day, has_year, _language):
+    """The cached form of `day_in_words`; a chart has many days."""
     # Translators: how a date is written, in Django's letters: j day, M month, n its number, Y year: "Y年n月j日".
     form = _("j M Y") if has_year else _("j M")
     return date_format(day, form)
 
 
-def _moment(ms, start):
+def _format_moment(ms, start):
     when = to_datetime(ms)
     if when is None:
         return "–"
-    exact, day, time = _exact(int(ms // 1000), zones.get_zone())
+    exact, day, time = _format_exact(int(ms // 1000), zones.get_zone())
     return SafeString(f'<time datetime="{day}T{time}+00:00" title="{day} {time} UTC">{exact[start:]}</time>')
 
 
-def _exact(seconds, zone):
-    """A moment in a zone, and its day and time in UTC: quicker than what Python has for it."""
-    day, time = _day(seconds // 86_400), _time(seconds % 86_400)
+def _format_exact(seconds, zone):
+    """A time in a zone, and its day and time in UTC.
+
+    It is quicker than Python's own formatting.
+    """
+    day, time = _format_date(seconds // 86_400), _format_time(seconds % 86_400)
     if zone is UTC:
         return f"{day} {time}", day, time
-    offset = _offset_all(seconds // 3600, zone)
-    local = seconds + (_offset(seconds, zone) if offset is None else offset)
+    offset = _find_hour_offset(seconds // 3600, zone)
+    local = seconds + (_find_offset(seconds, zone) if offset is None else offset)
     try:
-        return f"{_day(local // 86_400)} {_time(local % 86_400)}", day, time
+        return f"{_format_date(local // 86_400)} {_format_time(local % 86_400)}", day, time
     except ValueError:  # the first or last day of the calendar
         return f"{day} {time}", day, time
 
 
 @lru_cache(maxsize=4_000)
-def _offset_all(hour, zone):
-    """How far a zone is from UTC all through an hour, in seconds; None while its clocks are changed."""
-    first, last = _offset(hour * 3600, zone), _offset(hour * 3600 + 3599, zone)
+def _find_hour_offset(hour, zone):
+    """The offset of a zone from UTC during an hour, in seconds.
+
+    None when the offset changes within the hour.
+    """
+    first, last = _find_offset(hour * 3600, zone), _find_offset(hour * 3600 + 3599, zone)
     return first if first == last else None
 
 
-def _offset(seconds, zone):
+def _find_offset(seconds, zone):
     try:
         return datetime.fromtimestamp(seconds, zone).utcoffset() // timedelta(seconds=1)
     except (OverflowError, ValueError):
@@ -123,24 +135,27 @@ def _offset(seconds, zone):
 
 
 @lru_cache(maxsize=4_000)
-def _day(number):
+def _format_date(number):
     return date.fromordinal(EPOCH + number).isoformat()
 
 
-def _time(seconds):
-    return f"{_minute(seconds // 60)}:{SIXTY[seconds % 60]}"
+def _format_time(seconds):
+    return f"{_format_minute(seconds // 60)}:{SIXTY[seconds % 60]}"
 
 
 @lru_cache(maxsize=1_440)
-def _minute(number):
+def _format_minute(number):
     return f"{SIXTY[number // 60]}:{SIXTY[number % 60]}"
 
 
 def duration(ms):
-    """Milliseconds as `340 ms`, `4.2 s`, `3 min 20 s`, `2 h 5 min`, `7 d`, with the units of the language."""
+    """Milliseconds as `340 ms`, `4.2 s`, `3 min 20 s`, `2 h 5 min`, `7 d`.
+
+    The units are those of the language.
+    """
     if ms is None:
         return "–"
-    units = _units(get_language())
+    units = _list_units(get_language())
     if ms < 1000:
         return units["ms"].format(ms)
     seconds = ms / 1000
@@ -148,14 +163,18 @@ def duration(ms):
         return units["s"].format(f"{seconds:.1f}")
     minutes, seconds = divmod(round(seconds), 60)
     if minutes < 60:
-        return _both(units, minutes, "min", seconds, "s")
+        return _join_units(units, minutes, "min", seconds, "s")
     hours, minutes = divmod(minutes, 60)
-    return _both(units, hours, "h", minutes, "min") if hours < 48 else _both(units, hours // 24, "d", hours % 24, "h")
+    return (
+        _join_units(units, hours, "h", minutes, "min")
+        if hours < 48
+        else _join_units(units, hours // 24, "d", hours % 24, "h")
+    )
 
 
 @lru_cache(maxsize=8)
-def _units(_language):
-    """The units of durations, remembered by language: a list has a duration in every row."""
+def _list_units(_language):
+    """The units of durations, cached by language; a list has a duration in every row."""
     return {
         "ms": pgettext("duration", "{} ms"),
         "s": pgettext("duration", "{} s"),
@@ -165,7 +184,7 @@ def _units(_language):
     }
 
 
-def _both(units, large, unit, small, part):
+def _join_units(units, large, unit, small, part):
     return " ".join(units[name].format(count) for count, name in ((large, unit), (small, part)) if count)
 
 
@@ -192,12 +211,15 @@ def tokens(count):
 
 
 def number(count):
-    """`189,000`."""
+    """A number with separators: `189,000`."""
     return "–" if count is None else f"{count:,}"
 
 
 def money(usd):
-    """US dollars as `$0.0162`, `$4.20`, `$1,204`, a tiny amount with its first two digits; `unknown` is no amount."""
+    """US dollars as `$0.0162`, `$4.20`, `$1,204`; `unknown` for None.
+
+    A tiny amount has its first two digits.
+    """
     if usd is None:
         return _("unknown")
     if not usd:
@@ -208,12 +230,18 @@ def money(usd):
 
 
 def cost(usd, unpriced=0):
-    """The cost of calls that have `unpriced` tokens without a price: `–` where there were no calls at all."""
+    """The cost of calls; `unpriced` is the number of their tokens without a price.
+
+    `–` when there were no calls at all.
+    """
     return "–" if usd is None and not unpriced else money(usd or None if unpriced else usd)
 
 
 def cents(usd, unpriced=0):
-    """The same in a column of a list, to the cent: `<$0.01`, `$4.20`; `≥$4.20` when it is not the whole of it."""
+    """The cost to the cent, for a column of a list: `<$0.01`, `$4.20`.
+
+    `≥$4.20` when some tokens have no price.
+    """
     if not usd:
         return cost(usd, unpriced)
     if usd < 0.005:
@@ -222,13 +250,13 @@ def cents(usd, unpriced=0):
 
 
 def without_price(unpriced):
-    """`5.3k tokens without a price`; nothing when all of them have one."""
+    """`5.3k tokens without a price`; empty when all have one."""
     words = ngettext("%(count)s token without a price", "%(count)s tokens without a price", unpriced or 0)
     return words % {"count": tokens(unpriced)} if unpriced else ""
 
 
-def _since(moment, seconds):
-    """The time since a moment as Django's timesince says it in one unit: the unit and how many of it."""
+def _count_units(moment, seconds):
+    """The time since a moment as (unit, count), in Django's largest unit."""
     if seconds >= SHORTEST_MONTH:
         today = moment + timedelta(seconds=seconds)
         months = (today.year - moment.year) * 12 + today.month - moment.month
@@ -242,8 +270,8 @@ def _since(moment, seconds):
 
 
 @lru_cache(maxsize=1_000)
-def _words(unit, count, language):
-    """`3 hours ago`, escaped. Remembered by language: a list has a time in every row."""
+def _format_ago(unit, count, language):
+    """`3 hours ago`, escaped and cached by language; a list has a time in every row."""
     units = {
         "year": ngettext("%(num)d year", "%(num)d years", count),
         "month": ngettext("%(num)d month", "%(num)d months", count),
@@ -259,60 +287,64 @@ def _words(unit, count, language):
 
 
 def listed(things: Iterable[object]) -> str:
-    """`a, b, c`, separated as the language does."""
-    return _separator().join(map(str, things))
+    """Join things with the separator of the language: `a, b, c`."""
+    return _get_separator().join(map(str, things))
 
 
 def sentence_gap() -> str:
-    """What stands between two sentences: a space, and nothing in languages whose marks are as wide as a letter."""
-    return " " if _separator().endswith(" ") else ""
+    """The space between two sentences; empty in languages with full-width punctuation."""
+    return " " if _get_separator().endswith(" ") else ""
 
 
 def join_sentences(sentences: Iterable[object]) -> str:
-    """Sentences one after the other, as the language writes them."""
+    """Join sentences as the language writes them."""
     return sentence_gap().join(map(str, sentences))
 
 
-def _separator():
+def _get_separator():
     return pgettext("between things of a list", ", ")
 
 
 def anchor(name: str) -> str:
-    """A short name for places on a page that are called after any text, always the same one."""
+    """A short, stable id for a place on a page that is named after a text."""
     return hashlib.sha256(name.encode(errors="surrogatepass")).hexdigest()[:16]
 
 
 def who(name: str | None) -> str:
-    """Who did something: a user name as it is; what commands write in its place in words; `–` for nobody."""
+    """The name of an actor; `command line` is translated, and `–` stands for nobody."""
     return _("command line") if name == "command line" else name or "–"
 
 
-# How a column whose name ends so is drawn on a page, and spelled out in a terminal.
+# By the end of a column's name: the format on a page, and the one in a terminal.
 UNITS = {"ms": (duration, "{:,} ms"), "tokens": (tokens, "{:,}"), "usd": (cost, "${:.6f}")}
 NO_UNIT = number, "{:,}"
 
 
 def facts(row: models.Model) -> list[tuple[Label, str]]:
-    """The columns of a row that have a label, each with its value as a page draws it."""
-    return [(label, _drawn(name, value)) for label, name, value in _labelled(row)]
+    """The labelled columns of a row, each with its value as a page shows it."""
+    return [(label, _format_value(name, value)) for label, name, value in _iterate_labelled(row)]
 
 
 def exact_facts(row: models.Model) -> dict[str, str]:
-    """The same for a terminal: exact, without what is not known."""
-    known = [(str(label).lower(), name, value) for label, name, value in _labelled(row) if value not in (None, "")]
-    return {label: value if isinstance(value, str) else _unit(name)[1].format(value) for label, name, value in known}
+    """The same columns for a terminal: exact values, without unknown ones."""
+    known = [
+        (str(label).lower(), name, value) for label, name, value in _iterate_labelled(row) if value not in (None, "")
+    ]
+    return {
+        label: value if isinstance(value, str) else _find_unit(name)[1].format(value) for label, name, value in known
+    }
 
 
-def _labelled(row):
+def _iterate_labelled(row):
     for field in get_labelled_fields(type(row)):
         yield field.label, field.attname, getattr(row, field.attname)
 
 
-def _drawn(name, value):
-    return glyphs.to_one_line(value or "–") if value is None or isinstance(value, str) else _unit(name)[0](value)
+def _format_value(name, value):
+    return glyphs.to_one_line(value or "–") if value is None or isinstance(value, str) else _find_unit(name)[0](value)
 
 
-def _unit(name):
+def _find_unit(name):
     return UNITS.get(name.rsplit("_", 1)[-1], NO_UNIT)
 
 
@@ -320,4 +352,4 @@ SHOWN = (
     *(ago, anchor, cents, clock, cost, day_in_words, due, duration, listed, moment, money, number, size, tokens, who),
     *(facts, without_price),
 )
-FILTERS = {made.__name__: made for made in SHOWN}
+FILTERS = {function.__name__: function for function in SHOWN}

@@ -1,4 +1,4 @@
-"""The whole HTMX vocabulary: a page or one of its partials, and where to go after a POST."""
+"""Renders pages and HTMX partials, and redirects after a POST."""
 
 from urllib.parse import urlsplit
 
@@ -24,24 +24,24 @@ def render_page(request, template, context, *, partial=None, status=200):
 
 
 def get_form_status(form):
-    """The status of a page with a form: 422 when it comes back, 200 when it is still to be filled in."""
+    """The status of a page with a form: 422 if it was sent, else 200."""
     return 422 if form.is_bound else 200
 
 
 def redirect_after_post(request, message, *, to):
-    """Redirect a browser; tell HTMX to go to the same place."""
+    """Redirect a browser, or tell HTMX to go to the same page, with a message."""
     messages.success(request, message)
     return redirect_to(request, to)
 
 
 def refuse_post(request, refused, *, to):
-    """Say why nothing was done, where the person already is."""
+    """Redirect back with the reason why nothing was done."""
     messages.error(request, refused.sentence)
     return redirect_to(request, to)
 
 
 def redirect_to(request, to):
-    """Send a browser or HTMX to `to`: a URL or an object with `get_absolute_url`."""
+    """Redirect to `to`: a URL or an object with `get_absolute_url`."""
     url = to if isinstance(to, str) else to.get_absolute_url()
     return HttpResponseClientRedirect(url) if request.htmx else redirect(url)
 
@@ -53,7 +53,7 @@ def read_next_address(request, fallback):
 
 
 def read_return_address(request):
-    """The `back` address of a page, where its links came from, when that is a page of this site; else nothing."""
+    """The `back` address of a page when it is a page of this site, else ""."""
     url = request.GET.get("back", "")
     if len(url) > LONGEST_ADDRESS or not _is_local(url):
         return ""
@@ -65,7 +65,7 @@ def read_return_address(request):
 
 
 def _is_local(url):
-    # Only paths: `redirect` takes a bare word for the name of a route.
+    # Only paths, because `redirect` takes a bare word for the name of a route.
     return url.startswith("/") and url_has_allowed_host_and_scheme(url, None)
 
 

@@ -1,4 +1,4 @@
-"""What holds for every answer: failures say what to do, and caches on the way keep nothing."""
+"""Middleware for every answer: failures, time limits and caching."""
 
 import logging
 
@@ -14,7 +14,10 @@ log = logging.getLogger(__name__)
 
 
 class FailurePageMiddleware:
-    """A failure that knows its answer becomes a page with its sentence and status; so do queries that took too long."""
+    """Turns failures with a sentence into pages with that sentence and status.
+
+    So do queries that took too long.
+    """
 
     def __init__(self, get_response):
         self.get_response = get_response
@@ -27,16 +30,16 @@ class FailurePageMiddleware:
             time_limits.lift_page_limit()
             log.warning("%s took longer than %s s and was stopped", request.get_full_path(), settings.PAGE_SECONDS)
             return render(request, "refused.html", {"sentence": time_limits.describe_slow_page()}, status=503)
-        return _said(request, exception) if isinstance(exception, UserFacingError) else None
+        return _render_failure(request, exception) if isinstance(exception, UserFacingError) else None
 
 
-def _said(request, failure):
+def _render_failure(request, failure):
     is_missing = failure.status == 404
     ways = failure.ways or not_found_page.find_ways_on(request, is_missing=is_missing)
     context = {"sentence": failure.sentence, "reasons": failure.reasons, "ways": ways, "is_missing": is_missing}
     if failure.is_of_store:
         log.error("%s", failure)
-        request.agent_problem = ""  # the page says it already
+        request.agent_problem = ""  # the page reports it already
         context["offers_doctor"] = request.user.has_role("operator")
     response = render(request, "refused.html", context, status=failure.status)
     for name, value in failure.headers.items():
@@ -45,9 +48,10 @@ def _said(request, failure):
 
 
 class TimeLimitMiddleware:
-    """Ends the queries of pages and of reads of the API that take too long. A write is never broken off half-way.
+    """Ends slow queries of pages and of reads of the API, never those of writes.
 
-    The limit is the view's: SayWhyMiddleware hears of nothing that fails before it, such as looking up who asks.
+    The limit applies to the view. FailurePageMiddleware does not see failures before the view, such as one while the
+    person is looked up.
     """
 
     def __init__(self, get_response):
@@ -66,7 +70,7 @@ class TimeLimitMiddleware:
 
 
 class PrivateAnswersMiddleware:
-    """No cache between us and a browser keeps an answer that does not say so itself."""
+    """Forbids caches to store an answer that has no `Cache-Control` of its own."""
 
     def __init__(self, get_response):
         self.get_response = get_response

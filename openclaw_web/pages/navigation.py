@@ -1,4 +1,4 @@
-"""Where the pages are: the entries of the rail, the pages of an agent, those of System. No queries."""
+"""Navigation: entries of the rail, pages of an agent, pages of System. No queries."""
 
 from functools import lru_cache
 from typing import NamedTuple
@@ -44,7 +44,7 @@ AGENT_GROUPS = (
 )
 
 
-# The pages of System in groups: route, label, the role that is needed. Its entry leads to the first of a person.
+# The pages of System in groups: route, label, required role. System leads to the person's first page.
 SYSTEM_GROUPS = (
     (_("Problems"), (("operations:system", _("Problems"), "operator"),)),
     (
@@ -85,7 +85,10 @@ SYSTEM_GROUPS = (
 
 
 class Entry(NamedTuple):
-    """An entry of the rail; `number` is an address that answers with a number to show beside it."""
+    """An entry of the rail. `number` is an address that answers with a number.
+
+    The number is shown beside the entry.
+    """
 
     label: str
     address: str
@@ -93,11 +96,14 @@ class Entry(NamedTuple):
     number: str = ""
     is_here: bool = False
     is_inside: bool = False
-    is_urgent: bool = False  # the number counts what needs doing
+    is_urgent: bool = False  # the number counts problems that need attention
 
 
 class Rail(NamedTuple):
-    """The rail of a page: its entries, whether only their icons are shown, where its button leads back to."""
+    """The rail of a page: its entries, whether it is slim, and its return address.
+
+    A slim rail shows only icons. `back` is the page that its button leads back to.
+    """
 
     entries: list[Entry]
     is_slim: bool
@@ -105,7 +111,10 @@ class Rail(NamedTuple):
 
 
 class Group(NamedTuple):
-    """A group of pages: a tab. `pages` are (label, address, is here): a second line, of the open group only."""
+    """A group of pages, shown as a tab.
+
+    `pages` are (label, address, is current), a second line that only the open group has.
+    """
 
     label: str
     address: str
@@ -113,7 +122,7 @@ class Group(NamedTuple):
     pages: list[tuple[str, str, bool]]
 
 
-# Route, label, icon, the role that is needed, the route that answers with a number.
+# Route, label, icon, required role, the route that answers with a number.
 PLACES = (
     ("overview:overview", _("Overview"), "home", "viewer", ""),
     ("overview:agent_list", _("Agents"), "cpu-chip", "viewer", ""),
@@ -121,84 +130,90 @@ PLACES = (
     ("datasets:sample_list", _("Samples"), "check-badge", "viewer", ""),
     ("datasets:export_list", _("Exports"), "arrow-down-tray", "viewer", ""),
 )
-SYSTEM_NEEDS = ("operations:system_needs", "operator")  # the number beside System, which counts what needs doing
-ROOTS = ("/", "/operations/")  # below which are other entries
+SYSTEM_NEEDS = ("operations:system_needs", "operator")  # the number of problems, beside System
+ROOTS = ("/", "/operations/")  # other entries lie below these addresses
 COOKIE = "openclaw_web_rail"  # “slim” when only icons are shown
 
 
 def build_rail(request, path=""):
-    """The `Rail` of a page, with the entries that the person may see and whose routes are mounted.
+    """Build the `Rail` of a page, with the entries that the person may see.
 
-    `path` is that of the page where it is not the request's own.
+    Entries whose routes are not mounted are left out.
+
+    `path` replaces the path of the request.
     """
-    here = path.partition("?")[0] or request.path
-    entries = [*_entries(here, request.user), *_system(here, request.user)]
-    back = path or (request.get_full_path() if request.method in ("GET", "HEAD") else _nearest(entries))
+    current = path.partition("?")[0] or request.path
+    entries = [*_iterate_entries(current, request.user), *_build_system_entry(current, request.user)]
+    back = path or (request.get_full_path() if request.method in ("GET", "HEAD") else _find_nearest(entries))
     return Rail(entries, request.COOKIES.get(COOKIE) == "slim", back)
 
 
 def build_system_groups(request):
-    """The groups of the pages of System that the person may open, as `Group`; none on other pages."""
+    """Build the groups of System's pages that the person may open; none on other pages."""
     if not _is_system(request.path):
         return []
     groups = []
-    for label, places in _allowed(request.user):
+    for label, places in _iterate_allowed(request.user):
         inside = [_is_inside(request.path, address) for _label, address in places]
         pages = [(*page, is_inside) for page, is_inside in zip(places, inside, strict=True)]
-        # A group of which the person may open one page is that page.
-        shown = pages if any(inside) and len(pages) > 1 else []
-        groups.append(Group(label if len(pages) > 1 else pages[0][0], pages[0][1], any(inside), shown))
+        # A group with one page for this person is shown as that page.
+        open_pages = pages if any(inside) and len(pages) > 1 else []
+        groups.append(Group(label if len(pages) > 1 else pages[0][0], pages[0][1], any(inside), open_pages))
     return groups
 
 
-def build_agent_groups(agent, here):
-    """The groups of an agent's pages as `Group`; `here` is the word of the page that is shown."""
+def build_agent_groups(agent, current):
+    """Build the groups of an agent's pages; `current` is the word of this page."""
     groups = []
     for label, pages in AGENT_GROUPS:
-        is_open = any(word == here for word, _route, _label in pages)
-        shown = [(name, reverse(route, args=(agent.agent_id,)), word == here) for word, route, name in pages if is_open]
-        first = shown[0][1] if shown else reverse(pages[0][1], args=(agent.agent_id,))
-        groups.append(Group(label, first, is_open, shown))
+        is_open = any(word == current for word, _route, _label in pages)
+        open_pages = [
+            (name, reverse(route, args=(agent.agent_id,)), word == current) for word, route, name in pages if is_open
+        ]
+        first = open_pages[0][1] if open_pages else reverse(pages[0][1], args=(agent.agent_id,))
+        groups.append(Group(label, first, is_open, open_pages))
     return groups
 
 
-def _entries(here, user):
+def _iterate_entries(current, user):
     for route, label, icon, role, number in PLACES:
-        address = _address(route)
+        address = _get_address(route)
         if address and user.has_role(role):
-            yield Entry(label, address, icon, _address(number), here == address, _is_inside(here, address))
+            yield Entry(label, address, icon, _get_address(number), current == address, _is_inside(current, address))
 
 
-def _system(here, user):
-    first = next((places[0] for _label, places in _allowed(user)), None)
+def _build_system_entry(current, user):
+    first = next((places[0] for _label, places in _iterate_allowed(user)), None)
     if first:
         route, role = SYSTEM_NEEDS
-        number = _address(route) if user.has_role(role) else ""
-        yield Entry(_("System"), first[1], "cog-6-tooth", number, here == first[1], _is_system(here), is_urgent=True)
+        number = _get_address(route) if user.has_role(role) else ""
+        yield Entry(
+            _("System"), first[1], "cog-6-tooth", number, current == first[1], _is_system(current), is_urgent=True
+        )
 
 
-def _allowed(user):
+def _iterate_allowed(user):
     for label, pages in SYSTEM_GROUPS:
-        places = [(name, _address(route)) for route, name, role in pages if user.has_role(role)]
+        places = [(name, _get_address(route)) for route, name, role in pages if user.has_role(role)]
         if places := [place for place in places if place[1]]:
             yield label, places
 
 
 def _is_system(path):
     routes = [route for _label, pages in SYSTEM_GROUPS for route, *_rest in pages]
-    return any(_is_inside(path, _address(route)) for route in routes)
+    return any(_is_inside(path, _get_address(route)) for route in routes)
 
 
 def _is_inside(path, address):
     return path == address or (bool(address) and address not in ROOTS and path.startswith(address))
 
 
-def _nearest(entries):
+def _find_nearest(entries):
     return next((entry.address for entry in entries if entry.is_here or entry.is_inside), "/")
 
 
 @lru_cache(maxsize=500)
-def _address(route):
+def _get_address(route):
     if not route:
         return ""
     try:

@@ -1,7 +1,7 @@
-"""What a page says about a thing that there is not: its name as the address has it, and where to go on.
+"""The 404 page: a sentence that names the missing thing, and links to go on.
 
-The sentence follows from the address alone, so what was removed, what was never there and what this person may not see
-are told in the same words. Only an agent is looked up first: the view says that it is the agent that is missing.
+The sentence follows from the address alone. So removed things, things that never existed and things that this person
+may not see get the same words. Only an agent is looked up first: the view reports that the agent is missing.
 """
 
 import re
@@ -18,7 +18,7 @@ LONGEST_NAME = 120  # characters
 
 
 class MissingPart(Http404):
-    """There is no thing of the kind that a part of the address names (`agent`, `session_id`)."""
+    """A thing named by a part of the address (`agent`, `session_id`) does not exist."""
 
     def __init__(self, part: str):
         super().__init__(part)
@@ -26,7 +26,7 @@ class MissingPart(Http404):
 
 
 class Way(NamedTuple):
-    """Where to go on: a route, the parts of the address that it takes, and what its link says."""
+    """A link to go on: its route, the parts of the address it takes, its label."""
 
     route: str
     parts: tuple[str, ...]
@@ -52,7 +52,7 @@ WRITE = Way("guardian:audit_detail", ("agent", "audit_id"), _("View write"))
 EVERY_WRITE = Way("guardian:audit_list", ("agent",), _("View all writes"))
 TASKS = Way("automation:cron_list", ("agent",), _("All scheduled tasks of this agent"))
 
-# Of each route whose address names a thing in a way of its own: that part of the address, the sentence, where to go on.
+# For routes whose address names a thing in its own way: that part of the address, the sentence, the links.
 BY_ROUTE = {
     "automation:cron_detail": ("job_id", _("There is no scheduled task %(name)s."), (TASKS,)),
     "datasets:export_file": ("name", _("There is no file %(name)s in this export."), (EXPORTS,)),
@@ -61,7 +61,7 @@ BY_ROUTE = {
     "guardian:file_history": ("name", _("There is no memory file %(name)s, or not in this version."), (FILES,)),
     "guardian:file_detail": ("name", _("There is no file %(name)s, or not in this version."), (FILES,)),
 }
-# The same of all others, by the part that names the thing, the innermost first.
+# For all other routes, by the part that names the thing, the innermost first.
 BY_PART = {
     "record_id": ("record_id", _("There is no record %(name)s in this session."), (SESSION, SESSIONS)),
     "step_id": ("step_id", _("There is no step %(name)s in this session."), (SESSION, SESSIONS)),
@@ -81,7 +81,7 @@ BY_PART = {
     "agent": ("agent", _("There is no agent %(name)s."), (AGENTS,)),
 }
 
-# What an address of the API names, the innermost part first.
+# Sentences for addresses of the API, the innermost part first.
 SENTENCES = {
     "run_id": _("There is no run %(name)s."),
     "sign_in_id": _("There is no sign-in %(name)s of yours."),
@@ -93,7 +93,7 @@ SENTENCES = {
     "name": _("There is no file %(name)s."),
     "job_id": BY_PART["job_id"][1],
 }
-# Parts of addresses by the class of what was looked for in the database.
+# Parts of addresses by the model that was queried.
 PART_OF_MODEL = {
     "Agent": "agent",
     "Session": "session_id",
@@ -102,9 +102,9 @@ PART_OF_MODEL = {
     "MemoryGateDecision": "decision_id",
     "WriteGuardianAudit": "audit_id",
 }
-NOT_MATCHED = re.compile(r"No (\w+) matches the given query\.")  # what get_object_or_404 says
+NOT_MATCHED = re.compile(r"No (\w+) matches the given query\.")  # the message of get_object_or_404
 
-# Where to go on from a refusal, of the routes from which that is elsewhere: the thing first, then all of its kind.
+# Links after a refusal, for some routes: the thing first, then all of its kind.
 AFTER_REFUSAL = {
     "guardian:rollback": (WRITE, EVERY_WRITE),
     "guardian:rollback_do": (WRITE, EVERY_WRITE),
@@ -114,23 +114,29 @@ AFTER_REFUSAL = {
 
 
 def build_context(request: HttpRequest, exception: Exception) -> dict[str, object]:
-    """What the 404 page says: a `sentence` and `ways` to go on as (label, address); nothing for a mistyped address."""
+    """Build the context of the 404 page: `sentence`, and `ways` as (label, address).
+
+    It is empty for a mistyped address.
+    """
     match = request.resolver_match
     if match is None:
         return {}
     parts = match.kwargs
     if isinstance(exception, MissingPart):
-        parts, found = request.GET.dict() | parts, BY_PART[exception.part]
+        parts, entry = request.GET.dict() | parts, BY_PART[exception.part]
     else:
-        found = BY_ROUTE.get(match.view_name) or next((BY_PART[name] for name in BY_PART if name in parts), None)
-    if found is None:
+        entry = BY_ROUTE.get(match.view_name) or next((BY_PART[name] for name in BY_PART if name in parts), None)
+    if entry is None:
         return {}
-    part, sentence, ways = found
-    return {"sentence": sentence % {"name": _shortened(parts[part])}, "ways": _leads(ways, parts)}
+    part, sentence, ways = entry
+    return {"sentence": sentence % {"name": _shorten_name(parts[part])}, "ways": _build_links(ways, parts)}
 
 
 def build_api_sentence(request: HttpRequest, exception: Exception) -> str:
-    """What an operation of the API did not find; empty for a mistyped address."""
+    """The sentence about the thing that an operation of the API did not find.
+
+    It is empty for a mistyped address.
+    """
     match = request.resolver_match
     parts = match.kwargs if match else {}
     if isinstance(exception, MissingPart):
@@ -141,22 +147,25 @@ def build_api_sentence(request: HttpRequest, exception: Exception) -> str:
         return str(exception)
     else:
         part = ""
-    known = SENTENCES.keys() & parts.keys() - {"agent"}  # an agent that is missing is said to be
+    known = SENTENCES.keys() & parts.keys() - {"agent"}  # a missing agent is reported by its own part
     part = part if part in parts else next((name for name in SENTENCES if name in known), "")
-    return SENTENCES[part] % {"name": _shortened(parts[part])} if part else ""
+    return SENTENCES[part] % {"name": _shorten_name(parts[part])} if part else ""
 
 
 def find_ways_on(request: HttpRequest, *, is_missing: bool) -> list[tuple[str | Promise, str]]:
-    """Where to go on from a refusal, as (label, address). `is_missing`: the thing itself is what there is not."""
+    """The links to go on from a refusal, as (label, address).
+
+    `is_missing`: the thing itself does not exist.
+    """
     match = request.resolver_match
     ways = AFTER_REFUSAL.get(match.view_name, ()) if match else ()
-    return _leads(ways[-1:] if is_missing else ways, match.kwargs if match else {})
+    return _build_links(ways[-1:] if is_missing else ways, match.kwargs if match else {})
 
 
-def _shortened(name):
+def _shorten_name(name):
     name = glyphs.to_one_line(str(name))
     return name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…"
 
 
-def _leads(ways, parts):
-    return [(way.label, reverse(way.route, args=[parts[one] for one in way.parts])) for way in ways]
+def _build_links(ways, parts):
+    return [(way.label, reverse(way.route, args=[parts[part] for part in way.parts])) for way in ways]

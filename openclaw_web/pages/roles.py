@@ -1,4 +1,4 @@
-"""The door of a view: may this person?"""
+"""Restricts views to people with a role."""
 
 from functools import wraps
 
@@ -6,7 +6,10 @@ from django.core.exceptions import PermissionDenied
 
 
 def needs(role):
-    """Let in people whose role is at least `role`: viewer, labeller, operator, admin; 403 otherwise."""
+    """Require a role of the person: viewer, labeller, operator or admin; 403 otherwise.
+
+    A higher role includes the lower ones.
+    """
 
     def decorate(view):
         @wraps(view)

@@ -1,5 +1,7 @@
-"""Small charts: shares as bars of one height (`share_chart`, drawn by `ui.chart`), and charts without axes, drawn by
-the macros of their names: dots below a chart (`dot_strip`), `sparkline` and `heatmap`.
+"""Small charts: shares of bars, dots, sparklines and heatmaps.
+
+`ui.chart` draws `share_chart`. The charts without axes are drawn by the macros of their names: `dot_strip` (dots below
+a chart), `sparkline` and `heatmap`.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,24 +17,27 @@ HEAT_LEVELS = 5
 def share_chart(
     points: Sequence[Point], *, title: str, unit: str, series: Sequence[Series], marks: Sequence[int] = ()
 ) -> Chart:
-    """Bars of one height: which part of its point each series is. A point without anything has no bar."""
-    shares = [_shares(point) for point in points]
+    """Bars of one height, which show the share of each series.
+
+    A point without any value has no bar.
+    """
+    shares = [_compute_shares(point) for point in points]
     chart = bar_chart(shares, title=title, unit=unit, series=series, marks=marks, suffix="%")
     chart.totals = [sum(point.values[i] for point in points) for i in range(len(series))]
     chart.peak = None
     return chart
 
 
-def _shares(point):
+def _compute_shares(point):
     total = sum(point.values)
     shares = tuple(100 * value / total if total else 0 for value in point.values)
-    said = tuple(f"{value:,} ({share:.0f}%)" for value, share in zip(point.values, shares, strict=True))
-    return replace(point, values=shares, said=said)
+    texts = tuple(f"{value:,} ({share:.0f}%)" for value, share in zip(point.values, shares, strict=True))
+    return replace(point, values=shares, value_texts=texts)
 
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """A dot of a strip: where it is, how large, what it says and where its rows are."""
+    """A dot of a strip: place, size, text and link to its rows."""
 
     tone: str
     x: float
@@ -44,7 +49,10 @@ class Spot:
 
 @dataclass(slots=True)
 class Strip:
-    """Everything `ui.dot_strip` draws: a line of dots for each series, below a chart of the same points."""
+    """All data that `ui.dot_strip` draws: a line of dots for each series.
+
+    The strip stands below a chart of the same points.
+    """
 
     title: str
     series: Sequence[Series]
@@ -54,7 +62,7 @@ class Strip:
 
     @property
     def height(self):
-        """Of all lines together."""
+        """The height of all lines together, in pixels."""
         return self.line * len(self.series)
 
 
@@ -65,7 +73,10 @@ def dot_strip(
     series: Sequence[Series],
     href: Callable[[int, int], str | None] = lambda _point, _series: None,
 ) -> Strip:
-    """A dot for each value that is not 0, the larger the more; `href` gets the numbers of its point and series."""
+    """A dot for each value that is not 0; a greater value has a larger dot.
+
+    `href` gets the number of the point and of the series.
+    """
     strip = Strip(title, series)
     most = max((value for point in points for value in point.values), default=0)
     for place, point in enumerate(points):
@@ -79,14 +90,20 @@ def dot_strip(
 
 @dataclass(frozen=True, slots=True)
 class Sparkline:
-    """A row of small bars without axes, as one SVG path in a box of 100 by 100, and what it says."""
+    """Small bars without axes, as an SVG path in a box of 100 by 100.
+
+    `label` says it in words.
+    """
 
     label: str
     path: str
 
 
 def sparkline(values: Sequence[Value], *, label: str) -> Sparkline | None:
-    """Small bars of values, the first one left; None where there is nothing to see. `label` says it in words."""
+    """Small bars of values from left to right; None when all are 0 or unknown.
+
+    `label` describes the values in words.
+    """
     highest = max((value or 0 for value in values), default=0)
     if not highest:
         return None
@@ -101,7 +118,10 @@ def sparkline(values: Sequence[Value], *, label: str) -> Sparkline | None:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One square of a heatmap: `level` 0 (nothing) to 5 (the most), what it says, where its rows are."""
+    """One square of a heatmap: level, text and link to its rows.
+
+    `level` is 0 (no value) to 5 (the highest).
+    """
 
     value: int
     level: int
@@ -111,7 +131,7 @@ class Cell:
 
 @dataclass(slots=True)
 class Heatmap:
-    """Everything `ui.heatmap` draws; without a single value it has no rows."""
+    """All data that `ui.heatmap` draws. Without any value it has no rows."""
 
     title: str
     columns: Sequence[str]
@@ -127,9 +147,11 @@ def heatmap(
     in_words: Callable[[str, str, int], str],
     href: Callable[[int, int], str | None] = lambda _row, _column: None,
 ) -> Heatmap:
-    """Counts by row and column as squares, the more the stronger: by weekday and hour, for instance.
+    """Counts by row and column as squares, such as by weekday and hour.
 
-    `in_words` gets a row's name, a column's and the count; `href` their numbers from 0.
+    A greater count has a stronger colour.
+
+    `in_words` gets the names of the row and the column and the count; `href` gets their numbers from 0.
     """
     most = max((value for row in values for value in row), default=0)
     if not most:

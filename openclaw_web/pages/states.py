@@ -1,7 +1,6 @@
-"""What every state is called on pages and in sentences, and in which tone: one table for all of them.
+"""The word and the tone of every state, in one table.
 
-The values are those of models, of the API and of OpenClaw, and do not change here. `ui.state` draws them;
-docs/design.md has the same table.
+The values are those of models, of the API and of OpenClaw. `ui.state` draws states; docs/design.md has the same table.
 """
 
 from collections.abc import Iterable
@@ -15,11 +14,14 @@ from django.utils.translation import pgettext_lazy
 from . import glyphs
 
 OK, WARN, BAD, INFO, RUNNING, PLAIN = "ok", "warn", "bad", "info", "running", ""
-LONGEST_UNKNOWN = 60  # characters that are shown of a value that nobody knows
+LONGEST_UNKNOWN = 60  # characters that are shown of an unknown value
 
 
 class State(NamedTuple):
-    """A state in one word, and the tone of its badge: ok, warn, bad, info, running or none."""
+    """A state in one word, with the tone of its badge.
+
+    The tone is ok, warn, bad, info, running or "".
+    """
 
     word: str | Promise
     tone: str
@@ -107,22 +109,22 @@ STATES = {value: State(word, tone) for word, tone, values in _WORDS for value in
 
 
 def get_state(value: Any) -> State:
-    """The word and tone of a state. A value that no table has is shown as itself, in no tone."""
-    value = str(value or "")  # a member of an enumeration is its value
-    return STATES.get(value) or STATES.get(value.lower()) or _unknown(value)
+    """The word and tone of a state; an unknown value is its own word, without tone."""
+    value = str(value or "")  # a member of an enumeration becomes its value
+    return STATES.get(value) or STATES.get(value.lower()) or _build_unknown(value)
 
 
 def word(value: Any) -> str | Promise:
-    """The word alone: for sentences, filters and charts."""
+    """The word of a state, for sentences, filters and charts."""
     return get_state(value).word
 
 
 def choices(values: Iterable[Any]) -> list[tuple[str, str | Promise]]:
-    """Values with their words, for a choice."""
+    """Values with their words, as the choices of a field."""
     return [(str(value), word(value)) for value in values]
 
 
 @lru_cache(maxsize=500)
-def _unknown(value):
-    shown = glyphs.to_one_line(value)
-    return State(shown if len(shown) <= LONGEST_UNKNOWN else shown[: LONGEST_UNKNOWN - 1] + "…", PLAIN)
+def _build_unknown(value):
+    text = glyphs.to_one_line(value)
+    return State(text if len(text) <= LONGEST_UNKNOWN else text[: LONGEST_UNKNOWN - 1] + "…", PLAIN)

@@ -1,7 +1,8 @@
-"""Templates that were compiled before: a start of the site need not compile them again.
+"""Stores compiled templates, so that a start of the site need not compile them again.
 
-What is kept is code, and whoever could write it could run it here. So it is read only from a folder and files that
-belong to this user and that nobody else may write, and only whole: each begins with the hash of the rest.
+The stored files are code, and anybody who could write them could run code here. So they are read only from a folder and
+files that belong to this user and that nobody else may write. A file is read only if it is whole: it begins with the
+hash of the rest.
 """
 
 import hashlib
@@ -19,40 +20,45 @@ from jinja2.bccache import Bucket
 
 NAME = "templates-"
 HASH_BYTES = 32
-READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK  # a pipe that somebody put there does not hold us up
-DRAFT_SECONDS = 3600  # a younger one is being written
+READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK  # a pipe in its place does not block the read
+DRAFT_SECONDS = 3600  # a younger draft may still be written
 OF_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 class TemplateCache(BytecodeCache):
-    """Code of templates in `<folder>/templates-<hash>`; the hash stands for what it depends on besides their source.
+    """Compiled templates in `<folder>/templates-<hash>`.
+
+    The hash stands for everything besides their source that the code depends on.
 
     Where nothing can be read or written, templates are compiled as if there were no such folder.
     """
 
     def __init__(self, folder: Path, options: object):
-        about = f"{jinja2.__version__} {options!r}"
-        self.folder = folder / f"{NAME}{hashlib.sha256(about.encode()).hexdigest()[:16]}"
+        version = f"{jinja2.__version__} {options!r}"
+        self.folder = folder / f"{NAME}{hashlib.sha256(version.encode()).hexdigest()[:16]}"
 
     def load_bytecode(self, bucket: Bucket) -> None:
-        """Fill a bucket with what was kept; what is damaged, or may be somebody else's, is left alone."""
-        kept = self._read(bucket.key)
-        if kept and hashlib.sha256(kept[HASH_BYTES:]).digest() == kept[:HASH_BYTES]:
-            bucket.bytecode_from_string(kept[HASH_BYTES:])
+        """Fill a bucket with stored code.
+
+        Damaged files, and files that another user could have written, are ignored.
+        """
+        stored = self._read(bucket.key)
+        if stored and hashlib.sha256(stored[HASH_BYTES:]).digest() == stored[:HASH_BYTES]:
+            bucket.bytecode_from_string(stored[HASH_BYTES:])
 
     def dump_bytecode(self, bucket: Bucket) -> None:
-        """Keep the code of a bucket: whole, or not at all."""
+        """Store the code of a bucket, as a whole file or not at all."""
         code = bucket.bytecode_to_string()
         with suppress(OSError):  # a full disk, a folder that cannot be written: the next start compiles again
             self.folder.mkdir(mode=0o700, exist_ok=True)
             self._write(self.folder / bucket.key, hashlib.sha256(code).digest() + code)
 
     def clear(self) -> None:
-        """Remove what is kept."""
+        """Remove the stored code."""
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def tidy(self) -> None:
-        """Remove the folders of other versions, and drafts of processes that were killed."""
+        """Remove the folders of other versions, and drafts of killed processes."""
         for folder in self.folder.parent.glob(f"{NAME}*"):
             if folder != self.folder and not folder.is_symlink():
                 shutil.rmtree(folder, ignore_errors=True)
@@ -88,8 +94,8 @@ class TemplateCache(BytecodeCache):
 
 
 def _is_ours(handle):
-    found = os.fstat(handle)
-    return found.st_uid == os.geteuid() and not found.st_mode & OF_OTHERS
+    status = os.fstat(handle)
+    return status.st_uid == os.geteuid() and not status.st_mode & OF_OTHERS
 
 
 def _is_file(handle):

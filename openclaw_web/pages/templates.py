@@ -1,6 +1,8 @@
-"""Our templates: Jinja2 behind Django's template API. `page.html#block` names one block of a page, for HTMX.
+"""Our templates: Jinja2 behind Django's template API.
 
-Everything that templates can use is named here, but for the filters of apps: settings.TEMPLATES names those.
+`page.html#block` names one block of a page, for HTMX.
+
+All names that templates can use are listed here, except the filters of apps, which settings.TEMPLATES lists.
 """
 
 import re
@@ -27,7 +29,7 @@ from .. import clock
 from . import formatting, glyphs, navigation, states, zones
 from .template_cache import TemplateCache
 
-# A text that ends with a mark, and the space behind it: Chinese writes none behind “：” or “。”.
+# A text that ends with punctuation, and the space after it: Chinese has none after “：” or “。”.
 TEXT = r"\{\{-? ?_\(\"[^\"{}]*[.:,;!?]\"(?:, [^{}]*)?\) ?\}\}"
 TRANSLATED = r"[.:,;!?]\{% ?endtrans ?%\}"
 CLOSED = r"(?:</(?:span|strong|small|b|a)>|\{% ?(?:endif|if [^%]*)%\})*"
@@ -35,7 +37,10 @@ SPACE = re.compile(rf"((?:{TEXT}|{TRANSLATED}){CLOSED})(?: +(?=\S)|(\s+)(?=\{{\{
 
 
 class Gaps(Extension):
-    """Such a space becomes `{{ gap() }}` before a template is compiled; lines keep their numbers."""
+    """Replaces such a space by `{{ gap() }}` before a template is compiled.
+
+    Lines keep their numbers.
+    """
 
     def preprocess(self, source, name, filename=None):
         """The source with spaces as the language writes them."""
@@ -43,30 +48,32 @@ class Gaps(Extension):
 
 
 class Templates(Jinja2):
-    """Django's backend; the name of a template may end with the block that is wanted."""
+    """Django's backend; the name of a template may end with the name of a block."""
 
     def get_template(self, template_name):
         name, _hash, block = template_name.partition("#")
         template = super().get_template(name)
-        return Template(_only(template.template, block), self) if block else template
+        return Template(_select_block(template.template, block), self) if block else template
 
 
-def _only(template, block):
-    """A template that is one block of another, or one that the other inherits."""
+def _select_block(template, block):
+    """A template that renders only one block of another, which may be inherited."""
 
     def render(context, *_args):
         next(template.root_render_func(context), None)  # up to the first output: imports and `set` above the blocks
         yield from context.blocks[block][0](context)
 
-    part = object.__new__(type(template))  # Jinja2's templates cannot be copied otherwise
+    part = object.__new__(type(template))  # there is no other way to copy a template of Jinja2
     vars(part).update(vars(template), root_render_func=render)
     return part
 
 
 class Components:
-    """The macros of templates/ui/, by their names and without an import: `{{ ui.badge(_("Ready"), tone="ok") }}`.
+    """The macros of templates/ui/ by their names: `{{ ui.badge(_("Ready"), tone="ok") }}`.
 
-    They see their arguments and nothing else of a page, and are made once per process.
+    They need no import.
+
+    A macro sees its arguments and nothing else of a page. Macros are loaded once per process.
     """
 
     def __init__(self, env: Environment):
@@ -86,7 +93,7 @@ class Components:
     def _read(self):
         files = self._env.list_templates(filter_func=lambda name: name.startswith("ui/"))
         modules = (vars(self._env.get_template(file).module) for file in files)
-        return {name: made for module in modules for name, made in module.items() if isinstance(made, Macro)}
+        return {name: macro for module in modules for name, macro in module.items() if isinstance(macro, Macro)}
 
 
 def environment(
@@ -96,18 +103,18 @@ def environment(
     cls: type[Environment] = Environment,
     **options,
 ) -> Environment:
-    """What every template can use.
+    """Create the environment of our templates, with all names that they can use.
 
-    `filters` are the places of more of them: dictionaries, as dotted names. What is compiled is kept in `kept_in`.
+    `filters` are dotted names of dictionaries with further filters. Compiled code is stored in the folder `kept_in`.
     """
-    # Not optimized: filters of constants would be run while compiling, and what is kept would outlive their code.
+    # Not optimized: filters of constants would run while compiling, and the stored result would outlive their code.
     options |= {"undefined": StrictUndefined, "extensions": ["jinja2.ext.i18n", Gaps], "optimized": False}
     options |= {"trim_blocks": True, "lstrip_blocks": True}
-    # What is compiled also depends on what Gaps reads.
-    about = [SPACE.pattern, *sorted((name, str(value)) for name, value in options.items() if name != "loader")]
-    env = cls(**options, bytecode_cache=TemplateCache(kept_in, about) if kept_in else None)
+    # The compiled code also depends on the pattern of Gaps.
+    version = [SPACE.pattern, *sorted((name, str(value)) for name, value in options.items() if name != "loader")]
+    env = cls(**options, bytecode_cache=TemplateCache(kept_in, version) if kept_in else None)
     env.newstyle_gettext = True  # type: ignore[attr-defined]
-    env.globals |= _names() | {"ui": Components(env)}
+    env.globals |= _list_names() | {"ui": Components(env)}
     env.filters |= formatting.FILTERS | {"truncatechars": defaultfilters.truncatechars}
     env.filters |= {"readable": readable, "one_line": one_line, "quoted": quoted}
     for place in filters:
@@ -115,7 +122,7 @@ def environment(
     return env
 
 
-def _names():
+def _list_names():
     return {
         "_": gettext,
         "gettext": gettext,
@@ -140,7 +147,10 @@ def _names():
 
 
 def compile_all() -> None:
-    """Compile every template of ours, or read its code, and remove what was kept of other versions."""
+    """Compile every template of ours, or load its code.
+
+    Code of other versions is removed.
+    """
     env = engines["jinja2"].env
     for name in env.list_templates():
         env.get_template(name)
@@ -149,25 +159,28 @@ def compile_all() -> None:
 
 
 def gettext(text, /, **values):
-    """A text in the language of the request. The text is HTML as templates are; values are escaped."""
-    found = _remembered(text, translation.get_language())
-    return found % values if values else found
+    """A text in the language of the request.
+
+    The text itself is HTML, as templates are; values are escaped.
+    """
+    translated = _translate(text, translation.get_language())
+    return translated % values if values else translated
 
 
-def ngettext(one, many, number, /, **values):
-    """The same for a number of things."""
-    return Markup(translation.ngettext(one, many, number)) % {"num": number, **values}  # noqa: S704 - ours
+def ngettext(singular, plural, number, /, **values):
+    """The singular or the plural of a text, in the language of the request."""
+    return Markup(translation.ngettext(singular, plural, number)) % {"num": number, **values}  # noqa: S704 - ours
 
 
 def pgettext(context, text, /):
-    """A text that means something else where it stands: `pgettext("how many", "Versions")`."""
+    """A text with a context that tells its meaning: `pgettext("how many", "Versions")`."""
     return Markup(translation.pgettext(context, text))  # noqa: S704 - ours
 
 
 @lru_cache(maxsize=4_000)
-def _remembered(text, _language):
-    found = translation.gettext(text)
-    return Markup(found if "%(" in found else found.replace("%%", "%"))  # noqa: S704 - ours
+def _translate(text, _language):
+    translated = translation.gettext(text)
+    return Markup(translated if "%(" in translated else translated.replace("%%", "%"))  # noqa: S704 - ours
 
 
 def language():
@@ -176,7 +189,7 @@ def language():
 
 
 def languages():
-    """The languages there are: their codes, what HTML calls them, and what their speakers do."""
+    """The available languages as (code, HTML's tag, name in that language)."""
     return [(code, _tag(code), name) for code, name in settings.LANGUAGES]
 
 
@@ -190,7 +203,10 @@ def url(route, *args, **kwargs):
 
 
 def url_or_none(route, *args, **kwargs):
-    """The address of a route, none where there is none: names of files and sessions may be ones no address can hold."""
+    """The address of a route, or None when no address can hold the name.
+
+    Names of files and sessions may hold any character.
+    """
     try:
         return reverse(route, args=args, kwargs=kwargs)
     except NoReverseMatch:
@@ -198,13 +214,19 @@ def url_or_none(route, *args, **kwargs):
 
 
 def addresses(route):
-    """A function from a name to its address, for the rows of a list: the route is looked up once."""
+    """A function from a name to its address, for the rows of a list.
+
+    The route is resolved only once.
+    """
     before, _name, after = reverse(route, args=["\0"]).partition("%00")
     return lambda name: f"{before}{quoted(name)}{after}"
 
 
 def querystring(query, **changes):
-    """A query, or that of a request, with some changes; None takes a name away. As Django's tag of that name."""
+    """A query, or that of a request, with some changes; None removes a name.
+
+    Like Django's template tag of that name.
+    """
     query = getattr(query, "GET", query).copy()
     for name, value in changes.items():
         if value is None:
@@ -215,7 +237,7 @@ def querystring(query, **changes):
 
 
 def readable(text):
-    """A text whose hidden characters are shown as small codes."""
+    """Escape a text for HTML, with hidden characters as small codes."""
     return glyphs.to_html(text or "")
 
 
@@ -225,15 +247,18 @@ def one_line(text):
 
 
 def quoted(name):
-    """A name as one piece of a path."""
+    """A name quoted as one piece of a path."""
     return quote(name, safe="")
 
 
 def icon(name, *, size=24, **attrs):
-    """The <svg> of an icon; `attrs` become its attributes, `class_` its class."""
-    return _drawn(name, size, tuple(sorted((name.rstrip("_"), value) for name, value in attrs.items())))
+    """The <svg> of a heroicons icon; `attrs` become its attributes, `class_` its class.
+
+    Drawn icons are cached: the library reads XML every time, and a page has about 17 icons.
+    """
+    return _draw_icon(name, size, tuple(sorted((name.rstrip("_"), value) for name, value in attrs.items())))
 
 
 @lru_cache(maxsize=512)
-def _drawn(name, size, attrs):
+def _draw_icon(name, size, attrs):
     return draw(name, size=size, **dict(attrs))

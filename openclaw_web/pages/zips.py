@@ -1,7 +1,9 @@
-"""Files as one ZIP while it is sent: not packed, so its length is known before and its bytes are always the same.
+"""Streams files as a ZIP archive without compression.
 
-Every file is read twice, once for its checksum, which stands before it: programs that unpack while they receive need
-it there.
+Its length is known before, and its bytes are always the same.
+
+Every file is read twice, the first time for its checksum, which precedes it: programs that unpack while they receive
+need it there.
 """
 
 import struct
@@ -11,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 CHUNK = 256 * 1024
-WIDE = 0xFFFFFFFF  # in a field of four bytes: the number stands in one of eight
+WIDE = 0xFFFFFFFF  # in a field of four bytes: the number is in a field of eight
 MOST = WIDE - 1
 VERSION, VERSION_64 = 20, 45
 UTF8_NAMES = 0x800
@@ -25,12 +27,12 @@ LOCATOR_64 = struct.Struct("<4sLQL")
 
 
 class FileChanged(OSError):
-    """A file is not as long as it was a moment ago: the download is broken off."""
+    """The size of a file changed while it was read; the download is aborted."""
 
 
 @dataclass(frozen=True, slots=True)
 class ZipEntry:
-    """A file in a ZIP: its name in there, where it is, and its bytes."""
+    """A file in a ZIP: name in the archive, path, size in bytes."""
 
     name: str
     path: Path
@@ -38,44 +40,44 @@ class ZipEntry:
 
 
 def compute_length(files: Sequence[ZipEntry]) -> int:
-    """How many bytes `zipped` sends."""
+    """The number of bytes that `stream_zip` sends."""
     total = directory = 0
     for file in files:
-        directory += len(_entry(file, 0, total))
-        total += len(_local(file, 0)) + file.size
-    return total + directory + len(_end(len(files), directory, total))
+        directory += len(_pack_directory_entry(file, 0, total))
+        total += len(_pack_local_header(file, 0)) + file.size
+    return total + directory + len(_pack_end(len(files), directory, total))
 
 
 def stream_zip(files: Sequence[ZipEntry]) -> Iterator[bytes]:
-    """The ZIP in small parts. Raises Changed when a file has become longer or shorter."""
+    """Yield the ZIP in small parts. Raises FileChanged when a file changed its size."""
     offset, directory = 0, []
     for file in files:
         checksum = 0
-        for part in _parts(file):
+        for part in _read_parts(file):
             checksum = zlib.crc32(part, checksum)
-            yield b""  # pages go first here as well
-        directory.append(_entry(file, checksum, offset))
-        head = _local(file, checksum)
+            yield b""  # lets pages go first while the checksum is computed
+        directory.append(_pack_directory_entry(file, checksum, offset))
+        head = _pack_local_header(file, checksum)
         yield head
-        yield from _parts(file)
+        yield from _read_parts(file)
         offset += len(head) + file.size
     entries = b"".join(directory)
-    yield entries + _end(len(files), len(entries), offset)
+    yield entries + _pack_end(len(files), len(entries), offset)
 
 
-def _parts(file):
-    left = file.size
-    with file.path.open("rb") as opened:
-        while part := opened.read(CHUNK):
-            left -= len(part)
-            if left < 0:
+def _read_parts(file):
+    remaining = file.size
+    with file.path.open("rb") as stream:
+        while part := stream.read(CHUNK):
+            remaining -= len(part)
+            if remaining < 0:
                 break
             yield part
-    if left:
+    if remaining:
         raise FileChanged(f"{file.path} changed while it was sent")
 
 
-def _local(file, checksum):
+def _pack_local_header(file, checksum):
     name = file.name.encode()
     large = struct.pack("<2H2Q", 1, 16, file.size, file.size) if file.size > MOST else b""
     size = WIDE if large else file.size
@@ -84,27 +86,27 @@ def _local(file, checksum):
     return LOCAL.pack(b"PK\3\4", *numbers) + name + large
 
 
-def _entry(file, checksum, offset):
-    """A file in the directory at the end."""
+def _pack_directory_entry(file, checksum, offset):
+    """The entry of a file in the directory at the end of the ZIP."""
     name = file.name.encode()
     wide = [file.size, file.size] if file.size > MOST else []
     wide += [offset] if offset > MOST else []
     large = struct.pack(f"<2H{len(wide)}Q", 1, 8 * len(wide), *wide) if wide else b""
-    size = _narrow(file.size)
+    size = _limit_field(file.size)
     version = VERSION_64 if wide else VERSION
     numbers = (UNIX | version, version, UTF8_NAMES, 0, MIDNIGHT, NEW_YEAR_1980, checksum, size, size)
-    more = (len(name), len(large), 0, 0, 0, READABLE, _narrow(offset))
+    more = (len(name), len(large), 0, 0, 0, READABLE, _limit_field(offset))
     return ENTRY.pack(b"PK\1\2", *numbers, *more) + name + large
 
 
-def _end(count, size, offset):
-    """What closes a ZIP; `size` and `offset` are those of its directory."""
+def _pack_end(count, size, offset):
+    """The end of a ZIP; `size` and `offset` are those of its directory."""
     large = b""
     if offset > MOST or size > MOST:
         numbers = (END_64.size - 12, VERSION_64, VERSION_64, 0, 0, count, count, size, offset)
         large = END_64.pack(b"PK\6\6", *numbers) + LOCATOR_64.pack(b"PK\6\7", 0, offset + size, 1)
-    return large + END.pack(b"PK\5\6", 0, 0, count, count, _narrow(size), _narrow(offset), 0)
+    return large + END.pack(b"PK\5\6", 0, 0, count, count, _limit_field(size), _limit_field(offset), 0)
 
 
-def _narrow(number):
+def _limit_field(number):
     return WIDE if number > MOST else number

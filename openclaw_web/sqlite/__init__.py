@@ -1,1 +1,1 @@
-"""All that speaks SQLite's dialect."""
+"""All code that depends on SQLite's dialect."""

@@ -1,4 +1,4 @@
-"""How long a writer waits, and how much a connection expects to write."""
+"""Tunes connections: how long a writer waits, and how much it expects to write."""
 
 import threading
 
@@ -10,7 +10,10 @@ settings_lock = threading.RLock()
 
 
 def wait_for_writers(seconds):
-    """Let this process wait `seconds` for another writer: jobs and commands have more patience than requests."""
+    """Let this process wait `seconds` for another writer.
+
+    Jobs and commands wait longer than requests.
+    """
     with settings_lock:
         connections.settings = {
             name: {**entry, "OPTIONS": {**entry["OPTIONS"], "timeout": seconds}}
@@ -18,22 +21,31 @@ def wait_for_writers(seconds):
         }
     for connection in connections.all(initialized_only=True):
         connection.close()
-        del connections[connection.alias]  # an open one keeps the settings it was made with
+        del connections[connection.alias]  # an open connection keeps the settings it was opened with
 
 
 def expect_many_writes(name):
-    """Let this connection write more before pages move from the -wal to the file: a hot page then moves once."""
+    """Let the -wal of this connection grow before its pages move to the file.
+
+    A page that is written often then moves once.
+    """
     statements.run(name, "PRAGMA wal_autocheckpoint=4096")
     statements.run(name, "PRAGMA cache_size=-24576")
 
 
 def expect_little_room(name):
-    """Keep the -wal of this connection short: the disk is nearly full. `shorten_log` makes it empty."""
+    """Keep the -wal of this connection short, because the disk is nearly full.
+
+    `shorten_log` empties it.
+    """
     statements.run(name, "PRAGMA wal_autocheckpoint=32")
 
 
 def shorten_log(name):
-    """Move what is in the -wal to the file and give its room back, as far as nobody reads it."""
+    """Move the content of the -wal to the file, and shrink the -wal.
+
+    Pages that a reader still needs remain.
+    """
     statements.read_rows(name, "PRAGMA wal_checkpoint(TRUNCATE)")
 
 
@@ -45,5 +57,8 @@ def expect_few_writes(name):
 
 
 def give_memory_back(name):
-    """Forget the pages that this connection has read: of many files that are read in turn, each would keep its own."""
+    """Drop the page cache of this connection.
+
+    When many files are read in turn, each would keep its own cache.
+    """
     statements.run(name, "PRAGMA shrink_memory")

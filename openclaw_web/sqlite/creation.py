@@ -1,4 +1,4 @@
-"""The tables of a new file, made at once as its migrations would leave them."""
+"""Creates the tables of a new file at once, as its migrations would leave them."""
 
 from collections.abc import Collection
 
@@ -9,9 +9,12 @@ from django.db.migrations.executor import MigrationExecutor
 
 
 def make_tables(connection: BaseDatabaseWrapper, apps: Collection[str] | None = None) -> None:
-    """Make the tables of `apps`, or all, in an empty file, in one transaction; one that has tables stays as it is.
+    """Create the tables of `apps`, or all, in an empty file, in one transaction.
 
-    Migrating makes the classes of all models again for every step, which is most of the first command on a new home.
+    A file that has tables is not changed.
+
+    Running the migrations would build the classes of all models again for every step, which takes most of the first
+    command in a new home.
     """
     executor = MigrationExecutor(connection)
     targets = [target for target in executor.loader.graph.leaf_nodes() if apps is None or target[0] in apps]

@@ -1,4 +1,4 @@
-"""SQLite's part of backups: compact copies of files that are in use, and a close look at copies that are not."""
+"""Copies databases that are in use, and inspects the copies, for backups."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,7 +14,10 @@ LOOKING_CACHE_KB = 32_768
 
 @dataclass(frozen=True, slots=True)
 class CopyState:
-    """What is in a database file: `ok` or the first thing wrong with it, rows by table, migrations as `app.name`."""
+    """The content of a copy: integrity, rows by table, migrations as `app.name`.
+
+    `integrity` is `ok`, or the first fault.
+    """
 
     integrity: str
     rows: dict[str, int]
@@ -24,15 +27,15 @@ class CopyState:
 def copy_database(file: Path, target: Path) -> None:
     """Write a compact copy of a database while others go on writing to it.
 
-    A copy holds what could be read, and its own pages always fit together: damage is looked for in the file itself.
-    Raises django.db.Error, OSError.
+    The pages of a copy are always consistent, so the file itself is checked for damage first. Raises django.db.Error
+    and OSError.
     """
     with files.open_database(file, "rw", timeout=BUSY_SECONDS) as db:
         (answer,) = db.execute("PRAGMA quick_check(1)").fetchone()
         if answer != "ok":
             raise DatabaseError(answer)
-        db.execute("PRAGMA wal_checkpoint(PASSIVE)")  # waits for nobody
-        db.execute("PRAGMA synchronous=OFF")  # the copy is thrown away when the machine stops before it is packed
+        db.execute("PRAGMA wal_checkpoint(PASSIVE)")  # does not wait for other connections
+        db.execute("PRAGMA synchronous=OFF")  # if the machine stops before the copy is packed, the copy is discarded
         try:
             db.execute("VACUUM INTO ?", [str(target)])
         finally:
@@ -40,7 +43,10 @@ def copy_database(file: Path, target: Path) -> None:
 
 
 def clear_copy(copy: Path, tables: Iterable[str], columns: Iterable[tuple[str, str]]) -> None:
-    """Take all rows of `tables` and all values of `columns` (table, column) out of a copy; no trace of them is left."""
+    """Remove all rows of `tables` and all values of `columns` from a copy.
+
+    `columns` are (table, column). No trace of the values remains in the file.
+    """
     with files.open_database(copy, "rw", timeout=BUSY_SECONDS) as db:
         db.execute("PRAGMA journal_mode=MEMORY")
         db.execute("PRAGMA secure_delete=ON")
@@ -55,7 +61,9 @@ def clear_copy(copy: Path, tables: Iterable[str], columns: Iterable[tuple[str, s
 
 
 def inspect_copy(copy: Path) -> CopyState:
-    """Check a copy that nobody writes to, page by page, and count its rows. Nothing appears beside it.
+    """Check a copy page by page, and count its rows.
+
+    No process may write to it; no files appear beside it.
 
     Raises django.db.Error when it is no database.
     """
@@ -63,24 +71,30 @@ def inspect_copy(copy: Path) -> CopyState:
         db.execute(f"PRAGMA cache_size=-{LOOKING_CACHE_KB}")
         (integrity,) = db.execute("PRAGMA integrity_check(1)").fetchone()
         quoted = {name: name.replace('"', '""') for name in files.list_tables(db)}
-        rows = {name: db.execute(f'SELECT count(*) FROM "{told}"').fetchone()[0] for name, told in quoted.items()}  # noqa: S608
+        rows = {name: db.execute(f'SELECT count(*) FROM "{escaped}"').fetchone()[0] for name, escaped in quoted.items()}  # noqa: S608
         query = "SELECT app, name FROM django_migrations ORDER BY app, name"
         seen = db.execute(query) if "django_migrations" in rows else ()
         return CopyState(integrity, rows, [f"{app}.{name}" for app, name in seen])
 
 
 def read_agents(copy: Path) -> list[tuple[str, str]]:
-    """The agents that a copy of the global file names, with the place of each one's file in the home."""
+    """The agents in a copy of the global file, with the paths of their files.
+
+    The paths are relative to the home.
+    """
     return files.query_file(copy, "SELECT agent_id, agent_db_path FROM agents ORDER BY agent_id")
 
 
 def read_values(copy: Path, table: str, column: str) -> list[str]:
-    """Every value of a column of a copy that nobody writes to, each once."""
+    """Every distinct value of a column of a copy that no process writes to."""
     return [value for (value,) in files.query_file(copy, f'SELECT DISTINCT "{column}" FROM "{table}"')]  # noqa: S608 - our tables
 
 
 def read_kind_counts(copy: Path) -> list[tuple[str, str, int]]:
-    """How many records of each kind each session has in a copy of an agent's file, as (session, kind, records)."""
+    """Records per session and kind in a copy of an agent's file.
+
+    The rows are (session, kind, number of records).
+    """
     return files.query_file(copy, "SELECT session_id, kind, count(*) FROM transcript_events GROUP BY session_id, kind")
 
 

@@ -1,34 +1,40 @@
-"""Words of SQL that only SQLite knows, or means in its own way: statements that are written out take them from here."""
+"""SQLite's own SQL, for statements that are written by hand."""
 
-MAIN, ATTACHED = "main", "beside"  # the file of a connection, and one that is attached to it (upkeep.beside)
+MAIN, ATTACHED = "main", "beside"  # the file of a connection, and one that is attached to it (upkeep.attach_database)
 INSERT_OR_LEAVE, INSERT_OR_REPLACE = "INSERT OR IGNORE", "INSERT OR REPLACE"
 
 
-def differ(one: str, other: str) -> str:
-    """Whether two values are not the same, where nothing is the same as nothing."""
-    return f"{one} IS NOT {other}"
+def differ(first: str, second: str) -> str:
+    """SQL: whether two values differ, where null equals null."""
+    return f"{first} IS NOT {second}"
 
 
 def count_if(condition: str) -> str:
-    """How many rows of a group fit."""
+    """SQL: the number of rows in a group that meet a condition."""
     return f"SUM({condition})"
 
 
 def json_text(column: str, key: str) -> str:
-    """A text of a JSON object."""
+    """SQL: a text from a JSON object."""
     return f"json_extract({column}, '$.{key}')"
 
 
 def unindexed(column: str) -> str:
-    """A column that is only checked: no index of it is to be chosen."""
+    """SQL: a column that is only checked, so that no index of it is chosen."""
     return f"+{column}"
 
 
 def json_array(name: str) -> str:
-    """A table `name` whose column `value` has every item of a JSON array that is given as a value."""
+    """SQL: a table of the items of a JSON array that is a parameter.
+
+    Its column `value` holds the items.
+    """
     return f"json_each(%s) AS {name}"
 
 
 def json_column_items(column: str, name: str) -> str:
-    """The same of a JSON array in a column; none of a text that is no JSON."""
+    """SQL: a table of the items of a JSON array in a column.
+
+    It is empty for invalid JSON.
+    """
     return f"json_each(CASE WHEN json_valid({column}) THEN {column} END) AS {name}"

@@ -1,4 +1,7 @@
-"""What SQLite means by a failure, told from its words: nobody else matches them. What to say of a damaged database."""
+"""Recognizes failures by the messages of SQLite, and describes damaged databases.
+
+No other module matches these messages.
+"""
 
 import sqlite3
 from pathlib import Path
@@ -6,11 +9,11 @@ from pathlib import Path
 from django.db import DatabaseError
 from django.utils.translation import gettext as _
 
-# SQLite's words for a file whose header, or whose pages, are not those of a database.
+# SQLite's messages about a file whose header or pages are not those of a database.
 DAMAGE = ("file is not a database", "malformed", "file is encrypted", "unsupported file format")
-# What a check of all pages begins its complaints with, or has in them.
+# Parts of the messages of a check of all pages.
 OF_PAGES = ("*** in database", "malformed", "btree", "Tree ", "Page ", "Freelist", "missing from index", "wrong #")
-BACKUPS = "openclaw-web-*.tar.zst"  # the moment is in the name
+BACKUPS = "openclaw-web-*.tar.zst"  # the name holds the time
 
 
 def is_of_database(exc: BaseException) -> bool:
@@ -19,12 +22,12 @@ def is_of_database(exc: BaseException) -> bool:
 
 
 def is_locked(exc: BaseException) -> bool:
-    """Whether somebody else wrote for longer than anybody waits."""
+    """Whether another writer held the database for too long."""
     return "locked" in str(exc)
 
 
 def is_old(exc: BaseException) -> bool:
-    """Whether a table or a column is not there."""
+    """Whether a table or a column is missing."""
     return "no such" in str(exc)
 
 
@@ -34,12 +37,15 @@ def is_interrupted(exc: BaseException) -> bool:
 
 
 def is_full(exc: BaseException) -> bool:
-    """Whether there was no room left on the disk."""
+    """Whether no space was left on the disk."""
     return "disk is full" in str(exc)
 
 
 def is_of_disk(exc: BaseException) -> bool:
-    """Whether the disk did not read or write: also said when files beside a database find no room."""
+    """Whether the disk failed to read or write.
+
+    SQLite also reports this when there is no space for the files beside a database.
+    """
     return "disk I/O error" in str(exc)
 
 
@@ -49,7 +55,10 @@ def is_damage(exc: BaseException) -> bool:
 
 
 def translate_message(text: str) -> str:
-    """What SQLite says of a database; what is not known here stays as it is, so that it can be looked up."""
+    """Translate a message of SQLite.
+
+    An unknown message is quoted, so that people can look it up.
+    """
     known = (
         ("not a database", _("the file is not a SQLite database, or its beginning is damaged")),
         ("unable to open", _("the file cannot be opened")),
@@ -61,12 +70,12 @@ def translate_message(text: str) -> str:
     )
     if any(part in text for part in OF_PAGES):
         return _("pages of the file are damaged")
-    said = (words for part, words in known if part in text)
-    return next(said, _("SQLite says: %(text)s") % {"text": text[:200]})
+    matches = (words for part, words in known if part in text)
+    return next(matches, _("SQLite says: %(text)s") % {"text": text[:200]})
 
 
 def describe_way_out(home: Path) -> str:
-    """What to do when the global database is damaged: the command that puts the newest backup in the home back."""
+    """The remedy for a damaged global database: the command that restores the newest backup."""
     newest = max((home / "backups").glob(BACKUPS), default=None)
     if newest is None:
         return _(
@@ -77,6 +86,6 @@ def describe_way_out(home: Path) -> str:
 
 
 def describe_damage(exc: BaseException, home: Path) -> str:
-    """A sentence for whoever met a damaged database of the home."""
+    """A sentence that reports a damaged database of the home."""
     words = _("A database of %(home)s is damaged: %(why)s. Run openclaw-web doctor to find out which.")
     return words % {"home": home, "why": str(exc).rstrip(".")}

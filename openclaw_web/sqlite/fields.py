@@ -1,6 +1,6 @@
-"""Column types as the storage specs spell them, on SQLite, and what their columns hold.
+"""Column types of the storage specs on SQLite, with the kind of their content.
 
-What a field says beyond its type never makes a migration.
+Options of a field beyond its type never cause a migration.
 """
 
 from enum import Enum
@@ -14,23 +14,26 @@ Label = str | Promise
 
 
 class TextKind(Enum):
-    """What a column of texts or bytes holds: every one of them says it, and there is no default."""
+    """The kind of content of a text or bytes column.
 
-    WORDS = "words"  # what people or the agent said, and what a model made of it
+    Every such column declares one; there is no default.
+    """
+
+    WORDS = "words"  # texts of people, of the agent or of a model
     WHO = "who"  # may name a person: keys of sessions, users of this site
-    OWN = "own"  # words of whoever runs this site, or of the site itself
+    OWN = "own"  # texts of the operator or of the site itself
     PLAIN = "plain"  # ids, hashes, names of models, words of a closed list
 
 
 class DescribedField:
-    """A field that says where its column is shown: in answers of the `api`, in the `file` of a list, or in both.
+    """A field that declares where its column is shown: `api`, `file`, or both.
 
-    `shown=""` is nowhere; a table with shown columns says it of each (agents.E003), so that none is forgotten. One that
-    is `reported` is what a second report of the same event may complete. One with a `label` stands in what the page of
-    a row and a command tell of it.
+    `shown=""` means nowhere. A table with shown columns has to declare it for each column (agents.E003), so that none
+    is forgotten. A second report of the same event may complete a `reported` field. Fields with a `label` appear on the
+    page of a row and in commands about it.
     """
 
-    migrated_as = ""  # the field that migrations name; empty: the class itself
+    migrated_as = ""  # the field class in migrations; empty: the class itself
     shown: frozenset[str] = frozenset()
     says_where = False
     is_reported = False
@@ -44,7 +47,7 @@ class DescribedField:
         self.is_reported, self.label = reported, label
 
     def deconstruct(self) -> Any:
-        """What a table is made of: neither what a column holds nor how it is described makes a migration."""
+        """The parts of the field that make a migration, without its kind and its description."""
         name, path, args, kwargs = super().deconstruct()  # type: ignore[misc]
         kwargs.pop("help_text", None)
         return name, self.migrated_as or path, args, kwargs
@@ -54,23 +57,23 @@ class Text(DescribedField, models.TextField):
     """A text of one of the kinds below."""
 
     migrated_as = "django.db.models.TextField"
-    reference_prefix = ""  # a text that begins so stands in another table
+    reference_prefix = ""  # a text with this prefix refers to another table
 
 
 class SpeechText(Text):
-    """What people or the agent said, and what a model made of it."""
+    """Texts of people, of the agent or of a model."""
 
     kind = TextKind.WORDS
 
 
 class PersonText(Text):
-    """May name a person: keys of sessions, users of this site."""
+    """A text that may name a person: keys of sessions, users of this site."""
 
     kind = TextKind.WHO
 
 
 class OperatorText(Text):
-    """Words of whoever runs this site, or of the site itself."""
+    """Texts of the operator or of the site itself."""
 
     kind = TextKind.OWN
 
@@ -88,7 +91,7 @@ class Bytes(DescribedField, models.BinaryField):
 
 
 class SpeechBytes(Bytes):
-    """What was said, as bytes or packed."""
+    """Texts of people, of the agent or of a model, as bytes or compressed."""
 
     kind = TextKind.WORDS
 
@@ -103,9 +106,11 @@ NO_WORDS = (models.IntegerField, models.FloatField, models.BooleanField, models.
 
 
 def get_text_kind(field: models.Field) -> TextKind | None:
-    """What a column holds; a key of another table holds what that table's does. None: a number, or it does not say.
+    """The kind of a column's content; None for numbers and undeclared columns.
 
-    `column_kinds` of a model says it of columns that Django declares.
+    A foreign key has the kind of the column it refers to.
+
+    `column_kinds` of a model declares it for columns that Django declares.
     """
     field = field.target_field if field.is_relation else field
     declared: dict[str, TextKind] = getattr(getattr(field, "model", None), "column_kinds", {})
@@ -113,7 +118,7 @@ def get_text_kind(field: models.Field) -> TextKind | None:
 
 
 def may_hold_words(field: models.Field) -> bool:
-    """Whether a column is of texts or bytes, of which each says what it holds."""
+    """Whether a column holds texts or bytes, and so has to declare its kind."""
     return not isinstance(field.target_field if field.is_relation else field, NO_WORDS)
 
 
@@ -136,7 +141,7 @@ class SpecBoolean(DescribedField, models.BooleanField):
 
 
 class Flag(DescribedField, models.BooleanField):
-    """Yes or no."""
+    """A boolean."""
 
     migrated_as = "django.db.models.BooleanField"
 
@@ -148,18 +153,21 @@ class Number(DescribedField, models.FloatField):
 
 
 class Key(DescribedField, models.ForeignKey):
-    """A row of another table, whose id is shown."""
+    """A foreign key, whose id is shown."""
 
     migrated_as = "django.db.models.ForeignKey"
 
 
 def get_shown_fields(table: type[models.Model], place: str) -> list[models.Field]:
-    """The fields of a table whose columns are shown in a place, in their order."""
+    """The fields of a table that are shown in a place, in order.
+
+    The place is `api` or `file`.
+    """
     return [field for field in table._meta.concrete_fields if place in getattr(field, "shown", ())]
 
 
 def get_reported_fields(table: type[models.Model]) -> list[models.Field]:
-    """The fields of a table that a second report of the same event may complete, in their order."""
+    """The fields of a table that a second report of an event may complete, in order."""
     return [field for field in table._meta.concrete_fields if getattr(field, "is_reported", False)]
 
 
@@ -169,14 +177,20 @@ def get_labelled_fields(table: type[models.Model]) -> list[models.Field]:
 
 
 class Json(models.Func):
-    """A column of JSON, for what looks inside of it; null where it is no JSON, at which SQLite would stop."""
+    """A JSON column for expressions that look into it.
+
+    It is null where the text is no JSON, which would end the query with an error.
+    """
 
     template = "CASE WHEN JSON_VALID(%(expressions)s) THEN %(expressions)s END"
     output_field = models.JSONField()
 
 
 class JsonItemFromEnd(models.Func):
-    """A text of an object in a JSON array, counted from its end: `place` 1 is the last one."""
+    """A text from an object in a JSON array, by its place from the end.
+
+    `place` 1 is the last object.
+    """
 
     function = "JSON_EXTRACT"
     output_field = models.TextField()
@@ -186,9 +200,11 @@ class JsonItemFromEnd(models.Func):
 
 
 class RowId(Expression):
-    """Where a row lies in its table: the order of arrival, in which every index of SQLite ends without being asked to.
+    """The rowid of a row, which orders rows by arrival.
 
-    Rows keep their order when the file is compacted or restored, though not their numbers.
+    Every index of SQLite ends with it implicitly.
+
+    Rows keep their order when the file is compacted or restored, but not their numbers.
     """
 
     def __init__(self, alias=None):
@@ -196,23 +212,23 @@ class RowId(Expression):
         self.alias = alias
 
     def resolve_expression(self, query=None, *_args, **_kwargs):
-        """The column of the table that is asked."""
+        """The expression for the table of the query."""
         return RowId(query.get_initial_alias())
 
     def relabeled_clone(self, change_map):
-        """The same inside of another query."""
+        """The same expression inside of another query."""
         return RowId(change_map.get(self.alias, self.alias))
 
     def as_sql(self, compiler, connection):
-        """`"conversation_turns".rowid`"""
+        """SQL such as `"conversation_turns".rowid`."""
         return f"{compiler.quote_name_unless_alias(self.alias)}.rowid", []
 
 
 class Constant(Expression):
-    """A number that stands in the statement itself, for what is the same in every one of them.
+    """A number that is written into the SQL itself, not passed as a parameter.
 
-    SQLite knows before it is told the values whether an index of some rows holds all that a statement asks for, and
-    then reads the index alone.
+    SQLite decides before it gets the parameters whether a partial index covers a statement; if so, it reads only that
+    index.
     """
 
     def __init__(self, number: int):
@@ -220,12 +236,12 @@ class Constant(Expression):
         self.number = int(number)
 
     def as_sql(self, compiler, connection):
-        """`5000`"""
+        """SQL such as `5000`."""
         return str(self.number), []
 
 
 class KnownCost(models.Func):
-    """A cost to order rows by: one that is not known comes before every one that is."""
+    """A cost to order rows by; unknown costs sort before all known ones."""
 
     function = "COALESCE"
     template = "%(function)s(%(expressions)s, -1.0)"
@@ -236,7 +252,7 @@ class KnownCost(models.Func):
 
 
 class JoinedTexts(models.Aggregate):
-    """The texts of a column that are not empty, with commas between them; null of none."""
+    """The non-empty texts of a column joined with commas; null when there are none."""
 
     function = "GROUP_CONCAT"
     template = "%(function)s(NULLIF(%(expressions)s, ''))"

@@ -1,4 +1,4 @@
-"""Database files of ours that are asked without Django: copies, backups, and files whose schema nobody knows yet."""
+"""Reads database files without Django: copies, backups and files of unknown schema."""
 
 import sqlite3
 from collections.abc import Iterator, Sequence
@@ -10,12 +10,15 @@ from typing import Any
 from django.db.utils import DatabaseErrorWrapper
 
 BUSY_SECONDS = 5
-# What fails is told as Django tells it: whoever asks knows no sqlite3.
-_as_django_says = DatabaseErrorWrapper(SimpleNamespace(Database=sqlite3, errors_occurred=False))
+# Raises Django's exceptions, so that callers need not know sqlite3.
+_wrap_errors = DatabaseErrorWrapper(SimpleNamespace(Database=sqlite3, errors_occurred=False))
 
 
 def file_uri(file: Path, mode: str = "rw") -> str:
-    """A file as SQLite is told of it. Unless `mode` is rwc, one that is not there is an error, and none is made."""
+    """The URI of a database file.
+
+    A missing file is an error and is not created, unless `mode` is rwc.
+    """
     return f"{file.absolute().as_uri()}?mode={mode}"
 
 
@@ -23,17 +26,18 @@ def file_uri(file: Path, mode: str = "rw") -> str:
 def open_database(
     file: Path, mode: str = "ro", *, is_still: bool = False, timeout: float = BUSY_SECONDS
 ) -> Iterator[sqlite3.Connection]:
-    """A connection to a file; `is_still` promises that nobody writes to it, and nothing appears beside it then.
+    """A connection to a file for the block. Raises django.db.Error.
 
-    Raises django.db.Error.
+    `is_still` promises that no process writes to the file; then SQLite creates no files beside it. `timeout` is in
+    seconds.
     """
     name = file_uri(file, mode) + ("&immutable=1" if is_still else "")
-    with _as_django_says, closing(sqlite3.connect(name, uri=True, timeout=timeout, isolation_level=None)) as database:
+    with _wrap_errors, closing(sqlite3.connect(name, uri=True, timeout=timeout, isolation_level=None)) as database:
         yield database
 
 
 def list_tables(database: sqlite3.Connection) -> list[str]:
-    """The names of the tables of a file, without SQLite's own."""
+    """List the tables of a file, without SQLite's own."""
     names = database.execute(
         "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%' ORDER BY name"
     )
@@ -41,6 +45,6 @@ def list_tables(database: sqlite3.Connection) -> list[str]:
 
 
 def query_file(copy: Path, query: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
-    """Every row of a query of a file that nobody writes to."""
+    """All rows of a query on a file that no process writes to."""
     with open_database(copy, is_still=True) as database:
         return database.execute(query, values).fetchall()

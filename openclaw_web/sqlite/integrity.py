@@ -1,4 +1,7 @@
-"""What the doctor looks for in the store; the setting STORE_CHECKS names the declarations beside the tables."""
+"""Checks of the store for the doctor.
+
+The setting STORE_CHECKS lists the declarations beside the tables.
+"""
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
@@ -21,8 +24,8 @@ Words = str | Promise
 Find = Callable[[str], Iterable[str]]
 NAMED = 3  # rows that a sentence names
 
-# What is wrong with `rows`, an amount of openclaw_web.amounts, in `place`: an agent, or the whole site. A declaration
-# with another fault has its own sentence.
+# Sentences about wrong `rows` (an amount of openclaw_web.amounts) in `place`, an agent or the whole site.
+# A declaration of another fault has its own sentence.
 MISSING = ngettext_lazy(
     "%(rows)s of %(place)s names %(target)s that is missing: %(named)s.",
     "%(rows)s of %(place)s name %(target)s that is missing: %(named)s.",
@@ -52,20 +55,23 @@ REPAIRED = gettext_lazy("Repaired in %(place)s: %(rows)s.")
 
 
 def itself(value: str) -> tuple[str]:
-    """What most columns say is there: their value."""
+    """The value itself, as the only name of the missing thing."""
     return (value,)
 
 
 @dataclass(frozen=True, slots=True)
 class WrongRows:
-    """How many rows are wrong, and the names of the first: nobody knows how many a damaged file has."""
+    """The number of wrong rows, and the names of the first ones.
+
+    The others are only counted, because a damaged file may have any number of them.
+    """
 
     count: int
     first: list[str]
 
 
 def count_rows(names: Iterable[str]) -> WrongRows:
-    """Count names of rows without keeping more than a sentence says."""
+    """Count names of rows, and keep only as many as a sentence names."""
     first: list[str] = []
     count = 0
     for count, name in enumerate(names, start=1):
@@ -75,9 +81,9 @@ def count_rows(names: Iterable[str]) -> WrongRows:
 
 
 def find_file_problem(path: Path, name: str, size: int | None, sha256: str = "") -> str:
-    """What is wrong with a file that a row promises, in a few words; empty when nothing is.
+    """Describe the fault of a file that a row refers to, or return "".
 
-    `size` is in bytes, None when nobody knows it; with `sha256` the whole file is read.
+    `size` is in bytes, None if unknown. With `sha256` the whole file is read.
     """
     if not path.is_file():
         return _("%(file)s is missing") % {"file": name}
@@ -91,7 +97,10 @@ def find_file_problem(path: Path, name: str, size: int | None, sha256: str = "")
 
 
 class LostRows(NamedTuple):
-    """What is missing, and where a backup has it: `names` gives what a value of the column says is there."""
+    """Rows that are missing from a table and may be in a backup.
+
+    `names` gives the files or rows that a value of `column` refers to.
+    """
 
     table: str
     column: str
@@ -101,9 +110,11 @@ class LostRows(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """A column of a table names rows of `target` by their `key`, without a foreign key or with one.
+    """A column of a table that refers to rows of `target` by their `key`.
 
-    `where` says which rows name something; with `within` only those count whose other reference leads to a row.
+    There may be a foreign key, or none.
+
+    `where` selects the rows that have a reference. With `within`, only rows count whose other reference has a target.
     """
 
     model: type[Model]
@@ -114,42 +125,51 @@ class Reference:
     within: "Reference | None" = None
 
     def has_target(self, db: str) -> Exists:
-        """Whether a row of the table names a row that is there."""
+        """Whether the row's reference has a target that exists."""
         return Exists(self.target._base_manager.using(db).filter(**{self.key: OuterRef(self.column)}))
 
     def missing_rows(self, db: str) -> QuerySet[Any, Any]:
-        """The rows whose named row is not there."""
+        """The rows whose target is missing."""
         more: list[Any] = [self.where] if self.where else []
-        more += [self.within.leads(db)] if self.within else []
+        more += [self.within.has_target(db)] if self.within else []
         rows = self.model._base_manager.using(db).filter(**{f"{self.column}__isnull": False})
         return rows.filter(*more, ~self.has_target(db))
 
-    def has_referrers(self, db: str, *which: Exists) -> Exists:
-        """Whether a row of the target is named, with `which` by a row of which that is true."""
-        return Exists(self.model._base_manager.using(db).filter(*which, **{self.column: OuterRef(self.key)}))
+    def has_referrers(self, db: str, *conditions: Exists) -> Exists:
+        """Whether a row of `target` is referred to.
+
+        With `conditions`, only by rows for which they are true.
+        """
+        return Exists(self.model._base_manager.using(db).filter(*conditions, **{self.column: OuterRef(self.key)}))
 
     def name_missing(self, db: str, earlier: Iterable["Reference"] = ()) -> Iterator[str]:
-        """The rows whose named row is not there, each with the id of that row. Hashes and handles say nothing.
+        """Yield the names of rows whose target is missing, each with the target's id.
 
-        A row that one of the `earlier` references of its table named already is passed over.
+        Hashes and handles are left out of the names.
+
+        Rows that one of the `earlier` references of the same table named are skipped.
         """
         rows = self.missing_rows(db)
         for other in earlier:
-            rows = rows.exclude(pk__in=other.gone(db).values("pk")) if other.model is self.model else rows
+            rows = rows.exclude(pk__in=other.missing_rows(db).values("pk")) if other.model is self.model else rows
         for row, named in rows.order_by("pk").values_list("pk", self.column).iterator():
             yield f"{row} ({named})" if self.key in ("id", "agent_id") and row != named else str(row)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Check:
-    """One thing that can be wrong with rows, or with what they promise. `name` is a word that programs may rely on.
+    """One kind of fault in rows, or in the files they refer to.
 
-    `find(db)` gives the name of each row that is wrong once, `find_deep(db)` does so instead when the look is a deep
-    one. `noun` is an amount, `target` what the sentence says they are compared with. `lost(db)` says what a backup may
-    have of it. `repair(agent)` mends what was found, can be run twice, and answers how many rows it changed; the agent
-    is None for the global database. One that `is_last` is mended from what an import may bring back before. `reads` is
-    the app whose rows it reads, when that is another one than declares it: in the file of an agent, when its rows are
-    there. `advice` is what a person can do, where that is not to restore a backup.
+    `name` is a word that programs may rely on.
+
+    A check with `is_last` is repaired from rows that an import before it may bring back. `reads` is the app whose rows
+    the check reads, if it is not the app that declares it. `advice` is what a person can do, where that is not to
+    restore a backup.
+
+    `find(db)` yields the name of each wrong row once; `find_deep(db)` replaces it in a deep check. `noun` is an amount,
+    and `target` names what the rows are compared with. `lost(db)` says what a backup may hold. `repair(agent)` repairs
+    the rows that were found and returns how many it changed; it can be run twice, and the agent is None for the global
+    database.
     """
 
     name: str
@@ -166,27 +186,31 @@ class Check:
     advice: Words | None = None
 
     def rows(self, db: str, *, is_deep: bool) -> WrongRows:
-        """The rows that are wrong."""
+        """Find the wrong rows."""
         find = self.find_deep if is_deep and self.find_deep else self.find
         return count_rows(find(db)) if find else WrongRows(0, [])
 
 
 def build_reference_check(name: str, *references: Reference, target: Words, **more: Any) -> Check:
-    """That rows name rows of one table, by one key, that are not there."""
+    """Build the check that the targets of references to one table exist.
+
+    The references name the table's rows by one key.
+    """
     to = references[0]
 
     def lost(db):
-        gone = {name for refers in references for name in refers.gone(db).values_list(refers.column, flat=True)}
-        return LostRows(to.target._meta.db_table, to.key, gone)
+        columns = (refers.missing_rows(db).values_list(refers.column, flat=True) for refers in references)
+        missing_keys = {name for column in columns for name in column}
+        return LostRows(to.target._meta.db_table, to.key, missing_keys)
 
     def find(db):
-        return (row for place, refers in enumerate(references) for row in refers.name_gone(db, references[:place]))
+        return (row for index, refers in enumerate(references) for row in refers.name_missing(db, references[:index]))
 
     return Check(name=name, sentence=MISSING, target=target, find=find, lost=lost, **more)
 
 
 def build_damage_finder(model: type[Model], read: Callable[[Any], Any], *, chunk: int = 500) -> Find:
-    """Find the rows of a table that `read` refuses, because their bytes are not what their hash says."""
+    """Build a finder of rows that `read` refuses because their bytes do not match their hash."""
 
     def find(db):
         for row in model._base_manager.using(db).order_by("pk").iterator(chunk_size=chunk):
@@ -199,14 +223,20 @@ def build_damage_finder(model: type[Model], read: Callable[[Any], Any], *, chunk
 
 
 def build_row_removal(reference: Reference) -> Callable[[Any], int]:
-    """The repair that removes the rows whose named row is not there: whoever tells of it again is heard."""
-    return lambda agent: reference.gone(agent.db).delete()[0]
+    """Build the repair that removes rows whose target is missing.
+
+    A later import can report them again.
+    """
+    return lambda agent: reference.missing_rows(agent.db).delete()[0]
 
 
 def build_referrer_check(
     name: str, find: Find, model: type[Model], column: str, *, target: Words, **more: Any
 ) -> Check:
-    """That rows should be named by a column of another table, and are not. `names` is that of Lost."""
+    """Build the check that rows are referred to by a column of another table.
+
+    `names` is that of LostRows.
+    """
     names = more.pop("names", itself)
 
     def lost(db):
@@ -216,18 +246,18 @@ def build_referrer_check(
 
 
 def find_dangling(db: str) -> Iterator[str]:
-    """Rows whose foreign key names a row that is not there."""
+    """Yield rows whose foreign key has no target."""
     for table, row, parent, _key in statements.iterate_rows(db, "PRAGMA foreign_key_check"):
         yield f"{table} {row} ({parent})"
 
 
 def list_checks() -> Iterator[tuple[str, Check]]:
-    """Every check that an app declares, in the order in which they are made, with the app whose rows it reads."""
+    """Yield every check with the app whose rows it reads, in the order of the doctor."""
     for path in settings.STORE_CHECKS:
         for check in import_string(path):
             yield check.reads or path.partition(".")[0], check
 
 
 def find_check(name: str) -> Check:
-    """The check called so. Raises KeyError when there is none."""
+    """The check with this name. Raises KeyError when there is none."""
     return {check.name: check for _label, check in list_checks()}[name]

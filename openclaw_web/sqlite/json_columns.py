@@ -1,19 +1,21 @@
-"""JSON in columns of texts: decoded when it is asked for, and absent where a text is no JSON.
+"""JSON in text columns: decoded on access, and absent where the text is invalid.
 
-The column stays the text that a spec names: queries, `values()` and migrations see nothing else.
+The column itself remains the text that a spec names; queries, `values()` and migrations see only the text.
 """
 
 from typing import Any
 
 import orjson
 
-BIGGEST = 2**53  # what JavaScript, and so every source and every reader, can count exactly
+BIGGEST = 2**53  # the largest integer that JavaScript, and so every source and reader, holds exactly
 
 
 def decode(text: Any, kind: Any = dict) -> Any:
-    """The JSON value of a text, if it is of a kind; an empty one for null, for what is no JSON, and for another kind.
+    """Parse JSON of one kind; otherwise return an empty value of that kind.
 
-    With the kind `object`, whatever JSON says, and None for what is none.
+    Null, invalid JSON and JSON of another kind give the empty value.
+
+    With the kind `object` any JSON value is returned, and None for invalid JSON.
     """
     try:
         value = orjson.loads(text) if text else None
@@ -25,16 +27,17 @@ def decode(text: Any, kind: Any = dict) -> Any:
 
 
 def encode(value: Any, *, is_sorted: bool = False) -> str:
-    """A value as the text of a column, the keys of objects in their order or sorted."""
+    """A value as the text of a column; keys of objects may be sorted."""
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS if is_sorted else None).decode()
 
 
 class JsonProperty(property):
-    """What the JSON of a column says: `params = Decoded("params_json")` beside the column.
+    """The JSON value of a column: `params = JsonProperty("params_json")` beside the column.
 
-    A row decodes it when it is first asked for and remembers it as long as the text is the same. What is set is
-    encoded at once; changing a value that was read changes nothing. It is a property, so that Django takes it where a
-    row is made: `JobRun(params={})`. Of the table itself it decodes texts of other rows: `JobRun.params.decode(text)`.
+    A row decodes the text on first access, and remembers the value as long as the text is the same. A value that is set
+    is encoded at once; changing a value that was read has no effect. It is a property, so that Django accepts it as an
+    argument of a model: `JobRun(params={})`. Through the class it decodes texts of other rows:
+    `JobRun.params.decode(text)`.
     """
 
     def __init__(self, column: str, kind: Any = dict, *, is_sorted: bool = False) -> None:
@@ -52,22 +55,25 @@ class JsonProperty(property):
         setattr(row, self.column, None if value is None else self.encode(value))
 
     def decode(self, text: Any) -> Any:
-        """What a text of this column says."""
+        """The value of a text of this column."""
         return decode(text, self.kind)
 
     def decode_strictly(self, text: str) -> Any:
-        """The same where something rests on it. Raises ValueError for a text that is no JSON, or of another kind."""
+        """The value of a text that has to be valid.
+
+        Raises ValueError for a text that is no JSON, or JSON of another kind.
+        """
         value = orjson.loads(text)
         if not isinstance(value, self.kind):
             raise ValueError(f"{self.column} is {type(value).__name__}, not {self.kind.__name__}")
         return value
 
     def encode(self, value: Any) -> str:
-        """A value as a text of this column."""
+        """The text of a value for this column."""
         return encode(value, is_sorted=self.is_sorted)
 
 
 def parse_count(value: Any) -> int | None:
-    """A number of things as a source may give it; None for anything that is not one."""
+    """Parse a count from a source; None for anything that is no count."""
     is_count = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < BIGGEST
     return int(value) if is_count else None

@@ -1,4 +1,4 @@
-"""Whose files these are: one of ours has seen migrations of this version alone. Of which other one, nobody asks."""
+"""Migrations that this version knows, to recognize files of other versions."""
 
 from collections.abc import Iterable
 from functools import cache
@@ -18,23 +18,23 @@ Migration = tuple[str, str]  # app, name
 
 @cache
 def list_migrations() -> frozenset[Migration]:
-    """Every migration of this program, Django's own apps among them; none is imported for it."""
-    found: set[Migration] = set()
+    """List every migration of this program and of Django's apps, without importing one."""
+    known: set[Migration] = set()
     for app in apps.get_app_configs():
         spec = find_spec(f"{app.name}.migrations")
         folders = spec.submodule_search_locations if spec else []
-        found |= {(app.label, module.name) for module in iter_modules(folders) if module.name[0] not in "_~"}
-    return frozenset(found)
+        known |= {(app.label, module.name) for module in iter_modules(folders) if module.name[0] not in "_~"}
+    return frozenset(known)
 
 
 @cache
 def list_agent_migrations() -> frozenset[Migration]:
-    """Those that make the tables of an agent's file."""
-    return frozenset(one for one in list_migrations() if one[0] in settings.AGENT_APPS)
+    """List the migrations that create the tables of an agent's file."""
+    return frozenset(migration for migration in list_migrations() if migration[0] in settings.AGENT_APPS)
 
 
 def is_other_version(seen: Iterable[Migration]) -> bool:
-    """Whether a file that has seen these migrations was made by another version of this program."""
+    """Whether another version of this program made a file with these migrations."""
     return not list_migrations().issuperset(seen)
 
 

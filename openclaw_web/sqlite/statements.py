@@ -1,6 +1,6 @@
-"""Statements that are written out: the ORM has no words for them, or takes longer to write than SQLite to run them.
+"""Runs SQL that is written by hand, where the ORM cannot express it or is slow.
 
-Which modules have such texts, and why, stands in docs/databases.md.
+docs/databases.md lists the modules that have such SQL, with their reasons.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,7 +14,7 @@ Model = TypeVar("Model", bound=models.Model)
 
 
 def run(db: str, sql: str, values: Sequence[Any] = ()) -> None:
-    """Run a statement that answers nothing."""
+    """Run a statement without a result."""
     with connections[db].cursor() as cursor:
         cursor.execute(sql, values)
 
@@ -26,34 +26,40 @@ def run_many(db: str, sql: str, rows: Iterable[Sequence[Any]]) -> None:
 
 
 def read_rows(db: str, sql: str, values: Sequence[Any] = ()) -> list[Row]:
-    """All rows of an answer: the statement has ended, and with it its transaction when it was one of its own."""
+    """Read all rows of a result, which ends the statement and its own transaction."""
     with connections[db].cursor() as cursor:
         cursor.execute(sql, values)
         return cursor.fetchall()
 
 
 def read_row(db: str, sql: str, values: Sequence[Any] = ()) -> Row | None:
-    """The first row of an answer."""
+    """Read the first row of a result, or None."""
     with connections[db].cursor() as cursor:
         cursor.execute(sql, values)
         return cursor.fetchone()
 
 
 def iterate_rows(db: str, sql: str, values: Sequence[Any] = ()) -> Iterator[Row]:
-    """The rows of an answer one after the other, however many there are."""
+    """Iterate over the rows of a result of any length."""
     with connections[db].cursor() as cursor:
         cursor.execute(sql, values)
         yield from cursor
 
 
 def read_object(model: type[Model], sql: str, values: Sequence[Any]) -> Model | None:
-    """The first row as an object of a model of the global file; columns that it does not have are attributes."""
+    """Read the first row as a model object of the global file, or None.
+
+    Columns that the model does not have become attributes.
+    """
     return next(iter(model._base_manager.raw(sql, values)), None)
 
 
 @contextmanager
 def read_transaction(db: str) -> Iterator[None]:
-    """Read everything in the block as it is at one moment, while others write. It takes no lock that they wait for."""
+    """Read everything in the block as of one moment, while others write.
+
+    It takes no lock that a writer waits for.
+    """
     connection = connections[db]
     connection.ensure_connection()
     if connection.connection.in_transaction:

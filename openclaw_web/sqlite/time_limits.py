@@ -1,6 +1,7 @@
-"""Queries that end in time: those of a page after seconds, counts after milliseconds. What only SQLite can do.
+"""Time limits of queries: seconds for a page, milliseconds for a count.
 
-SQLite asks after every 5,000 of its steps whether to go on. Limits are a thread's: connections it opens heed them.
+SQLite checks after every 5,000 of its steps whether to continue. Limits belong to a thread and apply to all of its
+connections.
 """
 
 import threading
@@ -19,7 +20,7 @@ NEVER = float("inf")
 
 
 class _Limits(threading.local):
-    """When queries of this thread are to end, in seconds of the monotonic clock."""
+    """The deadlines of this thread's queries, in seconds of the monotonic clock."""
 
     page = NEVER
     box = NEVER
@@ -30,14 +31,17 @@ _limits = _Limits()
 
 
 def limit_page(seconds):
-    """End every query that runs in `seconds` from now with an OperationalError, until the limit is lifted."""
+    """End all queries of this thread with an OperationalError `seconds` from now.
+
+    The limit lasts until it is lifted.
+    """
     _limits.page = time.monotonic() + seconds
     for connection in connections.all(initialized_only=True):
-        _watch(connection)
+        _install_handler(connection)
 
 
 def describe_slow_page():
-    """What to say to whoever asked for a page that was stopped."""
+    """The sentence for a person whose page was stopped."""
     seconds = settings.PAGE_SECONDS
     sentence = ngettext(
         "This took longer than %(seconds)s second and was stopped. Narrow the filters, for example to fewer days.",
@@ -48,23 +52,26 @@ def describe_slow_page():
 
 
 def lift_page_limit():
-    """Let queries run on: the page is there, or what is left is to say why it was stopped."""
+    """Lift the limit of the page, which is complete or was stopped."""
     _limits.page = NEVER
 
 
 def is_page_limit(exc):
-    """Whether this failure of a query is the limit of the page, and no fault."""
+    """Whether a query failed because of the page's limit."""
     return isinstance(exc, OperationalError) and failures.is_interrupted(exc) and time.monotonic() > _limits.page
 
 
 @contextmanager
 def time_box(db, budget_ms):
-    """End a query of this block that runs past `budget_ms`. Yields a function: whether a failure is just that."""
+    """End queries of this block that run past `budget_ms`.
+
+    Yields a function that says whether a failure is due to this limit.
+    """
     connections[db].ensure_connection()
     before = _limits.box
     _limits.box = min(before, time.monotonic() + budget_ms / 1000)
     _limits.boxes += 1
-    _watch(connections[db])
+    _install_handler(connections[db])
     try:
         yield lambda exc: failures.is_interrupted(exc) and not is_page_limit(exc)
     finally:
@@ -83,14 +90,14 @@ def _is_over():
     return time.monotonic() > min(_limits.page, _limits.box)
 
 
-def _watch(connection, **_kwargs):
+def _install_handler(connection, **_kwargs):
     if connection.vendor == "sqlite" and connection.connection is not None:
         connection.connection.set_progress_handler(_is_over, STEPS)
 
 
-def _watch_new(connection, **_kwargs):
+def _install_on_new(connection, **_kwargs):
     if _limits.page != NEVER or _limits.boxes:
-        _watch(connection)
+        _install_handler(connection)
 
 
-connection_created.connect(_watch_new, dispatch_uid="openclaw_web.sqlite.time_limits")
+connection_created.connect(_install_on_new, dispatch_uid="openclaw_web.sqlite.time_limits")

@@ -1,4 +1,4 @@
-"""What is done to whole files: one beside another, free pages given back, triggers made again."""
+"""Maintenance of whole files: attaching, freeing pages, recreating triggers."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,12 +8,12 @@ from django.db import connections, transaction
 from . import connection_tuning, inspection, statements
 from .dialect import ATTACHED
 
-FREED_PAGES, FEW_PAGES = 2_000, 32  # in one go
+FREED_PAGES, FEW_PAGES = 2_000, 32  # freed in one step
 
 
 @contextmanager
 def attach_database(db: str, other: str) -> Iterator[None]:
-    """Have the tables of another file of ours at hand as `words.BESIDE` while the block runs."""
+    """Attach another file of ours as `dialect.ATTACHED` for the block."""
     place = connections[other].settings_dict["NAME"]
     connections[other].close()
     statements.run(db, f"ATTACH DATABASE %s AS {ATTACHED}", [place])
@@ -24,23 +24,26 @@ def attach_database(db: str, other: str) -> Iterator[None]:
 
 
 def give_back_free_pages(db: str, *, little_room: bool = False) -> None:
-    """Give free pages back to the file system; with `little_room` in steps that take next to none."""
+    """Give free pages back to the file system.
+
+    With `little_room` it takes small steps, which need almost no space.
+    """
     pages = FEW_PAGES if little_room else FREED_PAGES
-    while before := _free_pages(db):
+    while before := _count_free_pages(db):
         statements.read_rows(db, f"PRAGMA incremental_vacuum({pages})")
         if little_room:
             connection_tuning.shorten_log(db)
-        if _free_pages(db) >= before:
-            return  # a file that was made without it
+        if _count_free_pages(db) >= before:
+            return  # the file was created without incremental vacuum
 
 
 def make_triggers() -> None:
-    """Make every trigger of the global file what its migration makes it."""
+    """Create every trigger of the global file again, as in its migration."""
     with transaction.atomic():
         for name, sql in inspection.build_triggers().items():
             statements.run("default", f"DROP TRIGGER IF EXISTS {name}")
             statements.run("default", sql)
 
 
-def _free_pages(db):
+def _count_free_pages(db):
     return statements.read_row(db, "PRAGMA freelist_count")[0]

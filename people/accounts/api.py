@@ -39,7 +39,7 @@ NEWEST_FIRST = ("-created_at", "-id")
 @router.get("/me", MeOut)
 @needs("viewer")
 def me(request):
-    """Who you are, what you may do, and how many requests you may send."""
+    """Your user, your role, and how many requests you may send."""
     user, token = request.user, request.user.token
     return {
         "username": user.username,
@@ -73,15 +73,15 @@ def sign_in_end(request, sign_in_id: str):
 @needs("admin")
 def user_list(request, filters: Query[PageQuery]):
     """All users, by name."""
-    return _people(page_of(User.objects.all(), order=("username",), **filters.place))
+    return _list_users(page_of(User.objects.all(), order=("username",), **filters.place))
 
 
 @router.post("/operations/users", LinkOut, 400, 409)
 @needs("admin")
-def user_add(request, response: HttpResponse, wanted: UserIn):
+def user_add(request, response: HttpResponse, body: UserIn):
     """Add a user without a password; returns the one-time link to hand over."""
-    user, path = accounts.add_user(wanted.username, wanted.role, by=request.user.username)
-    return _link(request, response, user, path)
+    user, path = accounts.add_user(body.username, body.role, by=request.user.username)
+    return _link_to_json(request, response, user, path)
 
 
 @router.post("/operations/users/{username}/link", LinkOut, 404, 409)
@@ -89,42 +89,42 @@ def user_add(request, response: HttpResponse, wanted: UserIn):
 def user_link(request, response: HttpResponse, username: str):
     """Create another one-time link for a user."""
     user = get_object_or_404(User, username=username)
-    return _link(request, response, user, accounts.make_sign_in_link(user, by=request.user.username))
+    return _link_to_json(request, response, user, accounts.make_sign_in_link(user, by=request.user.username))
 
 
 @router.post("/operations/users/{username}/role", UserOut, 400, 404, 409)
 @needs("admin")
-def user_role(request, username: str, wanted: RoleIn):
+def user_role(request, username: str, body: RoleIn):
     """Change the role of a user. The last active admin keeps this role."""
-    return _changed(request, username, accounts.change_role, role=wanted.role)
+    return _change_user(request, username, accounts.change_role, role=body.role)
 
 
 @router.post("/operations/users/{username}/deactivate", UserOut, 404, 409)
 @needs("admin")
 def user_deactivate(request, username: str):
     """Deactivate a user: sign-ins, links and tokens stop working."""
-    return _changed(request, username, accounts.deactivate)
+    return _change_user(request, username, accounts.deactivate)
 
 
 @router.post("/operations/users/{username}/activate", UserOut, 404, 409)
 @needs("admin")
 def user_activate(request, username: str):
     """Activate a user again, with the previous role and tokens."""
-    return _changed(request, username, accounts.activate)
+    return _change_user(request, username, accounts.activate)
 
 
 @router.post("/operations/users/{username}/sign-out", UserOut, 404, 409)
 @needs("admin")
 def user_sign_out(request, username: str):
     """Sign a user out of every browser; the user can sign in again."""
-    return _changed(request, username, sign_ins.sign_out_everywhere)
+    return _change_user(request, username, sign_ins.sign_out_everywhere)
 
 
 @router.post("/operations/users/{username}/unlock", UserOut, 404, 409)
 @needs("admin")
 def user_unlock(request, username: str):
     """Unlock a user after too many wrong passwords, without the wait."""
-    return _changed(request, username, lockout.unlock)
+    return _change_user(request, username, lockout.unlock)
 
 
 @router.get("/operations/invitations", Page[InvitationOut], 409)
@@ -136,10 +136,10 @@ def invitation_list(request, filters: Query[PageQuery]):
 
 @router.post("/operations/invitations", InvitationMade, 400, 409, summary="Invitation Create")
 @needs("admin")
-def invitation_make(request, response: HttpResponse, wanted: InvitationIn):
-    """A link for somebody who then chooses a name and a password."""
-    invitation, path = invitations.invite(wanted.role, days=wanted.days, note=wanted.note, by=request.user.username)
-    invitation.link = _shown_once(request, response, path)
+def invitation_make(request, response: HttpResponse, body: InvitationIn):
+    """Create a link for a new person, who then chooses a name and a password."""
+    invitation, path = invitations.invite(body.role, days=body.days, note=body.note, by=request.user.username)
+    invitation.link = _build_secret_link(request, response, path)
     return invitation
 
 
@@ -156,19 +156,22 @@ def invitation_revoke(request, invitation_id: str):
 @router.get("/operations/tokens", Page[TokenOut], 409)
 @needs("viewer")
 def token_list(request, filters: Query[PageQuery]):
-    """Your tokens, newest first; an admin sees the tokens of all users. Secrets are never shown again."""
+    """Your tokens, newest first; an admin sees the tokens of all users.
+
+    Secrets are never shown again.
+    """
     return page_to_json(page_of(accounts_tokens.visible_tokens(request.user), order=NEWEST_FIRST, **filters.place))
 
 
 @router.post("/operations/tokens", TokenMade, 400, 409, summary="Token Create")
 @needs("viewer")
-def token_make(request, response: HttpResponse, wanted: TokenIn):
+def token_make(request, response: HttpResponse, body: TokenIn):
     """Create a token for your programs. Only a signed-in user can: a token cannot create tokens."""
     if request.user.role_limit:
         raise Refused(
             _("A token cannot create another token, which would outlive it. Sign in and create the token there.")
         )
-    token, text = accounts_tokens.make_token(request.user, name=wanted.name, role=wanted.role, days=wanted.days)
+    token, text = accounts_tokens.make_token(request.user, name=body.name, role=body.role, days=body.days)
     token.token = text
     response["Cache-Control"] = "no-store"
     return token
@@ -184,25 +187,25 @@ def token_revoke(request, token_id: str):
     return token
 
 
-def _people(page):
+def _list_users(page):
     locked = lockout.locked_names([user.username for user in page])
-    return page_to_json(page, [_said(user, is_locked=user.username in locked) for user in page])
+    return page_to_json(page, [_user_to_json(user, is_locked=user.username in locked) for user in page])
 
 
-def _changed(request, username, change, **to):
+def _change_user(request, username, change, **changes):
     user = get_object_or_404(User, username=username)
-    change(user, **to, by=request.user.username)
-    return _said(user, is_locked=bool(lockout.locked_names([user.username])))
+    change(user, **changes, by=request.user.username)
+    return _user_to_json(user, is_locked=bool(lockout.locked_names([user.username])))
 
 
-def _said(user, *, is_locked):
+def _user_to_json(user, *, is_locked):
     return {"username": user.username, "role": user.role, "is_active": user.is_active, "is_locked": is_locked}
 
 
-def _link(request, response, user, path):
-    return {"username": user.username, "link": _shown_once(request, response, path)}
+def _link_to_json(request, response, user, path):
+    return {"username": user.username, "link": _build_secret_link(request, response, path)}
 
 
-def _shown_once(request, response, path):
+def _build_secret_link(request, response, path):
     response["Cache-Control"] = "no-store"  # neither caches nor idempotency keys keep it
     return request.build_absolute_uri(path)

@@ -1,4 +1,4 @@
-"""What people type into the pages about users, invitations and tokens, as values."""
+"""Forms for users, invitations and tokens."""
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -12,7 +12,7 @@ NEW_PASSWORD = forms.PasswordInput(attrs={"autocomplete": "new-password"})
 
 
 class NewAccountForm(forms.Form):
-    """What somebody chooses who makes their own account."""
+    """Name and password of a new account, chosen by its owner."""
 
     username = forms.CharField(label=_("User name"), max_length=150, validators=[accounts.check_name_fits], widget=NAME)
     password = forms.CharField(
@@ -26,7 +26,7 @@ class NewAccountForm(forms.Form):
 
 
 class InvitationForm(forms.Form):
-    """An invitation: what the person may do, and how long the link works."""
+    """An invitation: the role of the person, and how long the link works."""
 
     role = forms.ChoiceField(label=_("Role"), choices=User.Role.choices)
     days = forms.TypedChoiceField(
@@ -44,7 +44,7 @@ class InvitationForm(forms.Form):
 
 
 class UserForm(forms.Form):
-    """A new person."""
+    """Name and role of a new person."""
 
     username = forms.CharField(
         label=_("User name"),
@@ -56,13 +56,13 @@ class UserForm(forms.Form):
 
 
 class RoleForm(forms.Form):
-    """Another role for a person."""
+    """A new role for a person."""
 
     role = forms.ChoiceField(label=_("Role"), choices=User.Role.choices)
 
 
 class TokenForm(forms.Form):
-    """A new token: what it is for, and what it may do."""
+    """A new token: its purpose, its role and how long it works."""
 
     name = forms.CharField(label=_("Purpose"), max_length=100, widget=forms.TextInput(attrs={"autocomplete": "off"}))
     role = forms.ChoiceField(
@@ -81,7 +81,7 @@ class TokenForm(forms.Form):
 
 
 def check_new_password(form, username):
-    """Add to a form what is wrong with the new password in it, typed twice."""
+    """Add errors to a form whose new password is weak, or was repeated differently."""
     password = form.cleaned_data.get("password")
     if not password:
         return

@@ -24,7 +24,10 @@ from .forms import InvitationForm, NewAccountForm
 @never_cache
 @sensitive_post_parameters("password", "again")
 def join(request, token):
-    """What an invitation opens: somebody chooses a name and a password. Only the button uses it up."""
+    """The page of an invitation, where a person chooses a name and a password.
+
+    Only its button uses the invitation up.
+    """
     invitation = invitations.find_invitation(token)
     form = NewAccountForm(request.POST if request.method == "POST" else None)
     if form.is_valid():
@@ -43,18 +46,18 @@ def join(request, token):
 @require_safe
 @needs("admin")
 def invitation_list(request):
-    """The invitations somebody may still use, with a form for one more."""
-    return _list(request, InvitationForm())
+    """The invitations that can still be used, with a form for another one."""
+    return _render_list(request, InvitationForm())
 
 
 @require_POST
 @needs("admin")
 @never_cache
 def invitation_make(request):
-    """Make an invitation and show its link, this once."""
+    """Create an invitation, and show its link once."""
     form = InvitationForm(request.POST)
     if not form.is_valid():
-        return _list(request, form)
+        return _render_list(request, form)
     invitation, path = invitations.invite(**form.cleaned_data, by=request.user.username)
     context = {"invitation": invitation, "link": request.build_absolute_uri(path)}
     return render(request, "people/invitation_made.html", context)
@@ -63,13 +66,13 @@ def invitation_make(request):
 @require_POST
 @needs("admin")
 def invitation_revoke(request, invitation_id):
-    """Take an invitation back."""
+    """Revoke an invitation."""
     invitation = get_object_or_404(Invitation, id=invitation_id)
     invitations.revoke(invitation, by=request.user.username)
     return redirect_after_post(request, _("Invitation revoked."), to=reverse("people:invitation_list"))
 
 
-def _list(request, form):
+def _render_list(request, form):
     page = page_of(invitations.open_invitations(), order=("-created_at", "-id"), **read_cursors(request))
     context = {"invitations": page, "form": form}
     return render(request, "people/invitation_list.html", context, status=get_form_status(form))

@@ -1,4 +1,4 @@
-"""Invitations: a link with a role, for somebody who then chooses their own name and password."""
+"""Invitations: links with a role, for people who choose their own name and password."""
 
 import secrets
 
@@ -19,7 +19,10 @@ from . import services as accounts
 
 
 def invite(role: str, *, by: str, days: int, note: str = "") -> tuple[Invitation, str]:
-    """An invitation that is good for `days`, and the path of its link, which is never shown again."""
+    """Create an invitation for `days` days; return it and the path of its link.
+
+    The link is never shown again.
+    """
     now, secret = clock.now_ms(), secrets.token_urlsafe(32)
     with transaction.atomic():
         invitation = Invitation.objects.create(
@@ -36,37 +39,43 @@ def invite(role: str, *, by: str, days: int, note: str = "") -> tuple[Invitation
 
 
 def find_invitation(secret: str) -> Invitation:
-    """The invitation that `secret` opens, while it can be used; using it is left to the caller. Raises Refused."""
-    found = open_invitations().filter(token_sha256=links.hash_secret(secret)).first()
-    if found is None:
-        raise _gone()
-    return found
+    """The invitation of a secret. Raises Refused when it cannot be used.
+
+    The caller uses it up.
+    """
+    invitation = open_invitations().filter(token_sha256=links.hash_secret(secret)).first()
+    if invitation is None:
+        raise _build_refusal()
+    return invitation
 
 
 def accept(secret: str, *, username: str, password: str) -> User:
-    """Use an invitation up and make the account it is for. Raises Refused when it is gone or the name is taken."""
-    hashed = make_password(password)  # before the transaction: nobody else can write while it lasts
+    """Use an invitation up, and create its account.
+
+    Raises Refused when it cannot be used, or when the name is taken.
+    """
+    hashed = make_password(password)  # hashed before the transaction, which keeps other writers waiting
     with transaction.atomic():
         invitation = find_invitation(secret)
-        # One conditional update decides between two people who come at the same time.
+        # One conditional update decides between two people who use the link at the same time.
         if not open_invitations().filter(id=invitation.id).update(used_at=clock.now_ms(), used_by=username):
-            raise _gone()
+            raise _build_refusal()
         user = accounts.create_user(username, invitation.role, hashed, by=username)
         audit.record(user.username, "invitation_used", object_type="invitation", object_id=invitation.id)
     return user
 
 
 def revoke(invitation: Invitation, *, by: str) -> None:
-    """End an invitation that nobody has used. Ending it again changes nothing."""
+    """Revoke an unused invitation. Revoking it again changes nothing."""
     with transaction.atomic():
         if open_invitations().filter(id=invitation.id).update(revoked_at=clock.now_ms()):
             audit.record(by, "invitation_revoked", object_type="invitation", object_id=invitation.id)
 
 
 def open_invitations() -> QuerySet[Invitation]:
-    """The invitations somebody may still use."""
+    """The invitations that can still be used."""
     return Invitation.objects.filter(used_at=None, revoked_at=None, expires_at__gt=clock.now_ms())
 
 
-def _gone():
+def _build_refusal():
     return Refused(_("This invitation has been used or revoked, or has expired. Ask an admin for a new invitation."))

@@ -1,4 +1,4 @@
-"""Users and their roles: every write about them."""
+"""Writes about users and their roles."""
 
 import logging
 
@@ -19,7 +19,10 @@ log = logging.getLogger(__name__)
 
 
 def make_first_admin_link() -> str:
-    """The path of a link that makes the first admin. Raises Refused once there is an admin."""
+    """The path of a link that creates the first admin.
+
+    Raises Refused when there is an admin.
+    """
     if has_admin():
         raise Refused(_("There is already an admin. For a sign-in link, run: openclaw-web sign_in_link NAME"))
     return make_link(None, by="")
@@ -32,7 +35,7 @@ def make_sign_in_link(user: User, *, by: str = "") -> str:
 
 
 def get_user(username: str) -> User:
-    """The user of that name. Raises Refused, with what to run, when there is none."""
+    """The user with this name. Raises Refused, with a command to run, when missing."""
     user = User.objects.filter(username=username).first()
     if user is None:
         sentence = _("There is no user %(name)s. Add the user: openclaw-web create_user %(name)s")
@@ -41,13 +44,13 @@ def get_user(username: str) -> User:
 
 
 def check_is_active(user: User) -> None:
-    """Raises Refused for somebody who is deactivated."""
+    """Raise Refused for a user who is deactivated."""
     if not user.is_active:
         raise Refused(_("%(name)s is deactivated. Activate the account first.") % {"name": user.username})
 
 
 def make_first_admin(secret: str, *, username: str, password: str) -> User:
-    """Use the first admin's link up and make that admin."""
+    """Use the first admin's link up, and create that admin."""
     hashed = make_password(password)
     with transaction.atomic():
         use_up(secret)
@@ -55,7 +58,7 @@ def make_first_admin(secret: str, *, username: str, password: str) -> User:
 
 
 def sign_in_by_link(secret: str, *, password: str = "") -> User:
-    """Use a sign-in link up; the person it was for, with a new password if one is given."""
+    """Use a sign-in link up; return its user, with a new password if one is given."""
     hashed = make_password(password) if password else ""
     with transaction.atomic():
         user = use_up(secret).user
@@ -65,16 +68,19 @@ def sign_in_by_link(secret: str, *, password: str = "") -> User:
 
 
 def change_password(user: User, password: str) -> None:
-    """Give a person the password they chose. Their browsers are signed out, their links stop working; tokens stay."""
+    """Set a new password.
+
+    All browsers of the person are signed out and their links stop working; tokens continue to work.
+    """
     hashed = make_password(password)
     with transaction.atomic():
         _set_password(user, hashed, by=user.username)
 
 
 def check_name_fits(username: str) -> None:
-    """Raise ValidationError for a name nobody can have here."""
+    """Raise ValidationError for a name that users cannot have."""
     User.username_validator(username)
-    if not any(map(str.isalnum, username)):  # `..` would be lost in an address
+    if not any(map(str.isalnum, username)):  # a name such as `..` would get lost in an address
         raise ValidationError(_("A user name must contain a letter or a digit."))
 
 
@@ -84,14 +90,16 @@ def check_password_fits(password: str, *, username: str) -> None:
 
 
 def create_user(username: str, role: str, hashed: str | None, *, by: str) -> User:
-    """A new person; without a password (None) only a link signs them in. Raises Refused for a name that cannot be.
+    """Create a user; without a password (None) only a link signs them in.
 
-    `hashed` is the password after `make_password`, which takes longer than a write may keep others waiting.
+    Raises Refused for a name that is taken or not allowed.
+
+    `hashed` is the result of `make_password`, which takes longer than a write may keep others waiting.
     """
     name = User.normalize_username(username)
     if User.objects.filter(username__iexact=name).exists():
         raise Refused(_("There is already a user %(name)s. Choose another name.") % {"name": name})
-    user = User(username=name, role=role, password=hashed or make_password(None))  # of None: no password works
+    user = User(username=name, role=role, password=hashed or make_password(None))  # without a password, none works
     try:
         check_name_fits(name)
         user.full_clean(exclude=["password"])
@@ -103,9 +111,9 @@ def create_user(username: str, role: str, hashed: str | None, *, by: str) -> Use
 
 
 def add_user(username: str, role: str, *, by: str = "") -> tuple[User, str]:
-    """A new person without a password, and the path of the one-time link to hand over.
+    """Create a user without a password; return the user and the path of a one-time link.
 
-    `by` is for the log; a command leaves it out, it says itself what it did.
+    `by` is for the log; commands leave it out, because they report it themselves.
     """
     with transaction.atomic():
         user = create_user(username, role, None, by=by)
@@ -116,7 +124,7 @@ def add_user(username: str, role: str, *, by: str = "") -> tuple[User, str]:
 
 
 def change_role(user: User, role: str, *, by: str) -> None:
-    """Give a person another role. The last active admin stays one."""
+    """Change the role of a person. The last active admin remains an admin."""
     with transaction.atomic():
         user.refresh_from_db()  # under the write lock: two admins cannot demote each other
         if role != User.Role.ADMIN:
@@ -128,7 +136,10 @@ def change_role(user: User, role: str, *, by: str) -> None:
 
 
 def deactivate(user: User, *, by: str) -> None:
-    """Lock a person out: sessions, links and tokens stop working. The last active admin cannot be."""
+    """Deactivate a person: sessions, links and tokens stop working.
+
+    Raises Refused for the last active admin.
+    """
     with transaction.atomic():
         user.refresh_from_db()
         _keep_an_admin(user)
@@ -141,7 +152,7 @@ def deactivate(user: User, *, by: str) -> None:
 
 
 def activate(user: User, *, by: str) -> None:
-    """Let a person in again, with the role and the tokens they had."""
+    """Activate a person again, with their previous role and tokens."""
     with transaction.atomic():
         user.is_active = True
         user.save(update_fields=["is_active"])

@@ -1,4 +1,4 @@
-"""Keys for programs."""
+"""Views of API tokens."""
 
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
@@ -17,18 +17,18 @@ from .forms import TokenForm
 @require_safe
 @needs("viewer")
 def token_list(request):
-    """A person's tokens (an admin: everybody's), with a form for one more."""
-    return _token_list(request, TokenForm(owner=request.user))
+    """A person's tokens (an admin's: all tokens), with a form for another one."""
+    return _render_token_list(request, TokenForm(owner=request.user))
 
 
 @require_POST
 @needs("viewer")
 @never_cache
 def token_make(request):
-    """Make a token and show it, this once."""
+    """Create a token, and show it once."""
     form = TokenForm(request.POST, owner=request.user)
     if not form.is_valid():
-        return _token_list(request, form)
+        return _render_token_list(request, form)
     token, text = accounts_tokens.make_token(request.user, **form.cleaned_data)
     return render(request, "people/token_made.html", {"token": token, "text": text})
 
@@ -36,14 +36,14 @@ def token_make(request):
 @require_POST
 @needs("viewer")
 def token_revoke(request, token_id):
-    """End a token of one's own; an admin may end anybody's."""
+    """Revoke a token of one's own; an admin may revoke any token."""
     token = get_object_or_404(accounts_tokens.visible_tokens(request.user), id=token_id)
     accounts_tokens.revoke_token(token, by=request.user.username)
-    said = _("Token “%(name)s” revoked.") % {"name": token.name}
-    return redirect_after_post(request, said, to=reverse("people:token_list"))
+    message = _("Token “%(name)s” revoked.") % {"name": token.name}
+    return redirect_after_post(request, message, to=reverse("people:token_list"))
 
 
-def _token_list(request, form):
+def _render_token_list(request, form):
     tokens = page_of(
         accounts_tokens.visible_tokens(request.user), order=("-created_at", "-id"), **read_cursors(request)
     )

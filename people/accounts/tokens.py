@@ -1,4 +1,4 @@
-"""Keys for programs. Secrets are kept as hashes only."""
+"""API tokens for programs. Only hashes of secrets are stored."""
 
 import hmac
 import logging
@@ -21,7 +21,7 @@ from . import services as accounts
 log = logging.getLogger(__name__)
 TOKEN_NAME = 100
 USE_INTERVAL_MS = 60_000
-# Every request of a program begins with these two: as querysets they would take two to three times as long.
+# Every request of a program runs these two; as querysets they would take two to three times as long.
 BY_PREFIX = """SELECT t.* FROM api_tokens t JOIN users u ON u.id = t.user_id AND u.is_active
 WHERE t.prefix = %s AND t.revoked_at IS NULL AND (t.expires_at IS NULL OR t.expires_at > %s)"""
 OWNER = "SELECT * FROM users WHERE id = %s"
@@ -30,9 +30,11 @@ OWNER = "SELECT * FROM users WHERE id = %s"
 def make_token(
     user: User, *, name: str, role: str, days: int | None = None, by: str | None = None
 ) -> tuple[ApiToken, str]:
-    """A token for programs of `user`, good for `days` or for ever, and its text, which is never shown again.
+    """Create a token of `user` for `days` days; return it and its text.
 
-    `by` is for the log when somebody else makes it; a command passes an empty text.
+    Without `days` it does not expire. The text is never shown again. Raises Refused for a role above that of `user`.
+
+    `by` is for the log when another person creates the token; a command passes an empty text.
     """
     if not user.has_role(role):
         raise Refused(_("A token cannot have a role above your own. Choose a lower role."))
@@ -56,22 +58,25 @@ def make_token(
 
 
 def make_token_for(username: str, *, name: str, role: str, days: int) -> tuple[ApiToken, str]:
-    """What the command makes: a token of somebody else, good for `days` (0: until it is revoked), and its text.
+    """Create a token of another user, for the command.
 
-    Raises Refused for a person who is not here or deactivated, a role above theirs, and a name that no list could show.
+    `days` of 0 means until it is revoked. Returns the token and its text.
+
+    Raises Refused for a user who is missing or deactivated, for a role above theirs, and for a name that no list could
+    show.
     """
     user = accounts.get_user(username)
     accounts.check_is_active(user)
     if not user.has_role(role):
-        told = {"name": user.username, "held": user.role, "role": role}
-        raise Refused(_("%(name)s has the role %(held)s. Their tokens cannot have the role %(role)s.") % told)
+        values = {"name": user.username, "held": user.role, "role": role}
+        raise Refused(_("%(name)s has the role %(held)s. Their tokens cannot have the role %(role)s.") % values)
     if not name.strip() or len(name) > TOKEN_NAME or not name.isprintable():
         raise Refused(_("A token name is a single line of 1 to %(most)s characters.") % {"most": TOKEN_NAME})
     return make_token(user, name=name.strip(), role=role, days=days or None, by="")
 
 
 def revoke_token(token: ApiToken, *, by: str) -> None:
-    """End a token. Ending it again changes nothing."""
+    """Revoke a token. Revoking it again changes nothing."""
     with transaction.atomic():
         changed = ApiToken.objects.filter(id=token.id, revoked_at=None).update(revoked_at=clock.now_ms())
         if changed:
@@ -82,13 +87,16 @@ def revoke_token(token: ApiToken, *, by: str) -> None:
 
 
 def visible_tokens(user: User) -> QuerySet[ApiToken]:
-    """The tokens of a person; of everybody for an admin."""
+    """The tokens of a person; for an admin all tokens."""
     tokens = ApiToken.objects.select_related("user")
     return tokens if user.has_role("admin") else tokens.filter(user=user)
 
 
 def find_user(text: str) -> User | None:
-    """The person a token speaks for, limited to the token's role; None when it is not valid. Notes the use."""
+    """The user of a token, limited to the token's role; None when it is invalid.
+
+    The time of the use is stored.
+    """
     mark, _sep, rest = text.partition("_")
     prefix, _sep, secret = rest.partition("_")
     token = statements.read_object(ApiToken, BY_PREFIX, [prefix, clock.now_ms()])
@@ -103,7 +111,7 @@ def find_user(text: str) -> User | None:
 
 
 def get_public_part(text: str) -> str:
-    """What of a token may be written down: `oc_<prefix>`."""
+    """The part of a token that may be stored: `oc_<prefix>`."""
     return "_".join(text.split("_")[:2])
 
 

@@ -23,23 +23,23 @@ from .forms import RoleForm, UserForm
 @require_safe
 @needs("admin")
 def user_list(request):
-    """Everybody who may sign in, with a form for one more."""
-    return _user_list(request, UserForm())
+    """All users, with a form for another one."""
+    return _render_user_list(request, UserForm())
 
 
 @require_POST
 @needs("admin")
 @never_cache
 def user_add(request):
-    """Add a person; shows the one-time link to hand over."""
+    """Create a user, and show the one-time link to hand over."""
     form = UserForm(request.POST)
     if not form.is_valid():
-        return _user_list(request, form)
+        return _render_user_list(request, form)
     try:
         person, path = accounts.add_user(**form.cleaned_data, by=request.user.username)
     except Refused as refused:
         form.add_error("username", refused.sentence)
-        return _user_list(request, form)
+        return _render_user_list(request, form)
     return _show_link(request, person, path)
 
 
@@ -47,7 +47,7 @@ def user_add(request):
 @needs("admin")
 @never_cache
 def user_link(request, username):
-    """Make another one-time link for a person and show it."""
+    """Create another one-time link for a user, and show it."""
     person = get_object_or_404(User, username=username)
     try:
         path = accounts.make_sign_in_link(person, by=request.user.username)
@@ -59,56 +59,56 @@ def user_link(request, username):
 @require_POST
 @needs("admin")
 def user_role(request, username):
-    """Give a person another role."""
+    """Change the role of a user."""
     form = RoleForm(request.POST)
     if not form.is_valid():
         raise BadRequest
     change = partial(accounts.change_role, role=form.cleaned_data["role"])
-    return _changed(request, username, change, _("The role of %(name)s is now %(role)s."))
+    return _change_user(request, username, change, _("The role of %(name)s is now %(role)s."))
 
 
 @require_POST
 @needs("admin")
 def user_deactivate(request, username):
-    """Lock a person out."""
-    said = _("%(name)s can no longer sign in; their tokens no longer work.")
-    return _changed(request, username, accounts.deactivate, said)
+    """Deactivate a user."""
+    message = _("%(name)s can no longer sign in; their tokens no longer work.")
+    return _change_user(request, username, accounts.deactivate, message)
 
 
 @require_POST
 @needs("admin")
 def user_activate(request, username):
-    """Let a person in again."""
-    return _changed(request, username, accounts.activate, _("%(name)s can sign in again."))
+    """Activate a user again."""
+    return _change_user(request, username, accounts.activate, _("%(name)s can sign in again."))
 
 
 @require_POST
 @needs("admin")
 def user_sign_out(request, username):
-    """Send a person out of every browser; they may sign in again."""
-    said = _("%(name)s is signed out everywhere (browsers: %(count)s).")
-    return _changed(request, username, sign_ins.sign_out_everywhere, said)
+    """Sign a user out of every browser."""
+    message = _("%(name)s is signed out everywhere (browsers: %(count)s).")
+    return _change_user(request, username, sign_ins.sign_out_everywhere, message)
 
 
 @require_POST
 @needs("admin")
 def user_unlock(request, username):
-    """Let a person try their password again after too many wrong ones."""
-    return _changed(request, username, lockout.unlock, _("%(name)s can try to sign in again now."))
+    """Unlock a user after too many wrong passwords."""
+    return _change_user(request, username, lockout.unlock, _("%(name)s can try to sign in again now."))
 
 
-def _changed(request, username, change, said):
-    """Change a person and go back to the list, which says what was done or why it was not."""
+def _change_user(request, username, change, message):
+    """Change a user and return to the list, which shows the result or the refusal."""
     person = get_object_or_404(User, username=username)
     try:
         count = change(person, by=request.user.username)
     except Refused as refused:
         return refuse_post(request, refused, to=reverse("people:user_list"))
-    words = said % {"name": person.username, "role": person.get_role_display(), "count": count}
+    words = message % {"name": person.username, "role": person.get_role_display(), "count": count}
     return redirect_after_post(request, words, to=reverse("people:user_list"))
 
 
-def _user_list(request, form):
+def _render_user_list(request, form):
     people = page_of(User.objects.all(), order=("username",), **read_cursors(request))
     locked = lockout.locked_names([person.username for person in people])
     context = {"people": people, "form": form, "roles": User.Role.choices, "locked": locked}

@@ -1,1 +1,1 @@
-"""How a request to the API is let in, once."""
+"""Authentication and limits of requests to the API."""

@@ -1,4 +1,4 @@
-"""Who is asking the API: a person's session, or a program's token."""
+"""Authenticates requests to the API by a session or a token."""
 
 from ninja.security import HttpBearer
 from ninja.security import SessionAuth as NinjaSessionAuth
@@ -8,7 +8,10 @@ from ..audit import log as audit
 
 
 class TokenAuth(HttpBearer):
-    """`Authorization: Bearer oc_…`; the request then is its owner's, limited to the token's role."""
+    """Authenticates `Authorization: Bearer oc_…`.
+
+    The request acts as the token's owner, limited to the token's role.
+    """
 
     def __call__(self, request):
         # The pages of a stream, and the two steps of people.api_auth.middleware, are one request of one person.
@@ -23,8 +26,11 @@ class TokenAuth(HttpBearer):
 
 
 class SessionAuth(NinjaSessionAuth):
-    """A person signed in on the pages; requests that change something need the CSRF token as well."""
+    """Authenticates a person who is signed in on the pages.
+
+    Requests that change something need the CSRF token as well.
+    """
 
     def __call__(self, request):
-        # A program that shows a dead token must hear so, also where a session would let it in.
+        # A program with an invalid token gets 401, even where a session would let it in.
         return None if "Authorization" in request.headers else super().__call__(request)

@@ -1,4 +1,4 @@
-"""Writes of the API that are carried out once, however often they are sent: what `Idempotency-Key` promises."""
+"""Idempotent writes of the API: a repeated `Idempotency-Key` gets the stored answer."""
 
 from dataclasses import dataclass
 
@@ -12,13 +12,13 @@ from ..models import User
 from ..models.bookkeeping import IdempotencyKey
 
 KEEP_MS = 86_400_000
-LEASE_MS = 60_000  # after this, whoever holds a key without an answer is taken for dead
-CLEANED = 20  # old keys that one new key takes away
+LEASE_MS = 60_000  # after this time, a claim without an answer counts as abandoned
+CLEANED = 20  # old keys that are deleted with each new key
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What was answered; `body` is None when it held a secret, which is never kept."""
+    """A stored answer. `body` is None when it held a secret, which is never stored."""
 
     status: int
     content_type: str
@@ -27,7 +27,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The right to carry out a request: of all who ask with its key, one holds it."""
+    """The right to carry out a request, held by one of all requests with its key."""
 
     row_id: int
     claim: str
@@ -38,7 +38,10 @@ class OtherRequest(Exception):
 
 
 class InProgress(Exception):
-    """The first request with this key has not ended. `wait_seconds` says when to ask again."""
+    """The first request with this key is still running.
+
+    `wait_seconds` is the suggested wait before a retry.
+    """
 
     def __init__(self, wait_seconds: int):
         super().__init__(wait_seconds)
@@ -46,12 +49,14 @@ class InProgress(Exception):
 
 
 def begin(user: User, key: str, fingerprint: str) -> Claim | Answer:
-    """The right to carry out the request that `fingerprint` stands for, or the answer it got before.
+    """Claim the right to carry out a request, or return its stored answer.
 
-    `end` or `give_up` must follow a claim; of somebody who died in between, the next one takes it over after
-    LEASE_MS. Raises OtherRequest and InProgress.
+    `fingerprint` identifies the request.
+
+    `end` or `give_up` must follow a claim. A claim that was abandoned can be taken over after LEASE_MS milliseconds.
+    Raises OtherRequest and InProgress.
     """
-    with transaction.atomic():  # IMMEDIATE: of two callers, the second one sees the row of the first
+    with transaction.atomic():  # IMMEDIATE: the second of two callers sees the row of the first
         _clean_up()
         row = IdempotencyKey.objects.filter(user=user, key=key).first()
         if row is None:
@@ -60,16 +65,16 @@ def begin(user: User, key: str, fingerprint: str) -> Claim | Answer:
             raise OtherRequest
         if row.status is not None:
             return Answer(row.status, row.content_type, packing.unpack(row.body_zstd) if row.body_zstd else None)
-        left = row.leased_until - clock.now_ms()
+        remaining_ms = row.leased_until - clock.now_ms()
         if clock.is_lease_alive(row.leased_until, LEASE_MS):
-            # Most requests end at once; only those that died need the whole lease.
-            raise InProgress(1 if left > LEASE_MS - 5_000 else min(5, left // 1000 + 1))
+            # Most requests end at once; only abandoned ones need the whole lease.
+            raise InProgress(1 if remaining_ms > LEASE_MS - 5_000 else min(5, remaining_ms // 1000 + 1))
         return _claim(row)
 
 
 def end(claim: Claim, answer: Answer) -> None:
-    """Keep the answer for a day. Does nothing when somebody else has taken the claim over."""
-    _held(claim).update(
+    """Store the answer for a day, unless another request has taken the claim over."""
+    _find_claimed(claim).update(
         status=answer.status,
         content_type=answer.content_type,
         body_zstd=None if answer.body is None else packing.pack(answer.body),
@@ -77,8 +82,8 @@ def end(claim: Claim, answer: Answer) -> None:
 
 
 def give_up(claim: Claim) -> None:
-    """Nothing was done: the same key may be used again at once."""
-    _held(claim).delete()
+    """Release a claim without an answer, so that the key can be used again at once."""
+    _find_claimed(claim).delete()
 
 
 def _claim(row):
@@ -87,7 +92,7 @@ def _claim(row):
     return Claim(row.id, row.claim)
 
 
-def _held(claim):
+def _find_claimed(claim):
     return IdempotencyKey.objects.filter(id=claim.row_id, claim=claim.claim, status=None)
 
 

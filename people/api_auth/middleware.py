@@ -1,8 +1,8 @@
-"""What every operation of the API does besides its own work, in this order.
+"""Wraps every operation of the API with checks, limits and repeat protection.
 
-Who is asking, how often they may, and whether their role is enough; the names of the specs, and whether there are such
-parameters; whether the body can be read at all; then a write is done once for each `Idempotency-Key`, a list may come
-as JSON lines, and what somebody has already is not sent again.
+In this order: authentication, rate limit, role; names of the specs, unknown parameters, readable body. Then a write is
+carried out once for each `Idempotency-Key`, a list may be streamed as JSON lines, and an unchanged answer is not sent
+again.
 """
 
 import hashlib
@@ -22,12 +22,12 @@ from . import idempotency, limits
 
 KEY = re.compile(r"[\x21-\x7e]{1,200}")
 WRITES = ("POST", "DELETE")
-# Answers that say nothing was done, for a reason that may be gone the next time.
+# Statuses of requests that did nothing, for a reason that may not apply the next time.
 NOT_KEPT = {401, 403, 413, 415, 429}
 
 
 def wrap_operation(run):
-    """The `run` of an operation with all of this around it."""
+    """Wrap the `run` of an operation with all of these steps."""
     operation = run.__self__
     query_spellings = spellings.find_spellings(streams.get_query_names(operation))
     body_spellings = spellings.find_spellings(_body_names(operation))
@@ -36,9 +36,9 @@ def wrap_operation(run):
 
     @wraps(run)
     def answer(request, **values):
-        refused = operation._run_checks(request)  # who is asking: below, ninja finds them known
-        if refused is not None:
-            return answer_stranger(request, refused)
+        refusal = operation._run_checks(request)  # authenticates; ninja reuses the result below
+        if refusal is not None:
+            return answer_stranger(request, refusal)
         allowance = limits.take_for_person(request.user)
         request.requests_left = allowance and allowance.remaining
         if allowance and allowance.is_used_up:
@@ -47,10 +47,10 @@ def wrap_operation(run):
             request.GET = spellings.rename_query(request.GET, query_spellings)
             request.body_spellings = body_spellings
             response = (
-                _not_enough(request, operation)
-                or _no_such_parameter(request, known)
-                or _unreadable(request)
-                or _carry_out(run, request, values, size)
+                _refuse_role(request, operation)
+                or _refuse_parameters(request, known)
+                or _refuse_body(request)
+                or _run_operation(run, request, values, size)
             )
         if allowance:
             limits.set_headers(response, allowance)
@@ -60,26 +60,29 @@ def wrap_operation(run):
 
 
 def answer_stranger(request, response):
-    """A 401 as it is, until there were too many wrong tokens from one address."""
+    """Return a 401, or 429 after too many wrong tokens from one address."""
     allowance = limits.take_for_failed_token(request) if response.status_code == 401 else None
     return limits.build_limit_refusal(allowance) if allowance and allowance.is_used_up else response
 
 
-def _not_enough(request, operation):
-    """The answer to somebody whose role is too low, before anything of what they sent is looked at."""
+def _refuse_role(request, operation):
+    """The 403 for a role that is too low, before any input is read; or None."""
     is_enough = request.user.has_role(operation.view_func.needs_role)
     return None if is_enough else not_allowed(request, PermissionDenied())
 
 
-def _no_such_parameter(request, known):
-    """The answer to a parameter that the operation does not have: ignored, a filter would seem to be in force."""
+def _refuse_parameters(request, known):
+    """The 422 for unknown parameters, or None.
+
+    If they were ignored, a filter would seem to be in force.
+    """
     unknown = [name for name in request.GET if name not in known]
     why = _("unknown parameter")
     return build_validation_error([{"loc": ["query", name[:100]], "msg": why} for name in unknown]) if unknown else None
 
 
-def _unreadable(request):
-    """The answer to a body that is too big or no JSON; None when there is nothing to say."""
+def _refuse_body(request):
+    """The answer to a body that is too large or no JSON; or None."""
     try:
         body = request.body
     except RequestDataTooBig:
@@ -92,10 +95,10 @@ def _unreadable(request):
     return None
 
 
-def _carry_out(run, request, values, size):
+def _run_operation(run, request, values, size):
     if request.method in WRITES:
         key = request.headers.get("Idempotency-Key")
-        return run(request, **values) if key is None else _once(run, request, values, key)
+        return run(request, **values) if key is None else _run_once(run, request, values, key)
     if size is None:
         return etags.apply_etag(request, run(request, **values))
     if refused := streams.check_format(request):
@@ -105,7 +108,7 @@ def _carry_out(run, request, values, size):
     return etags.apply_etag(request, run(request, **values))
 
 
-def _once(run, request, values, key):
+def _run_once(run, request, values, key):
     if not KEY.fullmatch(key):
         return build_validation_error(
             [{"loc": ["header", "Idempotency-Key"], "msg": _("1 to 200 visible ASCII characters")}]
@@ -118,10 +121,12 @@ def _once(run, request, values, key):
     except idempotency.InProgress as busy:
         sentence = _("The first request with this key is still running. Try again in a moment.")
         return build_error(409, sentence, code="in_progress", reasons=[], headers={"Retry-After": busy.wait_seconds})
-    return _again(claim) if isinstance(claim, idempotency.Answer) else _first(run, request, values, claim)
+    return (
+        _replay_answer(claim) if isinstance(claim, idempotency.Answer) else _run_and_store(run, request, values, claim)
+    )
 
 
-def _first(run, request, values, claim):
+def _run_and_store(run, request, values, claim):
     response = None
     try:
         response = run(request, **values)
@@ -135,7 +140,7 @@ def _first(run, request, values, claim):
     return response
 
 
-def _again(answer):
+def _replay_answer(answer):
     if answer.body is None:
         sentence = _(
             "This request was already carried out. Its answer contained a secret, which is shown only once "

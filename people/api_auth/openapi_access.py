@@ -1,4 +1,4 @@
-"""The OpenAPI document for programs as well: whoever may ask an operation may read what there is to ask."""
+"""Access to the OpenAPI document for programs as well as people."""
 
 from functools import wraps
 
@@ -7,7 +7,10 @@ from .auth import TokenAuth
 
 
 def allow_tokens(view, not_signed_in):
-    """The view of the document, open to a valid token and to a person who signed in; `not_signed_in` answers others."""
+    """Open the view of the document to valid tokens and to people who signed in.
+
+    `not_signed_in` answers all others.
+    """
 
     @wraps(view)
     def answer(request, *args, **kwargs):

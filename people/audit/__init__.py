@@ -1,1 +1,1 @@
-"""Who did what, when and through which door."""
+"""The audit log: actions with person, time and means."""

@@ -36,6 +36,6 @@ class AuditOut(table_schema(AuditEntry)):
 @needs("admin")
 def audit_list(request, filters: Query[AuditQuery]):
     """The audit log: who did what, newest first."""
-    found = AUDIT.fits(request.user, **filters.asked())
-    page = replace(found, rows=found.rows.values()).page(**filters.place)
+    listing = AUDIT.fits(request.user, **filters.criteria())
+    page = replace(listing, rows=listing.rows.values()).page(**filters.place)
     return page_to_json(page, [shape(row) for row in page])

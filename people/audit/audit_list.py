@@ -1,4 +1,4 @@
-"""The audit log as a list: its filters and what fits them, its columns and its words."""
+"""The audit log as a list: filters, query, columns and texts."""
 
 from typing import Any
 
@@ -18,8 +18,8 @@ from .log import READING
 
 COLUMNS = {name: name for name in ("actor", "action", "object_type", "object_id")} | {"agent": "agent_id"}
 FIELDS = (*file_columns(AuditEntry, "id"), "detail")
-WINDOW = 10_000  # rows of one time lie side by side in the file
-# Rare deeds are what a log is read for: on a busy day nearly all entries are verdicts and what was opened.
+WINDOW = 10_000  # rows of about the same time are neighbours in the file
+# People read a log for rare actions; on a busy day nearly all entries are verdicts and opened content.
 VERDICTS = ("labelled", "label_undone", "bulk_labelled", "bulk_undone", "claimed")
 SEGMENTS = Segments(
     label=_("Kind of entry"),
@@ -48,21 +48,21 @@ class AuditFilters(DayFilters):
     object_id = forms.CharField(label=_("Object ID"), required=False, max_length=600)
 
 
-def fits(_user, *, sort=AuditFilters.DEFAULT, segment="", **asked) -> Listing:
-    """The entries that fit."""
+def fits(_user, *, sort=AuditFilters.DEFAULT, segment="", **criteria) -> Listing:
+    """The listing of the matching entries."""
     rows, seeks = AuditEntry.objects.all(), ("actor", "action")
-    if asked.get("object_type") and asked.get("object_id"):  # together they have an index
-        rows = rows.filter(object_type=asked.pop("object_type"), object_id=asked.pop("object_id"))
+    if criteria.get("object_type") and criteria.get("object_id"):  # together they have an index
+        rows = rows.filter(object_type=criteria.pop("object_type"), object_id=criteria.pop("object_id"))
         seeks = ()
-    part, wanted = SEGMENTS.term(segment), build_terms(asked, COLUMNS, moment="at")
-    window = WINDOW if part and not wanted else paging.WINDOW
+    part, conditions = SEGMENTS.term(segment), build_terms(criteria, COLUMNS, moment="at")
+    window = WINDOW if part and not conditions else paging.WINDOW
     return build_listing(
-        rows, [*part, *wanted], order=get_order_columns(AuditFilters.ORDERS, sort), seeks=seeks, window=window
+        rows, [*part, *conditions], order=get_order_columns(AuditFilters.ORDERS, sort), seeks=seeks, window=window
     )
 
 
 def shape(row: dict[str, Any]) -> dict[str, Any]:
-    """A row of the table as the API and the files tell it."""
+    """A row of the table for the API and the files."""
     return {**{name: row[name] for name in FIELDS[:-1]}, "detail": AuditEntry.detail.decode(row["detail_json"])}
 
 

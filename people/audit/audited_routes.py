@@ -1,10 +1,10 @@
-"""Which addresses show content: opening one of them is an entry in the audit log.
+"""Addresses that show content; opening one is recorded in the audit log.
 
-Lists of titles, sums and states are not in the table; `tests/people/test_audit_trail.py` names them, so that
-nobody forgets to decide about a new one.
+Lists of titles, sums and states are not in the table. `tests/people/test_audit_trail.py` lists them, so that every new
+address needs a decision.
 """
 
-# Type of what is shown, and its id, made of what stands in the address (its query too): the routes that show it.
+# By the type of the content and its id, which is built from the address and its query: the routes that show it.
 SHOWN = {
     ("agent", "{agent}"): """
         api:event_list api:gate_decision_list api:guardian_opted_out api:guardian_rule_list api:guardian_write_list
@@ -39,4 +39,4 @@ SHOWN = {
         guardian:audit_lines guardian:correct guardian:corrections guardian:rollback guardian:write_retry
     """,
 }
-AUDITED_ROUTES = {route: about for about, routes in SHOWN.items() for route in routes.split()}
+AUDITED_ROUTES = {route: subject for subject, routes in SHOWN.items() for route in routes.split()}

@@ -1,4 +1,4 @@
-"""What an entry of the audit log says beside who did what: names, numbers and choices, in words."""
+"""Words for the details of an entry: names, numbers and choices."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -14,7 +14,7 @@ from openclaw_web.pages.formatting import duration, listed, size
 
 from ..configuration.catalogue import SECRET_KINDS
 
-# Name of a detail: what stands before its value.
+# By the name of a detail: the text around its value.
 LABELS = {
     "before": gettext_lazy("before: %(value)s"),
     "compaction": gettext_lazy("compaction %(value)s"),
@@ -99,7 +99,7 @@ ROLES = {
     "admin": gettext_lazy("Admin"),
 }
 DEFAULT = {"default": gettext_lazy("default")}
-# What values are called where they stand behind their label; others are shown as they are.
+# Names of values beside their label; other values are shown unchanged.
 WORDS = {
     "before": ROLES,  # or a day
     "format": FORMATS,
@@ -122,20 +122,20 @@ STATES = ("previous_status", "status")
 
 
 def describe_detail(detail: dict[str, Any]) -> str:
-    """`role: labeller, for 7 days`; empty when there is nothing more to say."""
-    return listed(_parts(detail))
+    """The details in words: `role: labeller, for 7 days`; empty when there are none."""
+    return listed(_describe_parts(detail))
 
 
-def _parts(detail) -> Iterator[str]:
+def _describe_parts(detail) -> Iterator[str]:
     for name, value in detail.items():
         if value is None or value == "":
             continue
-        words = _words(name, value)
+        words = _describe_part(name, value)
         if words:
             yield words
 
 
-def _words(name, value):
+def _describe_part(name, value):
     if name in VALUES:
         return str(VALUES[name].get(value, value))
     if name == "older_than_seconds":
@@ -146,13 +146,13 @@ def _words(name, value):
         return COUNTED[name] % {"count": value, "shown": f"{value:,}"}
     if name in amounts.WORDS and _is_number(value):
         return amounts.format_amount(name, value)
-    shown = _word(name, value) if isinstance(value, str) else _shown(value)
+    text = _translate_value(name, value) if isinstance(value, str) else _format_value(value)
     if name in LABELS:
-        return LABELS[name] % {"value": shown}
-    return f"{name.replace('_', ' ')}: {shown}"
+        return LABELS[name] % {"value": text}
+    return f"{name.replace('_', ' ')}: {text}"
 
 
-def _word(name, value):
+def _translate_value(name, value):
     if name == "kinds":
         return listed(SECRET_KINDS.get(kind, kind) for kind in value.split(", "))
     if name in STATES:
@@ -160,7 +160,7 @@ def _word(name, value):
     return str(WORDS.get(name, {}).get(value, value))
 
 
-def _shown(value):
+def _format_value(value):
     if isinstance(value, bool):
         return _("yes") if value else _("no")
     return f"{value:,}" if _is_number(value) else str(value)

@@ -1,4 +1,4 @@
-"""The entries of the audit log in words, and where the objects of them are."""
+"""Words for entries of the audit log, and links to their objects."""
 
 from django.conf import settings
 from django.urls import NoReverseMatch, reverse
@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 from ..models.bookkeeping import AuditEntry
 from . import details as audit_details
 
-STARTED = "_started"  # behind the name of a kind of job
+STARTED = "_started"  # suffix of the name of a kind of job
 ACTIONS = {
     "activated": _("activated"),
     "artifact_removed": _("removed references to"),
@@ -112,14 +112,14 @@ OBJECTS = {
     "proposal": _("proposed write"),
     "write": _("write to a memory file"),
 }
-# What tells actions apart that have the same words, where no object stands beside them.
+# Additions for actions with the same words, where no object is shown beside them.
 APART = {
     "checkpoint_built": OBJECTS["checkpoint"],
     "invitation_revoked": OBJECTS["invitation"],
     "token_made": OBJECTS["token"],
     "token_revoked": OBJECTS["token"],
 }
-# Lists by the names that views of them and their files are kept under.
+# Names of lists, by the key of their saved views and files.
 LIST_NAMES = {
     "artifacts": _("Artifacts"),
     "audit": _("Audit log"),
@@ -137,9 +137,9 @@ LIST_NAMES = {
     "turns": _("Turns"),
     "writes": _("Writes"),
 }
-# By what means people act (people.audit.log).
+# The means by which people act (people.audit.log).
 MEANS = {"page": _("Page"), "api": "API", "command": _("Command line"), "job": _("Job")}
-# Object type: the route of its page, and what of an entry stands in the address.
+# By object type: the route of its page, and the arguments of the address.
 PAGES = {
     "agent": ("ledger:session_list", lambda entry: [entry.object_id]),
     "checkpoint": ("operations:checkpoint_detail", lambda entry: [entry.agent_id, entry.object_id[-64:]]),
@@ -159,7 +159,7 @@ PAGES = {
     "session": ("ledger:session_detail", lambda entry: [entry.agent_id, entry.object_id]),
     "write": ("guardian:audit_detail", lambda entry: [entry.agent_id, entry.object_id]),
 }
-# One page tells of all objects of a type.
+# Types whose objects share one page.
 LISTS = {
     "backup": "operations:backup_list",
     "migration_run": "operations:doctor",
@@ -171,37 +171,46 @@ LISTS = {
 
 
 def action_names() -> list[str]:
-    """Every action that entries can be asked for, in the order of their names."""
+    """Every action by which entries can be filtered, sorted by name."""
     return sorted([*ACTIONS, *(f"{kind}{STARTED}" for kind in settings.JOB_KINDS)])
 
 
 def action_words(name: str) -> str | Promise:
-    """What was done, in words: before the name of what it was done to. An action that is gone is called what it was."""
+    """The words of an action, which precede the name of the object.
+
+    An action that no longer exists keeps its name.
+    """
     if kind := settings.JOB_KINDS.get(name.removesuffix(STARTED)) if name.endswith(STARTED) else None:
-        return import_string(kind).started
+        return import_string(kind).audit_text
     return ACTIONS.get(name, name)
 
 
 def action_choices() -> list[tuple[str, str]]:
-    """Every action with its words, for a filter, in the order of the words."""
-    found = [(name, str(action_words(name))) for name in action_names()]
-    told = [(name, f"{words} ({APART[name]})" if name in APART else words) for name, words in found]
-    return sorted(told, key=lambda choice: choice[1].casefold())
+    """Every action with its words, for a filter, sorted by the words."""
+    choices = [(name, str(action_words(name))) for name in action_names()]
+    labelled_choices = [(name, f"{words} ({APART[name]})" if name in APART else words) for name, words in choices]
+    return sorted(labelled_choices, key=lambda choice: choice[1].casefold())
 
 
 def object_words(entry: AuditEntry) -> str:
-    """The id of what an entry is about; a list by what it is called."""
+    """The id of an entry's object, or the name of a list."""
     return str(LIST_NAMES.get(entry.object_id, entry.object_id)) if entry.object_type == "list" else entry.object_id
 
 
 def via_words(via: str) -> str:
-    """By what means somebody acted: `page`, `token oc_12345678`."""
+    """The means by which a person acted, in words.
+
+    `via` is `page` or `token oc_12345678`, for example.
+    """
     means, _blank, token = via.partition(" ")
     return _("Token %(token)s") % {"token": token} if means == "token" and token else str(MEANS.get(via, via))
 
 
 def address_of(entry: AuditEntry) -> str | None:
-    """The page of what an entry is about; None when it has none. The page may be gone by now."""
+    """The page of an entry's object, or None when it has none.
+
+    The page may no longer exist.
+    """
     if entry.object_type in LISTS:
         return reverse(LISTS[entry.object_type])
     if entry.object_type not in PAGES:
@@ -209,10 +218,10 @@ def address_of(entry: AuditEntry) -> str | None:
     route, arguments = PAGES[entry.object_type]
     try:
         return reverse(route, args=arguments(entry))
-    except NoReverseMatch:  # an id from outside that stands in no address
+    except NoReverseMatch:  # an id from outside that no address can hold
         return None
 
 
 def details(entry: AuditEntry) -> str:
-    """What else an entry says: `role: labeller, for 7 days`."""
+    """The details of an entry in words: `role: labeller, for 7 days`."""
     return audit_details.describe_detail(entry.detail)

@@ -1,4 +1,4 @@
-"""What is noted about a request: through which door, that a browser was here, what somebody opened."""
+"""Records requests: the means, the last use of a browser, opened content."""
 
 import logging
 import time
@@ -17,11 +17,11 @@ log = logging.getLogger(__name__)
 
 READ_NOTED_EVERY_MS = 10 * 60_000
 LONGEST_ID = 600
-REMEMBERED = 10_000  # browsers; when there are more, all are forgotten and noted once more
+REMEMBERED = 10_000  # browsers; when there are more, the memory is cleared and all are recorded again
 
 
 class ActViaMiddleware:
-    """Tells the audit log whether somebody acts on a page or through the API."""
+    """Tells the audit log whether a person acts on a page or through the API."""
 
     def __init__(self, get_response):
         self.get_response = get_response
@@ -32,7 +32,10 @@ class ActViaMiddleware:
 
 
 class LastSeenMiddleware:
-    """Notes when each browser was last here. No write per request: each process asks once in five minutes."""
+    """Records when each browser was last used.
+
+    It does not write with each request: each process writes once in five minutes for a browser.
+    """
 
     def __init__(self, get_response):
         self.get_response = get_response
@@ -40,7 +43,7 @@ class LastSeenMiddleware:
 
     def __call__(self, request):
         response = self.get_response(request)
-        # Only a session that was read anyway: this must not cost a query.
+        # Only a session that was read anyway, so that this costs no query.
         if request.session.accessed and (sign_in_id := request.session.get(sign_ins.SESSION_KEY)):
             self._note(sign_in_id)
         return response
@@ -54,15 +57,17 @@ class LastSeenMiddleware:
         self.noted[sign_in_id] = now
         try:
             sign_ins.note_seen(sign_in_id)
-        except OperationalError as exc:  # a writer is at work for long: the next five minutes will do
+        except OperationalError as exc:  # another writer takes long; the next attempt is in five minutes
             log.warning("that a browser was seen could not be noted: %s", exc)
 
 
 class AuditTrailMiddleware:
-    """Tells the audit log what somebody opened (once in ten minutes for each object) and every download.
+    """Records opened content and every download in the audit log.
 
-    A view whose address does not name what it shows says so: `request.opened = ("sample", its id)`; so does a list that
-    became a file: `request.listed`, as `audit.record` takes it.
+    The same object is recorded once in ten minutes for each person.
+
+    A view whose address does not name the content sets `request.opened = ("sample", its id)`. A list that became a file
+    sets `request.listed`, the arguments of `audit.record`.
     """
 
     def __init__(self, get_response):
@@ -70,16 +75,19 @@ class AuditTrailMiddleware:
 
     def __call__(self, request):
         response = self.get_response(request)
-        if request.resolver_match and self._shows(request, response.status_code):
+        if request.resolver_match and self._shows_content(request, response.status_code):
             self._note(request, response)
         return response
 
     @staticmethod
-    def _shows(request, status):
-        """Whether an answer holds what was asked for. What a write answers with is its service's to note."""
+    def _shows_content(request, status):
+        """Whether an answer shows the requested content.
+
+        Answers of writes are recorded by their services.
+        """
         if request.method == "GET":
-            return status < 300 and status != 204  # a poll that finds nothing opens nothing
-        return status == 422 and hasattr(request, "opened")  # a form that comes back comes with its sample
+            return status < 300 and status != 204  # a poll without news opens nothing
+        return status == 422 and hasattr(request, "opened")  # a form with errors shows its sample again
 
     def _note(self, request, response):
         if listed := getattr(request, "listed", None):
@@ -93,26 +101,26 @@ class AuditTrailMiddleware:
         if not is_shown or not request.user.is_authenticated:
             return
         kind, name = AUDITED_ROUTES.get(route, ("list", route))
-        about = {
+        subject = {
             "object_type": opened[0] if opened else kind,
             "object_id": opened[1] if opened else name.format_map(values)[:LONGEST_ID],
             "agent_id": request.resolver_match.kwargs.get("agent", ""),
         }
         try:
-            _record(request.user.get_username(), is_file, about, values["format"] or values["name"])
-        except OperationalError as exc:  # the page is not refused because a long write is under way
-            log.error("not in the audit log: %s opened %s (%s)", request.user.get_username(), about, exc)
+            _store_entry(request.user.get_username(), is_file, subject, values["format"] or values["name"])
+        except OperationalError as exc:  # a long write elsewhere is no reason to refuse the page
+            log.error("not in the audit log: %s opened %s (%s)", request.user.get_username(), subject, exc)
 
 
-def _record(by, is_file, about, file):
+def _store_entry(by, is_file, subject, file):
     if is_file:
-        audit.record(by, "downloaded", **about, file=file[:LONGEST_ID])
+        audit.record(by, "downloaded", **subject, file=file[:LONGEST_ID])
         return
     now = clock.now_ms()
-    lately = (now - READ_NOTED_EVERY_MS, now)
-    # By the object alone: SQLite would read all that was read lately, which is much where somebody reviews.
+    recent_range = (now - READ_NOTED_EVERY_MS, now)
+    # Filtered by the object alone: otherwise SQLite would read all recent entries, which are many during a review.
     entries = AuditEntry.objects.filter(
-        object_type=about["object_type"], object_id=about["object_id"], at__range=lately
+        object_type=subject["object_type"], object_id=subject["object_id"], at__range=recent_range
     )
-    if (by, "read", about["agent_id"]) not in entries.values_list("actor", "action", "agent_id"):
-        audit.record(by, "read", **about)
+    if (by, "read", subject["agent_id"]) not in entries.values_list("actor", "action", "agent_id"):
+        audit.record(by, "read", **subject)

@@ -1,4 +1,4 @@
-"""The audit log: who did what."""
+"""The view of the audit log."""
 
 from django.views.decorators.http import require_safe
 
@@ -13,5 +13,5 @@ from .audit_list import AUDIT
 @needs("admin")
 @shows(AUDIT)
 def audit_list(request):
-    """The entries that fit the filters, the newest first; as a file with `format`."""
+    """The entries that match the filters, newest first; a file with `format`."""
     return render_list(request, "people/audit_list.html", AUDIT)

@@ -1,1 +1,1 @@
-"""Passwords, links, browsers, lockouts."""
+"""Sign-in with passwords and links, browsers, lockout."""

@@ -1,4 +1,4 @@
-"""One's own account: the password, and where one is signed in."""
+"""The page of one's own account: password, preferences and browsers."""
 
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
@@ -23,7 +23,7 @@ SIGN_INS_SHOWN = 20
 @require_safe
 @needs("viewer")
 def account(request):
-    """Who one is here, the password, and every browser one is signed in with."""
+    """The person's own account, with the browsers they are signed in with."""
     return account_page(request)
 
 
@@ -31,30 +31,30 @@ def account(request):
 @needs("viewer")
 @sensitive_post_parameters("current", "password", "again")
 def password_change(request):
-    """Set another password: this browser stays signed in, every other one is sent out."""
+    """Change the password. This browser remains signed in, all others are signed out."""
     form = PasswordForm(request.POST, request=request)
     if not form.is_valid():
         return account_page(request, password=form)
     accounts.change_password(request.user, form.cleaned_data["password"])
     sign_ins.keep_this_browser(request)
-    said = _("The password is changed. All other browsers are signed out.")
-    return redirect_after_post(request, said, to=reverse("people:account"))
+    message = _("The password is changed. All other browsers are signed out.")
+    return redirect_after_post(request, message, to=reverse("people:account"))
 
 
 @require_POST
 @needs("viewer")
 def sign_in_end(request, sign_in_id):
-    """Send one of one's own browsers out; this one goes to the sign-in page."""
+    """Sign out one of one's own browsers; this one goes to the sign-in page."""
     sign_in = get_object_or_404(request.user.sign_ins, id=sign_in_id)
     sign_ins.end_sign_in(sign_in, by=request.user.username)
-    said = _("%(browser)s is signed out.") % {"browser": sign_in.browser}
-    return redirect_after_post(request, said, to=reverse("people:account"))
+    message = _("%(browser)s is signed out.") % {"browser": sign_in.browser}
+    return redirect_after_post(request, message, to=reverse("people:account"))
 
 
 @require_POST
 @needs("viewer")
 def sign_ins_end_others(request):
-    """Send every other browser out."""
+    """Sign out every other browser."""
     sign_ins.end_others(request)
     return redirect_after_post(request, _("All other browsers are signed out."), to=reverse("people:account"))
 
@@ -62,13 +62,13 @@ def sign_ins_end_others(request):
 @require_POST
 @needs("viewer")
 def sign_out_everywhere(request):
-    """Send every browser out, this one too."""
+    """Sign out every browser, including this one."""
     sign_ins.sign_out_everywhere(request.user, by=request.user.username)
     return redirect_after_post(request, _("You are signed out everywhere."), to=reverse("people:sign_in"))
 
 
 def account_page(request, *, password=None, preferences=None):
-    """The page, with a form that comes back with its errors."""
+    """Render the page of the account, with a form that has errors."""
     form = preferences or password
     rows = sign_ins.open_sign_ins(request.user)
     page = page_of(rows, order=("-created_at", "-id"), size=SIGN_INS_SHOWN, **read_cursors(request))

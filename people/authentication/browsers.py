@@ -1,10 +1,10 @@
-"""What a browser says of itself, in words a person knows."""
+"""Describes a browser by its `User-Agent` header."""
 
 import re
 
 from django.utils.translation import gettext as _
 
-# The first that fits: many browsers also claim to be others.
+# The first match counts, because many browsers also claim to be others.
 BROWSERS = (
     ("Edge", re.compile(r"\bEdg(?:e|A|iOS)?/")),
     ("Opera", re.compile(r"\bOPR/")),
@@ -27,12 +27,12 @@ SYSTEMS = (
 
 
 def describe_browser(user_agent: str) -> str:
-    """`Firefox on Linux`, or as much of it as the text of a `User-Agent` header tells."""
-    browser, system = _first(BROWSERS, user_agent), _first(SYSTEMS, user_agent)
+    """The browser and its system, `Firefox on Linux`, as far as the header tells."""
+    browser, system = _find_first(BROWSERS, user_agent), _find_first(SYSTEMS, user_agent)
     if browser and system:
         return _("%(browser)s on %(system)s") % {"browser": browser, "system": system}
     return browser or system or _("an unknown browser")
 
 
-def _first(known, text):
+def _find_first(known, text):
     return next((name for name, pattern in known if pattern.search(text)), "")

@@ -1,4 +1,4 @@
-"""What people type to sign in, as values."""
+"""Forms for signing in and for passwords."""
 
 from django import forms
 from django.contrib.auth import authenticate
@@ -23,7 +23,7 @@ class SignInForm(AuthenticationForm):
 
 
 class WelcomeForm(forms.Form):
-    """What a person may set while a one-time link signs them in."""
+    """An optional new password, set while a one-time link signs a person in."""
 
     password = forms.CharField(
         label=_("New password"),
@@ -47,7 +47,10 @@ class WelcomeForm(forms.Form):
 
 
 class PasswordForm(forms.Form):
-    """Another password for somebody who is signed in; the one they have is asked, when they have one."""
+    """A new password for a person who is signed in.
+
+    The current password is required if there is one.
+    """
 
     current = forms.CharField(
         label=_("Current password"),
@@ -69,7 +72,7 @@ class PasswordForm(forms.Form):
             del self.fields["current"]
 
     def clean_current(self):
-        # Through the backends, so that wrong ones are counted as at sign-in.
+        # Checked by the backends, so that wrong passwords are counted as at sign-in.
         name, current = self.request.user.get_username(), self.cleaned_data["current"]
         if authenticate(self.request, username=name, password=current) is None:
             raise ValidationError(_("The current password is wrong."))

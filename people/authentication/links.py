@@ -1,4 +1,4 @@
-"""One-time links, which let somebody in once. Secrets are kept as hashes only."""
+"""One-time links, which sign a person in once. Only hashes of secrets are stored."""
 
 import hashlib
 import secrets
@@ -19,25 +19,38 @@ LINK_LIFETIME_MS = DAY_MS
 
 
 def find_link(secret: str) -> OneTimeLink:
-    """The link that `secret` opens, while it can be used; using it is left to the caller. Raises Refused."""
-    found = OneTimeLink.objects.filter(_usable(), token_sha256=hash_secret(secret)).select_related("user").first()
-    if found is not None and found.user is None and has_admin():
+    """The link of a secret. Raises Refused when it cannot be used.
+
+    The caller uses it up.
+    """
+    link = (
+        OneTimeLink.objects.filter(_build_usable_condition(), token_sha256=hash_secret(secret))
+        .select_related("user")
+        .first()
+    )
+    if link is not None and link.user is None and has_admin():
         sentence = _(
             "There is already an admin, so this link no longer creates an account. Sign in, or run: %(command)s"
         )
         raise Refused(sentence % {"command": "openclaw-web sign_in_link NAME"})
-    if found is None or (found.user is not None and not found.user.is_active):
-        raise _dead_link()
-    return found
+    if link is None or (link.user is not None and not link.user.is_active):
+        raise _build_refusal()
+    return link
 
 
 def has_admin() -> bool:
-    """Whether somebody can let others in: until then whoever starts the site gets a link that makes an admin."""
+    """Whether there is an active admin.
+
+    Until then, starting the site prints a link that creates one.
+    """
     return active_admins().exists()
 
 
 def make_link(user: User | None, *, by: str) -> str:
-    """The path of a new link for somebody, or for the first admin. The caller has checked that there may be one."""
+    """Create a link for a user, or for the first admin (None), and return its path.
+
+    The caller has checked that such a link is allowed.
+    """
     now = clock.now_ms()
     secret = secrets.token_urlsafe(32)
     with transaction.atomic():
@@ -49,30 +62,32 @@ def make_link(user: User | None, *, by: str) -> str:
 
 
 def use_up(secret: str) -> OneTimeLink:
-    """The link that `secret` opens, which nobody can use from now on. Raises Refused."""
+    """Use up the link of a secret, and return it. Raises Refused."""
     link = find_link(secret)
-    # One conditional update decides between two people who come at the same time.
-    if not OneTimeLink.objects.filter(_usable(), token_sha256=link.token_sha256).update(used_at=clock.now_ms()):
-        raise _dead_link()
+    # One conditional update decides between two people who use the link at the same time.
+    if not OneTimeLink.objects.filter(_build_usable_condition(), token_sha256=link.token_sha256).update(
+        used_at=clock.now_ms()
+    ):
+        raise _build_refusal()
     return link
 
 
-def _dead_link():
+def _build_refusal():
     return Refused(
         _("This link has been used or has expired. Ask an admin for a new link, or run: %(command)s")
         % {"command": "openclaw-web sign_in_link NAME"}
     )
 
 
-def _usable():
+def _build_usable_condition():
     return Q(used_at=None, expires_at__gt=clock.now_ms())
 
 
 def active_admins() -> QuerySet[User]:
-    """Everybody who can let others in."""
+    """The active admins."""
     return User.objects.filter(role=User.Role.ADMIN, is_active=True)
 
 
 def hash_secret(secret: str) -> str:
-    """What is kept of a secret."""
+    """The hash of a secret, which is stored in its place."""
     return hashlib.sha256(secret.encode(errors="surrogatepass")).hexdigest()

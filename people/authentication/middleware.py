@@ -1,4 +1,4 @@
-"""Sends requests without a sign-in to the sign-in page, which leads back to the page they came from."""
+"""Redirects requests without a sign-in to the sign-in page."""
 
 from django.conf import settings
 from django.contrib.auth.middleware import LoginRequiredMiddleware
@@ -10,9 +10,12 @@ from . import return_address
 
 
 class SignInRequiredMiddleware(LoginRequiredMiddleware):
-    """Asks for a sign-in; a form that HTMX sent leaves its page for that, as any other form does."""
+    """Requires a sign-in, which leads back to the page of the request.
+
+    For a form that HTMX sent, the whole page changes, as for any other form.
+    """
 
     def handle_no_permission(self, request, _view):
-        answer = redirect_to_login(return_address.find_return_address(request), resolve_url(settings.LOGIN_URL))
+        response = redirect_to_login(return_address.find_return_address(request), resolve_url(settings.LOGIN_URL))
         is_sent_by_htmx = request.method != "GET" and request.headers.get("HX-Request") == "true"
-        return HttpResponseClientRedirect(answer.url) if is_sent_by_htmx else answer
+        return HttpResponseClientRedirect(response.url) if is_sent_by_htmx else response

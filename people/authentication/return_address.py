@@ -1,4 +1,7 @@
-"""Where a browser goes after signing in: to a page, never to an address that only takes what a form sends."""
+"""Finds the page to return to after a sign-in.
+
+It is never an address that only takes forms.
+"""
 
 import inspect
 from collections.abc import Callable
@@ -11,26 +14,28 @@ from django.utils.http import url_has_allowed_host_and_scheme
 
 
 def find_return_address(request: HttpRequest) -> str:
-    """The page to come back to after a request that needs a sign-in: of a form, the page that the form is on.
+    """The page to return to after a request that needs a sign-in.
+
+    For a form, it is the page that shows the form.
 
     HTMX names that page, and browsers do in `Referer`; only pages of this site count.
     """
-    own = request.get_full_path()
+    own_address = request.get_full_path()
     if request.method in ("GET", "HEAD"):
-        return own
+        return own_address
     for name in ("HX-Current-URL", "Referer"):
         if (path := _own_path(request, request.headers.get(name, ""))) and _is_page(path):
             return path
-    return page_address(own)
+    return page_address(own_address)
 
 
 def page_address(address: str) -> str:
-    """The address when it may be opened; of one that only takes forms, the nearest page above it.
+    """The address if it answers GET, else the nearest page above it.
 
-    An address that leads nowhere stays as it is.
+    An unknown address is returned unchanged.
     """
     path = urlsplit(address).path
-    if _may_be_opened(path) is not False:
+    if _answers_get(path) is not False:
         return address
     while path != "/":
         path = path.rstrip("/").rpartition("/")[0] + "/"
@@ -40,30 +45,35 @@ def page_address(address: str) -> str:
 
 
 def _own_path(request, url):
-    """Path and query of an address of this site; empty for any other."""
+    """The path and query of an address of this site; "" for any other."""
     if not url_has_allowed_host_and_scheme(url, {request.get_host()}, require_https=request.is_secure()):
         return ""
-    found = urlsplit(url)
-    return f"{found.path}?{found.query}" if found.query else found.path
+    parts = urlsplit(url)
+    return f"{parts.path}?{parts.query}" if parts.query else parts.path
 
 
 def _is_page(address):
-    return bool(_may_be_opened(urlsplit(address).path))
+    return bool(_answers_get(urlsplit(address).path))
 
 
-def _may_be_opened(path):
-    """Whether the view of a path answers GET; None where no view is."""
+def _answers_get(path):
+    """Whether the view of a path answers GET; None where there is no view."""
     try:
-        return "GET" in _methods(resolve(path).func)
+        return "GET" in _find_methods(resolve(path).func)
     except Resolver404:
         return None
 
 
-def _methods(view: Callable[..., Any]) -> list[str]:
-    """The methods that a view answers: Django's decorators keep their list in a closure only."""
+def _find_methods(view: Callable[..., Any]) -> list[str]:
+    """The methods that a view answers.
+
+    Django's decorators keep their list only in a closure.
+    """
     while view:
-        found = inspect.getclosurevars(view).nonlocals.get("request_method_list") if inspect.isfunction(view) else None
-        if found:
-            return found
+        methods = (
+            inspect.getclosurevars(view).nonlocals.get("request_method_list") if inspect.isfunction(view) else None
+        )
+        if methods:
+            return methods
         view = getattr(view, "__wrapped__", None)
     return ["GET"]

@@ -1,4 +1,4 @@
-"""Signing in and out, and one-time links."""
+"""Views to sign in and out, and of one-time links."""
 
 from django.contrib.auth.decorators import login_not_required
 from django.shortcuts import redirect, render
@@ -24,11 +24,11 @@ require_form = require_http_methods(["GET", "HEAD", "POST"])
 @never_cache
 @sensitive_post_parameters("password")
 def sign_in(request):
-    """The sign-in page; goes on to `next`, when that is on this site."""
+    """The sign-in page, which continues to `next` if that is on this site."""
     target = return_address.page_address(read_next_address(request, reverse("overview:overview")))
     if request.user.is_authenticated:
         return redirect(target)
-    form = SignInForm(request, _posted(request))
+    form = SignInForm(request, _get_posted(request))
     if form.is_valid():
         sign_ins.begin_sign_in(request, form.get_user(), how="password")
         return redirect(target)
@@ -42,7 +42,7 @@ def sign_in(request):
 @require_POST
 @needs("viewer")
 def sign_out(request):
-    """Send this browser out."""
+    """Sign this browser out."""
     sign_ins.sign_out(request)
     return redirect("people:sign_in")
 
@@ -52,12 +52,15 @@ def sign_out(request):
 @never_cache
 @sensitive_post_parameters("password", "again")
 def one_time_link(request, token):
-    """What a one-time link opens. Only the button uses it up: programs that look at links must not."""
+    """The page of a one-time link. Only its button uses the link up.
+
+    Programs that preview links must not use them up.
+    """
     link = links.find_link(token)
-    data = _posted(request)
+    data = _get_posted(request)
     form = WelcomeForm(data, username=link.user.username) if link.user else NewAccountForm(data)
     if form.is_valid():
-        person = _welcome(token, link, form.cleaned_data)
+        person = _use_link(token, link, form.cleaned_data)
         sign_ins.begin_sign_in(request, person, how="link" if link.user else "first_admin")
         return redirect("overview:overview")
     return render(
@@ -65,11 +68,11 @@ def one_time_link(request, token):
     )
 
 
-def _welcome(token, link, data):
+def _use_link(token, link, data):
     if link.user:
         return accounts.sign_in_by_link(token, password=data["password"])
     return accounts.make_first_admin(token, username=data["username"], password=data["password"])
 
 
-def _posted(request):
+def _get_posted(request):
     return request.POST if request.method == "POST" else None

@@ -1,1 +1,1 @@
-"""Settings an operator tunes, and views that people keep."""
+"""Settings that an operator tunes, and saved views of lists."""

@@ -18,32 +18,34 @@ router = Operations("operations_people_api", tags=["people"])
 @needs("admin")
 def setting_list(request):
     """All settings, with defaults."""
-    return {"items": [_setting(key, value) for key, value in configuration.get_many(*configuration.KEYS).items()]}
+    return {
+        "items": [_setting_to_json(key, value) for key, value in configuration.get_many(*configuration.KEYS).items()]
+    }
 
 
 @router.post("/operations/settings/import", SettingsImported, 400, 409, tags=["operations"])
 @needs("admin")
-def settings_import(request, wanted: SettingsIn):
-    """Import an object of settings, all or none; names that are not settings here are listed with the reason."""
-    found = file_import.import_settings(wanted.settings, by=request.user.username, is_dry=wanted.dry_run)
+def settings_import(request, body: SettingsIn):
+    """Import an object of settings, all or none; ignored names are listed with the reason."""
+    imported = file_import.import_settings(body.settings, by=request.user.username, is_dry=body.dry_run)
     return {
-        "items": [_setting(key, value) for key, value in found.values.items()],
-        "ignored": [asdict(ignored) for ignored in found.ignored[: file_import.LISTED]],
-        "ignored_count": len(found.ignored),
-        "dry_run": wanted.dry_run,
+        "items": [_setting_to_json(key, value) for key, value in imported.values.items()],
+        "ignored": [asdict(ignored) for ignored in imported.ignored[: file_import.LISTED]],
+        "ignored_count": len(imported.ignored),
+        "dry_run": body.dry_run,
     }
 
 
 @router.post("/operations/settings/{key}", SettingOut, 400, 404, 409, tags=["operations"])
 @needs("admin")
-def setting_save(request, key: str, wanted: SettingIn):
+def setting_save(request, key: str, body: SettingIn):
     """Change a setting."""
     if key not in configuration.KEYS:
         raise Http404
-    configuration.put(key, wanted.value, by=request.user.username)
-    return _setting(key, configuration.get(key))
+    configuration.put(key, body.value, by=request.user.username)
+    return _setting_to_json(key, configuration.get(key))
 
 
-def _setting(key, value):
-    known = configuration.KEYS[key]
-    return configuration.setting_to_json(key, value) | {"shape": str(known.shape), "help": str(known.help)}
+def _setting_to_json(key, value):
+    setting = configuration.KEYS[key]
+    return configuration.setting_to_json(key, value) | {"shape": str(setting.shape), "help": str(setting.help)}

@@ -1,6 +1,8 @@
-"""Every setting of the site, in the groups of the page: type, default, limits and words of each.
+"""Every setting of the site, by the groups of the page.
 
-Keys of the Reflection spec are named as it has them, ours beside them.
+Each has a type, a default, limits and words.
+
+Settings of the Reflection spec keep its names; our own stand beside them.
 """
 
 import re
@@ -14,8 +16,8 @@ from .setting import choices, daily, folder, line, lines, number, switch, text
 
 REASON = re.compile(r"([a-z][a-z0-9_]{0,31}): *(\S.{0,39})")
 PRICE = re.compile(r"(\S+): *([0-9]{1,6}(?:\.[0-9]{1,6})?) +([0-9]{1,6}(?:\.[0-9]{1,6})?)", re.ASCII)
-MOST_REASONS, MOST_PRICES = 9, 200  # a reason has a digit as its key
-# Stored in English; whoever looks reads them in their own language, as long as nobody gives a code another label.
+MOST_REASONS, MOST_PRICES = 9, 200  # each reason has a digit as its key
+# Stored in English and shown in the language of the request, as long as a code has its original label.
 REJECT_REASONS = {
     "wrong_fact": N_("Wrong fact"),
     "wrong_tool": N_("Wrong tool"),
@@ -23,7 +25,7 @@ REJECT_REASONS = {
     "unsafe": N_("Unsafe"),
     "other": N_("Other"),
 }
-# The names of artifacts.contents.secrets, which lies above; a test compares the two.
+# The names of artifacts.contents.secrets, which is an app above; a test compares the two.
 SECRET_KINDS = {
     "api_key": _("API key (the word)"),
     "password": _("Password (the word)"),
@@ -38,17 +40,20 @@ SECRET_KINDS = {
     "model_key": _("Key of a model provider"),
     "slack_key": _("Slack key"),
 }
-SECRET_WORDS = frozenset({"api_key", "password", "token", "secret"})  # found where people only speak of one
+SECRET_WORDS = frozenset({"api_key", "password", "token", "secret"})  # also found where people only mention one
 
 
 def parse_reasons(values: list[str]) -> dict[str, str]:
-    """The labels of reasons for a reject (`code: label`), by code; our own in the language of the request."""
+    """Parse reasons for a rejection (`code: label`) into labels by code.
+
+    Our own labels are in the language of the request.
+    """
     parts = ((code, label.strip()) for code, _colon, label in (value.partition(":") for value in values))
     return {code: gettext(label) if REJECT_REASONS.get(code) == label else label for code, label in parts}
 
 
 def parse_prices(values: list[str]) -> dict[str, tuple[float, float]]:
-    """What a million prompt tokens and a million completion tokens of each model cost, in US dollars."""
+    """Parse prices into US dollars per million prompt and completion tokens, by model."""
     matches = (match for value in values if (match := PRICE.fullmatch(value)))
     return {match[1]: (float(match[2]), float(match[3])) for match in matches}
 
@@ -63,7 +68,7 @@ def _are_prices(values):
     return len(values) <= MOST_PRICES and len(parse_prices(values)) == len(values)
 
 
-def _secret_kinds(default):
+def _build_secret_choices(default):
     shape = format_lazy(_("a list of kinds of secrets: {kinds}"), kinds=", ".join(SECRET_KINDS))
     return choices(default, SECRET_KINDS, shape)
 
@@ -179,11 +184,13 @@ GUARDIAN = {
     ),
 }
 SECRETS = {
-    "artifacts.flaggedKinds": _secret_kinds(list(SECRET_KINDS)).with_words(
+    "artifacts.flaggedKinds": _build_secret_choices(list(SECRET_KINDS)).with_words(
         _("Secrets that restrict an artifact to admins"),
         _("Only admins download artifacts in which these were found. None = no restriction."),
     ),
-    "exports.withheldKinds": _secret_kinds([kind for kind in SECRET_KINDS if kind not in SECRET_WORDS]).with_words(
+    "exports.withheldKinds": _build_secret_choices(
+        [kind for kind in SECRET_KINDS if kind not in SECRET_WORDS]
+    ).with_words(
         _("Secrets that keep a row out of exports"),
         _("Rows with these are left out, unless an admin includes them. None = nothing is left out."),
     ),

@@ -1,4 +1,7 @@
-"""The fields of settings, by the word in `Setting.field`: each spells a value for the page and reads it back."""
+"""Form fields of settings, by the word in `Setting.field`.
+
+Each formats a value for the page and reads it back.
+"""
 
 from django import forms
 from django.utils.translation import gettext
@@ -10,20 +13,23 @@ from .setting import DAILY, Setting
 
 
 class Field(forms.Field):
-    """What fields of settings have in common; most are not required, for an empty one says something of its own."""
+    """Base class of the fields of settings.
+
+    Most are not required, because an empty value has a meaning of its own.
+    """
 
     must_be_filled = False
 
-    def __init__(self, known: Setting, **more):
-        super().__init__(label=known.label, help_text=known.help, required=self.must_be_filled, **more)
-        self.known = known
+    def __init__(self, setting: Setting, **more):
+        super().__init__(label=setting.label, help_text=setting.help, required=self.must_be_filled, **more)
+        self.known = setting
 
     def in_words(self, value):
-        """A value, as the page tells the default."""
+        """A value in words, for the default on the page."""
         return str(value)
 
     def plain(self, value):
-        """A value as this field gives it back when nobody touches it."""
+        """A value as this field returns it when it was not edited."""
         return self.clean(self.prepare_value(value))
 
 
@@ -37,9 +43,9 @@ class Switch(Field, forms.BooleanField):
 class Number(Field, forms.IntegerField):
     must_be_filled = True
 
-    def __init__(self, known):
-        super().__init__(known, error_messages=dict.fromkeys(("required", "invalid"), known.refusal(known.label)))
-        self.widget.attrs |= {"min": known.least, "max": known.most}
+    def __init__(self, setting):
+        super().__init__(setting, error_messages=dict.fromkeys(("required", "invalid"), setting.refusal(setting.label)))
+        self.widget.attrs |= {"min": setting.least, "max": setting.most}
 
 
 class Line(Field, forms.CharField):
@@ -69,8 +75,8 @@ class Lines(Field, forms.CharField):
 class Choices(Field, forms.MultipleChoiceField):
     widget = forms.CheckboxSelectMultiple
 
-    def __init__(self, known):
-        super().__init__(known, choices=SECRET_KINDS.items())
+    def __init__(self, setting):
+        super().__init__(setting, choices=SECRET_KINDS.items())
 
     def clean(self, value):
         chosen = super().clean(value)
@@ -81,14 +87,14 @@ class Choices(Field, forms.MultipleChoiceField):
 
 
 class TimeOfDay(Field, forms.TimeField):
-    """Kept as a cron expression."""
+    """A time of the day, stored as a cron expression."""
 
     widget = forms.TimeInput(attrs={"type": "time"})
     must_be_filled = True
 
     def prepare_value(self, value):
-        found = DAILY.fullmatch(value or "")
-        return f"{int(found[2]):02}:{int(found[1]):02}" if found else value
+        match = DAILY.fullmatch(value or "")
+        return f"{int(match[2]):02}:{int(match[1]):02}" if match else value
 
     def clean(self, value):
         time = super().clean(value)

@@ -1,8 +1,8 @@
-"""Settings out of a file: ours, and the configuration of openclaw-reflection as its spec spells it.
+"""Imports settings from a file: ours, or the configuration of openclaw-reflection.
 
-Source format: JSON5. Names are dotted or nested. An object with `config` is a plugin's entry, and one with
-`plugins.entries` is a whole `openclaw.json`, of which only entries with `reflection` in their names are looked at.
-What is not taken is named with the reason; a value that is not taken is never repeated, because it may be a key.
+Source format: JSON5. Names are dotted or nested. An object with `config` is the entry of a plugin; one with
+`plugins.entries` is a whole `openclaw.json`, of which only entries with `reflection` in their names are read. Ignored
+names are reported with the reason. Their values are never repeated, because a value may be a key.
 """
 
 import re
@@ -25,12 +25,12 @@ MOST_NAME = 300
 LISTED = 200
 NOT_USED, ELSEWHERE, SECRET, UNKNOWN = "not_used", "elsewhere", "secret", "unknown"
 PLUGIN = "reflection"
-# What the Reflection spec spells with `storage.` before it.
+# Settings that the Reflection spec spells with the prefix `storage.`.
 STORAGE = ("retentionDays", "jsonlExport.enabled", "jsonlExport.schedule", "jsonlExport.retentionDays")
 SPELLED = {f"storage.{key}": key for key in STORAGE}
 _LATER = N_("Not used by this version.")
 _PLUGINS = N_("It is about the plugin, which this site does not run.")
-# What else that spec has, by name or by the beginning of names (the longest counts), and why it is no setting here.
+# Other names of that spec, by name or by prefix (the longest counts), and why they are no settings here.
 OTHERS = {
     "enabled": (NOT_USED, _PLUGINS),
     "bufferSize": (NOT_USED, _PLUGINS),
@@ -58,7 +58,10 @@ _SECRET = re.compile(r"api[_-]?key|password|secret|token|credential|private[_-]?
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """A name of the file that was not taken: `why` is a word that programs may rely on."""
+    """A name in the file that was not imported.
+
+    `why` is a word that programs may rely on.
+    """
 
     key: str
     why: str
@@ -67,18 +70,18 @@ class Ignored:
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """What a file holds: values by the names that settings have here, and everything else of it."""
+    """The content of a file: values by our names of settings, and ignored names."""
 
     values: dict[str, Any]
     ignored: list[Ignored]
 
     @property
     def unknown(self) -> list[Ignored]:
-        return [one for one in self.ignored if one.why == UNKNOWN]
+        return [name for name in self.ignored if name.why == UNKNOWN]
 
 
 def parse_file(data: bytes) -> Any:
-    """The value of a file of settings. Raises Refused for one that is too big or no JSON5."""
+    """Parse a file of settings. Raises Refused when it is too large or no JSON5."""
     if len(data) > MOST_BYTES:
         raise Refused(_("A settings file can have at most 1 MB. Nothing was changed."))
     try:
@@ -90,13 +93,16 @@ def parse_file(data: bytes) -> Any:
 
 
 def plan(document: Any) -> Import:
-    """What `document` would set. Raises Refused, with every reason, when a value does not fit or nothing is known."""
+    """Validate `document`, and return the settings it would change.
+
+    Raises Refused, with all reasons, when a value does not fit or no name is known.
+    """
     values: dict[str, Any] = {}
     ignored, wrong = [], []
-    for name, value in _named(document):
+    for name, value in _iterate_values(document):
         key = SPELLED.get(name, name)
         if key not in configuration.KEYS:
-            ignored.append(_why_not(name))
+            ignored.append(_explain_ignored(name))
         elif sentence := configuration.find_refusal(key, value):
             wrong.append({"id": name, "reason": sentence})
         elif values.setdefault(key, value) != value:
@@ -104,59 +110,67 @@ def plan(document: Any) -> Import:
     if wrong:
         raise Refused(_("Nothing was changed: %(reason)s") % {"reason": wrong[0]["reason"]}, reasons=wrong)
     if not values:
-        reasons = [{"id": one.key, "reason": one.reason} for one in ignored[:LISTED]]
+        reasons = [{"id": name_ignored.key, "reason": name_ignored.reason} for name_ignored in ignored[:LISTED]]
         raise Refused(_("The file contains none of the settings of this site. Nothing was changed."), reasons=reasons)
     return Import(values, ignored)
 
 
 def import_settings(document: Any, *, by: str, is_dry: bool = False) -> Import:
-    """Set what `document` holds, all of it or nothing; with `is_dry` only look. Raises Refused like `plan`."""
+    """Set the settings in `document`, all or none; with `is_dry` only validate.
+
+    Raises Refused like `plan`.
+    """
     with transaction.atomic():
-        found = plan(document)
+        imported = plan(document)
         if not is_dry:
-            configuration.put_all(found.values, by=by)
-    return found
+            configuration.put_all(imported.values, by=by)
+    return imported
 
 
-def _named(document) -> Iterator[tuple[str, Any]]:
-    """Every value with its name as the spec has it."""
+def _iterate_values(document) -> Iterator[tuple[str, Any]]:
+    """Yield every value with its name as in the spec."""
     if not isinstance(document, dict):
         raise Refused(_("The file must contain an object with settings and their values. Nothing was changed."))
-    for part in _parts(document):
-        for name, value in _flat(part, "", MOST_DEEP):
+    for part in _find_entries(document):
+        for name, value in _flatten(part, "", MOST_DEEP):
             yield name.removeprefix("config."), value
 
 
-def _parts(document):
+def _find_entries(document):
     plugins = document.get("plugins")
     entries = plugins.get("entries") if isinstance(plugins, dict) else None
     if not isinstance(entries, dict):
         return [document]
-    found = [entry for name, entry in entries.items() if PLUGIN in name.lower() and isinstance(entry, dict)]
-    if not found:
+    reflection_entries = [
+        entry for name, entry in entries.items() if PLUGIN in name.lower() and isinstance(entry, dict)
+    ]
+    if not reflection_entries:
         raise Refused(_("This openclaw.json configures no plugin with “reflection” in its name. Nothing was changed."))
-    return found
+    return reflection_entries
 
 
-def _flat(values, prefix, deep):
-    """`{"memoryGate": {"windowSize": 10}}` as `memoryGate.windowSize`; dotted names stay as they are."""
+def _flatten(values, prefix, deep):
+    """Flatten `{"memoryGate": {"windowSize": 10}}` to `memoryGate.windowSize`.
+
+    Dotted names remain as they are.
+    """
     for name, value in values.items():
-        key = f"{prefix}{name}"[:MOST_NAME]  # or a long name with many below it would be written out for each of them
+        key = f"{prefix}{name}"[:MOST_NAME]  # otherwise each name below repeats a long name
         if isinstance(value, dict) and key not in configuration.KEYS and deep:
-            yield from _flat(value, f"{key}.", deep - 1)
+            yield from _flatten(value, f"{key}.", deep - 1)
         else:
             yield key, value
 
 
-def _why_not(name):
+def _explain_ignored(name):
     if _SECRET.search(name.rpartition(".")[2]):
-        return Ignored(_shown(name), SECRET, _("Secrets are not stored here."))
+        return Ignored(_make_printable(name), SECRET, _("Secrets are not stored here."))
     begins = [begin for begin in OTHERS if name == begin or (begin.endswith(".") and name.startswith(begin))]
     if not begins:
-        return Ignored(_shown(name), UNKNOWN, _("There is no such setting."))
+        return Ignored(_make_printable(name), UNKNOWN, _("There is no such setting."))
     why, reason = OTHERS[max(begins, key=len)]
     return Ignored(name, why, _(reason))
 
 
-def _shown(name):
+def _make_printable(name):
     return "".join(letter if letter.isprintable() else "?" for letter in name)

@@ -1,4 +1,4 @@
-"""What people type into settings and kept views, as values."""
+"""Forms for settings and saved views."""
 
 import hashlib
 
@@ -16,8 +16,11 @@ from .saved_views import LONGEST_NAME
 
 
 class SettingsForm(forms.Form):
-    """Every setting, in the field that fits it. `drawn` tells what the page showed, so that only what was changed on it
-    is saved: what somebody else saved meanwhile is kept."""
+    """All settings, each in its field.
+
+    `drawn` holds hashes of the values that the page showed, so that only edited values are saved. Changes that another
+    person saved meanwhile remain.
+    """
 
     drawn = forms.CharField(required=False, max_length=10_000, widget=forms.HiddenInput)
 
@@ -25,7 +28,7 @@ class SettingsForm(forms.Form):
         super().__init__(data, initial=dict(values), auto_id="%s-value")
         self.values = values
         self.fields |= {key: FIELDS[known.field](known) for key, known in KEYS.items()}
-        self.initial["drawn"] = " ".join(f"{key}={self._mark(key, value)}" for key, value in values.items())
+        self.initial["drawn"] = " ".join(f"{key}={self._hash_value(key, value)}" for key, value in values.items())
 
     def clean(self):
         for key, known in KEYS.items():
@@ -33,25 +36,25 @@ class SettingsForm(forms.Form):
                 self.add_error(key, known.refusal(known.label))
 
     def changed(self):
-        """`{key: value}` of what was changed on the page."""
+        """`{key: value}` of the settings that were edited on the page."""
         drawn = dict(part.split("=", 1) for part in self.cleaned_data["drawn"].split() if "=" in part)
-        found = {key: self.cleaned_data[key] for key in drawn if key in KEYS}
+        values = {key: self.cleaned_data[key] for key in drawn if key in KEYS}
         return {
             key: value
-            for key, value in found.items()
-            if _digest(value) not in (drawn[key], self._mark(key, self.values[key]))
+            for key, value in values.items()
+            if _digest(value) not in (drawn[key], self._hash_value(key, self.values[key]))
         }
 
     def groups(self):
-        """`(id, heading, the bound fields)` of every group of settings."""
+        """`(id, heading, bound fields)` of every group of settings."""
         return [(name, heading, [self[key] for key in group]) for name, (heading, group) in GROUPS.items()]
 
     def default_of(self, key):
-        """The default of a setting in words; nothing when it has that value, or when the default is empty."""
+        """The default of a setting in words; "" when it is in force or empty."""
         default = KEYS[key].default
         return "" if default in ("", [], self.values[key]) else self.fields[key].in_words(default)
 
-    def _mark(self, key, value):
+    def _hash_value(self, key, value):
         return _digest(self.fields[key].plain(value))
 
 
@@ -60,16 +63,19 @@ def _digest(value):
 
 
 class SavedViewForm(forms.Form):
-    """A view of a list that somebody keeps or removes."""
+    """A saved view of a list, to save or to remove."""
 
     on = forms.ChoiceField(choices=lambda: [(name, name) for name in declaration.find_lists()])
     name = forms.CharField(max_length=LONGEST_NAME)
     query = forms.CharField(required=False, max_length=8_000)
 
     def read_view(self):
-        """`on`, `name`, `query`: of the address only what is a filter. Raises Refused for another list or address."""
+        """Read `on`, `name` and `query`, of which only filters remain.
+
+        Raises Refused for an unknown list or an invalid address.
+        """
         if not self.is_valid():
             raise Refused(gettext("Give the view a name of at most %(most)s characters.") % {"most": LONGEST_NAME})
-        asked = self.cleaned_data
-        filters = declaration.find_lists()[asked["on"]].filters
-        return asked | {"query": filters(QueryDict(asked["query"].removeprefix("?"))).checked().query}
+        data = self.cleaned_data
+        filters = declaration.find_lists()[data["on"]].filters
+        return data | {"query": filters(QueryDict(data["query"].removeprefix("?"))).validate().query}

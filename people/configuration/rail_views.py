@@ -1,4 +1,4 @@
-"""Whether the rail shows its labels or only its icons: kept by the browser, as screens differ."""
+"""Folds the rail to its icons. The browser keeps the choice, because screens differ."""
 
 from django.urls import reverse
 from django.views.decorators.http import require_POST
@@ -13,14 +13,14 @@ YEAR_S = 365 * 86_400
 @require_POST
 @needs("viewer")
 def rail_fold(request):
-    """Show only the icons of the rail, or its labels again: the rail itself for HTMX, else the page it stood on."""
-    how = "slim" if request.POST.get("rail") == "slim" else "wide"
+    """Fold or unfold the rail: answer with the rail for HTMX, else redirect back."""
+    width = "slim" if request.POST.get("rail") == "slim" else "wide"
     back = read_next_address(request, reverse("overview:overview"))
-    request.COOKIES[navigation.COOKIE] = how
+    request.COOKIES[navigation.COOKIE] = width
     if request.htmx:
         response = render_page(request, "people/rail_fold.html", {"rail": navigation.build_rail(request, back)})
     else:
         response = redirect_to(request, back)
     secure = request.is_secure()
-    response.set_cookie(navigation.COOKIE, how, YEAR_S, secure=secure, httponly=True, samesite="Lax")
+    response.set_cookie(navigation.COOKIE, width, YEAR_S, secure=secure, httponly=True, samesite="Lax")
     return response

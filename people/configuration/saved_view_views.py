@@ -1,4 +1,4 @@
-"""Views of lists that people keep: filters and an order under a name."""
+"""Views (pages) that save and remove views of lists."""
 
 from django.urls import reverse
 from django.utils.translation import gettext as _
@@ -16,7 +16,7 @@ from .forms import SavedViewForm
 @require_POST
 @needs("viewer")
 def view_keep(request):
-    """Keep the filters of a list under a name, and go back to the list."""
+    """Save the filters of a list under a name, and return to the list."""
     back, by = read_next_address(request, reverse("overview:overview")), request.user.username
     try:
         view = SavedViewForm(request.POST).read_view()
@@ -30,7 +30,7 @@ def view_keep(request):
 @require_POST
 @needs("viewer")
 def view_forget(request):
-    """Remove a view of one's own, and go back to the list."""
+    """Remove one of the person's views, and return to the list."""
     back, by = read_next_address(request, reverse("overview:overview")), request.user.username
     try:
         view = SavedViewForm(request.POST).read_view()

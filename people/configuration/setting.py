@@ -1,4 +1,4 @@
-"""What a setting is, and the types that several share."""
+"""The declaration of a setting, and the types that several settings share."""
 
 import re
 from collections.abc import Callable, Container
@@ -17,10 +17,10 @@ DAILY = re.compile(r"([0-9]|[1-5][0-9]) ([0-9]|1[0-9]|2[0-3]) \* \* \*", re.ASCI
 
 @dataclass(frozen=True)
 class Setting:
-    """One setting: its default, what it must look like, and what it does, in words.
+    """One setting: its default, its valid values and its words.
 
-    `field` is the field of the page that fits it: switch, number (with `least` and `most`), choices, lines, line, text
-    or time. `unit` stands beside that field. `after` is what there is to do once it has been changed.
+    `field` is the kind of the form field: switch, number (with `least` and `most`), choices, lines, line, text or time.
+    `unit` stands beside the field. `after` tells what to do after a change.
     """
 
     default: Any
@@ -35,11 +35,14 @@ class Setting:
     after: Words = ""
 
     def with_words(self, label: Words, help: Words, after: Words = "") -> Self:
-        """The same setting with the words that people read."""
+        """The same setting with words for people."""
         return replace(self, label=label, help=help, after=after)
 
     def refusal(self, name: Words) -> str:
-        """Why a value was refused, with the name that whoever sent it knows the setting by."""
+        """The sentence for a refused value.
+
+        `name` is the name by which the sender knows the setting.
+        """
         return gettext("%(key)s must be %(shape)s.") % {"key": name, "shape": self.shape}
 
 
@@ -74,12 +77,12 @@ def text() -> Setting:
 
 
 def lines(default: list[str], shape: Words, accepts: Callable[[list[str]], bool] = lambda texts: True) -> Setting:
-    """A list of texts, none of them empty."""
+    """A list of non-empty texts."""
     return Setting(default, lambda value: _is_texts(value) and accepts(value), shape, "lines")
 
 
 def choices(default: list[str], among: Container[str], shape: Words) -> Setting:
-    """Some of the texts in `among`."""
+    """A list of texts, each one of `among`."""
     return Setting(default, lambda value: _is_texts(value) and all(text in among for text in value), shape, "choices")
 
 

@@ -1,4 +1,7 @@
-"""What an operator tunes, kept in `kv` under the scope `settings`; the catalogue says what each setting is."""
+"""Values of settings, stored in `kv` under the scope `settings`.
+
+The catalogue describes each setting.
+"""
 
 from typing import Any
 
@@ -20,10 +23,10 @@ VALUE = "SELECT value_json FROM kv WHERE scope = %s AND key = %s"
 
 
 def get(key: str) -> Any:
-    """The value of a setting, or its default. Raises Refused for a key that does not exist."""
-    known = _known(key)
+    """The value of a setting, or its default. Raises Refused for an unknown key."""
+    setting = _get_setting(key)
     row = statements.read_row(DEFAULT_DB_ALIAS, VALUE, [SCOPE, key])
-    return orjson.loads(row[0]) if row else known.default
+    return orjson.loads(row[0]) if row else setting.default
 
 
 def is_on(key: str) -> bool:
@@ -47,19 +50,25 @@ def get_texts(key: str) -> list[str]:
 
 
 def get_many(*keys: str) -> dict[str, Any]:
-    """The value of each setting, or its default, in one query. Raises Refused for a key that does not exist."""
-    defaults = {key: _known(key).default for key in keys}
+    """The values of settings, or their defaults, in one query.
+
+    Raises Refused for an unknown key.
+    """
+    defaults = {key: _get_setting(key).default for key in keys}
     rows = KeyValue.objects.filter(scope=SCOPE, key__in=keys).values_list("key", "value_json")
     return defaults | {key: orjson.loads(value) for key, value in rows}
 
 
 def read_changed_settings() -> list[tuple[str, str]]:
-    """Every setting that is not left at its default, with its value as JSON: it differs after each change."""
+    """Every changed setting as (key, JSON value).
+
+    The list differs after each change, so it can serve as a version.
+    """
     return list(KeyValue.objects.filter(scope=SCOPE).order_by("key").values_list("key", "value_json"))
 
 
 def put(key: str, value: Any, *, by: str = "") -> None:
-    """Set a setting. Raises Refused for an unknown key or a value of the wrong shape."""
+    """Set a setting. Raises Refused for an unknown key or an invalid value."""
     if sentence := find_refusal(key, value):
         raise Refused(sentence)
     with transaction.atomic():
@@ -70,24 +79,30 @@ def put(key: str, value: Any, *, by: str = "") -> None:
 
 
 def put_all(values: dict[str, Any], *, by: str = "") -> None:
-    """Set several settings, or none. Raises Refused for the first that is unknown or of the wrong shape."""
+    """Set several settings, or none.
+
+    Raises Refused for the first unknown key or invalid value.
+    """
     with transaction.atomic():
         for key, value in values.items():
             put(key, value, by=by)
 
 
 def find_refusal(key: str, value: Any) -> str:
-    """Why a setting cannot have this value, in a sentence; empty when it can. Raises Refused for an unknown key."""
-    known = _known(key)
-    return "" if known.accepts(value) else known.refusal(key)
+    """Why a setting cannot have this value, as a sentence, or "".
+
+    Raises Refused for an unknown key.
+    """
+    setting = _get_setting(key)
+    return "" if setting.accepts(value) else setting.refusal(key)
 
 
 def setting_to_json(key: str, value: Any) -> dict[str, Any]:
-    """A setting for programs: its key, its value and its default. Raises Refused for a key that does not exist."""
-    return {"key": key, "value": value, "default": _known(key).default}
+    """A setting for programs: key, value and default. Raises Refused for an unknown key."""
+    return {"key": key, "value": value, "default": _get_setting(key).default}
 
 
-def _known(key):
+def _get_setting(key):
     if key not in KEYS:
         raise Refused(gettext("There is no setting %(key)s.") % {"key": key})
     return KEYS[key]

@@ -1,4 +1,4 @@
-"""What an operator tunes."""
+"""The page of the settings."""
 
 from django.shortcuts import render
 from django.urls import reverse
@@ -17,16 +17,19 @@ from .forms import SettingsForm
 @needs("admin")
 def settings(request):
     """Every setting with its value, in one form."""
-    return _settings(request, SettingsForm(values=_values()))
+    return _render_settings(request, SettingsForm(values=_read_values()))
 
 
 @require_POST
 @needs("admin")
 def settings_save(request):
-    """Save what was changed on the page; when a value does not fit, nothing is saved and the page says why."""
-    form = SettingsForm(request.POST, values=_values())
+    """Save the settings that were edited; when a value does not fit, save nothing.
+
+    The page then shows the reason.
+    """
+    form = SettingsForm(request.POST, values=_read_values())
     if not form.is_valid():
-        return _settings(request, form, status=422)
+        return _render_settings(request, form, status=422)
     changed = form.changed()
     configuration.put_all(changed, by=request.user.username)
     page = reverse("people:settings")
@@ -38,9 +41,9 @@ def settings_save(request):
     return redirect_after_post(request, join_sentences(words), to=f"{page}#{next(iter(changed))}")
 
 
-def _values():
+def _read_values():
     return configuration.get_many(*configuration.KEYS)
 
 
-def _settings(request, form, *, status=200):
+def _render_settings(request, form, *, status=200):
     return render(request, "people/settings.html", {"form": form}, status=status)

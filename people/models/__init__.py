@@ -1,4 +1,7 @@
-"""People, what lets them in, and what is kept for them; Django looks for models here."""
+"""Models of people: accounts, sign-ins, settings and the audit log.
+
+Django looks for models here.
+"""
 
 from .bookkeeping import AuditEntry, IdempotencyKey, KeyValue
 from .people import ApiToken, Invitation, OneTimeLink, SignIn, User

@@ -1,4 +1,4 @@
-"""What is kept for people: settings, the audit log, keys that make a request idempotent."""
+"""Models of stored values: settings, audit log, idempotency keys."""
 
 from typing import Any
 
@@ -10,20 +10,23 @@ from openclaw_web.sqlite.json_columns import JsonProperty
 
 
 class KeyValues(models.QuerySet):
-    """Values that are kept under a scope and a key."""
+    """Values that are stored under a scope and a key."""
 
     def put(self, scope: str, key: str, value: Any) -> None:
-        """Keep a value; the one before is replaced."""
+        """Store a value, and replace the one before."""
         with transaction.atomic():
             self.update_or_create(scope=scope, key=key, defaults={"value": value, "updated_at": clock.now_ms()})
 
     def decoded(self, kind: Any = dict) -> dict[str, Any]:
-        """The values of a kind by their keys, in that order; others are absent."""
+        """The values of a kind by their keys, sorted by key; other values are left out."""
         return {row.key: row.value for row in self.order_by("key") if isinstance(row.value, kind)}
 
 
 class KeyValue(models.Model):
-    """What an operator tunes (columns of the database-first state spec); read through `people.configuration.setting_values`."""
+    """A stored value, such as a setting; read through `people.configuration.setting_values`.
+
+    The columns are those of the database-first state spec.
+    """
 
     pk = models.CompositePrimaryKey("scope", "key")
     scope = PlainText()
@@ -42,7 +45,10 @@ class KeyValue(models.Model):
 
 
 class AuditEntry(models.Model):
-    """One thing a person or program did here. Rows are only ever added: triggers refuse everything else."""
+    """An action of a person or a program.
+
+    Rows are only added: triggers refuse every change.
+    """
 
     id = models.BigAutoField(primary_key=True)
     at = EpochMs(shown="api file")
@@ -59,7 +65,7 @@ class AuditEntry(models.Model):
 
     class Meta:
         db_table = "operator_audit"
-        # Each ends with the time, and as every index in SQLite with the row's id: a filtered list is read in its order.
+        # Each index ends with the time, then with SQLite's row id, so filtered lists are read in order.
         indexes = [
             models.Index(fields=["at"], name="idx_audit_at"),
             models.Index(fields=["actor", "at"], name="idx_audit_actor"),
@@ -72,7 +78,10 @@ class AuditEntry(models.Model):
 
 
 class IdempotencyKey(models.Model):
-    """A write of the API that its sender may repeat: what was asked, and for a day what was answered."""
+    """A write of the API that its sender may repeat, with its answer.
+
+    The row is stored for a day.
+    """
 
     id = models.AutoField(primary_key=True)
     user = models.ForeignKey("people.User", models.CASCADE, db_index=False)

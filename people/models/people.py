@@ -1,4 +1,4 @@
-"""People of the site, and what lets them in."""
+"""Models of people, their tokens, links and sign-ins."""
 
 from django.contrib.auth.models import AbstractUser
 from django.db import models
@@ -12,7 +12,7 @@ from ..configuration import saved_views
 
 
 class User(AbstractUser):
-    """A person. One of four roles; each may do what the ones before it may."""
+    """A person with one of four roles; each role includes the ones before it."""
 
     class Role(models.TextChoices):
         VIEWER = "viewer", _("Viewer")
@@ -31,8 +31,8 @@ class User(AbstractUser):
         "password": TextKind.PLAIN,
         **dict.fromkeys(("username", "first_name", "last_name", "email"), TextKind.WHO),
     }
-    role_limit = None  # set while a token speaks for this person: the role it carries at most
-    token = None  # and the token itself
+    role_limit = None  # set while a token acts for this person: the highest role it allows
+    token = None  # the token that acts for this person
 
     class Meta:
         db_table = "users"
@@ -43,25 +43,25 @@ class User(AbstractUser):
         ]
 
     def get_session_auth_hash(self):
-        """What a session must know to be this person's: the password, and that nobody has ended it."""
+        """A hash that ends sessions when the password or `session_epoch` changes."""
         return f"{super().get_session_auth_hash()}.{self.session_epoch}"
 
     def get_session_auth_fallback_hash(self):
-        """The same for keys that Django still accepts after a change of keys."""
+        """The same hash for older keys that Django still accepts."""
         return (f"{known}.{self.session_epoch}" for known in super().get_session_auth_fallback_hash())
 
     def has_role(self, role):
-        """Whether this person's role is `role` or one above it."""
-        held = min(self.RANK[self.role], self.RANK[self.role_limit or self.role])
-        return self.is_active and held >= self.RANK[role]
+        """Whether this person's role is `role` or a higher one."""
+        rank = min(self.RANK[self.role], self.RANK[self.role_limit or self.role])
+        return self.is_active and rank >= self.RANK[role]
 
-    def kept_views(self, on):
-        """The views this person keeps of the list `on` (`saved_views.SavedView`), by name."""
+    def saved_views(self, on):
+        """This person's saved views of the list `on`, by name."""
         return saved_views.read_views(self.username, on)
 
 
 class ApiToken(models.Model):
-    """A key for programs, `oc_<prefix>_<secret>`; only a hash of it is kept."""
+    """An API token, `oc_<prefix>_<secret>`; only a hash of it is stored."""
 
     id = PlainText(primary_key=True, shown="api")
     user = models.ForeignKey(User, models.CASCADE, related_name="tokens")
@@ -82,12 +82,12 @@ class ApiToken(models.Model):
 
     @property
     def is_out_of_date(self):
-        """Whether its time is over."""
+        """Whether the token has expired."""
         return self.expires_at is not None and self.expires_at <= clock.now_ms()
 
 
 class OneTimeLink(models.Model):
-    """An address that works once: to make the first admin, or to sign in as `user`."""
+    """A link that works once: it creates the first admin, or signs in `user`."""
 
     token_sha256 = PlainText(primary_key=True)
     user = models.ForeignKey(User, models.CASCADE, null=True)
@@ -103,7 +103,7 @@ class OneTimeLink(models.Model):
 
 
 class Invitation(models.Model):
-    """An address that works once: whoever opens it makes their own account, with the role it was made for."""
+    """A link that works once: a new person creates an account with its role."""
 
     id = PlainText(primary_key=True, shown="api")
     token_sha256 = PlainText(unique=True, shown="")
@@ -130,7 +130,10 @@ class Invitation(models.Model):
 
 
 class SignIn(models.Model):
-    """One browser that a person is or was signed in with. Kept for a while after it has ended."""
+    """A browser in which a person is or was signed in.
+
+    The row is kept for a while after it has ended.
+    """
 
     class End(models.TextChoices):
         SIGNED_OUT = "signed_out"

@@ -1,1 +1,1 @@
-"""How a person wants the site: its language, the zone of its times, its theme."""
+"""A person's preferences: language, time zone and theme."""

@@ -1,4 +1,4 @@
-"""What people can choose between, and what a browser says when they have chosen nothing."""
+"""Choices for language, time zone and theme, with the browser's as default."""
 
 from datetime import UTC, tzinfo
 
@@ -19,30 +19,33 @@ YEAR = 365 * 86_400
 
 
 def get_person(request: HttpRequest) -> User | None:
-    """Who is signed in, if anybody. A browser without a session is not asked further, which would begin one."""
+    """The person who is signed in, or None.
+
+    For a browser without a session the user is not read, because that would begin one.
+    """
     is_known = settings.SESSION_COOKIE_NAME in request.COOKIES and request.user.is_authenticated
     return request.user if is_known else None
 
 
 def choose_language(request: HttpRequest, person: User | None) -> str:
-    """That of the account, else the browser's."""
+    """The language of the account, else the browser's."""
     chosen = person.language if person else ""
     return chosen if chosen in dict(settings.LANGUAGES) else translation.get_language_from_request(request)
 
 
 def choose_zone(request: HttpRequest, person: User | None) -> tzinfo:
-    """That of the account, else the browser's, else UTC."""
+    """The zone of the account, else the browser's, else UTC."""
     chosen = zones.find_zone(person.time_zone) if person and person.time_zone else None
     return chosen or zones.find_zone(request.COOKIES.get(ZONE_COOKIE, "")) or UTC
 
 
 def choose_theme(request: HttpRequest, person: User | None) -> str:
-    """That of the account; before sign-in, the last one that was chosen in this browser."""
+    """The theme of the account; before sign-in, the one chosen in this browser."""
     chosen = person.theme if person else request.COOKIES.get(THEME_COOKIE, "")
     return chosen if chosen in dict(THEMES) else ""
 
 
 def set_choice_cookie(response: HttpResponse, name: str, value: str) -> None:
-    """Keep a choice in this browser: it holds before sign-in."""
-    where = {"path": settings.SESSION_COOKIE_PATH, "secure": settings.SESSION_COOKIE_SECURE}
-    response.set_cookie(name, value, max_age=YEAR, samesite="Lax", httponly=True, **where)
+    """Store a choice in a cookie of this browser, for pages before sign-in."""
+    options = {"path": settings.SESSION_COOKIE_PATH, "secure": settings.SESSION_COOKIE_SECURE}
+    response.set_cookie(name, value, max_age=YEAR, samesite="Lax", httponly=True, **options)

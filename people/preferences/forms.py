@@ -1,4 +1,4 @@
-"""What people choose for themselves, as values."""
+"""Forms for preferences."""
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -23,19 +23,19 @@ class PreferencesForm(forms.Form):
     theme = forms.ChoiceField(label=_("Theme"), choices=THEMES, required=False)
 
     def clean_time_zone(self):
-        wanted = self.cleaned_data["time_zone"]
-        if wanted and not (wanted := zones.find_zone_name(wanted)):
+        zone_name = self.cleaned_data["time_zone"]
+        if zone_name and not (zone_name := zones.find_zone_name(zone_name)):
             raise ValidationError(_("There is no such time zone. Choose one from the list, such as Asia/Shanghai."))
-        return wanted
+        return zone_name
 
 
 class ThemeForm(forms.Form):
-    """The theme alone, as the switch in the head of a page sends it."""
+    """The theme alone, as sent by the switch in the head of a page."""
 
     theme = forms.ChoiceField(choices=THEMES, required=False)
 
 
 class LanguageForm(forms.Form):
-    """The language alone, before somebody has signed in."""
+    """The language alone, before sign-in."""
 
     language = forms.ChoiceField(choices=LANGUAGES[1:])

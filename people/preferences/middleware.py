@@ -1,4 +1,4 @@
-"""Every page in the language and the zone of whoever asks for it."""
+"""Applies a person's language, time zone and theme to their pages."""
 
 from django.utils import translation
 from django.utils.cache import patch_vary_headers
@@ -9,9 +9,9 @@ from . import choices
 
 
 class PreferencesMiddleware:
-    """What a person chose holds for their pages, and for nothing that this thread does afterwards.
+    """Sets the language and the zone for the duration of a request.
 
-    Not for the API: programs get the language that they ask for, and its times are numbers.
+    The API is left out: programs get the language that they request, and times in the API are numbers.
     """
 
     def __init__(self, get_response):

@@ -1,4 +1,4 @@
-"""What a person chooses for their own account."""
+"""Changes the preferences of an account."""
 
 from django.db import transaction
 
@@ -9,7 +9,10 @@ PREFERENCES = ("language", "time_zone", "theme")
 
 
 def change_preferences(user: User, **chosen: str) -> list[str]:
-    """Change what of CHOSEN is given and differs; its names. Like every change of an account it is in the audit log."""
+    """Change the given preferences that differ, and return their names.
+
+    Like every change of an account, it is recorded in the audit log.
+    """
     changed = {
         name: chosen[name] for name in PREFERENCES if chosen.get(name, getattr(user, name)) != getattr(user, name)
     }
@@ -18,6 +21,6 @@ def change_preferences(user: User, **chosen: str) -> list[str]:
             setattr(user, name, value)
         with transaction.atomic():
             user.save(update_fields=list(changed))
-            told = {name: value or "default" for name, value in changed.items()}
-            audit.record(user.username, "preferences_changed", object_type="user", object_id=user.username, **told)
+            detail = {name: value or "default" for name, value in changed.items()}
+            audit.record(user.username, "preferences_changed", object_type="user", object_id=user.username, **detail)
     return list(changed)

@@ -1,4 +1,4 @@
-"""Choosing how the site looks: for an account, and before sign-in for a browser."""
+"""Views that change preferences, of an account or of a browser before sign-in."""
 
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
@@ -21,7 +21,7 @@ from .forms import LanguageForm, PreferencesForm, ThemeForm
 @require_POST
 @needs("viewer")
 def preferences_save(request):
-    """Language, time zone and theme of one's own account; the answer is in the new language."""
+    """Save language, time zone and theme of one's account; answer in the new language."""
     form = PreferencesForm(request.POST)
     if not form.is_valid():
         return account_page(request, preferences=form)
@@ -33,7 +33,10 @@ def preferences_save(request):
 @require_POST
 @login_not_required
 def theme_set(request):
-    """The switch in the head of every page: the theme of the account, and of this browser before sign-in."""
+    """Set the theme of the account and of this browser.
+
+    The switch in the head of every page calls it.
+    """
     form = ThemeForm(request.POST)
     if not form.is_valid():
         raise BadRequest
@@ -48,7 +51,10 @@ def theme_set(request):
 @require_POST
 @login_not_required
 def language_set(request):
-    """The language of this browser until somebody signs in whose account has one of its own."""
+    """Set the language of this browser, for pages before sign-in.
+
+    The language of an account takes precedence.
+    """
     form = LanguageForm(request.POST)
     if not form.is_valid():
         raise BadRequest

@@ -1,4 +1,4 @@
-"""What every operation of the API has in common: who is asking, what failures look like, and the promise itself."""
+"""Rules of every API operation: authentication, failures, and the golden OpenAPI document."""
 
 import html
 import os
@@ -21,32 +21,35 @@ GOLDEN = Path(__file__).parents[1] / "data" / "openapi.json"
 DOCS = Path(__file__).parents[2] / "docs" / "api.md"
 AGENTS = "/api/v1/agents"
 COLLECT = "/api/v1/operations/collect"
-SAID = {"detail", "code"}
+ERROR_FIELDS = {"detail", "code"}
 pytestmark = pytest.mark.django_db
 
 
 def bearer(user, role=None):
-    """The header of a new token of `user`."""
+    """Returns the header of a new token of `user`."""
     _, text = tokens.make_token(user, name="test", role=role or user.role)
     return {"Authorization": f"Bearer {text}"}
 
 
 def operations():
-    """Every (method, path, operation) of the document."""
+    """Yields every (method, path, operation) of the document."""
     for path, methods in api.get_openapi_schema()["paths"].items():
         for method, operation in methods.items():
             yield method.upper(), path, operation
 
 
-def in_one_wording(document):
-    """A document in the words of the golden file: Python 3.13 gave status 422 another name."""
+def normalise_document(document):
+    """Returns a document in the wording of the golden file.
+
+    Python 3.13 renamed status 422.
+    """
     return document.replace(responses[422], "Unprocessable Entity")
 
 
 def test_the_promise_is_kept():
     """A changed promise shows up in the diff of the golden file; UPDATE_GOLDEN=1 rewrites it."""
     options = orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS | orjson.OPT_NON_STR_KEYS | orjson.OPT_APPEND_NEWLINE
-    document = in_one_wording(orjson.dumps(api.get_openapi_schema(), option=options).decode())
+    document = normalise_document(orjson.dumps(api.get_openapi_schema(), option=options).decode())
     if os.environ.get("UPDATE_GOLDEN"):
         GOLDEN.write_text(document)
     assert document == GOLDEN.read_text(), (
@@ -87,7 +90,7 @@ class TestWhoIsAsking:
     def test_nobody(self, client, db):
         response = client.get(AGENTS)
         assert (response.status_code, response["WWW-Authenticate"]) == (401, "Bearer")
-        assert set(response.json()) == SAID
+        assert set(response.json()) == ERROR_FIELDS
 
     def test_a_token_is_enough(self, client, reviewer):
         assert client.get(AGENTS, headers=bearer(reviewer)).status_code == 200
@@ -101,7 +104,7 @@ class TestWhoIsAsking:
         client = Client(enforce_csrf_checks=True)
         client.force_login(admin, backend="django.contrib.auth.backends.ModelBackend")
         response = client.post(COLLECT, {}, "application/json")
-        assert (response.status_code, set(response.json())) == (403, SAID)
+        assert (response.status_code, set(response.json())) == (403, ERROR_FIELDS)
         client.get("/operations/tokens/")
         headers = {"X-CSRFToken": client.cookies["openclaw_web_csrf"].value}
         assert client.post(COLLECT, {}, "application/json", headers=headers).status_code == 202
@@ -123,12 +126,12 @@ class TestWhoIsAsking:
 class TestFailures:
     def test_a_role_too_low(self, client, reviewer):
         response = client.post(COLLECT, {}, "application/json", headers=bearer(reviewer))
-        assert (response.status_code, set(response.json())) == (403, SAID)
+        assert (response.status_code, set(response.json())) == (403, ERROR_FIELDS)
 
     @pytest.mark.parametrize("path", ["agents/nobody", "agents/nobody/sessions", "nothing/here", "operations/jobs/x"])
     def test_nothing_there(self, as_admin, path):
         response = as_admin.get(f"/api/v1/{path}")
-        assert (response.status_code, set(response.json())) == (404, SAID)
+        assert (response.status_code, set(response.json())) == (404, ERROR_FIELDS)
 
     @pytest.mark.parametrize("limit", ["0", "201", "many", "9" * 30])
     def test_a_limit_that_does_not_fit(self, as_admin, limit):
@@ -139,14 +142,14 @@ class TestFailures:
     @pytest.mark.parametrize("body", ["{", "1.5", "[]", "null", '{"include_deleted": "\\ud800"}', b"\xed\xb3\xbf"])
     def test_a_body_that_is_no_json(self, as_admin, body):
         response = as_admin.post(COLLECT, body, "application/json")
-        assert (response.status_code, set(response.json())) == (400, SAID)
+        assert (response.status_code, set(response.json())) == (400, ERROR_FIELDS)
 
     def test_a_body_that_does_not_fit(self, as_admin):
         assert as_admin.post(COLLECT, {"include_deleted": 7}, "application/json").status_code == 422
 
     def test_a_method_that_is_not_offered(self, as_admin):
         response = as_admin.post(AGENTS)
-        assert (response.status_code, set(response.json()), response["Allow"]) == (405, SAID, "GET")
+        assert (response.status_code, set(response.json()), response["Allow"]) == (405, ERROR_FIELDS, "GET")
 
     def test_a_body_that_is_not_json(self, as_admin):
         response = as_admin.post(COLLECT, {"include_deleted": "1"})
@@ -160,11 +163,11 @@ class TestFailures:
     def test_an_unknown_host(self, client, settings):
         settings.ALLOWED_HOSTS = ["here"]
         response = client.get(AGENTS, headers={"Host": "there"})
-        assert (response.status_code, set(response.json())) == (400, SAID)
+        assert (response.status_code, set(response.json())) == (400, ERROR_FIELDS)
 
     def test_an_address_beside_the_api(self, as_admin):
         response = as_admin.get("/api/v2/agents")
-        assert (response.status_code, set(response.json())) == (404, SAID)
+        assert (response.status_code, set(response.json())) == (404, ERROR_FIELDS)
 
     def test_pages_say_it_as_pages(self, as_admin):
         assert as_admin.get("/nothing/here/at/all")["Content-Type"].startswith("text/html")
@@ -174,7 +177,7 @@ class TestFailures:
             cursor.execute("ALTER TABLE sessions RENAME TO lost")
         as_admin.raise_request_exception = False
         response = as_admin.get("/api/v1/agents/ada/sessions")
-        assert (response.status_code, set(response.json())) == (500, SAID)
+        assert (response.status_code, set(response.json())) == (500, ERROR_FIELDS)
 
     def test_a_writer_that_takes_too_long(self, as_admin, ada):
         def locked():
@@ -193,12 +196,12 @@ class TestFailures:
 
 class TestDocumentation:
     def test_programs_read_the_document_with_their_token(self, client, admin):
-        address, said = "/api/v1/openapi.json", {}
+        address, answers = "/api/v1/openapi.json", {}
         _, token = tokens.make_token(admin, name="client", role="viewer")
         for name, headers in (("token", {"Authorization": f"Bearer {token}"}), ("dead", {"Authorization": "Bearer x"})):
-            said[name] = client.get(address, headers=headers)
-        assert (said["token"].status_code, said["token"].json()["info"]["title"]) == (200, "OpenClaw Web")
-        for refused in (said["dead"], client.get(address)):
+            answers[name] = client.get(address, headers=headers)
+        assert (answers["token"].status_code, answers["token"].json()["info"]["title"]) == (200, "OpenClaw Web")
+        for refused in (answers["dead"], client.get(address)):
             assert (refused.status_code, refused.json()["code"]) == (401, "not_signed_in")
 
     def test_it_loads_our_own_files_only(self, as_admin):
@@ -215,13 +218,15 @@ class TestDocumentation:
             assert source in response["Content-Security-Policy"]
 
     def test_the_document_is_the_one_that_is_promised(self, as_admin):
-        document = in_one_wording(as_admin.get("/api/v1/openapi.json").text)
+        document = normalise_document(as_admin.get("/api/v1/openapi.json").text)
         assert orjson.loads(document) == orjson.loads(GOLDEN.read_bytes())
 
     def test_docs_name_every_operation_and_its_role(self):
-        said = re.findall(r"^\| `(\w+) (/\S*)` \| (\w+) \|", DOCS.read_text(), re.MULTILINE)
-        offered = ((method, path.removeprefix("/api/v1"), told["x-role"]) for method, path, told in operations())
-        assert sorted(said) == sorted(offered)
+        documented = re.findall(r"^\| `(\w+) (/\S*)` \| (\w+) \|", DOCS.read_text(), re.MULTILINE)
+        offered = (
+            (method, path.removeprefix("/api/v1"), operation["x-role"]) for method, path, operation in operations()
+        )
+        assert sorted(documented) == sorted(offered)
 
 
 def test_what_is_not_there_is_named(as_admin, ada):

@@ -1,4 +1,7 @@
-"""The examples of docs/api.md, run as they stand against a real server; only the names in capitals are filled in."""
+"""The examples of docs/api.md run against a real server.
+
+Only their names in capitals are replaced.
+"""
 
 import json
 import re
@@ -21,14 +24,14 @@ from people.accounts import services as accounts, tokens
 user = accounts.create_user("root", "admin", None, by="root")
 print(tokens.make_token(user, name="docs", role="admin")[1])
 """
-# What curl answers is kept in a file of its own, and shown as before.
+# Each answer of curl is stored in its own file and printed as well.
 PREAMBLE = """set -euo pipefail
 curl() { command curl "$@" | tee "$(mktemp -p "$ANSWERS")"; }
 """
 
 
 class Site:
-    """A server with one session of two turns, its samples, an export that is ready, and a job."""
+    """A server with one session of two turns, its samples, a ready export, and a job."""
 
     def __init__(self, home, openclaw):
         self.home, self.folder = home, home.path.parent
@@ -57,8 +60,8 @@ class Site:
         with urllib.request.urlopen(urllib.request.Request(self.address + path, data, headers)) as response:
             return json.load(response)
 
-    def filled_in(self, text):
-        """An example with real names for those in capitals."""
+    def fill_in(self, text):
+        """Returns an example with real values for its names in capitals."""
         text = text.replace("http://127.0.0.1:8765/api/v1", self.address).replace("oc_…", self.token)
         for name, value in self.names.items():
             text = re.sub(rf"\b{name}\b", value, text)
@@ -84,17 +87,17 @@ def examples(language):
 
 @pytest.mark.skipif(not shutil.which("curl"), reason="curl is not installed: ./dev test installs it")
 def test_curl(site):
-    """In one shell, as somebody who reads from top to bottom would."""
+    """Runs all examples in one shell, in the order of the page."""
     answers = site.folder / "answers"
     answers.mkdir()
     site.home.env["ANSWERS"] = str(answers)
     blocks = examples("bash")
     assert len(blocks) >= 5
-    ran = site.run(["bash", "-c"], PREAMBLE + site.filled_in("\n".join(blocks)))
+    ran = site.run(["bash", "-c"], PREAMBLE + site.fill_in("\n".join(blocks)))
     assert ran.returncode == 0, ran.stdout[-2000:] + ran.stderr
-    kept = [path.read_text() for path in answers.iterdir()]
-    assert len(kept) >= 20
-    for answer in kept:
+    answer_texts = [path.read_text() for path in answers.iterdir()]
+    assert len(answer_texts) >= 20
+    for answer in answer_texts:
         for line in answer.splitlines() if answer.count("\n") > 1 else [answer]:
             assert not line or next(iter(json.loads(line))) not in ("detail", "code"), line
     assert len((site.folder / "turns.jsonl").read_text().splitlines()) == 2
@@ -105,6 +108,6 @@ def test_python(site):
     blocks = examples("python")
     assert blocks
     for block in blocks:
-        ran = site.run([sys.executable, "-c"], site.filled_in(block))
+        ran = site.run([sys.executable, "-c"], site.fill_in(block))
         assert ran.returncode == 0, ran.stderr
         assert ran.stdout.splitlines() == ["And the backup?", "Please check the nightly import."]

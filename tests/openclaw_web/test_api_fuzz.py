@@ -1,4 +1,4 @@
-"""The whole API under requests that the document allows, and under some that it does not.
+"""The whole API under requests that the document allows, and under some that it forbids.
 
 Whatever comes in: no answer is an error of ours, and none is missing in the document.
 """
@@ -47,7 +47,7 @@ CHECKS = [
     checks.negative_data_rejection,
     checks.unsupported_method,
 ]
-# What stands for a name in an address, as often as not: a name that exists.
+# Names that exist, which every second request has in its address.
 NAMES = {
     "agent": "ada",
     "handle": "ocm_artifact:v1:sha256:2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881",  # of "x"
@@ -76,7 +76,7 @@ def operations():
 
 @pytest.fixture
 def rows(ada, settings, tmp_path):
-    """One row of everything, and no limit on requests."""
+    """One row of every table, and no limit on requests."""
     settings.API_PER_MINUTE, settings.HOME_DIR = 0, tmp_path
     (tmp_path / "state").mkdir()
     limits.buckets.clear()
@@ -98,11 +98,11 @@ def test_every_answer_is_in_the_document(method, path, rows, document):
     people = [UserFactory(username=f"fuzz-{role}", role=role) for role in ROLES]
     tokens = [accounts_tokens.make_token(person, name="fuzz", role=person.role)[1] for person in people]
     for mode in (GenerationMode.POSITIVE, GenerationMode.NEGATIVE):
-        try_out(document[path][method], mode, tokens)
+        send_examples(document[path][method], mode, tokens)
 
 
-def try_out(operation, mode, tokens):
-    """Send EXAMPLES requests, each with every token: every other one names things that exist."""
+def send_examples(operation, mode, tokens):
+    """Sends EXAMPLES requests with every token; every second one names rows that exist."""
     sent = []
 
     @with_seed(SEED)
@@ -113,9 +113,9 @@ def try_out(operation, mode, tokens):
         if len(sent) % 2:
             case.path_parameters = {name: NAMES.get(name, value) for name, value in case.path_parameters.items()}
         if mode is GenerationMode.NEGATIVE and case.query.get("format") == "jsonl":
-            del case.query["format"]  # JSON lines lift the bound of `limit`: what is wrong in a page is right there
+            del case.query["format"]  # JSON lines allow any `limit`: what is wrong for a page is right there
         for token in tokens:
-            headers = {"Authorization": f"Bearer {token}", "Accept-Encoding": "identity"}  # it unpacks nothing
+            headers = {"Authorization": f"Bearer {token}", "Accept-Encoding": "identity"}  # the client unpacks nothing
             SEEN[case.call_and_validate(headers=headers, checks=CHECKS).status_code] += 1
 
     send()

@@ -1,4 +1,4 @@
-"""Lists of the API: pages in both directions, JSON lines, ETags, and the spellings of the specs."""
+"""Lists of the API: pages in both directions, JSON lines, ETags, and spec spellings."""
 
 import http.client
 import json
@@ -28,8 +28,8 @@ from people.accounts import services as accounts, tokens
 from tests.factories import EventFactory, SessionFactory
 user = accounts.create_user("somebody", "viewer", None, by="root")
 services.register("ada")
-session = SessionFactory(id="s", db=databases.alias("ada"))
-EventFactory.create_batch(700, session=session, db=databases.alias("ada"))
+session = SessionFactory(id="s", db=databases.get_alias("ada"))
+EventFactory.create_batch(700, session=session, db=databases.get_alias("ada"))
 print(tokens.make_token(user, name="test", role="viewer")[1])
 """
 
@@ -55,12 +55,12 @@ def test_every_list_takes_and_gives_both_cursors():
 
 
 class TestJsonLines:
-    @pytest.mark.parametrize("asked", [{"format": "jsonl"}, {}])
-    def test_it_works(self, as_admin, ada, asked):
+    @pytest.mark.parametrize("query", [{"format": "jsonl"}, {}])
+    def test_it_works(self, as_admin, ada, query):
         assert lines(as_admin.get(SESSIONS, {"format": "jsonl"})) == []
         SessionFactory.create_batch(3)
         rows = as_admin.get(SESSIONS).json()["items"]
-        response = as_admin.get(SESSIONS, asked, headers={} if asked else NDJSON)
+        response = as_admin.get(SESSIONS, query, headers={} if query else NDJSON)
         assert response["Content-Type"] == "application/x-ndjson; charset=utf-8"
         assert lines(response) == rows
 
@@ -73,16 +73,16 @@ class TestJsonLines:
     def test_filters_and_cursors_hold(self, as_admin, ada):
         SessionFactory.create_batch(3, channel_id="irc")
         SessionFactory.create_batch(3)
-        asked = {"channel": "irc", "limit": 1}
-        page = as_admin.get(SESSIONS, asked).json()
+        query = {"channel": "irc", "limit": 1}
+        page = as_admin.get(SESSIONS, query).json()
         rest = lines(as_admin.get(SESSIONS, {"channel": "irc", "after": page["next"], "format": "jsonl"}))
         assert len(rest) == 2
 
     @pytest.mark.parametrize(
-        "asked", [{"limit": "0"}, {"limit": "x"}, {"limit": "9" * 30}, {"after": "x"}, {"sort": "x"}]
+        "query", [{"limit": "0"}, {"limit": "x"}, {"limit": "9" * 30}, {"after": "x"}, {"sort": "x"}]
     )
-    def test_what_does_not_fit_is_said_before_it_begins(self, as_admin, ada, asked):
-        response = as_admin.get(SESSIONS, {"format": "jsonl", **asked})
+    def test_what_does_not_fit_is_said_before_it_begins(self, as_admin, ada, query):
+        response = as_admin.get(SESSIONS, {"format": "jsonl", **query})
         assert response.status_code in (409, 422)
         assert response["Content-Type"] == "application/json"
 
@@ -93,7 +93,7 @@ class TestJsonLines:
     def test_who_asks_is_asked_once(self, client, stranger, ada, django_assert_max_num_queries):
         SessionFactory.create_batch(450)
         headers = bearer(stranger)
-        with django_assert_max_num_queries(7):  # in the global file: the token, its use, the agent for each page
+        with django_assert_max_num_queries(7):  # of the global file: the token, its use, the agent for each page
             response = client.get(SESSIONS, {"format": "jsonl"}, headers=headers)
             assert len({row["id"] for row in lines(response)}) == 450
 
@@ -123,8 +123,8 @@ def test_a_stream_that_fails_breaks_the_connection_off(tmp_path, migrated):
             db.execute(f"UPDATE transcript_events SET event_json = {NO_TEXT} WHERE seq = {last}")
             db.commit()
         connection = http.client.HTTPConnection(urlsplit(home.serve().address()).netloc)
-        asked = "format=jsonl&include_payload=true&sort=time"
-        connection.request("GET", f"{EVENTS}?{asked}", headers={"Authorization": f"Bearer {token}"})
+        query = "format=jsonl&include_payload=true&sort=time"
+        connection.request("GET", f"{EVENTS}?{query}", headers={"Authorization": f"Bearer {token}"})
         response = connection.getresponse()
         assert response.status == 200
         with pytest.raises(http.client.IncompleteRead) as broken:
@@ -179,9 +179,9 @@ class TestSpellings:
         spec = {"sessionId": "sess-001", "fromTs": 1_500, "toTs": 3_000, "types": "user,assistant"}
         spec["includePayload"] = "true"
         ours = {"session_id": "sess-001", "from_ts": 1_500, "to_ts": 3_000, "types": ["user", "assistant"]}
-        found = as_admin.get(EVENTS, spec).json()["items"]
-        assert [row["seq"] for row in found] == [2] and found[0]["payload"] is not None
-        assert found == as_admin.get(EVENTS, ours | {"include_payload": "true"}).json()["items"]
+        rows = as_admin.get(EVENTS, spec).json()["items"]
+        assert [row["seq"] for row in rows] == [2] and rows[0]["payload"] is not None
+        assert rows == as_admin.get(EVENTS, ours | {"include_payload": "true"}).json()["items"]
 
     def test_lists_that_filter_by_session(self, as_admin, ada):
         for path in ("/api/v1/samples", "/api/v1/agents/ada/turns", "/api/v1/agents/ada/rejected"):

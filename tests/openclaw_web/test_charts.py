@@ -126,7 +126,7 @@ def test_lines_start_at_zero_and_break_at_gaps():
 def test_a_line_has_its_latest_value_in_the_legend():
     drawn = lines((1.5, 2), (2.5, 3), in_words=lambda value: f"{value:.1f} s")
     assert [total for _series, total in drawn.legend] == ["2.5 s", "3.0 s"]
-    assert drawn.bars[0].said == ("1.5 s", "2.0 s")
+    assert drawn.bars[0].value_texts == ("1.5 s", "2.0 s")
 
 
 def test_one_point_is_a_dot():

@@ -1,4 +1,4 @@
-"""`openclaw-web` as somebody types it: help, receipts, exit statuses, completion, progress."""
+"""`openclaw-web` in a terminal: help, receipts, exit statuses, completion, progress."""
 
 import os
 import pty
@@ -25,7 +25,7 @@ from tests.homes import user
 ROOT = Path(__file__).resolve().parents[2]
 HELP = {verb: sentence for verbs in cli.VERBS.values() for verb, sentence in verbs.items()}
 DOCUMENTED = (ROOT / "docs" / "commands.md").read_text()
-# What every receipt holds, on top of `ok` and `schema`.
+# Fields of every receipt besides `ok` and `schema`.
 RECEIPTS = {
     "archive": {
         "verb", "message", "dry_run", "before", "out", "sessions", "records", "turns", "kept", "bytes", "agents",
@@ -86,7 +86,7 @@ def run(tmp_path, openclaw):
     return run
 
 
-def loaded(verb):
+def load_verb(verb):
     return load_command_class(get_commands()[verb], verb)
 
 
@@ -96,18 +96,18 @@ def test_it_works(run, tmp_path):
     assert all(re.search(rf"^  {verb} +{re.escape(sentence)}$", out, re.MULTILINE) for verb, sentence in HELP.items())
     assert run()[1] == out and run("help")[1] == out
     assert run("--version")[1] == f"openclaw-web {VERSION}\n"
-    assert not (tmp_path / "home").exists()  # asking for help makes nothing
+    assert not (tmp_path / "home").exists()  # help creates no home
 
 
 def test_every_verb_of_ours_is_listed_with_its_own_sentence():
-    ours = {name: app for name, app in get_commands().items() if isinstance(loaded(name), Verb)}
+    ours = {name: app for name, app in get_commands().items() if isinstance(load_verb(name), Verb)}
     assert ours.keys() == HELP.keys()
-    assert {verb: loaded(verb).help for verb in HELP} == HELP
+    assert {verb: load_verb(verb).help for verb in HELP} == HELP
 
 
 @pytest.mark.parametrize("verb", HELP)
 def test_help_has_examples_that_parse_and_exit_statuses(verb):
-    command = loaded(verb)
+    command = load_verb(verb)
     text = command.create_parser("openclaw-web", verb).format_help()
     assert command.examples and all(f"  openclaw-web {example}\n" in text for example in command.examples)
     assert (
@@ -119,15 +119,15 @@ def test_help_has_examples_that_parse_and_exit_statuses(verb):
 
 
 def test_exit_statuses_are_documented():
-    said = dict(re.findall(r"^\| `(\d+)` \| ([\w ,]+?)(?::.*)? \|$", DOCUMENTED, re.MULTILINE))
-    assert {int(number): words for number, words in said.items()} == STATUSES
+    documented = dict(re.findall(r"^\| `(\d+)` \| ([\w ,]+?)(?::.*)? \|$", DOCUMENTED, re.MULTILINE))
+    assert {int(number): words for number, words in documented.items()} == STATUSES
 
 
 def test_receipts_are_documented():
-    assert RECEIPTS.keys() == {verb for verb in HELP if loaded(verb).schema}
+    assert RECEIPTS.keys() == {verb for verb in HELP if load_verb(verb).schema}
     for verb, fields in RECEIPTS.items():
         page = DOCUMENTED.split(f"## `openclaw-web {verb}`")[1].split("\n## ")[0]
-        assert f"`{loaded(verb).schema}`" in page
+        assert f"`{load_verb(verb).schema}`" in page
         assert not [field for field in fields if f"`{field}`" not in page], verb
 
 
@@ -177,7 +177,10 @@ def test_an_environment_variable_that_cannot_be_is_a_sentence(run, name):
 
 @pytest.mark.kill
 def test_a_global_database_that_is_none_is_a_sentence(run, tmp_path):
-    """Every command says which file it is and what puts the newest backup back; the doctor says the rest it can."""
+    """Every command names the damaged file and the command that restores the newest backup.
+
+    The doctor also reports the checks that it can still run.
+    """
     assert run("collect")[0] == 0
     assert run("backup", "create")[0] == 0
     (backup,) = (tmp_path / "home" / "backups").glob("*.tar.zst")
@@ -192,14 +195,16 @@ def test_a_global_database_that_is_none_is_a_sentence(run, tmp_path):
     status, out, err = run("doctor", "--json", "--quiet")
     receipt = orjson.loads(out)
     assert (status, receipt["source"]["problem"]) == (1, "The sources were not compared with the store.")
-    assert [one["check"] for one in receipt["store"]] == ["integrity"] and way_out in receipt["store"][0]["sentence"]
+    assert [finding["check"] for finding in receipt["store"]] == ["integrity"] and way_out in receipt["store"][0][
+        "sentence"
+    ]
     assert orjson.loads(run("jobs", "--json")[1])["error"].endswith(way_out)
     assert run(*way_out.split()[1:])[0] == 0
     assert run("jobs")[0] == 0
 
 
 def steps(openclaw, tmp_path):
-    """Every verb that answers programs, with how it ends: from an empty home to a failing one."""
+    """Returns (exit status, verb, arguments) of every verb with receipts, from an empty home on."""
     return [
         (0, "collect", ()),
         (0, "create_user", ("mei",)),
@@ -231,7 +236,7 @@ def steps(openclaw, tmp_path):
 
 @pytest.mark.kill
 def test_receipts_and_statuses(run, openclaw, tmp_path):
-    """One home, from empty to failing, with every verb that answers programs."""
+    """Every verb with receipts runs on one home, from its creation to failures."""
     (tmp_path / "values.json").write_text('{"memoryGate": {"windowSize": 7}}')
     for status, verb, words in steps(openclaw, tmp_path):
         ended, out, err = run(verb, *words, "--json")
@@ -240,8 +245,8 @@ def test_receipts_and_statuses(run, openclaw, tmp_path):
         expected = {"ok", "schema"} | RECEIPTS[verb] if status == 0 else FAILURE
         assert set(receipt) == expected, verb
         assert "Traceback" not in err and (status == 0 or receipt["error"] in err)
-    told = {row["key"]: row["value"] for row in orjson.loads(run("settings", "--json")[1])["settings"]}
-    assert told["memoryGate.windowSize"] == 7
+    settings = {row["key"]: row["value"] for row in orjson.loads(run("settings", "--json")[1])["settings"]}
+    assert settings["memoryGate.windowSize"] == 7
     openclaw.transcript(user("Two")).raw("no record\n")
     ended, out, err = run("collect", "--json", "--quiet")
     receipt = orjson.loads(out)
@@ -252,8 +257,8 @@ def test_receipts_and_statuses(run, openclaw, tmp_path):
 # Progress
 
 
-def on_a_terminal(command, env, columns=60):
-    """What `command` writes to a terminal of that width."""
+def run_on_terminal(command, env, columns=60):
+    """Runs `command` on a terminal of that width; returns its exit status and output."""
     main, side = pty.openpty()
     os.set_inheritable(side, True)
     subprocess.run(["stty", "columns", str(columns)], stdin=side, check=True)
@@ -275,11 +280,11 @@ def test_progress_is_a_live_line_on_a_terminal_and_plain_lines_in_a_pipe(run):
     command = [sys.executable, "-m", "openclaw_web", "collect"]
     env = {**run.env, "TERM": "xterm", "NO_COLOR": "1"} | {"COLUMNS": ""}
     del env["COLUMNS"]
-    status, live = on_a_terminal(command, env)
+    status, live = run_on_terminal(command, env)
     assert status == 0
-    shown = live.split("\r\x1b[2K")[1:]
-    assert shown and all(len(line.rstrip("\r\n")) < 60 for line in shown)
-    assert "100 %" in shown[-1] and live.count("\n") == 1
+    updates = live.split("\r\x1b[2K")[1:]
+    assert updates and all(len(line.rstrip("\r\n")) < 60 for line in updates)
+    assert "100 %" in updates[-1] and live.count("\n") == 1
     assert not re.search(r"\x1b\[[0-9;]*m", live)
     began = time.monotonic()
     plain = run("collect")[2]
@@ -291,8 +296,8 @@ def test_progress_is_a_live_line_on_a_terminal_and_plain_lines_in_a_pipe(run):
 # Completion
 
 
-def complete(script, *words, cwd=None):
-    """What bash offers for the last of `words`."""
+def complete_words(script, *words, cwd=None):
+    """Returns the words that bash offers for the last of `words`."""
     array = " ".join(f'"{word}"' for word in words)
     code = f"""source "{script}"; COMP_WORDS=({array}); COMP_CWORD={len(words) - 1}
         _shtab_openclaw_web; printf '%s\\n' "${{COMPREPLY[@]}}" """
@@ -335,8 +340,8 @@ def test_bash_completes_verbs_options_and_values(run, tmp_path, monkeypatch):
         "create_token mei --days ": [],
         "completion f": ["fish"],
     }.items():
-        assert complete(script, "openclaw-web", *words.split(" "), cwd=tmp_path / "store") == offered, words
-    assert set(complete(script, "openclaw-web", "")) == HELP.keys()
+        assert complete_words(script, "openclaw-web", *words.split(" "), cwd=tmp_path / "store") == offered, words
+    assert set(complete_words(script, "openclaw-web", "")) == HELP.keys()
 
 
 @pytest.mark.parametrize(("shell", "check"), [("zsh", "-n"), ("fish", "--no-execute")])

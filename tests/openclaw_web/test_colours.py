@@ -1,4 +1,4 @@
-"""What app.css promises about colours: every one can be read on every ground, in light and in dark."""
+"""Contrast of the colours of app.css on every ground, in light and in dark."""
 
 import re
 from pathlib import Path
@@ -21,13 +21,13 @@ def luminance(colour):
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
-def contrast(one, other):
-    lighter, darker = sorted((luminance(one), luminance(other)), reverse=True)
+def compute_contrast(first, second):
+    lighter, darker = sorted((luminance(first), luminance(second)), reverse=True)
     return (lighter + 0.05) / (darker + 0.05)
 
 
-def mixed(colour, share, ground):
-    """What color-mix(in srgb, colour share, ground) comes to."""
+def mix_colours(colour, share, ground):
+    """Returns the colour that color-mix(in srgb, colour share, ground) gives."""
     pairs = [(int(colour[i : i + 2], 16), int(ground[i : i + 2], 16)) for i in (1, 3, 5)]
     return "#" + "".join(f"{round(a * share + b * (1 - share)):02x}" for a, b in pairs)
 
@@ -37,9 +37,11 @@ def mixed(colour, share, ground):
 def test_words_can_be_read(word, theme):
     colour = TOKENS[word][theme]
     grounds = {ground: TOKENS[ground][theme] for ground in GROUNDS}
-    grounds["its badge"] = mixed(colour, 0.11, TOKENS["raised"][theme])
+    grounds["its badge"] = mix_colours(colour, 0.11, TOKENS["raised"][theme])
     poor = {
-        name: round(contrast(colour, ground), 2) for name, ground in grounds.items() if contrast(colour, ground) < 4.5
+        name: round(compute_contrast(colour, ground), 2)
+        for name, ground in grounds.items()
+        if compute_contrast(colour, ground) < 4.5
     }
     assert not poor
 
@@ -47,13 +49,13 @@ def test_words_can_be_read(word, theme):
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
 def test_text_can_be_read_on_marks_and_buttons(theme):
     for mark in MARKS:
-        assert contrast(TOKENS["text"][theme], TOKENS[mark][theme]) >= 4.5
-    assert contrast(TOKENS["on-accent"][theme], TOKENS["accent"][theme]) >= 4.5
+        assert compute_contrast(TOKENS["text"][theme], TOKENS[mark][theme]) >= 4.5
+    assert compute_contrast(TOKENS["on-accent"][theme], TOKENS["accent"][theme]) >= 4.5
 
 
 @pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
 def test_the_edge_of_a_field_can_be_seen(theme):
-    assert contrast(TOKENS["line-strong"][theme], TOKENS["raised"][theme]) >= 3
+    assert compute_contrast(TOKENS["line-strong"][theme], TOKENS["raised"][theme]) >= 3
 
 
 def test_colours_are_written_once():

@@ -1,4 +1,4 @@
-"""What goes over the wire: pages and JSON compressed, files as they are."""
+"""Compression of answers: pages and JSON are compressed, files are not."""
 
 import gzip
 

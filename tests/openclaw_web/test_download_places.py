@@ -1,4 +1,7 @@
-"""A few downloads at once; the next is told when to come back; each gives its place back, however it ends."""
+"""The limit of simultaneous downloads.
+
+A download beyond it is told when to return. Every download gives its place back, however it ends.
+"""
 
 import os
 import signal
@@ -14,7 +17,7 @@ import pytest
 from openclaw_web.pages.downloads import StreamedDownload, TooManyDownloads
 from people.models.bookkeeping import AuditEntry
 from tests.factories import SessionFactory
-from tests.openclaw_web.test_downloads import ready_export
+from tests.openclaw_web.test_downloads import create_export
 from tests.people.test_api_limits import MAKE_A_TOKEN
 from tests.processes import HANG, Home
 
@@ -24,9 +27,9 @@ FILE = "/exports/e1/files/train.json"
 API_FILE = "/api/v1/exports/e1/files/train.json"
 MANY_SESSIONS = """
 from agents import databases, services
-from benchmarks import many_rows
+from benchmarks import bulk_rows
 services.register("ada")
-many_rows.fill_sessions(databases.alias("ada"), 60_000)
+bulk_rows.fill_sessions(databases.get_alias("ada"), 60_000)
 """
 
 
@@ -34,7 +37,7 @@ many_rows.fill_sessions(databases.alias("ada"), 60_000)
 def site(as_admin, ada, settings, tmp_path):
     """A site with one place for downloads, an agent's list and an export."""
     settings.HOME_DIR, settings.DOWNLOADS = tmp_path, 1
-    ready_export(tmp_path)
+    create_export(tmp_path)
     SessionFactory.create_batch(3)
     return as_admin
 
@@ -42,15 +45,15 @@ def site(as_admin, ada, settings, tmp_path):
 @pytest.mark.django_db
 class TestPlaces:
     @pytest.mark.parametrize("held", [LIST, LINES, FILE, API_FILE])
-    @pytest.mark.parametrize("asked", [LIST, LINES, FILE, API_FILE])
-    def test_who_finds_none_is_told_when_to_come_back(self, site, held, asked):
+    @pytest.mark.parametrize("address", [LIST, LINES, FILE, API_FILE])
+    def test_who_finds_none_is_told_when_to_come_back(self, site, held, address):
         first = site.get(held)
-        refused = site.get(asked)
+        refused = site.get(address)
         assert (first.status_code, refused.status_code, refused["Retry-After"]) == (200, 503, "5")
-        said = refused.json()["detail"] if asked.startswith("/api/") else refused.text
-        assert "Only 1 download can run at a time" in said
+        sentence = refused.json()["detail"] if address.startswith("/api/") else refused.text
+        assert "Only 1 download can run at a time" in sentence
         first.close()
-        second = site.get(asked)
+        second = site.get(address)
         assert second.status_code == 200
         second.close()
 
@@ -101,18 +104,18 @@ def test_who_hangs_up_gives_the_place_back(tmp_path, migrated):
         caller.request("GET", LINES, headers={"Authorization": f"Bearer {token}"})
         caller.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         assert caller.getresponse().read(100)
-        assert status_of(f"{address}{LINES}", token) == 503
+        assert read_status(f"{address}{LINES}", token) == 503
         caller.close()
         until = time.monotonic() + HANG
-        while status_of(f"{address}{LINES}", token) != 200:
+        while read_status(f"{address}{LINES}", token) != 200:
             assert time.monotonic() < until
             time.sleep(0.2)
     finally:
         home.close()
 
 
-def status_of(url, token):
-    """The status of a download, which is read to its end."""
+def read_status(url, token):
+    """Returns the status of a download, which is read to its end."""
     request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"})
     try:
         with urllib.request.urlopen(request) as response:

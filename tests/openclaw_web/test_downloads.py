@@ -1,4 +1,4 @@
-"""Downloads give the file that was asked for and no other, whatever stands in the address."""
+"""Downloads give the requested file and no other, whatever the address contains."""
 
 import hashlib
 import json
@@ -17,8 +17,8 @@ TRICKS = (
 )
 
 
-def ready_export(home, data=b"[]"):
-    """The folder of an export that is ready, in a home: e1, which has the file train.json."""
+def create_export(home, data=b"[]"):
+    """Stores a ready export e1 with the file train.json in a home; returns its folder."""
     folder = home / "exports" / "e1"
     folder.mkdir(parents=True)
     (folder / "train.json").write_bytes(data)
@@ -30,9 +30,9 @@ def ready_export(home, data=b"[]"):
 
 @pytest.fixture
 def export(settings, tmp_path):
-    """A ready export of one file, beside files nobody may have."""
+    """A ready export of one file, beside files that nobody may download."""
     settings.HOME_DIR = tmp_path
-    folder = ready_export(tmp_path)
+    folder = create_export(tmp_path)
     (tmp_path / "secret.key").write_text("the key")
     (folder / ".hidden").write_text("hidden")
     (folder / "link.json").symlink_to(tmp_path / "secret.key")

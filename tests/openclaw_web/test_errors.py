@@ -1,4 +1,4 @@
-"""Failures that know their answer: the API and the pages say the same of one, with the same status."""
+"""Failures with an answer of their own: API and pages give the same sentence and status."""
 
 import orjson
 import pytest
@@ -32,40 +32,42 @@ ANSWERS = [
 ]
 
 
-def of_api(request, failure):
+def answer_from_api(request, failure):
     return api.on_exception(request, failure)
 
 
-def of_pages(request, failure):
+def answer_from_pages(request, failure):
     request.user = get_user_model()(role="viewer")
     return FailurePageMiddleware(None).process_exception(request, failure)
 
 
-@pytest.mark.parametrize(("failure", "status", "code", "headers"), ANSWERS, ids=lambda one: type(one).__name__)
+@pytest.mark.parametrize(("failure", "status", "code", "headers"), ANSWERS, ids=lambda failure: type(failure).__name__)
 def test_the_api_and_pages_answer_as_the_failure_says(rf, failure, status, code, headers):
-    response = of_api(rf.get("/api/v1/x"), failure)
+    response = answer_from_api(rf.get("/api/v1/x"), failure)
     reasons = {"reasons": []} if status == 409 else {}
     assert response.status_code == status
     assert orjson.loads(response.content) == {"detail": failure.sentence, "code": code, **reasons}
-    page = of_pages(rf.get("/x/"), failure)
+    page = answer_from_pages(rf.get("/x/"), failure)
     assert page.status_code == status and f"<h1>{failure.sentence}</h1>" in page.text
     assert all(headers.items() <= dict(answer.items()).items() for answer in (response, page))
 
 
 def test_rows_in_the_way_are_named(rf):
     rows = [{"id": "1", "reason": "it is in use"}]
-    assert orjson.loads(of_api(rf.get("/api/v1/x"), Refused(SENTENCE, reasons=rows)).content)["reasons"] == rows
-    assert "it is in use" in of_pages(rf.get("/x/"), Refused(SENTENCE, reasons=rows)).content.decode()
+    assert (
+        orjson.loads(answer_from_api(rf.get("/api/v1/x"), Refused(SENTENCE, reasons=rows)).content)["reasons"] == rows
+    )
+    assert "it is in use" in answer_from_pages(rf.get("/x/"), Refused(SENTENCE, reasons=rows)).content.decode()
 
 
 def test_an_agent_without_a_file_is_not_there(rf):
-    response = of_api(rf.get("/api/v1/x"), UnknownAgent("ada"))
-    said = {"detail": "There is no agent ada.", "code": "not_found"}
-    assert (response.status_code, orjson.loads(response.content)) == (404, said)
+    response = answer_from_api(rf.get("/api/v1/x"), UnknownAgent("ada"))
+    expected = {"detail": "There is no agent ada.", "code": "not_found"}
+    assert (response.status_code, orjson.loads(response.content)) == (404, expected)
     assert str(UnknownAgent("ada")) == "ada"
 
 
-@pytest.mark.parametrize("answer", [of_api, of_pages])
+@pytest.mark.parametrize("answer", [answer_from_api, answer_from_pages])
 def test_a_part_that_is_not_in_a_file(rf, answer):
     response = answer(rf.get("/api/v1/x"), NoSuchRange(900))
     assert (response.status_code, response["Content-Range"]) == (416, "bytes */900")
@@ -73,15 +75,15 @@ def test_a_part_that_is_not_in_a_file(rf, answer):
 
 
 def test_whatever_else_fails_is_a_bug(rf):
-    assert of_pages(rf.get("/x/"), ValueError("a secret")) is None
+    assert answer_from_pages(rf.get("/x/"), ValueError("a secret")) is None
 
 
 def test_every_status_has_a_word():
-    assert all(kind.status in CODES for kind in kinds_of(UserFacingError))
+    assert all(kind.status in CODES for kind in find_subclasses(UserFacingError))
 
 
-def kinds_of(kind):
-    """Every kind of a failure, whatever app it is of."""
+def find_subclasses(kind):
+    """Yields every subclass of a failure, in all apps."""
     for child in kind.__subclasses__():
         yield child
-        yield from kinds_of(child)
+        yield from find_subclasses(child)

@@ -25,7 +25,7 @@ ORDER = ("-at", "-id")
 
 @pytest.fixture
 def entries():
-    """23 rows, several at the same moment; every fifth is ada's."""
+    """23 rows, several with the same time; every fifth is ada's."""
     AuditEntry.objects.bulk_create(
         AuditEntry(at=1000 + number // 3, actor="ada" if number % 5 == 0 else "bob", via="page", action="read")
         for number in range(23)
@@ -37,16 +37,16 @@ def ids(rows):
     return [row.id for row in rows]
 
 
-def forwards(page_at):
-    """Every page from the first one on."""
+def read_forwards(page_at):
+    """Returns every page from the first one on."""
     pages = [page_at()]
     while pages[-1].next:
         pages.append(page_at(after=pages[-1].next))
     return pages
 
 
-def backwards(page_at, page):
-    """Every page before one, nearest first."""
+def read_backwards(page_at, page):
+    """Returns every page before one, nearest first."""
     pages = []
     while page.previous:
         page = page_at(before=page.previous)
@@ -60,10 +60,10 @@ def test_the_way_back_shows_the_pages_of_the_way_there(entries, order, size):
     def page_at(**place):
         return paging.page_of(entries, order=order, size=size, **place)
 
-    there = forwards(page_at)
+    there = read_forwards(page_at)
     assert [row for page in there for row in ids(page)] == ids(entries.order_by(*order))
     assert there[0].previous is None
-    back = backwards(page_at, there[-1])
+    back = read_backwards(page_at, there[-1])
     assert [ids(page) for page in back] == [ids(page) for page in there[-2::-1]]
 
 
@@ -99,13 +99,13 @@ def test_a_search_finds_everything_both_ways(entries, size, window):
     def page_at(**place):
         return paging.search(entries, Q(actor="ada"), order=ORDER, size=size, window=window, **place)
 
-    there = forwards(page_at)
-    wanted = ids(entries.filter(actor="ada").order_by(*ORDER))
-    assert [row for page in there for row in ids(page)] == wanted
+    there = read_forwards(page_at)
+    expected = ids(entries.filter(actor="ada").order_by(*ORDER))
+    assert [row for page in there for row in ids(page)] == expected
     assert all(page.is_partial for page in there if page.next and len(page) < size)
-    back = backwards(page_at, there[-1])
+    back = read_backwards(page_at, there[-1])
     seen = {row for page in back for row in ids(page)} | set(ids(there[-1]))
-    assert seen == set(wanted)
+    assert seen == set(expected)
 
 
 def test_a_search_for_nothing_says_that_it_goes_on(entries):
@@ -125,11 +125,11 @@ def test_a_search_with_time_finds_all_that_a_page_holds(entries, size, window):
     def page_at(**place):
         return paging.search(entries, Q(actor="ada"), order=ORDER, size=size, window=window, time_ms=10**6, **place)
 
-    there = forwards(page_at)
-    wanted = ids(entries.filter(actor="ada").order_by(*ORDER))
-    assert list(map(ids, there)) == [wanted[start : start + size] for start in range(0, len(wanted), size)]
+    there = read_forwards(page_at)
+    expected = ids(entries.filter(actor="ada").order_by(*ORDER))
+    assert list(map(ids, there)) == [expected[start : start + size] for start in range(0, len(expected), size)]
     assert not any(page.is_partial for page in there)
-    assert [ids(page) for page in reversed(backwards(page_at, there[-1]))] == list(map(ids, there[:-1]))
+    assert [ids(page) for page in reversed(read_backwards(page_at, there[-1]))] == list(map(ids, there[:-1]))
 
 
 def test_a_search_whose_time_is_up_says_how_far_it_came(entries):
@@ -141,16 +141,16 @@ def test_a_search_whose_time_is_up_says_how_far_it_came(entries):
 
 def test_a_search_with_time_ends_when_its_rows_are_heavy(entries):
     limits = {"budget": 3, "weigh": lambda _row: 2, "window": 2, "time_ms": 10**6}
-    pages = forwards(lambda **place: paging.search(entries, Q(actor="ada"), order=ORDER, **limits, **place))
+    pages = read_forwards(lambda **place: paging.search(entries, Q(actor="ada"), order=ORDER, **limits, **place))
     assert [len(page) for page in pages] == [1] * entries.filter(actor="ada").count()
 
 
 def test_how_far_a_search_came_is_said_in_words():
     ui = engines["jinja2"].env.globals["ui"]
-    nothing, found = paging.Page(), paging.Page([1])
-    nothing.reached = found.reached = 1_767_571_200_000
-    assert "Searched back to <time" in ui.searched(found, 7) and "2026-01-05 00:00:00" in ui.searched(found, 7)
-    assert "No matches back to <time" in ui.searched(nothing, 7)
+    empty_page, page = paging.Page(), paging.Page([1])
+    empty_page.reached = page.reached = 1_767_571_200_000
+    assert "Searched back to <time" in ui.searched(page, 7) and "2026-01-05 00:00:00" in ui.searched(page, 7)
+    assert "No matches back to <time" in ui.searched(empty_page, 7)
     assert "7 rows were searched" in ui.searched(paging.Page([1]), 7)
 
 
@@ -174,8 +174,8 @@ class TestAmount:
             [AuditEntry(at=1, actor="ada", via="page", action="read") for _ in range(9_000)], batch_size=1_000
         )
         assert count_rows(AuditEntry.objects.all()) == RowCount(9_000)
-        found = count_rows(AuditEntry.objects.all(), budget_ms=-1)
-        assert found.is_more and found.count < 9_000
+        result = count_rows(AuditEntry.objects.all(), budget_ms=-1)
+        assert result.is_more and result.count < 9_000
         assert AuditEntry.objects.count() == 9_000  # the connection is as it was
 
 

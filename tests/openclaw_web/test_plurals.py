@@ -1,4 +1,4 @@
-"""Sentences in which a number decides between one and many say both: `1 session`, `2 sessions`."""
+"""Texts with a number have forms for one and for many: `1 session`, `2 sessions`."""
 
 import ast
 import re
@@ -12,7 +12,7 @@ from tests.suite.sources import ORDER as APPS
 from tests.suite.sources import ROOT, source
 
 ONE_FORM = {"_", "gettext", "gettext_lazy"}
-# A number and a plural after it. Words of what is always more than one, and bounds, are named below.
+# A number and a plural after it. Exceptions are below: bounds, and texts whose number is never one.
 PLURAL = re.compile(r"%\((\w+)\)[sd] (?:(?:more|new|of its|of these|damaged) )?([a-z-]+[^s\W]s)\b")
 BOUNDS = {
     *("most", "limit", "least", "usual", "seconds", "minutes", "days", "n", "low", "high", "chars_per_token"),
@@ -22,7 +22,7 @@ NO_NOUNS = {
     *("was", "is", "has", "unpacks", "needs", "says", "holds", "does", "invites", "looks", "differs", "contains"),
     *("refers", "breaks", "accepts", "redirects", "offers", "asks", "uses", "names", "belongs", "--as"),
 }
-# Sentences that stand only where there are many: a list that was cut, characters of a text that is too long.
+# Sentences whose number is never one: of a list that was cut, or of characters of a text that is too long.
 ONLY_MANY = {
     "Enter a shorter reason: at most %(count)s characters.",
     "The gate of %(agent)s saw no user message in %(unseen)s of %(count)s decisions.",
@@ -33,19 +33,19 @@ ONLY_MANY = {
     "every %(count)s days from the first of the month",
     "The metadata has %(length)s characters; the limit is %(most)s. Put content into the artifact instead.",
 }
-# In a template: lists that were cut, and texts that were, say how many there are; that is never one.
+# In a template: the length of a list or text that was cut, which is never one.
 CUT = re.compile(
     r"^(More than|At most|Only the first|First |The latest|All |None of these|The lists below)"
     r"|were searched|contains %\(count\)s of these|of {{ all }}"
 )
-# What is called otherwise in code:
-SAID = {"contents": "artifacts", "cron jobs": "scheduled tasks", "rejected lines": "rejected records"}
+# Things that pages call otherwise than the code:
+PAGE_NAMES = {"contents": "artifacts", "cron jobs": "scheduled tasks", "rejected lines": "rejected records"}
 # Characters of long texts:
 LONG = {"datasets/conversation.html", "datasets/export_detail.html", "ledger/savings_parts.html"}
 
 
 def sentences():
-    """Every text in one form, with its place."""
+    """Yields every text that has only one form, with its place."""
     for app in APPS:
         for file in sorted((ROOT / app).rglob("*.py")):
             for node in source(file).nodes(ast.Call):
@@ -79,15 +79,15 @@ def test_templates_as_well():
 
 
 def test_sizes_count_by_1000_everywhere():
-    """One way to say a size, `4.2 kB`: the filter `size`. Django's own counts by 1,024."""
+    """Sizes are written as `4.2 kB`, by the filter `size`; Django's filter counts by 1,024."""
     files = [file for app in (*APPS, "templates") for file in sorted((ROOT / app).rglob("*.*"))]
     texts = {file: file.read_text() for file in files if file.suffix in (".py", ".html")}
     assert not [file.name for file, text in texts.items() if "filesizeformat" in text]
     assert (size(4_200), size(1_048_576)) == ("4.2 kB", "1.0 MB")
 
 
-@pytest.mark.parametrize("what", amounts.WORDS)
-def test_amounts(what):
-    one, many = amounts.format_amount(what, 1), amounts.format_amount(what, 1_234)
-    assert one.startswith("1 ") and many.startswith(f"1,234 {SAID.get(what, what)}")
-    assert one.removeprefix("1 ") != many.removeprefix("1,234 ")
+@pytest.mark.parametrize("thing", amounts.WORDS)
+def test_amounts(thing):
+    singular, plural = amounts.format_amount(thing, 1), amounts.format_amount(thing, 1_234)
+    assert singular.startswith("1 ") and plural.startswith(f"1,234 {PAGE_NAMES.get(thing, thing)}")
+    assert singular.removeprefix("1 ") != plural.removeprefix("1,234 ")

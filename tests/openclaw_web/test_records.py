@@ -1,4 +1,4 @@
-"""What a table becomes outside of the database: `openclaw-web records`, and a column that is added to one."""
+"""`openclaw-web records`, and the API, files and document of a table with a new column."""
 
 import os
 from io import StringIO
@@ -22,45 +22,48 @@ from openclaw_web.management.commands.records import describe
 from openclaw_web.sqlite.fields import EpochMs, Number, PlainText, SpeechText
 
 GOLDEN = Path(__file__).parents[1] / "data" / "records"
-SHOWN = {
+DESCRIBED_TABLES = {
     table._meta.db_table
     for table in apps.get_models()
     if any(getattr(field, "shown", ()) for field in table._meta.concrete_fields)
 }
 
 
-def printed(name):
+def print_records(name):
     out = StringIO()
     call_command("records", name, stdout=out)
     return out.getvalue()
 
 
-@pytest.mark.parametrize("table", sorted(SHOWN))
+@pytest.mark.parametrize("table", sorted(DESCRIBED_TABLES))
 def test_what_a_table_becomes_is_known(table):
-    """What a changed field does shows up in the diff of the golden file; UPDATE_GOLDEN=1 rewrites it."""
+    """The effect of a changed field shows up in the diff of the golden file.
+
+    UPDATE_GOLDEN=1 rewrites it.
+    """
     golden = GOLDEN / f"{table}.txt"
     if os.environ.get("UPDATE_GOLDEN"):
-        golden.write_text(printed(table))
-    assert printed(table) == golden.read_text(), (
+        golden.write_text(print_records(table))
+    assert print_records(table) == golden.read_text(), (
         "run UPDATE_GOLDEN=1 ./dev test tests/openclaw_web/test_records.py, look at the diff"
     )
 
 
 def test_no_golden_is_left_of_a_table_that_is_gone():
-    assert {path.stem for path in GOLDEN.iterdir()} == SHOWN
+    assert {path.stem for path in GOLDEN.iterdir()} == DESCRIBED_TABLES
 
 
 def test_a_table_goes_by_the_name_of_its_class_as_well():
-    assert printed("GateCall") == printed("gate_calls")
+    assert print_records("GateCall") == print_records("gate_calls")
 
 
 def test_a_table_that_is_not_there_is_refused():
     with pytest.raises(CommandError, match="There is no table no_such_table"):
-        printed("no_such_table")
+        print_records("no_such_table")
 
 
 def sightings(**more):
-    """A table of tests, with one row; `more` are the fields that are added to it."""
+    """Creates a table of tests with one row; `more` are additional fields."""
     fields = {
         "id": PlainText(primary_key=True, shown="api file"),
         "at": EpochMs(shown="api file"),
@@ -74,8 +77,8 @@ def sightings(**more):
     return table
 
 
-def outside(table):
-    """What API, file, document and command say of a table: its row, its file, its properties, its lines."""
+def read_outputs(table):
+    """Returns a table's items of the API, its file, its properties and its `records` lines."""
 
     class SightingOut(table_schema(table)):
         """A row of the table."""
@@ -103,7 +106,9 @@ def outside(table):
 @pytest.mark.django_db
 @isolate_apps("jobs")
 def test_a_field_that_is_added_is_in_the_api_the_file_the_document_and_the_command():
-    items, file, properties, lines = outside(sightings(cost_usd=Number(null=True, shown="api file", help_text="known")))
+    items, file, properties, lines = read_outputs(
+        sightings(cost_usd=Number(null=True, shown="api file", help_text="known"))
+    )
     assert items == [{"id": "one", "at": 5, "cost_usd": 0.25}]
     assert orjson.loads(file) == items[0]
     assert properties["cost_usd"] == {
@@ -116,8 +121,8 @@ def test_a_field_that_is_added_is_in_the_api_the_file_the_document_and_the_comma
 
 @pytest.mark.django_db
 @isolate_apps("jobs")
-@pytest.mark.parametrize("said", [{}, {"shown": ""}])
-def test_a_field_that_says_nothing_or_nowhere_is_shown_nowhere(said):
-    items, file, properties, lines = outside(sightings(cost_usd=Number(null=True, **said)))
+@pytest.mark.parametrize("options", [{}, {"shown": ""}])
+def test_a_field_that_says_nothing_or_nowhere_is_shown_nowhere(options):
+    items, file, properties, lines = read_outputs(sightings(cost_usd=Number(null=True, **options)))
     assert "cost_usd" not in {*items[0], *properties} and "cost_usd" not in file
     assert "cost_usd                 real, null, shown nowhere" in lines

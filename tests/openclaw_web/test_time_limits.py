@@ -1,4 +1,7 @@
-"""Queries of a page end after so many seconds, with a sentence; writes, downloads and everything else go on."""
+"""The time limit of queries for pages and API reads.
+
+A query beyond it ends with a sentence; writes, downloads and everything else have no limit.
+"""
 
 import pytest
 from django.db import OperationalError
@@ -9,7 +12,7 @@ from ledger.models import Session
 from openclaw_web.sqlite import time_limits
 
 pytestmark = pytest.mark.django_db
-ROWS = 4_000  # enough for a search to be asked whether it may go on
+ROWS = 4_000  # enough for a search to check its time limit
 SEARCH = "/agents/ada/sessions/?q=nowhere"
 SOON = 0.000_001
 
@@ -57,8 +60,8 @@ def test_a_write_is_not_broken_off(as_admin, settings):
     settings.PAGE_SECONDS = SOON
     waiting = DatasetSample.objects.filter(annotation_status=DatasetSample.Status.PENDING)
     whole = waiting.exclude(reply_stop__in=CUT_OFF).count()
-    asked = {"status": "approved", "expected_count": waiting.count()}
-    response = as_admin.post("/api/v1/samples/bulk", asked, "application/json")
+    body = {"status": "approved", "expected_count": waiting.count()}
+    response = as_admin.post("/api/v1/samples/bulk", body, "application/json")
     assert (response.status_code, response.json()["count"]) == (200, whole)
 
 

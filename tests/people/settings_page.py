@@ -1,4 +1,4 @@
-"""The form of the page of settings, as a browser would send it."""
+"""The form of the page of settings, as a browser sends it."""
 
 from html.parser import HTMLParser
 
@@ -6,8 +6,8 @@ PAGE = "/operations/settings/"
 SAVE = f"{PAGE}save/"
 
 
-class Fields(HTMLParser):
-    """What a browser sends from the form of a page when nobody touches it."""
+class FormFields(HTMLParser):
+    """Parses the form of a page into the values that a browser would send."""
 
     def __init__(self, page):
         super().__init__()
@@ -15,15 +15,15 @@ class Fields(HTMLParser):
         self.feed(page)
 
     def handle_starttag(self, tag, attributes):
-        found = dict(attributes)
-        name = found.get("name")
+        values = dict(attributes)
+        name = values.get("name")
         if tag == "textarea":
             self.texts, self.values[name] = name, ""
-        elif tag == "input" and found.get("type") == "checkbox":
-            if "checked" in found:
-                self.values.setdefault(name, []).append(found.get("value", "on"))
+        elif tag == "input" and values.get("type") == "checkbox":
+            if "checked" in values:
+                self.values.setdefault(name, []).append(values.get("value", "on"))
         elif tag == "input" and name:
-            self.values[name] = found.get("value", "")
+            self.values[name] = values.get("value", "")
 
     def handle_endtag(self, tag):
         self.texts = None if tag == "textarea" else self.texts
@@ -34,9 +34,9 @@ class Fields(HTMLParser):
 
 
 def save(client, key, value):
-    """Save one setting on the page."""
-    return client.post(SAVE, drawn(client) | {key: value})
+    """Saves one setting on the page."""
+    return client.post(SAVE, read_form(client) | {key: value})
 
 
-def drawn(client):
-    return Fields(client.get(PAGE).text).values
+def read_form(client):
+    return FormFields(client.get(PAGE).text).values

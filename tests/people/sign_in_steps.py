@@ -1,4 +1,4 @@
-"""Ways into the site, for the tests of people: a password, a link, a token."""
+"""Ways to sign in, for the tests of people: a password, a link, a token."""
 
 import re
 from urllib.parse import parse_qs, urlsplit
@@ -15,11 +15,11 @@ def sign_in(client, **data):
     return client.post(SIGN_IN, {"username": "stranger", "password": PASSWORD, **data})
 
 
-def link_in(response):
+def find_link(response):
     return re.search(r"/welcome/[\w-]+/", response.content.decode())[0]
 
 
-def token_in(response):
+def find_token(response):
     return re.search(r"oc_[0-9a-f]{8}_[\w-]+", response.content.decode())[0]
 
 
@@ -28,5 +28,5 @@ def ask_with_token(token):
 
 
 def find_way_back(response):
-    """Where signing in leads after a request that was sent to the sign-in page."""
+    """Returns the address after signing in for a request that was redirected to the sign-in page."""
     return parse_qs(urlsplit(response["Location"]).query)["next"][0]

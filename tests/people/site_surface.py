@@ -1,4 +1,4 @@
-"""Everything the site answers, routes and operations of its API as mounted and as documented; and how to ask it."""
+"""Routes and API operations of the site, as mounted and as documented, and requests to them."""
 
 import re
 from functools import cache
@@ -11,7 +11,7 @@ ROOT = "/api/v1"
 
 
 def routes(resolver, namespace=""):
-    """Every (full name, pattern) of the site."""
+    """Yields every (full name, pattern) of the site."""
     for entry in resolver.url_patterns:
         if isinstance(entry, URLResolver):
             yield from routes(entry, f"{namespace}{entry.namespace}:" if entry.namespace else namespace)
@@ -22,8 +22,8 @@ def routes(resolver, namespace=""):
 ROUTES = dict(routes(get_resolver()))
 
 
-def mounted():
-    """Every operation of the API as (`METHOD /path`, name of its route), documented or not."""
+def mounted_operations():
+    """Yields every operation of the API as (`METHOD /path`, name of its route), documented or not."""
     for _prefix, router in api._routers:
         for path, view in router.path_operations.items():
             for operation in view.operations:
@@ -32,8 +32,8 @@ def mounted():
 
 
 @cache
-def documented():
-    """Every operation of the API's document as `METHOD /path`, with its own words about it."""
+def documented_operations():
+    """Returns every operation of the API's document by its `METHOD /path`."""
     return {
         f"{method.upper()} {path.removeprefix(ROOT)}": operation
         for path, methods in api.get_openapi_schema()["paths"].items()
@@ -41,7 +41,7 @@ def documented():
     }
 
 
-# What stands in an address when a test asks for it.
+# Arguments of addresses in the requests of tests.
 ARGUMENTS = {"agent": "ada", "username": "somebody", "key": "memoryGate.windowSize"}
 
 
@@ -53,7 +53,7 @@ def api_address(operation):
     return ROOT + re.sub(r"{(\w+)}", lambda match: ARGUMENTS.get(match[1], "x"), operation.partition(" ")[2])
 
 
-def ask(client, method, address, body=None, **headers):
+def send_request(client, method, address, body=None, **headers):
     if method == "GET":
         return client.get(address, headers=headers)
     send = client.delete if method == "DELETE" else client.post

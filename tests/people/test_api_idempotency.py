@@ -138,11 +138,11 @@ class TestOnce:
         assert post(as_admin, COLLECT, {}, "k1").status_code == 202
 
     def test_while_the_first_is_under_way(self, as_admin, admin, sample, monkeypatch):
-        idempotency.begin(admin, "k1", fingerprint_of(as_admin, {"status": "approved"}))
+        idempotency.begin(admin, "k1", find_fingerprint(as_admin, {"status": "approved"}))
         response = post(as_admin, LABEL, {"status": "approved"}, "k1")
         assert (response.status_code, response.json()["code"]) == (409, "in_progress")
         assert int(response["Retry-After"]) >= 1
-        # Whoever held the key died: after the lease, the next one takes it over.
+        # The holder of the key died: after the lease, the next request takes it over.
         later = clock.now_ms() + idempotency.LEASE_MS
         monkeypatch.setattr(clock, "now_ms", lambda: later)
         assert post(as_admin, LABEL, {"status": "approved"}, "k1").status_code == 200
@@ -158,14 +158,14 @@ class TestOnce:
         assert idempotency.begin(admin, "k1", "same").body == b"quick"
 
 
-def fingerprint_of(client, body):
-    """What this request will be known by: that of one with another key."""
+def find_fingerprint(client, body):
+    """Returns the fingerprint of a request, read from the same request with another key."""
     post(client, LABEL, body, "probe")
     return IdempotencyKey.objects.get(key="probe").fingerprint
 
 
 class Site:
-    """A real server with one sample and somebody who labels."""
+    """A real server with one sample and a user who may label."""
 
     def __init__(self, home):
         self.home, self.token = home, home.python(MAKE_A_SAMPLE)
@@ -225,7 +225,10 @@ def test_sixteen_at_the_same_time_are_one(site):
 
 
 def test_a_server_killed_on_the_way_leaves_a_key_that_can_be_used_again(site):
-    """The key is claimed in the database before the work is done: it waits for the write lock when the server dies."""
+    """The key is claimed in the database before the work is done.
+
+    The request waits for the write lock when the server dies.
+    """
     database = site.home.path / "state" / "openclaw.sqlite"
     with site.home.locked():
         thread = threading.Thread(target=site.fail_to_label, args=["the-key"])
@@ -235,7 +238,7 @@ def test_a_server_killed_on_the_way_leaves_a_key_that_can_be_used_again(site):
             os.kill(pid, signal.SIGKILL)
         thread.join()
     with closing(sqlite3.connect(database)) as db:
-        # As a server leaves it that died a moment later: claimed, and not answered.
+        # A server that dies a moment later leaves a key that is claimed and not answered.
         user = db.execute("SELECT user_id FROM api_tokens").fetchone()[0]
         row = (user, "held", "x", "dead", clock.now_ms() + 1_000, "", clock.now_ms())
         db.execute(
@@ -248,5 +251,5 @@ def test_a_server_killed_on_the_way_leaves_a_key_that_can_be_used_again(site):
     site.start()
     assert site.label("the-key")[0] == 200
     assert site.label("the-key")[1] == "true"
-    assert site.label("held")[0] == 422  # another request has it; its own would be let in after the lease
+    assert site.label("held")[0] == 422  # another request holds it; the same request would be let in after the lease
     assert site.count("sample_labels") == 1

@@ -1,4 +1,4 @@
-"""How often somebody may ask the API."""
+"""The rate limits of the API."""
 
 import os
 import urllib.request
@@ -107,15 +107,15 @@ def test_all_processes_of_a_server_count_together(tmp_path, migrated):
     try:
         token = home.python(MAKE_A_TOKEN)
         address = home.serve().address()
-        answers = [status_of(f"{address}{AGENTS}", token) for _ in range(60)]
+        answers = [read_status(f"{address}{AGENTS}", token) for _ in range(60)]
     finally:
         home.close()
-    # With a bucket for each of the two processes, all 60 would pass; a slow machine fills it a little meanwhile.
+    # With a bucket for each of the two processes, all 60 would pass. On a slow machine the bucket refills a little.
     assert answers[:40] == [200] * 40
     assert 429 in answers
 
 
-def status_of(url, token):
+def read_status(url, token):
     request = urllib.request.Request(url, headers={"Authorization": f"Bearer {token}"})
     try:
         with urllib.request.urlopen(request) as response:

@@ -1,4 +1,4 @@
-"""The page of the audit log: filters, both orders, pages, files, views that people keep; and the same as JSON."""
+"""The page of the audit log: filters, orders, pages, files, saved views; and its API."""
 
 import re
 
@@ -34,7 +34,7 @@ def four(db):
         AuditEntry.objects.create(at=FIRST + number * DAY, via="page", **dict(zip(columns, row, strict=True)))
 
 
-def shown(response):
+def read_ids(response):
     return [entry.id for entry in response.context["page"]]
 
 
@@ -86,9 +86,9 @@ def test_what_has_no_index_is_searched_for(as_admin):
     AuditEntry.objects.create(at=0, actor="root", via="page", action="read", agent_id="ada")
     AuditEntry.objects.bulk_create(rows, batch_size=500)
     first = as_admin.get(LOG, {"agent": "ada"})
-    assert (shown(first), first.context["page"].is_partial) == ([], True)
+    assert (read_ids(first), first.context["page"].is_partial) == ([], True)
     second = as_admin.get(LOG, {"agent": "ada", "after": first.context["page"].next})
-    assert len(shown(second)) == 1
+    assert len(read_ids(second)) == 1
 
 
 @pytest.mark.parametrize(
@@ -104,8 +104,8 @@ def test_what_has_no_index_is_searched_for(as_admin):
     ],
 )
 def test_an_index_serves_filter_and_order(admin, query, index):
-    found = AUDIT.fits(admin, **AUDIT.filters(query).checked().asked)
-    plan = found.all.order_by(*found.order).explain()
+    listing = AUDIT.fits(admin, **AUDIT.filters(query).validate().criteria)
+    plan = listing.all.order_by(*listing.order).explain()
     assert index in plan
     assert "TEMP B-TREE" not in plan
 
@@ -126,9 +126,9 @@ def test_segments(as_admin, four, segment, actions):
 
 
 def test_the_page_begins_with_administration_and_the_api_with_everything(as_admin, four):
-    assert len(shown(as_admin.get(LOG))) == 2
+    assert len(read_ids(as_admin.get(LOG))) == 2
     assert len(as_admin.get(API).json()["items"]) == 4
-    assert len(shown(as_admin.get(LOG, {"object_id": "s9"}))) == 1
+    assert len(read_ids(as_admin.get(LOG, {"object_id": "s9"}))) == 1
 
 
 def test_a_segment_with_few_entries_among_many_others_is_searched_for(as_admin):
@@ -137,9 +137,9 @@ def test_a_segment_with_few_entries_among_many_others_is_searched_for(as_admin):
     AuditEntry.objects.bulk_create(rows, batch_size=500)
     AuditEntry.objects.create(at=20_000, actor="root", via="page", action="invited")
     first = as_admin.get(LOG)
-    assert (len(shown(first)), first.context["page"].is_partial) == (1, True)
+    assert (len(read_ids(first)), first.context["page"].is_partial) == (1, True)
     assert "At least 1 entry in the audit log" in first.text
-    assert len(shown(as_admin.get(LOG, {"after": first.context["page"].next}))) == 1
+    assert len(read_ids(as_admin.get(LOG, {"after": first.context["page"].next}))) == 1
 
 
 def test_a_row_without_an_object_names_none(as_admin):
@@ -186,11 +186,11 @@ def test_by_what_means_is_said_in_words(as_admin, via, words):
 
 
 def test_every_action_has_words_of_its_own():
-    told = entries.action_choices()
-    assert sorted(name for name, _words in told) == entries.action_names()
-    words = [words for _name, words in told]
+    choices = entries.action_choices()
+    assert sorted(name for name, _words in choices) == entries.action_names()
+    words = [words for _name, words in choices]
     assert len(set(words)) == len(words)
-    assert not [words for _name, words in told if "_" in words]
+    assert not [words for _name, words in choices if "_" in words]
 
 
 def test_lists_are_called_what_they_are(as_admin):
@@ -200,11 +200,13 @@ def test_lists_are_called_what_they_are(as_admin):
 
 
 def test_what_was_read_is_looked_for_by_its_object(as_reviewer):
-    """Not among all that a person has read lately: verdicts became slower with each one."""
+    """The query does not search all entries of a person: verdicts became slower with each entry."""
     sample = SampleFactory()
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         as_reviewer.get(f"/api/v1/samples/{sample.id}")
-    [sql] = [query["sql"] for query in asked if "operator_audit" in query["sql"] and query["sql"].startswith("SELECT")]
+    [sql] = [
+        query["sql"] for query in queries if "operator_audit" in query["sql"] and query["sql"].startswith("SELECT")
+    ]
     with connection.cursor() as cursor:
         cursor.execute(f"EXPLAIN QUERY PLAN {sql}")
         assert "idx_audit_object (object_type=? AND object_id=? AND at" in cursor.fetchone()[-1]

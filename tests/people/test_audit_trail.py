@@ -1,6 +1,6 @@
-"""Who did what and who opened what is in the audit log: every write and every page with content, by table.
+"""Every write and every page with content is in the audit log, with its actor.
 
-A route that is in none of the tables fails a test: whoever adds one decides about it.
+A route that is in none of the tables fails a test, so that whoever adds a route decides about it.
 """
 
 import pytest
@@ -10,16 +10,16 @@ from people.accounts import tokens
 from people.audit.audited_routes import AUDITED_ROUTES
 from people.models.bookkeeping import AuditEntry
 from tests.conftest import ROLES
-from tests.datasets.exports.exporting import WANTED
+from tests.datasets.exports.export_helpers import FORM_FIELDS
 from tests.factories import SampleFactory, SessionFactory, UserFactory
 from tests.people import settings_page
-from tests.people.site_surface import mounted
+from tests.people.site_surface import mounted_operations
 from tests.whole.pages import GETS, POSTS
 
 pytestmark = pytest.mark.django_db
 PASSWORD = "correct horse battery"
 
-# Every route that writes, with what the log calls it. Both ways to write call the same services.
+# Every route that writes, with its action in the log. Pages and API call the same services.
 WRITES = {
     "operations:artifact_store_clear": "artifact_gc_started",
     "collecting:collect_start": "collect_started",
@@ -45,9 +45,9 @@ WRITES = {
     "people:user_sign_out": "sign_ins_ended",
     "people:user_unlock": "unlocked",
 }
-# What takes a form and writes nothing.
+# Routes that take a form and write nothing.
 COUNTS = {"datasets:export_count", "gate:replay_plan", "guardian:rule_try"}
-# Writes whose entries the tests of their own pages look at.
+# Writes whose entries are checked by the tests of their own pages.
 ELSEWHERE = {
     "artifacts": "artifact_remove artifact_verify",
     "datasets": """
@@ -68,14 +68,14 @@ ELSEWHERE = {
     "people": "language_set preferences_save rail_fold theme_set view_forget view_keep",
     "problems": "problem_close problem_mute problem_seen problem_unmute",
 }
-# What shows something that its address does not name: the view tells the log (`request.opened`).
+# Routes that show something that their address does not name: the view reports it to the log (`request.opened`).
 SAY_THEMSELVES = {
     "api": "artifact_content artifact_fetch artifact_peek checkpoint_detail review_next turn_context",
     "artifacts": "artifact_detail artifact_download",
     "datasets": "review",
     "operations": "checkpoint_detail",
 }
-# Lists and sums: titles, states and the beginnings of texts at most, as docs/security.md says.
+# Lists and sums, which show at most titles, states and beginnings of texts (docs/security.md).
 NO_CONTENT = {
     "api": """
         agent_detail agent_list agent_savings artifact_list audit_list backup_list cron_list delivery_list
@@ -106,7 +106,7 @@ NO_CONTENT = {
 
 
 def routes_of(table):
-    """The names of the routes of a table by app."""
+    """Returns the names of the routes of a table by app."""
     return {f"{app}:{name}" for app, names in table.items() for name in names.split()}
 
 
@@ -114,11 +114,11 @@ def entries(action):
     return list(AuditEntry.objects.filter(action=action).order_by("id"))
 
 
-def last(action):
+def read_last_entry(action):
     return AuditEntry.objects.filter(action=action).latest("id")
 
 
-def signed_in(name="root", password=PASSWORD):
+def sign_in(name="root", password=PASSWORD):
     client = Client()
     client.post("/sign-in/", {"username": name, "password": password})
     return client
@@ -126,8 +126,8 @@ def signed_in(name="root", password=PASSWORD):
 
 @pytest.fixture
 def root(admin):
-    """An admin who came in through the page."""
-    return signed_in()
+    """An admin who signed in on the page."""
+    return sign_in()
 
 
 @pytest.fixture
@@ -141,15 +141,15 @@ def test_every_route_that_writes_is_in_a_table():
 
 
 def test_every_route_that_reads_is_in_a_table():
-    reading = GETS.keys() | {name for operation, name in mounted() if operation.startswith("GET")}
+    reading = GETS.keys() | {name for operation, name in mounted_operations() if operation.startswith("GET")}
     assert not AUDITED_ROUTES.keys() & routes_of(NO_CONTENT)
     unknown = reading - AUDITED_ROUTES.keys() - routes_of(NO_CONTENT) - routes_of(SAY_THEMSELVES)
     assert not unknown, "decide about each: does it show what somebody said?"
 
 
 def writes(root, admin, stranger):
-    """Every write in turn: (route, its address, what is sent)."""
-    users, own = (
+    """Yields every write in turn as (route, address, form)."""
+    user_address, passwords = (
         "/operations/users/stranger",
         {"current": PASSWORD, "password": "quite a new one", "again": "quite a new one"},
     )
@@ -158,46 +158,46 @@ def writes(root, admin, stranger):
     for name in ("archive", "count", "remove"):
         yield f"operations:retention_{name}", f"/operations/retention/{name}/", {"days": "9"}
     yield "people:invitation_make", "/operations/invitations/make/", {"role": "viewer", "days": "7"}
-    invitation = last("invited").object_id
+    invitation = read_last_entry("invited").object_id
     yield "people:invitation_revoke", f"/operations/invitations/{invitation}/revoke/", {}
-    yield "people:settings_save", settings_page.SAVE, settings_page.drawn(root) | {"memoryGate.windowSize": "3"}
+    yield "people:settings_save", settings_page.SAVE, settings_page.read_form(root) | {"memoryGate.windowSize": "3"}
     yield "people:token_make", "/operations/tokens/make/", {"name": "x", "role": "viewer", "days": "30"}
     yield "people:token_revoke", f"/operations/tokens/{admin.tokens.get().id}/revoke/", {}
     yield "people:user_add", "/operations/users/add/", {"username": "lena", "role": "viewer"}
-    yield "people:user_link", f"{users}/link/", {}
-    yield "people:user_role", f"{users}/role/", {"role": "labeller"}
+    yield "people:user_link", f"{user_address}/link/", {}
+    yield "people:user_role", f"{user_address}/role/", {"role": "labeller"}
     for _ in range(5):
-        signed_in("stranger", "wrong")
-    yield "people:user_unlock", f"{users}/unlock/", {}
-    signed_in("stranger")
-    yield "people:user_sign_out", f"{users}/sign-out/", {}
-    yield "people:user_deactivate", f"{users}/deactivate/", {}
-    yield "people:user_activate", f"{users}/activate/", {}
-    signed_in()
+        sign_in("stranger", "wrong")
+    yield "people:user_unlock", f"{user_address}/unlock/", {}
+    sign_in("stranger")
+    yield "people:user_sign_out", f"{user_address}/sign-out/", {}
+    yield "people:user_deactivate", f"{user_address}/deactivate/", {}
+    yield "people:user_activate", f"{user_address}/activate/", {}
+    sign_in()
     yield "people:sign_ins_end_others", "/account/end-others/", {}
-    signed_in()
+    sign_in()
     other = admin.sign_ins.filter(ended_at=None).latest("id").id
     yield "people:sign_in_end", f"/account/sign-ins/{other}/end/", {}
-    yield "people:password_change", "/account/password/", own
+    yield "people:password_change", "/account/password/", passwords
     yield "people:sign_out_everywhere", "/account/sign-out-everywhere/", {}
     root.post("/sign-in/", {"username": "root", "password": "quite a new one"})
     yield "people:sign_out", "/sign-out/", {}
 
 
 def test_every_write_leaves_an_entry(root, admin, stranger):
-    seen = set()
+    written_routes = set()
     for route, address, data in writes(root, admin, stranger):
         before = len(entries(WRITES[route]))
         assert root.post(address, data).status_code in (200, 302), route
-        found = entries(WRITES[route])[before:]
-        assert [(entry.actor, entry.via) for entry in found] == [("root", "page")], route
-        seen.add(route)
-    assert seen == WRITES.keys() - {"datasets:export_create"}
+        new_entries = entries(WRITES[route])[before:]
+        assert [(entry.actor, entry.via) for entry in new_entries] == [("root", "page")], route
+        written_routes.add(route)
+    assert written_routes == WRITES.keys() - {"datasets:export_create"}
 
 
 def test_an_export_leaves_an_entry(root, ada):
     SampleFactory(annotation_status="approved")
-    root.post("/exports/create/", WANTED)
+    root.post("/exports/create/", FORM_FIELDS)
     assert [entry.actor for entry in entries("exported")] == ["root"]
 
 
@@ -210,25 +210,25 @@ def test_what_is_refused_leaves_none(root, admin):
 
 class TestSigningIn:
     def test_it_works(self, root):
-        entry = last("signed_in")
+        entry = read_last_entry("signed_in")
         assert (entry.actor, entry.object_id, entry.detail_json) == ("root", "root", '{"how":"password"}')
 
     def test_failures_are_noted_once_a_minute(self, stranger, later):
-        signed_in("stranger", "wrong")
-        signed_in("stranger", "wrong")
+        sign_in("stranger", "wrong")
+        sign_in("stranger", "wrong")
         assert [(entry.actor, entry.object_id) for entry in entries("sign_in_failed")] == [("", "stranger")]
         later(seconds=61)
-        signed_in("stranger", "wrong")
+        sign_in("stranger", "wrong")
         assert len(entries("sign_in_failed")) == 2
 
     def test_what_was_typed_for_a_name_is_not_written_down(self, db):
-        signed_in("my secret password", "x")
+        sign_in("my secret password", "x")
         assert entries("sign_in_failed")[0].object_id == ""
         assert "my secret password" not in str(AuditEntry.objects.values())
 
     def test_a_lockout_is_noted(self, stranger):
         for _ in range(7):
-            signed_in("stranger", "wrong")
+            sign_in("stranger", "wrong")
         assert [entry.object_id for entry in entries("locked_out")] == ["stranger"]
 
 
@@ -237,15 +237,15 @@ class TestReading:
 
     def test_it_works(self, root, session):
         root.get(self.ADDRESS)
-        entry = last("read")
-        found = (entry.actor, entry.via, entry.object_type, entry.object_id, entry.agent_id)
-        assert found == ("root", "page", "session", "s1", "ada")
+        entry = read_last_entry("read")
+        columns = (entry.actor, entry.via, entry.object_type, entry.object_id, entry.agent_id)
+        assert columns == ("root", "page", "session", "s1", "ada")
 
     def test_once_in_ten_minutes_for_each_person(self, root, session, stranger, later):
         for _ in range(3):
             root.get(self.ADDRESS)
             root.get(self.ADDRESS, {"turn": 1}, headers={"HX-Request": "true"})
-        signed_in("stranger").get(self.ADDRESS)
+        sign_in("stranger").get(self.ADDRESS)
         assert [entry.actor for entry in entries("read")] == ["root", "stranger"]
         later(seconds=601)
         root.get(self.ADDRESS)
@@ -260,7 +260,7 @@ class TestReading:
     def test_what_the_address_does_not_name(self, root, ada):
         SampleFactory(id="waiting", annotation_status="pending")
         assert root.get("/api/v1/review/next").status_code == 200
-        assert (last("read").object_type, last("read").object_id) == ("sample", "waiting")
+        assert (read_last_entry("read").object_type, read_last_entry("read").object_id) == ("sample", "waiting")
 
     def test_lists_are_not_recorded(self, root, session):
         root.get("/agents/")
@@ -269,16 +269,16 @@ class TestReading:
     def test_a_token_is_named(self, admin, session):
         token, text = tokens.make_token(admin, name="x", role="viewer")
         Client().get("/api/v1/agents/ada/sessions/s1/events", headers={"Authorization": f"Bearer {text}"})
-        assert (last("read").actor, last("read").via) == ("root", f"token oc_{token.prefix}")
+        assert (read_last_entry("read").actor, read_last_entry("read").via) == ("root", f"token oc_{token.prefix}")
 
     def test_it_costs_one_query(self, root, session, django_assert_num_queries):
         root.get(self.ADDRESS)
         with django_assert_num_queries(4), django_assert_num_queries(3, using="agent_ada"):
-            root.get(self.ADDRESS)  # session, user, agent; whether it is in the log
+            root.get(self.ADDRESS)  # queries: session, user, agent; and the last entry of the log
 
 
 def test_every_role_is_recorded_alike(session):
     for role in ROLES:
         UserFactory(username=role, role=role)
-        signed_in(role).get("/agents/ada/sessions/s1/")
+        sign_in(role).get("/agents/ada/sessions/s1/")
     assert [entry.actor for entry in entries("read")] == list(ROLES)

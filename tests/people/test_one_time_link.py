@@ -1,4 +1,4 @@
-"""Links that let somebody in once: an invitation, one that is handed over, the first admin's."""
+"""One-time links: an invitation, a sign-in link that is handed over, the first admin's link."""
 
 import io
 from collections.abc import Callable
@@ -21,14 +21,18 @@ CHOSEN = {"username": "lena", "password": PASSWORD, "again": PASSWORD}
 
 @dataclass(frozen=True)
 class Door:
-    """A kind of link: the path of a new one, how long it lives, what its page says, what it takes, who comes in."""
+    """A kind of one-time link: how one is made, how long it lives, and its result.
+
+    `says` stands on its page, `sent` is the form it takes, `becomes` the name and role of the person, and `model` has
+    its row.
+    """
 
     make: Callable[[], str]
     days: int
     says: str
     sent: dict[str, str]
     becomes: tuple[str, str]
-    kept: type
+    model: type
 
 
 def invite(role="labeller", *, days=30):
@@ -75,7 +79,7 @@ def test_it_lives_as_long_as_was_said(client, stranger, later, door):
 @each_door
 def test_only_a_hash_is_kept(stranger, door):
     secret = door.make().split("/")[2]
-    assert secret not in str(door.kept.objects.values()) + str(AuditEntry.objects.values())
+    assert secret not in str(door.model.objects.values()) + str(AuditEntry.objects.values())
 
 
 @pytest.mark.django_db
@@ -136,9 +140,9 @@ def test_one_that_is_handed_over_dies_with_its_person(client, stranger):
 
 
 def test_that_of_the_first_admin_is_offered_only_while_there_is_none(client, stranger):
-    told = io.StringIO()
-    call_command("create_user", "mei", stdout=io.StringIO(), stderr=told)
-    assert "There is no admin yet." in told.getvalue()
+    error_output = io.StringIO()
+    call_command("create_user", "mei", stdout=io.StringIO(), stderr=error_output)
+    assert "There is no admin yet." in error_output.getvalue()
     path = accounts.make_first_admin_link()
     UserFactory(username="other", role="admin")
     answer = client.get(path)

@@ -30,10 +30,10 @@ class TestSignIns:
     def test_it_works(self, client, admin):
         token = bearer(admin)
         row = {"user": admin, "how": "password", "created_at": T0, "last_seen_at": T0, "expires_at": 2 * T0}
-        one, two = (SignIn.objects.create(id=name, **row) for name in ("one", "two"))
+        first, second = (SignIn.objects.create(id=name, **row) for name in ("one", "two"))
         SignIn.objects.create(id="other", **row | {"user": UserFactory()})
-        found = client.get("/api/v1/me/sign-ins", headers=token).json()["items"]
-        assert [sign_in["id"] for sign_in in found] == [two.id, one.id]
+        items = client.get("/api/v1/me/sign-ins", headers=token).json()["items"]
+        assert [sign_in["id"] for sign_in in items] == [second.id, first.id]
         ended = client.post("/api/v1/me/sign-ins/one/end", {}, "application/json", headers=token)
         assert ended.json()["ended_at"]
         others = client.post("/api/v1/me/sign-ins/other/end", {}, "application/json", headers=token)

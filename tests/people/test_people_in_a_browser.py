@@ -1,4 +1,4 @@
-"""People at work with their accounts in real browsers: invited, signed in twice, sent out, locked out, watched."""
+"""Accounts in real browsers: invited, signed in twice, signed out, locked out, audited."""
 
 import json
 import re
@@ -16,11 +16,11 @@ PREPARE = """
 import json
 from agents import services
 from people.accounts import services as accounts
-from tests.datasets.conversations import tell_turns
-from tests.datasets.kinds.gates import decide
+from tests.datasets.conversations import store_turns
+from tests.datasets.kinds.gates import store_decision
 services.register("ada")
-tell_turns(1)
-decide("d1", turn="s1:u1")
+store_turns(1)
+store_decision("d1", turn="s1:u1")
 print(json.dumps(accounts.add_user("ann", "labeller")[1]))
 """
 
@@ -38,7 +38,7 @@ def site(tmp_path, migrated):
 
 @pytest.fixture
 def open_browser(browser):
-    """A new browser with nothing in it; `complaints` collects what its console says."""
+    """Opens a new browser without cookies; `complaints` collects the messages of its console."""
     contexts, complaints = [], []
 
     def start(**options):
@@ -53,53 +53,53 @@ def open_browser(browser):
         context.close()
 
 
-def become(page, name, *, button="Create account"):
+def fill_account_form(page, name, *, button="Create account"):
     page.get_by_label("User name").fill(name)
     for field in page.locator("input[type=password]").all():
         field.fill(PASSWORD)
     page.get_by_role("button", name=button).click()
 
 
-def check(page):
-    """Nothing for axe to complain of, in both themes, and nothing wider than a phone."""
+def check_page(page):
+    """Checks a page with axe in both themes, and its width on a phone."""
     for theme in ("light", "dark"):
         page.emulate_media(color_scheme=theme)
-        found = Axe().run(page).response["violations"]
-        assert not found, [(rule["id"], [node["target"] for node in rule["nodes"]]) for rule in found]
+        violations = Axe().run(page).response["violations"]
+        assert not violations, [(rule["id"], [node["target"] for node in rule["nodes"]]) for rule in violations]
     page.set_viewport_size({"width": 390, "height": 800})
     assert page.evaluate("document.documentElement.scrollWidth") <= 390, page.url
     page.set_viewport_size({"width": 1280, "height": 800})
 
 
-# One way through the site by three browsers: cut up, each part would need all the ones before it.
+# One long test with three browsers, because each part needs all parts before it.
 def test_from_the_first_admin_to_the_audit_log(site, open_browser):
     origin, link = site
     admin = open_browser()
     admin.goto(link)
-    check(admin)
-    become(admin, "root")
+    check_page(admin)
+    fill_account_form(admin, "root")
     admin.goto(f"{origin}/operations/invitations/")
-    check(admin)
+    check_page(admin)
     admin.get_by_label("Recipient").fill("the new colleague")
     admin.get_by_label("Role").select_option("labeller")
     admin.get_by_label("Recipient").press("Enter")
     invitation = admin.locator(".command code").inner_text()
-    check(admin)
+    check_page(admin)
 
     lena = open_browser()
     lena.goto(invitation)
-    check(lena)
-    become(lena, "ROOT")
+    check_page(lena)
+    fill_account_form(lena, "ROOT")
     expect(lena.locator("main")).to_contain_text("already a user")
-    check(lena)
-    become(lena, "lena")
+    check_page(lena)
+    fill_account_form(lena, "lena")
     expect(lena.locator(".menu__name")).to_have_text("lena")
 
     phone = open_browser(user_agent="Mozilla/5.0 (iPhone) Version/18.0 Safari/604.1")
     phone.goto(f"{origin}/sign-in/?next=/account/")
-    become(phone, "lena", button="Sign in")
+    fill_account_form(phone, "lena", button="Sign in")
     expect(phone.locator("main")).to_contain_text("Safari on iPhone")
-    check(phone)
+    check_page(phone)
     lena.locator("summary").filter(has_text="lena").press("Enter")
     lena.get_by_role("link", name="Your account").press("Enter")
     lena.get_by_role("button", name="Sign out Safari on iPhone").press("Enter")
@@ -113,20 +113,20 @@ def test_from_the_first_admin_to_the_audit_log(site, open_browser):
         phone.get_by_label("Password").press("Enter")
         phone.wait_for_load_state()
     expect(phone.locator("main")).to_contain_text("Try again in 15 minutes")
-    check(phone)
+    check_page(phone)
     admin.goto(f"{origin}/operations/users/")
-    check(admin)
+    check_page(admin)
     admin.get_by_role("button", name="Unlock").press("Enter")
     expect(admin.locator("#messages")).to_contain_text("lena can try to sign in again now.")
 
     admin.goto(f"{origin}/operations/tokens/")
     admin.get_by_label("Purpose").fill("nightly")
     admin.get_by_label("Purpose").press("Enter")
-    check(admin)
+    check_page(admin)
     admin.get_by_role("link", name="Back to tokens").click()
-    check(admin)
+    check_page(admin)
     admin.goto(f"{origin}/operations/audit/")
-    check(admin)
+    check_page(admin)
     for words in ("invited", "accepted", "signed in", "was locked out", "unlocked", "signed out a browser"):
         expect(admin.locator("tbody")).to_contain_text(words)
     admin.locator("select[name=action]").select_option("invited")  # filters at once: a click as well would ask twice
@@ -135,8 +135,8 @@ def test_from_the_first_admin_to_the_audit_log(site, open_browser):
     expect(admin).to_have_url(f"{origin}/operations/audit/?")
     admin.goto(f"{origin}/operations/audit/?action=labelled")
     expect(admin.locator("main")).to_contain_text("No matches for these filters")
-    check(admin)
-    # What the browser itself says of answers with 409, 422 and 429.
+    check_page(admin)
+    # Browsers log answers with 409, 422 and 429 themselves.
     assert [words for words in open_browser.complaints if "Failed to load resource" not in words] == []
 
 

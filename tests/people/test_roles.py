@@ -1,4 +1,6 @@
-"""Who may do what, decided by hand: every form, file and operation, for nobody, each role and its tokens.
+"""Permissions of every form, file and operation for nobody, each role and its tokens.
+
+They are decided by hand in these tables.
 
 Forms and files are in tests/whole/pages.py; pages themselves are asked for by tests/whole/test_pages.py.
 """
@@ -10,14 +12,21 @@ from django.test import Client
 from people.accounts import tokens
 from tests.conftest import ROLES
 from tests.factories import AgentFactory, UserFactory
-from tests.people.site_surface import ROOT, api_address, ask, documented, mounted, page_address
+from tests.people.site_surface import (
+    ROOT,
+    api_address,
+    documented_operations,
+    mounted_operations,
+    page_address,
+    send_request,
+)
 from tests.suite.module_rows import keep_rows, roll_back_rows
 from tests.whole.pages import ANYBODY, TABLE
 
-APART = [route for route, page in TABLE.items() if not page.address]  # what test_pages does not ask for
+APART = [route for route, page in TABLE.items() if not page.address]  # routes that test_pages does not request
 VERBS = ("close", "mute", "seen", "unmute")  # of problems
 
-# Operations of the API that read, and those that write and need no body, by the lowest role that may.
+# Operations that read, and operations that write and need no body, by the lowest role that may use them.
 READS = {
     "viewer": """
         /agents /agents/{agent} /agents/{agent}/artifacts /agents/{agent}/artifacts/{handle}
@@ -74,7 +83,7 @@ WRITES = {
         /operations/users/{username}/unlock
     """,
 }
-# Every operation: the lowest role that may, and a body that fits.
+# Every operation with the lowest role that may use it, and a valid body.
 OPERATIONS = {
     **{f"GET {path}": (role, None) for role, paths in READS.items() for path in paths.split()},
     **{f"POST {path}": (role, {}) for role, paths in WRITES.items() for path in paths.split()},
@@ -120,14 +129,14 @@ OPERATIONS = {
 }
 
 
-def expected(lowest):
-    """Which roles may, as {role: True or False}."""
+def expected_roles(lowest):
+    """Returns {role: whether it is allowed}, where `lowest` is the lowest allowed role."""
     return {role: lowest == ANYBODY or ROLES.index(role) >= ROLES.index(lowest) for role in ROLES}
 
 
 @pytest.fixture(scope="module")
 def people(django_db_setup, django_db_blocker):
-    """A person of each role, and an admin who stays whatever a test does."""
+    """A person of each role, and an admin whom no test removes."""
     with keep_rows(django_db_blocker):
         AgentFactory(agent_id="ada")
         UserFactory(username="somebody")
@@ -137,8 +146,8 @@ def people(django_db_setup, django_db_blocker):
 
 @pytest.fixture(scope="module")
 def sign_ins(people):
-    """The cookie of somebody of each role who is signed in."""
-    return {role: browser_of(user).cookies[settings.SESSION_COOKIE_NAME].value for role, user in people.items()}
+    """The session cookie of a signed-in person of each role."""
+    return {role: sign_in_browser(user).cookies[settings.SESSION_COOKIE_NAME].value for role, user in people.items()}
 
 
 @pytest.fixture(scope="module")
@@ -153,81 +162,87 @@ def bearers(people):
 
 @pytest.fixture
 def browsers(sign_ins, bearers):
-    """A browser of each role; what a test writes is taken back."""
+    """A browser of each role; the writes of a test are rolled back."""
     with roll_back_rows():
         yield {
             role: Client(headers={"Cookie": f"{settings.SESSION_COOKIE_NAME}={key}"}) for role, key in sign_ins.items()
         }
 
 
-def browser_of(user):
+def sign_in_browser(user):
     client = Client()
     client.force_login(user, backend="django.contrib.auth.backends.ModelBackend")
     return client
 
 
-def may(response):
-    """Whether an answer is anything but “not you”."""
+def is_allowed(response):
+    """Whether an answer is anything but a refusal because of the role."""
     assert response.status_code < 500 and response.status_code != 429, response.content[:500]
     sent_away = response.status_code == 302 and response["Location"].startswith("/sign-in/?next=")
     return response.status_code not in (401, 403) and not sent_away
 
 
 def test_every_operation_is_in_a_table():
-    assert dict(mounted()).keys() == documented().keys() == OPERATIONS.keys()
+    assert dict(mounted_operations()).keys() == documented_operations().keys() == OPERATIONS.keys()
 
 
 @pytest.mark.parametrize("route", APART)
 def test_form_or_file(route, browsers):
     page, address = TABLE[route], page_address(route)
-    assert may(ask(Client(), page.method, address)) == (page.role == ANYBODY)
-    answers = {role: may(ask(browser, page.method, address)) for role, browser in browsers.items()}
-    assert answers == expected(page.role)
+    assert is_allowed(send_request(Client(), page.method, address)) == (page.role == ANYBODY)
+    answers = {role: is_allowed(send_request(browser, page.method, address)) for role, browser in browsers.items()}
+    assert answers == expected_roles(page.role)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_operation(operation, browsers, bearers):
     (lowest, body), method, address = OPERATIONS[operation], operation.partition(" ")[0], api_address(operation)
-    anonymous = ask(Client(), method, address, body)
+    anonymous = send_request(Client(), method, address, body)
     assert (anonymous.status_code, set(anonymous.json())) == (401, {"detail", "code"})
     for role, browser in browsers.items():
-        own, lent = (ask(Client(), method, address, body, **headers) for headers in bearers[role])
+        own, lent = (send_request(Client(), method, address, body, **headers) for headers in bearers[role])
         answers = {
-            "session": ask(browser, method, address, body),
+            "session": send_request(browser, method, address, body),
             "own token": own,
             "an admin's token with this role": lent,
         }
-        assert {key: may(answer) for key, answer in answers.items()} == dict.fromkeys(answers, expected(lowest)[role])
-        assert all(answer.status_code == 403 for answer in answers.values() if not may(answer))
+        assert {key: is_allowed(answer) for key, answer in answers.items()} == dict.fromkeys(
+            answers, expected_roles(lowest)[role]
+        )
+        assert all(answer.status_code == 403 for answer in answers.values() if not is_allowed(answer))
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_a_role_that_is_too_low_hears_so_whatever_it_sends(operation, browsers):
     lowest, method, address = OPERATIONS[operation][0], operation.partition(" ")[0], api_address(operation)
-    for role in [role for role, is_enough in expected(lowest).items() if not is_enough]:
+    for role in [role for role, is_enough in expected_roles(lowest).items() if not is_enough]:
         for body in ({}, {"nothing": "like this"}):
-            answer = ask(browsers[role], method, f"{address}?no-such=parameter", body)
+            answer = send_request(browsers[role], method, f"{address}?no-such=parameter", body)
             assert (answer.status_code, answer.json()["code"]) == (403, "not_allowed"), (role, body)
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_parameters_are_those_of_the_document(operation, browsers):
-    described, (lowest, body) = documented()[operation], OPERATIONS[operation]
+    described, (lowest, body) = documented_operations()[operation], OPERATIONS[operation]
     assert described["x-role"] == lowest
     method, address = operation.partition(" ")[0], api_address(operation)
-    query = "&".join(f"{one['name']}=1" for one in described["parameters"] if one["in"] == "query")
-    answer = ask(browsers["admin"], method, f"{address}?{query}", body)
+    query = "&".join(f"{parameter['name']}=1" for parameter in described["parameters"] if parameter["in"] == "query")
+    answer = send_request(browsers["admin"], method, f"{address}?{query}", body)
     assert "there is no such parameter" not in answer.content.decode()
     if method != "DELETE":
-        answer = ask(browsers["admin"], method, f"{address}?uses=bogus", body)
+        answer = send_request(browsers["admin"], method, f"{address}?uses=bogus", body)
         assert (answer.status_code, answer.json()["errors"][0]["loc"]) == (422, ["query", "uses"])
 
 
 def test_a_token_opens_no_page(bearers, browsers):
     needing = {route: page.method for route, page in TABLE.items() if page.role != ANYBODY}
     headers = bearers["admin"][0]
-    opened = {route for route, method in needing.items() if may(ask(Client(), method, page_address(route), **headers))}
-    assert opened == {"api:openapi-json"}  # no page: what a client is generated from
+    opened = {
+        route
+        for route, method in needing.items()
+        if is_allowed(send_request(Client(), method, page_address(route), **headers))
+    }
+    assert opened == {"api:openapi-json"}  # it is no page: clients are generated from it
 
 
 @pytest.mark.parametrize("address", [f"{ROOT}/", f"{ROOT}/nothing"])

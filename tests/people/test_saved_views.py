@@ -1,4 +1,4 @@
-"""Views of lists that people keep."""
+"""Saved views of lists."""
 
 import orjson
 import pytest
@@ -13,14 +13,14 @@ LIST = "/agents/ada/sessions/"
 KEEP, FORGET = "/operations/views/keep/", "/operations/views/forget/"
 
 
-def keep(client, **fields):
+def save_view(client, **fields):
     fields = {"on": "sessions", "name": "Dear ones", "query": "?errors=on&sort=-cost", "next": LIST} | fields
     return client.post(KEEP, fields, follow=True)
 
 
 def test_it_works(as_admin, ada):
     SessionFactory(error_count=1)
-    page = keep(as_admin)
+    page = save_view(as_admin)
     assert page.redirect_chain == [(LIST, 302)]
     assert '<a href="?errors=on&amp;sort=-cost">Dear ones</a>' in page.text
     page = as_admin.get(f"{LIST}?sort=-cost&errors=on&model=")
@@ -34,7 +34,7 @@ def test_it_works(as_admin, ada):
 
 
 def test_views_are_personal(as_admin, stranger, ada):
-    keep(as_admin)
+    save_view(as_admin)
     client = Client()
     client.force_login(stranger, backend="django.contrib.auth.backends.ModelBackend")
     client.post(FORGET, {"on": "sessions", "name": "Dear ones"})
@@ -43,7 +43,7 @@ def test_views_are_personal(as_admin, stranger, ada):
 
 
 def test_only_filters_are_kept(as_admin, admin, ada):
-    keep(as_admin, query="?channel=irc&after=x&format=csv&q=&evil=1&next=http://elsewhere")
+    save_view(as_admin, query="?channel=irc&after=x&format=csv&q=&evil=1&next=http://elsewhere")
     assert [view.query for view in saved_views.read_views(admin.username, "sessions")] == ["?channel=irc"]
 
 
@@ -60,7 +60,7 @@ def test_only_filters_are_kept(as_admin, admin, ada):
     ],
 )
 def test_what_cannot_be_kept_is_refused_with_a_sentence(as_admin, admin, ada, fields):
-    page = keep(as_admin, **fields)
+    page = save_view(as_admin, **fields)
     assert "notice--error" in page.text
     assert not saved_views.read_views(admin.username, "sessions")
 
@@ -71,7 +71,7 @@ def test_it_goes_back_to_this_site_only(as_admin, ada):
 
 
 def test_a_name_is_only_text(as_admin, ada):
-    assert "<script>x" not in keep(as_admin, name="<script>x").text
+    assert "<script>x" not in save_view(as_admin, name="<script>x").text
 
 
 def test_a_download_is_in_the_audit_log(as_admin, ada):

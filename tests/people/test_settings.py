@@ -5,11 +5,11 @@ import pytest
 from people.configuration import catalogue
 from people.configuration import setting_values as configuration
 from people.models.bookkeeping import AuditEntry
-from tests.people.settings_page import PAGE, SAVE, Fields, drawn
+from tests.people.settings_page import PAGE, SAVE, FormFields, read_form
 
 SENDERS, WINDOW, FOLDER = "collector.optedOutSenders", "memoryGate.windowSize", "backup.folder"
 KINDS, AT = "artifacts.flaggedKinds", "jsonlExport.schedule"
-# Of each number the lowest and the highest. Defaults are compared with docs/settings.md by tests/test_docs.py.
+# The lowest and highest value of each number. tests/test_docs.py compares defaults with docs/settings.md.
 NUMBERS = {
     "backup.keep": (0, 1000),
     "jobs.retentionDays": (0, 36_500),
@@ -40,7 +40,7 @@ NO_REASONS = [["Slow"], ["slow:"], ["Slow: Too slow"], ["a: A", "a: B"], [f"r{nu
 NO_PRICES = [["gpt"], ["gpt: 1"], ["gpt: 1 -2"], ["gpt: 1 2", "gpt: 3 4"], [f"m{number}: 1 2" for number in range(201)]]
 NO_TEXT = ["x" * 20_001, "a\0b", 1, None]
 NO_TIMES = ["60 0 * * *", "0 24 * * *", "0 0 * * 1", "", 0]
-# Of each other one the least and the most that it can have, and what it cannot.
+# The least and the largest value of each other setting, and invalid values.
 OTHERS = {
     "artifacts.flaggedKinds": ([], ALL_KINDS, NO_KINDS),
     "backup.folder": ("", "/mnt/my backups", NO_PATHS),
@@ -62,7 +62,7 @@ SETTINGS = (
     }
     | OTHERS
 )
-# What a browser sends for a value, by the field of the page.
+# Functions from a value to the text that a browser sends, by the field of the page.
 TYPED = {
     "switch": lambda value: "on" if value else None,
     "choices": lambda value: value or None,
@@ -72,9 +72,9 @@ TYPED = {
 
 
 def save(client, fields=None, **changes):
-    """Saves the page with changes: names with `__` for a dot."""
-    sent = (fields or drawn(client)) | {name.replace("__", "."): value for name, value in changes.items()}
-    return client.post(SAVE, {name: value for name, value in sent.items() if value is not None})
+    """Saves the page with changes; names have `__` for a dot."""
+    fields_sent = (fields or read_form(client)) | {name.replace("__", "."): value for name, value in changes.items()}
+    return client.post(SAVE, {name: value for name, value in fields_sent.items() if value is not None})
 
 
 def changes():
@@ -114,13 +114,13 @@ def test_the_page_saves_each_setting_at_its_limits(as_admin):
         typed = {key: TYPED.get(configuration.KEYS[key].field, str)(value) for key, value in values.items()}
         assert save(as_admin, **typed).status_code == 302
         assert configuration.get_many(*values) == values
-        assert save(as_admin)["Location"] == PAGE  # and draws them so that nothing is changed
+        assert save(as_admin)["Location"] == PAGE  # the page shows them so that saving it again changes nothing
 
 
 def test_it_works(as_admin):
     page = as_admin.get(PAGE).text
     for key, known in configuration.KEYS.items():
-        assert f'id="{key}"' in page  # where links to one setting lead
+        assert f'id="{key}"' in page  # the target of links to one setting
         assert str(known.label) in page
         assert f'name="{key}"' in page
     for heading, _keys in catalogue.GROUPS.values():
@@ -139,16 +139,16 @@ def test_a_page_that_nobody_touched_changes_nothing(as_admin):
         {SENDERS: ["alice"], KINDS: ["jwt", "api_key"], "review.guide": "One\r\n\r\ntwo\n", AT: "5 0 * * *"}
     )
     before = configuration.get_many(*configuration.KEYS)
-    told = save(as_admin)
-    assert (told.status_code, told["Location"]) == (302, PAGE)
+    response = save(as_admin)
+    assert (response.status_code, response["Location"]) == (302, PAGE)
     assert configuration.get_many(*configuration.KEYS) == before
     assert len(changes()) == 4
     assert "Nothing was changed." in as_admin.get(PAGE).text
 
 
 def test_several_settings_are_saved_at_once_with_an_entry_for_each(as_admin):
-    told = save(as_admin, memoryGate__windowSize="12", backup__keep="3", jsonlExport__enabled="on")
-    assert told["Location"] == f"{PAGE}#{WINDOW}"  # where the first of them is: the page does not jump to its top
+    response = save(as_admin, memoryGate__windowSize="12", backup__keep="3", jsonlExport__enabled="on")
+    assert response["Location"] == f"{PAGE}#{WINDOW}"  # the first of them: the page does not jump to its top
     assert configuration.get_many(WINDOW, "backup.keep", "jsonlExport.enabled") == {
         WINDOW: 12,
         "backup.keep": 3,
@@ -159,18 +159,19 @@ def test_several_settings_are_saved_at_once_with_an_entry_for_each(as_admin):
 
 
 def test_a_value_that_does_not_fit_keeps_all_the_others_from_being_saved(as_admin):
-    told = save(as_admin, memoryGate__windowSize="12", backup__keep="-1", backup__folder="backups")
-    assert told.status_code == 422
+    response = save(as_admin, memoryGate__windowSize="12", backup__keep="-1", backup__folder="backups")
+    assert response.status_code == 422
     assert not changes() and configuration.get(WINDOW) == 10
-    page = re.sub(r"\s+", " ", told.text)
+    page = re.sub(r"\s+", " ", response.text)
     assert (
         'Nothing was saved. Change first: <a href="#backup.folder">Backup folder</a>, <a href="#backup.keep">' in page
     )
     assert "Backup folder must be an absolute path, or empty." in page
     assert "Backups to keep must be a whole number from 0 to 1000." in page
-    assert Fields(told.text).values[WINDOW] == "12"  # what fits is typed still
+    assert FormFields(response.text).values[WINDOW] == "12"  # valid input stays in its field
     assert (
-        save(as_admin, Fields(told.text).values, backup__keep="1", backup__folder="/mnt/my backups").status_code == 302
+        save(as_admin, FormFields(response.text).values, backup__keep="1", backup__folder="/mnt/my backups").status_code
+        == 302
     )
     assert configuration.get_many(WINDOW, "backup.keep", FOLDER) == {
         WINDOW: 12,
@@ -193,8 +194,8 @@ def test_a_value_that_does_not_fit_keeps_all_the_others_from_being_saved(as_admi
 )
 def test_what_does_not_fit_comes_back_with_the_reason(as_admin, key, values, reason):
     for value in values:
-        told = save(as_admin, **{key: value})
-        assert told.status_code == 422 and reason in told.text
+        response = save(as_admin, **{key: value})
+        assert response.status_code == 422 and reason in response.text
     assert not changes()
 
 
@@ -204,16 +205,16 @@ def test_lines_and_choices_are_put_in_order(as_admin):
 
 
 def test_what_somebody_else_saved_meanwhile_is_kept(as_admin):
-    fields = drawn(as_admin)
+    fields = read_form(as_admin)
     configuration.put_all({"backup.keep": 3, WINDOW: 20}, by="mei")
     save(as_admin, fields, retentionDays="365", memoryGate__windowSize="20")
     assert configuration.get_many("backup.keep", "retentionDays") == {"backup.keep": 3, "retentionDays": 365}
     assert changes() == ["backup.keep", WINDOW, "retentionDays"]
 
 
-@pytest.mark.parametrize("told", ["", "nothing", "a=b=c backup.keep", "nothing=1", "\0"])
-def test_a_form_that_does_not_tell_what_it_showed_changes_nothing(as_admin, told):
-    save(as_admin, drawn=told, memoryGate__windowSize="12")
+@pytest.mark.parametrize("drawn_values", ["", "nothing", "a=b=c backup.keep", "nothing=1", "\0"])
+def test_a_form_that_does_not_tell_what_it_showed_changes_nothing(as_admin, drawn_values):
+    save(as_admin, drawn=drawn_values, memoryGate__windowSize="12")
     assert not changes()
 
 

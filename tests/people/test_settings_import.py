@@ -1,4 +1,4 @@
-"""`settings import` and its twin in the API: the Reflection spec's configuration, our own, and files that are wrong."""
+"""`settings import` and its API: the spec's configuration, our own, and wrong files."""
 
 import json
 from pathlib import Path
@@ -35,10 +35,10 @@ pytestmark = pytest.mark.django_db
 
 
 @pytest.fixture
-def take(capsys, tmp_path):
-    """Imports a text with the command: its receipt and how it ended."""
+def import_text(capsys, tmp_path):
+    """Imports a text with the command; returns its receipt and exit status."""
 
-    def importing(text, **options):
+    def run_import(text, **options):
         (tmp_path / "settings.json").write_bytes(text if isinstance(text, bytes) else text.encode())
         status = 0
         try:
@@ -47,18 +47,18 @@ def take(capsys, tmp_path):
             status = error.returncode
         return orjson.loads(capsys.readouterr().out), status
 
-    return importing
+    return run_import
 
 
-def stored():
+def read_settings():
     return {row.key: orjson.loads(row.value_json) for row in KeyValue.objects.filter(scope="settings")}
 
 
-def test_the_configuration_of_the_spec_is_taken_word_for_word(take):
-    receipt, status = take(SPEC.read_bytes())
-    assert status == 0 and stored() == TAKEN
+def test_the_configuration_of_the_spec_is_taken_word_for_word(import_text):
+    receipt, status = import_text(SPEC.read_bytes())
+    assert status == 0 and read_settings() == TAKEN
     assert {row["key"]: row["value"] for row in receipt["settings"]} == TAKEN
-    why = {one["key"]: one["why"] for one in receipt["ignored"]}
+    why = {entry["key"]: entry["why"] for entry in receipt["ignored"]}
     assert receipt["ignored_count"] == len(why) == 28
     assert why["llm.apiKey"] == "secret" and "unknown" not in why.values()
     assert {name for name, reason in why.items() if reason == "elsewhere"} == {
@@ -72,28 +72,28 @@ def test_the_configuration_of_the_spec_is_taken_word_for_word(take):
         "llm.baseURL",
         *("storage.sqlite.busyTimeoutMs", "storage.sqlite.cacheSizePages", "storage.sqlite.mmapSizeMB"),
     }
-    assert all(one["reason"].endswith(".") for one in receipt["ignored"])
+    assert all(entry["reason"].endswith(".") for entry in receipt["ignored"])
 
 
-def test_the_plugins_entry_of_a_whole_openclaw_json_is_taken_and_nothing_else(take):
+def test_the_plugins_entry_of_a_whole_openclaw_json_is_taken_and_nothing_else(import_text):
     entry = SPEC.read_text().replace("YOUR_API_KEY", SECRET)
     whole = "{models: {apiKey: '%s'}, retentionDays: 9, plugins: {entries: {'openclaw-reflection': %s, other: {x: 1}}}}"
-    receipt, status = take(whole % (SECRET, entry))
-    assert status == 0 and stored() == TAKEN and SECRET not in str(receipt)
+    receipt, status = import_text(whole % (SECRET, entry))
+    assert status == 0 and read_settings() == TAKEN and SECRET not in str(receipt)
     assert receipt["ignored_count"] == 28
 
 
-def test_a_dry_run_tells_what_was_before_and_sets_nothing(take):
-    receipt, status = take('{"memoryGate": {"windowSize": 20}}', dry_run=True)
-    assert status == 0 and receipt["dry_run"] and not stored()
+def test_a_dry_run_tells_what_was_before_and_sets_nothing(import_text):
+    receipt, status = import_text('{"memoryGate": {"windowSize": 20}}', dry_run=True)
+    assert status == 0 and receipt["dry_run"] and not read_settings()
     assert receipt["settings"] == [{"key": "memoryGate.windowSize", "value": 20, "default": 10, "before": 10}]
 
 
-def test_a_name_that_nobody_knows_is_named_and_the_rest_is_taken(take, capsys):
+def test_a_name_that_nobody_knows_is_named_and_the_rest_is_taken(import_text, capsys):
     names = {"memoryGate.windowSize": 20, "memoryGate.windowsize": 5, "my\0": {"password": SECRET}}
-    receipt, status = take(json.dumps(names))
-    assert (status, stored()) == (4, {"memoryGate.windowSize": 20})
-    assert [(one["key"], one["why"]) for one in receipt["ignored"]] == [
+    receipt, status = import_text(json.dumps(names))
+    assert (status, read_settings()) == (4, {"memoryGate.windowSize": 20})
+    assert [(entry["key"], entry["why"]) for entry in receipt["ignored"]] == [
         ("memoryGate.windowsize", "unknown"),
         ("my?.password", "secret"),
     ]
@@ -118,17 +118,17 @@ def test_a_name_that_nobody_knows_is_named_and_the_rest_is_taken(take, capsys):
         ("{a:" * 900, 0),
     ],
 )
-def test_what_does_not_fit_sets_nothing(take, text, reasons):
-    receipt, status = take(text)
+def test_what_does_not_fit_sets_nothing(import_text, text, reasons):
+    receipt, status = import_text(text)
     assert (status, receipt["ok"], len(receipt["reasons"])) == (3, False, reasons)
-    assert not stored() and SECRET not in str(receipt) and receipt["error"].endswith(".")
+    assert not read_settings() and SECRET not in str(receipt) and receipt["error"].endswith(".")
 
 
-def test_a_long_name_with_many_below_it_is_cut(take):
+def test_a_long_name_with_many_below_it_is_cut(import_text):
     names = dict.fromkeys(map(str, range(50_000)), 1)
-    receipt, status = take(json.dumps({"retentionDays": 0, "x" * 400_000: names}))
+    receipt, status = import_text(json.dumps({"retentionDays": 0, "x" * 400_000: names}))
     assert (status, receipt["ignored_count"], len(receipt["ignored"])) == (4, 50_000, 200)
-    assert max(len(one["key"]) for one in receipt["ignored"]) == 300
+    assert max(len(entry["key"]) for entry in receipt["ignored"]) == 300
 
 
 def test_a_file_that_is_not_there(capsys):
@@ -139,7 +139,7 @@ def test_a_file_that_is_not_there(capsys):
 def test_a_dry_run_is_for_imports(capsys):
     with pytest.raises(CommandError, match="set has no --dry-run") as error:
         call_command("settings", "set", "retentionDays", "3", "--dry-run")
-    assert error.value.returncode == 2 and not stored()
+    assert error.value.returncode == 2 and not read_settings()
 
 
 def test_the_words_tell_what_changed_and_what_was_left_out(capsys):
@@ -153,16 +153,16 @@ def test_the_words_tell_what_changed_and_what_was_left_out(capsys):
 class TestApi:
     def test_it_does_the_same(self, as_admin):
         body = {"settings": {"enabled": True, "config": {"storage": {"retentionDays": 30}, "llm": {"apiKey": SECRET}}}}
-        told = as_admin.post("/api/v1/operations/settings/import", body, "application/json")
-        assert told.status_code == 200 and stored() == {"retentionDays": 30} and SECRET not in told.text
-        assert [(row["key"], row["value"]) for row in told.json()["items"]] == [("retentionDays", 30)]
-        assert {one["key"] for one in told.json()["ignored"]} == {"enabled", "llm.apiKey"}
+        response = as_admin.post("/api/v1/operations/settings/import", body, "application/json")
+        assert response.status_code == 200 and read_settings() == {"retentionDays": 30} and SECRET not in response.text
+        assert [(row["key"], row["value"]) for row in response.json()["items"]] == [("retentionDays", 30)]
+        assert {entry["key"] for entry in response.json()["ignored"]} == {"enabled", "llm.apiKey"}
 
     def test_a_dry_run_and_a_refusal_set_nothing(self, as_admin):
         for status, days, is_dry in ((200, 30, True), (409, -1, False)):
             body = json.dumps({"settings": {"retentionDays": days}, "dry_run": is_dry})
             assert as_admin.post("/api/v1/operations/settings/import", body, "application/json").status_code == status
-            assert not stored()
+            assert not read_settings()
 
 
 def test_daily_files_are_written_at_the_time_that_was_set(later):

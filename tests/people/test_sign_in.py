@@ -37,7 +37,7 @@ SETTINGS = "/operations/settings/"
         ({**HTMX, "HX-Current-URL": f"http://testserver{SETTINGS}", "Referer": "http://testserver/jobs/"}, SETTINGS),
         ({"Referer": f"https://elsewhere.example{TOKENS}"}, SETTINGS),
         ({**HTMX, "HX-Current-URL": f"https://elsewhere.example{TOKENS}"}, SETTINGS),
-        ({"Referer": f"http://testserver{SAVE}"}, SETTINGS),  # its own page came back with a mistake to mend
+        ({"Referer": f"http://testserver{SAVE}"}, SETTINGS),  # the page that showed an invalid form
         ({}, SETTINGS),
     ],
 )
@@ -45,8 +45,8 @@ def test_a_form_that_was_sent_signed_out_leads_back_to_its_page(client, stranger
     answer = client.post(SAVE, {}, headers=headers)
     is_htmx = "HX-Request" in headers
     assert answer.status_code == (200 if is_htmx else 302)
-    asked = answer["HX-Redirect" if is_htmx else "Location"]
-    page = client.get(asked)
+    address = answer["HX-Redirect" if is_htmx else "Location"]
+    page = client.get(address)
     assert f'name="next" value="{back}"' in page.content.decode()
     assert sign_in(client, next=back)["Location"] == back
     assert client.get(back).status_code == 403  # a viewer, and no 405

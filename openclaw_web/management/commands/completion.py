@@ -8,11 +8,11 @@ from ... import VERSION
 from ...commands import cli
 from ...commands.verbs import DONE, WRONG_USE, Verb
 
-# What the values of options and words are, by their names in the help.
+# Kinds of values, by the names that the help gives them.
 FILES, FOLDERS = {"ARCHIVE", "FILE", "PATH"}, {"DIR", "FOLDER"}
-# Words with a space stay one; zsh and fish keep the line inside quotes of theirs until somebody asks.
+# Names with a space stay one word; zsh and fish keep the line in their own quotes until a completion is needed.
 AGENTS = "sh -c 'IFS=; ls ${OPENCLAW_WEB_HOME-$HOME/.openclaw-web}/agents 2>/dev/null'"
-KEPT = AGENTS.replace("$", r"\$")
+ESCAPED_AGENTS = AGENTS.replace("$", r"\$")
 
 
 class Command(Verb):
@@ -29,44 +29,44 @@ class Command(Verb):
         parser.add_argument("shell", choices=("bash", "zsh", "fish"))
 
     def run(self, shell, **options):
-        import shtab  # here: no other command pays for it
+        import shtab  # imported here: other commands do not need it
 
-        parser = _everything()
-        for action in _actions(parser):
-            _say_values(action, shtab)
+        parser = _build_parser()
+        for action in _iterate_actions(parser):
+            _set_completion(action, shtab)
         self.stdout.write(shtab.complete(parser, shell))
 
 
-def _everything():
-    """One parser that knows all commands of ours."""
+def _build_parser():
+    """One parser that knows all of our commands."""
     parser = ArgumentParser("openclaw-web")
     parser.add_argument("--version", action="version", version=VERSION)
-    commands = parser.add_subparsers(parser_class=lambda prog, **_options: _parser_of(prog.split()[-1]))
+    commands = parser.add_subparsers(parser_class=lambda prog, **_options: _load_parser(prog.split()[-1]))
     for sentences in cli.VERBS.values():
         for name, sentence in sentences.items():
             commands.add_parser(name, help=_(sentence))
     return parser
 
 
-def _parser_of(name):
+def _load_parser(name):
     return load_command_class(get_commands()[name], name).create_parser("openclaw-web", name)
 
 
-def _actions(parser):
-    """Its options and words, and those of all verbs below it."""
+def _iterate_actions(parser):
+    """Yield the options and arguments of a parser, and those of all verbs below it."""
     for action in parser._actions:
         if isinstance(action, _SubParsersAction):
             for below in action.choices.values():
-                yield from _actions(below)
+                yield from _iterate_actions(below)
         else:
             yield action
 
 
-def _say_values(action, shtab):
+def _set_completion(action, shtab):
     name = str(action.metavar or action.dest).upper()
-    if isinstance(action.choices, range):  # nobody looks through these
+    if isinstance(action.choices, range):  # too many values to list
         action.choices = None
     if name in FILES | FOLDERS:
         action.complete = shtab.FILE if name in FILES else shtab.DIRECTORY
     elif action.dest == "agent":
-        action.complete = shtab.cmd(AGENTS) | {"zsh": rf"(\$({KEPT}))", "fish": f"({KEPT})"}
+        action.complete = shtab.cmd(AGENTS) | {"zsh": rf"(\$({ESCAPED_AGENTS}))", "fish": f"({ESCAPED_AGENTS})"}

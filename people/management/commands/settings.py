@@ -18,7 +18,7 @@ SOME_UNKNOWN = gettext_lazy("Some names are not settings of this site. The other
 
 
 class Listing:
-    """Without a verb: every setting."""
+    """Lists every setting, when no verb is given."""
 
     HELP = gettext_lazy("Show all settings.")
     EXAMPLES = ("settings",)
@@ -26,8 +26,8 @@ class Listing:
     def add_arguments(self, parser):
         pass
 
-    def run(self, what=None, **options):
-        return _shown([what] if what else list(configuration.KEYS))
+    def run(self, key=None, **options):
+        return _list_settings([key] if key else list(configuration.KEYS))
 
 
 class Get(Listing):
@@ -35,7 +35,7 @@ class Get(Listing):
     EXAMPLES = ("settings get memoryGate.windowSize",)
 
     def add_arguments(self, parser):
-        parser.add_argument("what", nargs="?", metavar="KEY", help=_("name of the setting (all settings)"))
+        parser.add_argument("key", nargs="?", metavar="KEY", help=_("name of the setting (all settings)"))
 
 
 class Set:
@@ -50,8 +50,8 @@ class Set:
         parser.add_argument("value", metavar="VALUE", help=_("JSON; anything else is stored as text"))
 
     def run(self, key, value, **options):
-        configuration.put_all({key: _value(value)}, by=BY)
-        return _shown([key])
+        configuration.put_all({key: _parse_value(value)}, by=BY)
+        return _list_settings([key])
 
 
 class Import:
@@ -64,18 +64,19 @@ class Import:
 
     def run(self, file, dry_run, **options):
         before = configuration.get_many(*configuration.KEYS)
-        found = file_import.import_settings(file_import.parse_file(read(file)), by=BY, is_dry=dry_run)
+        imported = file_import.import_settings(file_import.parse_file(read(file)), by=BY, is_dry=dry_run)
         rows = [
-            configuration.setting_to_json(key, value) | {"before": before[key]} for key, value in found.values.items()
+            configuration.setting_to_json(key, value) | {"before": before[key]}
+            for key, value in imported.values.items()
         ]
-        ignored = [asdict(ignored) for ignored in found.ignored]
+        ignored = [asdict(ignored) for ignored in imported.ignored]
         listed = ignored[: file_import.LISTED]
         facts = {"settings": rows, "dry_run": dry_run, "ignored": listed, "ignored_count": len(ignored)}
         last = [_("Dry run: nothing was changed.")] if dry_run else []
-        words = "\n".join([_lines(rows), *_ignored_lines(ignored), *last])
-        if not found.unknown:
+        words = "\n".join([_format_lines(rows), *_format_ignored(ignored), *last])
+        if not imported.unknown:
             return Outcome(facts, words)
-        rows = tuple({"id": one.key, "reason": one.reason} for one in found.unknown[: file_import.LISTED])
+        rows = tuple({"id": name.key, "reason": name.reason} for name in imported.unknown[: file_import.LISTED])
         return Outcome(facts, words, PARTLY, str(SOME_UNKNOWN), rows)
 
 
@@ -89,12 +90,12 @@ class Command(Group):
     status_words = {PARTLY: gettext_lazy("imported, but some names are unknown")}
 
 
-def _shown(keys):
+def _list_settings(keys):
     rows = [configuration.setting_to_json(key, value) for key, value in configuration.get_many(*keys).items()]
-    return Outcome({"settings": rows, "dry_run": False, "ignored": [], "ignored_count": 0}, _lines(rows))
+    return Outcome({"settings": rows, "dry_run": False, "ignored": [], "ignored_count": 0}, _format_lines(rows))
 
 
-def _value(text):
+def _parse_value(text):
     try:
         return orjson.loads(text)
     except orjson.JSONDecodeError:
@@ -102,34 +103,37 @@ def _value(text):
 
 
 def read(file):
-    """The bytes of a file of settings, one more than it may have. Raises Refused when it cannot be read."""
+    """The bytes of a file, one more than the limit at most.
+
+    Raises Refused when it cannot be read.
+    """
     if file is None:
         raise Refused(_("Name the file: openclaw-web settings import FILE"))
     try:
-        with Path(file).open("rb") as opened:
-            return opened.read(file_import.MOST_BYTES + 1)
+        with Path(file).open("rb") as stream:
+            return stream.read(file_import.MOST_BYTES + 1)
     except OSError as exc:
         raise Refused(
             _("%(file)s was not read: %(reason)s.") % {"file": file, "reason": reasons.describe_error(exc)}
         ) from exc
 
 
-def _lines(rows):
-    return "\n".join(f"{row['key']} = {_text(row['value'])}{_before(row)}" for row in rows)
+def _format_lines(rows):
+    return "\n".join(f"{row['key']} = {_format_value(row['value'])}{_format_before(row)}" for row in rows)
 
 
-def _before(row):
+def _format_before(row):
     is_changed = row.get("before", row["value"]) != row["value"]
-    return _(" (before: %(value)s)") % {"value": _text(row["before"])} if is_changed else ""
+    return _(" (before: %(value)s)") % {"value": _format_value(row["before"])} if is_changed else ""
 
 
-def _text(value):
+def _format_value(value):
     return orjson.dumps(value).decode()
 
 
-def _ignored_lines(ignored):
+def _format_ignored(ignored):
     if ignored:
         yield _("Not imported:")
-    yield from (f"  {one['key']}: {one['reason']}" for one in ignored[: file_import.LISTED])
+    yield from (f"  {name['key']}: {name['reason']}" for name in ignored[: file_import.LISTED])
     if len(ignored) > file_import.LISTED:
         yield _("  … and %(count)s more") % {"count": f"{len(ignored) - file_import.LISTED:,}"}

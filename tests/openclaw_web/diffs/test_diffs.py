@@ -1,4 +1,4 @@
-"""What changed between two texts."""
+"""Diffs of two texts."""
 
 import pytest
 from hypothesis import given
@@ -11,23 +11,23 @@ LINES = st.lists(st.sampled_from(["", "a", "b", "a b c", "the quick fox", "the s
 TEXTS = st.one_of(LINES.map("\n".join), LINES.map("\r\n".join), st.text(), st.text(alphabet="ab \n"))
 
 
-def rebuilt(diff):
-    """Both texts of a diff, from its lines."""
+def rebuild_texts(diff):
+    """Returns both texts of a diff, joined from its lines."""
     rows = list(diff.rows())
     return ["".join(line.text for line in side if line) for side in zip(*((r.old, r.new) for r in rows), strict=True)]
 
 
-def drawn(view, diff, prefix=""):
+def draw_view(view, diff, prefix=""):
     return draw("{{ ui.diff(view, diff, prefix=prefix) }}", view=view, diff=diff, prefix=prefix)
 
 
-def shown(old, new):
+def draw_diff(old, new):
     diff = line_diff.compare(old, new)
-    return drawn(line_diff.build_view(diff), diff)
+    return draw_view(line_diff.build_view(diff), diff)
 
 
-def patched(old, patch):
-    """A text after a unified diff, as `patch` would make it."""
+def apply_patch(old, patch):
+    """Applies a unified diff to a text, as `patch` does."""
     before, after, at = line_diff.split_lines(old), [], 0
     lines = patch.split("\n")[2:-1]
     for place, line in enumerate(lines):
@@ -48,7 +48,7 @@ def patched(old, patch):
 @given(TEXTS, TEXTS)
 def test_the_lines_of_a_diff_are_both_texts(old, new):
     diff = line_diff.compare(old, new)
-    assert (rebuilt(diff) or ["", ""]) == [old, new]
+    assert (rebuild_texts(diff) or ["", ""]) == [old, new]
     for side in ("old", "new"):
         numbers = [line.number for row in diff.rows() if (line := getattr(row, side))]
         assert numbers == list(range(1, len(numbers) + 1))
@@ -69,14 +69,14 @@ def test_unchanged_rows_are_equal_and_marks_make_up_their_line(old, new):
 @given(st.text(alphabet="ab c早", max_size=60), st.text(alphabet="ab c早", max_size=60))
 def test_pieces_make_up_the_line_however_it_is_compared(old, new):
     for effort in (word_marks.Effort(), word_marks.Effort(0)):
-        left, right = word_marks.mark_words(old, new, effort)
-        assert ("".join(text for text, _ in left), "".join(text for text, _ in right)) == (old, new)
+        old_marks, new_marks = word_marks.mark_words(old, new, effort)
+        assert ("".join(text for text, _ in old_marks), "".join(text for text, _ in new_marks)) == (old, new)
 
 
 @given(TEXTS, TEXTS)
 def test_the_unified_text_is_a_patch(old, new):
     patch = unified_format.format_patch(line_diff.build_view(line_diff.compare(old, new)), "x.md")
-    assert patched(old, patch) == new if patch else old == new
+    assert apply_patch(old, patch) == new if patch else old == new
 
 
 @given(TEXTS, TEXTS)
@@ -97,7 +97,7 @@ def test_a_view_leaves_no_change_out(old, new):
 
 
 def test_changed_words_are_marked():
-    html = shown("# Head\nMei likes tea\n", "# Head\nMei likes coffee\n")
+    html = draw_diff("# Head\nMei likes tea\n", "# Head\nMei likes coffee\n")
     assert "Mei likes <del>tea</del>" in html
     assert "Mei likes <ins>coffee</ins>" in html
     assert '<a class="diff__no" tabindex="-1" id="old-L2" href="#old-L2">2</a><span class="diff__sign">−</span>' in html
@@ -105,7 +105,7 @@ def test_changed_words_are_marked():
 
 
 def test_chinese_is_compared_by_character():
-    assert "周<ins>三</ins>开会" in shown("周二开会\n", "周三开会\n")
+    assert "周<ins>三</ins>开会" in draw_diff("周二开会\n", "周三开会\n")
 
 
 def test_a_line_that_moved_among_changed_ones_finds_its_partner():
@@ -120,26 +120,26 @@ def test_a_text_that_is_not_there(old, new):
     diff = line_diff.compare(old, new)
     assert (diff.old_exists, diff.new_exists) == (old is not None, new is not None)
     assert (diff.removed, diff.added) == (bool(old), bool(new))
-    assert isinstance(shown(old, new), str)
+    assert isinstance(draw_diff(old, new), str)
 
 
 def test_unchanged_runs_are_folded_with_their_count():
     old = "".join(f"line {number}\n" for number in range(100))
-    html = shown(old, old.replace("line 50\n", "changed\n"))
+    html = draw_diff(old, old.replace("line 50\n", "changed\n"))
     assert html.count('<details class="diff__fold"><summary>47 unchanged lines</summary>') == 1
     assert html.count('<details class="diff__fold"><summary>46 unchanged lines</summary>') == 1
     assert 'id="L3"' in html
 
 
 def test_a_missing_newline_is_said_and_a_return_shown_where_it_changed():
-    assert "no newline at the end" in shown("a\nb\n", "a\nb")
-    assert "no newline" not in shown("a\n", "b\n")
-    assert "CR" in shown("a\r\nb\n", "a\nb\n")
-    assert "CR" not in shown("a\r\nb\r\n", "a\r\nc\r\n")
+    assert "no newline at the end" in draw_diff("a\nb\n", "a\nb")
+    assert "no newline" not in draw_diff("a\n", "b\n")
+    assert "CR" in draw_diff("a\r\nb\n", "a\nb\n")
+    assert "CR" not in draw_diff("a\r\nb\r\n", "a\r\nc\r\n")
 
 
 def test_what_a_file_holds_does_nothing():
-    html = shown("<b>x</b>\n", "<b>x</b><script>1</script>\u202e\x00\n")
+    html = draw_diff("<b>x</b>\n", "<b>x</b><script>1</script>\u202e\x00\n")
     assert not [odd for odd in ("<script>", "<b>", "\u202e") if odd in html]
     assert "U+202E" in html and "NUL" in html
 
@@ -160,14 +160,14 @@ def test_huge_texts_are_compared_coarsely_and_drawn_small(old, new):
     view = line_diff.build_view(diff)
     assert diff.is_coarse
     assert "".join(row.new.text for row in diff.rows() if row.new) == new
-    assert len(drawn(view, diff)) < 2_000_000
+    assert len(draw_view(view, diff)) < 2_000_000
     rows = sum(row.is_changed for section in view.sections for row in section.rows)
     assert rows <= line_diff.SHOWN_ROWS
-    assert view.left == sum(row.is_changed for row in diff.rows()) - rows
+    assert view.left_out == sum(row.is_changed for row in diff.rows()) - rows
 
 
 def test_a_long_line_is_shown_around_its_change():
-    html = shown("a " * 5_000 + "tea" + " b" * 5_000, "a " * 5_000 + "rum" + " b" * 5_000)
+    html = draw_diff("a " * 5_000 + "tea" + " b" * 5_000, "a " * 5_000 + "rum" + " b" * 5_000)
     assert "<ins>rum</ins>" in html
     assert "characters more" in html
     assert len(html) < 5_000
@@ -175,4 +175,4 @@ def test_a_long_line_is_shown_around_its_change():
 
 def test_two_diffs_of_one_page_are_kept_apart():
     diff = line_diff.compare("a\n", "b\n")
-    assert 'id="d-old-L1"' in drawn(line_diff.build_view(diff), diff, prefix="d-")
+    assert 'id="d-old-L1"' in draw_view(line_diff.build_view(diff), diff, prefix="d-")

@@ -1,4 +1,4 @@
-"""Locks on files: who waits, who is told that somebody else was first, and who has died."""
+"""Locks on files: waiting, refusing a second process, and the death of a holder."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ HOLDER = """
 import sys, time
 from pathlib import Path
 from openclaw_web.disk import locks
-handle = locks.held(Path(sys.argv[1]))
+handle = locks.hold_lock(Path(sys.argv[1]))
 print("held", flush=True)
 time.sleep(600)
 """
@@ -46,12 +46,12 @@ def test_a_descriptor_holds_it_until_it_is_closed(file):
 
 
 def test_whoever_waits_says_so_first_and_others_say_nothing(file, tmp_path):
-    said = []
-    with locks.lock(file, before_waiting=lambda: said.append("nobody has it")):
-        assert said == []
+    messages = []
+    with locks.lock(file, before_waiting=lambda: messages.append("nobody has it")):
+        assert messages == []
         holder = locks.hold_lock(tmp_path / "other.lock")
-        with locks.lock(tmp_path / "other.lock", before_waiting=lambda: (said.append("waiting"), os.close(holder))):
-            assert said == ["waiting"]
+        with locks.lock(tmp_path / "other.lock", before_waiting=lambda: (messages.append("waiting"), os.close(holder))):
+            assert messages == ["waiting"]
 
 
 def test_the_second_of_two_is_refused_with_the_sentence(file):

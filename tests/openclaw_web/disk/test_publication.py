@@ -1,4 +1,4 @@
-"""Homes of ours on file systems that refuse hard links or modes: exFAT, some mounts."""
+"""Homes on file systems that refuse hard links or modes, such as exFAT."""
 
 import errno
 import os
@@ -8,7 +8,7 @@ import pytest
 from agents import databases
 from openclaw_web.disk import publication
 from tests import faults
-from tests.collecting.collect_runs import events, run
+from tests.collecting.collect_runs import count_events, run
 from tests.homes import Home, user
 
 
@@ -30,7 +30,7 @@ def refused():
 def test_agents_are_imported_where_links_and_modes_are_refused(real_files, refused, tmp_path):
     home = Home(tmp_path / "openclaw")
     home.transcript(user("Hello"))
-    assert run(home)["records"] == 2 and events("user") == 1
+    assert run(home)["records"] == 2 and count_events("user") == 1
     assert {"os.link", "os.chmod"} <= set(refused)
     with pytest.raises(databases.AgentExists):
         databases.create("main")

@@ -1,4 +1,7 @@
-"""Rows of the table of any list, made from what its fields are: each differs from the others, some mean harm."""
+"""Rows for the table of any list, generated from its fields.
+
+Each row differs from the others; some have hostile texts.
+"""
 
 from django.conf import settings
 from django.db import models
@@ -10,7 +13,7 @@ from tests.factories import T0
 COUNT = 120  # more than two pages
 HOUR_MS = 3_600_000
 HOSTILE = "=1+1<script>alert(1)</script>\u202e"
-# The expressions (SQL of `i`) of columns that can not hold just anything.
+# SQL expressions of `i` for columns that take certain values only.
 SHAPES = {
     "artifacts": {
         "handle": "'ocm_artifact:v1:sha256:' || printf('%064x', i)",
@@ -60,23 +63,26 @@ SHAPES = {
 }
 
 
-def fill(what):
-    """COUNT rows of a list; as dictionaries of their columns."""
-    db = "agent_ada" if what.table._meta.app_label in settings.AGENT_APPS else "default"
-    columns = [field for field in what.table._meta.concrete_fields if field.column]
+def fill_list(declaration):
+    """Stores COUNT rows of a list; returns them as dictionaries of their columns."""
+    db = "agent_ada" if declaration.table._meta.app_label in settings.AGENT_APPS else "default"
+    columns = [field for field in declaration.table._meta.concrete_fields if field.column]
     if any(field.is_relation and not field.null for field in columns):
         bulk_rows.fill_sessions(db, 3)
     values = {field.column: _expression(number, field) for number, field in enumerate(columns)}
     values |= {
         name: text.replace("{words}", _one_of(["word", "other", HOSTILE], "i"))
-        for name, text in SHAPES.get(what.on, {}).items()
+        for name, text in SHAPES.get(declaration.on, {}).items()
     }
-    bulk_rows.insert(db, what.table, COUNT, **values)
-    return list(what.table.objects.using(db).values())
+    bulk_rows.insert(db, declaration.table, COUNT, **values)
+    return list(declaration.table.objects.using(db).values())
 
 
 def _expression(number, field):
-    """What a column of the row `i` holds: the same for no two columns, nothing for some rows."""
+    """Returns the SQL of a column for row `i`; nullable columns are sometimes NULL.
+
+    No two columns have the same values.
+    """
     scattered = f"((i + 7) * {number * 2 + 3} * 7919 / 61)"
     value = _value(scattered, field)
     return f"iif({scattered} % 7, {value}, NULL)" if field.null else value
@@ -101,7 +107,7 @@ def _value(scattered, field):
         return f"{scattered} % 50"
     if isinstance(field, models.BinaryField) or field.column.endswith(("_json", "_hash")):
         return "NULL" if field.null else "'{}'"
-    if field.column.endswith("_by"):  # names of people of this site
+    if field.column.endswith("_by"):  # user names of this site
         return _one_of(["ann", "root"], scattered)
     if field.column == "agent_id":
         return _one_of(["ada", "bob"], scattered)

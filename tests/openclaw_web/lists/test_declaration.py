@@ -1,4 +1,4 @@
-"""What a list declares of the card that its row becomes on a phone."""
+"""The card of a row on a phone, as a list declares it."""
 
 import pytest
 
@@ -8,15 +8,15 @@ from tests.factories import SessionFactory, TurnFactory
 pytestmark = pytest.mark.django_db
 
 
-def marks_of(what):
-    return [column[3] for column in what.columns if len(column) > 3]
+def find_marks(declaration):
+    return [column[3] for column in declaration.columns if len(column) > 3]
 
 
 def test_every_list_says_what_is_on_its_card():
-    for name, what in find_lists().items():
-        values = [mark for mark in marks_of(what) if mark != TITLE]
+    for name, declaration in find_lists().items():
+        values = [mark for mark in find_marks(declaration) if mark != TITLE]
         assert 2 <= len(values) <= 4, name
-        assert marks_of(what).count(TITLE) <= 1, name
+        assert find_marks(declaration).count(TITLE) <= 1, name
 
 
 def test_the_table_has_it_as_classes(as_admin, ada):

@@ -1,7 +1,7 @@
-"""What every list has: its page, its files and its API hold the same rows, whatever filter and order is asked for.
+"""Page, files and API of every list hold the same rows under every filter and order.
 
-Lists are found by themselves. What a filter means is read from its name and its field: `session` asks for equal
-`session_id`, a number for at least as much. A filter that means something else stands in OTHERS, with what it means.
+Lists are found automatically. The meaning of a filter follows from its name and its field: `session` means an equal
+`session_id`, a number means at least as much. Filters with another meaning stand in OTHERS.
 """
 
 import csv
@@ -29,9 +29,9 @@ pytestmark = pytest.mark.django_db
 DAY_MS = 86_400_000
 FROM, TO = T0 + DAY_MS, T0 + 3 * DAY_MS
 DAYS = {"from": "2026-01-06", "to": "2026-01-07"}  # the last one included
-# What a filter is about where its name does not say it.
+# Columns of filters whose names do not tell it.
 COLUMNS = {"cost": "cost_usd", "prompt": "prompt_version", "tokens": "total_tokens", "size": "bytes"}
-# What a list goes by.
+# Columns of orders.
 ORDERS = {
     "cost": "cost_usd",
     "activity": "last_activity_at",
@@ -56,7 +56,7 @@ def says(*columns, word="other"):
     return lambda row: any(word in str(row[column]) for column in columns)
 
 
-# Filters that ask for something else than an equal column or a least number: how, and which rows fit.
+# Filters other than an equal column or a least number: a value, and the rows that fit.
 OTHERS = {
     "artifacts flagged": ("on", lambda row: "jwt" in row["secret_kinds"]),
     "artifacts q": ("OTHER", says("summary")),
@@ -81,19 +81,19 @@ OTHERS = {
     "writes q": ("OTHER", says("candidate_fact", "reason")),
     "writes unmatched": ("on", lambda row: row["turn_id"] is None),
 }
-# Filters that need other rows than these: in tests of their own lists.
+# Filters that need other rows: the tests of their lists cover them.
 ELSEWHERE = {"artifacts each", "turns branches", "turns counted"}
-# What the API calls a filter, where that is neither its name nor `<name>_id` nor `<done>_by`.
+# Names of filters in the API that are neither the filter's name nor `<name>_id` nor `<done>_by`.
 IN_API = {"exports export_format": "kind", "events kind": "types"}
 
 
-# What the API takes any text for: one that it does not know fits nothing.
+# Filters for which the API accepts any text; no row fits an unknown text.
 OPEN_IN_API = {"events kind", "jobs kind", "problems kind", "rejected reason", "samples agent", "skipped reason"}
-API_WHOLE = {"problems": {"state": "all"}}  # shows a part unless it is asked for everything
+API_WHOLE = {"problems": {"state": "all"}}  # shows a part by default
 
 
-def api_of(table):
-    """The address of the list of a table in the API, and the names of what it is asked with."""
+def find_list_api(table):
+    """Returns the address of a table's list in the API, and the fields of its query."""
     for prefix, router in api._routers:
         for path, view in router.path_operations.items():
             for operation in view.operations:
@@ -102,34 +102,34 @@ def api_of(table):
                 items = getattr(page, "model_fields", {}).get("items")
                 item = items and items.annotation.__args__[0]
                 if getattr(item, "table", None) is table and "{session_id}" not in path:
-                    asked = (
+                    query_schema = (
                         inspect.signature(operation.view_func, eval_str=True)
                         .parameters["filters"]
                         .annotation.__args__[0]
                     )
-                    return f"/api/v1{prefix}{path}".format(**IDS), asked.model_fields
+                    return f"/api/v1{prefix}{path}".format(**IDS), query_schema.model_fields
     raise AssertionError(f"the API has no list of {table.__name__}")
 
 
-class Everywhere:
-    """A list with its rows, and the ways to ask for it."""
+class ListCase:
+    """A list with its rows, read through pages, files and the API."""
 
     def __init__(self, on, client):
-        self.what, self.client, self.on = find_lists()[on], client, on
-        self.always = {name: IDS[name] for name in self.what.filters().PLACE}
-        self.whole = {segments.NAME: segments.ALL} if self.what.filters.SEGMENTS else {}
-        self.rows = rows.fill(self.what)
-        key = self.what.table._meta.pk.attname
-        self.key = (key,) if key in self.what.fields else self.what.fields[:3]
+        self.declaration, self.client, self.on = find_lists()[on], client, on
+        self.always = {name: IDS[name] for name in self.declaration.filters().PLACE}
+        self.whole = {segments.NAME: segments.ALL} if self.declaration.filters.SEGMENTS else {}
+        self.rows = rows.fill_list(self.declaration)
+        key = self.declaration.table._meta.pk.attname
+        self.key = (key,) if key in self.declaration.fields else self.declaration.fields[:3]
         self.of_key = {self.key_of(row): row for row in self.rows}
-        self.api_at, self.api_fields = api_of(self.what.table)
+        self.api_at, self.api_fields = find_list_api(self.declaration.table)
 
     def key_of(self, row):
         return tuple(row[name] if isinstance(row, dict) else getattr(row, name) for name in self.key)
 
-    def keys(self, found):
-        """Which rows these are, without what reading itself leaves in the audit log."""
-        return [key for key in map(self.key_of, found) if key in self.of_key]
+    def keys(self, items):
+        """Returns the keys of these items, without audit entries that reading itself leaves."""
+        return [key for key in map(self.key_of, items) if key in self.of_key]
 
     def get(self, **query):
         response = self.client.get(PAGES[self.on], self.whole | self.always | query)
@@ -143,7 +143,7 @@ class Everywhere:
         return self.keys(json.loads(self.file(**query)))
 
     def on_pages(self, way="next", place=None, **query):
-        """The rows of all pages from the first on, one list for each, and the last page."""
+        """Returns the keys of all pages from the first on, by page, and the last page."""
         pages, page = [], self.get(**query, **(place or {})).context["page"]
         while True:
             pages.append(self.keys(page))
@@ -160,10 +160,10 @@ class Everywhere:
         return self.keys(self.answer(limit=200, **query)["items"])
 
     def other_order(self):
-        return next(sort for sort in self.what.filters.sorts() if sort != self.what.filters.DEFAULT)
+        return next(sort for sort in self.declaration.filters.sorts() if sort != self.declaration.filters.DEFAULT)
 
     def column(self, name):
-        """The column that a filter is about."""
+        """Returns the column of a filter."""
         names = [COLUMNS.get(name, name), f"{name}_id", f"{name}_name"]
         row = self.rows[0]
         named = [each for each in names if each in row] or [each for each in row if each.endswith(f"_{name}")]
@@ -171,8 +171,8 @@ class Everywhere:
         return named[0]
 
     def filters(self):
-        """Of every filter its name, a value, and the keys of the rows that fit."""
-        for name, field in self.what.filters().fields.items():
+        """Yields name, value and the keys of the fitting rows of every filter."""
+        for name, field in self.declaration.filters().fields.items():
             if name in {*NOT_FILTERS, *self.always, *DAYS, segments.NAME} or f"{self.on} {name}" in ELSEWHERE:
                 continue
             value, fits = OTHERS.get(f"{self.on} {name}") or self._plain(name, field)
@@ -191,34 +191,34 @@ class Everywhere:
         return value, lambda row: row[column] == value
 
     def api_name(self, name):
-        """What the API calls a filter, None where it has not."""
+        """Returns the name of a filter in the API, None when it has no such filter."""
         names = [IN_API.get(f"{self.on} {name}", name), f"{name}_id", f"started_{name}", f"exported_{name}"]
         return next((each for each in names if each in self.api_fields), None)
 
 
 @pytest.fixture(params=sorted(find_lists()))
 def listed(request, as_admin, ada, bob):
-    return Everywhere(request.param, as_admin)
+    return ListCase(request.param, as_admin)
 
 
 def test_files_pages_and_api_hold_every_row_in_order(listed):
-    for sort in listed.what.filters.sorts():
+    for sort in listed.declaration.filters.sorts():
         column = ORDERS[sort.lstrip("-")] if listed.on != "audit" else "at"
         known = [(-1 if row[column] is None else row[column], place) for place, row in enumerate(listed.rows)]
-        wanted = [listed.key_of(listed.rows[place]) for _value, place in sorted(known, reverse=sort.startswith("-"))]
+        expected = [listed.key_of(listed.rows[place]) for _value, place in sorted(known, reverse=sort.startswith("-"))]
         page = listed.get(sort=sort).context["page"]
-        assert len(page) == 50 and listed.keys(page) == wanted[: len(listed.keys(page))], sort
-        assert listed.in_file(sort=sort) == wanted
+        assert len(page) == 50 and listed.keys(page) == expected[: len(listed.keys(page))], sort
+        assert listed.in_file(sort=sort) == expected
         if "sort" in listed.api_fields:
-            assert listed.in_api(sort=sort) == wanted
-        if sort == listed.what.filters.DEFAULT:
-            assert listed.in_api() == listed.in_file() == wanted
+            assert listed.in_api(sort=sort) == expected
+        if sort == listed.declaration.filters.DEFAULT:
+            assert listed.in_api() == listed.in_file() == expected
 
 
 def test_pages_go_both_ways(listed):
-    found = listed.in_file()  # first: the audit log has a row of it
+    file_keys = listed.in_file()  # read first, because the download adds a row to the audit log
     there, last = listed.on_pages()
-    assert [key for page in there for key in page] == found and len(there) == 3
+    assert [key for page in there for key in page] == file_keys and len(there) == 3
     back, _first = listed.on_pages("previous", {"before": last.previous})
     assert back == there[-2::-1]
 
@@ -246,13 +246,13 @@ def test_every_filter_shows_what_fits(listed):
         assert set(listed.in_file(**{name: value})) == keys, (name, value)
         assert set(listed.in_file(**before, **{name: value})) == within & keys, (before, name, value)
         assert listed.get(**{name: value}).context["filters"].chips(), name
-        if asked := listed.api_name(name):
-            assert set(listed.in_api(**{asked: "true" if value == "on" else value})) == keys, (name, value)
+        if api_filter := listed.api_name(name):
+            assert set(listed.in_api(**{api_filter: "true" if value == "on" else value})) == keys, (name, value)
         before, within = {name: value}, keys
 
 
 def test_days_include_the_last(listed):
-    form = listed.what.filters
+    form = listed.declaration.filters
     if "from" not in form().fields:
         return
     column = form.ORDERS[form.DEFAULT.lstrip("-")][0]
@@ -264,12 +264,12 @@ def test_days_include_the_last(listed):
 
 
 def test_segments_are_the_rows_of_their_values(listed):
-    parts = listed.what.filters.SEGMENTS
+    parts = listed.declaration.filters.SEGMENTS
     for name, part in parts.parts.items() if parts else ():
         values = {key: row[part.column or parts.column] for key, row in listed.of_key.items()}
         fits = [key for key, value in values.items() if not part.among or value in part.among]
         keys = {key for key in fits if values[key] not in part.without}
-        if name in values.values():  # a segment that is called like a value is that one
+        if name in values.values():  # a segment with the name of a value has the rows of that value
             assert keys == {key for key, value in values.items() if value == name}
         there, _last = listed.on_pages(segment=name)
         assert {key for page in there for key in page} == keys == set(listed.in_file(segment=name))
@@ -280,11 +280,11 @@ def test_segments_are_the_rows_of_their_values(listed):
 
 
 def test_files_say_the_same_in_three_formats_and_no_cell_is_a_formula(listed):
-    found = json.loads(listed.file())
-    assert list(found[0]) == list(listed.what.fields)
+    items = json.loads(listed.file())
+    assert list(items[0]) == list(listed.declaration.fields)
     lines = [json.loads(line) for line in listed.file("jsonl").splitlines()][-rows.COUNT :]
     table = list(csv.DictReader(io.StringIO(listed.file("csv").removeprefix("\ufeff"))))[-rows.COUNT :]
-    assert lines == found[-rows.COUNT :]
+    assert lines == items[-rows.COUNT :]
     for line, row in zip(lines, table, strict=True):
         for name, value in line.items():
             if isinstance(value, str):
@@ -311,7 +311,7 @@ def test_what_agents_wrote_is_only_text(listed):
 
 
 def nonsense_for(form):
-    """Of everything that an address of a list may hold a value that cannot be."""
+    """Yields an invalid value for each parameter of the address of a list."""
     yield from {"sort": "nonsense", "format": "xml", "after": "nonsense", "before": encode_cursor([1] * 5)}.items()
     for name, field in form.fields.items():
         if name not in (*form.PLACE, "sort", "format") and type(field) is not forms.BooleanField:
@@ -319,23 +319,23 @@ def nonsense_for(form):
 
 
 def test_what_cannot_be_is_refused_and_what_is_no_filter_is_said(listed):
-    form = listed.what.filters()
+    form = listed.declaration.filters()
     for name, value in nonsense_for(form):
         page = listed.client.get(PAGES[listed.on], listed.always | {name: value})
         assert (page.status_code, "Start again" in page.text) == (409, True), (name, value)
-        asked = listed.api_name(name)
-        if asked and name != "format" and isinstance(form.fields.get(name), forms.ChoiceField):
-            answer = listed.client.get(listed.api_at, {asked: value})
+        api_filter = listed.api_name(name)
+        if api_filter and name != "format" and isinstance(form.fields.get(name), forms.ChoiceField):
+            answer = listed.client.get(listed.api_at, {api_filter: value})
             is_open = f"{listed.on} {name}" in OPEN_IN_API
             assert answer.json()["items"] == [] if is_open else answer.status_code == 422, name
     assert "This list has no filter “nonsense”, so it was ignored." in listed.get(nonsense=1).text
-    assert "has no filter" not in listed.get(**{"<b>": 1}).text  # what is no name is not repeated
+    assert "has no filter" not in listed.get(**{"<b>": 1}).text  # the page does not repeat a text that is no name
 
 
 def test_a_part_for_htmx_and_a_view_that_is_kept(listed):
     sort = listed.other_order()
-    kept = {"on": listed.on, "query": f"?sort={sort}", "name": "Dear ones", "next": PAGES[listed.on]}
-    listed.client.post("/operations/views/keep/", kept)
+    view_form = {"on": listed.on, "query": f"?sort={sort}", "name": "Dear ones", "next": PAGES[listed.on]}
+    listed.client.post("/operations/views/keep/", view_form)
     assert ">Dear ones</a>" in listed.get().text
     part = listed.client.get(PAGES[listed.on], listed.always | {"sort": sort}, headers={"HX-Request": "true"})
     assert "<html" not in part.text
@@ -352,6 +352,6 @@ def test_another_agent_has_none_of_them_and_an_unknown_one_is_not_found(listed):
 
 @pytest.mark.parametrize("on", sorted(find_lists()))
 def test_an_empty_list_says_what_will_be_here(on, as_admin, ada):
-    what = find_lists()[on]
-    page = as_admin.get(PAGES[on], {name: IDS[name] for name in what.filters().PLACE}).text
-    assert str(what.words.none) in page and what.words.command in page
+    declaration = find_lists()[on]
+    page = as_admin.get(PAGES[on], {name: IDS[name] for name in declaration.filters().PLACE}).text
+    assert str(declaration.words.none) in page and declaration.words.command in page

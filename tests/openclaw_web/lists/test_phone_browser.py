@@ -1,4 +1,4 @@
-"""Lists and review on a phone, and the rail on a desk, in a real browser on a real `serve`."""
+"""Lists, review and the rail in a real browser, on a phone and on a desk."""
 
 import json
 import re
@@ -39,15 +39,15 @@ def site(tmp_path_factory, migrated):
 
 @pytest.fixture(scope="module")
 def signed_in(site, browser):
-    return state_of(browser, *site[:2])
+    return read_sign_in_state(browser, *site[:2])
 
 
 @pytest.fixture(scope="module")
 def admin(site, browser):
-    return state_of(browser, site[0], site[2])
+    return read_sign_in_state(browser, site[0], site[2])
 
 
-def state_of(browser, address, link):
+def read_sign_in_state(browser, address, link):
     context = browser.new_context(reduced_motion="reduce")
     page = context.new_page()
     page.goto(f"{address}{link}")
@@ -60,7 +60,7 @@ def state_of(browser, address, link):
 
 @pytest.fixture
 def visit(site, signed_in, browser):
-    """Opens an address in a browser of its own; at the end it must not have complained."""
+    """Opens an address in a new browser, which must have no complaints at the end."""
     contexts, complaints = [], []
 
     def start(path, state=signed_in, **options):
@@ -76,13 +76,13 @@ def visit(site, signed_in, browser):
     assert complaints == []
 
 
-def seen(page, selector):
-    return [one.inner_text().strip() for one in page.locator(selector).all() if one.is_visible()]
+def read_visible_texts(page, selector):
+    return [element.inner_text().strip() for element in page.locator(selector).all() if element.is_visible()]
 
 
-def no_complaints(page):
-    found = Axe().run(page).response["violations"]
-    assert not found, json.dumps([(rule["id"], [node["target"] for node in rule["nodes"]]) for rule in found])
+def assert_accessible(page):
+    violations = Axe().run(page).response["violations"]
+    assert not violations, json.dumps([(rule["id"], [node["target"] for node in rule["nodes"]]) for rule in violations])
     assert page.evaluate("document.documentElement.scrollWidth") <= page.viewport_size["width"]
 
 
@@ -92,9 +92,9 @@ def test_a_row_is_two_lines_and_pressed_anywhere(visit):
     cells = [cell.inner_text().split("\n")[0] for cell in row.locator("td").all() if cell.is_visible()]
     assert (
         cells[:3] == ["Question 4", "Approved", "ada"] and len(cells) == 4
-    )  # the reply, who and which turn are left out
+    )  # the columns of the reply, the person and the turn are left out
     assert row.bounding_box()["height"] < 70
-    no_complaints(page)
+    assert_accessible(page)
     row.click(position={"x": 300, "y": 45})
     expect(page).to_have_url(page.url.partition("/samples")[0] + "/samples/s4/")
 
@@ -121,7 +121,7 @@ def test_on_a_desk_the_filters_stand_open(visit):
     expect(page.locator(".filters__all")).to_be_hidden()
     expect(page.get_by_label("Sort by")).to_be_hidden()
     page.get_by_label("Agent", exact=True).select_option("ada")
-    expect(page).to_have_url(page.url.partition("?")[0] + "?agent=ada")  # the order that nobody chose is not in it
+    expect(page).to_have_url(page.url.partition("?")[0] + "?agent=ada")  # the default order is not in the address
 
 
 def test_the_reply_is_on_the_first_screen_of_the_review(visit):
@@ -132,8 +132,11 @@ def test_the_reply_is_on_the_first_screen_of_the_review(visit):
     assert reply["y"] + reply["height"] <= top
     assert bar.bounding_box()["height"] <= 56 and PHONE["height"] - top <= 100
     assert len({button.bounding_box()["y"] for button in bar.locator("button.button").all()}) == 1
-    assert seen(page, "kbd") == [] and seen(page, ".rail__list a > span:not(.visually-hidden)") != []
-    no_complaints(page)
+    assert (
+        read_visible_texts(page, "kbd") == []
+        and read_visible_texts(page, ".rail__list a > span:not(.visually-hidden)") != []
+    )
+    assert_accessible(page)
     page.get_by_role("link", name="Next").click()
     expect(page.locator("#reply-shown")).not_to_contain_text("Answer 3")
 
@@ -141,8 +144,8 @@ def test_the_reply_is_on_the_first_screen_of_the_review(visit):
 def test_the_bar_of_a_phone_has_every_entry(visit):
     page = visit("/", viewport=PHONE)
     names = ["Overview", "Agents", "Review", "Samples", "Exports", "System"]
-    assert [one.inner_text() for one in page.locator(".rail__list a > span").all()] == names
-    assert len({one.bounding_box()["y"] for one in page.locator(".rail__list li").all()}) == 1
+    assert [element.inner_text() for element in page.locator(".rail__list a > span").all()] == names
+    assert len({element.bounding_box()["y"] for element in page.locator(".rail__list li").all()}) == 1
     expect(page.locator("#rail-fold")).to_be_hidden()
 
 
@@ -157,10 +160,10 @@ def test_the_rail_folds_by_keyboard_and_stays_folded(visit, has_scripts):
         expect(button).to_be_focused()
     assert page.locator(".rail").bounding_box()["width"] < wide / 3
     page.goto(page.url.replace("/samples/", "/exports/"))
-    expect(page.get_by_role("link", name="Samples", exact=True)).to_be_visible()  # by its name, which nobody sees
+    expect(page.get_by_role("link", name="Samples", exact=True)).to_be_visible()  # by its invisible name
     assert page.locator(".rail").bounding_box()["width"] < wide / 3
     if has_scripts:
-        no_complaints(page)
+        assert_accessible(page)
     button.click()
     expect(page.get_by_role("button", name="Hide labels")).to_be_visible()
 
@@ -171,14 +174,14 @@ def test_rows_of_administration_are_two_lines_as_well(visit, admin, path):
     rows = page.locator(".card").first.locator("tbody tr")
     assert rows.count()
     assert max(row.bounding_box()["height"] for row in rows.all()) < 70
-    no_complaints(page)
+    assert_accessible(page)
     if not (actions := page.locator(".row-actions > summary")).count():
         return
     button = page.locator(".row-actions button").first
     assert not button.is_visible()
     actions.first.click()
     assert button.is_visible()
-    no_complaints(page)
+    assert_accessible(page)
     desk = visit(path, admin, viewport={"width": 1280, "height": 900})
     assert desk.locator(".row-actions button").first.is_visible()
     assert not desk.locator(".row-actions > summary").first.is_visible()
@@ -189,4 +192,4 @@ def test_the_current_tab_is_in_sight(visit):
     tab, edge = page.locator(".tabs [aria-current]").last.bounding_box(), PHONE["width"]
     assert tab["height"] < 40 and tab["x"] >= 0 and tab["x"] + tab["width"] <= edge
     assert page.locator(".tabs").last.bounding_box()["height"] < 48
-    no_complaints(page)
+    assert_accessible(page)

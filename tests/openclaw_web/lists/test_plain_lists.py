@@ -1,4 +1,4 @@
-"""Lists without filters: page after page holds every row once, and a place that none gave out is refused."""
+"""Lists without filters: pages hold every row once, and invalid cursors are refused."""
 
 import re
 
@@ -20,11 +20,11 @@ def test_every_row_is_on_one_page(rows):  # noqa: F811
     for address, page in lists.items():
         if page.text.count("<tbody") > 1:
             continue
-        shown, path = table_rows(page), address.partition("?")[0]
+        found_rows, path = table_rows(page), address.partition("?")[0]
         while onwards := NEXT.search(page.text):
             page = rows.get(path + onwards[1].replace("&amp;", "&"))
-            shown += table_rows(page)
-        assert len(shown) == len(set(shown)) > 50, address
-        assert len(shown) <= ROWS, address
+            found_rows += table_rows(page)
+        assert len(found_rows) == len(set(found_rows)) > 50, address
+        assert len(found_rows) <= ROWS, address
         nonsense = rows.get(f"{address}{'&' if '?' in address else '?'}after=nonsense")
         assert nonsense.status_code == 409, address

@@ -1,4 +1,4 @@
-"""Whatever an endpoint sends as JSON, the result is an answer with a text or a failure that says why."""
+"""Any JSON of an endpoint leads to an answer with a text or to a failure."""
 
 import json
 import math
@@ -30,7 +30,7 @@ def server():
 
 
 def result(server, body):
-    """The answer or the failure that a body leads to."""
+    """Returns the answer or the failure that a body leads to."""
     server.then(scripted.sends(body))
     messages = [{"role": "user", "content": "Hello"}]
     try:
@@ -39,28 +39,28 @@ def result(server, body):
         return failure
 
 
-def check(found):
-    if isinstance(found, CallFailed):
-        assert found.kind in (Failure.no_answer, Failure.not_json) and found.sentence and not found.is_final
-        numbers = found.usage
+def check_outcome(outcome):
+    if isinstance(outcome, CallFailed):
+        assert outcome.kind in (Failure.no_answer, Failure.not_json) and outcome.sentence and not outcome.is_final
+        numbers = outcome.usage
     else:
-        assert isinstance(found, Answer) and found.text.strip() and found.model
-        found.text.encode(), found.model.encode()
-        numbers = found
+        assert isinstance(outcome, Answer) and outcome.text.strip() and outcome.model
+        outcome.text.encode(), outcome.model.encode()
+        numbers = outcome
     for tokens in (numbers.prompt_tokens, numbers.completion_tokens):
         assert tokens is None or (type(tokens) is int and 0 <= tokens < 2**63)
     assert numbers.cost_usd is None or (type(numbers.cost_usd) is float and 0 <= numbers.cost_usd < math.inf)
-    assert isinstance(found.body, str)
+    assert isinstance(outcome.body, str)
 
 
 @given(value=JSON | st.sampled_from(ANSWERS).flatmap(odd))
 def test_any_json_is_an_answer_or_a_failure(server, value):
-    check(result(server, json.dumps(value).encode()))
+    check_outcome(result(server, json.dumps(value).encode()))
 
 
 @given(body=st.binary(max_size=200) | st.sampled_from(ANSWERS).map(orjson.dumps).flatmap(lambda whole: cuts(whole)))
 def test_any_bytes_are_an_answer_or_a_failure(server, body):
-    check(result(server, body))
+    check_outcome(result(server, body))
 
 
 LINES = [
@@ -95,7 +95,7 @@ def test_any_bytes_on_the_wire_are_a_failure(server, sent):
 
 
 def cuts(whole):
-    """Beginnings of a body, some with bytes that do not belong there."""
+    """Returns a strategy for beginnings of a body, some with bytes that do not belong there."""
     places = st.integers(0, len(whole))
     return st.tuples(places, st.binary(max_size=3)).map(lambda cut: whole[: cut[0]] + cut[1])
 
@@ -104,19 +104,19 @@ PLAUSIBLE = [(0, 0), (7, 7), (10**12, 10**12)]
 ODD = [-1, 1.0, True, False, "7", None, [7], {}, 10**13, 2**64 - 1, 1e400]
 
 
-@pytest.mark.parametrize(("said", "taken"), [*PLAUSIBLE, *((value, None) for value in ODD)])
-def test_numbers_of_tokens_are_plausible_or_not_taken(said, taken):
-    found = usage.read_usage({"usage": {"prompt_tokens": said, "completion_tokens": said}})
-    assert (found.prompt_tokens, found.completion_tokens, found.cost_usd) == (taken, taken, None)
+@pytest.mark.parametrize(("reported", "taken"), [*PLAUSIBLE, *((value, None) for value in ODD)])
+def test_numbers_of_tokens_are_plausible_or_not_taken(reported, taken):
+    parsed = usage.read_usage({"usage": {"prompt_tokens": reported, "completion_tokens": reported}})
+    assert (parsed.prompt_tokens, parsed.completion_tokens, parsed.cost_usd) == (taken, taken, None)
 
 
 COSTS = [(0, 0.0), (0.25, 0.25), (3, 3.0)]
 ODD_COSTS = [-0.1, True, "0.1", None, [], math.inf, -math.inf, math.nan, 1e300, 10**400]
 
 
-@pytest.mark.parametrize(("said", "taken"), [*COSTS, *((value, None) for value in ODD_COSTS)])
-def test_a_cost_is_plausible_or_not_taken(said, taken):
-    assert usage.read_usage({"usage": {"cost": said}}).cost_usd == taken
+@pytest.mark.parametrize(("reported", "taken"), [*COSTS, *((value, None) for value in ODD_COSTS)])
+def test_a_cost_is_plausible_or_not_taken(reported, taken):
+    assert usage.read_usage({"usage": {"cost": reported}}).cost_usd == taken
 
 
 @pytest.mark.parametrize("name", [None, "", 7, ["x"], {}])

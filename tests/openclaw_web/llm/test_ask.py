@@ -1,4 +1,4 @@
-"""What one request brings: an answer, or a failure that says why."""
+"""One request to a model: an answer, or a failure with its reason."""
 
 import json
 import socket
@@ -16,26 +16,26 @@ KEY = 'sk-secret/"1"'
 QUESTION = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "Is it? 是 \ud83d"}]
 
 
-def asked(server, *, url=None, key=KEY, seconds=60):
-    """The answer of a server, or why there is none."""
+def ask_server(server, *, url=None, key=KEY, seconds=60):
+    """Returns the answer of a server, or the failure."""
     endpoint = Endpoint(server.url if url is None else url, key)
     try:
         return ask_model(endpoint, model="small", messages=QUESTION, max_tokens=50, seconds=seconds)
     except CallFailed as failure:
-        shown = "".join([str(failure), repr(failure), failure.sentence, failure.body])
-        assert not key or key not in shown
+        failure_text = "".join([str(failure), repr(failure), failure.sentence, failure.body])
+        assert not key or key not in failure_text
         assert failure.__context__ is None, "a traceback would lead to what was sent"
         return failure
 
 
-def asked_of(behaviour, **options):
+def ask_scripted(behaviour, **options):
     with scripted.Endpoint(behaviour) as server:
-        return asked(server, **options)
+        return ask_server(server, **options)
 
 
 def test_it_works():
     with scripted.Endpoint(scripted.says("Yes.", prompt_tokens=12, completion_tokens=2, cost=0.00012)) as server:
-        answer = asked(server)
+        answer = ask_server(server)
     assert (answer.text, answer.model) == ("Yes.", "small-1")
     assert (answer.prompt_tokens, answer.completion_tokens, answer.cost_usd) == (12, 2, 0.00012)
     assert answer.latency_ms >= 0 and json.loads(answer.body)["id"] == "chat-1"
@@ -55,14 +55,14 @@ def test_it_works():
 
 def test_without_a_key_none_is_sent():
     with scripted.Endpoint() as server:
-        assert asked(server, url=server.url + "/", key="").text == "yes"
+        assert ask_server(server, url=server.url + "/", key="").text == "yes"
     assert server.requests[0].path == "/v1/chat/completions"
     assert "Authorization" not in server.requests[0].headers
 
 
 def test_an_address_of_the_sixth_version():
     with scripted.Endpoint(host="::1") as server:
-        assert asked(server).text == "yes"
+        assert ask_server(server).text == "yes"
     assert server.requests[0].headers["Host"] == server.root.removeprefix("http://") == f"[::1]:{server.port}"
 
 
@@ -71,11 +71,11 @@ def test_a_name_of_which_only_the_second_address_answers(monkeypatch):
 
     def both(host, port, *args, **options):
         hosts = ["::1", "127.0.0.1"] if host == b"localhost" else [host]
-        return [found for one in hosts for found in look_up(one, port, *args, **options)]
+        return [address for name in hosts for address in look_up(name, port, *args, **options)]
 
     monkeypatch.setattr(socket, "getaddrinfo", both)
     with scripted.Endpoint() as server:
-        assert asked(server, url=f"http://LocalHost:{server.port}/v1").text == "yes"
+        assert ask_server(server, url=f"http://LocalHost:{server.port}/v1").text == "yes"
     assert server.requests[0].headers["Host"] == f"localhost:{server.port}"
 
 
@@ -83,7 +83,7 @@ PARTS = [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"t
 
 
 def test_text_in_parts():
-    answer = asked_of(scripted.says([*PARTS, {"type": "text", "text": "."}]))
+    answer = ask_scripted(scripted.says([*PARTS, {"type": "text", "text": "."}]))
     assert answer.text == "Yes."
     assert answer.prompt_tokens is answer.completion_tokens is answer.cost_usd is None
 
@@ -91,12 +91,12 @@ def test_text_in_parts():
 @pytest.mark.parametrize("encoding", ["gzip", "X-Gzip"])
 def test_an_answer_that_is_packed_although_nobody_asked(encoding):
     with scripted.Endpoint(scripted.packed(scripted.answer("Yes."), encoding=encoding)) as server:
-        assert asked(server).text == "Yes."
+        assert ask_server(server).text == "Yes."
     assert server.requests[0].headers["Accept-Encoding"] == "identity"
 
 
 def test_json_of_another_type_is_an_answer():
-    assert asked_of(scripted.sends(scripted.answer("Yes."), content_type="text/plain")).text == "Yes."
+    assert ask_scripted(scripted.sends(scripted.answer("Yes."), content_type="text/plain")).text == "Yes."
 
 
 MESSAGE = {"role": "assistant", "content": None}
@@ -157,7 +157,7 @@ KINDS = {
 @pytest.mark.parametrize("case", KINDS)
 def test_each_failure_has_a_kind(case):
     behaviour, kind, is_final = KINDS[case]
-    failure = asked_of(behaviour)
+    failure = ask_scripted(behaviour)
     assert (failure.kind, failure.is_final) == (kind, is_final)
     assert "127.0.0.1:" in failure.sentence and "%" not in failure.sentence
     assert len(failure.body) <= 20_000
@@ -170,36 +170,36 @@ def test_every_kind_is_met():
 
 def test_the_largest_answer():
     frame = len(json.dumps(scripted.answer("")))
-    assert len(asked_of(scripted.says("x" * (1_000_000 - frame))).body) == 1_000_000
-    assert asked_of(scripted.says("x" * (1_000_001 - frame))).kind == Failure.too_large
+    assert len(ask_scripted(scripted.says("x" * (1_000_000 - frame))).body) == 1_000_000
+    assert ask_scripted(scripted.says("x" * (1_000_001 - frame))).kind == Failure.too_large
 
 
 def test_a_failure_tells_its_status_its_body_and_when_to_return():
-    failure = asked_of(scripted.fails(503, retry_after=2, body=b"<h1>Busy</h1>"))
+    failure = ask_scripted(scripted.fails(503, retry_after=2, body=b"<h1>Busy</h1>"))
     assert (failure.status, failure.body, failure.retry_after) == (503, "<h1>Busy</h1>", 2)
-    failure = asked_of(scripted.says_bytes(b"HTTP/1.1 429 No\r\nRetry-After: 1.5\r\nContent-Length: 99\r\n\r\nno"))
+    failure = ask_scripted(scripted.says_bytes(b"HTTP/1.1 429 No\r\nRetry-After: 1.5\r\nContent-Length: 99\r\n\r\nno"))
     assert (failure.kind, failure.status, failure.body, failure.retry_after) == (Failure.rate_limited, 429, "no", 1.5)
 
 
 def test_a_useless_answer_tells_what_it_used():
-    failure = asked_of(scripted.says("", prompt_tokens=12, completion_tokens=50, cost=0.1))
+    failure = ask_scripted(scripted.says("", prompt_tokens=12, completion_tokens=50, cost=0.1))
     assert failure.kind == Failure.no_answer
     assert (failure.usage.prompt_tokens, failure.usage.completion_tokens, failure.usage.cost_usd) == (12, 50, 0.1)
 
 
 @pytest.mark.parametrize("behaviour", [scripted.hangs(), scripted.trickles("head"), scripted.trickles("body")])
 def test_the_time_is_that_of_the_whole_call(behaviour):
-    failure = asked_of(behaviour, seconds=0.4)
+    failure = ask_scripted(behaviour, seconds=0.4)
     assert (failure.kind, failure.is_final) == (Failure.timed_out, False)
     assert failure.latency_ms >= 400
 
 
 def test_no_time_at_all():
-    assert asked_of(scripted.says("yes"), seconds=0).kind == Failure.timed_out
+    assert ask_scripted(scripted.says("yes"), seconds=0).kind == Failure.timed_out
 
 
 def test_a_server_that_reads_nothing():
-    """What the kernel takes for it is full at some moment."""
+    """The buffers of the kernel are full at some moment."""
     with socket.create_server(("127.0.0.1", 0)) as silent:
         endpoint = Endpoint(f"http://127.0.0.1:{silent.getsockname()[1]}/v1", KEY)
         messages = [{"role": "user", "content": "x" * 30_000_000}]
@@ -210,25 +210,25 @@ def test_a_server_that_reads_nothing():
 
 def test_nobody_is_there():
     with scripted.nothing_listens() as url:
-        failure = asked(None, url=url)
+        failure = ask_server(None, url=url)
     assert (failure.kind, failure.is_final) == (Failure.unreachable, False)
     assert "Nothing answers at 127.0.0.1:" in failure.sentence
 
 
 def test_a_name_that_nobody_has():
-    failure = asked(None, url=f"https://{'.'.join(['x' * 63] * 5)}/v1")  # longer than a name may be
+    failure = ask_server(None, url=f"https://{'.'.join(['x' * 63] * 5)}/v1")  # longer than a name may be
     assert (failure.kind, failure.is_final) == (Failure.unreachable, True)
     assert "No machine is known" in failure.sentence
 
 
 @pytest.mark.parametrize(("key", "words"), [("", "asks for a key"), (KEY, "refused the key")])
 def test_a_key_that_is_missing_or_wrong(key, words):
-    assert words in asked_of(scripted.fails(401), key=key).sentence
+    assert words in ask_scripted(scripted.fails(401), key=key).sentence
 
 
 @pytest.fixture
 def certificate(tmp_path):
-    """What a server of localhost shows that no authority knows."""
+    """A self-signed certificate of localhost."""
     cert, key = tmp_path / "cert.pem", tmp_path / "key.pem"
     command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=localhost", "-days", "2"]
     alternatives = ["-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"]
@@ -241,19 +241,19 @@ def certificate(tmp_path):
 def test_a_certificate_that_nobody_vouches_for(certificate, tmp_path, monkeypatch):
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "cert.pem"))  # not even when the environment does
     with scripted.Endpoint(certificate=certificate) as server:
-        failure = asked(server)
+        failure = ask_server(server)
     assert (failure.kind, failure.is_final) == (Failure.unreachable, True)
     assert "certificate" in failure.sentence and not server.requests
 
 
 def test_no_encryption_where_some_is_expected():
     with scripted.Endpoint() as server:
-        failure = asked(server, url=server.url.replace("http:", "https:"))
+        failure = ask_server(server, url=server.url.replace("http:", "https:"))
     assert failure.kind in (Failure.unreachable, Failure.cut_off) and not server.requests
 
 
 @pytest.mark.parametrize("url", ["http://api.example.com/v1", "file:///etc/passwd", "", "http://[127.0.0.1]/v1"])
 def test_nothing_is_sent_to_an_address_that_cannot_be(url):
-    failure = asked(None, url=url)
+    failure = ask_server(None, url=url)
     assert (failure.kind, failure.is_final) == (Failure.unreachable, True)
     assert "OPENCLAW_WEB_LLM_URL" in failure.sentence

@@ -1,4 +1,4 @@
-"""Which addresses are asked, and why others are refused."""
+"""Addresses of endpoints that are allowed, and the reasons for refusing others."""
 
 import os
 import subprocess
@@ -100,7 +100,7 @@ print(logging.getLogger("httpcore.connection").isEnabledFor(logging.DEBUG), logg
 
 
 def test_the_environment_names_it(tmp_path):
-    """With blanks around, as from a file; and what only who asks needs is not loaded."""
+    """The address may have blanks around it; the HTTP client is not loaded."""
     env = os.environ | {
         "OPENCLAW_WEB_LLM_URL": " https://api.example.com/v1/\n",
         "OPENCLAW_WEB_LLM_KEY": "$k-1\n",
@@ -108,6 +108,8 @@ def test_the_environment_names_it(tmp_path):
         "OPENCLAW_WEB_HOME": str(tmp_path),
         "DJANGO_SETTINGS_MODULE": "openclaw_web.settings",
     }
-    said = subprocess.run([sys.executable, "-c", READ], cwd=ROOT, env=env, capture_output=True, text=True, check=True)
-    assert "Endpoint('api.example.com') True False\nFalse 30\n" in said.stdout
-    assert "k-1" not in said.stdout + said.stderr
+    process = subprocess.run(
+        [sys.executable, "-c", READ], cwd=ROOT, env=env, capture_output=True, text=True, check=True
+    )
+    assert "Endpoint('api.example.com') True False\nFalse 30\n" in process.stdout
+    assert "k-1" not in process.stdout + process.stderr

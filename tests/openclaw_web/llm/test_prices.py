@@ -1,4 +1,4 @@
-"""Costs and lengths: what is not known is never 0."""
+"""Costs and lengths: an unknown figure is never 0."""
 
 import pytest
 from hypothesis import given
@@ -32,8 +32,8 @@ def test_lengths(text, tokens):
     assert estimate_tokens(text) == tokens
 
 
-@given(one=st.text(), other=st.text())
-def test_a_length_never_shrinks(one, other):
-    together = estimate_tokens(one + other)
-    assert max(estimate_tokens(one), estimate_tokens(other)) <= together
-    assert together <= estimate_tokens(one) + estimate_tokens(other) <= together + 1
+@given(first=st.text(), second=st.text())
+def test_a_length_never_shrinks(first, second):
+    together = estimate_tokens(first + second)
+    assert max(estimate_tokens(first), estimate_tokens(second)) <= together
+    assert together <= estimate_tokens(first) + estimate_tokens(second) <= together + 1

@@ -1,4 +1,4 @@
-"""Neither the environment, nor a redirect, nor what a server repeats brings the key anywhere else."""
+"""The key never leaks: not through the environment, redirects or repeated answers."""
 
 import json
 import logging
@@ -12,17 +12,17 @@ from openclaw_web.llm.endpoint import Endpoint
 from tests import llm_endpoint as scripted
 from tests.suite.sources import MODULES, ROOT
 
-KEY, USER = "+".join(["sk-live-0123/4567", "89"]), "ada:password"  # in no line: pages about errors show lines
+KEY, USER = "+".join(["sk-live-0123/4567", "89"]), "ada:password"  # in no source line: error pages show source lines
 MESSAGES = [{"role": "user", "content": "Hello"}]
 
 
-def asked(url):
+def ask_server(url):
     return ask_model(Endpoint(url, KEY), model="small", messages=MESSAGES, max_tokens=5, seconds=60)
 
 
 def refused(url):
     with pytest.raises(CallFailed) as failed:
-        asked(url)
+        ask_server(url)
     return failed.value
 
 
@@ -32,7 +32,7 @@ def test_no_proxy_of_the_environment(monkeypatch):
             monkeypatch.setenv(name, proxy.root)
         monkeypatch.delenv("NO_PROXY", raising=False)
         monkeypatch.delenv("no_proxy", raising=False)
-        assert asked(server.url).text == "yes"
+        assert ask_server(server.url).text == "yes"
         assert len(server.requests) == 1 and not proxy.requests
 
 
@@ -60,15 +60,15 @@ ESCAPED = "".join(f"\\u{ord(character):04X}" for character in KEY)
 def test_a_key_that_is_repeated_is_hidden(spelling, status):
     body = json.dumps(scripted.answer("Your key is KEY.", model="m KEY")).replace("KEY", spelling)
     with scripted.Endpoint(scripted.sends(body.encode(), status=status)) as server:
-        found = asked(server.url) if status == 200 else refused(server.url)
-    assert "key is …." in found.body and spelling not in found.body
-    assert status != 200 or (found.text, found.model) == ("Your key is ….", "m …")
+        result = ask_server(server.url) if status == 200 else refused(server.url)
+    assert "key is …." in result.body and spelling not in result.body
+    assert status != 200 or (result.text, result.model) == ("Your key is ….", "m …")
 
 
 def test_logs_tell_nothing(caplog):
     caplog.set_level(logging.DEBUG)
     with scripted.Endpoint(scripted.says(KEY), scripted.fails(500, set_cookie=KEY)) as server:
-        asked(server.url)
+        ask_server(server.url)
         refused(server.url)
     assert KEY not in caplog.text and "/v1" not in caplog.text
 
@@ -98,7 +98,7 @@ def test_pages_about_errors_show_no_answer_that_repeats_the_key(settings, rf, st
     settings.DEBUG = True
     with scripted.Endpoint(scripted.sends({"error": KEY, "usage": KEY}, status=status, x_key=KEY)) as server:
         try:
-            asked(server.url)
+            ask_server(server.url)
         except CallFailed:
             request = rf.get("/", headers={"accept": "text/html"})
             page = technical_500_response(request, *sys.exc_info()).content.decode()
@@ -106,7 +106,7 @@ def test_pages_about_errors_show_no_answer_that_repeats_the_key(settings, rf, st
 
 
 def test_backups_and_reports_cannot_hold_the_key():
-    """One module reads it; whatever else names it tells people to set it."""
+    """Only one module reads the key; others name it to tell people to set it."""
     texts = {path.relative_to(ROOT).as_posix(): path.read_text() for path in MODULES}
     settings = {"openclaw_web/settings.py", "openclaw_web/settings_test.py"}
     assert {name for name, text in texts.items() if "LLM_API_" in text} - settings == {"openclaw_web/llm/endpoint.py"}

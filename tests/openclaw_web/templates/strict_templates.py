@@ -1,6 +1,7 @@
-"""Templates that forgive nothing: a method that is not called, which Jinja2 prints and takes for true, is an error.
+"""Strict templates: printing or testing a method that is not called is an error.
 
-So is printing None. And pages say what they were made from: `response.context["rows"]` is what the view gave.
+Jinja2 prints such a method and takes it for true. Printing None is an error as well. Pages keep their context:
+`response.context["rows"]` is the value that the view gave.
 """
 
 import copy
@@ -22,7 +23,7 @@ class Templates(templates.Templates):
 
 
 class StrictTemplate(Template):
-    """A template that tells the test client what it is rendered with."""
+    """A template that reports its context to the test client."""
 
     def render(self, context=None, request=None):
         context = {} if context is None else context
@@ -32,7 +33,7 @@ class StrictTemplate(Template):
 
 
 class Uncalled:
-    """A method that a template got and has to call."""
+    """A method in a template, which must be called."""
 
     def __init__(self, method):
         self.method = method
@@ -54,13 +55,13 @@ class Strict(Environment):
     """The environment with these checks."""
 
     def getattr(self, obj, attribute):
-        found = super().getattr(obj, attribute)
-        is_ours = isinstance(found, MethodType | BuiltinMethodType) and not isinstance(obj, str)
-        return Uncalled(found) if is_ours else found
+        value = super().getattr(obj, attribute)
+        is_ours = isinstance(value, MethodType | BuiltinMethodType) and not isinstance(obj, str)
+        return Uncalled(value) if is_ours else value
 
 
 class NoneIsNoText:
-    """None would be printed as `None`."""
+    """Refuses None, which Jinja2 would print as `None`."""
 
     def __call__(self, value):
         if value is None:
@@ -72,5 +73,5 @@ class NoneIsNoText:
 
 
 def environment(**options):
-    """The site's own, with compiled templates that outlive a run."""
+    """Returns the site's own environment with these checks; compiled templates outlive a run."""
     return templates.environment(cls=Strict, finalize=NoneIsNoText(), kept_in=fixture_cache.templates(), **options)

@@ -1,4 +1,7 @@
-"""Every template is compiled, and what it names is there: else a page that no test draws fails where it is drawn."""
+"""Every template compiles, and all names in it exist.
+
+Otherwise a page that no test renders would fail for its readers.
+"""
 
 import pytest
 from django.template import engines
@@ -12,19 +15,22 @@ OF_ROUTES = {"url", "url_or_none", "addresses"}
 
 
 def problems(name, text):
-    """Every (line, problem) of a template that is called so: names that nothing stands behind."""
+    """Yields every (line, problem) of a template with this name."""
     env = engines["jinja2"].env
     try:
-        found = list(unknown_names(env, env.parse(text, name)))
-        yield from found
-        if not found:
+        unknown = list(unknown_names(env, env.parse(text, name)))
+        yield from unknown
+        if not unknown:
             env.compile(text, name)
     except TemplateSyntaxError as exc:
         yield exc.lineno, exc.message
 
 
 def unknown_names(env, tree):
-    """Every (line, problem) of a filter, test, template, component or page that there is not, also where it is rare."""
+    """Yields every (line, problem) of a filter, test, template, component or route that does not exist.
+
+    Rarely used branches are searched as well.
+    """
     for kind, known in ((nodes.Filter, env.filters), (nodes.Test, env.tests)):
         for node in tree.find_all(kind):
             if node.name not in known:
@@ -39,7 +45,7 @@ def unknown_names(env, tree):
 
 
 def unknown_routes(tree):
-    """Every (line, problem) of an address of a page that there is not."""
+    """Yields every (line, problem) of a route that does not exist."""
     for call in tree.find_all(nodes.Call):
         is_route = isinstance(call.node, nodes.Name) and call.node.name in OF_ROUTES and call.args
         if is_route and isinstance(call.args[0], nodes.Const) and not is_routed(call.args[0].value):
@@ -78,8 +84,8 @@ def test_every_template_is_whole():
     ],
 )
 def test_a_slip_is_found(text, problem):
-    ((line, found),) = problems("a.html", f"<p>\n{text}")
-    assert line == 2 and found.startswith(problem)
+    ((line, message),) = problems("a.html", f"<p>\n{text}")
+    assert line == 2 and message.startswith(problem)
 
 
 def test_what_is_there_is_no_slip():

@@ -1,4 +1,4 @@
-"""One word for each state, wherever it is shown."""
+"""Each state has one word on all pages."""
 
 import re
 from collections import Counter
@@ -15,16 +15,16 @@ from operations.doctor.sources import home_sources
 from tests.suite.sources import MODULES, ROOT, TEMPLATES
 
 TABLE = "openclaw_web/pages/states.py"
-# What is said with the same word and is no state: heads of columns, names of things, verbs.
+# Other uses of these words: heads of columns, names of things, verbs.
 NO_STATES = {
     "Backup": {"operations/backups/services.py"},  # a kind of job
     "Changed": {
         *("automation/background.py", "ledger/lists/stored_tables.py"),  # when
-        *("templates/operations/doctor_found.html", "templates/guardian/file_parts.html"),
+        *("templates/operations/doctor_result.html", "templates/guardian/file_parts.html"),
     },
-    "New": {"templates/operations/doctor_found.html"},  # heads over numbers of sources
-    "Unchanged": {"templates/operations/doctor_found.html"},
-    "Skipped": {"templates/operations/doctor_found.html"},
+    "New": {"templates/operations/doctor_result.html"},  # heads over numbers of sources
+    "Unchanged": {"templates/operations/doctor_result.html"},
+    "Skipped": {"templates/operations/doctor_result.html"},
     "Missing": {"templates/operations/doctor_receipt.html"},  # how many records
     "Failed": {"templates/ledger/savings_parts.html"},  # how many calls
     "Approved": {"templates/datasets/export_detail.html"},  # how many samples
@@ -65,7 +65,7 @@ def test_every_state_of_a_model_has_a_word():
         for value in kind.values
     }
     assert len(choices) > 40
-    assert not {found for found in choices if found[2] not in states.STATES}
+    assert not {choice for choice in choices if choice[2] not in states.STATES}
 
 
 @pytest.mark.parametrize(
@@ -83,13 +83,13 @@ def test_every_state_of_other_tables_has_a_word(values):
 
 
 def test_nobody_else_says_these_words():
-    """A badge with a word of its own would soon say another one than the table."""
+    """A badge with its own word would soon differ from the table."""
     files = {str(path.relative_to(ROOT)): path.read_text() for path in (*MODULES, *TEMPLATES)}
-    said = {(found[2], file) for file, text in files.items() for found in CALL.finditer(text) if found[2] in words()}
+    uses = {(match[2], file) for file, text in files.items() for match in CALL.finditer(text) if match[2] in words()}
     allowed = {(word, file) for word, places in NO_STATES.items() for file in places}
-    others = {place for place in said if place[1] != TABLE} - allowed
+    others = {place for place in uses if place[1] != TABLE} - allowed
     assert not others, sorted(others)
-    assert not allowed - said, "no longer said there: take it out of NO_STATES"
+    assert not allowed - uses, "no longer said there: take it out of NO_STATES"
 
 
 def test_the_same_column_has_the_same_head_everywhere():
@@ -112,7 +112,7 @@ def test_a_state_that_nobody_knows_is_shown_as_it_is():
 
 def test_the_docs_have_the_same_table():
     rows = re.findall(r"^\| ([^|]+?) \| (\w*) \| (`[^|]*`) \|$", (ROOT / "docs/design.md").read_text(), re.MULTILINE)
-    told = {word: (tone, set(re.findall(r"`([^`]*)`", values))) for word, tone, values in rows}
-    assert told == {
+    documented = {word: (tone, set(re.findall(r"`([^`]*)`", values))) for word, tone, values in rows}
+    assert documented == {
         str(word): (tone or "plain", {value or "(empty)" for value in values}) for word, tone, values in states._WORDS
     }

@@ -1,4 +1,4 @@
-"""Jinja2 as this site uses it: what a slip in a template comes to, parts of pages, components, words."""
+"""Jinja2 as this site uses it: mistakes in templates, parts of pages, components, texts."""
 
 import ast
 import re
@@ -22,7 +22,7 @@ TAG = re.compile(
     r"|input|ins|kbd|label|li|line|main|mark|nav|ol|option|p|path|pre|rect|script|section|select|small|span|strong"
     r"|style|summary|svg|table|tbody|td|text|textarea|th|thead|time|title|tr|ul|use)(?=[\s/>{]|$)"
 )
-# What makes HTML of texts, and the pages that agents of the demo look at: that is no page of ours.
+# Modules that make HTML of texts, and the pages that agents of the demo read, which are not ours.
 TEXTS_AS_HTML = {
     "demo/files/tool_output.py",
     "ledger/markup/markdown.py",
@@ -65,8 +65,12 @@ def test_texts_are_escaped_and_html_that_was_made_so_is_not():
     assert draw("{{ a }}|{{ b }}", a=HOSTILE, b=made) == f"{ESCAPED}|{made}"
     assert HOSTILE not in draw("{{ ui.badge(a, tone=a, title=a) }}{{ ui.notice(a) }}{{ ui.command(a) }}", a=HOSTILE)
     assert draw('{{ _("Look for %(name)s", name=a) }}', a=HOSTILE) == f"Look for {ESCAPED}"
-    one = "{% trans count=n, name=a %}{{ name }} once{% pluralize count %}{{ name }} {{ count }} times{% endtrans %}"
-    assert draw(one, n=1, a=HOSTILE) == f"{ESCAPED} once" and draw(one, n=2, a=HOSTILE) == f"{ESCAPED} 2 times"
+    template = (
+        "{% trans count=n, name=a %}{{ name }} once{% pluralize count %}{{ name }} {{ count }} times{% endtrans %}"
+    )
+    assert (
+        draw(template, n=1, a=HOSTILE) == f"{ESCAPED} once" and draw(template, n=2, a=HOSTILE) == f"{ESCAPED} 2 times"
+    )
 
 
 def test_a_percent_sign_is_one():
@@ -102,27 +106,34 @@ def test_a_part_of_a_page_is_that_block_alone(as_admin, ada):
 
 def test_nothing_says_of_itself_that_it_is_safe():
     marks = re.compile(r"\|\s*safe\b|autoescape|\bMarkup\b")
-    lines = ((path, *found) for path in TEMPLATES for found in enumerate(path.read_text().split("\n"), 1))
+    lines = (
+        (path, *numbered_line) for path in TEMPLATES for numbered_line in enumerate(path.read_text().split("\n"), 1)
+    )
     fail_for(f"{where(path, number)}  {line.strip()}" for path, number, line in lines if marks.search(line))
     assert TEMPLATES and all(path.is_relative_to(ROOT) for path in TEMPLATES)
 
 
 def strings(module):
-    """Every text in a module that is not its documentation, with its line."""
-    told = {id(node.value) for node in source(module).nodes(ast.Expr)}
+    """Returns (line, text) of every string in a module, except docstrings."""
+    docstring_ids = {id(node.value) for node in source(module).nodes(ast.Expr)}
     texts = (node for node in source(module).nodes(ast.Constant) if isinstance(node.value, str))
-    return [(node.lineno, node.value) for node in texts if id(node) not in told]
+    return [(node.lineno, node.value) for node in texts if id(node) not in docstring_ids]
 
 
 def test_pages_are_drawn_by_templates():
-    found = {}
+    problems_by_module = {}
     for module in MODULES:
         for line, text in strings(module):
             if tag := TAG.search(text):
                 problem = f"{where(module, line)}  {tag[0]}: HTML belongs into a template"
-                found.setdefault(module.relative_to(ROOT).as_posix(), []).append(problem)
-    fail_for(problem for name, problems in found.items() if name not in TEXTS_AS_HTML for problem in problems)
-    fail_for(f"{name} holds no HTML any more: take it off the list" for name in sorted(TEXTS_AS_HTML - set(found)))
+                problems_by_module.setdefault(module.relative_to(ROOT).as_posix(), []).append(problem)
+    fail_for(
+        problem for name, problems in problems_by_module.items() if name not in TEXTS_AS_HTML for problem in problems
+    )
+    fail_for(
+        f"{name} holds no HTML any more: take it off the list"
+        for name in sorted(TEXTS_AS_HTML - set(problems_by_module))
+    )
 
 
 def test_durations_lists_and_spaces_are_those_of_the_language():

@@ -1,4 +1,4 @@
-"""Titles and headings say what a page is: no numbers that were counted for it, and no times that pass."""
+"""Titles and headings say what a page is, without counts and relative times."""
 
 import re
 
@@ -13,8 +13,8 @@ BLOCK = re.compile(
     re.DOTALL,
 )
 PASSES = re.compile(r"\|\s*(ago|number|tokens|money)\b|\bcounted\b|\bcounter=")
-# What says what one act comes to, with its numbers: they are those of the form or of the receipt below. A row of an
-# export has its number in the address, and a file that stays as it is. Trying a rule is an act as well.
+# Headings of one act with its numbers, which are those of the form or of the receipt below. The number of a row of
+# an export is in its address, and the file does not change. Trying a rule is an act as well.
 ACTS = {
     "guardian/rule_try.html",
     "datasets/export_rows.html",
@@ -27,12 +27,12 @@ ACTS = {
 
 def test_they_do_not_change_a_minute_later():
     fail_for(
-        f"{where(path, text.count(chr(10), 0, found.start()) + 1)}  {' '.join(found[0].split())[:90]}"
+        f"{where(path, text.count(chr(10), 0, heading.start()) + 1)}  {' '.join(heading[0].split())[:90]}"
         for path in TEMPLATES
         if str(path.relative_to(ROOT / "templates")) not in ACTS
         for text in [path.read_text()]
-        for found in BLOCK.finditer(text)
-        if PASSES.search("".join(filter(None, found.groups())))
+        for heading in BLOCK.finditer(text)
+        if PASSES.search("".join(filter(None, heading.groups())))
     )
 
 

@@ -1,4 +1,4 @@
-"""The tool that collects the texts, as tests use it: it is a program, not a package."""
+"""The program that collects the texts of the site, loaded as a module for tests."""
 
 import importlib.util
 from functools import cache
@@ -11,24 +11,24 @@ _spec.loader.exec_module(words)
 
 
 def forms(text):
-    """The forms of a text, of an id or of a translation."""
+    """Returns the forms of a text, of an id or of a translation."""
     return [text] if isinstance(text, str) else list(text)
 
 
 @cache
 def find_texts():
-    """All texts that are there, collected once."""
+    """Returns all texts of the site, collected once."""
     return words.collect(uses())
 
 
 @cache
 def uses():
-    """Every use of a text, extracted once."""
+    """Returns every use of a text, extracted once."""
     return list(words.extract_texts())
 
 
 def texts():
-    """Every text for translators in each of its forms, with the first place it stands at."""
+    """Yields every form of every text for translators, with the first place of its text."""
     for message in find_texts():
         if message.id:
             file, line = message.locations[0]

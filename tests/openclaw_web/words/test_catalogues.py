@@ -1,4 +1,4 @@
-"""The catalogues are those of the texts that are there, and every text is translated."""
+"""Catalogues hold the texts of the site, and every text is translated."""
 
 import re
 
@@ -10,11 +10,11 @@ from .catalogues import find_texts, forms, uses, words
 
 PLACEHOLDER = re.compile(r"%\(\w+\)[sd]|%%|\{\w*\}")
 TAG = re.compile(r"</?[a-z][^>]*>")
-# Values, options, addresses and names of a text: what is left is what is said in English.
+# Values, options, addresses and names in a text; the rest of it is English.
 NOT_SAID = re.compile(
     r"%\(\w+\)[sd]|--\S+|“?openclaw(?:-web)? [a-z -]+|[“/]\S+|<[^>]+>|\S*[._]\S*(?=\w)\S+|\b[A-Z]{2,}\b"
 )
-# What each English term is in Chinese, and words for it that are not used. A new translation takes the first.
+# The Chinese word of each English term, and words for it that are not used.
 CHINESE = {
     r"agents?": ("智能体", "代理"),
     r"artifacts?": ("工件", "产物 制品"),
@@ -67,7 +67,7 @@ def test_every_text_is_translated(language):
 
 
 def test_no_text_is_said_both_with_and_without_a_plural():
-    """Only one of the two would be in the catalogue, and the other would be read in English."""
+    """The catalogue would hold only one of both, and the other would stay English."""
     texts = [(message, context) for _file, _line, message, _comments, context in uses()]
     plural = {(message[0], context) for message, context in texts if isinstance(message, tuple)}
     fail_for(sorted(message for message, context in texts if (message, context) in plural))
@@ -83,22 +83,25 @@ def test_what_is_compiled_is_what_is_written(language):
 def test_placeholders_and_markup_are_those_of_the_text(language):
     problems = []
     for message in words.read(language):
-        wanted, texts = forms(message.id)[-1], forms(message.string)
+        source_text, texts = forms(message.id)[-1], forms(message.string)
         for text in texts if message.id else ():
-            if sorted(set(PLACEHOLDER.findall(text))) != sorted(set(PLACEHOLDER.findall(wanted))):
-                problems.append(f"{language}  other placeholders: {wanted} | {text}")
-            if sorted(TAG.findall(text)) != sorted(TAG.findall(wanted)):
-                problems.append(f"{language}  other markup: {wanted} | {text}")
-            if wanted.strip(", ") and (text[:1] == " ", text[-1:] == " ") != (wanted[:1] == " ", wanted[-1:] == " "):
-                problems.append(f"{language}  blanks around it differ: {wanted!r} | {text!r}")
+            if sorted(set(PLACEHOLDER.findall(text))) != sorted(set(PLACEHOLDER.findall(source_text))):
+                problems.append(f"{language}  other placeholders: {source_text} | {text}")
+            if sorted(TAG.findall(text)) != sorted(TAG.findall(source_text)):
+                problems.append(f"{language}  other markup: {source_text} | {text}")
+            if source_text.strip(", ") and (text[:1] == " ", text[-1:] == " ") != (
+                source_text[:1] == " ",
+                source_text[-1:] == " ",
+            ):
+                problems.append(f"{language}  blanks around it differ: {source_text!r} | {text!r}")
     fail_for(problems)
 
 
 def other_terms(message):
-    """What a translation into Chinese calls otherwise than CHINESE does."""
-    said, text = NOT_SAID.sub(" ", forms(message.id)[-1]), forms(message.string)[0]
+    """Yields the words of a Chinese translation that differ from CHINESE."""
+    english_text, text = NOT_SAID.sub(" ", forms(message.id)[-1]), forms(message.string)[0]
     for english, (term, others) in CHINESE.items():
-        if re.search(rf"\b(?:{english})\b", said, re.IGNORECASE):
+        if re.search(rf"\b(?:{english})\b", english_text, re.IGNORECASE):
             yield from (f"{word}, not {term or 'this'}" for word in others.split() if word in text)
             if term not in text:
                 yield f"{term} is missing"

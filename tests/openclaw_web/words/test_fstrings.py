@@ -1,4 +1,4 @@
-"""No text for translators stands inside of an f-string: the extraction of texts does not look there."""
+"""No text for translators is inside an f-string, because extraction does not search there."""
 
 import ast
 
@@ -10,8 +10,8 @@ from tests.suite.sources import source as source_of
 GETTEXT = {"gettext", "ngettext", "pgettext", "npgettext", "gettext_lazy", "ngettext_lazy", "gettext_noop"}
 
 
-def calls_within(source):
-    """Every call of a function of gettext, under any name it was imported as, that stands inside of an f-string."""
+def find_calls(source):
+    """Returns every call of a gettext function inside an f-string, under any imported name."""
     names = GETTEXT | {
         alias.asname or alias.name
         for node in source.nodes(ast.ImportFrom)
@@ -26,7 +26,7 @@ def test_no_text_for_translators_is_inside_of_an_fstring():
     fail_for(
         f"{where(path, call.lineno)}  {ast.unparse(call)} is not extracted here: give it a name first"
         for path in MODULES
-        for call in calls_within(source_of(path))
+        for call in find_calls(source_of(path))
     )
 
 
@@ -42,5 +42,5 @@ def test_no_text_for_translators_is_inside_of_an_fstring():
     ],
 )
 def test_the_rule_finds_them(code, count):
-    assert len({call.lineno for call in calls_within(Source(code))}) == min(count, 1)
-    assert bool(calls_within(Source(code))) == bool(count)
+    assert len({call.lineno for call in find_calls(Source(code))}) == min(count, 1)
+    assert bool(find_calls(Source(code))) == bool(count)

@@ -1,4 +1,4 @@
-"""Plain English: words that texts do without, and what they say instead (docs/words.md)."""
+"""Words that texts avoid, and their replacements (docs/words.md)."""
 
 import re
 
@@ -32,11 +32,11 @@ PLAIN = re.compile(
 
 @pytest.mark.parametrize("word", INSTEAD)
 def test_a_word_that_was_dropped_stays_out(word):
-    found = re.compile(rf"(?<!%\()\b(?:{word})\b(?!\)s)", re.IGNORECASE)
+    pattern = re.compile(rf"(?<!%\()\b(?:{word})\b(?!\)s)", re.IGNORECASE)
     fail_for(
-        f"{place}  {found.search(text)[0]!r}: say {INSTEAD[word]}: {text}"
+        f"{place}  {pattern.search(text)[0]!r}: say {INSTEAD[word]}: {text}"
         for place, text in texts()
-        if found.search(PLAIN.sub("", text))
+        if pattern.search(PLAIN.sub("", text))
     )
 
 

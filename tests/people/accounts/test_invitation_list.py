@@ -1,4 +1,4 @@
-"""The page of invitations: made and taken back by admins."""
+"""The page of invitations, which admins create and revoke."""
 
 import re
 

@@ -1,4 +1,7 @@
-"""What is only so of an invitation; tests/people/test_one_time_link.py looks at all links that let somebody in."""
+"""Accepting an invitation, beyond what all one-time links have in common.
+
+tests/people/test_one_time_link.py tests all links.
+"""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Commands about people: adding one, a link to sign in, a token for programs."""
+"""Commands that create users, sign-in links and tokens."""
 
 import re
 
@@ -61,7 +61,7 @@ def test_create_token_is_in_the_audit_log_without_the_token(capsys, reviewer):
 
 
 @pytest.mark.parametrize(
-    ("user", "told", "sentence"),
+    ("user", "options", "sentence"),
     [
         ("nobody", {}, "There is no user nobody. Add the user: openclaw-web create_user nobody"),
         ("reviewer", {"role": "admin"}, "cannot have the role admin"),
@@ -70,10 +70,10 @@ def test_create_token_is_in_the_audit_log_without_the_token(capsys, reviewer):
         ("reviewer", {"name": "two\nlines"}, "a single line of 1 to 100 characters"),
     ],
 )
-def test_create_token_refuses(reviewer, user, told, sentence):
+def test_create_token_refuses(reviewer, user, options, sentence):
     name = reviewer.username if user == "reviewer" else user
     with pytest.raises(CommandError, match=sentence):
-        call_command("create_token", name, **{"name": "nightly", **told})
+        call_command("create_token", name, **{"name": "nightly", **options})
     assert not ApiToken.objects.exists()
 
 

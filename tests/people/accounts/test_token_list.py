@@ -1,11 +1,11 @@
-"""The page of tokens: made, listed, revoked, and what each may do."""
+"""The page of tokens: created, listed, revoked, and the permissions of each."""
 
 import pytest
 
 from people.accounts import services as accounts
 from people.accounts import tokens
 from people.models import ApiToken
-from tests.people.sign_in_steps import TOKENS, ask_with_token, token_in
+from tests.people.sign_in_steps import TOKENS, ask_with_token, find_token
 
 pytestmark = pytest.mark.django_db
 
@@ -19,10 +19,10 @@ def signed_in(client, reviewer):
 def test_it_works(signed_in):
     response = signed_in.post(f"{TOKENS}make/", {"name": "nightly", "role": "viewer", "days": "90"})
     assert "no-store" in response["Cache-Control"]
-    assert ask_with_token(token_in(response)).status_code == 200
+    assert ask_with_token(find_token(response)).status_code == 200
     page = signed_in.get(TOKENS).content.decode()
     assert "nightly" in page
-    assert token_in(response) not in page
+    assert find_token(response) not in page
 
 
 def test_a_hostile_name_is_text_that_turns_nothing_round(as_admin, reviewer):

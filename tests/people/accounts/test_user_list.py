@@ -1,4 +1,4 @@
-"""The page of users: added, changed, sent out, and the links that let them in."""
+"""The page of users: added, changed, signed out, and their one-time links."""
 
 import pytest
 from django.test import Client
@@ -8,7 +8,7 @@ from people.accounts import tokens
 from people.models import SignIn, User
 from tests.conftest import ROLES
 from tests.factories import UserFactory
-from tests.people.sign_in_steps import TOKENS, USERS, ask_with_token, link_in, sign_in
+from tests.people.sign_in_steps import TOKENS, USERS, ask_with_token, find_link, sign_in
 
 pytestmark = pytest.mark.django_db
 
@@ -23,7 +23,7 @@ def test_adding_one_gives_a_link_to_hand_over(as_admin):
     response = as_admin.post(f"{USERS}add/", {"username": "lena", "role": "labeller"})
     assert "no-store" in response["Cache-Control"]
     browser = Client()
-    assert browser.post(link_in(response)).status_code == 302
+    assert browser.post(find_link(response)).status_code == 302
     assert User.objects.get(username="lena").role == "labeller"
 
 
@@ -59,7 +59,7 @@ def test_deactivating_ends_sessions_tokens_and_links(as_admin, stranger):
     as_admin.post(f"{USERS}stranger/activate/")
     assert ask_with_token(token).status_code == 200
     assert browser.get(TOKENS).status_code == 302
-    assert Client().get(link_in(as_admin.post(f"{USERS}stranger/link/"))).status_code == 200
+    assert Client().get(find_link(as_admin.post(f"{USERS}stranger/link/"))).status_code == 200
 
 
 @pytest.mark.parametrize("act", ["role", "deactivate"])
@@ -84,8 +84,8 @@ def test_nobody_by_that_name(as_admin):
 @pytest.mark.parametrize("role", ROLES)
 def test_a_role_holds_the_ones_below_it(role, db):
     user = UserFactory(role=role)
-    held = [name for name in ROLES if user.has_role(name)]
-    assert held == list(ROLES[: ROLES.index(role) + 1])
+    roles = [name for name in ROLES if user.has_role(name)]
+    assert roles == list(ROLES[: ROLES.index(role) + 1])
 
 
 def test_answers_are_private_to_the_browser(as_admin):

@@ -1,4 +1,4 @@
-"""A site that knows a few words of Chinese, whatever the catalogue says today."""
+"""A site with a small Chinese catalogue that does not depend on the real one."""
 
 import struct
 
@@ -20,8 +20,8 @@ WORDS = {
 }
 
 
-def compiled(words):
-    """A catalogue as gettext reads it: two tables of lengths and places, then the texts."""
+def compile_catalogue(words):
+    """Returns a catalogue as gettext reads it: two tables of lengths and offsets, then the texts."""
     words = {"": "Content-Type: text/plain; charset=UTF-8\nPlural-Forms: nplurals=1; plural=0;\n"} | words
     texts = [text.encode() for text in sorted(words)]
     texts += [words[text.decode()].encode() for text in texts]
@@ -34,19 +34,19 @@ def compiled(words):
 
 @pytest.fixture
 def chinese(tmp_path, settings):
-    """The words above in place of the catalogue's."""
+    """Replaces the catalogue by the words above."""
     place = tmp_path / "locale" / "zh_Hans" / "LC_MESSAGES"
     place.mkdir(parents=True)
-    (place / "django.mo").write_bytes(compiled(WORDS))
+    (place / "django.mo").write_bytes(compile_catalogue(WORDS))
     settings.LOCALE_PATHS = [tmp_path / "locale"]
-    templates._remembered.cache_clear()
+    templates._translate.cache_clear()
     yield WORDS
-    templates._remembered.cache_clear()
+    templates._translate.cache_clear()
 
 
 @pytest.fixture
 def mei(db):
-    """Somebody whose account says Chinese, India's time and dark."""
+    """A user whose account has Chinese, India's time zone and the dark theme."""
     return UserFactory(username="mei", role="operator", language="zh-hans", time_zone="Asia/Kolkata", theme="dark")
 
 

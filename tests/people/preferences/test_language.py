@@ -1,4 +1,4 @@
-"""Which language a page is in: the account's, the browser's; and that programs get what they ask for."""
+"""The language of a page is the account's or the browser's; programs get the requested one."""
 
 import pytest
 from django.test import Client
@@ -25,16 +25,16 @@ def vary(response):
 
 
 class TestBeforeSignIn:
-    @pytest.mark.parametrize("asked", ["zh-CN", "zh", "zh-Hans", "zh-SG", "zh-TW", "fr, zh;q=0.5"])
-    def test_it_is_the_browsers(self, client, chinese, asked):
-        response = client.get(SIGN_IN, headers={"Accept-Language": asked})
+    @pytest.mark.parametrize("language_header", ["zh-CN", "zh", "zh-Hans", "zh-SG", "zh-TW", "fr, zh;q=0.5"])
+    def test_it_is_the_browsers(self, client, chinese, language_header):
+        response = client.get(SIGN_IN, headers={"Accept-Language": language_header})
         assert "<h1>登录</h1>" in response.content.decode()
         assert 'lang="zh-Hans"' in head(response)
         assert response["Content-Language"] == "zh-hans"
 
-    @pytest.mark.parametrize("asked", ["", "fr", "en-GB", "*", "x" * 3000, "zh\0"])
-    def test_else_english(self, client, chinese, asked):
-        response = client.get(SIGN_IN, headers={"Accept-Language": asked})
+    @pytest.mark.parametrize("language_header", ["", "fr", "en-GB", "*", "x" * 3000, "zh\0"])
+    def test_else_english(self, client, chinese, language_header):
+        response = client.get(SIGN_IN, headers={"Accept-Language": language_header})
         assert "<h1>Sign in</h1>" in response.content.decode()
         assert 'lang="en"' in head(response)
 
@@ -109,21 +109,21 @@ def test_caches_are_told_what_a_page_depends_on(client, as_mei):
 class TestPrograms:
     def test_they_get_the_language_they_ask_for(self, mei, chinese):
         _, token = tokens.make_token(mei, name="x", role="viewer")
-        ours = {"Authorization": f"Bearer {token}"}
-        said = Client().get("/api/v1/agents/nobody/sessions", headers=ours)
-        assert said["Content-Language"] == "en"
-        assert said.json()["detail"].isascii()
-        asked = Client().get("/api/v1/nowhere", headers=ours | CHINESE).json()
-        assert asked == {"detail": "此地址没有任何内容。", "code": "not_found"}
+        headers = {"Authorization": f"Bearer {token}"}
+        response = Client().get("/api/v1/agents/nobody/sessions", headers=headers)
+        assert response["Content-Language"] == "en"
+        assert response.json()["detail"].isascii()
+        body = Client().get("/api/v1/nowhere", headers=headers | CHINESE).json()
+        assert body == {"detail": "此地址没有任何内容。", "code": "not_found"}
 
     def test_what_answers_hold_is_the_same_in_every_language(self, mei, chinese):
         JobFactory(started_by="mei")
         _, token = tokens.make_token(mei, name="x", role="operator")
-        ours = {"Authorization": f"Bearer {token}"}
+        headers = {"Authorization": f"Bearer {token}"}
         for path in ("/api/v1/operations/jobs", "/api/v1/agents"):
-            english = Client().get(path, headers=ours)
+            english = Client().get(path, headers=headers)
             assert english.status_code == 200
-            assert Client().get(path, headers=ours | CHINESE).content == english.content
+            assert Client().get(path, headers=headers | CHINESE).content == english.content
 
     def test_files_are_the_same_in_every_language(self, as_mei, mei, admin, chinese):
         JobFactory(started_by="mei")

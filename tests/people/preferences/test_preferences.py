@@ -1,4 +1,4 @@
-"""What a person chooses for their own account: the form, who may, what is noted."""
+"""Preferences of one's own account: the form, permissions, and the audit log."""
 
 import orjson
 import pytest
@@ -12,7 +12,7 @@ CHOSEN = {"language": "zh-hans", "time_zone": "Asia/Shanghai", "theme": "dark"}
 pytestmark = pytest.mark.django_db
 
 
-def chosen_by(name):
+def read_preferences(name):
     return User.objects.filter(username=name).values("language", "time_zone", "theme").get()
 
 
@@ -21,14 +21,14 @@ def entries():
 
 
 def test_it_works(as_stranger, admin):
-    assert chosen_by("stranger") == {"language": "", "time_zone": "", "theme": ""}
+    assert read_preferences("stranger") == {"language": "", "time_zone": "", "theme": ""}
     response = as_stranger.post(SAVE, CHOSEN, follow=True)
     assert response.redirect_chain == [(ACCOUNT, 302)]
     text = response.content.decode()
-    assert chosen_by("stranger") == CHOSEN
+    assert read_preferences("stranger") == CHOSEN
     assert '<option value="zh-hans" selected>简体中文</option>' in text
     assert 'value="Asia/Shanghai"' in text
-    assert chosen_by("root") == {"language": "", "time_zone": "", "theme": ""}
+    assert read_preferences("root") == {"language": "", "time_zone": "", "theme": ""}
 
 
 def test_each_change_is_in_the_audit_log_and_nothing_else_is(as_stranger):
@@ -41,7 +41,7 @@ def test_each_change_is_in_the_audit_log_and_nothing_else_is(as_stranger):
 
 def test_nobody_changes_those_of_others(as_stranger, admin):
     as_stranger.post(SAVE, CHOSEN | {"user": "root", "username": "root", "id": admin.id})
-    assert chosen_by("root") == {"language": "", "time_zone": "", "theme": ""}
+    assert read_preferences("root") == {"language": "", "time_zone": "", "theme": ""}
 
 
 NO_ZONES = ("Mars/Olympus", "../../etc/passwd", "posix/UTC", "localtime", "Asia", "x" * 65, "\0")
@@ -54,12 +54,12 @@ def test_what_there_is_not_is_refused_and_changes_nothing(as_stranger, changed):
     response = as_stranger.post(SAVE, CHOSEN | changed)
     assert response.status_code == 422
     assert b"errorlist" in response.content
-    assert chosen_by("stranger") == CHOSEN
+    assert read_preferences("stranger") == CHOSEN
 
 
 def test_a_zone_is_known_by_its_name_however_it_is_typed(as_stranger):
     as_stranger.post(SAVE, {"time_zone": " america/new york "})
-    assert chosen_by("stranger")["time_zone"] == "America/New_York"
+    assert read_preferences("stranger")["time_zone"] == "America/New_York"
 
 
 def test_every_zone_is_offered(as_stranger):
@@ -87,7 +87,7 @@ class TestTheme:
         as_stranger.post("/sign-out/")
         assert 'data-theme="dark"' in as_stranger.get("/sign-in/").content.decode()
         assert 'data-theme="dark"' not in client.get("/sign-in/").content.decode()
-        assert chosen_by("stranger")["theme"] == "dark"
+        assert read_preferences("stranger")["theme"] == "dark"
 
     def test_the_account_wins_over_the_browser(self, as_stranger):
         as_stranger.cookies["openclaw_web_theme"] = "light"

@@ -1,4 +1,4 @@
-"""What people prefer in real browsers: the zone that a browser tells, a theme that is there before the first paint."""
+"""Preferences in real browsers: the browser's time zone, and a theme before the first paint."""
 
 import re
 
@@ -13,7 +13,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.kill]
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory, migrated):
-    """A running `serve`: its address, and a link for its only person."""
+    """A running `serve` with one user: its address, and its home."""
     home = Home.copied(migrated, tmp_path_factory.mktemp("prefer") / "store")
     server = home.serve("--no-watch")
     address = server.address()
@@ -74,11 +74,11 @@ def test_without_javascript_times_are_utc_and_the_form_does_all(open_page, site)
 def test_a_theme_goes_with_the_person_and_comes_with_the_page(open_page, site):
     page, other = open_page(), open_page()
     switch = page.locator("[data-theme-switch]")
-    for wanted in ("light", "dark"):
+    for expected_theme in ("light", "dark"):
         with page.expect_response("**/account/theme/") as answer:
             switch.click()
         assert answer.value.status == 204
-        assert theme(page) == wanted
+        assert theme(page) == expected_theme
     other.goto(f"{site[0]}/agents/")
     assert theme(other) == "dark"
     assert '<html lang="en" data-theme="dark">' in other.request.get(f"{site[0]}/agents/").text()

@@ -1,4 +1,7 @@
-"""The zone of times on pages: the account's, the browser's, UTC; and what a time says whatever the zone."""
+"""The zone of times on pages: the account's, the browser's, else UTC.
+
+Each time also has its UTC time as a title.
+"""
 
 import re
 from datetime import UTC, datetime
@@ -53,16 +56,16 @@ def test_the_hour_that_clocks_show_twice_is_told_apart_by_utc():
 @pytest.mark.parametrize("zone", ["UTC", "Asia/Kolkata", "America/New_York", "Europe/Amsterdam"])
 def test_no_time_is_too_odd(ms, zone):
     with zones.use_zone(zones.find_zone(zone)):
-        for shown in (formatting.moment(ms), formatting.ago(ms), formatting.due(ms), formatting.clock(ms)):
-            assert shown == "–" or "<time datetime=" in shown
+        for html in (formatting.moment(ms), formatting.ago(ms), formatting.due(ms), formatting.clock(ms)):
+            assert html == "–" or "<time datetime=" in html
 
 
 def test_it_says_what_python_says():
     for name in ("UTC", "Asia/Kolkata", "America/St_Johns", "Europe/Berlin", "Pacific/Apia"):
         with zones.use_zone(zones.find_zone(name)):
             for ms in range(0, 1_800_000_000_000, 13_337_331_377):
-                wanted = datetime.fromtimestamp(ms / 1000, ZoneInfo(name)).strftime("%Y-%m-%d %H:%M:%S")
-                assert f">{wanted}<" in formatting.moment(ms)
+                expected = datetime.fromtimestamp(ms / 1000, ZoneInfo(name)).strftime("%Y-%m-%d %H:%M:%S")
+                assert f">{expected}<" in formatting.moment(ms)
 
 
 def test_every_zone_of_the_system_is_known_and_nothing_else_is():
@@ -89,7 +92,7 @@ def kolkata(db):
 
 @pytest.mark.django_db
 class TestPages:
-    def started(self, client, **cookies):
+    def read_start(self, client, **cookies):
         for name, value in cookies.items():
             client.cookies[name] = value
         job = JobFactory(created_at=MOMENT)
@@ -97,18 +100,18 @@ class TestPages:
         return re.search(rf"{re.escape(EXACT)}([^<]+)</time>", text)[1], re.search(r"Times:.*?>([^<]+)</a>", text)[1]
 
     def test_it_is_the_accounts(self, kolkata):
-        found = self.started(kolkata, **{COOKIE: "Asia/Shanghai"})
-        assert found == ("2026-02-21 16:43:07", "Asia/Kolkata (UTC+05:30)")
+        times = self.read_start(kolkata, **{COOKIE: "Asia/Shanghai"})
+        assert times == ("2026-02-21 16:43:07", "Asia/Kolkata (UTC+05:30)")
 
     def test_else_the_browsers(self, as_admin):
-        found = self.started(as_admin, **{COOKIE: "Asia/Shanghai"})
-        assert found == ("2026-02-21 19:13:07", "Asia/Shanghai (UTC+08:00)")
+        times = self.read_start(as_admin, **{COOKIE: "Asia/Shanghai"})
+        assert times == ("2026-02-21 19:13:07", "Asia/Shanghai (UTC+08:00)")
 
     def test_else_utc(self, as_admin):
-        assert self.started(as_admin) == ("2026-02-21 11:13:07", "UTC")
+        assert self.read_start(as_admin) == ("2026-02-21 11:13:07", "UTC")
 
     @pytest.mark.parametrize(
-        "said",
+        "cookie_value",
         [
             "undefined",
             "../../etc/passwd",
@@ -121,8 +124,8 @@ class TestPages:
             "\\054",
         ],
     )
-    def test_what_a_browser_says_is_not_trusted(self, as_admin, said):
-        assert self.started(as_admin, **{COOKIE: said}) == ("2026-02-21 11:13:07", "UTC")
+    def test_what_a_browser_says_is_not_trusted(self, as_admin, cookie_value):
+        assert self.read_start(as_admin, **{COOKIE: cookie_value}) == ("2026-02-21 11:13:07", "UTC")
 
     def test_nothing_of_it_is_left_behind(self, kolkata):
         kolkata.get("/operations/jobs/")

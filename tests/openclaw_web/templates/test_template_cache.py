@@ -1,4 +1,7 @@
-"""Compiled templates are kept in the home, read only when they are whole and ours, and never needed."""
+"""The cache of compiled templates in the home.
+
+A file of it is read only when it is intact and ours; pages work without it.
+"""
 
 import os
 import stat
@@ -24,7 +27,7 @@ def env(home, **source):
 
 
 def draw(home):
-    """What the template makes, and whether it was compiled for that."""
+    """Renders the template; returns its text, and whether it was compiled for that."""
     made = env(home)
     compiled = []
     compile_it = made.compile
@@ -33,8 +36,8 @@ def draw(home):
 
 
 @pytest.fixture
-def kept(tmp_path):
-    """The file of the template, which is there."""
+def compiled_file(tmp_path):
+    """The file of the compiled template."""
     assert draw(tmp_path) == ("<p>&lt;1&gt;</p><p>2</p>", True)
     (folder,) = tmp_path.glob("templates-*")
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
@@ -42,12 +45,12 @@ def kept(tmp_path):
     return file
 
 
-def test_it_works(tmp_path, kept):
-    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+def test_it_works(tmp_path, compiled_file):
+    assert stat.S_IMODE(compiled_file.stat().st_mode) == 0o600
     assert draw(tmp_path) == ("<p>&lt;1&gt;</p><p>2</p>", False)
 
 
-def test_another_source_is_compiled(tmp_path, kept):
+def test_another_source_is_compiled(tmp_path, compiled_file):
     assert env(tmp_path, **{"a.html": "{{ 1 }}"}).get_template("a.html").render() == "1"
 
 
@@ -68,7 +71,7 @@ def exchange(file, make):
     make(file)
 
 
-# What may have become of the file, or of its folder: it is not believed, and holds nobody up.
+# Changes of the file or of its folder after which it is not trusted; none of them delays a page.
 NOT_BELIEVED = {
     **{f"damaged at {place}": partial(flip, place=place) for place in (0, 5, 31, 32, 40, -1)},
     **{f"cut off after {length}": partial(os.truncate, length=length) for length in (0, 10, 32, 100)},
@@ -81,11 +84,11 @@ NOT_BELIEVED = {
 }
 
 
-@pytest.mark.parametrize("what", NOT_BELIEVED)
-def test_what_is_not_whole_and_our_own_is_compiled_again(tmp_path, kept, what):
-    NOT_BELIEVED[what](kept)
+@pytest.mark.parametrize("damage", NOT_BELIEVED)
+def test_what_is_not_whole_and_our_own_is_compiled_again(tmp_path, compiled_file, damage):
+    NOT_BELIEVED[damage](compiled_file)
     assert draw(tmp_path) == ("<p>&lt;1&gt;</p><p>2</p>", True)
-    if what.startswith(("damaged", "cut")):
+    if damage.startswith(("damaged", "cut")):
         assert draw(tmp_path)[1] is False
 
 
@@ -99,7 +102,7 @@ def test_without_a_place_it_is_compiled_each_time(tmp_path):
 FULL = """
 import sys
 from pathlib import Path
-from tests.openclaw_web.templates.test_compiled import draw
+from tests.openclaw_web.templates.test_template_cache import draw
 home = Path(sys.argv[1])
 (home / "ballast").write_bytes(b"x" * (home.stat().st_blksize * 10))
 try:
@@ -125,17 +128,17 @@ def test_a_full_disk_costs_nothing_but_time(tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-def test_those_of_other_versions_go(tmp_path, kept):
+def test_those_of_other_versions_go(tmp_path, compiled_file):
     for name in ("templates-0123456789abcdef", "templates-old"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "code").write_bytes(b"x")
-    old, new = kept.with_name(".killed"), kept.with_name(".being-written")
+    old, new = compiled_file.with_name(".killed"), compiled_file.with_name(".being-written")
     old.write_bytes(b"")
     new.write_bytes(b"")
     os.utime(old, (0, 0))
     env(tmp_path).bytecode_cache.tidy()
-    assert list(tmp_path.glob("templates-*")) == [kept.parent]
-    assert set(kept.parent.iterdir()) == {kept, new}
+    assert list(tmp_path.glob("templates-*")) == [compiled_file.parent]
+    assert set(compiled_file.parent.iterdir()) == {compiled_file, new}
 
 
 def test_options_have_folders_of_their_own(tmp_path):
@@ -145,10 +148,10 @@ def test_options_have_folders_of_their_own(tmp_path):
 def test_a_home_that_was_served_keeps_them_and_no_backup_has_them(tmp_path):
     home = tmp_path / "own"
     backup_homes.fill(home)
-    backup_homes.python(home, "from openclaw_web.pages import templates; templates.compile_all()")
+    backup_homes.run_python(home, "from openclaw_web.pages import templates; templates.compile_all()")
     (folder,) = (home / "state").glob("templates-*")
     assert len(list(folder.iterdir())) > 80
-    archive = backup_homes.receipt(home, "create")["backup"]["path"]
+    archive = backup_homes.run_backup(home, "create")["backup"]["path"]
     with zstandard.open(archive) as packed, tarfile.open(fileobj=packed, mode="r|") as members:
         names = members.getnames()
     assert "state/openclaw.sqlite" in str(names) and "templates-" not in str(names)

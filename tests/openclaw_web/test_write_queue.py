@@ -1,4 +1,4 @@
-"""Writers of the global file take turns."""
+"""The write queue of the global file."""
 
 import threading
 

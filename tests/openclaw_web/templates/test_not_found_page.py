@@ -1,4 +1,4 @@
-"""A page that there is not says what is missing, by its name, and leads on."""
+"""The 404 page names the missing thing and links to pages nearby."""
 
 import re
 from html import unescape
@@ -14,8 +14,8 @@ ADA = "/agents/ada/"
 SESSIONS = f"{ADA}sessions/"
 
 
-def said(response):
-    """The sentence of a 404 page, and where its buttons lead."""
+def read_not_found(response):
+    """Returns the sentence of a 404 page, and the addresses of its buttons."""
     assert response.status_code == 404
     assert '<nav class="rail"' in response.text
     page = response.text.split('id="main"')[1]
@@ -48,7 +48,7 @@ def said(response):
 )
 def test_it_works(as_admin, ada, address, sentence, ways):
     SessionFactory(id="s1")
-    assert said(as_admin.get(address)) == (sentence, [*ways, OVERVIEW])
+    assert read_not_found(as_admin.get(address)) == (sentence, [*ways, OVERVIEW])
 
 
 def test_an_artifact_has_a_sentence_of_its_own(as_admin, ada):
@@ -60,14 +60,17 @@ def test_an_artifact_has_a_sentence_of_its_own(as_admin, ada):
 
 def test_what_one_may_not_see_is_told_as_what_is_not_there(as_stranger):
     job = JobFactory(started_by="somebody")
-    hidden, unknown = said(as_stranger.get(job.get_absolute_url())), said(as_stranger.get("/operations/jobs/none/"))
+    hidden, unknown = (
+        read_not_found(as_stranger.get(job.get_absolute_url())),
+        read_not_found(as_stranger.get("/operations/jobs/none/")),
+    )
     assert (hidden[0].replace(job.id, "none"), hidden[1]) == unknown
 
 
 @pytest.mark.parametrize("name", ["<script>alert(1)", "a\u202eb", "100%s %(name)s", "x" * 2_000, "ä b?c#d"])
 def test_a_name_is_only_shown(as_admin, ada, name):
     answer = as_admin.get(f"{SESSIONS}{quote(name, safe='')}/")
-    sentence, ways = said(answer)
+    sentence, ways = read_not_found(answer)
     assert sentence.startswith("There is no session ") and len(sentence) < 200
     assert "<script>alert" not in answer.text and "\u202e" not in answer.text
     assert ways == [SESSIONS, "/agents/", OVERVIEW]
