@@ -1,8 +1,8 @@
-"""The artifact store against the hash-store floor: hash, write a temporary file, sync it, rename it.
+"""Measures the artifact store against its floor: hash, write, sync and rename a file.
 
     python benchmarks/artifacts.py [--outputs 10000] [--kept 100000] [--gigabytes 1] [--json]
 
-Every step runs in a process of its own, in a temporary home in TMPDIR. Without --json a table.
+Every step runs in its own process, in a temporary home in TMPDIR. Without --json the result is a table.
 """
 
 import argparse
@@ -44,14 +44,14 @@ def measure(home):
     floor, floor_gzipped = step("floor", f"{home}/floor"), step("floor_gzipped", f"{home}/floor-gzip")
     plain = step("stash_plain", f"{home}/plain")
     gzipped, tenth = step("stash_gzipped", f"{home}/gzip"), step("stash_tenth", f"{home}/tenth")
-    again, one = step("stash_plain", f"{home}/plain"), step("stash_one_by_one", f"{home}/one")
+    again, single = step("stash_plain", f"{home}/plain"), step("stash_one_by_one", f"{home}/one")
     big, clear = step("big", f"{home}/big"), step("clear", f"{home}/clear")
     return [
         row("stash, plain", plain["seconds"], floor["seconds"], 3, "s"),
         row("stash, compressed", gzipped["seconds"], floor_gzipped["seconds"], 3, "s"),
         row("stash, compressed, on disk", gzipped["stored"] / 1e6, floor["stored"] / 1e6, 1, "MB"),
         row("the same contents again", again["seconds"], floor["seconds"], 3, "s"),
-        row("stash one at a time, a tenth of them", one["seconds"] * 10, floor["seconds"], None, "s"),
+        row("stash one at a time, a tenth of them", single["seconds"] * 10, floor["seconds"], None, "s"),
         row("peak memory against a tenth of the outputs", gzipped["peak_mb"], tenth["peak_mb"], 1.1, "MB"),
         row("stash of the big one", big["stash"], big["floor"], None, "s"),
         row("peak memory of that", big["stash_peak_mb"], big["idle_mb"], None, "MB"),
@@ -79,7 +79,7 @@ def row(name, figure, floor, bar, unit):
 
 
 def step(name, home):
-    """Run one step in a process of its own; its last line is the answer."""
+    """Run a step in its own process; return the JSON of its last line."""
     Path(home).mkdir(parents=True, exist_ok=True)
     environment = {**os.environ, "OPENCLAW_WEB_HOME": home, "PYTHONPATH": str(ROOT), "OPENCLAW_WEB_LOG_LEVEL": "ERROR"}
     command = [sys.executable, __file__, *sys.argv[1:], "--step", name]
@@ -88,7 +88,7 @@ def step(name, home):
 
 
 def generate_outputs(count):
-    """Outputs of commands, all different, that compress as logs do."""
+    """Different outputs of commands, which compress as logs do."""
     for number in range(count):
         chance = random.Random(number)
         lines = [f"{number}:{line} " + " ".join(chance.choices(WORDS, k=12)) for line in range(200)]
@@ -96,7 +96,7 @@ def generate_outputs(count):
 
 
 def floor(options):
-    """The least there is to do for one file that must survive a power cut."""
+    """The floor: write files that survive a power cut."""
     seconds = 0.0
     for content in generate_outputs(options.outputs):
         started = time.perf_counter()
@@ -111,7 +111,7 @@ def floor(options):
 
 
 def floor_gzipped(options):
-    """The same with the content compressed, as gzip does it."""
+    """The same floor with the content compressed by gzip."""
     seconds = stored = 0
     for content in generate_outputs(options.outputs):
         started = time.perf_counter()
@@ -127,8 +127,8 @@ def floor_gzipped(options):
     return {"seconds": seconds, "stored": stored}
 
 
-def prepared():
-    """A migrated home with the agent main; the alias of its file."""
+def prepare_home():
+    """Migrate the home and register the agent main; return the alias of its file."""
     sys.path.insert(0, str(ROOT))
     os.environ["DJANGO_SETTINGS_MODULE"] = "openclaw_web.settings"
     import django
@@ -143,7 +143,7 @@ def prepared():
 
 
 def stash(count, *, is_compressed):
-    db = prepared()
+    db = prepare_home()
     from artifacts import services
     from artifacts.models import Artifact
 
@@ -174,8 +174,8 @@ def stash_tenth(options):
 
 
 def stash_one_by_one(options):
-    """One durable content and one committed row at a time, as the command does."""
-    db = prepared()
+    """Store one content and commit one row at a time, as the command does."""
+    db = prepare_home()
     from artifacts import services
 
     contents = list(generate_outputs(options.outputs // 10))
@@ -186,8 +186,8 @@ def stash_one_by_one(options):
 
 
 def big(options):
-    """A file of a gigabyte: stashed from a stream, then looked into."""
-    db = prepared()
+    """Stash a file of a gigabyte from a stream, then read parts of it."""
+    db = prepare_home()
     from artifacts import services
     from artifacts.excerpts import content_fetch
     from artifacts.excerpts.selectors import Selector
@@ -224,11 +224,11 @@ def big(options):
 
 
 def clear(options):
-    """As many artifacts as --kept: `gc` with nothing to do, then with half of the references gone.
+    """Run `gc` on --kept artifacts with nothing to remove, then without half of the references.
 
-    As the command does it: records are looked through for mentions. A tenth of what is left over is mentioned.
+    As the command does, it searches records for mentions. A tenth of the artifacts without a reference is mentioned.
     """
-    db = prepared()
+    db = prepare_home()
     from artifacts import services
     from artifacts.models import Artifact
     from ledger.models import Session, TranscriptEvent
@@ -236,28 +236,28 @@ def clear(options):
     with services.open_stash_batch(db) as batch:
         for number in range(options.kept):
             batch.add(b"artifact %d" % number, is_compressed=False)
-    nothing, kept = cleared()
-    assert (kept.kept, kept.removed) == (options.kept, 0)
+    nothing, first_result = measure_gc()
+    assert (first_result.kept_count, first_result.removed) == (options.kept, 0)
     handles = list(Artifact.objects.using(db).order_by("handle").values_list("handle", flat=True))
     Artifact.objects.using(db).filter(handle__lt=handles[options.kept // 2]).delete()
     session = Session.objects.using(db).create(id="s", created_at=0, last_activity_at=0)
     texts = [f'{{"message": {{"content": "{handle} {" ".join(WORDS[:100])}"}}}}' for handle in handles]
-    told = texts[: options.kept // 20] + texts[options.kept // 2 :]
+    mentioning = texts[: options.kept // 20] + texts[options.kept // 2 :]
     TranscriptEvent.objects.using(db).bulk_create(
         TranscriptEvent(session=session, seq=seq, kind="user", created_at=0, event_json=text)
-        for seq, text in enumerate(told)
+        for seq, text in enumerate(mentioning)
     )
-    half, done = cleared()
+    half, done = measure_gc()
     assert done.removed == options.kept // 2 - options.kept // 20
     return {"nothing": nothing["wall"], "half": half["wall"], "half_cpu": half["cpu"], "peak_mb": peak()}
 
 
-def cleared():
-    """Wall and CPU seconds of one clearing, and what it did."""
-    from operations.artifact_gc import services as clearing
+def measure_gc():
+    """Wall and CPU seconds of one `gc`, and its result."""
+    from operations.artifact_gc import services as artifact_gc
 
     started, before = time.perf_counter(), os.times()
-    done = clearing.collect_garbage(older_than=0, is_dry_run=False, by="benchmark")
+    done = artifact_gc.collect_garbage(older_than=0, is_dry_run=False, by="benchmark")
     after = os.times()
     cpu = after.user + after.system - before.user - before.system
     return {"wall": time.perf_counter() - started, "cpu": cpu}, done

@@ -1,11 +1,11 @@
-"""A backup with full verification against its floor: VACUUM INTO, then zstd level 3 of the result.
+"""Measures a verified backup against its floor: VACUUM INTO, then zstd level 3.
 
     python benchmarks/backup.py [--sessions 3000] [--artifacts 10000] [--home DIR] [--json]
 
-The home (about 1 GB; a minute or two) is made first, in TMPDIR, or used again when DIR holds one. A tenth of it, with
-`--sessions 300 --artifacts 1000`, shows whether all steps work; what every run costs weighs more there. The floor
-copies every database, packs the copies and the artifacts one after the other in one thread, and syncs. Every step runs
-in a process of its own.
+The home (about 1 GB, in a minute or two) is made first, in TMPDIR, or reused if DIR has one. A tenth of it, with
+`--sessions 300 --artifacts 1000`, shows whether all steps work; fixed costs weigh more there. The floor copies every
+database, packs the copies and the artifacts one after the other in one thread, and syncs. Every step runs in its own
+process.
 """
 
 import argparse
@@ -46,12 +46,12 @@ def main():
 
 
 def measure(home, folder, rounds):
-    """Every row of the table; the fastest of `rounds` of floor and backup, taken in turns."""
+    """Every row of the table, from the fastest of `rounds` alternating runs."""
     floors, backups = [], []
     for _round in range(rounds):
         floors.append(step("floor", home, folder))
         backups.append(step("backup", home, folder))
-    floor, backup = (min(found, key=lambda one: one["seconds"]) for found in (floors, backups))
+    floor, backup = (min(runs, key=lambda run: run["seconds"]) for runs in (floors, backups))
     threaded = step("floor_threads", home, folder)
     verify, drill = step("verify", home, folder), step("drill", home, folder)
     mega = 1e6
@@ -74,7 +74,7 @@ def row(name, figure, floor, bar, unit):
 
 
 def step(name, home, folder):
-    """Run one step in a process of its own; its last line is the answer."""
+    """Run a step in its own process; return the JSON of its last line."""
     environment = {**os.environ, "OPENCLAW_WEB_HOME": str(home), "BENCH_FOLDER": str(folder)}
     environment |= {"PYTHONPATH": str(ROOT), "OPENCLAW_WEB_LOG_LEVEL": "ERROR"}
     command = [sys.executable, __file__, *sys.argv[1:], "--step", name]
@@ -84,8 +84,8 @@ def step(name, home, folder):
     return json.loads(answer.stdout.strip().splitlines()[-1])
 
 
-def prepared():
-    """Django on the home."""
+def set_up_django():
+    """Set up Django for the home."""
     os.environ["DJANGO_SETTINGS_MODULE"] = "openclaw_web.settings"
     import django
 
@@ -93,8 +93,8 @@ def prepared():
 
 
 def fill(options):
-    """A home with four agents, their sessions and artifacts, half of them packed."""
-    prepared()
+    """Make a home with four agents, their sessions and artifacts, half of them packed."""
+    set_up_django()
     from django.core.management import call_command
 
     from agents import databases
@@ -112,15 +112,18 @@ def fill(options):
     shutil.rmtree(source)
     first = Agent.objects.get()
     for number in range(1, AGENTS):
-        copy_of(first, f"{first.agent_id}-{number}")
+        copy_agent(first, f"{first.agent_id}-{number}")
     with services.open_stash_batch(databases.get_alias(first.agent_id)) as batch:
         for number, content in enumerate(generate_outputs(options.artifacts)):
             batch.add(content, place=services.Place("s", f"t{number}", f"r{number}"), is_compressed=number % 2 == 0)
     return {}
 
 
-def copy_of(agent, name):
-    """Another agent with the same sessions: writing and collecting them again takes minutes and measures nothing."""
+def copy_agent(agent, name):
+    """Register another agent with a copy of an agent's sessions.
+
+    Writing and collecting them again would take minutes and measure nothing.
+    """
     from django.db import connections
 
     from agents import databases
@@ -146,7 +149,7 @@ def floor_threads(options):
 
 
 def pack(threads):
-    """The least there is to do: a compact copy of each database, packed, and the artifacts, packed."""
+    """The floor: pack a compact copy of each database, and the artifacts."""
     import zstandard
 
     home, folder = Path(os.environ["OPENCLAW_WEB_HOME"]), Path(os.environ["BENCH_FOLDER"])
@@ -179,7 +182,7 @@ def add(writer, path):
 
 
 def backup(options):
-    prepared()
+    set_up_django()
     from jobs.progress import Progress
     from operations.backups import services
 
@@ -194,15 +197,15 @@ def backup(options):
 
 
 def verify(options):
-    return on_latest("verify")
+    return run_on_latest("verify")
 
 
 def drill(options):
-    return on_latest("drill")
+    return run_on_latest("drill")
 
 
-def on_latest(name):
-    prepared()
+def run_on_latest(name):
+    set_up_django()
     from jobs.progress import Progress
     from operations.backups import services
 
@@ -212,7 +215,7 @@ def on_latest(name):
 
 
 def peak():
-    """The most memory this process, or one it started, has had."""
+    """The peak memory of this process and of those it started, in MB."""
     own, children = (resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return max(own, children) / 1024
 

@@ -1,4 +1,4 @@
-"""Many rows of every kind, written by SQLite itself: a million in seconds, shaped like collected ones."""
+"""Inserts many rows of every kind by SQL: a million in seconds, like collected ones."""
 
 import json
 
@@ -20,7 +20,7 @@ BODY = (
 
 
 def fill_sessions(db, count):
-    """Sessions a minute apart, over four channels and three origins, every twentieth with errors."""
+    """Insert sessions a minute apart, over four channels and three origins; every twentieth has errors."""
     from ledger.models import Session
 
     moment, turns = f"{T0} + i * {MINUTE_MS}", "(1 + i * 7919 % 59)"
@@ -45,7 +45,7 @@ def fill_sessions(db, count):
 
 # Long because it names the columns of several tables.
 def fill_agent(db, count):
-    """Turns, records with their identities, and rejected lines of an agent: `count` of each, ten to a session."""
+    """Insert an agent's turns, records with identities, and rejected lines, ten of each to a session."""
     from ledger.models import ConversationTurn, RejectedRecord, TranscriptEvent, TranscriptEventIdentity
 
     session, moment = "printf('%08d', i / 10)", f"{T0} + i * 6000"
@@ -108,12 +108,12 @@ def fill_agent(db, count):
 
 
 def fill_gate(db, count):
-    """Decisions and calls of the gate on the turns of `fill_agent`: every eighth writes, few are slow or failed."""
+    """Insert gate decisions and calls on the turns of `fill_agent`; few calls are slow or failed."""
     from gate.models import GateCall, GatePrompt, GateReplay, MemoryGateDecision
 
     session, moment = "printf('%08d', i / 10)", f"{T0} + i * 6000 + 3000"
     choices = json.dumps([name for name in MemoryGateDecision.Decision.values if name != "NO_WRITE"])
-    writes = "(i % 8 = 0)"
+    writes = "(i % 8 = 0)"  # every eighth decision
     about = {
         "session_id": session,
         "turn_id": f"CASE WHEN i % 100 != 7 THEN {session} || ':r' || i END",
@@ -150,7 +150,7 @@ def fill_gate(db, count):
 
 
 def fill_guardian(db, count):
-    """Writes about the turns of `fill_agent`: every fifth refused, every twentieth unannounced, few with a rule."""
+    """Insert writes about the turns of `fill_agent`: a fifth refused, a twentieth unattributed, few with rules."""
     from guardian.models import WriteGuardianAudit
 
     session = "printf('%08d', i / 10)"
@@ -182,7 +182,7 @@ def fill_guardian(db, count):
 
 
 def samples(*, agent):
-    """The columns of samples of one agent: ten to a session, every fourth approved, every third of a heartbeat."""
+    """The columns of an agent's samples: ten a session, a fourth approved, a third heartbeats."""
     return {
         "id": "printf('%026d', i)",
         "sample_type": "'annotated_turn'",
@@ -200,7 +200,7 @@ def samples(*, agent):
 
 # Long because it names the columns of several tables.
 def fill_site(count, *, agent):
-    """Rows of the global file, of one agent: `count` samples, jobs and entries of the audit log, fewer exports."""
+    """Insert an agent's rows of the global file: `count` samples, jobs and audit entries, fewer exports."""
     from datasets.models import DatasetExport, DatasetSample
     from jobs.models import JobRun
     from people.models.bookkeeping import AuditEntry
@@ -272,7 +272,7 @@ def fill_site(count, *, agent):
 
 
 def fill_extras(count, *, agent):
-    """Rows of the global file around an agent's conversations: one scheduled job with all runs, tasks, doctor runs."""
+    """Insert an agent's other global rows: a scheduled job with all runs, tasks and doctor runs."""
     from automation import models
     from collecting.models import MigrationRun, MigrationSource
     from operations.models import BackupRun
@@ -312,7 +312,7 @@ def fill_extras(count, *, agent):
 
 
 def fill_agents(count):
-    """Agents without files of their own, with the sums that pages which span agents read."""
+    """Insert agents without files, with the sums for pages that span agents."""
     from agents.models import Agent
     from overview import site_sums
     from overview.models import AgentDailyStat, AgentHour, AgentSummary, MemorySpan
@@ -338,7 +338,10 @@ def fill_agents(count):
 
 
 def fill_artifacts(db, count):
-    """Outputs a minute apart, every fifth content twice, of eight tools, and their sums; their files are not there."""
+    """Insert artifacts and their sums; their files do not exist.
+
+    They are a minute apart and of eight tools; every fifth content occurs twice.
+    """
     from django.db import connections
 
     from artifacts.models import Artifact
@@ -368,7 +371,7 @@ def fill_artifacts(db, count):
 
 
 def checkpoint_wal(db):
-    """Write what is in the -wal to the file itself."""
+    """Write the -wal to the database file."""
     from django.db import connections
 
     with connections[db].cursor() as cursor:
@@ -376,7 +379,7 @@ def checkpoint_wal(db):
 
 
 def insert(db, model, count, /, **columns):
-    """`count` rows of a model: `columns` are SQL expressions of `i`, the others have their defaults."""
+    """Insert `count` rows of a model; `columns` are SQL expressions of `i`, others have their defaults."""
     from django.db import connections, transaction
 
     plain = {field.column: _literal(field) for field in model._meta.concrete_fields if field.column}

@@ -1,6 +1,8 @@
-"""Write a big OpenClaw home to measure with: python benchmarks/corpus.py --out DIR --sessions 1000 --turns 50
+"""Writes a big OpenClaw home for benchmarks.
 
-It holds the stories of the demo again and again, one session after another.
+    python benchmarks/corpus.py --out DIR --sessions 1000 --turns 50
+
+It repeats the stories of the demo, one session after another.
 """
 
 import argparse
@@ -24,45 +26,48 @@ PUT_AWAY_SHARE = 0.08
 
 
 def write_bulk_home(out, *, agents=4, sessions=1000, turns=50, seed=7, tool_bytes=0, until_ms=DEFAULT_UNTIL_MS):
-    """Write `sessions` sessions of about `turns` turns, shared by `agents` agents; the truth about the home."""
-    home = Home(out, seed=seed, until_ms=until_ms, agents=_agents(agents), tool_bytes=tool_bytes)
+    """Write sessions of about `turns` turns, and return the truth about the home.
+
+    `sessions` is their number in all `agents` agents together.
+    """
+    home = Home(out, seed=seed, until_ms=until_ms, agents=_build_agents(agents), tool_bytes=tool_bytes)
     for number in range(sessions):
         agent = home.agents[number % agents][0]
-        _play(home, agent, number, turns)
+        _write_session(home, agent, number, turns)
     return home.finish()
 
 
-def _agents(count):
-    """Bakeries and labs in turn: main, research, main-2, research-2 and so on."""
-    found = []
+def _build_agents(count):
+    """Alternate bakeries and labs: main, research, main-2, research-2 and so on."""
+    agents = []
     for number in range(count):
         name = ("main", "research")[number % 2] + (f"-{number // 2 + 1}" if number > 1 else "")
         folder = f"{FOLDER}/workspace" + ("" if name == "main" else f"-{name}")
-        found.append((name, name.capitalize(), folder, MODELS[0]))
-    return tuple(found)
+        agents.append((name, name.capitalize(), folder, MODELS[0]))
+    return tuple(agents)
 
 
-def _play(home, agent, number, turns):
+def _write_session(home, agent, number, turns):
     chance = Chance.from_words(home.seed, "session", number)
     kind = chance.choice(KINDS)
     person = chance.choice(("hana", "zhou") if agent.startswith("research") else ("mei", "arjun", "xiaowen", "ben"))
     name = f"{'-100' if kind == 'group' else ''}{555_100_000 + number}"
     place = Place(agent, kind, name, PEOPLE[person].name, (person,))
-    # A workspace of its own, or MEMORY.md would grow by the notes of all sessions.
+    # Each session has its own workspace, or MEMORY.md would grow by the notes of all sessions.
     stage = home.open(place, model=chance.choice(MODELS), workspace=home.fresh_workspace(agent))
-    wanted, told = chance.randint(max(1, turns // 2), max(1, turns * 3 // 2)), 0
+    turn_goal, turn_count = chance.randint(max(1, turns // 2), max(1, turns * 3 // 2)), 0
     at_ms = home.truth.until_ms - chance.randint(20 * DAY, SPAN_DAYS * DAY)
-    deck = _deck(agent)
-    while told < wanted:
+    deck = _choose_stories(agent)
+    while turn_count < turn_goal:
         story = read_stories()[chance.choice(deck)]
         stage.perform(story, at_ms=at_ms, speaker=person)
-        told += story.turns
+        turn_count += story.turns
         at_ms += chance.randint(HOUR // 4, 9 * HOUR)
     state = chance.choice(("reset", "deleted")) if chance.random() < PUT_AWAY_SHARE else "live"
     home.close(stage, state=state)
 
 
-def _deck(agent):
+def _choose_stories(agent):
     kind = "research" if agent.startswith("research") else "main"
     return sorted(
         name
@@ -72,7 +77,7 @@ def _deck(agent):
 
 
 def main():
-    """Parse the arguments, write the home, print what it holds."""
+    """Parse the arguments, write the home, and print its size."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--out", required=True, type=Path, help="a folder that does not exist or is empty")
     parser.add_argument("--agents", type=int, default=4)

@@ -1,10 +1,10 @@
-"""Collecting homes with databases against their floor: copy, read, decode, insert.
+"""Measures the import of homes with databases against its floor: copy, read, decode, insert.
 
     python benchmarks/databases.py --source DIR [--json]
 
-DIR is an OpenClaw home of either layout; `benchmarks/corpus.py` writes one of files. A copy of the database layout is
-made of it, with events of 1 KiB and more packed as newer versions pack them. Floor and collect run in processes of
-their own, into temporary homes. Without --json a table.
+DIR is an OpenClaw home of either layout; `benchmarks/corpus.py` writes one of files. It is copied to the database
+layout, with events of 1 KiB and more packed as newer versions pack them. Floor and collect run in their own processes,
+into temporary homes. Without --json the result is a table.
 """
 
 import argparse
@@ -65,41 +65,47 @@ def measure(source, home):
 
 
 def pack(source, target):
-    """A copy of the home in the layout of schema 23: longer events are zstd. Of a home of files, databases are made."""
+    """Copy the home to the layout of schema 23, with zstd for longer events.
+
+    Databases are made of a home of files.
+    """
     for agent in sorted(path for path in source.glob("agents/*") if path.is_dir()):
         database = target / "agents" / agent.name / "agent" / "openclaw-agent.sqlite"
         database.parent.mkdir(parents=True)
         with closing(sqlite3.connect(database)) as store:
             store.executescript(DDL)
             written = agent / "agent" / "openclaw-agent.sqlite"
-            rows, nodes = from_database(written) if written.exists() else from_files(agent / "sessions")
-            store.executemany("INSERT INTO transcript_events VALUES (?, ?, ?, ?, ?, ?)", map(packed_row, rows))
+            rows, nodes = read_database(written) if written.exists() else read_files(agent / "sessions")
+            store.executemany("INSERT INTO transcript_events VALUES (?, ?, ?, ?, ?, ?)", map(pack_row, rows))
             store.executemany("INSERT INTO session_nodes VALUES (?, ?, ?, ?)", nodes)
             store.commit()
 
 
-def from_database(file):
-    """Events and nodes of an agent whose events are plain; one by one, since a child's peak begins with our own."""
+def read_database(file):
+    """Events and nodes of an agent whose events are not packed.
+
+    Events come one by one, because the peak memory of a child process begins with ours.
+    """
     with closing(sqlite3.connect(file)) as store:
         nodes = store.execute("SELECT session_key, current_session_id, entry_json, updated_at FROM session_nodes")
-        return events_of(file), nodes.fetchall()
+        return read_events(file), nodes.fetchall()
 
 
-def events_of(file):
+def read_events(file):
     with closing(sqlite3.connect(file)) as store:
         yield from store.execute("SELECT session_id, seq, event_json, created_at FROM transcript_events")
 
 
-def from_files(folder):
+def read_files(folder):
     """The same of an agent whose transcripts are files."""
     index = json.loads((folder / "sessions.json").read_bytes())
     nodes = [(key, entry["sessionId"], json.dumps(entry), 0) for key, entry in index.items()]
     live = (file for file in sorted(folder.glob("*.jsonl")) if ingest.TRANSCRIPT.fullmatch(file.name))
-    return lines_of(live), nodes
+    return read_lines(live), nodes
 
 
-def lines_of(files):
-    """The events of transcripts in files, read line by line: see `from_database`."""
+def read_lines(files):
+    """The events of transcript files, read line by line for the reason in `read_database`."""
     for file in files:
         with file.open(encoding="utf-8", newline="\n") as lines:
             for seq, line in enumerate(lines):
@@ -107,7 +113,7 @@ def lines_of(files):
                     yield file.name[:36], seq, line.removesuffix("\n"), seq
 
 
-def packed_row(row):
+def pack_row(row):
     session, seq, text, moment = row
     data = text.encode()
     if len(data) < PACK_FROM:
@@ -116,12 +122,12 @@ def packed_row(row):
 
 
 def floor(source):
-    """The least there is to do, session by session."""
+    """The floor: copy, read, decode and insert, session by session."""
     store = ingest.FloorStore(Path.cwd() / "floor.sqlite")
     unpack = zstandard.ZstdDecompressor().decompress
     size = 0
     started = time.perf_counter()
-    for database in databases(source):
+    for database in find_databases(source):
         copy = Path.cwd() / "copy.sqlite"
         shutil.copyfile(database, copy)
         size += copy.stat().st_size
@@ -135,7 +141,7 @@ def floor(source):
     return {"seconds": time.perf_counter() - started, "lines": store.lines, "bytes": size, "peak_mb": ingest.peak()}
 
 
-def databases(home):
+def find_databases(home):
     return sorted(home.glob("agents/*/agent/openclaw-agent.sqlite"))
 
 

@@ -1,14 +1,14 @@
-"""How well and how quickly exports find samples that say the same.
+"""Measures how well and how quickly exports find duplicate samples.
 
     python benchmarks/dedup.py [--pairs N] [--samples N] [--json]
 
 First, N labelled pairs of texts of our own: words changed here and there, one template with other values, reports that
-differ in their times and numbers, the same prompt with another reply, nothing in common. The label is the Jaccard of
-the sets of five-word runs, computed here, plainly, from 0.8 on. Told are precision and recall of what the signatures
+differ in their times and numbers, the same prompt with another reply, unrelated texts. The label is the Jaccard of the
+sets of five-word runs, computed here, plainly, from 0.8 on. The figures are precision and recall of what the signatures
 alone propose (a shared band, and enough equal numbers), and of what is left when the texts are compared.
 
-Then the plan of an export of N samples, of which a tenth is said twice, a twentieth nearly so, and a third fills one of
-50 templates: the time and the peak memory of a process of its own, with signatures stored and without.
+Then the plan of an export of N samples, of which a tenth is repeated, a twentieth nearly so, and a third fills one of
+50 templates: the time and the peak memory of its own process, with signatures stored and without.
 """
 
 import argparse
@@ -49,17 +49,17 @@ def main():
         print(json.dumps(globals()[name](argument)))
         return
     with tempfile.TemporaryDirectory(prefix="openclaw-web-bench-") as home:
-        found = {"quality": step(home, f"quality:{options.pairs}")}
+        figures = {"quality": step(home, f"quality:{options.pairs}")}
         step(home, f"prepare:{options.samples}")
-        found |= {name: step(home, f"plan:{duplicates}") for name, duplicates in PLANS.items()}
-    print(json.dumps(found, indent=1) if options.json else table(found, options))
+        figures |= {name: step(home, f"plan:{duplicates}") for name, duplicates in PLANS.items()}
+    print(json.dumps(figures, indent=1) if options.json else table(figures, options))
 
 
 PLANS = {"without signatures": "one", "one": "one", "keep": "keep"}
 
 
 def step(home, name):
-    """Run one step in a process of its own; its last line is the answer."""
+    """Run a step in its own process; return the JSON of its last line."""
     environment = {**os.environ, "OPENCLAW_WEB_HOME": str(home), "OPENCLAW_WEB_LOG_LEVEL": "ERROR"}
     paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
     environment |= {"PYTHONPATH": paths, "DJANGO_SETTINGS_MODULE": "openclaw_web.settings"}
@@ -72,7 +72,7 @@ def step(home, name):
 
 
 def pairs(count):
-    """(kind, text, text), the same ones every time."""
+    """Yield (kind, text, text), the same in every run."""
     chance = random.Random(7)
     kinds = [paraphrase, template, report, other_reply, unrelated]
     weights = [6, 2, 2, 1, 1]
@@ -80,13 +80,13 @@ def pairs(count):
         yield kind.__name__, *kind(chance)
 
 
-def sentence(chance, length):
+def choose_words(chance, length):
     return [chance.choice(WORDS) for _ in range(length)]
 
 
 def paraphrase(chance):
-    """Words changed one by one, and now and then a part moved: every Jaccard from 0.3 to 1."""
-    words = sentence(chance, chance.randint(12, 240))
+    """Texts with changed words and sometimes a moved part: Jaccards from 0.3 to 1."""
+    words = choose_words(chance, chance.randint(12, 240))
     changed = list(words)
     for _ in range(chance.randint(0, max(1, len(words) // 30))):
         changed[chance.randrange(len(changed))] = chance.choice(WORDS) + "s"
@@ -97,15 +97,17 @@ def paraphrase(chance):
 
 
 def template(chance):
-    """The same sentences around other contents."""
-    frame = [sentence(chance, chance.randint(4, 30)) for _ in range(3)]
-    filled = [[word for part in frame for word in (*part, *sentence(chance, chance.randint(1, 12)))] for _ in range(2)]
+    """Texts with the same sentences around other contents."""
+    frame = [choose_words(chance, chance.randint(4, 30)) for _ in range(3)]
+    filled = [
+        [word for part in frame for word in (*part, *choose_words(chance, chance.randint(1, 12)))] for _ in range(2)
+    ]
     return tuple(map(" ".join, filled))
 
 
 def report(chance):
-    """What a scheduled task says each day: the same words, with other times and numbers."""
-    words = sentence(chance, chance.randint(30, 200))
+    """Two daily reports: the same words with other times and numbers."""
+    words = choose_words(chance, chance.randint(30, 200))
     places = chance.sample(range(len(words)), chance.randint(1, 4))
     days = []
     for _ in range(2):
@@ -117,28 +119,28 @@ def report(chance):
 
 
 def other_reply(chance):
-    """A long prompt answered in two ways."""
-    prompt = sentence(chance, chance.randint(20, 150))
-    return tuple(" ".join(prompt + sentence(chance, chance.randint(1, 30))) for _ in range(2))
+    """A long prompt with two replies."""
+    prompt = choose_words(chance, chance.randint(20, 150))
+    return tuple(" ".join(prompt + choose_words(chance, chance.randint(1, 30))) for _ in range(2))
 
 
 def unrelated(chance):
-    """Nothing in common but single words."""
-    return tuple(" ".join(sentence(chance, chance.randint(5, 120))) for _ in range(2))
+    """Two texts that share only single words."""
+    return tuple(" ".join(choose_words(chance, chance.randint(5, 120))) for _ in range(2))
 
 
-def exact(one, other):
+def measure_jaccard(text, other_text):
     """The Jaccard of the five-word runs of two texts."""
-    one, other = (runs(text.replace("-", " ").split()) for text in (one, other))
-    return len(one & other) / len(one | other)
+    ours, theirs = (find_runs(words.replace("-", " ").split()) for words in (text, other_text))
+    return len(ours & theirs) / len(ours | theirs)
 
 
-def runs(words):
+def find_runs(words):
     return {" ".join(words[at : at + 5]) for at in range(max(1, len(words) - 4))}
 
 
 def quality(count):
-    """What is proposed and what is found, against the labels."""
+    """Count the pairs that are proposed and found, by label and kind."""
     start_django()
     from datasets.dedup import clusters, minhash
     from datasets.dedup.signature_file import SignatureFile
@@ -147,20 +149,20 @@ def quality(count):
     labelled = list(pairs(int(count)))
     texts = [text for _kind, *both in labelled for text in both]
     numbers = SignatureFile(Path())
-    found = [build_grams(split_words("", text)) for text in texts]
-    numbers.add([minhash.compute_signature(one) for one in found])
-    hashed = [frozenset(map(hash, one)) for one in found]
-    seen = Recorded()
+    grams_by_text = [build_grams(split_words("", text)) for text in texts]
+    numbers.add([minhash.compute_signature(text_grams) for text_grams in grams_by_text])
+    hashed = [frozenset(map(hash, text_grams)) for text_grams in grams_by_text]
+    seen = PairRecorder()
 
     def grams_of(place):
-        seen.proposed.add((seen.last, place))  # the texts of a pair are asked for one after the other
+        seen.proposed.add((seen.last, place))  # the texts of a pair are requested one after the other
         seen.last = place
         return hashed[place]
 
     clusters.join_similar(numbers, range(len(texts)), grams_of, seen)
     answer = Counter()
     for number, (kind, *both) in enumerate(labelled):
-        place, is_alike = (2 * number, 2 * number + 1), exact(*both) >= LIKE
+        place, is_alike = (2 * number, 2 * number + 1), measure_jaccard(*both) >= LIKE
         kinds = ("alike" if is_alike else "different", f"{kind}, {'alike' if is_alike else 'different'}")
         for name in kinds:
             answer[name] += 1
@@ -169,14 +171,14 @@ def quality(count):
     return dict(answer)
 
 
-class Recorded:
-    """Remembers what it is told, and wants to know everything."""
+class PairRecorder:
+    """Records proposed and found pairs, and rejects none."""
 
     def __init__(self):
         self.proposed, self.found, self.last = set(), set(), None
 
-    def is_worth(self, one, other):
-        return one != other
+    def is_worth(self, place, other):
+        return place != other
 
     def still_open(self, places):
         return places
@@ -189,7 +191,7 @@ class Recorded:
 
 
 def prepare(count):
-    """A home with samples, none of which has a signature."""
+    """Make a home with samples without signatures."""
     start_django()
     from django.core.management import call_command
 
@@ -203,21 +205,25 @@ def prepare(count):
 
 
 def samples(count):
-    """Rows of `dataset_samples`: sessions of 40 turns, replies of about 90 words."""
+    """Yield rows of `dataset_samples`: sessions of 40 turns, replies of about 90 words."""
     chance = random.Random(11)
-    frames = [[sentence(chance, 25) for _ in range(3)] for _ in range(50)]
+    frames = [[choose_words(chance, 25) for _ in range(3)] for _ in range(50)]
     before = []
     for number in range(count):
-        words = reply(chance, frames, before)
+        words = build_reply(chance, frames, before)
         before = [*before[-99:], words]
-        said = {"type": "annotated_turn", "userMessage": " ".join(sentence(chance, 3)), "agentReply": " ".join(words)}
+        body = {
+            "type": "annotated_turn",
+            "userMessage": " ".join(choose_words(chance, 3)),
+            "agentReply": " ".join(words),
+        }
         if chance.random() < 0.85:
-            said["userMessage"] = f"Turn {number} " + said["userMessage"]
-        place = (f"s{number // 40}", orjson.dumps(said | {"context": []}).decode())
+            body["userMessage"] = f"Turn {number} " + body["userMessage"]
+        place = (f"s{number // 40}", orjson.dumps(body | {"context": []}).decode())
         yield (f"x{number:07}", "annotated_turn", *place, "approved", number, "ada", number % 40, "")
 
 
-def reply(chance, frames, before):
+def build_reply(chance, frames, before):
     kind = chance.random()
     if before and kind < 0.15:
         words = list(chance.choice(before))
@@ -225,12 +231,12 @@ def reply(chance, frames, before):
             words[chance.randrange(len(words))] = chance.choice(WORDS)
         return words
     if kind < 0.45:
-        return [word for part in chance.choice(frames) for word in (*part, *sentence(chance, 6))]
-    return sentence(chance, chance.randint(20, 160))
+        return [word for part in chance.choice(frames) for word in (*part, *choose_words(chance, 6))]
+    return choose_words(chance, chance.randint(20, 160))
 
 
 def plan(duplicates):
-    """Compare everything, as the job that builds an export does."""
+    """Make the split and duplicate plan, as the job that builds an export does."""
     start_django()
     from datasets.exports.builder.decision_verdicts import DecisionVerdicts
     from datasets.exports.builder.export_plan import build_export_plan
@@ -239,13 +245,13 @@ def plan(duplicates):
 
     options = Options("alpaca", "reply", duplicates=duplicates)
     base, started, worked = peak(), time.perf_counter(), time.process_time()
-    found = build_export_plan(Source(options), options, DecisionVerdicts(options), Path(), lambda _count: None)
+    split_plan = build_export_plan(Source(options), options, DecisionVerdicts(options), Path(), lambda _count: None)
     times = {"seconds": time.perf_counter() - started, "cpu": time.process_time() - worked}
     return times | {
         "peak_mb": peak(),
         "base_mb": base,
-        "samples": len(found.keys),
-        "left_out": sum(fate >= 128 for fate in found.assignments),
+        "samples": len(split_plan.keys),
+        "left_out": sum(fate >= 128 for fate in split_plan.assignments),
     }
 
 
@@ -260,20 +266,20 @@ def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def table(found, options):
+def table(figures, options):
     """The figures as Markdown."""
     lines = ["| labelled pairs | | proposed | found |", "| --- | --- | --- | --- |"]
-    told = found["quality"]
-    for name in sorted(name for name in told if not name.endswith(("proposed", "found"))):
-        lines.append(f"| {name} | {told[name]:,} | {told[f'{name}, proposed']:,} | {told[f'{name}, found']:,} |")
+    counts = figures["quality"]
+    for name in sorted(name for name in counts if not name.endswith(("proposed", "found"))):
+        lines.append(f"| {name} | {counts[name]:,} | {counts[f'{name}, proposed']:,} | {counts[f'{name}, found']:,} |")
     for way in ("proposed", "found"):
-        right, wrong = told[f"alike, {way}"], told[f"different, {way}"]
-        recall, precision = right / told["alike"], right / (right + wrong)
+        right, wrong = counts[f"alike, {way}"], counts[f"different, {way}"]
+        recall, precision = right / counts["alike"], right / (right + wrong)
         lines.append(f"| {way} | precision {precision:.4f} | recall {recall:.4f} | |")
     head = f"| plan of {options.samples:,} samples | time | processor | peak | left out |"
     lines += ["", head, "| --- | --- | --- | --- | --- |"]
     for name in PLANS:
-        row = found[name]
+        row = figures[name]
         memory = f"{row['peak_mb']:.0f} MB, {row['base_mb']:.0f} before"
         lines.append(f"| {name} | {row['seconds']:.1f} s | {row['cpu']:.1f} s | {memory} | {row['left_out']:,} |")
     return "\n".join(lines)

@@ -1,10 +1,11 @@
-"""How long a doctor looks when nothing has changed: 1,000 sessions, against the same look without what it compares.
+"""Measures a doctor run on 1,000 unchanged sessions.
 
-The floor of a look is the same look, in the same run, without counting the store against what was noted; that of
+The floor of a look is the same look, in the same run, without comparing the store with the noted counts; that of
 `--deep` is a collect of the same sources. Both are processor time, so that other work on the machine does not count.
 
-python benchmarks/corpus.py --out /tmp/corpus --agents 4 --sessions 1000 --turns 50 --seed 7 --tool-bytes 3500
-python benchmarks/doctor.py --source /tmp/corpus
+    python benchmarks/corpus.py --out /tmp/corpus --agents 4 --sessions 1000 --turns 50 --seed 7 --tool-bytes 3500
+
+    python benchmarks/doctor.py --source /tmp/corpus
 """
 
 import argparse
@@ -44,20 +45,24 @@ def measure(options):
     from operations.doctor import plan
 
     call_command("migrate", verbosity=0)
-    asked = {"source": str(options.source.absolute())}
-    _answer, collected, _wall = timed(lambda: collect.run(asked, Progress()))
-    looks = [timed(lambda: plan.run_check(asked, Progress())) for _round in range(options.rounds)]
-    bare = [timed(lambda: plan.run_check(asked | {"counts": False}, Progress())) for _round in range(options.rounds)]
-    deep = [timed(lambda: plan.run_check(asked | {"deep": True}, Progress())) for _round in range(options.rounds)]
+    params = {"source": str(options.source.absolute())}
+    _answer, collected, _wall = measure_time(lambda: collect.run(params, Progress()))
+    looks = [measure_time(lambda: plan.run_check(params, Progress())) for _round in range(options.rounds)]
+    bare = [
+        measure_time(lambda: plan.run_check(params | {"counts": False}, Progress())) for _round in range(options.rounds)
+    ]
+    deep = [
+        measure_time(lambda: plan.run_check(params | {"deep": True}, Progress())) for _round in range(options.rounds)
+    ]
     receipt = looks[0][0]
     assert receipt["to_read"] == 0 and not receipt["losses"], receipt["message"]
     assert deep[0][0]["compared"]["records"] == receipt["compared"]["records"], deep[0][0]["message"]
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    look, floor, compared = (min(one[1] for one in some) for some in (looks, bare, deep))
+    look, floor, compared = (min(run[1] for run in runs) for runs in (looks, bare, deep))
     return [
         row("sources, unchanged", receipt["source_count"]),
         row("records, counted and compared", receipt["compared"]["records"]),
-        row("look, wall clock", min(one[2] for one in looks), bar=BAR_SECONDS, unit="s"),
+        row("look, wall clock", min(run[2] for run in looks), bar=BAR_SECONDS, unit="s"),
         row("look", look, floor=floor, bar=BAR_LOOK, ratio=look / floor, unit="s"),
         row("--deep", compared, floor=collected, bar=BAR_DEEP, ratio=compared / collected, unit="s"),
         row("peak memory, the collect before it included", peak, unit="MB"),
@@ -68,8 +73,8 @@ def row(name, figure, *, floor=None, ratio=None, bar=None, unit=""):
     return {"row": name, "figure": figure, "floor": floor, "ratio": ratio, "bar": bar, "unit": unit}
 
 
-def timed(work):
-    """(answer, seconds of the processor, seconds of the wall) of some work."""
+def measure_time(work):
+    """(answer, processor seconds, wall seconds) of a call."""
     began, wall = time.process_time(), time.perf_counter()
     answer = work()
     return answer, time.process_time() - began, time.perf_counter() - wall

@@ -1,9 +1,10 @@
-"""How long a page takes while many ask for downloads: real gunicorn, and clients in another process over loopback.
+"""Measures page times during many downloads, through a real gunicorn over loopback.
 
     python benchmarks/downloads.py [--rows 200000] [--downloads 16] [--readers 2] [--seconds 15] [--json]
 
-First readers alone, then beside programs that ask for all records of an agent again and again; who is told to come back
-later does, after a second. Errors are answers that are neither 200 nor, of downloads, 503.
+Clients run in another process: first readers alone, then beside programs that download all records of an agent again
+and again. A program that is told to retry later does so after a second. Errors are answers that are neither 200 nor,
+for downloads, 503.
 """
 
 import argparse
@@ -15,19 +16,19 @@ import tempfile
 import threading
 import time
 
-from served import Served
+from site_server import SiteServer
 
 BAR = 2
 PAGES = ("/agents/big/sessions/", "/agents/big/turns/?errors=on", "/agents/big/events/", "/samples/")
 RECORDS = "/api/v1/agents/big/events?format=jsonl&include_payload=true"
 PREPARE = """
 from agents import services
-from benchmarks import many_rows
+from benchmarks import bulk_rows
 from people.accounts import services as accounts, tokens
 db = services.register("big").db
-many_rows.fill_sessions(db, rows)
-many_rows.fill_agent(db, rows)
-many_rows.settle(db)
+bulk_rows.fill_sessions(db, rows)
+bulk_rows.fill_agent(db, rows)
+bulk_rows.checkpoint_wal(db)
 people = [accounts.add_user(f"reader{number}", "viewer") for number in range(readers)]
 token = tokens.make_token(people[0][0], name="bench", role="viewer")[1]
 print("PREPARED", token, *(link for _user, link in people))
@@ -49,7 +50,7 @@ def main():
     print(json.dumps([alone, beside], indent=1) if options.json else table([alone, beside]))
 
 
-class Site(Served):
+class Site(SiteServer):
     """A served home with an agent that has many records."""
 
     def __init__(self, home, options):
@@ -60,15 +61,15 @@ class Site(Served):
 
     def __enter__(self):
         super().__enter__()
-        self.cookies = [signed_in(self.address, link) for link in self.links]
+        self.cookies = [sign_in(self.address, link) for link in self.links]
         return self
 
     def measure(self, name, downloads):
-        """Let people read for a while, and programs download beside them; what came of it."""
+        """Run readers and downloading programs for a while; return the figures."""
         until = time.perf_counter() + self.options.seconds
         readers = [Reader(self.address, cookie) for cookie in self.cookies]
         loaders = [Loader(self.address, self.token) for _ in range(downloads)]
-        threads = [threading.Thread(target=one.work, args=(until,)) for one in (*loaders, *readers)]
+        threads = [threading.Thread(target=client.work, args=(until,)) for client in (*loaders, *readers)]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -79,14 +80,14 @@ class Site(Served):
             "pages": len(times),
             "p50_ms": round(statistics.median(times) * 1000, 1),
             "p95_ms": round(times[len(times) * 95 // 100] * 1000, 1),
-            "errors": sum(one.errors for one in (*readers, *loaders)),
-            "refused": sum(one.refused for one in loaders),
-            "mb": round(sum(one.bytes for one in loaders) / 1e6, 1),
+            "errors": sum(client.errors for client in (*readers, *loaders)),
+            "refused": sum(client.refused for client in loaders),
+            "mb": round(sum(client.bytes for client in loaders) / 1e6, 1),
         }
 
 
 class Reader:
-    """Somebody who opens one page after the other, and how long each took."""
+    """A client that opens one page after the other, with the time of each."""
 
     def __init__(self, address, cookie):
         self.address, self.headers = address, {"Cookie": cookie}
@@ -105,7 +106,7 @@ class Reader:
 
 
 class Loader:
-    """A program that downloads all records, again and again."""
+    """A client that downloads all records again and again."""
 
     def __init__(self, address, token):
         self.address, self.headers = address, {"Authorization": f"Bearer {token}"}
@@ -125,22 +126,22 @@ class Loader:
             self.errors += response.status not in (200, 503)
 
 
-def signed_in(address, link):
-    """The cookie of a browser that came by a one-time link."""
+def sign_in(address, link):
+    """Open a one-time link; return the cookie of the signed-in browser."""
     connection = http.client.HTTPConnection(*address)
     path = re.sub(r"^https?://[^/]+", "", link)
     connection.request("GET", path)
     response = connection.getresponse()
-    page, cookies = response.read().decode(), cookies_of(response)
+    page, cookies = response.read().decode(), read_cookies(response)
     field = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page)[1]
     kinds = {"Cookie": "; ".join(cookies), "Content-Type": "application/x-www-form-urlencoded"}
     connection.request("POST", path, f"csrfmiddlewaretoken={field}", kinds)
     response = connection.getresponse()
     response.read()
-    return "; ".join([*cookies, *cookies_of(response)])
+    return "; ".join([*cookies, *read_cookies(response)])
 
 
-def cookies_of(response):
+def read_cookies(response):
     return [value.partition(";")[0] for name, value in response.getheaders() if name.lower() == "set-cookie"]
 
 

@@ -1,10 +1,10 @@
-"""Exports of 50,000 approved samples against the export floor: `select` -> `orjson.dumps` -> buffered file.
+"""Measures exports of 50,000 samples against their floor: select, `orjson.dumps`, write.
 
     python benchmarks/export.py [--source DIR] [--samples N] [--rounds N] [--json]
 
-DIR is an OpenClaw home of the file layout (`benchmarks/corpus.py` writes one; without --source it is asked to). Its
-turns become samples in a temporary home; a tenth of them is scored high, so that the same export with a lowest quality
-is the one with a tenth of the data. Every figure comes from a process of its own, floors and exports in turn.
+DIR is an OpenClaw home of the file layout (without --source `benchmarks/corpus.py` writes one). Its turns become
+approved samples in a temporary home; a tenth of them has a high score, so that the same export with a lowest quality
+has a tenth of the data. Every figure comes from its own process, floors and exports in turn.
 
 The floor of alpaca selects the samples and dumps what it selected. The floor of sharegpt also selects the records of
 each session's active branch, parses them (a message cannot be told from its record otherwise), unpacks the rests of
@@ -63,7 +63,7 @@ def main():
 
 
 def prepare(home, options, folder):
-    """A home with a collected store and its samples."""
+    """Make a home with a collected store and its samples."""
     source = options.source
     if source is None:
         source = folder / "openclaw"
@@ -76,15 +76,15 @@ def prepare(home, options, folder):
 
 
 def measure(home, rounds):
-    """Every figure of the table: the median of the rounds, floors and exports in turn."""
-    found = {}
+    """Every figure of the table: medians of the rounds, floors and exports in turn."""
+    figures = {}
     for kind in FORMATS:
         runs = [(step(home, f"floor:{kind}"), step(home, f"export:{kind}")) for _ in range(rounds)]
         floors, exports = zip(*runs, strict=True)
         tenth = step(home, f"export:{kind} {HIGH}")
         floor_s, export_s = (statistics.median(run["seconds"] for run in side) for side in (floors, exports))
         floor_cpu, export_cpu = (statistics.median(run["cpu"] for run in side) for side in (floors, exports))
-        found[kind] = {
+        figures[kind] = {
             "samples": exports[0]["rows"],
             "mb": exports[0]["bytes"] / 1e6,
             "floor_mb": floors[0]["bytes"] / 1e6,
@@ -100,11 +100,11 @@ def measure(home, rounds):
             "tenth_peak_mb": tenth["peak_mb"],
             "growth": max(run["peak_mb"] for run in exports) / tenth["peak_mb"],
         }
-    return found
+    return figures
 
 
 def step(home, name):
-    """Run one step in a process of its own; its last line is the answer."""
+    """Run a step in its own process; return the JSON of its last line."""
     environment = {**os.environ, "OPENCLAW_WEB_HOME": str(home), "OPENCLAW_WEB_LOG_LEVEL": "ERROR"}
     environment |= {"PYTHONPATH": str(ROOT), "DJANGO_SETTINGS_MODULE": "openclaw_web.settings"}
     command = [sys.executable, __file__, "--step", name]
@@ -113,7 +113,7 @@ def step(home, name):
 
 
 def collect(source):
-    """Read the home into the store."""
+    """Collect the home into the store."""
     start_django()
     from django.core.management import call_command
 
@@ -125,7 +125,7 @@ def collect(source):
 
 
 def make_samples(count):
-    """The first turns of the store as approved samples, each with the ten messages before it."""
+    """Store the first turns as approved samples, each with the ten messages before it."""
     store = sqlite3.connect("state/openclaw.sqlite")
     columns = "id, sample_type, turn_id, session_id, content, quality_score, annotation_status, created_at, agent_id"
     insert = f"INSERT INTO dataset_samples ({columns}, turn_number, {FACTS}) VALUES ({','.join('?' * 10)}, '', '', '')"
@@ -134,8 +134,8 @@ def make_samples(count):
     complete("")
 
 
-def complete(_wanted):
-    """What a site has stored with its samples by the time somebody exports them."""
+def complete(_argument):
+    """Add the facts of turns and the signatures that a site stores with its samples."""
     start_django()
     from agents import databases
     from datasets import turn_facts
@@ -154,7 +154,7 @@ def complete(_wanted):
 
 
 def samples():
-    """A row of `dataset_samples` for each turn that has an answer, session by session."""
+    """Yield a row of `dataset_samples` for each answered turn, session by session."""
     for file in sorted(Path("agents").glob("*/agent/openclaw-agent.sqlite")):
         agent_id = file.parts[1]
         turns = sqlite3.connect(file).execute(
@@ -164,23 +164,23 @@ def samples():
         )
         for number, (session_id, rows) in enumerate(groupby(turns, key=lambda row: row[0])):
             context = []
-            for _, turn, turn_id, asked, reply, moment in rows:
-                said = {"type": "annotated_turn", "conversationId": session_id, "turnNumber": turn}
-                said |= {"context": context[-10:], "userMessage": asked, "agentReply": reply}
-                content = orjson.dumps(said).decode()
+            for _, turn, turn_id, question, reply, moment in rows:
+                body = {"type": "annotated_turn", "conversationId": session_id, "turnNumber": turn}
+                body |= {"context": context[-10:], "userMessage": question, "agentReply": reply}
+                content = orjson.dumps(body).decode()
                 score = HIGH if number % 10 == 0 else LOW
                 known = (f"{agent_id}-{turn_id}", "annotated_turn", turn_id, session_id, content, score, "approved")
                 yield (*known, moment, agent_id, turn)
-                context += [{"role": "user", "message": asked}, {"role": "agent", "message": reply}]
+                context += [{"role": "user", "message": question}, {"role": "agent", "message": reply}]
 
 
 def floor(kind):
-    """The least there is to do."""
+    """The floor: select, dump and write."""
     started, worked = time.perf_counter(), time.process_time()
     with open("floor.jsonl", "wb", buffering=1024 * 1024) as file:
         for row in globals()[f"{kind}_floor"](sqlite3.connect("state/openclaw.sqlite")):
             file.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
-    answer = times(started, worked) | {"bytes": os.path.getsize("floor.jsonl")}
+    answer = measure_usage(started, worked) | {"bytes": os.path.getsize("floor.jsonl")}
     os.unlink("floor.jsonl")
     return answer
 
@@ -202,17 +202,17 @@ def sharegpt_floor(store):
             " AND is_active AND kind IN ('user', 'assistant', 'tool_result') ORDER BY seq",
             (session_id,),
         )
-        told = [(turn, *whole(text, rests, trimmed)) for turn, text, rests, trimmed in records]
+        messages = [(turn, *restore_message(text, rests, trimmed)) for turn, text, rests, trimmed in records]
         for _, _, number in rows:
-            kept, size = [], 0
-            for turn, length, message in reversed(told):
+            recent, size = [], 0
+            for turn, length, message in reversed(messages):
                 if (turn or 0) <= number and (size := size + length) <= FLOOR_CHARACTERS:
-                    kept.append(message)
-            yield {"agent_id": agent_id, "session_id": session_id, "turn": number, "conversations": kept[::-1]}
+                    recent.append(message)
+            yield {"agent_id": agent_id, "session_id": session_id, "turn": number, "conversations": recent[::-1]}
 
 
-def whole(event_json, full_zstd, trim_json):
-    """How long a message is, and its content with what is cut or an artifact in its place."""
+def restore_message(event_json, full_zstd, trim_json):
+    """(length of a message, its content with cut texts and artifacts restored)."""
     record, length = orjson.loads(event_json), len(event_json)
     notes = orjson.loads(trim_json) if trim_json else {}
     for (*way, last), begin, rest in orjson.loads(UNPACKER.decompress(full_zstd)) if full_zstd else ():
@@ -233,20 +233,20 @@ def approved(store, columns):
     return store.execute(f"SELECT {', '.join(columns)} FROM dataset_samples WHERE {status} ORDER BY {PLACE}")
 
 
-def export(wanted):
-    """The product's own export, as the job runs it; starting Python and Django is not counted."""
+def export(kind_and_quality):
+    """Build an export as the job does; starting Python and Django is not counted."""
     start_django()
     import shutil
 
     from datasets.exports import exports
     from jobs.progress import Progress
 
-    kind, _, quality = wanted.partition(" ")
+    kind, _, quality = kind_and_quality.partition(" ")
     chosen = {"min_quality": float(quality) if quality else None, "include_flagged": True, "duplicates": "keep"}
     row = exports.create_export("benchmark", kind, "reply", by="benchmark", **chosen)
     started, worked = time.perf_counter(), time.process_time()
     manifest = exports.build_export(row.id, Progress())
-    answer = times(started, worked)
+    answer = measure_usage(started, worked)
     shutil.rmtree(exports.folder_of(row))
     size = sum(file["bytes"] for file in manifest["files"])
     return answer | {"rows": manifest["counts"]["rows"], "bytes": size}
@@ -259,8 +259,8 @@ def start_django():
     django.setup()
 
 
-def times(started, worked):
-    """What a step took by the clock and of the processor, and its peak memory."""
+def measure_usage(started, worked):
+    """The wall time, processor time and peak memory of a step."""
     seconds, cpu = time.perf_counter() - started, time.process_time() - worked
     return {"seconds": seconds, "cpu": cpu, "peak_mb": peak()}
 
@@ -269,10 +269,10 @@ def peak():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def table(found):
+def table(figures):
     """The figures beside their bars, as Markdown."""
     lines = ["| row | figure | floor | ratio | bar |", "| --- | --- | --- | --- | --- |"]
-    for kind, row in found.items():
+    for kind, row in figures.items():
         figure = f"{row['export_s']:.1f} s, {row['mb']:.0f} MB, {row['rows_per_second']:,.0f} rows/s"
         floor_ = f"{row['floor_s']:.1f} s, {row['floor_mb']:.0f} MB"
         name = f"{kind}, {row['samples']:,} samples"

@@ -1,9 +1,9 @@
-"""What an export would hold, counted before it is asked for, and lists of samples by who prompted them.
+"""Measures the preview of an export, and lists of samples by who prompted them.
 
-    python benchmarks/export_preview.py [--rows 50000 1000000] [--runs 3] [--bytes 1000] [--json]
+    python benchmarks/fitting.py [--rows 50000 1000000] [--runs 3] [--bytes 1000] [--json]
 
-Samples go into a temporary home, ten to a session, each with a content of about --bytes. Figures are medians of the
-runs, each of which asks every question eleven times; the bar of a count is 300 ms.
+Samples are stored in a temporary home, ten to a session, each with a content of about --bytes. Figures are medians of
+the runs, each of which requests everything eleven times; the bar of a count is 300 ms.
 """
 
 import argparse
@@ -12,7 +12,7 @@ import statistics
 import tempfile
 import time
 
-import many_rows
+import bulk_rows
 from pages import signed_in, start
 
 ROUNDS = 11
@@ -49,21 +49,21 @@ def main():
     parser.add_argument("--bytes", type=int, default=1_000)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    found = []
+    figures = []
     with tempfile.TemporaryDirectory(prefix="openclaw-web-bench-") as home:
         start(home)
         client = signed_in()
         for rows in options.rows:
             fill(rows, options.bytes)
             runs = [measure(client) for _ in range(options.runs)]
-            for name, (*_times, told_) in runs[0].items():
+            for name, (*_times, answer) in runs[0].items():
                 ms, cpu = (round(statistics.median(run[name][number] for run in runs), 1) for number in (0, 1))
-                found.append({"rows": rows, "name": name, "ms": ms, "cpu_ms": cpu, "told": told_})
-    print(json.dumps(found, indent=1) if options.json else table(found))
+                figures.append({"rows": rows, "name": name, "ms": ms, "cpu_ms": cpu, "told": answer})
+    print(json.dumps(figures, indent=1) if options.json else table(figures))
 
 
 def fill(rows, length):
-    """So many samples, and no others."""
+    """Replace all samples by `rows` new ones."""
     from agents import services
     from agents.models import Agent
     from datasets.models import DatasetSample
@@ -73,36 +73,36 @@ def fill(rows, length):
         services.register("big")
     statements.run("default", "DELETE FROM dataset_samples")
     text = f"printf('%0{length}d', i)"
-    many_rows.insert(
+    bulk_rows.insert(
         "default",
         DatasetSample,
         rows,
-        **many_rows.samples(agent="big") | {"content": f"json_object('userMessage', {text}, 'agentReply', 'Done.')"},
+        **bulk_rows.samples(agent="big") | {"content": f"json_object('userMessage', {text}, 'agentReply', 'Done.')"},
     )
-    many_rows.settle("default")
+    bulk_rows.checkpoint_wal("default")
 
 
 def measure(client):
-    """{name: (median in ms by the clock, of processor time, what was told)} of every count and page."""
+    """{name: (median wall ms, median processor ms, answer)} of every count and page."""
     from datasets.exports.builder.export_count import count_export
     from datasets.exports.options import Options
 
-    found = {}
+    figures = {}
     for name, chosen in COUNTS.items():
         options = Options(**chosen)
-        found[f"count: {name}"] = timed(lambda options=options: told(count_export(options)))
+        figures[f"count: {name}"] = measure_time(lambda options=options: describe_preview(count_export(options)))
     for name, address in PAGES.items():
-        found[name] = timed(lambda address=address: client.get(address).status_code)
-    return found
+        figures[name] = measure_time(lambda address=address: client.get(address).status_code)
+    return figures
 
 
-def told(found):
-    more = "at least " if found.is_more else ""
-    return f"{more}{found.samples:,} samples, {found.histories.get('session', found.rows):,} rows"
+def describe_preview(preview):
+    more = "at least " if preview.is_more else ""
+    return f"{more}{preview.samples:,} samples, {preview.histories.get('session', preview.rows):,} rows"
 
 
-def timed(ask):
-    """Milliseconds of an answer, by the clock and of the processor, medians of many, and the answer."""
+def measure_time(ask):
+    """Median milliseconds of a call, wall and processor, and its answer."""
     answer, seconds = ask(), []
     for _ in range(ROUNDS):
         started = time.perf_counter(), time.process_time()
@@ -112,10 +112,10 @@ def timed(ask):
     return clock, worked, answer
 
 
-def table(found):
+def table(rows):
     """The figures as Markdown."""
     lines = ["| samples | what | ms | of the processor | told |", "| --- | --- | --- | --- | --- |"]
-    lines += [f"| {row['rows']:,} | {row['name']} | {row['ms']} | {row['cpu_ms']} | {row['told']} |" for row in found]
+    lines += [f"| {row['rows']:,} | {row['name']} | {row['ms']} | {row['cpu_ms']} | {row['told']} |" for row in rows]
     return "\n".join(lines)
 
 

@@ -1,10 +1,10 @@
-"""What the site takes before anybody asks: its installation, the time of a start, and memory at rest.
+"""Measures the footprint of the site: installation, start time and memory at rest.
 
     python benchmarks/footprint.py [--runs 3] [--json]
 
-An installation is a new virtual environment with requirements.lock, pip included. A start is processor time until the
-code is loaded for all forks; its floor is a Python that loads Django with nothing of ours. Memory is the sum of what
-the processes of `serve` have (PSS), with the watcher, on a new home after one request. Bars: 160 and 140 MB.
+An installation is a new virtual environment with requirements.lock and pip. A start is processor time until the code is
+loaded for all forks; its floor is a Python that loads Django with no code of ours. Memory is the sum of the PSS of all
+processes of `serve`, with the watcher, on a new home after one request. Bars: 160 and 140 MB.
 """
 
 import argparse
@@ -35,7 +35,7 @@ def main():
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="openclaw-web-rest-") as folder:
-        rows = {"installation, MB": installation(folder)}
+        rows = {"installation, MB": measure_installation(folder)}
         rows |= {
             name: statistics.median(run[name] for run in runs)
             for runs in [measure(folder, options)]
@@ -49,8 +49,8 @@ def main():
     )
 
 
-def installation(folder):
-    """Megabytes of a new virtual environment with what the site needs."""
+def measure_installation(folder):
+    """Megabytes of a new virtual environment for the site."""
     place = f"{folder}/venv"
     subprocess.run([sys.executable, "-m", "venv", place], check=True)
     pip = [f"{place}/bin/python", "-m", "pip", "install", "-q", "--require-hashes", "-r", ROOT / "requirements.lock"]
@@ -65,37 +65,37 @@ def measure(folder, options):
     with SiteServer(f"{folder}/home"):  # makes the home: tables, static files
         pass
     env = {"OPENCLAW_WEB_HOME": f"{folder}/home", "DJANGO_SETTINGS_MODULE": "openclaw_web.settings"}
-    processor_time(START, env)  # writes bytecode where that is allowed
+    measure_processor_time(START, env)  # writes bytecode where that is allowed
     runs = []
     for _ in range(options.runs):
-        times = {"start, s": processor_time(START, env), "start, floor, s": processor_time(FLOOR, {})}
+        times = {"start, s": measure_processor_time(START, env), "start, floor, s": measure_processor_time(FLOOR, {})}
         with SiteServer(f"{folder}/home") as served:
             host, port = served.address
             urllib.request.urlopen(f"http://{host}:{port}/sign-in/").close()
             time.sleep(REST_SECONDS)
-            times["memory at rest, MB"] = round(sum(map(shares, family(served.process.pid))) / 1024)
+            times["memory at rest, MB"] = round(sum(map(read_pss, list_family(served.process.pid))) / 1024)
         runs.append(times)
     return runs
 
 
-def processor_time(program, env):
-    """Seconds of the processor that a process of its own takes."""
+def measure_processor_time(program, env):
+    """Processor seconds of a program in its own process."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     subprocess.run([sys.executable, "-c", program], cwd=ROOT, env=os.environ | env, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return round(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, 2)
 
 
-def family(pid):
-    """A process and all that it has started."""
+def list_family(pid):
+    """Yield the ids of a process and all its descendants."""
     for task in Path(f"/proc/{pid}/task").iterdir():
         for child in (task / "children").read_text().split():
-            yield from family(int(child))
+            yield from list_family(int(child))
     yield pid
 
 
-def shares(pid):
-    """Kilobytes of a process, of what it shares its part."""
+def read_pss(pid):
+    """Kilobytes of a process (PSS): shared memory counts with its part."""
     return int(re.search(r"^Pss:\s+(\d+)", Path(f"/proc/{pid}/smaps_rollup").read_text(), re.M)[1])
 
 

@@ -1,12 +1,12 @@
-"""Decisions of memory_gate: their pages against the page floor, and how fast they are recorded.
+"""Measures pages of gate decisions against the page floor, and how fast decisions are stored.
 
     python benchmarks/gate.py [--rows 1000000] [--rounds 100] [--runs 3] [--clients 8] [--seconds 10] [--json]
                               [--only pages|record] [--pages ADDRESS ...] [--profile ADDRESS]
 
-Pages: an agent with --rows decisions and one with 10,000; each page is asked for of both, growth is the ratio of the
-two. Recording: a real gunicorn with --rows decisions before it begins, clients in this process over loopback, one
-decision in a request and then a hundred. Afterwards the store is read: a decision that was answered and is not there is
-lost; one that is there twice, or counted twice in the sums, is doubled. Figures are medians of --runs.
+Pages: an agent with --rows decisions and one with 10,000; each page is requested of both, growth is the ratio of the
+two. Recording: a real gunicorn that has --rows decisions at first, clients in this process over loopback, one decision
+in a request and then a hundred. Afterwards the store is read: a decision that was answered and is missing is lost; one
+that is stored twice, or counted twice in the sums, is doubled. Figures are medians of --runs.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pages
-from served import Served
+from site_server import SiteServer
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 SMALL = 10_000
@@ -60,18 +60,18 @@ def main():
     parser.add_argument("--profile", metavar="ADDRESS", help="print where the time of one page goes instead")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
-    found = {}
+    figures = {}
     if options.only != "record":
         with tempfile.TemporaryDirectory(prefix="openclaw-web-bench-") as home:
-            found["pages"] = of_pages(home, options)
+            figures["pages"] = measure_pages(home, options)
     if options.only != "pages" and not options.profile:
         with tempfile.TemporaryDirectory(prefix="openclaw-web-bench-") as home, Site(home, options) as site:
-            found["record"] = of_recording(site, options)
-    print(json.dumps(found, indent=1) if options.json else "\n\n".join(map(table, found.values())))
+            figures["record"] = measure_recording(site, options)
+    print(json.dumps(figures, indent=1) if options.json else "\n\n".join(map(table, figures.values())))
 
 
-def of_pages(home, options):
-    """The figures of every page, and how it grows."""
+def measure_pages(home, options):
+    """The figures of every page, and its growth."""
     pages.start(home)
     days = fill("small", SMALL)
     fill("big", options.rows)
@@ -80,23 +80,28 @@ def of_pages(home, options):
     if options.profile:
         pages.profile(client, f"/agents/big/gate/{options.profile}", options.rounds)
         return []
-    asked = {"floor": ("/floor/", None), "agents": ("/agents/", None)}
+    addresses_by_name = {"floor": ("/floor/", None), "agents": ("/agents/", None)}
     for agent in ("middle", "big"):
         owner = "small" if agent == "middle" else agent
-        # First another page: whoever goes from one agent to the next opens its file.
-        asked[f"{agent}: sessions, first"] = (f"/agents/{owner}/sessions/", None)
-        some = {name: (name, "detail") for name in addresses} if addresses is not None else known(days)
+        # First another page: the first request about an agent opens its file.
+        addresses_by_name[f"{agent}: sessions, first"] = (f"/agents/{owner}/sessions/", None)
+        named_addresses = {name: (name, "detail") for name in addresses} if addresses is not None else list_pages(days)
         root = f"/agents/{owner}/gate/"
-        asked |= {f"{agent}: {name}": (root + address, kind) for name, (address, kind) in some.items()}
-    there = {name: page for name, page in asked.items() if client.get(page[0]).status_code != 404}
+        addresses_by_name |= {
+            f"{agent}: {name}": (root + address, kind) for name, (address, kind) in named_addresses.items()
+        }
+    there = {name: page for name, page in addresses_by_name.items() if client.get(page[0]).status_code != 404}
     rows = pages.median_of([pages.measure(client, there, options.rounds) for _ in range(options.runs)])
-    left = [{"page": f"{name}: not there", "ms": None, "ratio": ""} for name in sorted(asked.keys() - there.keys())]
+    missing = [
+        {"page": f"{name}: not there", "ms": None, "ratio": ""}
+        for name in sorted(addresses_by_name.keys() - there.keys())
+    ]
     own = ("floor", "agents", "middle: sessions", "big: sessions", "growth, sessions", f"{pages.AGENTS} agents")
-    return [rows[0], *(row for row in rows if not row["page"].startswith(own)), *left]
+    return [rows[0], *(row for row in rows if not row["page"].startswith(own)), *missing]
 
 
 def fill(agent_id, count):
-    """An agent with `count` decisions; two days of them as they stand in an address."""
+    """Make an agent with `count` decisions; return a query for two days of them."""
     from agents import services
     from benchmarks import bulk_rows, gate_rows
     from gate.statistics import sums
@@ -118,42 +123,45 @@ def fill(agent_id, count):
     return f"from={date_of(middle)}&to={date_of(middle + DAY_MS)}"
 
 
-def known(days):
-    """Address and bar of every page of decisions: of every filter alone, and with days and with a session."""
-    found = {"decisions": ("", "list"), "of two days": (f"?{days}", "list")}
+def list_pages(days):
+    """{name: (address, bar)} of every page of decisions.
+
+    Each filter is measured alone, with days and with a session.
+    """
+    listed = {"decisions": ("", "list"), "of two days": (f"?{days}", "list")}
     for name, query in SINGLE.items():
         kind = "search" if name in SEARCHED else "list"
-        found[name] = (f"?{query}", kind)
-        found[f"{name}, two days"] = (f"?{query}&{days}", "search")
+        listed[name] = (f"?{query}", kind)
+        listed[f"{name}, two days"] = (f"?{query}&{days}", "search")
         if name != "session":
-            found[f"{name}, a session"] = (f"?{query}&session=00000007", "search")
-    found |= {name: (f"calls/?{query}", "list") for name, query in OF_CALLS.items()}
+            listed[f"{name}, a session"] = (f"?{query}&session=00000007", "search")
+    listed |= {name: (f"calls/?{query}", "list") for name, query in OF_CALLS.items()}
     for by in ("day", "week", "session", "model", "prompt"):
-        found[f"statistics by {by}"] = (f"statistics/?by={by}", "detail")
-    return found
+        listed[f"statistics by {by}"] = (f"statistics/?by={by}", "detail")
+    return listed
 
 
 PREPARE = """
 import json
-from benchmarks import gate_rows, many_rows
+from benchmarks import bulk_rows, gate_rows
 from agents import services
 from gate.statistics import sums
 from openclaw_web import clock
 from people.accounts import services as accounts, tokens as accounts_tokens
 db = services.register("main").db
-many_rows.fill_sessions(db, 10_000)
-many_rows.fill_agent(db, 100_000)
+bulk_rows.fill_sessions(db, 10_000)
+bulk_rows.fill_agent(db, 100_000)
 gate_rows.fill_gate(db, rows, start=clock.now_ms() - gate_rows.WEEKS_MS)
 sums.rebuild(db)
-many_rows.settle(db)
+bulk_rows.checkpoint_wal(db)
 user, _link = accounts.add_user("otto", "operator")
 made = [accounts_tokens.make_token(user, name=str(n), role="operator")[1] for n in range(people)]
 print("PREPARED", json.dumps(made))
 """
 
 
-class Site(Served):
-    """A served home with decisions, and tokens of programs that tell of more."""
+class Site(SiteServer):
+    """A served home with decisions, and tokens for programs that report more."""
 
     def __init__(self, home, options):
         super().__init__(home, OPENCLAW_WEB_LOG_LEVEL="WARNING", OPENCLAW_WEB_API_PER_MINUTE="1000000")
@@ -162,13 +170,13 @@ class Site(Served):
         self.tokens = json.loads(self.prepare(numbers + PREPARE))
         self.told = 0
 
-    def one(self, sql):
+    def read_value(self, sql):
         with closing(sqlite3.connect(self.file)) as db:
             return db.execute(sql).fetchone()[0]
 
 
 class Plugin:
-    """A program that tells of decisions, one request after the other, on a connection of its own."""
+    """A client that reports decisions, one request after the other, on its own connection."""
 
     def __init__(self, site, number, run, size):
         self.site, self.name, self.size = site, f"{run}-{number}", size
@@ -213,35 +221,35 @@ class Plugin:
         }
 
 
-def of_recording(site, options):
-    """Decisions a second, one at a time and in batches, and what became of them."""
-    found = []
+def measure_recording(site, options):
+    """Decisions stored in a second, one at a time and in batches, and the losses."""
+    figures = []
     for row, size in (("one at a time", 1), (f"in batches of {BATCH}", BATCH)):
         runs = [record(site, options, f"{size}-{run}", size) for run in range(options.runs)]
         middle = {name: statistics.median(run[name] for run in runs) for name in ("a second", "p50 ms", "p95 ms")}
         sums = {name: sum(run[name] for run in runs) for name in ("errors", "lost", "doubled")}
-        found.append({"row": row, **middle, **sums, "bar": BARS[row]})
-    return found
+        figures.append({"row": row, **middle, **sums, "bar": BARS[row]})
+    return figures
 
 
 def record(site, options, run, size):
-    """Let several programs tell of decisions for a while."""
+    """Let several clients report decisions for a while; return the figures."""
     ids, total = "SELECT COUNT(*) FROM memory_gate_decisions", "SELECT SUM(total) FROM gate_hours"
-    before, counted = site.one(ids), site.one(total)
+    before, counted = site.read_value(ids), site.read_value(total)
     plugins = [Plugin(site, number, run, size) for number in range(options.clients)]
     started = time.perf_counter()
-    threads = [threading.Thread(target=one.work, args=(started + options.seconds,)) for one in plugins]
+    threads = [threading.Thread(target=plugin.work, args=(started + options.seconds,)) for plugin in plugins]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
     spent = time.perf_counter() - started
-    answered = sum(one.answered for one in plugins)
-    errors = [error for one in plugins for error in one.errors]
+    answered = sum(plugin.answered for plugin in plugins)
+    errors = [error for plugin in plugins for error in plugin.errors]
     for error in errors[:3]:
         print(error, file=sys.stderr)
-    times = sorted(took for one in plugins for took in one.times) or [0]
-    stored, more = site.one(ids) - before, site.one(total) - counted
+    times = sorted(took for plugin in plugins for took in plugin.times) or [0]
+    stored, more = site.read_value(ids) - before, site.read_value(total) - counted
     return {
         "a second": round(answered / spent),
         "p50 ms": round(statistics.median(times) * 1000, 1),

@@ -1,4 +1,4 @@
-"""Many decisions of memory_gate with all that is around them, written by SQLite itself."""
+"""Inserts many gate decisions with their calls, windows and prompts by SQL."""
 
 from benchmarks.bulk_rows import MINUTE_MS, T0, insert
 
@@ -13,13 +13,13 @@ SLOW = "CASE WHEN i % 500 = 3 THEN 6000 ELSE 200 + i * 7919 % 3000 END"
 
 
 def fill_gate(db, count, *, sessions_of=10, start=T0):
-    """`count` decisions within twelve weeks, three models, a prompt for each two weeks, every kind and origin.
+    """Insert `count` decisions of all kinds and origins within twelve weeks.
 
-    They are on the turns of `many_rows.fill_agent`. Every 25th call failed; each decision has a window of its own.
+    They are on the turns of `bulk_rows.fill_agent`, with three models and a window each; every 25th call failed.
     """
     from gate.models import GateCall, GatePrompt, GateWindow, MemoryGateDecision
 
-    about = _about(count, sessions_of, start, "i")
+    about = _build_common_columns(count, sessions_of, start, "i")
     moment = about["created_at"]
     insert(
         db,
@@ -41,7 +41,7 @@ def fill_gate(db, count, *, sessions_of=10, start=T0):
         db,
         GateCall,
         count // 5,
-        **_about(count, sessions_of, start, "(i * 5)"),
+        **_build_common_columns(count, sessions_of, start, "(i * 5)"),
         id="printf('call%022d', i)",
         decision_id="CASE WHEN i % 5 THEN printf('%026d', i * 5) END",
         outcome="CASE WHEN i % 5 THEN 'decided' WHEN i % 10 THEN 'failed' ELSE 'malformed' END",
@@ -51,11 +51,11 @@ def fill_gate(db, count, *, sessions_of=10, start=T0):
     window = "x'28b52ffd0458210000616263641a5b1c7f'"
     insert(db, GateWindow, count, hash="printf('%064x', i)", body_zstd=window, message_count="10", created_at=moment)
     texts = {"id": "'prompt-' || (i + 1)", "text": "'Decide what to keep, version ' || i", "created_at": str(start)}
-    insert(db, GatePrompt, 6, **texts)
+    insert(db, GatePrompt, 6, **texts)  # one for each two weeks
 
 
 def fill_verdicts(db, every=10):
-    """A verdict on every tenth decision, with its sums, as `datasets.decision_samples.verdict_copies` stores them."""
+    """Store a verdict on every tenth decision, with its sums."""
     from openclaw_web.sqlite import statements
 
     word = "CASE WHEN rowid % 30 THEN 'right' ELSE 'wrong' END"
@@ -69,8 +69,8 @@ def fill_verdicts(db, every=10):
     )
 
 
-def _about(count, sessions_of, start, i):
-    """What a decision and a call have in common; `i` is the number of the decision."""
+def _build_common_columns(count, sessions_of, start, i):
+    """The columns that a decision and a call share; `i` is the decision's number."""
     session = f"printf('%08d', {i} / {sessions_of})"
     return {
         "session_id": session,

@@ -1,12 +1,12 @@
-"""Writes to memory files: their pages against the page floor, long diffs, blame, and how fast they are recorded.
+"""Measures memory writes: pages, long diffs, blame, and how fast writes are stored.
 
     python benchmarks/guardian.py [--rows 100000] [--snapshots 20000] [--writes 2000] [--rounds 40] [--runs 3]
                                   [--clients 8] [--seconds 10] [--bytes 4000 50000] [--way WORDS]
                                   [--only lists|files|record] [--json] [--processor] [--profile ADDRESS]
 
-Lists: an agent with --rows writes and --snapshots versions of 50 kB, and one with a tenth of both; each page is asked
-for of both, growth is the ratio of the two. Files: two changes of 200 kB, and a file with --writes; blame is asked
-for in fresh processes. Recording: see writes/recording.py. Figures are medians of --runs.
+Lists: an agent with --rows writes and --snapshots versions of 50 kB, and one with a tenth of both; each page is
+requested of both, growth is the ratio of the two. Files: two changes of 200 kB, and a file with --writes; blame is
+requested in fresh processes. Recording: see writes/write_throughput.py. Figures are medians of --runs.
 """
 
 import argparse
@@ -62,40 +62,42 @@ def main():
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     options.timer = time.process_time if options.processor else time.perf_counter
-    found = {}
+    figures = {}
     if options.only != "record":
         with tempfile.TemporaryDirectory(prefix="openclaw-web-bench-") as home:
             pages.start(home)
             client = pages.signed_in()
-            for name, measure in {"lists": of_lists, "files": of_files}.items():
+            for name, measure in {"lists": measure_lists, "files": measure_files}.items():
                 if options.only in (None, name):
-                    found[name] = measure(home, client, options)
+                    figures[name] = measure(home, client, options)
     if options.only in (None, "record") and not options.profile:
         with tempfile.TemporaryDirectory(prefix="openclaw-web-bench-") as home:
-            found["record"] = of_recording(home, options)
-    print(json.dumps(found, indent=1) if options.json else "\n\n".join(map(table, found.values())))
+            figures["record"] = measure_recording(home, options)
+    print(json.dumps(figures, indent=1) if options.json else "\n\n".join(map(table, figures.values())))
 
 
-def of_lists(_home, client, options):
-    """The figures of every page that grows with the writes of an agent, and how it grows."""
+def measure_lists(_home, client, options):
+    """The figures and the growth of every page that grows with an agent's writes."""
     fill("small", options.rows // 10, options.snapshots // 10)
     fill("big", options.rows, options.snapshots)
     if options.profile:
         pages.profile(client, options.profile, options.rounds)
         return []
-    asked = {"floor": ("/floor/", None), "agents": ("/agents/", None)}
+    pages_by_name = {"floor": ("/floor/", None), "agents": ("/agents/", None)}
     for agent in ("middle", "big"):
         owner, count = ("small", options.rows // 10) if agent == "middle" else ("big", options.rows)
-        # First another page: whoever goes from one agent to the next opens its file.
-        asked[f"{agent}: sessions, first"] = (f"/agents/{owner}/sessions/", None)
-        asked |= {f"{agent}: {name}": page for name, page in known(owner, count).items()}
-    rows = pages.median_of([pages.measure(client, asked, options.rounds, options.timer) for _ in range(options.runs)])
+        # First another page: the first request about an agent opens its file.
+        pages_by_name[f"{agent}: sessions, first"] = (f"/agents/{owner}/sessions/", None)
+        pages_by_name |= {f"{agent}: {name}": page for name, page in list_pages(owner, count).items()}
+    rows = pages.median_of(
+        [pages.measure(client, pages_by_name, options.rounds, options.timer) for _ in range(options.runs)]
+    )
     own = ("agents", "middle: sessions", "big: sessions", "growth, sessions", f"{pages.AGENTS} agents")
     return [row for row in rows if not row["page"].startswith(own)]
 
 
 def fill(agent_id, count, versions):
-    """An agent with `count` writes."""
+    """Make an agent with `count` writes."""
     from agents import services
     from benchmarks import bulk_rows
     from benchmarks.writes import rows as write_rows
@@ -106,31 +108,34 @@ def fill(agent_id, count, versions):
     write_rows.fill(db, count, versions, LENGTH)
 
 
-def known(owner, count):
-    """Address and bar of every page: of every filter alone, with days, and in the API."""
+def list_pages(owner, count):
+    """{name: (address, bar)} of every page and API list.
+
+    Each filter is measured alone and with days.
+    """
     from benchmarks.writes import rows as write_rows
     from openclaw_web import clock
     from openclaw_web.lists.paging import encode_cursor
 
     start = clock.now_ms() - write_rows.WEEKS_MS
     deep = f"after={encode_cursor([start + write_rows.WEEKS_MS // 2, count // 2])}"
-    days = f"from={_day(start + write_rows.WEEKS_MS // 2)}&to={_day(start + write_rows.WEEKS_MS // 2 + 86_400_000)}"
+    days = f"from={_date(start + write_rows.WEEKS_MS // 2)}&to={_date(start + write_rows.WEEKS_MS // 2 + 86_400_000)}"
     queries = {"first": "", "deep": deep, "of two days": days} | FILTERS | BOTH
-    found = {}
+    listed = {}
     for kind, root in (("list", f"/agents/{owner}/writes/"), ("API", f"/api/v1/agents/{owner}/guardian/writes")):
-        found |= {f"{kind}, {name}": (f"{root}?{query}", "list") for name, query in queries.items()}
-        found |= {f"{kind}, {name}": (f"{root}?{query}", "search") for name, query in WORDS.items()}
+        listed |= {f"{kind}, {name}": (f"{root}?{query}", "list") for name, query in queries.items()}
+        listed |= {f"{kind}, {name}": (f"{root}?{query}", "search") for name, query in WORDS.items()}
         if kind == "API":
             span = f"from_ts={start + write_rows.WEEKS_MS // 2}&to_ts={start + write_rows.WEEKS_MS // 2 + 86_400_000}"
-            found["API, of two days"] = (f"{root}?{span}", "list")
+            listed["API, of two days"] = (f"{root}?{span}", "list")
     root = f"/agents/{owner}/writes/"
-    found |= {f"list, {name}, two days": (f"{root}?{query}&{days}", "search") for name, query in FILTERS.items()}
-    found |= {f"chart, {weeks} weeks": (f"{root}chart/?weeks={weeks}", "detail") for weeks in (12, 52)}
-    found["chart, one file"] = (f"{root}chart/?file=USER.md", "detail")
-    found["chart in the API"] = (f"/api/v1/agents/{owner}/guardian/chart", "detail")
-    found["a write"] = (f"{root}{count // 2 // 5 * 5 + 5:026}/", "detail")
-    found["history of a file"] = (f"{root}history/MEMORY.md/", "detail")
-    return found | {
+    listed |= {f"list, {name}, two days": (f"{root}?{query}&{days}", "search") for name, query in FILTERS.items()}
+    listed |= {f"chart, {weeks} weeks": (f"{root}chart/?weeks={weeks}", "detail") for weeks in (12, 52)}
+    listed["chart, one file"] = (f"{root}chart/?file=USER.md", "detail")
+    listed["chart in the API"] = (f"/api/v1/agents/{owner}/guardian/chart", "detail")
+    listed["a write"] = (f"{root}{count // 2 // 5 * 5 + 5:026}/", "detail")
+    listed["history of a file"] = (f"{root}history/MEMORY.md/", "detail")
+    return listed | {
         "files": (f"/agents/{owner}/files/", "detail"),
         "rules": (f"{root}rules/", "detail"),
         "own guardian": (f"{root}own/", "detail"),
@@ -140,77 +145,85 @@ def known(owner, count):
     }
 
 
-def _day(moment):
+def _date(moment):
     from gate.statistics.sum_tables import date_of
 
     return date_of(moment)
 
 
-def of_files(home, client, options):
-    """Long diffs, the history of a file, blame, a preview of a rollback, and what a write takes of the disk."""
+def measure_files(home, client, options):
+    """Measure long diffs, file history, blame, previews of rollbacks, and disk usage of writes."""
     from benchmarks.writes import files
 
     diffs = files.fill(home, options.writes)
-    root, name = f"/agents/{files.AGENT}/writes/", "MEMORY.md"
     if options.profile:
         pages.profile(client, options.profile, options.rounds)
         return []
-    asked = {"floor": ("/floor/", None), "agents": ("/agents/", None)}
-    asked["big: sessions, first"] = asked["middle: sessions, first"] = (f"/agents/{files.AGENT}/sessions/", None)
-    for way, audit in (("200 changed lines", "near"), ("no common line", "far")):
-        asked[way] = (f"{root}{audit}/", None)
-        asked[f"{way}, unified"] = (f"{root}{audit}/?view=unified", None)
-        asked[f"{way}, API"] = (f"/api/v1/agents/{files.AGENT}/guardian/writes/{audit}", None)
-        asked[f"{way}, preview of its rollback"] = (f"{root}rollback/of/{audit}/", None)
-    middle = options.writes // 2
-    asked |= {
-        f"history of {options.writes:,} versions": (f"{root}history/{name}/", "detail"),
-        "the same in the API": (f"/api/v1/agents/{files.AGENT}/guardian/files/{name}/history", "detail"),
-        f"write {middle:,} of them": (f"{root}w{middle}/", "detail"),
-        "the lines it left": (f"{root}left/w{middle}/", None),
-        "preview of its rollback": (f"{root}rollback/of/w{middle}/", None),
-        "preview of the last one's": (f"{root}rollback/of/w{options.writes - 1}/", None),
-        "blame": (f"{root}blame/{name}/", None),
-        "blame, API": (f"/api/v1/agents/{files.AGENT}/guardian/files/{name}/blame", None),
-    }
-    said = client.get(asked["no common line"][0]).content.decode()
-    assert "marked less precisely" in said, "the page does not say that the diff is coarse"
+    pages_by_name = list_file_pages(files.AGENT, options.writes)
+    page_text = client.get(pages_by_name["no common line"][0]).content.decode()
+    assert "marked less precisely" in page_text, "the page does not say that the diff is coarse"
     rows = pages.median_of(
-        [pages.measure(client, asked, options.rounds // 4 + 1, options.timer) for _ in range(options.runs)]
+        [pages.measure(client, pages_by_name, options.rounds // 4 + 1, options.timer) for _ in range(options.runs)]
     )
     rows = [row for row in rows if not row["page"].startswith(("agents", "big", "middle", "growth", "200 agents"))]
     for row in rows:
         limit = (
-            None if "preview" in row["page"] else next((BARS_MS[one] for one in BARS_MS if one in row["page"]), None)
+            None
+            if "preview" in row["page"]
+            else next((BARS_MS[name_part] for name_part in BARS_MS if name_part in row["page"]), None)
         )
         row["bar"] = f"{limit} ms" if limit else row["bar"]
-    return rows + cold_rows(asked, options) + [*diff_rows(diffs), *growth_rows()]
+    return rows + measure_cold_rows(pages_by_name, options) + [*build_diff_rows(diffs), *measure_growth_rows()]
 
 
-def cold_rows(asked, options):
-    """Blame and long diffs, asked for in fresh processes."""
+def list_file_pages(agent_id, writes):
+    """{name: (address, bar)} of the pages about long diffs, and about a file with `writes` versions."""
+    root, name = f"/agents/{agent_id}/writes/", "MEMORY.md"
+    pages_by_name = {"floor": ("/floor/", None), "agents": ("/agents/", None)}
+    pages_by_name["big: sessions, first"] = pages_by_name["middle: sessions, first"] = (
+        f"/agents/{agent_id}/sessions/",
+        None,
+    )
+    for way, audit in (("200 changed lines", "near"), ("no common line", "far")):
+        pages_by_name[way] = (f"{root}{audit}/", None)
+        pages_by_name[f"{way}, unified"] = (f"{root}{audit}/?view=unified", None)
+        pages_by_name[f"{way}, API"] = (f"/api/v1/agents/{agent_id}/guardian/writes/{audit}", None)
+        pages_by_name[f"{way}, preview of its rollback"] = (f"{root}rollback/of/{audit}/", None)
+    middle = writes // 2
+    return pages_by_name | {
+        f"history of {writes:,} versions": (f"{root}history/{name}/", "detail"),
+        "the same in the API": (f"/api/v1/agents/{agent_id}/guardian/files/{name}/history", "detail"),
+        f"write {middle:,} of them": (f"{root}w{middle}/", "detail"),
+        "the lines it left": (f"{root}left/w{middle}/", None),
+        "preview of its rollback": (f"{root}rollback/of/w{middle}/", None),
+        "preview of the last one's": (f"{root}rollback/of/w{writes - 1}/", None),
+        "blame": (f"{root}blame/{name}/", None),
+        "blame, API": (f"/api/v1/agents/{agent_id}/guardian/files/{name}/blame", None),
+    }
+
+
+def measure_cold_rows(pages_by_name, options):
+    """Measure blame and long diffs in fresh processes."""
     from benchmarks.writes import files
 
-    found = []
+    rows = []
     for name in ("blame", "200 changed lines", "no common line"):
-        runs = files.measure_cold(asked[name][0], options.runs)
+        runs = files.measure_cold(pages_by_name[name][0], options.runs)
         middle = {key: statistics.median(run[key] for run in runs) for key in runs[0]}
         for key, word in (("first", "in a fresh process"), ("again", "in it again")):
             ms, ratio = round(middle[key], 1), round(middle[key] / middle["floor"], 1)
-            found.append(
-                {"page": f"{name}, {word}", "ms": ms, "ratio": ratio, "bar": f"{BARS_MS[name]} ms", "kb": None}
-            )
-    return found
+            rows.append({"page": f"{name}, {word}", "ms": ms, "ratio": ratio, "bar": f"{BARS_MS[name]} ms", "kb": None})
+    return rows
 
 
-def diff_rows(diffs):
-    """How long the diffs took that were made when these writes were recorded, outside of any lock."""
+def build_diff_rows(diffs):
+    """Rows with the time of making each diff, which is outside of any lock."""
     about = {"ratio": "", "bar": None, "kb": None}
     return [{"page": f"making the diff: {name}", "ms": round(ms, 1), **about} for name, ms in diffs.items()]
 
 
-def growth_rows():
-    """By how many kB a write makes the database grow, and how often that is the file."""
+def measure_growth_rows():
+    """Yield the growth of the database by a write, in kB and file lengths."""
     from benchmarks.writes import files
 
     for name, size in files.measure_growth(LENGTH).items():
@@ -218,8 +231,8 @@ def growth_rows():
         yield {"page": f"database, a write of 50 kB, {name}", "ms": None, "ratio": ratio, "bar": None, "kb": kb}
 
 
-def of_recording(home, options):
-    """Writes a second."""
+def measure_recording(home, options):
+    """The figures of stored writes in a second."""
     from benchmarks.writes import write_throughput
 
     with write_throughput.Site(home, options) as site:

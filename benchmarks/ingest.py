@@ -1,9 +1,10 @@
-"""Collecting a big home against the ingest floor: `orjson.loads` of the same lines and `executemany` of the same rows.
+"""Measures the import of a big home against its floor.
 
     python benchmarks/ingest.py --source DIR [--json]
 
-DIR is an OpenClaw home of the file layout (`benchmarks/corpus.py` writes one). Floor and collect run in processes of
-their own, one after the other, into temporary homes. Without --json a table.
+The floor is `orjson.loads` of the same lines and `executemany` of the same rows. DIR is an OpenClaw home of the file
+layout (`benchmarks/corpus.py` writes one). Floor and collect run in their own processes, one after the other, into
+temporary homes. Without --json the result is a table.
 """
 
 import argparse
@@ -73,7 +74,7 @@ def size_of(folder):
 
 
 def step(name, source, home, script=__file__):
-    """Run one step of `script` in a process of its own; its last line is the answer."""
+    """Run a step of `script` in its own process; return the JSON of its last line."""
     Path(home).mkdir(parents=True, exist_ok=True)
     environment = {**os.environ, "OPENCLAW_WEB_HOME": home, "PYTHONPATH": str(ROOT), "OPENCLAW_WEB_LOG_LEVEL": "ERROR"}
     command = [sys.executable, script, "--source", str(source), "--step", name]
@@ -82,7 +83,9 @@ def step(name, source, home, script=__file__):
 
 
 def floor(source):
-    """The least there is to do: read, parse, insert the same columns with the same indexes, one transaction a file.
+    """The floor: read, parse and insert the same columns with the same indexes.
+
+    Each file is one transaction.
 
     Of the values only the texts are looked for; nothing is checked, added up, linked or kept apart.
     """
@@ -126,7 +129,7 @@ class FloorStore:
 
     def add(self, session, lines):
         """The records of one session, in one transaction."""
-        rows = floor_rows(session, lines, self.turn_columns)
+        rows = build_floor_rows(session, lines, self.turn_columns)
         self.lines += len(rows["e"])
         self.store.execute("BEGIN IMMEDIATE")
         for name, values in rows.items():
@@ -134,8 +137,8 @@ class FloorStore:
         self.store.execute("COMMIT")
 
 
-def floor_rows(session, lines, turn_columns):
-    """The rows of one transcript with made-up values where a value would take thought."""
+def build_floor_rows(session, lines, turn_columns):
+    """The rows of a transcript, with invented values where the real ones need computation."""
     events, identities, turns = [], [], []
     for seq, line in enumerate(lines):
         record = orjson.loads(line)
@@ -143,7 +146,7 @@ def floor_rows(session, lines, turn_columns):
         events.append((session, seq, *small, line.decode(), None))
         identities.append((session, record["id"], seq, record["type"], True, record.get("parentId"), None, seq))
         if record["type"] == "message" and record["message"]["role"] != "toolResult":
-            text = text_of(record["message"]["content"])
+            text = read_text(record["message"]["content"])
             if record["message"]["role"] == "user":
                 turn = [f"{session}:{record['id']}", session, len(turns), record["id"], text, None, None, None]
                 turns.append([*turn, "", None, record["timestamp"], *[1] * (turn_columns - 11)])
@@ -152,24 +155,24 @@ def floor_rows(session, lines, turn_columns):
     return {"e": events, "i": identities, "t": turns}
 
 
-def text_of(content):
+def read_text(content):
     if isinstance(content, str):
         return content
     return next((block["text"] for block in content if block["type"] == "text"), "")
 
 
 def collect(source):
-    """The product's own collect, as the command runs it; starting Python and Django is not counted."""
-    return run("collecting.collect", {"source": str(source), "include_deleted": True}, stashes=True)
+    """Collect as the command does; starting Python and Django is not counted."""
+    return run_job("collecting.collect", {"source": str(source), "include_deleted": True}, stashes=True)
 
 
 def collect_plain(source):
     """The same with outputs left in their records."""
-    return run("collecting.collect", {"source": str(source), "include_deleted": True}, stashes=False)
+    return run_job("collecting.collect", {"source": str(source), "include_deleted": True}, stashes=False)
 
 
-def run(module, params, *, stashes):
-    """What a job of ours takes, in this process."""
+def run_job(module, params, *, stashes):
+    """The result, time and peak memory of a job of ours in this process."""
     sys.path.insert(0, str(ROOT))
     os.environ["DJANGO_SETTINGS_MODULE"] = "openclaw_web.settings"
     import django

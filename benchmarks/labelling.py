@@ -1,11 +1,11 @@
-"""Many people label at once, through a real gunicorn, from another process over loopback.
+"""Measures many people who label at once, through a real gunicorn over loopback.
 
     python benchmarks/labelling.py [--clients 16] [--seconds 10] [--samples 20000] [--json]
 
-Every client is a person of their own who asks for the next sample and judges it. Rows: verdicts through the JSON
-endpoint, through the page as its script sends them, and eight people labelling without and with an export beside them.
-Afterwards the store is read: a verdict that was answered and is not there is lost, a sample with two verdicts was
-given to two people.
+Each client is another person, who requests the next sample and judges it; clients run in another process. Rows:
+verdicts through the JSON endpoint, through the page as its script sends them, and eight people labelling without and
+with an export beside them. Afterwards the store is read: a verdict that was answered and is missing is lost, a sample
+with two verdicts was given to two people.
 """
 
 import argparse
@@ -22,7 +22,7 @@ from contextlib import closing
 from pathlib import Path
 from urllib.parse import urlencode
 
-from served import Served
+from site_server import SiteServer
 
 PREPARE = """
 import json
@@ -63,12 +63,12 @@ def main():
         rows = [
             site.measure("verdicts, JSON", Program, options.clients),
             site.measure("verdicts, page", Reader, options.clients),
-            *beside_an_export(site),
+            *measure_beside_export(site),
         ]
     print(json.dumps(rows, indent=1) if options.json else table(rows))
 
 
-class Site(Served):
+class Site(SiteServer):
     """A served home with samples and people."""
 
     def __init__(self, home, options):
@@ -84,11 +84,11 @@ class Site(Served):
             return db.execute(sql).fetchall()
 
     def measure(self, name, person, clients, *, beside=None):
-        """Let `clients` people label for a while; what came of it."""
+        """Let `clients` people label for a while; return the figures."""
         before = self.query("SELECT count(*) FROM sample_labels")[0][0]
         people = [person(self, number) for number in range(clients)]
         started = time.perf_counter()
-        threads = [threading.Thread(target=one.work, args=(started + self.seconds,)) for one in people]
+        threads = [threading.Thread(target=labeller.work, args=(started + self.seconds,)) for labeller in people]
         for thread in threads:
             thread.start()
         if beside:
@@ -96,7 +96,7 @@ class Site(Served):
         for thread in threads:
             thread.join()
         spent = time.perf_counter() - started
-        times = sorted(took for one in people for took in one.times)
+        times = sorted(took for labeller in people for took in labeller.times)
         stored = self.query("SELECT count(*) FROM sample_labels")[0][0] - before
         doubled = self.query(
             "SELECT count(*) FROM (SELECT sample_id FROM sample_labels GROUP BY sample_id HAVING count(*) > 1)"
@@ -107,14 +107,14 @@ class Site(Served):
             "p50_ms": round(statistics.median(times) * 1000, 1),
             "p95_ms": round(times[len(times) * 95 // 100] * 1000, 1),
             "p99_ms": round(times[len(times) * 99 // 100] * 1000, 1),
-            "errors": sum(one.errors for one in people),
+            "errors": sum(labeller.errors for labeller in people),
             "lost": len(times) - stored,
             "doubled": doubled[0][0],
         }
 
 
 class Person:
-    """A connection of their own, and how long each verdict took."""
+    """A client with its own connection, and the time of each verdict."""
 
     def __init__(self, site, number):
         self.site, self.number = site, number
@@ -123,20 +123,20 @@ class Person:
         self.headers = {}
 
     def ask(self, method, path, body=None, headers=None):
-        """Status and body of an answer."""
+        """Send a request; return the response and its body."""
         self.connection.request(method, path, body, {**self.headers, **(headers or {})})
         response = self.connection.getresponse()
         return response, response.read()
 
     def work(self, until):
-        self.connection.close()  # the server may have, while the others were getting ready
+        self.connection.close()  # the server may have closed it while the others were prepared
         while time.perf_counter() < until and self.judge():
             pass
         self.connection.close()
 
 
 class Program(Person):
-    """Somebody's script with a token: each verdict's answer holds the next sample."""
+    """A script with a token: the answer to each verdict has the next sample."""
 
     def __init__(self, site, number):
         super().__init__(site, number)
@@ -158,7 +158,7 @@ class Program(Person):
 
 
 class Reader(Person):
-    """Somebody at the page: a verdict names the sample that is shown by then; one more comes back."""
+    """A browser at the page: a verdict names the shown sample and fetches one more."""
 
     def __init__(self, site, number):
         super().__init__(site, number)
@@ -169,8 +169,8 @@ class Reader(Person):
             site.sessions[link] = self.cookies
         self.cookies = dict(site.sessions[link])
         page = self.browse("GET", "/review/")
-        self.csrf, self.shown = self.token(page), self.sample_in(page)
-        self.ahead = self.sample_in(self.browse("GET", f"/review/?after={self.shown}&ahead=1"))
+        self.csrf, self.shown = self.token(page), self.find_sample(page)
+        self.ahead = self.find_sample(self.browse("GET", f"/review/?after={self.shown}&ahead=1"))
 
     def browse(self, method, path, form=None):
         headers = {"Cookie": "; ".join(f"{name}={value}" for name, value in self.cookies.items())}
@@ -187,9 +187,9 @@ class Reader(Person):
         return re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page)[1]
 
     @staticmethod
-    def sample_in(page):
-        found = re.search(r'data-sample="([^"]*)"', page)
-        return found[1] if found else ""
+    def find_sample(page):
+        match = re.search(r'data-sample="([^"]*)"', page)
+        return match[1] if match else ""
 
     def judge(self):
         if not self.shown:
@@ -202,12 +202,12 @@ class Reader(Person):
             self.errors += 1
             return False
         self.times.append(time.perf_counter() - started)
-        self.shown, self.ahead = self.ahead, self.sample_in(page)
+        self.shown, self.ahead = self.ahead, self.find_sample(page)
         return True
 
 
-def beside_an_export(site):
-    """Eight people label, first alone, then while exports of what is approved run one after the other."""
+def measure_beside_export(site):
+    """Eight people label, first alone, then beside exports of approved samples."""
     alone = site.measure("8 people label", Program, 8)
     ended = threading.Event()
 

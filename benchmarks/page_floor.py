@@ -1,4 +1,4 @@
-"""The site of the page benchmark: the product's own addresses, and the page floor they are measured against."""
+"""URLs of the page benchmark: those of the product, and the page floor."""
 
 from django.http import HttpResponse
 from django.template import engines
@@ -15,7 +15,7 @@ TABLE = """<!doctype html><title>{{ user }}</title>
 
 
 def floor(request):
-    """A table of 50 rows from constants, behind the same middleware and login as every page."""
+    """Render 50 constant rows, behind the same middleware and login as every page."""
     template = engines["django"].from_string(TABLE) if not hasattr(floor, "template") else floor.template
     floor.template = template
     return HttpResponse(template.render({"rows": ROWS}, request))

@@ -1,8 +1,8 @@
-"""What pages weigh on the wire: everything a browser loads on a first visit and on later ones, each page once.
+"""Measures the bytes of each page for a browser, on first and later visits.
 
     python benchmarks/page_weight.py [--json]
 
-A real `serve` with demonstration data in a temporary home; Chromium counts what it gets from the network, compressed,
+A real `serve` has demonstration data in a temporary home; Chromium counts the bytes from the network, compressed,
 headers included (CDP, encodedDataLength). Bars: first visit 50 kB, later pages 40 kB.
 """
 
@@ -45,7 +45,7 @@ PAGES = [
     "/operations/audit/",
     "/operations/settings/",
 ]
-# Pages of one thing: reached through the first link of this kind on a list.
+# Detail pages, opened by the first link of this kind on a list.
 THROUGH = {
     "/agents/main/sessions/?sort=-turns": r"^/agents/main/sessions/[^/?]+/$",
     "/samples/": r"^/samples/(?!bulk)[^/]+/$",
@@ -80,7 +80,7 @@ def main():
 
 
 def measure(chromium, address, link):
-    """Every page with what it weighed, the first visit first."""
+    """Every page with its weight, the first visit first."""
     page = chromium.new_context().new_page()
     wire = Wire(page)
     rows = [wire.row("first visit: signing in", address + link, "first")]
@@ -91,15 +91,15 @@ def measure(chromium, address, link):
     rows += [wire.row(path, address + path, "later") for path in PAGES]
     for path, kind in THROUGH.items():
         page.goto(address + path)
-        links = page.locator("main a[href]").evaluate_all("all => all.map((one) => new URL(one.href).pathname)")
-        found = next((href for href in links if re.search(kind, href)), None)
-        assert found, f"nothing on {path} leads to {kind}: {links}"
-        rows.append(wire.row(f"one of {path}", address + found, "later"))
+        links = page.locator("main a[href]").evaluate_all("all => all.map((link) => new URL(link.href).pathname)")
+        detail_path = next((href for href in links if re.search(kind, href)), None)
+        assert detail_path, f"nothing on {path} leads to {kind}: {links}"
+        rows.append(wire.row(f"one of {path}", address + detail_path, "later"))
     return rows
 
 
 class Wire:
-    """Counts the bytes that one page of Chromium gets from the network; what it has in its cache costs nothing."""
+    """Counts the bytes that a page of Chromium gets from the network, not from its cache."""
 
     def __init__(self, page):
         self.page, self.bytes = page, 0

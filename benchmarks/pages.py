@@ -1,10 +1,11 @@
-"""The list of sessions and the session page against the page floor: a bare view behind the same middleware and login.
+"""Measures pages against the page floor: a bare view behind the same middleware.
 
     python benchmarks/pages.py [--rows 1000000] [--records 10000] [--rounds 100] [--runs 3] [--json] [--profile NAME]
 
-Rows go into a temporary home: as many sessions, turns, records, samples, jobs and entries of the audit log as --rows
-says, an agent with a tenth of that, 200 agents. Every round asks for every page once, so that all of them meet the same
-noise; the figures are medians of server time in process, of several runs the median of theirs. Without --json a table.
+Rows are stored in a temporary home: --rows sessions, turns, records, samples, jobs and entries of the audit log, an
+agent with a tenth of that, and 200 agents. Every round requests every page once, so that all have the same noise; the
+figures are medians of server time in this process, or medians of the medians of several runs. Without --json the result
+is a table.
 """
 
 import argparse
@@ -19,13 +20,13 @@ import tempfile
 import time
 from pathlib import Path
 
-import many_rows
+import bulk_rows
 
 ROOT = Path(__file__).resolve().parent.parent
 SMALL = 10_000
 AGENTS = 200
 BARS = {"list": 3, "search": 7, "detail": 6, "growth": 1.1, "agents": 2}
-T0 = many_rows.T0
+T0 = bulk_rows.T0
 UNSEEN = "session, first, its Markdown never rendered before"
 
 
@@ -51,7 +52,7 @@ def main():
 
 
 def start(home):
-    """Django on an empty home, set up as `serve` does it."""
+    """Set up Django on an empty home, as `serve` does."""
     sys.path.insert(0, str(ROOT))
     os.environ |= {
         "OPENCLAW_WEB_HOME": home,
@@ -70,29 +71,29 @@ def start(home):
 
 
 def fill(options):
-    """Write the rows; returns every page's address and kind."""
+    """Write the rows; return every page's address and kind."""
     from agents import databases, services
     from agents.models import Agent
 
     for name, count in (("small", SMALL), ("middle", options.rows // 10), ("big", options.rows)):
         db = services.register(name).db
-        many_rows.fill_sessions(db, count)
-        many_rows.fill_agent(db, count)
-        many_rows.fill_artifacts(db, min(count, options.artifacts))
-        many_rows.settle(db)
-    many_rows.fill_site(options.rows, agent="big")
-    many_rows.fill_agents(AGENTS)
+        bulk_rows.fill_sessions(db, count)
+        bulk_rows.fill_agent(db, count)
+        bulk_rows.fill_artifacts(db, min(count, options.artifacts))
+        bulk_rows.checkpoint_wal(db)
+    bulk_rows.fill_site(options.rows, agent="big")
+    bulk_rows.fill_agents(AGENTS)
     for agent_id in Agent.objects.filter(agent_id__startswith="agent-").values_list("agent_id", flat=True):
-        databases.create(agent_id)  # a page says which files are gone
+        databases.create(agent_id)  # a page says which files are missing
     fill_newest(Agent.objects.filter(agent_id__startswith="agent-").order_by("agent_id")[:6])
-    many_rows.settle("default")
+    bulk_rows.checkpoint_wal("default")
     insert_transcript(db, "long", options.records)
     long = "/agents/big/sessions/long/"
     return {
         "floor": ("/floor/", None),
-        **lists_of("small", SMALL),
-        **lists_of("middle", options.rows // 10),
-        **lists_of("big", options.rows),
+        **list_agent_pages("small", SMALL),
+        **list_agent_pages("middle", options.rows // 10),
+        **list_agent_pages("big", options.rows),
         **LISTS,
         "session, first": (long, "detail"),
         UNSEEN: (long, "detail"),
@@ -100,7 +101,7 @@ def fill(options):
         "session, a turn": (f"{long}?turn={options.records // 5}", "detail"),
         "session, every branch": (f"{long}?branch=all&after={options.records // 2}", "detail"),
         "record": (f"{long}records/r{options.records // 2}/", "detail"),
-        "artifact": (f"/agents/big/artifacts/{stashed_example(db)}/", "detail"),
+        "artifact": (f"/agents/big/artifacts/{stash_example(db)}/", "detail"),
         "savings": ("/agents/big/savings/", "detail"),
         "savings of a year": ("/agents/big/savings/?days=365", "detail"),
         "savings of a session": (f"{long}savings/", "detail"),
@@ -108,26 +109,26 @@ def fill(options):
 
 
 def fill_newest(agents):
-    """Sessions and writes for a few agents, to which the first page points."""
+    """Add sessions and writes for a few agents, which the first page links to."""
     from overview import memory_sums
     from overview.first_page import newest_sessions
 
     for agent in agents:
-        many_rows.fill_sessions(agent.db, 60)
-        many_rows.fill_agent(agent.db, 600)
-        many_rows.fill_guardian(agent.db, 600)
+        bulk_rows.fill_sessions(agent.db, 60)
+        bulk_rows.fill_agent(agent.db, 600)
+        bulk_rows.fill_guardian(agent.db, 600)
         newest_sessions.refresh(agent)
         memory_sums.refresh(agent)
 
 
-def lists_of(agent, count):
-    """The pages that grow with an agent, which are asked for of agents of three sizes."""
+def list_agent_pages(agent, count):
+    """The pages that grow with an agent, for agents of three sizes."""
     root = f"/agents/{agent}"
     return {
         f"{agent}: sessions, first": (f"{root}/sessions/", "list"),
-        f"{agent}: sessions, deep": (f"{root}/sessions/?after={place(count // 2)}", "list"),
-        f"{agent}: sessions, end": (f"{root}/sessions/?after={place(20)}", "list"),
-        f"{agent}: sessions, back from the end": (f"{root}/sessions/?before={place(20)}", "list"),
+        f"{agent}: sessions, deep": (f"{root}/sessions/?after={build_cursor(count // 2)}", "list"),
+        f"{agent}: sessions, end": (f"{root}/sessions/?after={build_cursor(20)}", "list"),
+        f"{agent}: sessions, back from the end": (f"{root}/sessions/?before={build_cursor(20)}", "list"),
         f"{agent}: sessions, by cost": (f"{root}/sessions/?sort=-cost", "list"),
         f"{agent}: turns": (f"{root}/turns/", "list"),
         f"{agent}: turns, with errors": (f"{root}/turns/?errors=on", "search"),
@@ -179,19 +180,22 @@ LISTS = {
 
 
 def insert_transcript(db, session_id, count):
-    """One session of `count` records: of every four a question, a call, its output of 3.5 kB, and a reply."""
+    """Store a session of `count` records.
+
+    Of every four, one is a question, one a call, one its output of 3.5 kB, and one a reply.
+    """
     from ledger.transcripts import transcript_store as services
 
     records = [{"type": "session", "id": session_id, "version": 3, "timestamp": T0}]
-    records += [record(n) for n in range(1, count)]
-    for n in range(100, count, 1000):  # here and there a branch that was left
+    records += [build_record(n) for n in range(1, count)]
+    for n in range(100, count, 1000):  # a few abandoned branches
         records[n]["parentId"] = f"r{n - 9}"
     transcript = services.Transcript(session_id, "long.jsonl", T0)
-    services.store_transcript(db, transcript, lines(records))
+    services.store_transcript(db, transcript, build_lines(records))
 
 
-def stashed_example(db):
-    """The hash of an output of 20 kB whose file is there."""
+def stash_example(db):
+    """Stash an output of 20 kB; return its hash."""
     from artifacts import services
 
     text = "".join(f"{line:05}: GET /items/{line * 31 % 9973} 200\n" for line in range(800))
@@ -199,7 +203,7 @@ def stashed_example(db):
     return services.stash(db, text, place=place, is_compressed=True)[0].sha256
 
 
-def lines(records):
+def build_lines(records):
     import orjson
 
     from ledger.collectors.jsonl import Line
@@ -211,8 +215,8 @@ def lines(records):
         offset += len(raw) + 1
 
 
-def record(n):
-    """The record number n of a made-up session."""
+def build_record(n):
+    """Record number n of an invented session."""
     about = {"type": "message", "id": f"r{n}", "parentId": f"r{n - 1}" if n > 1 else None, "timestamp": T0 + n * 1000}
     usage = {"input": 6400, "output": 180, "totalTokens": 6580, "cost": {"total": 0.0165}}
     agent = {"role": "assistant", "provider": "anthropic", "model": "claude-sonnet-4-5", "usage": usage}
@@ -238,7 +242,7 @@ def record(n):
     return about | {"message": message}
 
 
-def place(n):
+def build_cursor(n):
     """The cursor after session number n."""
     from openclaw_web.lists.paging import encode_cursor
 
@@ -246,7 +250,7 @@ def place(n):
 
 
 def signed_in():
-    """A browser of somebody who may look at everything."""
+    """A test client of an admin."""
     from django.contrib.auth import get_user_model
     from django.test import Client
 
@@ -257,15 +261,18 @@ def signed_in():
 
 
 def measure(client, pages, rounds, timer=time.perf_counter):
-    """Median milliseconds of every page, its size, and its ratio to the floor; `timer` may be of the processor."""
+    """Median milliseconds and size of every page, and its ratio to the floor.
+
+    `timer` may be `time.process_time`.
+    """
     from ledger.markup import markdown
     from operations.server import preparation
 
-    preparation.load_site()  # as `serve` does: later collections of garbage leave alone what is there already
-    remembered, rendered_anew = markdown.render, markdown._rendered
+    preparation.load_site()  # as `serve` does: the garbage collector then ignores objects that exist already
+    remembered, rendered_anew = markdown.render, markdown._render_text
     times = {name: [] for name in pages}
     sizes = {}
-    for number in range(rounds + 3):  # the first three warm templates and caches up
+    for number in range(rounds + 3):  # the first three rounds warm up templates and caches
         for name, (url, _) in pages.items():
             markdown.render = rendered_anew if name == UNSEEN else remembered
             started = timer()
@@ -285,12 +292,12 @@ def measure(client, pages, rounds, timer=time.perf_counter):
             "kb": round(sizes[name] / 1000, 1),
         }
         for name, (_, kind) in pages.items()
-    ] + relations(medians)
+    ] + compare_pages(medians)
 
 
-def relations(medians):
-    """How a page of a million rows compares with the same of a tenth, and pages of all agents with sessions."""
-    found = [
+def compare_pages(medians):
+    """Compare pages of a million rows with a tenth, and pages of all agents with sessions."""
+    rows = [
         {
             "page": f"growth, {name.partition(': ')[2]}",
             "ms": None,
@@ -304,12 +311,12 @@ def relations(medians):
     for name in ("agents", "overview", "overview, 24 h", "overview, 35 days"):
         ratio = round(medians[name] / medians["big: sessions, first"], 2)
         page = f"{name} of {AGENTS} agents, against sessions"
-        found.append({"page": page, "ms": None, "ratio": ratio, "bar": BARS["agents"], "kb": None})
-    return found
+        rows.append({"page": page, "ms": None, "ratio": ratio, "bar": BARS["agents"], "kb": None})
+    return rows
 
 
 def median_of(runs):
-    """The rows of several runs as one: the medians of their figures."""
+    """Merge the rows of several runs into medians."""
     names = ("ms", "ratio")
     return [
         same[0]
@@ -319,7 +326,7 @@ def median_of(runs):
 
 
 def profile(client, url, rounds):
-    """Where the time of one page goes."""
+    """Print where the time of one page goes."""
     client.get(url)
     recorder = cProfile.Profile()
     recorder.enable()

@@ -1,4 +1,4 @@
-"""A home of a benchmark, served by a real gunicorn on loopback, and its commands."""
+"""Serves a benchmark's home by a real gunicorn on loopback, and runs commands on it."""
 
 import os
 import re
@@ -12,25 +12,28 @@ ROOT = Path(__file__).resolve().parent.parent
 
 
 class SiteServer:
-    """An empty home in the folder `home`, served at `address` inside a `with` block; `more` is for its environment."""
+    """An empty home in the folder `home`, served at `address` inside a `with` block.
+
+    `more` are further environment variables.
+    """
 
     def __init__(self, home, **more):
         self.env = os.environ | {
             "OPENCLAW_WEB_HOME": home,
             "OPENCLAW_STATE_DIR": f"{home}/none",
             "PYTHONUNBUFFERED": "1",
-            "PYTHONPATH": str(ROOT),  # what prepares a home may take helpers from benchmarks/
+            "PYTHONPATH": str(ROOT),  # programs that prepare a home may import from benchmarks/
             **more,
         }
         self.run("migrate", "-v0")
 
     def run(self, *words):
-        """What a command of ours printed."""
+        """Run a command of ours; return its output."""
         command = [sys.executable, "-m", "openclaw_web", *words]
         return subprocess.run(command, cwd=ROOT, env=self.env, check=True, capture_output=True, text=True).stdout
 
     def prepare(self, program):
-        """What `program`, run in the home, printed behind PREPARED."""
+        """Run `program` in the home; return its output after PREPARED."""
         return self.run("shell", "--no-imports", "-c", program).partition("PREPARED ")[2]
 
     def __enter__(self):
@@ -38,10 +41,10 @@ class SiteServer:
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
         self.process = subprocess.Popen(command, cwd=ROOT, env=self.env, **pipes)
         for line in self.process.stdout:
-            if found := re.search(r"is running at http://([^/]+):(\d+)/", line):
-                self.address = found[1], int(found[2])
+            if match := re.search(r"is running at http://([^/]+):(\d+)/", line):
+                self.address = match[1], int(match[2])
                 break
-        # Nobody reads on: a full pipe would hold the server up.
+        # The output is read to its end, because a full pipe would block the server.
         threading.Thread(target=self.process.stdout.read, daemon=True).start()
         return self
 

@@ -1,12 +1,12 @@
-"""What a check of all problems costs, and how soon planted ones are found, beside very many rows.
+"""Measures a check of all problems, and how soon it finds new ones.
 
     python benchmarks/checks/problems.py [--rows 1000000] [--agents 200] [--runs 3] [--json]
 
-A temporary home has as many agents, each with a file of its own; one of them has --rows sessions and records and a
-tenth as many decisions and writes, and the global file --rows samples, jobs and entries of the audit log. A cold check
-is the first one ever, in passes of which the longest counts; a steady one has nothing new to look at. Then problems are
-planted in one agent, and a check finds them. Figures are medians of processor time, of the planted ones of time on the
-clock. Start-up of the process is not in them.
+A temporary home has --agents agents, each with its own file. One of them has --rows sessions and records and a tenth as
+many decisions and writes; the global file has --rows samples, jobs and entries of the audit log. A cold check is the
+first one, in several passes of which the longest counts; a steady check has nothing new to read. Then problems are
+planted in one agent, and a check finds them. Figures are medians of processor time, of the planted ones of wall time,
+without the start of the process.
 """
 
 import argparse
@@ -17,9 +17,9 @@ import tempfile
 import time
 from pathlib import Path
 
-sys.path[0] = str(Path(__file__).resolve().parent.parent)  # in place of this folder, whose module is called as an app
+sys.path[0] = str(Path(__file__).resolve().parent.parent)  # not this folder: its module has the name of an app
 
-import many_rows  # noqa: E402 - where it is has just been said
+import bulk_rows  # noqa: E402 - its folder has just been set
 import pages  # noqa: E402 - as above
 
 PLANTED = 10
@@ -37,34 +37,34 @@ def main():
         pages.start(home)
         fill(options)
         figures = [measure() for _ in range(options.runs)]
-    found = {name: statistics.median(one[name] for one in figures) for name in figures[0]}
-    print(json.dumps(found, indent=1) if options.json else table(found))
+    figures_by_name = {name: statistics.median(run[name] for run in figures) for name in figures[0]}
+    print(json.dumps(figures_by_name, indent=1) if options.json else table(figures_by_name))
 
 
 def fill(options):
-    """A home in which nothing is wrong but what rows of a benchmark are by themselves."""
+    """Make a home without problems, apart from those of the benchmark's rows."""
     from agents import services
     from operations.models import BackupRun
 
     big = services.register("big").db
-    many_rows.fill_sessions(big, options.rows)
-    many_rows.fill_agent(big, options.rows)
-    many_rows.fill_gate(big, options.rows // 10)
-    many_rows.fill_guardian(big, options.rows // 10)
-    many_rows.settle(big)
-    many_rows.fill_site(options.rows, agent="big")
+    bulk_rows.fill_sessions(big, options.rows)
+    bulk_rows.fill_agent(big, options.rows)
+    bulk_rows.fill_gate(big, options.rows // 10)
+    bulk_rows.fill_guardian(big, options.rows // 10)
+    bulk_rows.checkpoint_wal(big)
+    bulk_rows.fill_site(options.rows, agent="big")
     for number in range(options.agents - 1):
         db = services.register(f"agent-{number:03}").db
-        many_rows.fill_gate(db, 100)
-        many_rows.fill_guardian(db, 100)
-        many_rows.settle(db)
+        bulk_rows.fill_gate(db, 100)
+        bulk_rows.fill_guardian(db, 100)
+        bulk_rows.checkpoint_wal(db)
     BackupRun.objects.create(id="b", created_at=1, proven_at=time.time_ns() // 1_000_000, archive_path="/none")
-    many_rows.settle("default")
-    load()
+    bulk_rows.checkpoint_wal("default")
+    import_kinds()
 
 
-def load():
-    """Import what a server has imported long before its first check."""
+def import_kinds():
+    """Import the modules that a server imports before its first check."""
     from jobs import kinds as job_kinds
     from problems import kinds
 
@@ -73,7 +73,7 @@ def load():
 
 
 def measure():
-    """A cold check, a steady one, and one that finds what was planted."""
+    """Measure a cold check, a steady one, and one that finds planted problems."""
     from django.db import connections
 
     from agents import databases
@@ -82,14 +82,14 @@ def measure():
 
     Problem.objects.all().delete()
     ProblemCheck.objects.all().delete()
-    passes = list(each_pass())
-    until_complete()  # files that were closed for the first time
-    steady, _passes = cost(check_pass.check_all)
+    passes = list(measure_passes())
+    check_completely()  # reads files that were closed for the first time
+    steady, _passes = measure_cost(check_pass.check_all)
     before = set(Problem.objects.filter(state="open").values_list("id", flat=True))
     plant(databases.get_alias("agent-007"))
     connections.close_all()
     start = time.perf_counter()
-    until_complete()
+    check_completely()
     planted = time.perf_counter() - start
     new = Problem.objects.filter(state="open").exclude(id__in=before).count()
     unplant(databases.get_alias("agent-007"))
@@ -97,30 +97,30 @@ def measure():
     return {"cold": longest, "whole": whole, "passes": len(passes), "steady": steady, "planted": planted, "found": new}
 
 
-def each_pass():
-    """The processor seconds of each pass of a check that gets through everything."""
+def measure_passes():
+    """Yield the processor seconds of each pass until a check is complete."""
     from problems import check_pass
 
     is_complete = False
     while not is_complete:
-        seconds, is_complete = cost(check_pass.check_all)
+        seconds, is_complete = measure_cost(check_pass.check_all)
         yield seconds
 
 
-def until_complete():
-    """Passes until one got through everything."""
-    list(each_pass())
+def check_completely():
+    """Run passes until a check is complete."""
+    list(measure_passes())
 
 
-def cost(act):
-    """The processor seconds of an act, and what it answered."""
+def measure_cost(act):
+    """The processor seconds of a call, and its result."""
     start = time.process_time()
     answer = act()
     return time.process_time() - start, answer
 
 
 def plant(db):
-    """Ten things that are wrong with an agent: proposals for eight files, failing calls, an interrupted rollback."""
+    """Plant ten problems: proposals for eight files, failing calls, an interrupted rollback."""
     from gate.models import GateCall
     from guardian.models import GuardianRun, RollbackIntent
 
@@ -137,7 +137,7 @@ def plant(db):
 
 
 def unplant(db):
-    """Take them away again."""
+    """Remove the planted problems."""
     from gate.models import GateCall
     from guardian.models import GuardianRun, RollbackIntent
 
@@ -145,12 +145,12 @@ def unplant(db):
         model.objects.using(db).filter(id__startswith="bench").delete()
 
 
-def table(found):
-    """The figures as rows of a table of Markdown."""
+def table(figures):
+    """Format the figures as a table of Markdown."""
     lines = ["| what | seconds | bar |", "| --- | --- | --- |"]
-    lines += [f"| {name} | {found[name]:.3f} | {bar} |" for name, bar in BARS.items()]
-    lines.append(f"| planted problems found | {found['found']:g} of {PLANTED} | all |")
-    return "\n".join([*lines, f"| all {found['passes']:g} passes of a cold check | {found['whole']:.3f} | |"])
+    lines += [f"| {name} | {figures[name]:.3f} | {bar} |" for name, bar in BARS.items()]
+    lines.append(f"| planted problems found | {figures['found']:g} of {PLANTED} | all |")
+    return "\n".join([*lines, f"| all {figures['passes']:g} passes of a cold check | {figures['whole']:.3f} | |"])
 
 
 if __name__ == "__main__":

@@ -1,11 +1,11 @@
-"""Small files of the plugin that are a great deal to import: memory, growth, and what new lines cost.
+"""Measures imports of the plugin's small files that are costly: memory, growth, new lines.
 
     python benchmarks/writes/reflection.py [--tenth] [--only SHAPE] [--runs 3] [--json]
 
 Each shape of tests/gate/collectors/reflection_files.py is imported by a real `openclaw-web collect` into an empty home,
 at the size that was reported and at ten times that size (--tenth: at a tenth of it and at that size). Growth is the
 ratio of what both cost over an import of nothing: processor seconds and bytes of the store. The floor is that import of
-nothing. New lines: 100 behind 1,000 and behind 10,000, processor seconds over an import in which nothing is new.
+nothing. New lines: 100 after 1,000 and after 10,000, processor seconds over an import in which nothing is new.
 """
 
 import argparse
@@ -48,9 +48,9 @@ def main():
         floor = Site(Path(folder, "floor")).collect()
         for number, (name, shape) in enumerate(SHAPES.items()):
             if options.only in name:
-                rows += of_shape(Path(folder, str(number)), name, shape, floor, is_tenth=options.tenth)
+                rows += measure_shape(Path(folder, str(number)), name, shape, floor, is_tenth=options.tenth)
         if options.only in "new lines":
-            rows += [of_new(Path(folder, kind), kind, options.runs) for kind in ("decisions", "writes")]
+            rows += [measure_new_lines(Path(folder, kind), kind, options.runs) for kind in ("decisions", "writes")]
     print(json.dumps(rows, indent=1) if options.json else table(rows))
 
 
@@ -66,20 +66,20 @@ class Site:
         self._run("settings", "set", "reflection.logFolder", str(self.logs))
 
     def write(self, function: str, **sizes):
-        """Have one of the shapes written."""
+        """Write one of the shapes."""
         from tests.gate.collectors import reflection_files
 
         place = self.logs / LOG if function in IN_LOG else self.workspace
         return getattr(reflection_files, function)(place, **sizes)
 
     def settle(self):
-        """Nobody is writing the logs."""
+        """Make all files old, so that they count as complete."""
         for file in (*self.logs.iterdir(), *(self.workspace / ".openclaw-reflection").iterdir()):
             if time.time() - file.stat().st_mtime < 60:
                 os.utime(file, (time.time() - 3_600,) * 2)
 
     def collect(self) -> dict[str, float]:
-        """Import once: processor seconds, peak of memory in MB, bytes of the store."""
+        """Import once: processor seconds, peak memory in MB, bytes of the store."""
         self.settle()
         used = self._run("collect", "--source", str(self.folder / "openclaw"))
         store = sum(file.stat().st_size for file in (self.folder / "home").rglob("*") if file.is_file())
@@ -92,39 +92,39 @@ class Site:
         process = subprocess.Popen(
             command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
         )
-        said = process.stderr.read().decode()
+        error_text = process.stderr.read().decode()
         _pid, status, used = os.wait4(process.pid, 0)
         if os.waitstatus_to_exitcode(status) not in (0, 4):  # 4: something was rejected
-            raise SystemExit(said)
+            raise SystemExit(error_text)
         return used
 
 
-def of_shape(folder, name, shape, floor, *, is_tenth):
+def measure_shape(folder, name, shape, floor, *, is_tenth):
     """The figures of a shape at two sizes, and its growth."""
     function, parameters, reported = shape
     sizes = [reported // 10, reported] if is_tenth else [reported, reported * 10]
-    found = []
+    figures = []
     for size in sizes:
         site = Site(folder / str(size))
         site.write(function, **dict.fromkeys(parameters.split(), size))
-        found.append(site.collect())
-    cost = [{key: max(one[key] - floor[key], 1e-9) for key in ("seconds", "bytes")} for one in found]
+        figures.append(site.collect())
+    cost = [{key: max(figure[key] - floor[key], 1e-9) for key in ("seconds", "bytes")} for figure in figures]
     return [
         {
             "shape": f"{size:,} {name}",
-            "peak": f"{one['mb']:.0f} MB",
-            "processor": f"{one['seconds']:.1f} s",
-            "store": f"{one['bytes'] / 1e6:.1f} MB",
+            "peak": f"{figure['mb']:.0f} MB",
+            "processor": f"{figure['seconds']:.1f} s",
+            "store": f"{figure['bytes'] / 1e6:.1f} MB",
             "growth, processor": f"{cost[1]['seconds'] / cost[0]['seconds']:.1f}" if number else "",
             "growth, store": f"{cost[1]['bytes'] / cost[0]['bytes']:.1f}" if number else "",
             "bars": f"{MOST_MB} MB, {MOST_GROWTH}" if number else "",
         }
-        for number, (size, one) in enumerate(zip(sizes, found, strict=True))
+        for number, (size, figure) in enumerate(zip(sizes, figures, strict=True))
     ]
 
 
-def of_new(folder, kind, runs):
-    """What 100 new lines cost behind 10,000 against behind 1,000."""
+def measure_new_lines(folder, kind, runs):
+    """The cost of 100 new lines after 10,000 lines against after 1,000."""
     function = "write_conversation" if kind == "decisions" else "write_writes"
     cost = {}
     for behind in (1_000, 10_000):

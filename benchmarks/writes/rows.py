@@ -1,4 +1,4 @@
-"""Many writes to memory files with all that is around them, written by SQLite itself."""
+"""Inserts many memory writes with their versions, rollbacks and corrections by SQL."""
 
 import json
 
@@ -14,18 +14,19 @@ ORIGIN = """CASE WHEN i % 50 = 6 THEN 'rollback' WHEN i % 20 = 11 THEN 'unattrib
 WHEN i % 3 THEN 'imported' ELSE 'recorded' END"""
 LINE = "'- The user likes tea of the kind number ' || i || ', as they said in the afternoon.' || char(10)"
 SAME = LINE.replace("|| i ||", "|| 0 ||")  # a write changes the first line
-RULES = 100  # that are switched on
+RULES = 100  # active rules
 
 
 def fill(db, count, versions, length, *, start=None):
-    """`count` writes within twelve weeks, with `versions` versions of `length` bytes, and what people did about them.
+    """Insert `count` writes within twelve weeks, with versions, rollbacks and corrections.
 
-    Half of the versions are of MEMORY.md. They are on the turns of `many_rows.fill_agent`.
+    There are `versions` versions of `length` bytes, half of them of MEMORY.md. The writes are on the turns of
+    `bulk_rows.fill_agent`.
     """
     start = clock.now_ms() - WEEKS_MS if start is None else start
     _fill_versions(db, versions, length, start)
     _fill_writes(db, count, versions, start)
-    _fill_fates(db, count, start)
+    _fill_outcomes(db, count, start)
     checkpoint_wal(db)
 
 
@@ -37,7 +38,7 @@ def _fill_versions(db, versions, length, start):
         db,
         FileSnapshot,
         versions,
-        id=_version("i"),
+        id=_build_version_id("i"),
         file_name=name,
         content=f"substr({LINE} || replace(printf('%0{1 + length // 60}d', 0), '0', {SAME}), 1, {length})",
         content_hash="printf('%064x', i)",
@@ -46,40 +47,43 @@ def _fill_versions(db, versions, length, start):
     )
 
 
-def _version(i):
+def _build_version_id(i):
     name = FILE.format(number=f"CASE WHEN ({i}) % 2 THEN 0 ELSE 1 + ({i}) / 2 % 4 END")
     return f"{name} || printf('@%032x@', {i}) || ({i})"
 
 
 # Long because it names the columns of a table.
 def _fill_writes(db, count, versions, start):
-    """Writes: every version but the first ones is what one of them left; others have no versions."""
+    """Insert writes; every version but the first ones is the result of one of them.
+
+    All others have no versions.
+    """
     from guardian.models import WriteGuardianAudit
 
     each, session = max(count // versions, 1), "printf('%08d', i / 10)"
     version = f"(i / {each})"
     has_sides = f"i % {each} = 0 AND {version} BETWEEN 8 AND {versions - 1}"
     before = f"{version} - CASE WHEN {version} % 2 THEN 2 ELSE 8 END"
-    is_told = f"({ORIGIN}) <> 'unattributed'"
-    matched = f"{is_told} AND i % 100 <> 7"
+    is_reported = f"({ORIGIN}) <> 'unattributed'"
+    matched = f"{is_reported} AND i % 100 <> 7"
     insert(
         db,
         WriteGuardianAudit,
         count,
         id="printf('%026d', i)",
-        session_id=f"CASE WHEN {is_told} THEN {session} END",
-        session_key=f"CASE WHEN {is_told} THEN 'agent:main:direct:' || (i / 10) END",
+        session_id=f"CASE WHEN {is_reported} THEN {session} END",
+        session_key=f"CASE WHEN {is_reported} THEN 'agent:main:direct:' || (i / 10) END",
         turn_id=f"CASE WHEN {matched} THEN {session} || ':r' || i END",
-        decision_id=f"CASE WHEN {is_told} THEN printf('%026d', i) END",
+        decision_id=f"CASE WHEN {is_reported} THEN printf('%026d', i) END",
         target_file=FILE.format(number=f"CASE WHEN {version} % 2 THEN 0 ELSE 1 + {version} / 2 % 4 END"),
-        candidate_fact=f"CASE WHEN {is_told} THEN 'likes tea number ' || i END",
+        candidate_fact=f"CASE WHEN {is_reported} THEN 'likes tea number ' || i END",
         reason=f"'The user said: ' || {WORDS}",
         status=STATUS,
         origin=ORIGIN,
         match=f"CASE WHEN {matched} THEN 'near' ELSE 'none' END",
-        sources=f"CASE WHEN {is_told} THEN 1 + i % 3 ELSE 8 END",
-        before_snapshot_id=f"CASE WHEN {has_sides} THEN {_version(before)} END",
-        after_snapshot_id=f"CASE WHEN {has_sides} THEN {_version(version)} END",
+        sources=f"CASE WHEN {is_reported} THEN 1 + i % 3 ELSE 8 END",
+        before_snapshot_id=f"CASE WHEN {has_sides} THEN {_build_version_id(before)} END",
+        after_snapshot_id=f"CASE WHEN {has_sides} THEN {_build_version_id(version)} END",
         diff=f"CASE WHEN {has_sides} THEN '@@ -1 +1 @@' || char(10) || '-' || {LINE} || '+' || {LINE} END",
         hunks_json=f"CASE WHEN {has_sides} THEN '[[0,1,0,1]]' END",
         lines_added="1 + i % 4",
@@ -93,8 +97,8 @@ def _fill_writes(db, count, versions, start):
     )
 
 
-def _fill_fates(db, count, start):
-    """Statuses and receipts of all writes, rollbacks, corrections of which some are rules, and proposals."""
+def _fill_outcomes(db, count, start):
+    """Insert statuses, receipts, rollbacks, corrections (some are rules), and proposals."""
     from guardian.models import GuardianReceipt, GuardianStatus, Rollback
 
     name, moment = "printf('%026d', i)", f"{start} + i * {WEEKS_MS} / {count}"

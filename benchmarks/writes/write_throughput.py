@@ -1,7 +1,8 @@
-"""How fast writes with both versions of their file are recorded: over HTTP, and by processes that call the service.
+"""Measures how fast writes with both versions of their file are stored.
 
-Clients of one *chain* go on from one state of a file, whoever wrote it; clients with a *state of their own* contradict
-each other, so each write brings to light a change that nobody told of. The floor inserts the same rows with SQL.
+They are sent over HTTP, or stored by processes that call the service. Clients of one *chain* continue from one state of
+a file, whoever wrote it; clients with a *state of their own* contradict each other, so each write reveals a change that
+nobody reported. The floor inserts the same rows with SQL.
 """
 
 import hashlib
@@ -34,11 +35,11 @@ user, _link = accounts.add_user("otto", "operator")
 made = [accounts_tokens.make_token(user, name=str(n), role="operator")[1] for n in range(people)]
 print("PREPARED", json.dumps(made))
 """
-WORK = "from benchmarks.writes import recording; recording.work({agent!r}, {name!r}, {length}, {seconds})"
+WORK = "from benchmarks.writes import write_throughput; write_throughput.work({agent!r}, {name!r}, {length}, {seconds})"
 
 
 class Site(SiteServer):
-    """A served home with writes, and tokens of programs that tell of more."""
+    """A served home with writes, and tokens for programs that report more."""
 
     def __init__(self, home, options):
         super().__init__(home, OPENCLAW_WEB_LOG_LEVEL="WARNING", OPENCLAW_WEB_API_PER_MINUTE="1000000")
@@ -47,16 +48,16 @@ class Site(SiteServer):
         self.tokens = json.loads(self.prepare(numbers + PREPARE))
 
     def count(self, sql, agents):
-        """The sum of what a query counts in the files of agents."""
-        return sum(self._one(sql, agent) for agent in set(agents))
+        """The sum of a counting query over the files of agents."""
+        return sum(self._read_value(sql, agent) for agent in set(agents))
 
-    def _one(self, sql, agent):
+    def _read_value(self, sql, agent):
         with closing(sqlite3.connect(self.agents / agent / "agent" / "openclaw-agent.sqlite")) as db:
             return db.execute(sql).fetchone()[0]
 
 
 class State:
-    """What a file holds: every write of it replaces one of its lines. Several clients may share it."""
+    """The content of a file; each write replaces one line. Clients may share it."""
 
     def __init__(self, name, length):
         self.name, self.count, self.at = name, 0, 0
@@ -64,7 +65,7 @@ class State:
         self.lock = threading.Lock()
 
     def next(self, teller):
-        """A write that goes on from the one before, as the API is told of it."""
+        """The next write, as the API receives it."""
         with self.lock:
             before = "".join(self.lines)
             self.count += 1
@@ -78,7 +79,7 @@ class State:
 
 
 class Plugin:
-    """A program that tells of writes, one request after the other, on a connection of its own."""
+    """A client that reports writes, one request after the other, on its own connection."""
 
     def __init__(self, site, number, agent, state):
         self.site, self.agent, self.state, self.number = site, agent, state, number
@@ -100,45 +101,45 @@ class Plugin:
         connection.close()
 
 
-def over_http(site, options, run, *, length, ways):
-    """One run of all clients; `ways` says which agent and which state each of them has."""
+def run_over_http(site, options, run, *, length, ways):
+    """Run all clients once; `ways` has the agent and the state of each."""
     states = {}
     plugins = []
     for number, (agent, name) in enumerate(ways):
         state = states.setdefault(name, State(f"{run}-{name}", length))
         plugins.append(Plugin(site, number, agent, state))
     started = time.perf_counter()
-    threads = [threading.Thread(target=one.work, args=(started + options.seconds,)) for one in plugins]
+    threads = [threading.Thread(target=plugin.work, args=(started + options.seconds,)) for plugin in plugins]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    times, errors = ([each for one in plugins for each in getattr(one, name)] for name in ("times", "errors"))
+    times, errors = ([each for plugin in plugins for each in getattr(plugin, name)] for name in ("times", "errors"))
     return time.perf_counter() - started, times, errors
 
 
-def by_processes(site, options, run, *, length, ways):
-    """The same by processes that call the service; each has a state of its own."""
+def run_by_processes(site, options, run, *, length, ways):
+    """The same with processes that call the service; each has its own state."""
     processes = []
     for agent, name in ways:
         program = WORK.format(agent=agent, name=f"{run}-{name}", length=length, seconds=options.seconds)
         command = [sys.executable, "-m", "openclaw_web", "shell", "--no-imports", "-c", program]
         pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
         processes.append(subprocess.Popen(command, cwd=ROOT, env=site.env, **pipes))
-    for one in processes:
-        while "READY" not in one.stdout.readline():
+    for process in processes:
+        while "READY" not in process.stdout.readline():
             pass
     started = time.perf_counter()
-    for one in processes:
-        one.stdin.write("\n")
-        one.stdin.flush()
-    told = [json.loads(one.communicate()[0].partition("DONE ")[2]) for one in processes]
-    times, errors = ([each for one in told for each in one[name]] for name in ("times", "errors"))
+    for process in processes:
+        process.stdin.write("\n")
+        process.stdin.flush()
+    results = [json.loads(process.communicate()[0].partition("DONE ")[2]) for process in processes]
+    times, errors = ([each for process in results for each in process[name]] for name in ("times", "errors"))
     return max(time.perf_counter() - started, options.seconds), times, errors
 
 
 def work(agent_id, name, length, seconds):
-    """What each of these processes does; it begins when somebody presses Enter."""
+    """Store writes in one of these processes, after it gets a line of input."""
     from agents.models import Agent
     from guardian.recording import api_import
     from guardian.recording.schemas import WriteIn
@@ -149,55 +150,55 @@ def work(agent_id, name, length, seconds):
     sys.stdin.readline()
     until = time.perf_counter() + seconds
     while time.perf_counter() < until:
-        one = WriteIn(**state.next(name))
+        write = WriteIn(**state.next(name))
         started = time.perf_counter()
         try:
-            api_import.record_reports(agent, [one], by="otto")
+            api_import.record_reports(agent, [write], by="otto")
             times.append(time.perf_counter() - started)
         except Refused as refused:
             errors.append(str(refused))
     print("DONE", json.dumps({"times": times, "errors": errors}), flush=True)
 
 
-def ways(options):
-    """{name: (how they tell, which agent and which state each of them has)}."""
+def list_ways(options):
+    """{name: (function, (agent, state) of each client)}."""
     everyone = range(options.clients)
     alone = [("main", f"own-{number}") for number in everyone]
     apart = [(f"agent-{number}", f"own-{number}") for number in everyone]
     return {
-        "HTTP, one client": (over_http, alone[:1]),
-        "HTTP, one chain": (over_http, [("main", "chain")] * options.clients),
-        "HTTP, states of their own": (over_http, alone),
-        "HTTP, agents of their own": (over_http, apart),
-        "processes, states of their own": (by_processes, alone),
-        "processes, agents of their own": (by_processes, apart),
+        "HTTP, one client": (run_over_http, alone[:1]),
+        "HTTP, one chain": (run_over_http, [("main", "chain")] * options.clients),
+        "HTTP, states of their own": (run_over_http, alone),
+        "HTTP, agents of their own": (run_over_http, apart),
+        "processes, states of their own": (run_by_processes, alone),
+        "processes, agents of their own": (run_by_processes, apart),
     }
 
 
 def measure_throughput(site, options):
-    """Writes a second in every way and with every length of a file, and what became of them."""
-    found = []
+    """Stored writes in a second, for every way and length of a file, and the losses."""
+    rows = []
     for length in options.bytes:
-        found.append(floor(site, options, length))
-        for name, (tell, each) in ways(options).items():
+        rows.append(measure_floor(site, options, length))
+        for name, (tell, each) in list_ways(options).items():
             if options.way and options.way not in name:
                 continue
             runs = [
-                measured(site, options, f"{length}-{len(found)}-{run}", tell=tell, length=length, ways=each)
+                measure_run(site, options, f"{length}-{len(rows)}-{run}", tell=tell, length=length, ways=each)
                 for run in range(options.runs)
             ]
-            wanted = ("a second", "p50 ms", "p95 ms")
-            middle = {key: round(statistics.median(run[key] for run in runs), 1) for key in wanted}
+            medians = ("a second", "p50 ms", "p95 ms")
+            middle = {key: round(statistics.median(run[key] for run in runs), 1) for key in medians}
             sums = {key: sum(run[key] for run in runs) for key in ("errors", "lost", "doubled", "found")}
-            ratio = round(found[0]["a second"] / max(middle["a second"], 1), 1)
-            found.append({"row": f"{name}, {length:,} bytes", **middle, "floor/it": ratio, **sums, "bar": BAR})
-    return found
+            ratio = round(rows[0]["a second"] / max(middle["a second"], 1), 1)
+            rows.append({"row": f"{name}, {length:,} bytes", **middle, "floor/it": ratio, **sums, "bar": BAR})
+    return rows
 
 
-def measured(site, options, run, *, tell, length, ways):
-    """One run and what is in the files afterwards."""
+def measure_run(site, options, run, *, tell, length, ways):
+    """Run the clients once; return the figures and what is in the files afterwards."""
     agents = [agent for agent, _name in ways]
-    before, found = site.count(WRITES, agents), site.count(FOUND, agents)
+    before, before_unattributed = site.count(WRITES, agents), site.count(FOUND, agents)
     spent, times, errors = tell(site, options, run, length=length, ways=ways)
     for error in errors[:3]:
         print(error, file=sys.stderr)
@@ -209,20 +210,23 @@ def measured(site, options, run, *, tell, length, ways):
         "errors": len(errors),
         "lost": max(0, len(times) - stored),
         "doubled": max(0, stored - len(times)),
-        "found": site.count(FOUND, agents) - found,
+        "found": site.count(FOUND, agents) - before_unattributed,
     }
 
 
-def floor(site, options, length):
-    """Transactions a second of a single connection that inserts the same rows, all texts as they are."""
+def measure_floor(site, options, length):
+    """Transactions in a second of one connection that inserts the same rows by SQL.
+
+    All texts are stored unpacked.
+    """
     state, run = State("floor", length), []
     for number in range(options.runs):
         file = site.agents / f"floor-{length}-{number}.sqlite"
         with closing(sqlite3.connect(file, isolation_level=None)) as db:
-            _empty(site, db)
-            run.append(_inserted(db, state, number, options.seconds / 2))
-        for one in file.parent.glob(f"{file.name}*"):
-            one.unlink()
+            _create_tables(site, db)
+            run.append(_insert_writes(db, state, number, options.seconds / 2))
+        for database_file in file.parent.glob(f"{file.name}*"):
+            database_file.unlink()
     return {
         "row": f"floor: the rows by SQL, one connection, {length:,} bytes",
         "a second": round(statistics.median(run), 1),
@@ -230,8 +234,8 @@ def floor(site, options, length):
     }
 
 
-def _empty(site, db):
-    """The tables and indexes of a write, and nothing in them."""
+def _create_tables(site, db):
+    """Create the empty tables and indexes of a write."""
     tables = ("write_guardian_audit", "file_snapshots", "guardian_statuses", "guardian_receipts")
     with closing(sqlite3.connect(site.agents / "main" / "agent" / "openclaw-agent.sqlite")) as other:
         listed = "SELECT sql FROM sqlite_master WHERE sql NOT NULL AND tbl_name IN (?, ?, ?, ?) ORDER BY type DESC"
@@ -239,28 +243,28 @@ def _empty(site, db):
     db.executescript("PRAGMA page_size=8192; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL;" + ";".join(made))
 
 
-def _inserted(db, state, run, seconds):
+def _insert_writes(db, state, run, seconds):
     started, count = time.perf_counter(), 0
     while time.perf_counter() - started < seconds:
-        one, at = state.next("floor"), time.time_ns()
-        name, sides = f"{run}-{one['id']}", []
+        write, at = state.next("floor"), time.time_ns()
+        name, sides = f"{run}-{write['id']}", []
         db.execute("BEGIN IMMEDIATE")
-        for text in (one["before"], one["after"]):
+        for text in (write["before"], write["after"]):
             digest = hashlib.sha256(text.encode()).hexdigest()
             sides.append(f"MEMORY.md@{digest[:32]}@{at}")
-            about = (sides[-1], text, digest, one["created_at"], len(text), "MEMORY.md")
+            about = (sides[-1], text, digest, write["created_at"], len(text), "MEMORY.md")
             insert = (
                 "INSERT INTO file_snapshots (id, content, content_hash, created_at, size_bytes, file_name, is_lossy)"
             )
             db.execute(f"{insert} VALUES (?, ?, ?, ?, ?, ?, 0)", about)
-        about = (name, *sides, one["candidate_fact"], one["candidate_fact"] * 4, one["created_at"], "[]")
+        about = (name, *sides, write["candidate_fact"], write["candidate_fact"] * 4, write["created_at"], "[]")
         db.execute(
             "INSERT INTO write_guardian_audit (id, before_snapshot_id, after_snapshot_id, candidate_fact, diff,"
             " created_at, hunks_json, session_id, target_file, status, origin, match, sources, is_diff_shared)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, 's', 'MEMORY.md', 'written', 'recorded', 'none', 1, 0)",
             about,
         )
-        about = (name, one["created_at"])
+        about = (name, write["created_at"])
         insert = "INSERT INTO guardian_statuses (audit_id, created_at, status, given_by, reason)"
         db.execute(f"{insert} VALUES (?, ?, 'written', 'otto', '')", about)
         db.execute("INSERT INTO guardian_receipts (id, audit_id, body_sha256) VALUES (?, ?, '')", (name, name))
