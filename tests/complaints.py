@@ -1,15 +1,15 @@
-"""What a browser complains of while a test drives it."""
+"""Collects the console errors of a browser that a test drives."""
 
-# What htmx says of a request that was under way when its page was left: a list, the number beside Review, what is new.
+# htmx reports these for a request that was running when the browser left its page: they are no faults of ours.
 LEFT_EARLY = ("htmx:afterRequest", "htmx:sendAbort", "htmx:sendError")
 
 
 def listen(page, complaints):
     """Add every error of a page's console and scripts to the list `complaints`."""
 
-    def heard(message):
+    def add_error(message):
         if message.type == "error" and not message.text.startswith(LEFT_EARLY):
             complaints.append(message.text)
 
-    page.on("console", heard)
+    page.on("console", add_error)
     page.on("pageerror", lambda error: complaints.append(str(error)))

@@ -1,4 +1,7 @@
-"""Cast of characters: agents ada and bob (two files), a person of each role, real files where a test asks for them."""
+"""Fixtures of all tests: the agents ada and bob, users of each role, real files.
+
+Each agent has its own database file. Real files are used only where a test asks for them.
+"""
 
 import os
 import shutil
@@ -20,8 +23,8 @@ from tests.homes import Home
 from tests.suite import browsers, fixture_cache
 from tests.suite.browsers import BACKEND
 
-# No time limits in tests: a slow machine is no fault of the code. And the same examples every time: what passed passes
-# again. HUNT=1 looks for new ones.
+# Tests have no time limits, because a slow machine is no fault of the code. Hypothesis uses the same examples in every
+# run; HUNT=1 makes it look for new ones.
 settings.register_profile(
     "suite",
     deadline=None,
@@ -35,13 +38,16 @@ PATIENCE_MS = 120_000
 expect.set_options(timeout=PATIENCE_MS)
 os.environ.setdefault("DJANGO_ALLOW_ASYNC_UNSAFE", "true")  # sync playwright keeps a loop in the test's thread
 ALL = ["default", "agent_ada", "agent_bob"]
-STARTERS = {"subprocess", "backing_up", "old_sessions"}  # what test files import that start processes
+STARTERS = {"subprocess", "backing_up", "old_sessions"}  # modules that test files import to start processes
 ROLES = ("viewer", "labeller", "operator", "admin")
 
 
 def pytest_collection_modifyitems(items):
-    """Every `django_db` test may use the global file and two agents' files. Long files come first, so that several
-    workers end together: those that start processes, then those with many tests."""
+    """Let `django_db` tests use three databases, and run slow files first.
+
+    The databases are the global file and two agents' files. Slow files come first so that several workers end together:
+    files that start processes, then those with many tests.
+    """
     for item in items:
         for mark in item.iter_markers("django_db"):
             mark.kwargs.setdefault("databases", ALL)
@@ -59,7 +65,10 @@ def pytest_runtest_makereport(item, call):
 
 
 def pytest_terminal_summary(terminalreporter):
-    """How many kills of each kill test met work: a kill that came too late proves nothing."""
+    """Print how many kills of each kill test hit a process at work.
+
+    A kill that came too late proves nothing.
+    """
     reports = [report for kind in ("passed", "failed") for report in terminalreporter.getreports(kind)]
     rows = [(report.nodeid, value) for report in reports for name, value in report.user_properties if name == "kills"]
     if rows:
@@ -70,23 +79,28 @@ def pytest_terminal_summary(terminalreporter):
 
 @pytest.fixture(scope="session")
 def django_db_setup(django_test_environment, django_db_blocker):
-    """The databases in memory begin as copies, not migrated by each worker."""
+    """Fill the in-memory databases with copies, so that no worker has to migrate them."""
     files = fixture_cache.databases()
     with django_db_blocker.unblock():
         for alias in ALL:
-            fixture_cache.fill(connections[alias], files / ("default.sqlite" if alias == "default" else "agent.sqlite"))
+            fixture_cache.fill_connection(
+                connections[alias], files / ("default.sqlite" if alias == "default" else "agent.sqlite")
+            )
 
 
 @pytest.fixture(autouse=True)
 def own_language():
-    """The language of a request stays with its thread: the next test begins in that of the settings."""
+    """Reset the language after each test.
+
+    The language of a request stays active in its thread, so the next test would begin in it.
+    """
     yield
     translation.deactivate()
 
 
 @pytest.fixture(autouse=True)
 def no_network(monkeypatch):
-    """Tests reach loopback and nothing else."""
+    """Allow connections to loopback addresses only."""
     connect = socket.socket.connect
 
     def guarded(self, address):
@@ -127,7 +141,7 @@ def reviewer(db):
 
 @pytest.fixture
 def stranger(db):
-    """Somebody who may only look."""
+    """A user who may only read."""
     return factories.UserFactory(username="stranger", role="viewer")
 
 
@@ -147,14 +161,14 @@ def as_operator(client, db):
 
 @pytest.fixture
 def as_reviewer(client, reviewer):
-    """A browser of somebody who labels."""
+    """A browser signed in as a user who labels."""
     client.force_login(reviewer, backend=BACKEND)
     return client
 
 
 @pytest.fixture
 def as_stranger(stranger):
-    """A browser of its own, of somebody who may only look."""
+    """A separate browser signed in as a user who may only read."""
     browser = Client()
     browser.force_login(stranger, backend=BACKEND)
     return browser
@@ -173,14 +187,17 @@ def later(monkeypatch):
 
 @pytest.fixture(scope="session")
 def agent_template():
-    """An empty file of an agent, as the product makes one and keeps it."""
+    """An empty agent file, as the product creates and caches it."""
     (file,) = (fixture_cache.home() / "state").glob("agent-template-*.sqlite")
     return file
 
 
 @pytest.fixture
 def real_files(monkeypatch, settings, tmp_path, agent_template, db):
-    """Let the code under test create and open agents' files; they live in tmp_path, which is returned."""
+    """Let the code under test create and open agents' files; return their folder.
+
+    The folder is tmp_path.
+    """
 
     def ensure_connection(self):
         if self.connection is None:
@@ -205,13 +222,16 @@ def home(tmp_path, real_files):
 
 @pytest.fixture(scope="session")
 def migrated():
-    """The folder of a home of ours whose databases and static files are current, for `processes.Home.copied`."""
-    return fixture_cache.served()
+    """The folder of a home with current databases and static files.
+
+    `processes.Home.copied` takes it.
+    """
+    return fixture_cache.served_home()
 
 
 @pytest.fixture(scope="session")
 def browser_type_launch_args(browser_type_launch_args):
-    """Debian's Chromium, quiet: it is asked for nothing outside this machine."""
+    """Launch arguments for Debian's Chromium that stop its own network requests."""
     chromium = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
     flags = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"]
     flags += ["--disable-component-update", "--disable-sync"]
@@ -220,7 +240,7 @@ def browser_type_launch_args(browser_type_launch_args):
 
 @pytest.fixture(scope="session")
 def browser(browser):
-    """Pages and clicks, too, wait as long as a slow machine needs."""
+    """A browser whose pages and clicks wait as long as a slow machine needs."""
     make = browser.new_context
 
     def new_context(**options):

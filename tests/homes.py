@@ -8,7 +8,10 @@ START = "2026-02-21T03:00:"
 
 
 class Home:
-    """A home under `root`; records get ids r1, r2, ... and follow each other unless told otherwise."""
+    """An OpenClaw home in the folder `root`.
+
+    Records get the ids r1, r2, ... and each follows the one before, unless a test gives other values.
+    """
 
     def __init__(self, root: Path, agents=("main",)):
         self.root = root
@@ -33,7 +36,7 @@ class Home:
 
 
 class Script:
-    """One transcript file that grows."""
+    """A transcript file that grows."""
 
     def __init__(self, folder, session, suffix):
         self.session = session
@@ -46,10 +49,10 @@ class Script:
     def add(self, *records):
         for record in records:
             self.count += 1
-            made = {"id": f"r{self.count}", "parentId": self.last, "timestamp": f"{START}{self.count % 60:02d}.000Z"}
-            made |= record
-            self.last = made["id"]
-            self.raw(json.dumps(made, ensure_ascii=False) + "\n")
+            line = {"id": f"r{self.count}", "parentId": self.last, "timestamp": f"{START}{self.count % 60:02d}.000Z"}
+            line |= record
+            self.last = line["id"]
+            self.raw(json.dumps(line, ensure_ascii=False) + "\n")
         return self
 
     def raw(self, text):

@@ -1,4 +1,4 @@
-"""A server on loopback that answers as a script says, in place of an endpoint of language models.
+"""A scripted server on loopback in place of an endpoint of language models.
 
     with Endpoint(fails(429, retry_after=2), says("yes", prompt_tokens=7, completion_tokens=1)) as endpoint:
         settings.LLM_API_URL = endpoint.url
@@ -27,7 +27,7 @@ PATIENCE = 240  # seconds until a silent server speaks: a guard, not a measure
 
 @dataclass(frozen=True)
 class Request:
-    """What a client sent."""
+    """A request as a client sent it."""
 
     path: str
     headers: Message
@@ -35,17 +35,20 @@ class Request:
 
     @property
     def question(self):
-        """The body as the value of its JSON."""
+        """The body, parsed as JSON."""
         return json.loads(self.body)
 
     @property
     def words(self) -> str:
-        """What the last message says."""
+        """The content of the last message."""
         return self.question["messages"][-1]["content"]
 
 
 class Endpoint:
-    """Serves in threads of its own while it is open. `requests` is what came, in order."""
+    """A server that runs in its own threads inside a `with` block.
+
+    `requests` has the requests received, in order.
+    """
 
     def __init__(self, *script: "Behaviour", host="127.0.0.1", certificate=None):
         self.script = list(script) or [says("yes")]
@@ -73,19 +76,19 @@ class Endpoint:
         assert not self._server.faults, self._server.faults
 
     def then(self, *behaviours: "Behaviour"):
-        """Go on with these, whatever was left of the script."""
+        """Replace the rest of the script with these behaviours."""
         with self._turn:
             self.script[:] = behaviours
 
     def next_for(self, request):
-        """Note a request; the behaviour that answers it."""
+        """Store a request, and return the behaviour that answers it."""
         with self._turn:
             self.requests.append(request)
             return self.script.pop(0) if len(self.script) > 1 else self.script[0]
 
 
 class Handler(BaseHTTPRequestHandler):
-    """What a behaviour answers with."""
+    """The request handler that a behaviour uses to answer."""
 
     protocol_version = "HTTP/1.1"
 
@@ -93,7 +96,7 @@ class Handler(BaseHTTPRequestHandler):
         self.endpoint = self.server.endpoint
         self.close_connection = True
         body = self.rfile.read(length := int(self.headers["Content-Length"]))
-        if len(body) < length:  # whoever asks was killed while it did
+        if len(body) < length:  # the client was killed while it sent the request
             return
         self.request_read = Request(self.path, self.headers, body)
         self.endpoint.next_for(self.request_read)(self)
@@ -101,7 +104,7 @@ class Handler(BaseHTTPRequestHandler):
     do_GET = do_PUT = do_DELETE = do_CONNECT = lambda self: self.send_error(405)
 
     def head(self, status, **headers):
-        """The status line and headers; `content_type` is spelt Content-Type."""
+        """Send the status line and headers; `content_type` becomes Content-Type."""
         self.send_response(status)
         for name, value in headers.items():
             self.send_header(name.replace("_", "-").title(), str(value))
@@ -109,7 +112,7 @@ class Handler(BaseHTTPRequestHandler):
         self.end_headers()
 
     def whole(self, body: bytes, status=200, content_type="application/json", **headers):
-        """A complete answer."""
+        """Send a complete answer."""
         self.head(status, content_type=content_type, content_length=len(body), **headers)
         self.wfile.write(body)
 
@@ -121,7 +124,7 @@ Behaviour = Callable[[Handler], None]
 
 
 def answer(text, *, model="small-1", prompt_tokens=None, completion_tokens=None, cost=None):
-    """The value of an answer, as an endpoint would send it."""
+    """The JSON value of an answer, as an endpoint sends it."""
     usage = {"prompt_tokens": prompt_tokens, "completion_tokens": completion_tokens, "cost": cost}
     usage = {name: value for name, value in usage.items() if value is not None}
     choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}
@@ -131,17 +134,23 @@ def answer(text, *, model="small-1", prompt_tokens=None, completion_tokens=None,
 
 
 def says(text, **usage) -> Behaviour:
-    """Answers with a text, or with what a function of the Request returns, and with the usage of `answer`."""
+    """Answers with a text, and with the token usage that `answer` takes.
+
+    The text may be a function of the Request that returns one.
+    """
 
     def act(handler):
-        said = text(handler.request_read) if callable(text) else text
-        handler.whole(json.dumps(answer(said, **usage)).encode())
+        content = text(handler.request_read) if callable(text) else text
+        handler.whole(json.dumps(answer(content, **usage)).encode())
 
     return act
 
 
 def uses(*calls, text=None, **usage) -> Behaviour:
-    """Answers with calls of tools: each a name and its arguments, a text as it is and anything else as JSON."""
+    """Answers with tool calls, each a name and its arguments.
+
+    Arguments that are a text are sent unchanged, anything else as JSON.
+    """
     value = answer(text, **usage)
     called = [
         {"id": f"call-{n}", "type": "function", "function": {"name": name, "arguments": _as_text(arguments)}}
@@ -156,7 +165,10 @@ def _as_text(value):
 
 
 def sends(body, **head) -> Behaviour:
-    """Answers with this body: bytes as they are, anything else as JSON. `head`: status, content_type, headers."""
+    """Answers with this body: bytes unchanged, anything else as JSON.
+
+    `head` may have `status`, `content_type` and further headers.
+    """
     data = body if isinstance(body, bytes) else json.dumps(body).encode()
     return lambda handler: handler.whole(data, **head)
 
@@ -169,12 +181,12 @@ def fails(status, *, retry_after=None, body=b'{"error": {"message": "not now"}}'
 
 
 def redirects(to, status=307) -> Behaviour:
-    """Sends clients elsewhere."""
+    """Redirects clients to another address."""
     return sends(b"", status=status, location=to)
 
 
 def packed(value, *, encoding="gzip") -> Behaviour:
-    """Answers with a body that is compressed."""
+    """Answers with a compressed body."""
     return sends(gzip.compress(json.dumps(value).encode()), content_encoding=encoding)
 
 
@@ -184,18 +196,18 @@ def web_page() -> Behaviour:
 
 
 def not_json() -> Behaviour:
-    """Promises JSON and sends none."""
+    """Answers with a body that is no JSON, though its content type says so."""
     return sends(b"Welcome!")
 
 
 def half_json(text="yes") -> Behaviour:
-    """Sends the first half of an answer as if it were all."""
+    """Sends the first half of an answer as if it were complete."""
     data = json.dumps(answer(text)).encode()
     return sends(data[: len(data) // 2])
 
 
 def cut_off(text="yes") -> Behaviour:
-    """Ends the connection in the middle of the body."""
+    """Closes the connection in the middle of the body."""
 
     def act(handler):
         data = json.dumps(answer(text)).encode()
@@ -206,7 +218,7 @@ def cut_off(text="yes") -> Behaviour:
 
 
 def resets() -> Behaviour:
-    """Breaks the connection off before any answer."""
+    """Resets the connection before any answer."""
 
     def act(handler):
         handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
@@ -217,12 +229,15 @@ def resets() -> Behaviour:
 
 
 def hangs() -> Behaviour:
-    """Says nothing at all while the endpoint is open."""
+    """Sends nothing while the endpoint is open."""
     return lambda handler: handler.endpoint.over.wait(PATIENCE)
 
 
 def trickles(part="body", text="yes", *, pause=0.01) -> Behaviour:
-    """Sends its head or its body byte by byte, and never the last one: each comes in time, the whole does not."""
+    """Sends its head or its body byte by byte, and never the last byte.
+
+    Each byte comes within a read timeout, the whole answer never does.
+    """
 
     def act(handler):
         body = json.dumps(answer(text)).encode()
@@ -239,18 +254,18 @@ def trickles(part="body", text="yes", *, pause=0.01) -> Behaviour:
 
 
 def too_large(size=2_000_000) -> Behaviour:
-    """Answers with a text of so many characters."""
+    """Answers with a text of `size` characters."""
     return says("x" * size)
 
 
 def says_bytes(data: bytes) -> Behaviour:
-    """Writes these bytes to the connection, whether they are HTTP or not, and ends it."""
+    """Writes these bytes to the connection, HTTP or not, and closes it."""
     return lambda handler: handler.wfile.write(data)
 
 
 @contextmanager
 def nothing_listens():
-    """The address of a port that refuses connections and is nobody else's."""
+    """Yield the address of a port that refuses connections and that no other program gets."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         yield f"http://127.0.0.1:{taken.getsockname()[1]}/v1"
@@ -267,12 +282,12 @@ class _Server(ThreadingHTTPServer):
         super().__init__(address, Handler)
 
     def server_bind(self):
-        """Without asking what this machine is called."""
+        """Bind without looking up the name of this machine."""
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = self.server_address[:2]
 
     def handle_error(self, request, client_address):
-        """Clients may go whenever they like; anything else is a fault of a script."""
+        """Note an error of a behaviour; ignore clients that disconnect."""
         exc = sys.exc_info()[1]
         if not isinstance(exc, ConnectionError | ssl.SSLError):
             self.faults.append(repr(exc))

@@ -1,4 +1,4 @@
-"""Records and index entries in which any value may be of any JSON type, as hypothesis strategies."""
+"""Hypothesis strategies for records and index entries with values of any JSON type."""
 
 import copy
 
@@ -23,22 +23,22 @@ JSON = st.recursive(
 
 @st.composite
 def odd(draw, value):
-    """`value` with a few of its parts, at any depth, replaced by any JSON."""
+    """Draw `value` with a few of its parts, at any depth, replaced by any JSON."""
     value = copy.deepcopy(value)
-    places = list(_places(value, []))
+    places = list(_find_places(value, []))
     for holder, key in draw(st.lists(st.sampled_from(places), min_size=1, max_size=4)):
         if isinstance(holder, dict) or key < len(holder):
             holder[key] = draw(JSON)
     return value
 
 
-def _places(value, found):
-    """Every place of a value: the container and the key."""
+def _find_places(value, places):
+    """Every place inside a value: the container and the key."""
     keys = value if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ()
     for key in keys:
-        found.append((value, key))
-        _places(value[key], found)
-    return found
+        places.append((value, key))
+        _find_places(value[key], places)
+    return places
 
 
 CALL = ("c1", "exec", {"command": "ls", "path": "a.md"})

@@ -1,4 +1,4 @@
-"""Commands of openclaw-web as real processes on homes of their own: start them, look at them, end them."""
+"""Runs openclaw-web commands as real processes, each on a home of its own."""
 
 import fcntl
 import os
@@ -21,7 +21,10 @@ HANG = 240  # seconds until a wait is given up: a guard, not a measure
 
 
 def wait_for(condition):
-    """What `condition` returns, as soon as that is true."""
+    """Wait until `condition()` is true, and return its value.
+
+    Fails after 240 seconds.
+    """
     deadline = time.monotonic() + HANG
     while not (value := condition()):
         assert time.monotonic() < deadline, f"waited too long for {condition}"
@@ -29,8 +32,11 @@ def wait_for(condition):
     return value
 
 
-def free_port():
-    """A port for a server that is started later, or again: not one that the kernel gives to others meanwhile."""
+def find_free_port():
+    """Find a port for a server that starts later or restarts.
+
+    The kernel does not give it to other programs meanwhile: it is below their range.
+    """
     while True:
         port = random.SystemRandom().randrange(10_000, 30_000)  # below /proc/sys/net/ipv4/ip_local_port_range
         with socket.socket() as probe:
@@ -41,16 +47,17 @@ def free_port():
         return port
 
 
-# Kills at any moment of work: KILLS for what keeps work whole (a job with progress, a transaction in an agent's file,
-# drafts that are published, a rollback, a backup, a restore, an import), FEW for each other thing that relies on these.
+# How many kills a test needs: KILLS for each mechanism that keeps work whole (a job with progress, a transaction in an
+# agent's file, published drafts, a rollback, a backup, a restore, an import), FEW for everything that relies on these.
 KILLS, FEW, MOST_TRIES = 20, 3, 60
-TALLIES = {}  # kills that met work and tries, by test: what the end of a test run tells
+TALLIES = {}  # (kills that hit work, tries) by test, for the summary of the test run
 
 
 def until_met(*killers, kills=KILLS, and_until=lambda: True):
-    """Numbers of tries, until so many kills of these killers met processes at work; fails when too few of 60 did.
+    """Yield the numbers of tries until enough kills hit a process at work.
 
-    `and_until` says what else has to have been met, such as a moment between the first row and the last.
+    Fails when fewer than `kills` of 60 tries did. `and_until` is a further condition, such as a kill between the first
+    row and the last.
     """
     tries = 0
     while ((met := sum(killer.met for killer in killers)) < kills or not and_until()) and tries < MOST_TRIES:
@@ -61,23 +68,23 @@ def until_met(*killers, kills=KILLS, and_until=lambda: True):
 
 
 def note_kills(met, tries):
-    """Have the end of the test run tell how many kills of the current test met work."""
+    """Have the test run report how many kills of the current test hit work."""
     test = os.environ["PYTEST_CURRENT_TEST"].rpartition(" ")[0]
     TALLIES[test] = (met, tries)
 
 
 class Killer:
-    """Kills processes at any moment of their work, which takes about so many seconds: `met` counts who still ran.
+    """Kills processes at a random moment of their work; `met` counts those at work.
 
-    How long work takes differs between runs, and with what else the machine does. So a kill that came too late makes
-    the next ones earlier, and one in time makes them a little later.
+    `seconds` is about how long the work takes. That differs between runs and with the load of the machine, so a kill
+    that came too late makes the next ones earlier, and one in time makes them a little later.
     """
 
     def __init__(self, seed, seconds):
         self.chance, self.seconds, self.met = random.Random(seed), seconds, 0
 
     def kill(self, process):
-        """Kill a process; whether it was still at work."""
+        """Kill a process; return whether it was still at work."""
         time.sleep(self.seconds * self.chance.random())  # the moment is meant to be any
         was_at_work = process.poll() is None
         process.kill()
@@ -99,18 +106,21 @@ def is_locked(file):
     return False
 
 
-def _hears_signals():
-    """A shell that runs the tests in the background, or under nohup, makes all below deaf to these."""
+def _restore_signals():
+    """Restore the default handling of two signals in a child process.
+
+    A shell that runs the tests in the background, or under nohup, makes all child processes ignore them.
+    """
     for number in (signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_DFL)
 
 
 class Process:
-    """A command of openclaw-web in a process of its own, with what it has said so far."""
+    """A command of openclaw-web in its own process; `said` is its output so far."""
 
     def __init__(self, env, *args, folder=CHECKOUT):
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-        pipes["preexec_fn"] = _hears_signals
+        pipes["preexec_fn"] = _restore_signals
         module = "tests.jobs.jobs_for_tests"
         self.popen = fork_server.start(module, *args, env=env, cwd=folder, start_new_session=True, **pipes)
         self.pid = self.popen.pid
@@ -137,21 +147,21 @@ class Process:
         self.popen.send_signal(number)
 
     def end(self, seconds=HANG):
-        """Its exit status, once it and everybody who could write to its pipe has ended."""
+        """Wait for the end of the process and of its output; return the exit status."""
         status = self.popen.wait(seconds)
         self.reader.join(HANG)
         return status
 
     def descendants(self):
-        """The names of all processes below it, by id."""
+        """The names of all descendant processes, by id."""
         return dict(descendants(self.pid))
 
     def child(self, name):
         """The process id of the direct child called `name`."""
-        return next((pid for pid in children(self.pid) if name_of(pid) == name), None)
+        return next((pid for pid in children(self.pid) if read_process_name(pid) == name), None)
 
 
-GONE = (FileNotFoundError, ProcessLookupError)  # what reading of a process that has ended raises, by when it ended
+GONE = (FileNotFoundError, ProcessLookupError)  # raised when a process has ended, by how far the read was
 
 
 def children(pid):
@@ -163,11 +173,11 @@ def children(pid):
 
 def descendants(pid):
     for child in children(pid):
-        yield child, name_of(child)
+        yield child, read_process_name(child)
         yield from descendants(child)
 
 
-def name_of(pid):
+def read_process_name(pid):
     try:
         return Path(f"/proc/{pid}/comm").read_text().strip()
     except GONE:
@@ -182,7 +192,7 @@ def is_alive(pid):
 
 
 class Home:
-    """A home of its own, and the processes that were started on it."""
+    """A home of openclaw-web, and the processes that were started on it."""
 
     def __init__(self, path):
         self.path = path
@@ -207,7 +217,7 @@ class Home:
         return self.start("serve", "--port", "0", *args, **options)
 
     def python(self, code, seconds=HANG):
-        """The last word that `code` prints in a process of its own."""
+        """Run `code` in a process of its own; return the last word that it prints."""
         process = self.start("shell", "--no-imports", "-c", code)
         assert process.end(seconds) == 0, process.said
         return process.said.split()[-1]
@@ -216,7 +226,7 @@ class Home:
         return self.python(f"from jobs import services as jobs; print(jobs.start({kind!r}, {params!r}, by='root').id)")
 
     def job(self, job_id):
-        """The row of a run as it is now."""
+        """The current row of a job."""
         with closing(sqlite3.connect(self.path / "state" / "openclaw.sqlite")) as db:
             db.row_factory = sqlite3.Row
             return dict(db.execute("SELECT * FROM job_runs WHERE id = ?", [job_id]).fetchone())
@@ -234,10 +244,10 @@ class Home:
             db.execute("ROLLBACK")
 
     def close(self):
-        """End what still runs."""
+        """Kill all processes that still run."""
         for process in self.processes:
-            left = [process.pid, *process.descendants()]
-            for pid in left:
+            pids = [process.pid, *process.descendants()]
+            for pid in pids:
                 if is_alive(pid):
                     os.kill(pid, signal.SIGKILL)
             process.end()

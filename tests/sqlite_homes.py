@@ -1,4 +1,4 @@
-"""Small OpenClaw homes of the database layout for tests: the tables real versions have, with records as in files."""
+"""OpenClaw homes of the database layout, with the tables of real versions."""
 
 import json
 import sqlite3
@@ -61,7 +61,10 @@ CREATE TABLE device_identities (device_id TEXT PRIMARY KEY, private_key_pem TEXT
 
 
 class SqliteHome(Home):
-    """A home whose agents have a database; records get ids and follow each other as in `Home`."""
+    """An OpenClaw home whose agents have a database.
+
+    Records get ids and follow each other as in `Home`.
+    """
 
     version = 23
 
@@ -79,18 +82,18 @@ class SqliteHome(Home):
         return self.root / "agents" / agent / "agent" / "openclaw-agent.sqlite"
 
     def writing(self, agent="main"):
-        """The agent's database as its owner has it open; leaving the block commits and closes."""
+        """Open the agent's database as its owner does; the block commits and closes."""
         return _Writing(self.database(agent))
 
     def session(self, session, *records, agent="main", key=None, generation="g1", **entry):
         """A session with a node, a window and a header record before `records`."""
         key = key or f"agent:{agent}:openai:{session[:8]}"
         with self.writing(agent) as store:
-            said = json.dumps({"sessionId": session, "updatedAt": T0, "delivery": {"kind": "none"}, **entry})
+            entry_text = json.dumps({"sessionId": session, "updatedAt": T0, "delivery": {"kind": "none"}, **entry})
             store.execute(
                 "INSERT OR REPLACE INTO session_nodes (session_key, current_session_id, entry_json, updated_at)"
                 " VALUES (?, ?, ?, ?)",
-                (key, session, said, T0),
+                (key, session, entry_text, T0),
             )
             self._window(store, session, key)
             store.execute("INSERT INTO transcript_rewrite_watermarks VALUES (?, ?, 0)", (session, generation))
@@ -98,7 +101,7 @@ class SqliteHome(Home):
         return self.append(session, header, *records, agent=agent)
 
     def append(self, session, *records, agent="main"):
-        """Records after those the session has; a text or bytes go in as they are."""
+        """Add records after those of the session; a text or bytes are stored unchanged."""
         with self.writing(agent) as store:
             count, seq = store.execute(
                 "SELECT count(*), coalesce(max(seq), -1) FROM transcript_events WHERE session_id = ?", (session,)
@@ -106,7 +109,7 @@ class SqliteHome(Home):
             for record in records:
                 seq, count = seq + 1, count + 1
                 if isinstance(record, dict):
-                    record = json.dumps(_linked(record, count - 1), ensure_ascii=False)
+                    record = json.dumps(_link_record(record, count - 1), ensure_ascii=False)
                 self.event(store, session, seq, record)
         return self
 
@@ -124,9 +127,9 @@ class SqliteHome(Home):
         )
 
     def archive(self, session, *records, reason="deleted", agent="main", encoding="zstd"):
-        """A session that was deleted or reset: its lines are in the archive and nowhere else."""
+        """Add a deleted or reset session, whose lines are only in its archive."""
         header = {"type": "session", "id": session, "timestamp": START + "00.000Z"}
-        lines = [header, *(_linked(record, count) for count, record in enumerate(records, start=1))]
+        lines = [header, *(_link_record(record, count) for count, record in enumerate(records, start=1))]
         blob = "".join(json.dumps(line) + "\n" for line in lines).encode()
         name = f"{session}.jsonl.{reason}.2026-02-21T03-07-21.630Z.{session[:8]}.zst"
         blob = zstandard.compress(blob) if encoding == "zstd" else blob
@@ -149,7 +152,7 @@ class SqliteHome(Home):
         return writing
 
     def insert(self, store, table, **values):
-        """One row."""
+        """Insert a row."""
         names, marks = ", ".join(values), ", ".join("?" * len(values))
         texts = [json.dumps(value) if isinstance(value, dict) else value for value in values.values()]
         store.execute(f"INSERT INTO {table} ({names}) VALUES ({marks})", texts)
@@ -175,8 +178,8 @@ class _Writing:
                 self.store.commit()
 
 
-def _linked(record, count):
+def _link_record(record, count):
     if record.get("type") == "session":
         return record
-    made = {"id": f"r{count}", "parentId": f"r{count - 1}" if count > 1 else None}
-    return made | {"timestamp": f"{START}{count % 60:02d}.000Z"} | record
+    links = {"id": f"r{count}", "parentId": f"r{count - 1}" if count > 1 else None}
+    return links | {"timestamp": f"{START}{count % 60:02d}.000Z"} | record

@@ -1,4 +1,7 @@
-"""What the house rules promise, checked by reading the source. A failure lists `file:line  what is wrong`."""
+"""Checks the rules of the house by reading the source.
+
+A failure lists `file:line  what is wrong`.
+"""
 
 import ast
 import inspect
@@ -19,7 +22,7 @@ from tests.suite.sources import (
     SCRIPTS,
     TEMPLATES,
     fail_for,
-    imports,
+    find_imports,
     lines_matching,
     source,
     where,
@@ -31,26 +34,26 @@ LONG_SCRIPTS = {"app.js": 240, "review.js": 300}  # all others: 200
 SCRIPT_LINES = 900  # of all together: what needs more may want to be a page
 TEST_FILES = {path.name for path in ALL_MODULES if path.is_relative_to(ROOT / "tests")}
 
-# What Django alone says, and only by a signal: a connection was opened, a request has ended, migrations begin.
+# Events that Django reports by a signal only: a connection was opened, a request has ended, migrations begin.
 OF_DJANGO = {"connection_created", "request_finished", "pre_migrate"}
 
-# Words of docs/map.md that names of modules are held to, and the rooms (folders or modules) where they mean that.
+# Words of docs/map.md, and the folders or modules where names of modules may use each.
 WORD_ROOMS = {
     "archive": {"retention"},
     "backup": {"operations"},
     "content": {"artifacts", "doctor"},
     "reading": {"ledger"},
     "record": {"ledger"},
-    "report": {"backups", "collecting", "doctor", "exporting", "operations", "retention"},
-    "row": {"exporting", "ledger", "sqlite", "training_rows"},
-    "run": {"automation", "backups", "collecting", "doctor", "operations"},
-    "session": {"demo", "ledger"},
-    "turn": {"datasets", "ledger"},
-    "verdict": {"datasets"},
-    "verifying": {"artifacts", "backups", "doctor", "exporting"},
+    "report": {"backups", "collecting", "doctor", "exports", "gate", "guardian", "operations", "retention"},
+    "row": {"doctor", "exports", "ledger", "sqlite", "training_rows"},
+    "run": {"automation", "backups", "collecting", "doctor", "operations", "runner", "runners"},
+    "session": {"collecting", "demo", "doctor", "first_page", "ledger", "retention", "rollbacks"},
+    "turn": {"datasets", "gate", "ledger"},
+    "verdict": {"datasets", "gate"},
+    "verifying": {"artifacts", "backups", "doctor", "exports"},
 }
 
-# What a person does not read, or what the translators get anyway.
+# Parts of a template that no person reads, or that are translated already.
 UNSEEN = re.compile(
     r"\{#.*?#\}|\{% trans\b.*?endtrans %\}|<!--.*?-->"
     r"|<(script|style|code|pre|kbd)\b.*?</\1>",
@@ -77,18 +80,18 @@ INLINE = [
 
 
 def test_readers_know_no_django():
-    """Whoever reads a foreign format gives records back; tables and settings are other people's business."""
-    own = [path for path in MODULES if path.parent.name != "commands"]  # one prints what tables become: `records`
+    """Readers of a foreign format return records and know no tables or settings."""
+    own = [path for path in MODULES if path.parent.name != "commands"]  # the command `records` prints rows of tables
     readers = [path for path in own if path.parent.name == "collectors" or path.name == "records.py"]
     fail_for(
         f"{where(path, line)}  a reader imports {name}"
         for path in readers
-        for line, name in imports(path)
+        for line, name in find_imports(path)
         if name.split(".")[0] == "django" or ".models" in name
     )
 
 
-def untyped(path):
+def find_untyped_functions(path):
     for node in source(path).tree.body:
         if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
             arguments = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
@@ -98,7 +101,7 @@ def untyped(path):
 
 def test_what_reads_writes_and_exports_is_typed():
     typed = [f for f in MODULES if f.name == "services.py" or f.parent.name in ("collectors", "exporters")]
-    fail_for(problem for path in typed for problem in untyped(path))
+    fail_for(problem for path in typed for problem in find_untyped_functions(path))
 
 
 def test_a_module_is_one_topic():
@@ -106,7 +109,7 @@ def test_a_module_is_one_topic():
     fail_for(f"{where(path, length)}  {length} lines, 400 at most" for path, length in lengths if length > 400)
 
 
-def long_functions(path):
+def find_long_functions(path):
     lines = source(path).lines
     for node in source(path).nodes(ast.FunctionDef, ast.AsyncFunctionDef):
         first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
@@ -117,7 +120,7 @@ def long_functions(path):
 
 
 def test_a_function_fits_on_a_screen():
-    fail_for(problem for path in ALL_MODULES for problem in long_functions(path))
+    fail_for(problem for path in ALL_MODULES for problem in find_long_functions(path))
 
 
 def test_a_module_has_a_topic():
@@ -142,19 +145,19 @@ def test_scripts_stay_small():
     assert sum(lengths.values()) <= SCRIPT_LINES, f"static/*.js: {sum(lengths.values())} lines, {SCRIPT_LINES} at most"
 
 
-def url_patterns(resolver, prefix=""):
+def list_url_patterns(resolver, prefix=""):
     """Every (route, pattern) of the site, except those of the API, which checks roles itself."""
     for entry in resolver.url_patterns:
         route = prefix + str(entry.pattern)
         if not isinstance(entry, URLResolver):
             yield route, entry
         elif entry.app_name != "ninja":
-            yield from url_patterns(entry, route)
+            yield from list_url_patterns(entry, route)
 
 
 def test_every_page_says_who_may_see_it():
     def problems():
-        for route, entry in url_patterns(get_resolver()):
+        for route, entry in list_url_patterns(get_resolver()):
             view = entry.callback
             if not hasattr(view, "needs_role") and getattr(view, "login_required", True):
                 code = view.__wrapped__ if hasattr(view, "__wrapped__") else view
@@ -175,19 +178,22 @@ def test_every_app_lives_in_one_kind_of_file():
     assert {label for label, kind in kinds.items() if kind == "agent"} == set(settings.AGENT_APPS)
 
 
-def words_of(path):
-    """(word of the glossary, its line's place) for each in the name of a module and of the folders it is in."""
+def find_glossary_words(path):
+    """Yield the words in the names of a module and its folders.
+
+    A plural is yielded as the glossary has the word.
+    """
     for part in path.relative_to(ROOT).with_suffix("").parts[1:]:
         for piece in part.split("_"):
             yield piece if piece in WORD_ROOMS else piece.removesuffix("s")
 
 
-def other_meanings():
-    """(`room/module`, the word) for each module that is named with a word outside of the rooms where it means that."""
+def find_other_meanings():
+    """Yield (`room/module`, word) for each module named with a word of other rooms."""
     for path in MODULES:
         place = path.relative_to(ROOT).with_suffix("")
-        if "commands" not in place.parts:  # docs/commands.md is their list
-            for word in words_of(path):
+        if not {"commands", "verbs"} & set(place.parts):  # docs/commands.md is their list
+            for word in find_glossary_words(path):
                 if word in WORD_ROOMS and not WORD_ROOMS[word] & set(place.parts):
                     yield f"{path.parent.name}/{path.stem}", word
 
@@ -197,26 +203,29 @@ def test_a_word_means_one_thing_in_names_of_modules():
     assert known >= WORD_ROOMS.keys(), "docs/map.md does not say what these mean"
     fail_for(
         f"{name}  “{word}” means something else here than in {sorted(WORD_ROOMS[word])}: docs/map.md, Words"
-        for name, word in other_meanings()
+        for name, word in find_other_meanings()
     )
 
 
 def pages():
-    """(stem, view) of every page: what answers to GET, except for files and the API's own document."""
+    """Yield (stem, view) of every page.
+
+    A page is what GET answers, except for files and the API's own document.
+    """
     for name, page in GETS.items():
         stem = name.partition(":")[2]
         if not name.startswith("api:") and page.why not in (FILE, WORD):  # these have no template
             yield stem, inspect.unwrap(ROUTES[name].callback)
 
 
-def without_stem(stem, view):
-    """Which of its view, template and test a page does not name after its address."""
+def find_stem_problems(stem, view):
+    """Yield a problem for each of view, template and test that lacks the page's stem."""
     place = f"{view.__module__.replace('.', '/')}.py:{view.__code__.co_firstlineno}"
     if view.__name__ != stem:
         yield f"{place}  the view of the page {stem} is called {view.__name__}"
-    found = [path for path in TEMPLATES if path.name == f"{stem}.html" and path.parent.name != "templates"]
-    own = [path for path in found if path.parent.name == view.__module__.partition(".")[0]]  # apps may share a stem
-    template = next(iter([*own, *found]), None)
+    named = [path for path in TEMPLATES if path.name == f"{stem}.html" and path.parent.name != "templates"]
+    own = [path for path in named if path.parent.name == view.__module__.partition(".")[0]]  # apps may share a stem
+    template = next(iter([*own, *named]), None)
     if template is None:
         yield f"{place}  the page {stem} has no template {stem}.html"
     elif f'"{template.relative_to(ROOT / "templates")}' not in inspect.getsource(inspect.getmodule(view)):
@@ -226,44 +235,44 @@ def without_stem(stem, view):
 
 
 def test_a_page_is_an_address_a_view_a_template_and_a_test_of_one_name():
-    fail_for(problem for stem, view in pages() for problem in without_stem(stem, view))
+    fail_for(problem for stem, view in pages() for problem in find_stem_problems(stem, view))
 
 
-def blank(match):
-    """Spaces instead of what was matched, with its line breaks: line numbers stay true."""
+def keep_line_breaks(match):
+    """Return a blank with the line breaks of the match, so that line numbers stay true."""
     return " " + "\n" * match.group().count("\n")
 
 
-def inline_code(path):
-    text = re.sub(r"\{#.*?#\}", blank, path.read_text(), flags=re.DOTALL)
-    for pattern, what in INLINE:
+def find_inline_code(path):
+    text = re.sub(r"\{#.*?#\}", keep_line_breaks, path.read_text(), flags=re.DOTALL)
+    for pattern, fault in INLINE:
         for line, _ in lines_matching(text, pattern):
-            yield f"{where(path, line)}  {what}: the content security policy forbids it"
+            yield f"{where(path, line)}  {fault}: the content security policy forbids it"
 
 
 def test_templates_hold_no_inline_code():
-    fail_for(problem for path in TEMPLATES for problem in inline_code(path))
+    fail_for(problem for path in TEMPLATES for problem in find_inline_code(path))
 
 
-def untranslated(path):
-    """Every (line, words) a person would read as written here, in whatever language the page is."""
-    text = UNSEEN.sub(blank, path.read_text())
-    html = TAGS.sub(blank, text)
+def find_untranslated_text(path):
+    """Yield every (line, words) that a person reads and that is not translated."""
+    text = UNSEEN.sub(keep_line_breaks, path.read_text())
+    html = TAGS.sub(keep_line_breaks, text)
     yield from ((line, match.group(1)) for line, match in lines_matching(html, SPOKEN_ATTRIBUTES))
-    yield from enumerate(HTML_TAGS.sub(blank, html).split("\n"), start=1)
+    yield from enumerate(HTML_TAGS.sub(keep_line_breaks, html).split("\n"), start=1)
 
 
 def test_templates_speak_through_translation():
     fail_for(
         f"{where(path, line)}  “{words.strip()}” is not marked for translation"
         for path in TEMPLATES
-        for line, words in untranslated(path)
+        for line, words in find_untranslated_text(path)
         if WORDS.search(NAMES.sub("", words))
     )
 
 
-def said_as_it_is(path):
-    """Every (line, text) of an expression that begins like a sentence and is not given to a translating function."""
+def find_untranslated_expressions(path):
+    """Yield every (line, text) of an expression that reads like a sentence and is not translated."""
     tree = PARSER.parse(path.read_text())
     calls = (call for call in tree.find_all(nodes.Call) if isinstance(call.node, nodes.Name))
     translated = {id(given) for call in calls if call.node.name in GETTEXT for given in call.args}
@@ -276,7 +285,7 @@ def test_expressions_of_templates_speak_through_translation():
     fail_for(
         f"{where(path, line)}  “{words}” is not marked for translation"
         for path in TEMPLATES
-        for line, words in said_as_it_is(path)
+        for line, words in find_untranslated_expressions(path)
         if WORDS.search(NAMES.sub("", words))
     )
 
@@ -288,7 +297,7 @@ def test_every_download_is_counted():
         f"{where(path, line)}  {name} is for openclaw_web/pages/downloads.py alone"
         for path in MODULES
         if path != ROOT / "openclaw_web" / "pages" / "downloads.py"
-        for line, name in imports(path)
+        for line, name in find_imports(path)
         if name.rpartition(".")[2] in names
     )
 
@@ -298,12 +307,12 @@ def test_locks_are_taken_in_one_place():
         f"{where(path, line)}  locks are taken in openclaw_web/disk/locks.py alone"
         for path in MODULES
         if path != ROOT / "openclaw_web" / "disk" / "locks.py"
-        for line, name in imports(path)
+        for line, name in find_imports(path)
         if name.partition(".")[0] == "fcntl"
     )
 
 
-def pages_of_their_own(path):
+def find_own_pages(path):
     for node in source(path).nodes(ast.ClassDef):
         named = {part.target.id for part in node.body if isinstance(part, ast.AnnAssign)}
         if {"items", "next", "previous"} <= named:
@@ -315,15 +324,15 @@ def test_a_page_of_the_api_is_declared_once():
         problem
         for path in MODULES
         if path != ROOT / "openclaw_web" / "endpoints" / "schemas.py"
-        for problem in pages_of_their_own(path)
+        for problem in find_own_pages(path)
     )
 
 
 def test_apps_above_are_named_in_settings():
-    """What an app above does when something changes is named in the settings: a signal hides who is called."""
+    """A lower app names its callbacks in the settings, because a signal hides who is called."""
     fail_for(
         f"{where(path, line)}  {name}: name what is called in openclaw_web/settings.py (docs/map.md, The order)"
         for path in MODULES
-        for line, name in imports(path)
+        for line, name in find_imports(path)
         if name.startswith("django.dispatch") or (".signals." in name and name.rpartition(".")[2] not in OF_DJANGO)
     )

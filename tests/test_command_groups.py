@@ -1,4 +1,4 @@
-"""Commands with verbs: how deep they go, what is said of words that nobody knows, and that every verb has help."""
+"""Commands with verbs: their depth, their errors for unknown words, and their help."""
 
 import io
 import re
@@ -52,7 +52,7 @@ class Reflection(Group):
 
 
 def run(*words):
-    """Status, standard output and what was said of a run of the command above."""
+    """Run the command above; return status, standard output and error text."""
     out = io.StringIO()
     try:
         call_command(Reflection(), *words, stdout=out)
@@ -68,7 +68,7 @@ def test_a_verb_may_be_two_words():
 
 @pytest.mark.parametrize("words", [("--json", "gate", "list"), ("gate", "list", "--json")])
 def test_a_receipt_may_be_asked_for_before_and_after_the_verb(words):
-    status, out, _said = run(*words)
+    status, out, _error = run(*words)
     expected = {"ok": True, "schema": "openclaw-web.reflection.v1", "agent": "main", "limit": 20}
     assert (status, orjson.loads(out)) == (0, expected)
 
@@ -85,45 +85,45 @@ def test_a_receipt_may_be_asked_for_before_and_after_the_verb(words):
     ],
 )
 def test_what_a_verb_does_not_know_is_said_with_its_own_usage(words, sentence, capsys):
-    status, out, said = run(*words)
-    assert (status, out) == (2, "") and sentence in said
+    status, out, error = run(*words)
+    assert (status, out) == (2, "") and sentence in error
     with pytest.raises(SystemExit) as ended:
         Reflection().run_from_argv(["openclaw-web", "reflection", *words])
-    told = capsys.readouterr().err
-    assert ended.value.code == 2 and sentence in told
-    assert told.startswith(f"usage: openclaw-web reflection {'gate list' if 'list' in words else 'gate'} [-h]")
+    printed = capsys.readouterr().err
+    assert ended.value.code == 2 and sentence in printed
+    assert printed.startswith(f"usage: openclaw-web reflection {'gate list' if 'list' in words else 'gate'} [-h]")
 
 
 @pytest.mark.parametrize(("how", "status"), [("wrong", 2), ("failed", 1), ("refused", 3)])
 def test_what_is_raised_ends_with_its_status(how, status):
     assert run("end", how) == (status, "", FAILURES[how].sentence)
-    ended, out, _said = run("end", how, "--json")
+    ended, out, _error = run("end", how, "--json")
     assert (ended, orjson.loads(out)) == (status, {"ok": False, "error": FAILURES[how].sentence, "reasons": []})
 
 
 def test_done_in_part():
     assert run("end", "partly") == (4, "One row.\n", "One was left out.\n  b: It is cut.")
     facts = {"ok": False, "rows": 1, "error": "One was left out.", "reasons": [{"id": "b", "reason": "It is cut."}]}
-    ended, out, _said = run("end", "partly", "--json")
+    ended, out, _error = run("end", "partly", "--json")
     assert (ended, orjson.loads(out)) == (4, {"schema": "openclaw-web.reflection.v1", **facts})
 
 
-def verbs_of(command, verbs):
+def walk_verbs(command, verbs):
     for words, verb in verbs.items():
         yield (*command, words), verb
-        yield from verbs_of((*command, words), verb.verbs) if isinstance(verb, Branch) else ()
+        yield from walk_verbs((*command, words), verb.verbs) if isinstance(verb, Branch) else ()
 
 
-def all_verbs():
-    """Every verb of ours, with the words that lead to it and the parser of its command."""
+def list_verbs():
+    """Yield every verb of ours with the words that lead to it and its command's parser."""
     for name in cli.OURS:
         command = load_command_class(get_commands()[name], name)
         if isinstance(command, Group):
             parser = command.create_parser("openclaw-web", name)
-            yield from ((words, verb, parser) for words, verb in verbs_of((name,), command.verbs))
+            yield from ((words, verb, parser) for words, verb in walk_verbs((name,), command.verbs))
 
 
-@pytest.mark.parametrize(("words", "verb", "parser"), [pytest.param(*one, id=" ".join(one[0])) for one in all_verbs()])
+@pytest.mark.parametrize(("words", "verb", "parser"), [pytest.param(*row, id=" ".join(row[0])) for row in list_verbs()])
 def test_every_verb_has_a_sentence_and_examples_that_parse(words, verb, parser):
     assert verb.HELP.endswith(".") and verb.EXAMPLES
     for example in verb.EXAMPLES:

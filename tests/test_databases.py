@@ -1,4 +1,4 @@
-"""The two-level store: whose file a query goes to, how files are made, migrated and refused."""
+"""The global database and agents' databases: routing, creation, migration and refusals."""
 
 import gc
 import os
@@ -74,8 +74,8 @@ def test_a_new_agent_has_a_private_file_and_is_in_the_registry(real_files):
     assert (row.agent_id, row.path) == ("zoe", "agents/zoe/agent/openclaw-agent.sqlite")
     assert services.register("zoe") == agent
     with connections[agent.db].cursor() as cursor:
-        found = {name: cursor.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "auto_vacuum")}
-    assert found == {"journal_mode": "wal", "auto_vacuum": 2}
+        pragmas = {name: cursor.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "auto_vacuum")}
+    assert pragmas == {"journal_mode": "wal", "auto_vacuum": 2}
 
 
 def test_of_many_makers_of_one_agent_one_wins(real_files):
@@ -98,11 +98,11 @@ def test_of_many_makers_of_one_agent_one_wins(real_files):
     ]
 
 
-def opened(agent_id):
-    """How often this process has an agent's file open."""
-    found = (Path(f"/proc/self/fd/{name}") for name in os.listdir("/proc/self/fd"))
+def count_open_files(agent_id):
+    """Count how often this process has an agent's file open."""
+    descriptors = (Path(f"/proc/self/fd/{name}") for name in os.listdir("/proc/self/fd"))
     file = str(databases.get_path(agent_id))
-    return sum(1 for name in found if name.is_symlink() and os.readlink(name).removesuffix(" (deleted)") == file)
+    return sum(1 for name in descriptors if name.is_symlink() and os.readlink(name).removesuffix(" (deleted)") == file)
 
 
 def test_a_thread_keeps_the_file_of_its_last_agent_open_and_no_other(real_files, as_admin):
@@ -111,7 +111,7 @@ def test_a_thread_keeps_the_file_of_its_last_agent_open_and_no_other(real_files,
         connections[f"agent_agent{number}"].close()
     for number in range(20):
         assert f"Talk {number}" in as_admin.get(f"/agents/agent{number}/sessions/").text
-    assert [opened(f"agent{number}") > 0 for number in range(20)] == [False] * 19 + [True]
+    assert [count_open_files(f"agent{number}") > 0 for number in range(20)] == [False] * 19 + [True]
 
 
 def test_a_file_that_is_put_in_the_place_of_an_open_one_is_read(real_files, as_admin):
@@ -202,15 +202,15 @@ def test_no_relation_leaves_its_file(settings):
 
 
 @pytest.mark.parametrize(
-    ("check", "said", "sentence"),
+    ("check", "attribute", "sentence"),
     [
         (check_column_kinds, "kind", "MemoryGateDecision.reason does not say what it holds."),
         (check_column_places, "says_where", "MemoryGateDecision.reason does not say where it is shown."),
     ],
 )
-def test_a_column_that_leaves_something_open_is_named(monkeypatch, check, said, sentence):
+def test_a_column_that_leaves_something_open_is_named(monkeypatch, check, attribute, sentence):
     assert check() == []
-    monkeypatch.setattr(MemoryGateDecision._meta.get_field("reason"), said, None)
+    monkeypatch.setattr(MemoryGateDecision._meta.get_field("reason"), attribute, None)
     assert [error.msg for error in check()] == [sentence]
 
 
@@ -261,6 +261,6 @@ def test_tables_have_the_columns_of_their_specifications(table):
     alias = "default" if table in connections["default"].introspection.table_names() else "agent_ada"
     with connections[alias].cursor() as cursor:
         cursor.execute(f"PRAGMA table_info({table})")
-        found = {name: kind.lower() for _, name, kind, *_ in cursor.fetchall()}
-    wanted = dict(column.split(":") for column in SPEC_COLUMNS[table].split())
-    assert {name: found.get(name) for name in wanted} == wanted
+        actual = {name: kind.lower() for _, name, kind, *_ in cursor.fetchall()}
+    expected = dict(column.split(":") for column in SPEC_COLUMNS[table].split())
+    assert {name: actual.get(name) for name in expected} == expected

@@ -1,11 +1,11 @@
-"""Where things live: imports point down, and every room is small enough to look over."""
+"""Imports point down, and every folder and app is small enough to read."""
 
 import ast
 from collections import Counter
 
-from tests.suite.sources import ALL_MODULES, MODULES, ORDER, ROOT, fail_for, imports, source, where
+from tests.suite.sources import ALL_MODULES, MODULES, ORDER, ROOT, fail_for, find_imports, source, where
 
-# These put the house together, so they look up. Nobody else does.
+# These put the apps together, so only they may import apps above them.
 ROOF = {ROOT / "openclaw_web" / name for name in ("urls.py", "api.py", "settings.py", "settings_test.py")}
 MOST_FILES = 20
 MOST_OF_ALL = 0.25
@@ -18,42 +18,50 @@ def dotted(path):
 DOTTED = {dotted(path) for path in MODULES}
 
 
-def named_in_strings(path):
-    """Every (line, dotted name) of ours that stands in a string, as Django and our settings import by name."""
+def find_string_imports(path):
+    """Yield (line, dotted name) of each string that names a module of ours.
+
+    Django and our settings import by such names.
+    """
     for node in source(path).nodes(ast.Constant):
         if isinstance(node.value, str):
             name = node.value
-            if any("." in one and one in DOTTED for one in (name, name.rpartition(".")[0])):
+            if any("." in dotted_name and dotted_name in DOTTED for dotted_name in (name, name.rpartition(".")[0])):
                 yield node.lineno, name
 
 
-def upward(path):
+def find_upward_imports(path):
     own = path.relative_to(ROOT).parts[0]
-    for line, name in [*imports(path), *named_in_strings(path)]:
+    for line, name in [*find_imports(path), *find_string_imports(path)]:
         app = name.partition(".")[0]
         if app in ORDER and ORDER.index(app) > ORDER.index(own):
             yield f"{where(path, line)}  {own} names {name}, which stands above it"
 
 
 def test_imports_point_down():
-    fail_for(problem for path in MODULES if path not in ROOF for problem in upward(path))
+    fail_for(problem for path in MODULES if path not in ROOF for problem in find_upward_imports(path))
 
 
 def test_a_name_in_a_string_is_an_import():
     assert "jobs.kinds" in DOTTED
     settings = ROOT / "openclaw_web" / "settings.py"
-    assert any("operations names" not in one and "stands above it" in one for one in upward(settings))
+    assert any(
+        "operations names" not in problem and "stands above it" in problem for problem in find_upward_imports(settings)
+    )
 
 
-def imported_beside(path):
-    """The modules of its own app that a module imports, wherever in it."""
-    names = (name if name in DOTTED else name.rpartition(".")[0] for _line, name in imports(path))
+def find_sibling_imports(path):
+    """The modules of its own app that a module imports, anywhere in its code."""
+    names = (name if name in DOTTED else name.rpartition(".")[0] for _line, name in find_imports(path))
     app = path.relative_to(ROOT).parts[0]
     return {name for name in names if name in DOTTED and name.partition(".")[0] == app} - {dotted(path)}
 
 
-def in_circles(graph):
-    """What is left of a graph without the modules that import none of those left, and those that none imports."""
+def keep_circles(graph):
+    """Reduce an import graph to the modules that are in circles or between two circles.
+
+    Modules that import none of the rest are removed, and those that none of the rest imports.
+    """
     while ends := {name for name, others in graph.items() if not others & graph.keys()}:
         graph = {name: others for name, others in graph.items() if name not in ends}
     while heads := graph.keys() - set().union(*graph.values()):
@@ -62,13 +70,13 @@ def in_circles(graph):
 
 
 def test_no_modules_of_an_app_import_each_other():
-    graph = in_circles({dotted(path): imported_beside(path) for path in MODULES if path not in ROOF})
+    graph = keep_circles({dotted(path): find_sibling_imports(path) for path in MODULES if path not in ROOF})
     fail_for(f"{name}  is in a circle with {sorted(others & graph.keys())}" for name, others in sorted(graph.items()))
 
 
 def test_a_circle_is_told_from_what_leads_to_it():
     graph = {"a": {"b"}, "b": {"c"}, "c": {"b", "d"}, "d": set()}
-    assert in_circles(graph).keys() == {"b", "c"}
+    assert keep_circles(graph).keys() == {"b", "c"}
 
 
 def test_every_folder_can_be_looked_over():

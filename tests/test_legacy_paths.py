@@ -1,7 +1,7 @@
-"""The state files that OpenClaw itself has given up for databases are written nowhere in our source.
+"""No code of ours writes the state files that OpenClaw replaced by databases.
 
-A static check: every call that writes, with the path it writes to as far as the source tells. The demonstration data
-are a home of the file-based versions, so their generator may; so may fixtures and benchmarks, which are not looked at.
+A static check: every call that writes, with its path as far as the source tells. The demo's generator may write them,
+because its home is of the file-based versions; fixtures and benchmarks are not checked.
 """
 
 import ast
@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.suite.sources import MODULES, ROOT, Source, dotted, fail_for, where
+from tests.suite.sources import MODULES, ROOT, Source, fail_for, format_dotted_name, where
 from tests.suite.sources import source as source_of
 
 # The database-first state spec's list. `*` is any part of a name, `**` any folders.
@@ -45,13 +45,13 @@ sandbox/containers.json  sandbox/browsers.json  sandbox/containers/*.json  sandb
 """.split()  # noqa: SIM905 - a literal of 130 lines says no more
 
 
-def pattern_of(name):
+def build_pattern(name):
     parts = [re.escape(part).replace(re.escape("*"), "[^/]*") for part in name.split("**")]
     return ".*".join(parts)
 
 
-ANY_OF_THEM = re.compile(f"(?:.*[/*])?(?:{'|'.join(map(pattern_of, LEGACY))})", re.DOTALL)
-# Whoever writes a home of the file-based versions on purpose.
+ANY_OF_THEM = re.compile(f"(?:.*[/*])?(?:{'|'.join(map(build_pattern, LEGACY))})", re.DOTALL)
+# Modules that write a home of the file-based versions on purpose.
 MAY = ("demo/",)
 
 METHODS = {
@@ -82,43 +82,46 @@ def is_legacy(path):
 
 
 class Texts:
-    """What expressions of a module say as paths: constants, names that were given one, and `*` for the rest."""
+    """Evaluates expressions of a module to paths; `*` stands for unknown parts.
+
+    Constants and names that are assigned one are known.
+    """
 
     def __init__(self, assignments, constants):
         self.known = dict(constants)
-        for _round in range(2):  # a name may be used above the line that gives it its value
+        for _round in range(2):  # a name may be used above its assignment
             for node in assignments:
                 if node.value is not None:
                     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                    text = self.of(node.value)
+                    text = self.find_path(node.value)
                     for target in targets:
                         if isinstance(target, ast.Name) and text != UNKNOWN:
                             self.known[target.id] = text
 
-    def of(self, node):
-        """The path that an expression says."""
+    def find_path(self, node):
+        """The path that an expression stands for."""
         if isinstance(node, ast.Constant):
             return node.value if isinstance(node.value, str) else UNKNOWN
         if isinstance(node, ast.JoinedStr):
-            return "".join(self.of(part) for part in node.values)
+            return "".join(self.find_path(part) for part in node.values)
         if isinstance(node, ast.FormattedValue):
-            return self.of(node.value)
+            return self.find_path(node.value)
         if isinstance(node, ast.Name):
             return self.known.get(node.id, UNKNOWN)
         if isinstance(node, ast.Attribute):
             return self.known.get(node.attr, UNKNOWN) if node.attr.isupper() else UNKNOWN
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div | ast.Add):
             between = "/" if isinstance(node.op, ast.Div) else ""
-            return f"{self.of(node.left)}{between}{self.of(node.right)}"
+            return f"{self.find_path(node.left)}{between}{self.find_path(node.right)}"
         return self._call(node) if isinstance(node, ast.Call) else UNKNOWN
 
     def _call(self, node):
-        name = dotted(node.func)
-        parts = [self.of(argument) for argument in node.args]
+        name = format_dotted_name(node.func)
+        parts = [self.find_path(argument) for argument in node.args]
         if name in ("Path", "pathlib.Path", "str", "os.fspath", "os.path.join"):
             return "/".join(parts) or UNKNOWN
         if isinstance(node.func, ast.Attribute) and node.func.attr in JOINS:
-            before = self.of(node.func.value)
+            before = self.find_path(node.func.value)
             if node.func.attr == "with_name":
                 before = before.rpartition("/")[0] or UNKNOWN
             if node.func.attr == "with_suffix":
@@ -127,56 +130,59 @@ class Texts:
         return UNKNOWN
 
 
-def written(node, texts):
-    """The paths that a call may write to, move or remove, as far as the source tells."""
-    name = dotted(node.func)
+def find_written_paths(node, texts):
+    """The paths that a call may write to, move or remove, as far as known."""
+    name = format_dotted_name(node.func)
     arguments = [*node.args, *(keyword.value for keyword in node.keywords)]
-    said = [argument.value for argument in arguments if isinstance(argument, ast.Constant)]
+    constant_arguments = [argument.value for argument in arguments if isinstance(argument, ast.Constant)]
     is_method = isinstance(node.func, ast.Attribute) and not name.startswith(("os.", "shutil.", "sqlite3.", "io."))
     if is_method and node.func.attr in METHODS:
-        return [texts.of(node.func.value), *map(texts.of, node.args)]
+        return [texts.find_path(node.func.value), *map(texts.find_path, node.args)]
     if is_method and node.func.attr == "open":
-        return [texts.of(node.func.value)] if any(is_writing(mode) for mode in said) else []
+        return [texts.find_path(node.func.value)] if any(is_writing(mode) for mode in constant_arguments) else []
     if name in ("open", "io.open") and node.args:
-        return [texts.of(node.args[0])] if any(is_writing(mode) for mode in said[-2:]) else []
+        return [texts.find_path(node.args[0])] if any(is_writing(mode) for mode in constant_arguments[-2:]) else []
     if name == "os.open" and any(flag in ast.unparse(node) for flag in ("O_WRONLY", "O_RDWR", "O_CREAT", "O_TRUNC")):
-        return [texts.of(node.args[0])]
-    return list(map(texts.of, arguments)) if name in FUNCTIONS else []
+        return [texts.find_path(node.args[0])]
+    return list(map(texts.find_path, arguments)) if name in FUNCTIONS else []
 
 
 def is_writing(mode):
     return isinstance(mode, str) and len(mode) <= 4 and bool(set(mode) & set("wax+")) and set(mode) <= set("rwaxbt+")
 
 
-def constants_of(paths):
-    """Constants of all modules by name: one module may name a path, another write to it."""
-    found = {}
+def find_path_constants(paths):
+    """The constants of all modules that are legacy paths, by name.
+
+    One module may define a path and another write to it.
+    """
+    constants = {}
     for path in paths:
         own = [node for node in source_of(path).tree.body if isinstance(node, ast.Assign)]
-        known = Texts([one for node in own for one in ast.walk(node) if isinstance(one, ASSIGNMENTS)], {}).known
-        found |= {name: text for name, text in known.items() if name.isupper() and is_legacy(text)}
-    return found
+        known = Texts([part for node in own for part in ast.walk(node) if isinstance(part, ASSIGNMENTS)], {}).known
+        constants |= {name: text for name, text in known.items() if name.isupper() and is_legacy(text)}
+    return constants
 
 
-def problems_in(source, constants=()):
-    """Every (line, path) at which a source writes to a legacy path."""
+def find_problems(source, constants=()):
+    """Yield (line, path) of every write to a legacy path in a source."""
     texts = Texts(source.nodes(*ASSIGNMENTS), dict(constants))
     for node in source.nodes(ast.Call):
-        yield from ((node.lineno, path) for path in written(node, texts) if is_legacy(path))
+        yield from ((node.lineno, path) for path in find_written_paths(node, texts) if is_legacy(path))
 
 
 def test_no_legacy_path_is_written():
-    constants = constants_of(MODULES)
+    constants = find_path_constants(MODULES)
     fail_for(
         f"{where(path, line)}  writes to {name}, a path of OpenClaw's own past"
         for path in MODULES
         if not path.relative_to(ROOT).as_posix().startswith(MAY)
-        for line, name in problems_in(source_of(path), constants)
+        for line, name in find_problems(source_of(path), constants)
     )
 
 
 def test_who_may_does():
-    """The exception is one: without it the check has something to find."""
+    """The exception is needed: the modules that may write legacy paths do so."""
     for folder in MAY:
         modules = [path for path in MODULES if path.relative_to(ROOT).as_posix().startswith(folder)]
         assert modules
@@ -187,8 +193,8 @@ def test_who_may_does():
 @pytest.mark.parametrize("name", LEGACY)
 def test_each_name_is_banned(name):
     concrete = name.replace("**", "x1/x2").replace("*", "x1")
-    assert list(problems_in(Source(f"from pathlib import Path\nPath(root, {concrete!r}).write_text('x')")))
-    assert list(problems_in(Source(f"with open(home / {concrete!r}, 'w') as file: pass")))
+    assert list(find_problems(Source(f"from pathlib import Path\nPath(root, {concrete!r}).write_text('x')")))
+    assert list(find_problems(Source(f"with open(home / {concrete!r}, 'w') as file: pass")))
 
 
 @pytest.mark.parametrize(
@@ -209,7 +215,7 @@ def test_each_name_is_banned(name):
     ],
 )
 def test_it_finds(source):
-    assert list(problems_in(Source(source)))
+    assert list(find_problems(Source(source)))
 
 
 @pytest.mark.parametrize(
@@ -227,14 +233,14 @@ def test_it_finds(source):
     ],
 )
 def test_it_lets_pass(source):
-    assert not list(problems_in(Source(source)))
+    assert not list(find_problems(Source(source)))
 
 
 def test_a_constant_of_another_module_counts():
     constants = {"JOBS": "cron/jobs.json"}
-    assert list(problems_in(Source("from agents.homes import JOBS\n(root / JOBS).write_text('')"), constants))
-    assert list(problems_in(Source("from agents import homes\n(root / homes.JOBS).write_text('')"), constants))
+    assert list(find_problems(Source("from agents.homes import JOBS\n(root / JOBS).write_text('')"), constants))
+    assert list(find_problems(Source("from agents import homes\n(root / homes.JOBS).write_text('')"), constants))
 
 
 def test_every_module_is_looked_at():
-    assert {Path(path).name for path in MODULES} >= {"collect.py", "fixing.py", "homes.py"}
+    assert {Path(path).name for path in MODULES} >= {"collect.py", "fix_job.py", "homes.py"}

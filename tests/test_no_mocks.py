@@ -1,4 +1,7 @@
-"""CONTRIBUTING says: mock nothing of ours. Tests may change a bound that is too big for them, and the clock."""
+"""Tests mock nothing of ours; they may change the clock, and bounds that are too big.
+
+CONTRIBUTING.md says why.
+"""
 
 import ast
 
@@ -14,8 +17,8 @@ ALLOWED = {
 }
 
 
-def imported(source):
-    """Names of a test module that come from our packages."""
+def find_our_names(source):
+    """Yield the names in a test module that come from our packages."""
     for node in source.nodes(ast.Import, ast.ImportFrom):
         if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in OURS:
             yield from (alias.asname or alias.name for alias in node.names)
@@ -23,9 +26,9 @@ def imported(source):
             yield from (alias.asname or alias.name for alias in node.names if alias.name.split(".")[0] in OURS)
 
 
-def replaced(source):
-    """(line, name) of everything of ours that is replaced."""
-    ours = set(imported(source))
+def find_replacements(source):
+    """Yield (line, name) of everything of ours that a test replaces."""
+    ours = set(find_our_names(source))
     for node in source.nodes(ast.Call):
         if not (isinstance(node.func, ast.Attribute) and node.func.attr == "setattr"):
             continue
@@ -34,13 +37,16 @@ def replaced(source):
             path = str(target.value).split(".")
             if path[0] in OURS:
                 yield node.lineno, path[-1]
-        elif _root(target) in ours:
+        elif _find_root(target) in ours:
             name = node.args[1]
             yield node.lineno, name.value if isinstance(name, ast.Constant) else ast.unparse(name)
 
 
-def _root(node):
-    """The first name of `garbage.inventory`; none when it is a module of somebody else's, as in `limits.time`."""
+def _find_root(node):
+    """The first name of an expression such as `garbage.inventory`.
+
+    Empty for a module of somebody else's, as in `limits.time`.
+    """
     while isinstance(node, ast.Attribute):
         if node.attr in ("time", "os", "shutil", "sys"):
             return ""
@@ -52,7 +58,7 @@ def test_nothing_of_ours_is_replaced():
     wrong = []
     for file in (path for path in ALL_MODULES if path.is_relative_to(TESTS)):
         place = file.relative_to(TESTS).as_posix()
-        for line, name in replaced(source_of(file)):
+        for line, name in find_replacements(source_of(file)):
             is_bound_or_clock = name.isupper() or name == "now_ms"
             if not is_bound_or_clock and (place, name) not in ALLOWED:
                 wrong.append(f"{place}:{line}: {name}")
@@ -61,6 +67,6 @@ def test_nothing_of_ours_is_replaced():
 
 def test_a_replacement_would_be_found():
     code = "from artifacts import garbage\ndef test(monkeypatch):\n    monkeypatch.setattr(garbage, '_remove', None)\n"
-    assert list(replaced(Source(code))) == [(3, "_remove")]
+    assert list(find_replacements(Source(code))) == [(3, "_remove")]
     code = "def test(monkeypatch):\n    monkeypatch.setattr('jobs.services.start', None)\n"
-    assert list(replaced(Source(code))) == [(2, "start")]
+    assert list(find_replacements(Source(code))) == [(2, "start")]

@@ -1,4 +1,4 @@
-"""No list reads more than a page of it: what SQLite does for every list, filter and order, in both directions.
+"""No list reads more than one page of rows, for any filter, order or direction.
 
 A query fails that sorts (a temporary B-tree), that reads a table from end to end without a limit in its order, or that
 counts, unless it is inside a time box. A list that is not in tests/whole/pages.py fails, too.
@@ -33,7 +33,7 @@ ROWS = 130  # more than two pages of everything
 ROOT = "/api/v1"
 
 AGENT = {"agent": "ada", "file": "MEMORY.md"}
-# Where each declared list is, and each address of a page whose lists have no filters, or only tabs.
+# The address of each declared list, and of each page whose lists have no filters or only tabs.
 PAGES = {page.on: page.place(AGENT) for page in TABLE.values() if page.on}
 PLAIN_PAGES = [f"{page.place(AGENT)}{plan}" for page in TABLE.values() for plan in page.plans if plan or not page.on]
 # A value for each parameter that no choice gives one.
@@ -79,10 +79,10 @@ IDS = {
     "run_id": "x",
     "replay_id": "00000001",
 }
-# Filters of the API that do not go with others of theirs: asked for in an address of their own.
+# Filters of the API that cannot be combined with others: they are tested in an address of their own.
 APART = {"/api/v1/agents/ada/gate/statistics": {"session": "by=session&session=00000001"}}
 NOT_FILTERS = {"after", "before", "limit", "sort", "format"}
-# Tables that stay small, and why. What is read of them may be sorted, and read whole.
+# Tables that stay small, and why. Queries may sort them and read all of their rows.
 SMALL = {
     "agent_summaries": "a row for each agent, sorted by any of its columns",
     "agents": "filters offer all of them",
@@ -106,12 +106,12 @@ A_FEW_OF_ALL = re.compile(r"SELECT 1 FROM \w+ \w+ LIMIT \d+")
 
 
 @dataclass
-class Asked:
+class RecordedQueries:
     """The queries of a request that were not inside a time box."""
 
     queries: list = field(default_factory=list)
 
-    def hear(self, execute, sql, params, many, context):
+    def record(self, execute, sql, params, many, context):
         if not time_limits.is_boxed() and sql.lstrip(" (").startswith(("SELECT", "WITH")):
             self.queries.append((context["connection"].alias, sql, params))
         return execute(sql, params, many, context)
@@ -137,7 +137,7 @@ def filled(django_db_setup, django_db_blocker):
 
 @pytest.fixture
 def rows(filled):
-    """A browser of this admin; what a test writes is taken back."""
+    """A browser of this admin; everything that a test writes is rolled back."""
     client = Client()
     with roll_back_rows():
         client.force_login(filled, backend=BACKEND)
@@ -150,103 +150,109 @@ def plan(alias, sql, params):
         return [row[3] for row in cursor.fetchall()]
 
 
-def problems(asked, address):
-    """What is wrong with the queries of a request: pairs of a fault and where it is."""
-    for alias, sql, params in asked.queries:
+def problems(recorded, address):
+    """Yield the faults of a request's queries, each with the query."""
+    for alias, sql, params in recorded.queries:
         tables = FIRST_TABLE.findall(sql)
         if (tables and tables[0] in SMALL) or OF_ONE_PAGE.search(sql) or OF_ONE_REPLAY.search(sql):
             continue
         steps = plan(alias, sql, params)
         bad = [step for step in steps if "TEMP B-TREE" in step]
         if not (" LIMIT " in sql and "ORDER BY" in sql) and not A_FEW_OF_ALL.search(sql):
-            bad += scans(steps)
+            bad += find_scans(steps)
         bad += ["counts outside of a time box"] if "COUNT(" in sql.upper() and " LIMIT " not in sql else []
         if bad:
             yield "; ".join(bad), f"{address}\n    {sql % tuple(params or ())}"
 
 
-def scans(steps):
-    """The steps that read a table from end to end: not subqueries, which have steps of their own, nor given values."""
+def find_scans(steps):
+    """The steps that read a table from end to end.
+
+    Subqueries have steps of their own, and lists of values are no tables.
+    """
     own = {step.split()[1] for step in steps if step.startswith(("CO-ROUTINE", "MATERIALIZE"))} | {"CONSTANT", "listed"}
     return [step for step in steps if step.startswith("SCAN") and step.split()[1] not in {*own, *RECURSIVE}]
 
 
-def ask(client, address):
-    """The answer, and what is wrong with the queries that made it."""
-    asked = Asked()
+def fetch(client, address):
+    """Fetch an address; return the answer and the faults of its queries."""
+    recorded = RecordedQueries()
     with ExitStack() as stack:
         for alias in ALL:
-            stack.enter_context(connections[alias].execute_wrapper(asked.hear))
+            stack.enter_context(connections[alias].execute_wrapper(recorded.record))
         response = client.get(address)
         if response.streaming:
             response.getvalue()
     assert response.status_code == 200, (address, response.content[:300])
-    return response, list(problems(asked, address))
+    return response, list(problems(recorded, address))
 
 
-def look(client, address, following):
-    """What is wrong with the first page of a list and with those beside it; `following` finds their cursors."""
-    response, found = ask(client, address)
+def find_page_faults(client, address, following):
+    """The faults of the first page of a list and of the pages beside it.
+
+    `following` finds the cursors of those pages.
+    """
+    response, faults = fetch(client, address)
     sign = "&" if "?" in address else "?"
     for name, cursor in following(response).items():
         if cursor:
-            found += ask(client, f"{address}{sign}{name}={cursor}")[1]
-    return found
+            faults += fetch(client, f"{address}{sign}{name}={cursor}")[1]
+    return faults
 
 
-def on_page(response):
-    """The cursors of the pages beside this one, from its links."""
+def find_page_cursors(response):
+    """The cursors of the previous and next page, from the links of this page."""
     return dict(re.findall(r'href="[^"]*?[?&;](after|before)=([\w~-]+)', response.content.decode()))
 
 
-def in_answer(response):
+def find_api_cursors(response):
     return {"after": response.json()["next"], "before": response.json()["next"]}
 
 
-def fail_for(found):
-    if told := dict(reversed(found)):  # one address for each kind of fault
-        pytest.fail("\n".join(f"{bad}: {where}" for bad, where in told.items()), pytrace=False)
+def fail_with_faults(faults):
+    if addresses := dict(reversed(faults)):  # one address for each kind of fault
+        pytest.fail("\n".join(f"{bad}: {where}" for bad, where in addresses.items()), pytrace=False)
 
 
-def value_of(name, form_field):
-    """What a filter is tried with; None when nobody has said it."""
+def choose_value(name, form_field):
+    """A value to test a filter with; None when VALUES has none."""
     choices = [str(value) for value, _label in getattr(form_field, "choices", ()) if value]
     return "on" if isinstance(form_field, forms.BooleanField) else choices[0] if choices else VALUES.get(name)
 
 
-def queries_of(values):
-    """Every filter alone, every two together, and all at once."""
+def combine_filters(values):
+    """Yield every filter alone, every two together, and all at once."""
     names = sorted(values)
-    for some in [(), *combinations(names, 1), *combinations(names, 2), names]:
-        yield {name: values[name] for name in some}
+    for chosen_names in [(), *combinations(names, 1), *combinations(names, 2), names]:
+        yield {name: values[name] for name in chosen_names}
 
 
-def parameters_of(operation):
-    """{name: schema} of what a list of the API is asked with."""
+def find_parameters(operation):
+    """{name: schema} of the query parameters of an API list."""
     return {each["name"]: each["schema"] for each in operation["parameters"] if each["in"] == "query"}
 
 
-def required_by(operation):
-    """What a list of the API is always asked with."""
+def build_required_values(operation):
+    """Values for the required parameters of an API list."""
     names = [each["name"] for each in operation["parameters"] if each["in"] == "query" and each.get("required")]
     return {name: VALUES[name] for name in names}
 
 
-def api_value(name, schema):
-    """What a filter of the API is tried with; None when nobody has said it."""
+def choose_api_value(name, schema):
+    """A value to test an API filter with; None when VALUES has none."""
     kinds = [schema, *schema.get("anyOf", ())]
     chosen = next((kind["enum"][0] for kind in kinds if "enum" in kind), None)
     is_switch = any(kind.get("type") == "boolean" for kind in kinds)
     return chosen or ("true" if is_switch else VALUES.get(name))
 
 
-def api_lists():
-    """Every list of the API."""
-    return {path: operation for method, path, operation in operations() if "format" in parameters_of(operation)}
+def find_api_lists():
+    """{path: operation} of every list of the API."""
+    return {path: operation for method, path, operation in operations() if "format" in find_parameters(operation)}
 
 
 def test_every_list_is_in_the_table():
-    declared = {route: what.on for route, entry in ROUTES.items() if (what := getattr(entry.callback, "shows", None))}
+    declared = {route: spec.on for route, entry in ROUTES.items() if (spec := getattr(entry.callback, "shows", None))}
     assert declared == {page.route: page.on for page in TABLE.values() if page.on}
     assert find_lists().keys() == PAGES.keys()
 
@@ -256,39 +262,45 @@ def test_pages(rows, on):
     form = find_lists()[on].filters()
     always = {name: IDS[name] for name in form.PLACE}
     fields = {name: each for name, each in form.fields.items() if name not in {*NOT_FILTERS, *always}}
-    values = {name: value_of(name, each) for name, each in fields.items()}
+    values = {name: choose_value(name, each) for name, each in fields.items()}
     assert all(values.values()), f"give these a value in VALUES: {[name for name in values if not values[name]]}"
-    found = []
+    faults = []
     orders = [f"{sign}{order}" for order in form.ORDERS for sign in ("", "-")]
-    for asked in queries_of(values):
-        for sort in orders if len(asked) < 2 else orders[:2]:
-            found += look(rows, f"{PAGES[on]}?{urlencode(always | asked | {'sort': sort})}", on_page)
-        if len(asked) < 2:
-            found += ask(rows, f"{PAGES[on]}?{urlencode(always | asked | {'format': 'jsonl'})}")[1]
+    for filters in combine_filters(values):
+        for sort in orders if len(filters) < 2 else orders[:2]:
+            faults += find_page_faults(
+                rows, f"{PAGES[on]}?{urlencode(always | filters | {'sort': sort})}", find_page_cursors
+            )
+        if len(filters) < 2:
+            faults += fetch(rows, f"{PAGES[on]}?{urlencode(always | filters | {'format': 'jsonl'})}")[1]
     for segment, _label in segments.choices(form.SEGMENTS):
         for sort in orders:
-            found += look(rows, f"{PAGES[on]}?{urlencode(always | {'segment': segment, 'sort': sort})}", on_page)
-    fail_for(found)
+            faults += find_page_faults(
+                rows, f"{PAGES[on]}?{urlencode(always | {'segment': segment, 'sort': sort})}", find_page_cursors
+            )
+    fail_with_faults(faults)
 
 
-@pytest.mark.parametrize("path", sorted(api_lists()))
+@pytest.mark.parametrize("path", sorted(find_api_lists()))
 def test_api(rows, path):
-    schemas, always = parameters_of(api_lists()[path]), required_by(api_lists()[path])
+    schemas, always = find_parameters(find_api_lists()[path]), build_required_values(find_api_lists()[path])
     address, orders = path.format(**IDS), schemas.get("sort", {}).get("enum", [""])
     apart = APART.get(address, {})
     left_out = {*NOT_FILTERS, *always, *apart}
-    values = {name: api_value(name, schema) for name, schema in schemas.items() if name not in left_out}
+    values = {name: choose_api_value(name, schema) for name, schema in schemas.items() if name not in left_out}
     assert all(values.values()), f"give these a value in VALUES: {[name for name in values if not values[name]]}"
-    found = [fault for query in apart.values() for fault in look(rows, f"{address}?{query}", in_answer)]
-    for asked in queries_of(values):
-        for sort in orders if len(asked) < 2 else orders[:2]:
-            query = urlencode(always | asked | ({"sort": sort} if sort else {}))
-            found += look(rows, f"{address}?{query}", in_answer)
-        if len(asked) < 2:
-            found += ask(rows, f"{address}?{urlencode(always | asked | {'format': 'jsonl'})}")[1]
-    fail_for(found)
+    faults = [
+        fault for query in apart.values() for fault in find_page_faults(rows, f"{address}?{query}", find_api_cursors)
+    ]
+    for filters in combine_filters(values):
+        for sort in orders if len(filters) < 2 else orders[:2]:
+            query = urlencode(always | filters | ({"sort": sort} if sort else {}))
+            faults += find_page_faults(rows, f"{address}?{query}", find_api_cursors)
+        if len(filters) < 2:
+            faults += fetch(rows, f"{address}?{urlencode(always | filters | {'format': 'jsonl'})}")[1]
+    fail_with_faults(faults)
 
 
 @pytest.mark.parametrize("address", PLAIN_PAGES)
 def test_plain_pages(rows, address):
-    fail_for(look(rows, address, on_page))
+    fail_with_faults(find_page_faults(rows, address, find_page_cursors))

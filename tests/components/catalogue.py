@@ -1,4 +1,4 @@
-"""What the page of components shows: every component, every pattern of app.css, every colour."""
+"""The contents of the page of components: components, patterns of app.css, colours."""
 
 import re
 from dataclasses import dataclass
@@ -79,7 +79,7 @@ FRAME = ("logo", "nav_item", "rail_of", "zone_note")  # around every page, this 
 
 @dataclass(frozen=True, slots=True)
 class Component:
-    """A macro of templates/ui/: the comment above it, and its arguments with what they are when left out."""
+    """A macro of templates/ui/, with the comment above it and its arguments with their defaults."""
 
     name: str
     comment: str
@@ -87,13 +87,13 @@ class Component:
 
     @property
     def call(self):
-        """What to write into a template."""
+        """The text that calls the macro in a template."""
         return f"{{{{ ui.{self.name}({self.arguments}) }}}}"
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One example of the page: a macro of a file of templates/components/, and what it shows."""
+    """An example of the page: a macro of templates/components/, and the components in it."""
 
     title: str
     anchor: str
@@ -108,7 +108,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Colour:
-    """A token in both themes, with its contrast to the surface and to what is raised above it."""
+    """A token in both themes, with its contrast to the surface and to raised areas."""
 
     name: str
     light: str
@@ -121,14 +121,14 @@ def entries() -> list[Entry]:
     """Every example, in order."""
     return [
         Entry(title, example, file, tuple(components()[name] for name in names))
-        for file, found in ENTRIES.items()
-        for title, example, names in found
+        for file, examples in ENTRIES.items()
+        for title, example, names in examples
     ]
 
 
-def shown() -> set[str]:
-    """The names of the components that the page shows, its own frame included."""
-    return {name for found in ENTRIES.values() for _title, _example, names in found for name in names} | {*FRAME}
+def list_shown_components() -> set[str]:
+    """The names of the components on the page, including its own frame."""
+    return {name for examples in ENTRIES.values() for _title, _example, names in examples for name in names} | {*FRAME}
 
 
 @cache
@@ -142,7 +142,7 @@ def components() -> dict[str, Component]:
 
 @cache
 def colours() -> list[Colour]:
-    """The colour tokens of app.css in its order; the contrast is the poorer of that to surface and raised."""
+    """The colour tokens of app.css in their order, each with its poorest contrast."""
     with open(finders.find("app.css"), encoding="utf-8") as file:
         tokens = {name: themes for name, *themes in TOKEN.findall(file.read())}
     grounds = [tokens[ground] for ground in GROUNDS]
@@ -152,6 +152,6 @@ def colours() -> list[Colour]:
     ]
 
 
-def contrast(one: str, other: str) -> float:
+def contrast(colour: str, other: str) -> float:
     """The contrast of two colours (`#rrggbb`) after WCAG 2: 1 to 21."""
-    return round(test_colours.contrast(one, other), 2)
+    return round(test_colours.compute_contrast(colour, other), 2)

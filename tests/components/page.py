@@ -1,4 +1,7 @@
-"""The page of components, which the site has no address for: drawn by the site's own templates and those beside it."""
+"""The page of components, drawn by the site's templates and those beside it.
+
+The site itself has no address for it.
+"""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -59,7 +62,7 @@ def component_list(request):
         "entries": catalogue.entries(),
         "frame": [catalogue.components()[name] for name in catalogue.FRAME],
         "colours": catalogue.colours(),
-        **_things(),
+        **_build_example_context(),
     }
     backend = engines["jinja2"]
     loader = ChoiceLoader([backend.env.loader, FileSystemLoader(HERE / "templates")])
@@ -67,8 +70,8 @@ def component_list(request):
     return HttpResponse(Template(drawn, backend).render(context, request))
 
 
-def _things():
-    # What the examples show. None of it is in a database.
+def _build_example_context():
+    # Values for the examples. None of them is in a database.
     diff = line_diff.compare(OLD, NEW)
     return {
         "states": list({state.word: value for value, state in reversed(states.STATES.items())}.values())[::-1],
@@ -97,12 +100,12 @@ def _things():
         "examples_of_reasons": [{"id": "sample 7", "reason": "A text is empty (output)."}],
         "diff": diff,
         "diff_view": line_diff.build_view(diff),
-        "charts": _charts(),
+        "charts": _build_charts(),
         "long_word": "a-session-key-" + "of-many-parts-" * 8,
     }
 
 
-def _charts():
+def _build_charts():
     days = [Point(f"{n} Feb 2026", f"{n} Feb", (n * 7 % 31, n % 4), f"#day-{n}") for n in range(1, 29)]
     seconds = [(n * 5 % 17 + 2, None if n == 6 else n * 11 % 40 + 8) for n in range(1, 15)]
     times = [Point(f"{n} Feb 2026", f"{n} Feb", values) for n, values in enumerate(seconds, start=1)]
@@ -110,11 +113,11 @@ def _charts():
     lengths = [n * n % 97 for n in range(120)]
     hours = [[max(0, (row + 2) * (12 - abs(hour - 13)) - row * row) for hour in range(24)] for row in range(7)]
     verdicts = Series(_("Right"), "ok"), Series(_("Wrong"), "bad")
-    about = {"title": _("Turns and errors"), "unit": _("Day"), "series": turns}
+    options = {"title": _("Turns and errors"), "unit": _("Day"), "series": turns}
     return {
-        "bars": bar_chart(days, **about),
-        "one": bar_chart(days[4:5], **about),
-        "none": bar_chart([], **about),
+        "bars": bar_chart(days, **options),
+        "one": bar_chart(days[4:5], **options),
+        "none": bar_chart([], **options),
         "lines": line_chart(
             times,
             title=_("Time to answer"),

@@ -1,4 +1,7 @@
-"""Every macro of templates/ui/, in both themes. COMPONENTS=FOLDER writes the page and its styles there, to look at."""
+"""Every macro of templates/ui/, in both themes.
+
+COMPONENTS=FOLDER writes the page and its styles to that folder.
+"""
 
 import os
 import shutil
@@ -26,11 +29,15 @@ def test_it_works(as_admin, django_assert_max_num_queries):
         shutil.copy(page.STYLES, folder)
         (Path(folder) / "index.html").write_text(text.replace('"/', '"'))
     assert "{{ ui.badge(label, tone=&#34;&#34;, title=&#34;&#34;) }}" in text
-    assert "A word about something that is no state. `tone`:" in text
+    assert "A badge with a word that is no state. `tone`:" in text
 
 
 def test_every_component_is_shown():
-    assert set(engines["jinja2"].env.globals["ui"].macros) == catalogue.shown() == set(catalogue.components())
+    assert (
+        set(engines["jinja2"].env.globals["ui"].macros)
+        == catalogue.list_shown_components()
+        == set(catalogue.components())
+    )
 
 
 def test_every_component_says_what_it_is_with_the_arguments_it_has():

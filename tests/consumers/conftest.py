@@ -1,4 +1,7 @@
-"""Programs that train models, each in an environment of its own (`./dev consumers`), and what they made of exports."""
+"""Runs the programs that train models on our exports, each in its own environment.
+
+`./dev consumers` installs them.
+"""
 
 import json
 import os
@@ -10,12 +13,12 @@ import pytest
 from tests.consumers.consumer_exports import KINDS, write_everything
 
 READERS = Path(__file__).parent / "readers"
-ASKED_FOR_ALL = ("datasets", "unsloth")  # also what they do not take as it is
+ASKED_FOR_ALL = ("datasets", "unsloth")  # they also read exports that they do not take unchanged
 PLACE = os.environ.get("CONSUMERS", "")
 
 
 def pytest_collection_modifyitems(items):
-    """Nothing here runs unless somebody asks for it: the programs need gigabytes."""
+    """Skip these tests unless ./dev consumers runs them: the programs need gigabytes."""
     for item in items:
         if READERS.parent in item.path.parents:
             item.add_marker(pytest.mark.consumers)
@@ -24,32 +27,32 @@ def pytest_collection_modifyitems(items):
 
 
 @pytest.fixture(scope="session")
-def kept(tmp_path_factory):
-    """What was made once for all tests: a place for files, the folders of exports, the answers of readers."""
+def shared_results(tmp_path_factory):
+    """Results that all tests share: a folder, the exports' folders, the readers' answers."""
     return {"place": tmp_path_factory.mktemp("consumers"), "folders": {}, "answers": {}}
 
 
 @pytest.fixture
-def folders(kept, settings, ada, bob):
+def folders(shared_results, settings, ada, bob):
     """The folder of an export of each kind, by name."""
-    if not kept["folders"]:
-        settings.HOME_DIR = kept["place"]
-        kept["folders"] = write_everything(ada, bob, kept["place"])
-    return kept["folders"]
+    if not shared_results["folders"]:
+        settings.HOME_DIR = shared_results["place"]
+        shared_results["folders"] = write_everything(ada, bob, shared_results["place"])
+    return shared_results["folders"]
 
 
 @pytest.fixture
 def hand_over(tmp_path):
-    """A function that gives folders to a program: `environment` is its folder, `reader` a script of ours.
+    """A function that gives folders to a program and returns what its reader printed.
 
-    `more` are further arguments of the script.
+    `environment` is the program's folder, `reader` a script of ours. `more` are further arguments of the script.
     """
 
-    def give(environment, reader, given, *more):
+    def give(environment, reader, folders_by_name, *more):
         python = Path(PLACE, environment, "bin", "python")
         offline = {"HF_HUB_OFFLINE": "1", "HF_HOME": str(tmp_path / "hf"), "TOKENIZERS_PARALLELISM": "false"}
         known = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "DJANGO"))}
-        command = [python, READERS / f"read_{reader}.py", json.dumps(given), *more]
+        command = [python, READERS / f"read_{reader}.py", json.dumps(folders_by_name), *more]
         answer = subprocess.run(
             command, cwd=tmp_path, env={**known, **offline}, capture_output=True, text=True, check=False
         )
@@ -60,13 +63,15 @@ def hand_over(tmp_path):
 
 
 @pytest.fixture
-def read_all(kept, folders, hand_over):
-    """A function: the kinds of exports that a program takes, read by it once for all tests."""
+def read_all(shared_results, folders, hand_over):
+    """A function that has a program read all exports that it takes, once for all tests."""
 
     def read(environment, reader):
-        if environment not in kept["answers"]:
+        if environment not in shared_results["answers"]:
             given = [kind.name for kind in KINDS if reader in (*kind.readers, *ASKED_FOR_ALL)]
-            kept["answers"][environment] = hand_over(environment, reader, {name: folders[name] for name in given})
-        return kept["answers"][environment]
+            shared_results["answers"][environment] = hand_over(
+                environment, reader, {name: folders[name] for name in given}
+            )
+        return shared_results["answers"][environment]
 
     return read

@@ -1,4 +1,4 @@
-"""What the consumers are given: every kind of export, of a store in which people judged what two agents said."""
+"""Builds every kind of export from a store with judged turns of two agents."""
 
 import re
 from dataclasses import dataclass, field
@@ -31,7 +31,7 @@ TOOL = {
         },
     },
 }
-# A property of the same name is another kind of thing here, and its default is no text.
+# A property of the same name has another type here, and its default is no text.
 OTHER_TOOL = {
     "name": "wait",
     "description": "Wait.",
@@ -41,7 +41,7 @@ OTHER_TOOL = {
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of export: what is asked for, and which programs take it as it is (`readers`)."""
+    """A kind of export: its options, and the programs that take it unchanged (`readers`)."""
 
     name: str
     format: str
@@ -69,8 +69,8 @@ KINDS = (
 
 
 def write_everything(ada, bob, home):
-    """One export of each kind, by name: the folders."""
-    _tell(ada, bob)
+    """Write an export of each kind; return their folders by name."""
+    _fill_store(ada, bob)
     folders = {}
     for kind in KINDS:
         export = exports.create_export(kind.name, kind.format, kind.task, by="ann", train_split=1, **kind.options)
@@ -79,63 +79,77 @@ def write_everything(ada, bob, home):
     return folders
 
 
-def taken_by(reader):
-    """The kinds of exports that a program takes as they are."""
+def find_kinds_for(reader):
+    """The kinds of exports that a program takes unchanged."""
     return [kind for kind in KINDS if reader in kind.readers]
 
 
-def file_of(folder):
+def find_rows_file(folder):
     """The file with the rows of an export."""
     [file] = Path(folder).glob("ocl_*.train.jsonl")
     return file
 
 
-def rows_of(folder):
+def read_export_rows(folder):
     """The rows of an export, as its file has them."""
-    return [orjson.loads(line) for line in file_of(folder).read_bytes().splitlines()]
+    return [orjson.loads(line) for line in find_rows_file(folder).read_bytes().splitlines()]
 
 
-def taught(row):
-    """What a row teaches: replies as texts, calls as lists of name and arguments."""
+def find_taught_texts(row):
+    """The texts and calls that a model learns from a row.
+
+    Calls are lists of name and arguments.
+    """
     if "output" in row:
         return [row["output"]]
-    said = [one for one in row["conversations"] if one["from"] in ("gpt", "function_call") and one.get("train", True)]
-    return [spelled(one["value"]) if one["from"] == "function_call" else one["value"] for one in said]
+    replies = [
+        turn for turn in row["conversations"] if turn["from"] in ("gpt", "function_call") and turn.get("train", True)
+    ]
+    return [parse_calls(turn["value"]) if turn["from"] == "function_call" else turn["value"] for turn in replies]
 
 
-def spelled(value):
-    """Calls as a list, whatever stands before them."""
+def parse_calls(value):
+    """Calls as a list, without the thoughts before them."""
     calls = orjson.loads(value.partition("</think>")[2] if value.startswith("<think>") else value)
     return calls if isinstance(calls, list) else [calls]
 
 
 def assert_taught(learned, folder, last_only=False):
-    """Every row of the file is learned by the program, and of it what the row teaches and nothing else."""
-    wanted = [taught(row)[-1:] if last_only else taught(row) for row in rows_of(folder)]
-    found = [[spelled_by_a_template(text) or text for text in row] for row in learned]
-    assert len(found) == len(wanted) > 0
-    assert found == [[one if isinstance(one, list) else one.strip("\n") for one in row] for row in wanted]
-    assert NEVER not in orjson.dumps(found).decode()
+    """Check that the program learns every row, and of it exactly the right texts."""
+    expected = [
+        find_taught_texts(row)[-1:] if last_only else find_taught_texts(row) for row in read_export_rows(folder)
+    ]
+    actual = [[parse_template_calls(text) or text for text in row] for row in learned]
+    assert len(actual) == len(expected) > 0
+    assert actual == [[reply if isinstance(reply, list) else reply.strip("\n") for reply in row] for row in expected]
+    assert NEVER not in orjson.dumps(actual).decode()
 
 
-def spelled_by_a_template(text):
-    """The calls in a text that a program learns, as our files spell them or as templates do; none in other texts."""
+def parse_template_calls(text):
+    """The calls in a learned text, as our files or as templates spell them; else none."""
     tagged = re.findall(r"<tool_call>\n(.*?)\n</tool_call>", text, re.DOTALL)
     if tagged:
-        return [orjson.loads(one) for one in tagged]
+        return [orjson.loads(call_text) for call_text in tagged]
     try:
-        return [call for call in spelled(text) if call.keys() == {"name", "arguments"}]
+        return [call for call in parse_calls(text) if call.keys() == {"name", "arguments"}]
     except (orjson.JSONDecodeError, AttributeError, TypeError):
         return []
 
 
-def _tell(ada, bob):
-    """An agent with tools and one without; a turn that nobody approved, an edit; samples with decisions."""
-    _store("agent_ada", "s1", _with_tools())
-    _store("agent_bob", "s2", [_user("Hello"), _agent("Hello 👋"), _user("Thanks"), _agent("You are\n\nwelcome.")])
-    _store("agent_ada", "s3", [_user("One more: $\\frac{1}{2}$ <b>&amp;</b>"), _agent("```py\nprint('{{ x }}')\n```")])
-    _record("agent_ada", "s1", TOOL)
-    _record("agent_bob", "s2", OTHER_TOOL)  # and nothing of s3: not every row has a prompt
+def _fill_store(ada, bob):
+    """Store two agents, one with tools, and samples of all kinds.
+
+    One turn is not approved, one is edited, and some samples have decisions.
+    """
+    _store_messages("agent_ada", "s1", _build_tool_messages())
+    _store_messages(
+        "agent_bob", "s2", [_user("Hello"), _agent("Hello 👋"), _user("Thanks"), _agent("You are\n\nwelcome.")]
+    )
+    _store_messages(
+        "agent_ada", "s3", [_user("One more: $\\frac{1}{2}$ <b>&amp;</b>"), _agent("```py\nprint('{{ x }}')\n```")]
+    )
+    _store_prompt("agent_ada", "s1", TOOL)
+    _store_prompt("agent_bob", "s2", OTHER_TOOL)  # and nothing of s3: not every row has a prompt
     for agent, session in ((ada, "s1"), (bob, "s2"), (ada, "s3")):
         make_samples(agent, session, None, by="ann")
     judged = DatasetSample.objects.exclude(session_id="s1", turn_number=3)
@@ -148,8 +162,8 @@ def _tell(ada, bob):
         SampleFactory(session_id="gate", turn_number=number, content=content, annotation_status="approved")
 
 
-def _with_tools():
-    """Four turns: calls one after the other and in parallel, other writing systems, arguments of many shapes."""
+def _build_tool_messages():
+    """Four turns with calls in sequence and in parallel, several writing systems, many arguments."""
     parallel = [_call("c2", "read", path="a.txt", limit=20), _call("c3", "exec", command="ls", env={"LANG": "C"})]
     odd = {"path": {"nested": [1, None, "<think>ü</think>"]}, "limit": "<tool_call></tool_call>"}
     return [
@@ -173,7 +187,7 @@ def _with_tools():
     ]
 
 
-def _store(db, session_id, messages):
+def _store_messages(db, session_id, messages):
     lines = []
     for number, message in enumerate(messages):
         line = {"type": "message", "id": f"{session_id}-{number}", "message": message, "timestamp": T0 + number * 1000}
@@ -182,8 +196,8 @@ def _store(db, session_id, messages):
     store_transcript(db, Transcript(session_id, f"{session_id}.jsonl", T0), iter(lines))
 
 
-def _record(db, session_id, tool):
-    """What the model was given in a session, from before its first turn."""
+def _store_prompt(db, session_id, tool):
+    """Store the prompt and tools that the model had from before its first turn."""
     store_steps(db, [Step(session_id, 1, "run", COMPILED, T0 - 1, prompt=PROMPT, tools=[tool])])
 
 

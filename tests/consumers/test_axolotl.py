@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.consumers.consumer_exports import assert_taught, rows_of, taken_by
+from tests.consumers.consumer_exports import assert_taught, find_kinds_for, read_export_rows
 
-TAKEN = taken_by("axolotl")
+TAKEN = find_kinds_for("axolotl")
 
 
 @pytest.mark.parametrize("kind", TAKEN, ids=lambda kind: kind.name)
@@ -20,25 +20,25 @@ def test_every_row_is_learned_and_none_begins_with_an_empty_system_turn(kind, re
 @pytest.mark.parametrize("kind", TAKEN, ids=lambda kind: kind.name)
 def test_rows_begin_with_their_system_prompts_if_all_have_one(kind, read_all, folders):
     read = read_all("axolotl", "axolotl")["answers"][kind.name]
-    prompts = [row.get("system", "") for row in rows_of(folders[kind.name])]
+    prompts = [row.get("system", "") for row in read_export_rows(folders[kind.name])]
     assert read["system_turns"] == (len(prompts) if all(prompts) else 0)
     is_dropped = "drop_system_message" in Path(folders[kind.name], "axolotl.yaml").read_text()
     assert is_dropped == (kind.format == "sharegpt" and not all(prompts))
 
 
 def test_some_exports_have_prompts_in_all_rows_in_some_and_in_none(folders):
-    """Else the tests above prove nothing."""
-    wanted = {"sharegpt-words": {True}, "sharegpt-edited": {True, False}, "sharegpt-no-prompts": {False}}
-    assert wanted == {name: {bool(row["system"]) for row in rows_of(folders[name])} for name in wanted}
+    """Otherwise the tests above prove nothing."""
+    expected = {"sharegpt-words": {True}, "sharegpt-edited": {True, False}, "sharegpt-no-prompts": {False}}
+    assert expected == {name: {bool(row["system"]) for row in read_export_rows(folders[name])} for name in expected}
 
 
 def test_the_line_about_system_messages_is_needed(folders, hand_over, tmp_path):
     """Without it the column `system` becomes a turn of every row in which it is empty."""
     plain = Path(shutil.copytree(folders["sharegpt-edited"], tmp_path / "plain"))
-    asked = (plain / "axolotl.yaml").read_text()
-    (plain / "axolotl.yaml").write_text(asked.replace("drop_system_message: true", "drop_system_message: false"))
+    config = (plain / "axolotl.yaml").read_text()
+    (plain / "axolotl.yaml").write_text(config.replace("drop_system_message: true", "drop_system_message: false"))
     read = hand_over("axolotl", "axolotl", {"plain": str(plain)})["answers"]["plain"]
-    assert read["empty_system_turns"] == sum(not row["system"] for row in rows_of(plain)) > 0
+    assert read["empty_system_turns"] == sum(not row["system"] for row in read_export_rows(plain)) > 0
 
 
 def test_a_row_that_it_drops_is_noticed(read_all, folders):
@@ -48,7 +48,7 @@ def test_a_row_that_it_drops_is_noticed(read_all, folders):
 
 
 def test_what_is_not_marked_is_not_learned(folders, hand_over, tmp_path):
-    """The key `train` decides, and not who speaks: without the line that names it every reply is learned."""
+    """The key `train` decides: without its line in the settings every reply is learned."""
     plain = Path(shutil.copytree(folders["sharegpt-context"], tmp_path / "plain"))
     lines = (plain / "axolotl.yaml").read_text().splitlines(keepends=True)
     (plain / "axolotl.yaml").write_text("".join(line for line in lines if "message_field_training" not in line))

@@ -1,4 +1,4 @@
-"""LLaMA-Factory: its loader, its converter and its tokenizing, with the files that lie beside the rows."""
+"""LLaMA-Factory: its loader, converter and tokenizer, with the files beside the rows."""
 
 import json
 import shutil
@@ -6,9 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.consumers.consumer_exports import OTHER_TOOL, TOOL, assert_taught, file_of, rows_of, taken_by
+from tests.consumers.consumer_exports import (
+    OTHER_TOOL,
+    TOOL,
+    assert_taught,
+    find_kinds_for,
+    find_rows_file,
+    read_export_rows,
+)
 
-TAKEN = taken_by("llamafactory")
+TAKEN = find_kinds_for("llamafactory")
 
 
 @pytest.mark.parametrize("kind", TAKEN, ids=lambda kind: kind.name)
@@ -21,7 +28,7 @@ def test_every_row_is_learned(kind, read_all, folders):
 @pytest.mark.parametrize("kind", TAKEN, ids=lambda kind: kind.name)
 def test_what_the_model_was_given_is_read(kind, read_all, folders):
     texts = read_all("llamafactory", "llamafactory")["answers"][kind.name]["texts"]
-    for text, row in zip(texts, rows_of(folders[kind.name]), strict=True):
+    for text, row in zip(texts, read_export_rows(folders[kind.name]), strict=True):
         assert row.get("system", "").strip() in text
         described = [tool["function"]["description"] for tool in json.loads(row.get("tools", "[]"))]
         assert [tool["description"] for tool in (TOOL, OTHER_TOOL) if tool["description"] in text] == described
@@ -30,15 +37,15 @@ def test_what_the_model_was_given_is_read(kind, read_all, folders):
 def test_one_call_a_message_is_for_templates_that_stop_at_a_list(folders, hand_over):
     for name, is_read in (("sharegpt-split", True), ("sharegpt-edited", False)):
         read = hand_over("llamafactory", "llamafactory", {name: folders[name]}, "glm4")["answers"][name]
-        assert ("refused" not in read and len(read["learned"]) == len(rows_of(folders[name]))) == is_read
+        assert ("refused" not in read and len(read["learned"]) == len(read_export_rows(folders[name]))) == is_read
 
 
 def test_a_row_that_it_drops_is_noticed(folders, hand_over, tmp_path):
     broken = Path(shutil.copytree(folders["sharegpt-edited"], tmp_path / "broken"))
-    first, *others = rows_of(broken)
+    first, *others = read_export_rows(broken)
     first["conversations"].pop()
     text = "".join(json.dumps(row) + "\n" for row in [first, *others])
-    file_of(broken).write_text(text)
+    find_rows_file(broken).write_text(text)
     learned = hand_over("llamafactory", "llamafactory", {"broken": str(broken)})["answers"]["broken"]["learned"]
     assert len(learned) == len(others)
     with pytest.raises(AssertionError):

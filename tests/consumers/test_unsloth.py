@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.consumers.consumer_exports import KINDS, rows_of
+from tests.consumers.consumer_exports import KINDS, read_export_rows
 
 ROLES = {"human": "user", "gpt": "assistant", "system": "system"}
 CONVERSATIONS = [kind for kind in KINDS if kind.format == "sharegpt"]
@@ -14,7 +14,7 @@ def test_it_takes_what_it_can(kind, read_all, folders):
     if "unsloth" not in kind.readers:
         assert "not in aliases" in read["refused"] or "non text" in read["refused"]
         return
-    said = [row["conversations"] for row in rows_of(folders[kind.name])]
+    conversations = [row["conversations"] for row in read_export_rows(folders[kind.name])]
     assert read["conversations"] == [
-        [{"role": ROLES[one["from"]], "content": one["value"]} for one in row] for row in said
+        [{"role": ROLES[turn["from"]], "content": turn["value"]} for turn in row] for row in conversations
     ]

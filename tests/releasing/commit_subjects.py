@@ -1,6 +1,6 @@
-"""Check the subjects of commits: `area: what changes`, at most 60 characters. A step of ./dev check.
+"""Checks that subjects of commits read `area: what changes`, in at most 60 characters.
 
-Commits that are older than this file are not read, nor are merges.
+It is a step of ./dev check. Commits that are older than this file are not read, nor are merges.
 """
 
 import re

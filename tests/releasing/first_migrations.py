@@ -1,10 +1,10 @@
-"""Make the one migration of each app again, as it is until the first release: ./dev migrations.
+"""Makes the one migration of each app again, until the first release: ./dev migrations.
 
-As Django makes it, but for the order of columns: foreign keys would stand behind everything, and whoever reads one
-would walk through long texts before it. And what stands beside the tables is added (`_sql` of the folder).
+The name of a migration ends with a hash of its SQL. So a home with other tables has a migration that is not ours, and
+is refused (`openclaw_web.sqlite.known`).
 
-The name of a migration ends with a hash of its SQL. A home whose tables are others has thereby seen a migration that is
-not ours, and is refused (`openclaw_web.sqlite.known_migrations`).
+It is Django's migration except for the order of columns, because Django puts foreign keys last, and a reader of one
+would have to read long texts before it. SQL beside the tables is added (`_sql` of the folder).
 """
 
 import ast
@@ -23,7 +23,7 @@ BESIDE = "        migrations.RunPython(_sql.add, _sql.drop, elidable=False),\n"
 
 
 def main() -> None:
-    """Remove all migrations and write one for each app; or, with --names, print what their names have to be."""
+    """Remove all migrations and write one for each app, or print their names (--names)."""
     os.environ["DJANGO_SETTINGS_MODULE"] = "openclaw_web.settings"
     os.environ["OPENCLAW_WEB_HOME"] = mkdtemp(prefix="openclaw-web-migrations-")
     sys.path.insert(0, str(ROOT))
@@ -41,23 +41,26 @@ def main() -> None:
     call_command("makemigrations", *(folder.parent.name for folder in folders), include_header=False)
     for folder in folders:
         file = folder / DRAFT
-        text = in_order(folder.parent.name, file.read_text())
+        text = order_fields(folder.parent.name, file.read_text())
         if (folder / "_sql.py").exists():
             text = text.replace("\n\nclass Migration", "\nfrom . import _sql\n\n\nclass Migration", 1)
             text = text.removesuffix("    ]\n") + BESIDE + "    ]\n"
         file.write_text(text)
-    for app, name in names().items():
+    for app, name in read_migration_names().items():
         (ROOT / app / "migrations" / DRAFT).rename(ROOT / app / "migrations" / f"{name}.py")
 
 
-def names() -> dict[str, str]:
-    """What the migration of each app has to be called. From a process of its own, which has read no other ones."""
-    done = subprocess.run([sys.executable, __file__, "--names"], capture_output=True, check=True, text=True)
-    return json.loads(done.stdout)
+def read_migration_names() -> dict[str, str]:
+    """The name that the migration of each app must have.
+
+    A process of its own computes them, because it has loaded no other migrations.
+    """
+    process = subprocess.run([sys.executable, __file__, "--names"], capture_output=True, check=True, text=True)
+    return json.loads(process.stdout)
 
 
 def fingerprint(app: str) -> str:
-    """Eight digits that change with the tables of an app, and with what stands beside them."""
+    """Eight hex digits of a hash of an app's tables and of the SQL beside them."""
     from django.conf import settings
     from django.core.management import call_command
     from django.db import connections
@@ -72,28 +75,29 @@ def fingerprint(app: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
-def in_order(app: str, text: str) -> str:
-    """A migration with the fields of each table in the order of `wanted`."""
+def order_fields(app: str, text: str) -> str:
+    """A migration with the fields of each table in the order of the class."""
     lines = text.split("\n")
-    found = [*lines]
-    for model, fields in tables(text):
-        for line, name in zip(fields.values(), wanted(app, model, list(fields)), strict=True):
-            found[line] = lines[fields[name]]
-    return "\n".join(found)
+    sorted_lines = [*lines]
+    for model, fields in find_tables(text):
+        for line, name in zip(fields.values(), order_columns(app, model, list(fields)), strict=True):
+            sorted_lines[line] = lines[fields[name]]
+    return "\n".join(sorted_lines)
 
 
-def tables(text: str):
-    """The name of each table that a migration makes, with the lines of its fields by name."""
+def find_tables(text: str):
+    """Yield each table that a migration makes, with the lines of its fields by name."""
     for call in ast.walk(ast.parse(text)):
         if isinstance(call, ast.Call) and getattr(call.func, "attr", "") == "CreateModel":
-            told = {one.arg: one.value for one in call.keywords}
-            yield told["name"].value, {pair.elts[0].value: pair.lineno - 1 for pair in told["fields"].elts}
+            keywords = {keyword.arg: keyword.value for keyword in call.keywords}
+            yield keywords["name"].value, {pair.elts[0].value: pair.lineno - 1 for pair in keywords["fields"].elts}
 
 
-def wanted(app: str, model: str, names: list[str]) -> list[str]:
-    """These fields in the order of the class: a composite key, its own, those of its bases, links to many.
+def order_columns(app: str, model: str, names: list[str]) -> list[str]:
+    """These fields in the order of the class, composite key first, links to many last.
 
-    A base that has the key comes first.
+    Between these are the model's own fields and those of its bases. A base that has the key comes before the own
+    fields.
     """
     from django.apps import apps
 

@@ -1,4 +1,4 @@
-"""Subjects of commits are checked from the commit on that brings the check."""
+"""Subjects of commits are checked, beginning with the commit that adds the check."""
 
 import shutil
 import subprocess
@@ -27,7 +27,7 @@ def commit(checkout, subject):
     git(checkout, "commit", "--allow-empty", "-m", subject)
 
 
-def checked(checkout):
+def run_check(checkout):
     script = checkout / "tests" / "releasing" / SCRIPT.name
     answer = subprocess.run([sys.executable, script], cwd=checkout, capture_output=True, text=True, check=False)
     return answer.returncode, answer.stdout
@@ -39,10 +39,10 @@ def test_subjects_name_an_area_and_are_short(checkout):
     git(checkout, "add", ".")
     commit(checkout, "nor is what brings the check")
     commit(checkout, "gate: match turns by the hash of the reply")
-    assert checked(checkout) == (0, "")
+    assert run_check(checkout) == (0, "")
     commit(checkout, "Improve things")
     commit(checkout, "exports: " + "x" * 52)
-    status, printed = checked(checkout)
+    status, printed = run_check(checkout)
     long, bare = printed.splitlines()
     assert status == 1 and ": 61 characters, at most 60: exports: xxx" in long
     assert bare.endswith("not `area: what changes`: Improve things")
@@ -56,8 +56,8 @@ def test_a_merge_has_a_subject_of_its_own(checkout):
     commit(checkout, "gate: a change")
     git(checkout, "switch", "-q", "main")
     git(checkout, "merge", "-q", "--no-ff", "-m", "Merge what is on the side", "side")
-    assert checked(checkout)[0] == 0
+    assert run_check(checkout)[0] == 0
 
 
 def test_without_a_history_it_says_that_it_did_not_look(checkout):
-    assert checked(checkout) == (0, "There is no Git history here: subjects of commits were not checked.\n")
+    assert run_check(checkout) == (0, "There is no Git history here: subjects of commits were not checked.\n")

@@ -1,6 +1,6 @@
-"""Until the first release there is no older version of ours: one migration for each app, no code that asks for one.
+"""Until the first release each app has one migration, and no code mentions older versions.
 
-With the first tag these tests have done their work; support for what was released then has one place, migrations.
+With the first tag these tests have done their work; support for released versions then has one place, migrations.
 """
 
 import re
@@ -17,8 +17,8 @@ ROOT = Path(__file__).resolve().parents[2]
 TAGS = subprocess.run(["git", "tag"], cwd=ROOT, capture_output=True, text=True).stdout.split()
 pytestmark = pytest.mark.skipif(bool(TAGS), reason="released: what homes of released versions need is in migrations")
 
-# How code speaks of what an older version of ours wrote.
-OF_ANOTHER = (
+# Phrases for data of an older version of ours.
+OLDER_VERSION = (
     r"(?:older|earlier|previous|former|last|newer|another|later) versions?\b",
     r"\b(?:older|earlier|former) (?:homes?|stores?|exports?|manifests?|backups?|receipts?|reports?|rows?|columns?)\b",
     r"\b(?:older|earlier|former) (?:samples?|verdicts?|labels?|entries|addresses|bookmarks?|migrations?|rules)\b",
@@ -29,25 +29,28 @@ OF_ANOTHER = (
     r"\b(?:legacy|deprecated|obsolete|backwards?[- ]compatib\w+|compatibility)\b",
     r"^\s*replaces\b",
 )
-# The same words for something else: versions of memory files, of prompts and of OpenClaw, what one version says of
-# another without asking which, and what is older in time. Each has to be there.
+# The same phrases with another meaning: versions of memory files, of prompts and of OpenClaw, any other version of
+# ours, and things that are older in time. Each has to be there.
 SOMETHING_ELSE = {
-    "agents/databases.py": ("by another version",),
-    "datasets/review/verdicts.py": ("earlier verdicts stay",),
-    "demo/showcase.py": ("earlier versions, as a collect",),
-    "gate/detail/forms.py": ("Another version to compare with",),
+    "agents/databases.py": ("by another version", "a file that another version"),
+    "collecting/stages/extras.py": ("memory index of older versions",),
+    "datasets/exports/detail/differences.py": ("newest older export",),
+    "datasets/forms.py": ("where an earlier verdict has one",),
+    "datasets/review/verdicts.py": ("Earlier verdicts stay",),
     "guardian/collectors/reflection_db.py": ("How many older rows",),
-    "guardian/handover/offers.py": ("whose lines an older version holds",),
+    "guardian/handover/offers.py": ("an older version's lines",),
     "guardian/detail/line_blame.py": (
-        *("with an older version or between", "older versions that are blamed", "one older version that may"),
-        "came back from before it",
+        *("older versions in which restored lines", "with an older version or between"),
+        "one older version that may",
     ),
-    "guardian/recording/sql.py": ("The last versions up to a moment",),
+    "guardian/recording/write_store.py": ("without an earlier report",),
+    "ledger/collectors/agent_database.py": ("under the names of older versions",),
     "guardian/unknown_change.py": ("No later version of %(file)s",),
     "guardian/verbs/rules.py": ("older rules are not listed",),
     "guardian/words.py": ("the earlier version was restored",),
-    "openclaw_web/disk/drafts.py": ("that nobody writes any more",),
-    "openclaw_web/sqlite/known_migrations.py": ("by another version",),
+    "openclaw_web/disk/drafts.py": ("that no process writes any more",),
+    "openclaw_web/pages/files.py": ("`If-Range` names another version",),
+    "openclaw_web/sqlite/known_migrations.py": ("by another version", "another version of this program"),
     "operations/backups/manifest.py": ("created by another version",),
     "operations/backups/home_restore.py": ("or of another version",),
     "operations/doctor/api.py": ("imported legacy files",),
@@ -57,18 +60,18 @@ SOMETHING_ELSE = {
     "operations/retention/daily_files.py": ("either the previous version or the new one",),
     "people/configuration/catalogue.py": ("Older versions that nothing refers to",),
     "templates/datasets/write_opinion.html": ("The previous version will be restored",),
-    "templates/gate/prompt_detail.html": ("no earlier version to compare",),
+    "templates/gate/prompt_detail.html": ("no earlier version to compare", "changes since another version"),
     "templates/guardian/file_detail.html": ("no earlier version",),
     "templates/guardian/file_history.html": ("no earlier version",),
     "templates/guardian/rollback.html": ("The previous version will be restored",),
     "templates/operations/clearing_runs.html": ("said before there were any",),
 }
-SAID = re.compile("|".join(OF_ANOTHER), re.IGNORECASE | re.MULTILINE)
+MENTION = re.compile("|".join(OLDER_VERSION), re.IGNORECASE | re.MULTILINE)
 OURS = {app.name for app in apps.get_app_configs() if Path(app.path).parent == ROOT}
 
 
-def sources():
-    """Every line of code and templates that is shipped, with its file."""
+def list_source_lines():
+    """Yield (file, line) of all shipped code and templates."""
     files = [*(file for name in (*OURS, "openclaw_web") for file in (ROOT / name).rglob("*.py")), ROOT / "manage.py"]
     for file in sorted({*files, *(ROOT / "templates").rglob("*.html"), *(ROOT / "static").glob("*.js")}):
         for line in file.read_text().splitlines():
@@ -76,20 +79,20 @@ def sources():
 
 
 def test_no_code_mentions_an_older_version_of_ours():
-    found, met = [], set()
-    for path, line in sources():
-        for match in SAID.finditer(line):
+    mentions, met = [], set()
+    for path, line in list_source_lines():
+        for match in MENTION.finditer(line):
             known = [words for words in SOMETHING_ELSE.get(path, ()) if words in line]
             met |= {(path, words) for words in known}
             if not known:
-                found.append(f"{path}: {match[0]}: {line.strip()[:140]}")
-    assert found == []
-    assert {(path, words) for path, some in SOMETHING_ELSE.items() for words in some} == met
+                mentions.append(f"{path}: {match[0]}: {line.strip()[:140]}")
+    assert mentions == []
+    assert {(path, words) for path, phrases in SOMETHING_ELSE.items() for words in phrases} == met
 
 
 def test_an_app_has_one_migration_named_after_its_tables():
-    """Else a home with other tables would pass for one of this version: ./dev migrations."""
-    names = first_migrations.names()
+    """Otherwise a home with other tables would pass for one of this version: ./dev migrations."""
+    names = first_migrations.read_migration_names()
     folders = {name: ROOT / name / "migrations" for name in OURS}
     migrations = {name: [file.stem for file in folder.glob("[!_]*.py")] for name, folder in folders.items()}
     assert {name: files for name, files in migrations.items() if files} == {name: [names[name]] for name in names}
@@ -97,10 +100,10 @@ def test_an_app_has_one_migration_named_after_its_tables():
 
 @pytest.mark.parametrize("name", sorted(OURS))
 def test_its_columns_stand_as_in_the_class(name):
-    """Django puts foreign keys behind everything: ./dev migrations puts them where the class has them."""
+    """Django puts foreign keys last: ./dev migrations puts them where the class has them."""
     for file in (ROOT / name / "migrations").glob("0*.py"):
         text = file.read_text()
-        assert first_migrations.in_order(name, text) == text
+        assert first_migrations.order_fields(name, text) == text
 
 
 def test_every_app_with_tables_is_asked():

@@ -1,7 +1,8 @@
-"""Django's test client, cheaper: a sign-in is one row, and all browsers of a worker go through one chain of middleware.
+"""Makes Django's test client cheaper: short sign-ins, and one middleware chain for all.
 
-That was a third of what a test of a page took. Signing in as people do is tested by forms and links, and what Django's
-own `force_login` adds to this (a signal, the time of the last sign-in) is read by no page.
+A sign-in is one row, and all test clients of a worker use one chain of middleware. These took a third of the time of a
+page's test. The sign-in forms and links have tests of their own, and no page reads what Django's `force_login` adds to
+this (a signal, the time of the last sign-in).
 """
 
 from datetime import timedelta
@@ -18,13 +19,13 @@ from django.utils import timezone
 from django.utils.crypto import get_random_string
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
-LOADED = ("_middleware", "_middleware_chain")  # what loading leaves in a handler
+LOADED = ("_middleware", "_middleware_chain")  # the attributes that loading sets in a handler
 _load_middleware = ClientHandler.load_middleware
 _chain = {}
 
 
 def sign_in(client, user, backend=BACKEND):
-    """Have a test client be signed in as `user`."""
+    """Sign a test client in as `user`."""
     marks = {SESSION_KEY: str(user.pk), BACKEND_SESSION_KEY: backend, HASH_SESSION_KEY: user.get_session_auth_hash()}
     key = get_random_string(32, VALID_KEY_CHARS)
     ends = timezone.now() + timedelta(seconds=settings.SESSION_COOKIE_AGE)
@@ -33,19 +34,19 @@ def sign_in(client, user, backend=BACKEND):
 
 
 def load_middleware(handler, is_async=False):
-    """Have a test client go through the chain of the one before, unless a setting has changed since."""
+    """Reuse the middleware chain of the previous client, unless a setting has changed since."""
     if not _chain:
         _load_middleware(handler, is_async)
         _chain.update({name: value for name, value in vars(handler).items() if name.endswith(LOADED)})
     vars(handler).update(_chain)
 
 
-def _forget(**_setting):
+def _forget_chain(**_setting):
     _chain.clear()
 
 
 def make_cheaper():
-    """Have every test client of this process be so."""
+    """Patch every test client of this process."""
     Client.force_login = sign_in
     ClientHandler.load_middleware = load_middleware
-    setting_changed.connect(_forget)
+    setting_changed.connect(_forget_chain)

@@ -1,4 +1,4 @@
-"""Commands within a test, as somebody in a terminal gets them: how they ended, and what they printed and said."""
+"""Runs commands within a test and returns status, output and errors."""
 
 import csv
 import io
@@ -9,7 +9,7 @@ from django.core.management import CommandError, call_command
 
 
 def run(*words):
-    """The exit status of a command, what it printed, and what it said when it failed."""
+    """The exit status of a command, its output, and its error text if it failed."""
     out = io.StringIO()
     with redirect_stdout(out):
         try:
@@ -20,17 +20,17 @@ def run(*words):
 
 
 def reflection(*words):
-    """The same of `reflection`, for the agent ada."""
+    """Run `reflection` for the agent ada in the same way."""
     return run("reflection", *words, "--agent", "ada")
 
 
 def read_answer(*words):
-    """What `reflection` tells a person about ada, printed or as a failure, and how it ended."""
+    """The output and errors of `reflection` for ada as one text, and the exit status."""
     status, out, error = reflection(*words)
     return out + error, status
 
 
-def rows_of(text, kind):
+def parse_rows(text, kind):
     """The rows of a file that a command wrote, as dictionaries."""
     if kind == "csv":
         return list(csv.DictReader(io.StringIO(text.removeprefix("\ufeff"))))

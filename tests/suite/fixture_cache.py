@@ -1,7 +1,8 @@
-"""What many tests begin with, made once per checkout and copied: databases, homes of ours, compiled templates.
+"""Caches fixtures of many tests per checkout: databases, homes, compiled templates.
 
-It is in `.prepared/` of the checkout, in folders named after what it was made from: whoever changes a migration or a
-table finds none and has it made again. `tests/suite/test_prepared.py` says that copies are what migrating makes.
+They are in `.prepared/` of the checkout, in folders named after the files that they were made from: after a change of a
+migration or a table there is none, so it is made again. `tests/suite/test_prepared.py` checks that copies equal what
+migrating makes.
 """
 
 import fcntl
@@ -18,14 +19,14 @@ from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parents[2]
 FOLDER = CHECKOUT / ".prepared"
-KEPT_SECONDS = 24 * 3600  # of what nobody asked for: another run of the tests may still copy it
-# What tables are made from, and what is in them before anybody was there.
+KEPT_SECONDS = 24 * 3600  # how long an unused folder stays: another test run may still copy it
+# Files that decide the tables and the first rows of a new home.
 OF_TABLES = (
     *("*/migrations/*.py", "*/models.py", "*/models/*.py", "*/fields.py", "openclaw_web/sqlite/*.py"),
     *("openclaw_web/settings.py", "agents/databases.py", "agents/routers.py", "requirements-test.lock"),
     "tests/suite/fixture_cache.py",
 )
-# What `serve` makes of files beside them: static files with hashes in their names, compiled templates.
+# Files that decide what `serve` adds: static files with hashes in their names, compiled templates.
 OF_SITE = (*OF_TABLES, "static/**/*", "templates/**/*.html", "openclaw_web/pages/*.py", "operations/server/*.py")
 OF_TEMPLATES = (
     "openclaw_web/pages/templates.py",
@@ -44,31 +45,31 @@ databases._template()
 
 def databases():
     """The folder of two empty databases, `default.sqlite` and `agent.sqlite`."""
-    return _made("databases", OF_TABLES, _make_databases)
+    return _prepare_folder("databases", OF_TABLES, _make_databases)
 
 
 def home():
-    """The folder of a home of ours in which nothing was done yet; the empty file of new agents is there."""
-    return _made("home", OF_TABLES, _make_home)
+    """The folder of an unused home, with the empty file for new agents."""
+    return _prepare_folder("home", OF_TABLES, _make_home)
 
 
 def copy_home(place):
-    """The same as a home of one's own at `place`."""
+    """Copy that home to `place`; return the copy."""
     return shutil.copytree(home(), place, dirs_exist_ok=True)
 
 
-def served():
-    """The folder of such a home that was served: static files are collected, and templates compiled."""
-    return _made("served", OF_SITE, _make_served)
+def served_home():
+    """The folder of such a home with collected static files and compiled templates."""
+    return _prepare_folder("served", OF_SITE, _make_served)
 
 
 def templates():
     """The folder for templates that tests have compiled."""
-    return _made("templates", OF_TEMPLATES, Path.mkdir)
+    return _prepare_folder("templates", OF_TEMPLATES, Path.mkdir)
 
 
-def fill(connection, file):
-    """Have a connection of Django go on with a copy of `file` in memory, as after `create_test_db`."""
+def fill_connection(connection, file):
+    """Replace a connection's database in memory with a copy of `file`, as after `create_test_db`."""
     name = connection.creation._get_test_db_name()
     connection.close()
     connection.settings_dict["NAME"] = name
@@ -77,12 +78,15 @@ def fill(connection, file):
         source.backup(connection.connection)
 
 
-def _made(name, patterns, make):
-    """The folder `name` for files as they are, made when it is not there: whole, and by one process."""
+def _prepare_folder(name, patterns, make):
+    """The folder `name` for the current files; if it is missing, one process makes it.
+
+    It is made in a draft and renamed, so that it is always whole.
+    """
     place = FOLDER / f"{name}-{fingerprint(patterns)}"
-    with _alone(name):
+    with _lock_folder(name):
         if not place.exists():
-            _forget(name)
+            _remove_old_folders(name)
             draft = FOLDER / f"{name}.draft"
             shutil.rmtree(draft, ignore_errors=True)
             make(draft)
@@ -92,16 +96,16 @@ def _made(name, patterns, make):
 
 
 def fingerprint(patterns):
-    """A name for the content of all files that these patterns match, and for what reads them."""
-    made = hashlib.sha256(f"{sys.version} {sqlite3.sqlite_version}".encode())
+    """A hash of all files that match these patterns, and of the versions that read them."""
+    digest = hashlib.sha256(f"{sys.version} {sqlite3.sqlite_version}".encode())
     for file in sorted({file for pattern in patterns for file in CHECKOUT.glob(pattern) if file.is_file()}):
         content = hashlib.sha256(file.read_bytes()).hexdigest()
-        made.update(f"{file.relative_to(CHECKOUT)} {content}\n".encode())
-    return made.hexdigest()[:16]
+        digest.update(f"{file.relative_to(CHECKOUT)} {content}\n".encode())
+    return digest.hexdigest()[:16]
 
 
 @contextmanager
-def _alone(name):
+def _lock_folder(name):
     """Hold off the other workers of a test run."""
     FOLDER.mkdir(mode=0o700, exist_ok=True)
     with (FOLDER / f"{name}.lock").open("a") as lock:
@@ -109,8 +113,8 @@ def _alone(name):
         yield
 
 
-def _forget(name):
-    """Remove what was made of other files, but for what is in use."""
+def _remove_old_folders(name):
+    """Remove folders made of other files, unless they may be in use."""
     for old in FOLDER.glob(f"{name}-*"):
         if old.stat().st_mtime < time.time() - KEPT_SECONDS:
             shutil.rmtree(old)
@@ -136,7 +140,7 @@ def _make_databases(folder):
 
 
 def _make_served(folder):
-    from tests import processes  # which needs none of this
+    from tests import processes  # not above: it needs none of this
 
     site = processes.Home.copied(home(), folder)
     server = site.serve()

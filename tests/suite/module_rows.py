@@ -1,4 +1,7 @@
-"""What stands in the databases for all tests of a module: filled once, and taken back after the last of them."""
+"""Keeps rows in the databases for all tests of a module.
+
+They are written once and rolled back after the last test.
+"""
 
 from contextlib import contextmanager
 
@@ -14,7 +17,7 @@ class _Standing(TestCase):
 
 @contextmanager
 def keep_rows(django_db_blocker):
-    """What the block writes to any file stands until it ends; transactions within it are parts of its own."""
+    """Keep the rows that the block writes until it ends; inner transactions are savepoints."""
     with django_db_blocker.unblock():
         atomics = _Standing._enter_atomics()
         try:
@@ -25,7 +28,7 @@ def keep_rows(django_db_blocker):
 
 @contextmanager
 def roll_back_rows():
-    """What the block writes to any file is taken back."""
+    """Roll back all that the block writes to any database."""
     marks = {alias: transaction.savepoint(using=alias) for alias in ALL}
     try:
         yield

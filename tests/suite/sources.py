@@ -1,4 +1,4 @@
-"""The files of this checkout as tests read them: each read, parsed and walked once for all of them."""
+"""The source files of this checkout, each read, parsed and walked once for all tests."""
 
 import ast
 from collections import defaultdict
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-# From the ground up: each may import what stands before it. The roof puts the house together.
+# From the lowest app to the highest: each may import those before it.
 ORDER = [
     "openclaw_web",
     "people",
@@ -33,7 +33,7 @@ SCRIPTS = sorted((ROOT / "static").rglob("*.js"))
 
 
 class Source:
-    """The text of a module, and what it is parsed into."""
+    """The text of a module, its lines and its syntax tree."""
 
     def __init__(self, text):
         self.text = text
@@ -48,15 +48,15 @@ class Source:
 
     @cached_property
     def _by_kind(self):
-        found = defaultdict(list)
+        nodes_by_class = defaultdict(list)
         for number, node in enumerate(ast.walk(self.tree)):
-            found[type(node)].append((number, node))
-        return found
+            nodes_by_class[type(node)].append((number, node))
+        return nodes_by_class
 
     def nodes(self, *kinds):
-        """Every node of these classes, as `ast.walk` comes by."""
-        found = [pair for kind in kinds for pair in self._by_kind[kind]]
-        return [node for _number, node in (sorted(found, key=lambda pair: pair[0]) if len(kinds) > 1 else found)]
+        """Every node of these classes, in the order of `ast.walk`."""
+        pairs = [pair for kind in kinds for pair in self._by_kind[kind]]
+        return [node for _number, node in (sorted(pairs, key=lambda pair: pair[0]) if len(kinds) > 1 else pairs)]
 
 
 @cache
@@ -66,12 +66,12 @@ def source(path):
 
 
 def forget():
-    """Give the memory back: of the trees, which nobody reads after the last test that does."""
+    """Free the syntax trees after the last test that reads them."""
     source.cache_clear()
 
 
-def dotted(node):
-    """The words of `a.b.c`; other expressions as Python writes them."""
+def format_dotted_name(node):
+    """The name `a.b.c` of an expression; for other expressions its source text."""
     words, inner = [], node
     while isinstance(inner, ast.Attribute):
         words.append(inner.attr)
@@ -79,8 +79,11 @@ def dotted(node):
     return ".".join([inner.id, *reversed(words)]) if isinstance(inner, ast.Name) else ast.unparse(node)
 
 
-def imports(path):
-    """Every (line, dotted name) that `path` imports; names after `from x import` are tried as modules too."""
+def find_imports(path):
+    """Yield (line, dotted name) of every import of `path`.
+
+    Names after `from x import` are yielded as if they were modules too.
+    """
     package = list(path.relative_to(ROOT).with_suffix("").parts)
     for node in source(path).nodes(ast.Import, ast.ImportFrom):
         if isinstance(node, ast.Import):
@@ -101,7 +104,7 @@ def lines_matching(text, pattern):
 
 
 def fail_for(problems):
-    """Fail with every problem, one to a line; pass when there is none."""
-    found = list(problems)
-    if found:
-        pytest.fail("\n".join(found), pytrace=False)
+    """Fail with all problems, one on each line; pass if there is none."""
+    messages = list(problems)
+    if messages:
+        pytest.fail("\n".join(messages), pytrace=False)

@@ -5,7 +5,7 @@ import subprocess
 import pytest
 
 from tests.suite import affected_tests
-from tests.suite.sources import ALL_MODULES, ORDER, ROOT, imports
+from tests.suite.sources import ALL_MODULES, ORDER, ROOT, find_imports
 
 TESTS = [path for path in ALL_MODULES if path.name.startswith("test_")]
 TOP = ["tests/operations", "tests/demo"]
@@ -18,7 +18,7 @@ def folders(*files):
 
 
 def test_the_order_is_that_of_the_map():
-    assert affected_tests.order() == ORDER
+    assert affected_tests.read_app_order() == ORDER
 
 
 @pytest.mark.parametrize(
@@ -44,9 +44,9 @@ def test_apps_and_those_above_them_are_run(file, places):
 
 
 def test_what_is_about_everything_is_always_run():
-    found = affected_tests.find_test_paths([])
-    assert {"tests/whole", "tests/suite", "tests/test_house.py", "tests/test_architecture.py"} <= set(found)
-    assert all((ROOT / place).exists() for place in found)
+    paths = affected_tests.find_test_paths([])
+    assert {"tests/whole", "tests/suite", "tests/test_house.py", "tests/test_architecture.py"} <= set(paths)
+    assert all((ROOT / place).exists() for place in paths)
 
 
 def test_a_changed_test_is_run_itself():
@@ -60,14 +60,14 @@ def test_a_changed_test_is_run_itself():
 
 
 def test_tests_below_that_name_an_app_are_run():
-    found = affected_tests.find_test_paths(["operations/doctor/checks.py"])
+    paths = affected_tests.find_test_paths(["operations/doctor/checks.py"])
     imported = {
         path.relative_to(ROOT).as_posix()
         for path in TESTS
-        if any(one[1].startswith("operations.") for one in imports(path))
+        if any(name.startswith("operations.") for _line, name in find_imports(path))
     }
-    assert imported and all(any(file.startswith(f"{place}/") or file == place for place in found) for file in imported)
-    assert "tests/people/test_sign_in.py" not in found and len(found) < len(TESTS) / 3
+    assert imported and all(any(file.startswith(f"{place}/") or file == place for place in paths) for file in imported)
+    assert "tests/people/test_sign_in.py" not in paths and len(paths) < len(TESTS) / 3
 
 
 @pytest.fixture

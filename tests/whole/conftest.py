@@ -1,4 +1,4 @@
-"""Two running sites that all tests with browsers share: one with demonstration data, and one that is new."""
+"""Two running sites for all browser tests: one with demonstration data, one new."""
 
 import json
 import re
@@ -13,7 +13,10 @@ SESSION = "openclaw_web_session"
 
 
 class Site:
-    """A running `serve` with a signed-in browser tab, one of a stranger, and what the addresses are filled with."""
+    """A running `serve` with a signed-in browser tab and a stranger's tab.
+
+    `facts` are the values that fill the addresses of pages.
+    """
 
     def __init__(self, home, browser, link, facts):
         self.facts, self.browser = facts, browser
@@ -33,7 +36,7 @@ class Site:
         return page
 
     def plain_tabs(self):
-        """Two tabs that run no JavaScript, one of somebody who is signed in, and one of a stranger."""
+        """Two tabs without JavaScript: one signed in, one of a stranger."""
         page, stranger = (self.tab(java_script_enabled=False) for _ in range(2))
         cookies = self.page.context.cookies()
         page.context.add_cookies([cookie for cookie in cookies if cookie["name"] == SESSION])
@@ -55,9 +58,9 @@ def full(tmp_path_factory, browser):
 
 @pytest.fixture(scope="session")
 def new(tmp_path_factory, browser, migrated):
-    """A site on which nothing has happened but that somebody was added."""
+    """A site with one user and no data."""
     home = Home.copied(migrated, tmp_path_factory.mktemp("new") / "home")
-    made = home.start("create_user", "ada", "--role", "admin")
-    assert made.end() == 0, made.said
-    yield Site(home, browser, re.search(r"http://[^/]+(/\S+)", made.said)[1], {})
+    command = home.start("create_user", "ada", "--role", "admin")
+    assert command.end() == 0, command.said
+    yield Site(home, browser, re.search(r"http://[^/]+(/\S+)", command.said)[1], {})
     home.close()

@@ -1,4 +1,4 @@
-"""Adds to the demonstration site what pages of tests/whole/pages.py need and it has none of."""
+"""Adds rows that the pages of tests/whole/pages.py need to the demonstration site."""
 
 import json
 
@@ -24,7 +24,7 @@ from operations.checkpoints import services as checkpoints
 from people.accounts import invitations
 from people.accounts import services as accounts
 from people.models import User
-from tests.whole.site_rows import names_of
+from tests.whole.site_rows import build_heading_names
 
 AGENT = "main"
 DB = f"agent_{AGENT}"
@@ -32,18 +32,24 @@ FACT = {"candidate_fact": "Likes tea.", "reason": "New."}
 
 
 def add_facts():
-    """Add it all; what addresses and headings are filled with, as JSON without spaces."""
+    """Add all rows; return the values for addresses and headings as JSON without spaces."""
     session = Session.objects.using(get_alias(AGENT)).order_by("-turn_count", "id")[0]
     turn = session.turns.exclude(agent_message_id=None).order_by("-turn_number")[0]
     about = {"session_id": session.id, "turn_id": turn.id}
-    facts = _of_session(session) | _of_gate(turn, about) | _of_writes(turn, about) | _of_files(turn) | _of_site()
-    named = {"artifact_name": "Text", "person": "demo", "guest": "mei"} | names_of(facts, AGENT)
+    facts = (
+        _add_session_rows(session)
+        | _add_gate_rows(turn, about)
+        | _add_writes(turn, about)
+        | _add_file_changes(turn)
+        | _add_site_rows()
+    )
+    named = {"artifact_name": "Text", "person": "demo", "guest": "mei"} | build_heading_names(facts, AGENT)
     text = json.dumps({name: str(value) for name, value in (facts | named).items()}, separators=(",", ":"))
     return text.replace(" ", "\\u0020")
 
 
-def _of_session(session):
-    """A step, a long output and a compaction."""
+def _add_session_rows(session):
+    """Add a step, a long output and a compaction."""
     compacted = Session.objects.using(DB).filter(compaction_count__gt=0).order_by("-compaction_count", "id")[0]
     step = Step(session.id, 1, "run", "session.started", 1)
     extras_store.store_steps(DB, [step])
@@ -54,8 +60,8 @@ def _of_session(session):
     return facts | {"artifact": artifact.sha256, "checkpoint": checkpoint.row.sha256}
 
 
-def _of_gate(turn, about):
-    """Decisions of one turn, a call that failed, two versions of a prompt, and a replay."""
+def _add_gate_rows(turn, about):
+    """Add decisions of one turn, a failed call, two versions of a prompt, and a replay."""
     about = about | {"llm_model": "gate-1", "llm_latency_ms": 6200, "prompt_version": "v2", "cost_usd": 0.0002}
     about["created_at"] = turn.created_at + 2000
     facts = {**FACT, "decision": "UPDATE_USER", "reason": "Tells what they like.", "raw_response": "{}"}
@@ -69,43 +75,43 @@ def _of_gate(turn, about):
     decisions.store_calls(DB, [failed])
     for name, text in (("v1", "Decide."), ("v2", "Decide well.")):
         GatePrompt.objects.using(DB).create(id=name, text=text, created_at=turn.created_at)
-    _replay(turn)
+    _add_replay(turn)
     return {"decision": "a1", "call": failed.id, "prompt": "v2", "replay": "demo-replay"}
 
 
-def _replay(turn):
+def _add_replay(turn):
     about = {"llm_model": "gate-2", "prompt_version": "v2", "started_by": "demo", "created_at": turn.created_at}
     GateReplay(id="r1", state="finished", total=2, decided=2, agreed=1, **about).save(using=DB)
-    told = {"replay_id": "r1", "original": "UPDATE_USER", "outcome": "decided", "reason": "Says so."}
-    told |= {"llm_latency_ms": 900, "cost_usd": 0.001}
+    values = {"replay_id": "r1", "original": "UPDATE_USER", "outcome": "decided", "reason": "Says so."}
+    values |= {"llm_latency_ms": 900, "cost_usd": 0.001}
     for number, (name, decision) in enumerate([("a1", "UPDATE_USER"), ("a2", "NO_WRITE")]):
-        told |= {"decision_id": name, "number": number, "decision": decision, "is_same": decision == "UPDATE_USER"}
-        GateReplayDecision.objects.using(DB).create(**told)
+        values |= {"decision_id": name, "number": number, "decision": decision, "is_same": decision == "UPDATE_USER"}
+        GateReplayDecision.objects.using(DB).create(**values)
 
 
-def _of_writes(turn, about):
-    """Two writes with the same change, and one that was corrected with a rule for others."""
+def _add_writes(turn, about):
+    """Add two writes with the same change, and a write corrected with a rule for others."""
     about = about | FACT | {"status": "written", "created_at": turn.created_at + 3000}
     sides = b"# Memory\n" + b"line\n" * 20, b"# Memories\n" + b"line\n" * 20 + b"Likes tea.\n"
     of_turn = {"target_file": "MEMORY.md", "decision_id": "a1", "match": "exact", "is_diff_shared": True}
-    _store(dict.fromkeys(("m1", "m2"), sides), **about, **of_turn)
-    _store({"k1": (b"", b"k1")}, target_file="USER.md", **about)
+    _store_writes(dict.fromkeys(("m1", "m2"), sides), **about, **of_turn)
+    _store_writes({"k1": (b"", b"k1")}, target_file="USER.md", **about)
     rule = {"status": "refused", "reason": "Said in jest.", "apply_to_future": True, "by": "demo"}
     correct_write(Agent.objects.get(agent_id=AGENT), "k1", **rule)
-    _store({"k2": (b"", b"k2")}, target_file="USER.md", **about)
+    _store_writes({"k2": (b"", b"k2")}, target_file="USER.md", **about)
     return {"write": "m1", "corrected": "k1"}
 
 
-def _store(changes, **columns):
-    """Writes as the API tells of them: {name: content before and after}."""
+def _store_writes(changes, **columns):
+    """Store writes as the API reports them: {name: content before and after}."""
     rows = [
         (WriteGuardianAudit(id=name, **columns), by_guardian.FileChange(*change)) for name, change in changes.items()
     ]
     writes.store_reports(DB, [by_guardian.Report(row, by_guardian.Source.API, change) for row, change in rows])
 
 
-def _of_files(turn):
-    """A proposed write, and a change that was handed to the agent."""
+def _add_file_changes(turn):
+    """Add a proposed write, and a change that was handed to the agent."""
     packed = {"before_zstd": packing.pack(b"a\n"), "after_zstd": packing.pack(b"a\nb\n"), "before_hash": "x"}
     about = {"target_file": "MEMORY.md", "candidate_fact": "Likes tea.", "state": "proposed", "started_by": "demo"}
     GuardianRun(id="p1", created_at=turn.created_at, **about, **packed).save(using=DB)
@@ -116,8 +122,11 @@ def _of_files(turn):
     return {"proposal": "p1", "handover": "h1", "file": "MEMORY.md"}
 
 
-def _of_site():
-    """Somebody who has a link, an invitation, and what the demonstration has already."""
+def _add_site_rows():
+    """Add a user with a sign-in link, and an invitation.
+
+    Rows that the demonstration has already are returned with them.
+    """
     accounts.add_user("mei", User.Role.LABELLER)
     return {
         "sample": DatasetSample.objects.order_by("id")[0].id,

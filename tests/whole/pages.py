@@ -1,13 +1,13 @@
-"""Every page of the site in one table, read by all tests about pages. A new page is one line here.
+"""The table of all pages of the site, which all tests of pages read.
 
-Who may see it, how it is headed and what it asks its databases: tests/whole/test_pages.py. Who may send a form:
-tests/people/test_roles.py. Its lists: tests/test_query_plans.py. In a browser: test_accessibility, test_keys and
-test_without_javascript of tests/whole/.
+A new page is one line here. tests/whole/test_pages.py checks roles, headings and database queries;
+tests/people/test_roles.py checks who may send a form; tests/test_query_plans.py checks lists; test_accessibility,
+test_keys and test_without_javascript of tests/whole/ check pages in a browser.
 """
 
 from dataclasses import dataclass, replace
 
-ANYBODY = "anybody"  # a role below all others: nobody has to be signed in
+ANYBODY = "anybody"  # a role below all others: no sign-in is needed
 FILE = "a file"
 WORD = "one word for a supervisor"
 LINKS, NUMBER, VERDICTS = "links for places on another page", "a number for a script", "verdicts for places in a list"
@@ -17,20 +17,20 @@ PLAIN, ONE = ("",), ()  # plans of a page with a list, and of one thing, a form 
 BACKGROUND = ("", "?show=flows", "?show=deliveries")
 STATISTICS = ("", "?by=day&model=gate-small&prompt=prompt-1", "?by=session&from=2026-01-05&to=2026-04-30")
 GATE, PERSON = "type=memory_gate_positive", "prompted_by=person"
-REVIEWS = ("", "pending/", *(f"?{asked}" for asked in ("agent=ada", GATE, f"agent=ada&{GATE}", PERSON)))
-REVIEWS += tuple(f"?{asked}" for asked in (f"agent=ada&{PERSON}", "ending=cut_off", "draw=x"))
+REVIEWS = ("", "pending/", *(f"?{query}" for query in ("agent=ada", GATE, f"agent=ada&{GATE}", PERSON)))
+REVIEWS += tuple(f"?{query}" for query in (f"agent=ada&{PERSON}", "ending=cut_off", "draw=x"))
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A route of the site: a page, a part of pages, something apart from them, or what takes a form.
+    """A route of the site: a page, a part of one, or a form's target.
 
-    `role` is the lowest that may. `address` says where it is on a full site, below the agent's when it begins with no
-    slash; its {names}, and those of the heading, are filled by `filled`. The main heading begins with `heading`, and
-    `budget` is the most queries that it may ask, of all databases together and however many rows there are; a list
-    that `is_counted` may ask one more when there is more than a page. `plans` are the queries with which its lists are
-    asked for their query plans, and `on` is the name of a declared list, which is asked with each of its filters.
-    `why` says why it is no page.
+    `role` is the lowest role that may open it. `address` is its address on a full site, below the agent's when it does
+    not begin with a slash; its {names}, and those of the heading, are filled by `filled`. The main heading begins with
+    `heading`, and `budget` is the most queries that it may run, of all databases together and for any number of rows; a
+    list that `is_counted` may run one more when there is more than a page. `plans` are the queries with which its lists
+    are opened for their query plans, and `on` is the name of a declared list, which is tested with each of its filters.
+    `why` is the reason why it is no page.
     """
 
     route: str
@@ -45,7 +45,7 @@ class Page:
     method: str = "GET"
 
     def place(self, facts):
-        """Where it is on a site with these facts: of which agent, which session."""
+        """Its address on a site with these facts, such as the agent and the session."""
         below = "" if self.address.startswith("/") else "/agents/{agent}/"
         return f"{below}{self.address}".format(**facts)
 
@@ -55,17 +55,17 @@ class Page:
 
 
 def part(route, role, address, budget, plans, why):
-    """What pages ask for by themselves."""
+    """A part that pages load by themselves."""
     return Page(route, role, address, "", budget, plans, why=why)
 
 
 def apart(route, role, why):
-    """What is neither a page nor asked for by every one of its kind; its own tests look at it."""
+    """A route that is neither a page nor a part; its own tests check it."""
     return Page(route, role, "", "", 0, ONE, why=why)
 
 
 def form(route, role):
-    """What takes a form."""
+    """A route that takes a form."""
     return Page(route, role, "", "", 0, ONE, method="POST")
 
 

@@ -1,4 +1,4 @@
-"""As many rows as one likes of everything that pages show, all of the agent ada."""
+"""Adds any number of rows of everything that pages show, for the agent ada."""
 
 from pathlib import Path
 
@@ -25,16 +25,16 @@ from people.accounts import invitations, services, tokens
 from people.configuration import saved_views
 from people.models import SignIn
 from tests import factories
-from tests.guardian.corrections.correcting import corrected
-from tests.guardian.written import wrote
+from tests.guardian.corrections.correction_rows import create_correction
+from tests.guardian.write_rows import create_write
 from tests.homes import assistant, result, user
-from tests.ledger.checkpoints.checkpoints import compaction
-from tests.ledger.outputs.stashing import handles, lines
-from tests.ledger.talks import step, tell
+from tests.ledger.checkpoints.checkpoint_packs import compaction
+from tests.ledger.outputs.stored_outputs import list_handles, make_output
+from tests.ledger.transcript_records import store_session, store_step
 
 DB = "agent_ada"
 ALWAYS = {"created_at": factories.T0, "last_seen_at": factories.T0, "expires_at": 2**50}
-# Jobs whose runs a page of System lists: how they ended, what was asked, and what came of it.
+# Jobs whose runs a page of System lists: state, parameters and result.
 CLEARED = '{"removed": 0, "removedBytes": 0, "kept": 1, "young": 0}'
 RUNS = {
     **dict.fromkeys(("retention", "archive"), ("failed", '{"days": 9}', None)),
@@ -43,8 +43,8 @@ RUNS = {
 LINTED = "Run openclaw status --json and report."
 
 
-def fill(count, person):
-    """`count` rows of everything; what addresses of single things are filled with."""
+def fill_everything(count, person):
+    """Add `count` rows of everything; return values for addresses and headings."""
     agent = factories.AgentFactory(agent_id="ada")
     bulk_rows.fill_sessions(DB, count)
     bulk_rows.fill_agent(DB, count)
@@ -55,11 +55,17 @@ def fill(count, person):
     bulk_rows.fill_site(count, agent="ada")
     bulk_rows.fill_extras(count, agent="ada")
     bulk_rows.fill_agents(count)
-    found = _conversation(count) | _files(count) | _review(count, person) | _operations(count) | _people(count, person)
+    facts = (
+        _fill_conversation(count)
+        | _fill_files(count)
+        | _fill_samples(count, person)
+        | _fill_operations(count)
+        | _fill_people(count, person)
+    )
     verdict_store.copy_all(agent)
     return (
-        found
-        | names_of(found, "ada")
+        facts
+        | build_heading_names(facts, "ada")
         | {
             "artifact_name": "ls 1",
             "guest": f"other{count - 1}",
@@ -68,8 +74,8 @@ def fill(count, person):
     )
 
 
-def names_of(facts, agent):
-    """What headings of an agent's single things are filled with."""
+def build_heading_names(facts, agent):
+    """The values that headings of single rows of an agent contain."""
     db = get_alias(agent)
     return {
         "agent": agent,
@@ -81,38 +87,44 @@ def names_of(facts, agent):
     }
 
 
-def _replay(count):
-    """A replay of `count` decisions, each of which became another one, and as many other replays."""
+def _fill_replays(count):
+    """Add `count` replays, one of them with `count` changed decisions."""
     about = {"llm_model": "gate-2", "prompt_version": "v2", "started_by": "root", "created_at": factories.T0}
     about |= {"state": "finished", "total": count, "decided": count}
     names = list(MemoryGateDecision.objects.using(DB).filter(session_id="s1").values_list("id", flat=True)[:count])
     for number in range(count, 0, -1):
         GateReplay(id=f"r{number}", **about).save(using=DB)
-    told = {"original": "UPDATE_USER", "decision": "NO_WRITE", "is_same": False, "outcome": "decided", "reason": "No."}
+    values = {
+        "original": "UPDATE_USER",
+        "decision": "NO_WRITE",
+        "is_same": False,
+        "outcome": "decided",
+        "reason": "No.",
+    }
     GateReplayDecision.objects.using(DB).bulk_create(
-        GateReplayDecision(replay_id="r1", decision_id=name, number=number, created_at=factories.T0, **told)
+        GateReplayDecision(replay_id="r1", decision_id=name, number=number, created_at=factories.T0, **values)
         for number, name in enumerate(names)
     )
 
 
-def _conversation(count):
-    """A session with `count` turns, long outputs, branches, compactions, steps and decisions."""
-    tell(*_records(count), session_id="s1")
+def _fill_conversation(count):
+    """Add a session with `count` turns, long outputs, branches, compactions, steps and decisions."""
+    store_session(*_build_records(count), session_id="s1")
     session = Session.objects.using(DB).get(id="s1")
     for number in range(count):
-        step(number + 1)
+        store_step(number + 1)
         factories.DecisionFactory(session_id="s1", turn_id=f"s1:r{number * 5 + 1}")
         factories.DecisionFactory(session_id="s1", turn_id="s1:r1", origin="own")
         factories.GateCallFactory(session_id="s1", turn_id="s1:r1")
         factories.PromptFactory()
-    _replay(count)
+    _fill_replays(count)
     agent = Agent.objects.get(agent_id="ada")
     packs = [built.row.sha256 for built in checkpoints.build_checkpoints(agent, session, "all", by="root")]
     return {
         "session": "s1",
         "record": session.leaf_record_id,
         "step": "id1",
-        "artifact": handles()[0][-64:],
+        "artifact": list_handles()[0][-64:],
         "checkpoint": packs[-1],
         "decision": MemoryGateDecision.objects.using(DB).filter(turn_id="s1:r1", origin="recorded")[0].id,
         "call": GateCall.objects.using(DB).filter(turn_id="s1:r1")[0].id,
@@ -121,12 +133,12 @@ def _conversation(count):
     }
 
 
-def _records(count):
+def _build_records(count):
     for number in range(1, count + 1):
         first = (number - 1) * 5 + 1
         yield user(f"question {number}")
         yield assistant("Looking.", (f"c{number}", "exec", {"command": f"ls {number}"}))
-        yield result(f"c{number}", lines(900, needle=f"error {number}"), details={"exitCode": 1})
+        yield result(f"c{number}", make_output(900, needle=f"error {number}"), details={"exitCode": 1})
         yield assistant(f"an answer that is left {number}") | {"parentId": f"r{first + 2}"}
         yield assistant(f"reply {number}") | {"parentId": f"r{first + 2}"}
     for number in range(1, count + 1):
@@ -135,42 +147,49 @@ def _records(count):
     yield assistant("Yes.")
 
 
-def _files(count):
+def _fill_files(count):
     for number in range(count):
         factories.SnapshotFactory(content=f"# Memory\n{number}\n{LINTED}\n")
         factories.WorkspaceFileFactory(file_name=f"notes/{number}.md", content=f"{number}\n{LINTED}\n")
         IndexedFile.objects.using(DB).create(database="d", source="memory", path=f"{number}.md", chunk_count=1)
         VfsEntry.objects.using(DB).create(namespace="workspace", path=f"{number}.md", bytes=17)
-    _corrected(count)
-    facts = {"corrected": "w1000", "file": "MEMORY.md", "write": _writes(count), "proposal": _proposals(count)}
-    return facts | {"handover": _handovers(count)}
+    _fill_corrections(count)
+    facts = {
+        "corrected": "w1000",
+        "file": "MEMORY.md",
+        "write": _fill_writes(count),
+        "proposal": _fill_proposals(count),
+    }
+    return facts | {"handover": _fill_handovers(count)}
 
 
-def _corrected(count):
-    """Writes that were corrected, each with a rule, and the first again and again."""
+def _fill_corrections(count):
+    """Add corrected writes, each with a rule, and many corrections of the first."""
     for number in range(count):
-        wrote(DB, 1000 + number, None, b"%d" % number, candidate_fact=f"fact {'x' * number}.", target_file="USER.md")
+        create_write(
+            DB, 1000 + number, None, b"%d" % number, candidate_fact=f"fact {'x' * number}.", target_file="USER.md"
+        )
         pattern = f"x{{{number}}}[.]" if number else "fact [.]"
-        corrected("w1000", status="written", file=MEMORY_FILES[number % 3 + 2], reason=f"Reason {number}.")
-        corrected(f"w{1000 + number}", apply_to_future=True, pattern=pattern)
-    wrote(DB, 2000, None, b"", candidate_fact="fact .", target_file="USER.md")  # a rule catches it
+        create_correction("w1000", status="written", file=MEMORY_FILES[number % 3 + 2], reason=f"Reason {number}.")
+        create_correction(f"w{1000 + number}", apply_to_future=True, pattern=pattern)
+    create_write(DB, 2000, None, b"", candidate_fact="fact .", target_file="USER.md")  # a rule catches it
 
 
-def _writes(count):
-    """Writes of one turn and decision, one after another, each with statuses and tried again."""
+def _fill_writes(count):
+    """Add writes of one turn and decision, each with statuses and a retry."""
     decision = MemoryGateDecision.objects.using(DB).filter(turn_id="s1:r1", origin="recorded")[0]
     about = {"session_id": "s1", "turn_id": "s1:r1", "decision_id": decision.id}
     for number in range(count):
         columns = {**about, "earliest_at": factories.T0, "retry_of": f"w{number - 1}" if number else None}
-        write = wrote(DB, number, b"line\n" * number, b"line\n" * (number + 1), **columns)
+        write = create_write(DB, number, b"line\n" * number, b"line\n" * (number + 1), **columns)
         statuses = [GuardianStatus(audit=write, status="written", given_by="root", created_at=n) for n in range(count)]
         GuardianStatus.objects.using(DB).bulk_create(statuses)
-    _workspace(b"line\n" * count)
+    _create_workspace(b"line\n" * count)
     return "w0"
 
 
-def _workspace(memory):
-    """A workspace of the agent, whose MEMORY.md holds this."""
+def _create_workspace(memory):
+    """Create a workspace of the agent with this MEMORY.md."""
     root = Path(settings.HOME_DIR).resolve() / "openclaw-of-ada"
     for folder in ("agents/ada/sessions", "workspace-ada"):
         (root / folder).mkdir(parents=True, exist_ok=True)
@@ -180,8 +199,8 @@ def _workspace(memory):
     Agent.objects.filter(agent_id="ada").update(home_name="ada")
 
 
-def _proposals(count):
-    """Proposals that wait, each with its steps."""
+def _fill_proposals(count):
+    """Add open proposals; all their steps belong to the first."""
     about = {"target_file": "MEMORY.md", "candidate_fact": "Likes tea.", "state": "proposed", "started_by": "root"}
     about |= {"before_zstd": packing.pack(b"a\n"), "after_zstd": packing.pack(b"a\nb\n"), "created_at": factories.T0}
     for number in range(count):
@@ -190,8 +209,8 @@ def _proposals(count):
     return "p0"
 
 
-def _handovers(count):
-    """Changes of one write that were handed to the agent."""
+def _fill_handovers(count):
+    """Add changes of one write that were handed to the agent."""
     about = {"file_name": "MEMORY.md", "audit_id": "w0", "run_id": "p0", "asked_by": "root", "own_audit_id": "o"}
     about |= {"now_hash": "", "before_hash": "", "wanted_hash": "", "state": "ended", "outcome": "other"}
     for number in range(count):
@@ -199,8 +218,8 @@ def _handovers(count):
     return "h0"
 
 
-def _review(count, person):
-    """Samples of the session's turns, one of them judged `count` times, and exports."""
+def _fill_samples(count, person):
+    """Add samples of the session's turns, one of them judged `count` times, and exports."""
     samples = [
         factories.SampleFactory(
             session_id="s1", turn_number=number + 1, turn_id=f"s1:r{number * 5 + 1}", created_at=factories.T0 * 2
@@ -213,7 +232,7 @@ def _review(count, person):
     return {"sample": samples[0].id, "export": factories.ExportFactory(state="ready").id}
 
 
-def _operations(count):
+def _fill_operations(count):
     for kind, (state, params, outcome) in RUNS.items():
         for _run in range(min(count, 6)):  # less than a page of jobs in all
             factories.JobFactory(kind=kind, state=state, params_json=params, result_json=outcome)
@@ -224,7 +243,7 @@ def _operations(count):
     return {"cron": "x", "job": JobRun.objects.order_by("id")[0].id}
 
 
-def _people(count, person):
+def _fill_people(count, person):
     for number in range(count):
         other = factories.UserFactory(username=f"other{number}")
         SignIn.objects.create(id=f"s{number}", user=person, session_key=f"k{number}", how="password", **ALWAYS)

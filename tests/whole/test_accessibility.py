@@ -1,7 +1,7 @@
-"""Every page in a real browser: axe-core in both themes, on a desk and on a phone, full and empty.
+"""Checks every page with axe-core: both themes, desktop and phone, full and empty.
 
-One site with demonstration data, one that is new, one browser. Each page is opened once and looked at four ways,
-and once more in Chinese, whose colours are the same.
+One site has demonstration data, one is new; both use one browser. Each page is opened once and checked four ways, and
+once more in Chinese, whose colours are the same.
 """
 
 from importlib import resources
@@ -25,15 +25,15 @@ FAILURES = {
     "422 of an artifact": "/agents/main/artifacts/{artifact}/?mode=grep&pattern=(",
     "expired link": "/welcome/this-was-used/",
 }
-# Both themes beside each other, whatever the browser prefers: every landmark is there twice (tests/components).
+# The page of tests/components shows both themes beside each other, so it has every landmark twice.
 BOTH_AT_ONCE = "components"
 NOT_ASKED = {BOTH_AT_ONCE: {"landmark-unique"}}
 AXE = (resources.files("axe_playwright_python") / "axe.min.js").read_text()
 RUN_AXE = """(rules) => {
     const options = { resultTypes: ["violations"], selectors: false, preload: false };
     if (rules) options.runOnly = rules;
-    const told = (v) => [v.id, v.nodes.length, v.nodes[0].html.slice(0, 200), v.nodes[0].failureSummary];
-    return axe.run(document, options).then((found) => found.violations.map(told));
+    const describe = (v) => [v.id, v.nodes.length, v.nodes[0].html.slice(0, 200), v.nodes[0].failureSummary];
+    return axe.run(document, options).then((results) => results.violations.map(describe));
 }"""
 WIDER = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
 WIDEST = """() => [...document.querySelectorAll("body *")]
@@ -44,10 +44,10 @@ SPILLING = """() => [...document.querySelectorAll(".table-wrap")]
     .map((wrap) => wrap.innerText.slice(0, 160))"""
 OVERLAPPING = """() => [...document.querySelectorAll(".split > *")]
     .flatMap((part) => [part, ...part.querySelectorAll("table")].map((e) => [part, e.getBoundingClientRect()]))
-    .filter(([part, one]) => [...part.parentElement.children].some((other) => {
-        const two = other.getBoundingClientRect();
-        return other !== part && Math.min(one.right, two.right) - Math.max(one.left, two.left) > 1
-            && Math.min(one.bottom, two.bottom) - Math.max(one.top, two.top) > 1;
+    .filter(([part, box]) => [...part.parentElement.children].some((other) => {
+        const otherBox = other.getBoundingClientRect();
+        return other !== part && Math.min(box.right, otherBox.right) - Math.max(box.left, otherBox.left) > 1
+            && Math.min(box.bottom, otherBox.bottom) - Math.max(box.top, otherBox.top) > 1;
     })).slice(0, 3).map(([part]) => part.innerText.slice(0, 160))"""
 UNSEEN_FOCUS = """() => {
     const focused = document.activeElement;
@@ -57,22 +57,25 @@ UNSEEN_FOCUS = """() => {
 }"""
 
 
-def look(site, name, address, *, is_failure=False):
-    """Everything that is wrong with a page, in four looks: each theme, on a desk and on a phone."""
+def find_page_problems(site, name, address, *, is_failure=False):
+    """Everything that is wrong with a page, in both themes and two sizes."""
     page = site.stranger if name in BEFORE_SIGN_IN else site.page
-    return look_in(site, page, name, address, looks_of(name), is_failure=is_failure)
+    return find_tab_problems(site, page, name, address, choose_looks(name), is_failure=is_failure)
 
 
-def looks_of(name):
-    """Every rule in light; what another theme can change, in dark."""
+def choose_looks(name):
+    """All rules for the light theme; for the dark one only contrast, which may differ."""
     return {"light": None} if name == BOTH_AT_ONCE else {"light": None, "dark": ["color-contrast"]}
 
 
-def look_in(site, page, name, address, looks, *, is_failure=False):
-    """Everything that is wrong with a page in a tab; `looks`: the rules to ask about, or None for all, by theme."""
+def find_tab_problems(site, page, name, address, looks, *, is_failure=False):
+    """Everything that is wrong with a page in this tab.
+
+    `looks` has the axe rules for each theme; None stands for all rules.
+    """
     site.complaints.clear()
     page.goto(site.address + address)
-    found = [*problems_of(page), *unseen_focus(page)]
+    faults = [*find_heading_problems(page), *find_unseen_focus(page)]
     page.evaluate(AXE)
     skipped = NOT_ASKED.get(name, set())
     for size in SIZES.get(name, (DESK, PHONE)):
@@ -80,25 +83,25 @@ def look_in(site, page, name, address, looks, *, is_failure=False):
         for theme, rules in looks.items():
             page.emulate_media(color_scheme=theme, reduced_motion="reduce")
             violations = page.evaluate(RUN_AXE, rules)
-            found += [(size["width"], theme, *one) for one in violations if one[0] not in skipped]
+            faults += [(size["width"], theme, *violation) for violation in violations if violation[0] not in skipped]
         if page.evaluate(WIDER) > 0:
-            found.append((size["width"], "scrolls sideways", page.evaluate(WIDEST)))
-        found += [(size["width"], "a table is wider than its panel", said) for said in page.evaluate(SPILLING)]
-        found += [(size["width"], "panels overlap", said) for said in page.evaluate(OVERLAPPING)]
+            faults.append((size["width"], "scrolls sideways", page.evaluate(WIDEST)))
+        faults += [(size["width"], "a table is wider than its panel", excerpt) for excerpt in page.evaluate(SPILLING)]
+        faults += [(size["width"], "panels overlap", excerpt) for excerpt in page.evaluate(OVERLAPPING)]
     page.set_viewport_size(DESK)
     # Chromium itself reports an answer that is no success.
-    said = [text for text in site.complaints if not (is_failure and "Failed to load resource" in text)]
-    return map(str, [*found, *said])
+    complaints = [text for text in site.complaints if not (is_failure and "Failed to load resource" in text)]
+    return map(str, [*faults, *complaints])
 
 
-def problems_of(page):
+def find_heading_problems(page):
     if (count := page.locator("h1").count()) != 1:
         yield f"{count} h1"
     if not page.title().split(" · ")[0].strip():
         yield "no title"
 
 
-def unseen_focus(page):
+def find_unseen_focus(page):
     for _step in range(8):
         page.keyboard.press("Tab")
         if unseen := page.evaluate(UNSEEN_FOCUS):
@@ -107,13 +110,13 @@ def unseen_focus(page):
 
 @pytest.mark.parametrize("name", PAGES)
 def test_page(full, name):
-    fail_for(look(full, name, PAGES[name].place(full.facts)))
+    fail_for(find_page_problems(full, name, PAGES[name].place(full.facts)))
 
 
 @pytest.mark.parametrize("name", PAGES)
 def test_page_in_chinese(full, name):
     page = full.stranger_in_chinese if name in BEFORE_SIGN_IN else full.in_chinese
-    fail_for(look_in(full, page, name, PAGES[name].place(full.facts), looks_of(name)))
+    fail_for(find_tab_problems(full, page, name, PAGES[name].place(full.facts), choose_looks(name)))
     assert page.evaluate("document.documentElement.lang") == "zh-Hans"
 
 
@@ -122,12 +125,12 @@ EMPTY_AT_FIRST = [name for name, page in PAGES.items() if page.address.startswit
 
 @pytest.mark.parametrize("name", EMPTY_AT_FIRST)
 def test_page_of_a_new_site(new, name):
-    fail_for(look(new, name, PAGES[name].address))
+    fail_for(find_page_problems(new, name, PAGES[name].address))
 
 
-@pytest.mark.parametrize("what", FAILURES)
-def test_failure(full, what):
-    fail_for(look(full, what, FAILURES[what].format(**full.facts), is_failure=True))
+@pytest.mark.parametrize("failure", FAILURES)
+def test_failure(full, failure):
+    fail_for(find_page_problems(full, failure, FAILURES[failure].format(**full.facts), is_failure=True))
 
 
 def test_a_chart_has_one_tab_stop_and_arrows(full):

@@ -1,4 +1,7 @@
-"""Text that is no JSON in every column that should have some: pages and the API show the rest of the row."""
+"""Invalid JSON in any JSON column hides only its value, not the rest of the row.
+
+Pages and the API are tested with such text in every column.
+"""
 
 import re
 from pathlib import Path
@@ -25,12 +28,12 @@ from tests.people.site_surface import ROOT
 from tests.people.test_roles import OPERATIONS
 from tests.suite.module_rows import keep_rows, roll_back_rows
 from tests.suite.sources import fail_for
-from tests.whole.site_rows import DB, fill
-from tests.whole.test_pages import ASKED, DAY_MS, client_of
+from tests.whole.site_rows import DB, fill_everything
+from tests.whole.test_pages import ASKED, DAY_MS, sign_in_client
 
-BROKEN = ('{"half', "7")  # the second is JSON of another kind than any column holds
-UNREAD = {"backup_runs.manifest_json"}  # the text of a manifest, kept as it was
-# What stands in an address of the API, by the kind of thing that comes before it.
+BROKEN = ('{"half', "7")  # the second is JSON, but of a type that no column has
+UNREAD = {"backup_runs.manifest_json"}  # the text of a manifest, stored unchanged
+# The fact for an argument of an API address, by the segment before it.
 PLACES = {
     "agents": "agent",
     "artifacts": "artifact",
@@ -51,53 +54,53 @@ PLACES = {
 }
 
 
-def columns():
-    """Every column that is decoded, with its table."""
+def list_json_columns():
+    """Yield (model, column) of every decoded column."""
     for table in apps.get_models():
         for decoded in (value for base in table.__mro__ for value in vars(base).values()):
             if isinstance(decoded, JsonProperty):
                 yield table, decoded.column
 
 
-def plant(text):
-    """Write the same text into each of them, in all rows, also of tables that refuse to be changed."""
+def overwrite_columns(text):
+    """Write `text` to each JSON column of all rows; triggers that forbid it are dropped first."""
     for db in (DB, "default"):
         for (name,) in statements.read_rows(db, "SELECT name FROM sqlite_master WHERE type = 'trigger'"):
             statements.run(db, f"DROP TRIGGER {name}")
-    for table, column in columns():
+    for table, column in list_json_columns():
         db = DB if table._meta.app_label in settings.AGENT_APPS else "default"
         table._base_manager.using(db).update(**{column: text})
 
 
-def address_of(operation, facts):
-    """The address of an operation about the things of the site."""
+def build_address(operation, facts):
+    """The address of an API operation with the facts of the site."""
     path = operation.partition(" ")[2]
     return ROOT + re.sub(r"([\w-]+)/{\w+}", lambda match: f"{match[1]}/{facts.get(PLACES.get(match[1]), 'x')}", path)
 
 
-def addresses(facts):
-    """Every page and everything that the API answers, with and without more."""
+def list_addresses(facts):
+    """Yield the addresses of every page and every GET operation."""
     yield from (page.filled(facts).address for page in ASKED.values())
-    yield from (address_of(operation, facts) for operation in OPERATIONS if operation.startswith("GET"))
+    yield from (build_address(operation, facts) for operation in OPERATIONS if operation.startswith("GET"))
 
 
 @pytest.fixture(scope="module")
 def site(django_db_setup, django_db_blocker, tmp_path_factory):
-    """A browser of an admin, and the addresses of a site with two rows of everything."""
+    """An admin's browser, and the addresses of a site with two rows of everything."""
     home = tmp_path_factory.mktemp("broken")
     (home / "state").mkdir()
     with keep_rows(django_db_blocker), pytest.MonkeyPatch.context() as patch, override_settings(HOME_DIR=home):
         patch.setattr(clock, "now_ms", lambda: T0 + DAY_MS)
-        client = client_of("admin")
-        facts = fill(2, UserFactory(username="admin", role="admin"))
-        yield client, list(addresses(facts))
+        client = sign_in_client("admin")
+        facts = fill_everything(2, UserFactory(username="admin", role="admin"))
+        yield client, list(list_addresses(facts))
 
 
 @pytest.mark.parametrize("text", BROKEN)
 def test_what_is_no_json_is_absent(site, text):
     client, places = site
     with roll_back_rows():
-        plant(text)
+        overwrite_columns(text)
         answers = {place: client.get(place).status_code for place in places}
     fail_for(f"{place}  answers {status}" for place, status in answers.items() if status >= 500)
 
@@ -128,33 +131,33 @@ def test_an_export_whose_manifest_cannot_be_read_is_not_intact(site, text):
     with roll_back_rows():
         about = {"export_format": "alpaca", "sample_types": "[]", "file_path": "exports/broken", "state": "ready"}
         export = DatasetExport.objects.create(id="broken", **about, manifest_json=text, exported_at=T0)
-        found = verification.verify(export, SimpleNamespace(update=lambda *_done: None))
+        result = verification.verify(export, SimpleNamespace(update=lambda *_done: None))
         (named,) = [row for row in CHECKS[0].find("default") if row.startswith(f"{export.export_name}: manifest.json")]
-    assert not found["is_intact"] and named.endswith("has different content")
+    assert not result["is_intact"] and named.endswith("has different content")
 
 
 @pytest.mark.parametrize("text", BROKEN)
 def test_a_deep_look_of_the_doctor_names_it(site, text):
     with roll_back_rows():
         assert [row for db in (DB, "default") for row in integrity_checks.find_damaged_json(db)] == []
-        plant(text)
+        overwrite_columns(text)
         rows = {row.split()[0] for db in (DB, "default") for row in integrity_checks.find_damaged_json(db)}
-        filled = {table._meta.db_table for table, column in columns() if is_damaged(table, column, text)}
+        filled = {table._meta.db_table for table, column in list_json_columns() if is_damaged(table, column, text)}
     assert rows == filled and len(filled) > 20
 
 
 def is_damaged(table, column, text):
-    """Whether a table has a row with this text in a column, where it may not stand."""
+    """Whether a table has rows, and its column must not hold this text."""
     db = DB if table._meta.app_label in settings.AGENT_APPS else "default"
-    decoded = next(value for base in table.__mro__ for value in vars(base).values() if is_of(value, column))
+    decoded = next(value for base in table.__mro__ for value in vars(base).values() if is_decoder_of(value, column))
     return (decoded.kind is not object or text != "7") and table._base_manager.using(db).exists()
 
 
-def is_of(value, column):
+def is_decoder_of(value, column):
     return isinstance(value, JsonProperty) and value.column == column
 
 
 def test_every_column_of_json_is_decoded():
     fields = [field for table in apps.get_models() for field in table._meta.local_fields]
     named = {f"{field.model._meta.db_table}.{field.name}" for field in fields if field.name.endswith("_json")}
-    assert named - {f"{table._meta.db_table}.{column}" for table, column in columns()} == UNREAD
+    assert named - {f"{table._meta.db_table}.{column}" for table, column in list_json_columns()} == UNREAD

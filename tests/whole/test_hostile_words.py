@@ -1,6 +1,6 @@
-"""What agents, models and people said is only text: every page of an agent whose words all mean harm.
+"""Hostile text of agents, models and people is shown as plain text on every page.
 
-Harm stands in each column that holds words, in names that a source tells, and in the records of a transcript.
+It is added to each column that holds such text, to names from sources, and to the records of a transcript.
 """
 
 import re
@@ -19,14 +19,14 @@ from tests.factories import UserFactory
 from tests.suite.browsers import BACKEND
 from tests.suite.module_rows import keep_rows, roll_back_rows
 from tests.whole.pages import GETS
-from tests.whole.site_rows import DB, fill
+from tests.whole.site_rows import DB, fill_everything
 
 EVIL = "<script>alert(1)</script>\"'\u202e"
 TYPED = re.compile(r'"[^"]*"|<textarea.*?</textarea>', re.DOTALL)  # comes back to who typed it as it was
 SHOWN = "&lt;script&gt;alert(1)"
 PAGES = {route: page for route, page in GETS.items() if page.address and not page.address.startswith("/")}
 NAMES = {"llm_model", "model", "tool", "tool_name", "failure", "type", "namespace", "path", "given_by", "corrected_by"}
-# No words of anybody on them, or those of this site alone.
+# Pages that show no such text.
 WITHOUT = {
     "automation:background_list", "automation:cron_detail", "automation:cron_list", "automation:subagent_list",
     "datasets:session_samples", "gate:own_gate", "gate:prompt_detail", "gate:replay_new", "guardian:audit_lines",
@@ -35,33 +35,33 @@ WITHOUT = {
 }  # fmt: skip
 
 
-def poison():
+def add_hostile_text():
     for app in settings.AGENT_APPS:
         for model in apps.get_app_config(app).get_models():
             for field in model._meta.concrete_fields:
-                if is_told(model, field):
+                if is_foreign_text(model, field):
                     rows = model.objects.using(DB).exclude(**{field.name: None})
                     rows.update(**{field.name: Concat(F(field.name), Value(EVIL), output_field=TextField())})
     with connections[DB].cursor() as cursor:
-        said = EVIL.replace('"', '\\"')
-        cursor.execute("UPDATE transcript_events SET event_json = replace(event_json, 'question', %s)", [said])
+        escaped_text = EVIL.replace('"', '\\"')
+        cursor.execute("UPDATE transcript_events SET event_json = replace(event_json, 'question', %s)", [escaped_text])
 
 
-def is_told(model, field):
-    """Whether a column holds what somebody said as it was said, or a name that a source tells."""
+def is_foreign_text(model, field):
+    """Whether a column holds text or a name that comes from outside."""
     is_packed = model is FileContent or field.name.endswith(("_json", "metadata"))
     return not field.choices and (field.name in NAMES or (type(field) is SpeechText and not is_packed))
 
 
 @pytest.fixture(scope="module")
-def look(django_db_setup, django_db_blocker, tmp_path_factory):
-    """The text of a page, as an admin sees it."""
+def read_page(django_db_setup, django_db_blocker, tmp_path_factory):
+    """A function that returns the text of a page as an admin sees it."""
     home = tmp_path_factory.mktemp("words")
     (home / "state").mkdir()
     with keep_rows(django_db_blocker), override_settings(HOME_DIR=home):
         admin = UserFactory(username="admin", role="admin")
-        facts = fill(1, admin)
-        poison()
+        facts = fill_everything(1, admin)
+        add_hostile_text()
         client = Client()
         client.force_login(admin, backend=BACKEND)
 
@@ -75,8 +75,8 @@ def look(django_db_setup, django_db_blocker, tmp_path_factory):
 
 
 @pytest.mark.parametrize("route", PAGES)
-def test_page(look, route):
-    text = look(PAGES[route])
+def test_page(read_page, route):
+    text = read_page(PAGES[route])
     seen = TYPED.sub("", text.partition("<main")[2] or text)
     assert "<script>alert" not in text and "\u202e" not in seen
     assert (SHOWN in text) != (route in WITHOUT)

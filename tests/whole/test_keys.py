@@ -1,4 +1,4 @@
-"""Every page with a keyboard: `?` lists all keys that do something there and no others, `/` goes to its search."""
+"""Keyboard keys of every page: `?` lists exactly those that work, `/` opens the search."""
 
 import pytest
 from playwright.sync_api import expect
@@ -10,7 +10,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.kill]
 
 ROW_KEYS = {"j", "k", "Enter"}
 ARROWS = {"ArrowLeft": "←", "ArrowRight": "→"}
-# What a page has: what its controls are pressed by, and the pairs in the list of which one is pressed by a control.
+# The keys that a page lists, the keys of its controls, and whether it has rows, jumps, changes and a search.
 FACTS = """() => {
     const listed = [...document.querySelectorAll("#keys dt")].filter((term) => term.checkVisibility());
     const keys = (term) => [...term.querySelectorAll("kbd")].map((key) => key.textContent);
@@ -32,21 +32,21 @@ def page(full):
     return full.page
 
 
-def problems(page, name):
-    expect(page.locator(".htmx-request")).to_have_count(0)  # what arrives later brings keys of its own
+def find_key_problems(page, name):
+    expect(page.locator(".htmx-request")).to_have_count(0)  # parts that arrive later have keys of their own
     page.get_by_role("button", name="Keys on this page").click()
-    found = page.evaluate(FACTS)
+    facts = page.evaluate(FACTS)
     page.keyboard.press("Escape")
-    pressed = {ARROWS.get(key, key) for key in found["pressed"] if key}
-    jumps = set("npeEcCtT") if found["jumps"] else set()
-    jumps |= set("np") if found["hunks"] else set()
-    does = pressed | jumps | set(found["ofRows"]) | (ROW_KEYS if found["rows"] else set())
-    yield from (f"{name}  lists {keys}, which do nothing" for keys in found["listed"] if not does & set(keys))
-    listed = {key for keys in found["listed"] for key in keys}
+    pressed = {ARROWS.get(key, key) for key in facts["pressed"] if key}
+    jumps = set("npeEcCtT") if facts["jumps"] else set()
+    jumps |= set("np") if facts["hunks"] else set()
+    does = pressed | jumps | set(facts["ofRows"]) | (ROW_KEYS if facts["rows"] else set())
+    yield from (f"{name}  lists {keys}, which do nothing" for keys in facts["listed"] if not does & set(keys))
+    listed = {key for keys in facts["listed"] for key in keys}
     yield from (f"{name}  does not list {key}" for key in pressed - listed)
-    if found["rows"]:
+    if facts["rows"]:
         yield from (f"{name}  does not list {key} for its rows" for key in ROW_KEYS - listed)
-    if found["search"]:
+    if facts["search"]:
         page.keyboard.press("/")
         focused = page.evaluate("document.activeElement.matches('main input[type=search]')")
         if not focused:
@@ -54,11 +54,11 @@ def problems(page, name):
 
 
 def test_every_page_lists_its_keys_and_no_others(full, page):
-    found = []
+    faults = []
     for name in PAGES.keys() - BEFORE_SIGN_IN:
         page.goto(full.address + PAGES[name].place(full.facts))
-        found += problems(page, name)
-    fail_for(found)
+        faults += find_key_problems(page, name)
+    fail_for(faults)
 
 
 def test_a_page_without_rows_lists_no_keys_of_rows(full, page):

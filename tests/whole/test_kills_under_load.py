@@ -1,4 +1,4 @@
-"""Thirty kills of web processes, the job process and the supervisor while people label, export and collect."""
+"""Kills web processes, jobs and supervisor while users label, export and collect."""
 
 import http.client
 import json
@@ -13,7 +13,7 @@ from contextlib import closing, suppress
 import pytest
 
 from tests import homes
-from tests.processes import KILLS, Home, children, free_port, name_of, note_kills, wait_for
+from tests.processes import KILLS, Home, children, find_free_port, note_kills, read_process_name, wait_for
 
 SAMPLES = 3_000
 LABELLERS = 4
@@ -41,7 +41,7 @@ pytestmark = pytest.mark.kill
 
 @pytest.fixture
 def served(tmp_path, migrated):
-    """A home with samples and an OpenClaw home beside it, on a port that stays the same."""
+    """A served site with samples, and an OpenClaw home beside it."""
     source = homes.Home(tmp_path / "openclaw")
     for _number in range(20):
         talk = source.transcript()
@@ -54,12 +54,12 @@ def served(tmp_path, migrated):
 
 
 class Served:
-    """The site, however often it has to be started."""
+    """A site that keeps its port when it is started again."""
 
     def __init__(self, home, source, token):
         self.home, self.source = home, source
         self.headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-        self.port = free_port()
+        self.port = find_free_port()
         self.start()
 
     def start(self):
@@ -77,7 +77,10 @@ class Served:
         return None
 
     def ask_for_export(self, name):
-        """The name in a list, once an export of that name was promised; none when nobody answered, or not now."""
+        """Request an export; return [name] if it was promised, else an empty list.
+
+        It was not promised if the connection broke or the server was busy (503).
+        """
         answer = self.post("/exports", {"name": name, "format": "alpaca"}, name)
         if answer is None or answer[0] == 503:  # 503: the file was busy, nothing was stored
             return []
@@ -85,15 +88,16 @@ class Served:
         return [name]
 
     def kill(self, target):
-        """End one process the hard way; a supervisor is started again, everything else must come back by itself.
+        """Kill a process; return whether there was one to kill.
 
-        A job that was interrupted twice before it got anywhere is left to run: the third time it would fail, as meant.
+        A supervisor is started again; everything else must come back by itself. A job that was interrupted twice before
+        any progress is not killed, because it is meant to fail the third time.
         """
         if target in ("jobs", "supervisor") and self.rows(INTERRUPTED_TWICE) != [(0,)]:
             return False
         site = self.server.child("site")
         victims = {
-            "web process": [pid for pid in children(site) if name_of(pid)] if site else [],
+            "web process": [pid for pid in children(site) if read_process_name(pid)] if site else [],
             "site": [site],
             "jobs": [self.server.child("jobs")],
             "supervisor": [self.server.pid],
@@ -118,7 +122,7 @@ class Served:
 
 
 class Labeller(threading.Thread):
-    """Judges every sample from the same list as the others, until told to stop."""
+    """Judges every sample, as the other labellers do, until it is stopped."""
 
     def __init__(self, served, stop):
         super().__init__(daemon=True)
@@ -136,7 +140,7 @@ class Labeller(threading.Thread):
     def judge(self, sample_id):
         body = {"status": "approved", "expected_status": "pending", "notes": self.name}
         answer = self.served.post(f"/samples/{sample_id}/label", body)
-        if answer is None:  # nobody knows whether it was stored; the next one asks again
+        if answer is None:  # the verdict may be stored or not; the next labeller tries again
             time.sleep(0.05)
         elif answer[0] == 200:
             self.answered.add(sample_id)
@@ -150,9 +154,9 @@ def test_twenty_kills_under_load_lose_nothing_and_double_nothing(served):
     for labeller in labellers:
         labeller.start()
     wait_for(lambda: any(labeller.answered for labeller in labellers))  # before, there is nothing to export
-    asked, kills, rounds = [], 0, 0
+    export_names, kills, rounds = [], 0, 0
     while kills < KILLS:
-        asked += served.ask_for_export(f"export-{rounds}")
+        export_names += served.ask_for_export(f"export-{rounds}")
         served.post("/operations/collect", {})
         served.source.transcript(homes.user(f"More {rounds}"), homes.assistant("Yes"))
         time.sleep(0.2 + chance.random())
@@ -168,12 +172,12 @@ def test_twenty_kills_under_load_lose_nothing_and_double_nothing(served):
     served.come_to_rest()
     assert [problem for labeller in labellers for problem in labeller.unexpected] == []
     check_verdicts(served, [sample_id for labeller in labellers for sample_id in labeller.answered])
-    check_jobs(served, set(asked))
+    check_jobs(served, set(export_names))
     check_store(served, 20 + rounds, 20 * 41 + rounds * 3)
 
 
 def check_verdicts(served, answered):
-    """What was answered is stored, and no sample has two verdicts."""
+    """Check that answered verdicts are stored, and no sample has two."""
     stored = [sample_id for (sample_id,) in served.rows("SELECT sample_id FROM sample_labels")]
     assert len(answered) == len(set(answered)) > 0
     assert len(stored) == len(set(stored))
@@ -182,21 +186,21 @@ def check_verdicts(served, answered):
     assert judged == [(len(stored),)]
 
 
-def check_jobs(served, asked):
-    """Every run finished, and there is one export for each that was asked for."""
+def check_jobs(served, export_names):
+    """Check that every job finished, and each requested export exists once."""
     states = served.rows("SELECT kind, state, count(*), max(message) FROM job_runs GROUP BY kind, state")
     assert {state for _kind, state, _count, _message in states} == {"finished"}, states
     exports = served.rows("SELECT export_name, state, count(*) FROM dataset_exports GROUP BY export_name, state")
     assert {state for _name, state, _count in exports} == {"ready"}, exports
     assert all(count == 1 for _name, _state, count in exports), exports
-    assert asked - {name for name, _state, _count in exports} == set()
+    assert export_names - {name for name, _state, _count in exports} == set()
 
 
-def check_store(served, sessions, wanted):
-    """Every line of the OpenClaw home is there once."""
+def check_store(served, sessions, expected_events):
+    """Check that every line of the OpenClaw home is stored once."""
     with closing(sqlite3.connect(next(served.home.path.glob("agents/main/agent/openclaw-agent.sqlite")))) as db:
         assert db.execute("SELECT count(*) FROM sessions").fetchone() == (sessions,)
         events = db.execute("SELECT count(*), count(DISTINCT session_id || ' ' || seq) FROM transcript_events")
-        assert events.fetchone() == (wanted, wanted)
+        assert events.fetchone() == (expected_events, expected_events)
         assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     assert served.rows("PRAGMA integrity_check") == [("ok",)]

@@ -1,4 +1,4 @@
-"""Ten writes over three sessions of a real workspace, and what people did about them: over HTTP, on a real `serve`."""
+"""Ten memory writes in three sessions, then rollbacks and corrections, over HTTP on `serve`."""
 
 import json
 import shutil
@@ -24,8 +24,8 @@ services.add_user("otto", "operator")
 print(tokens.make_token_for("otto", name="story", role="operator", days=1)[1])
 """
 SET = """
-from people.configuration import keys
-keys.put_all({"writeGuardian.enabled": True, "llm.model": "small"})
+from people.configuration import setting_values as configuration
+configuration.put_all({"writeGuardian.enabled": True, "llm.model": "small"})
 print("set")
 """
 HERON = "- The staging server is called heron.\n"
@@ -39,7 +39,7 @@ WHY = "Where passwords are is no memory."
 
 
 class Story:
-    """The site, the workspace it may write to, and a plugin that writes and tells of it."""
+    """The site, a writable workspace, and a plugin that writes and reports its writes."""
 
     def __init__(self, folder, endpoint):
         self.source = shutil.copytree(HOMES / "openclaw-2026.2.26", folder.resolve() / "openclaw")
@@ -61,7 +61,7 @@ class Story:
         assert process.end() == 0, process.said
 
     def ask(self, path, body=None):
-        """An answer of the API about main."""
+        """Call the API about the agent main; return the parsed answer."""
         request = urllib.request.Request(f"{self.address}/api/v1/agents/main/{path}")
         request.add_header("Authorization", f"Bearer {self.token}")
         request.add_header("Content-Type", "application/json")
@@ -73,16 +73,19 @@ class Story:
 
     def turns(self):
         """The last turn of each session: (session, turn)."""
-        found = {}
+        last_turns = {}
         for turn in self.ask("turns?limit=100")["items"]:
-            found.setdefault(turn["session_id"], turn["id"])
-        return list(found.items())
+            last_turns.setdefault(turn["session_id"], turn["id"])
+        return list(last_turns.items())
 
     def read(self, name):
         return (self.workspace / name).read_bytes()
 
     def write(self, place, name, old, new, fact=""):
-        """The plugin replaces a text of a file (empty: adds to its end), then tells of it; the id of the write."""
+        """Replace a text of a file, report the write as the plugin does; return its id.
+
+        An empty `old` adds `new` to the end of the file.
+        """
         session, turn = place
         before = self.read(name).decode()
         after = before.replace(old, new) if old else before + new
@@ -96,24 +99,24 @@ class Story:
         return about["id"]
 
     def roll_back(self, path, reason):
-        """As the page does: the preview first, then what it showed."""
+        """Preview a rollback, then do it with the hashes of the preview, as the page does."""
         plan = self.ask(f"{path}/rollback")
         seen = plan["hashes"] if "hashes" in plan else plan["seen"]
         assert not plan["conflicts"] and not plan["problem"], plan
         return plan, self.ask(f"{path}/rollback", {"reason": reason, "seen": seen})
 
     def blame(self, name):
-        """{line: the write that put it there} for lines that a write put there."""
+        """{line: id of the write that added it} of a file."""
         lines = self.read(name).decode().splitlines(keepends=True)
         runs = self.ask(f"guardian/files/{name}/blame")["runs"]
-        found = {}
+        write_ids = {}
         for run in runs:
             if run["known"] == "write":
-                found |= {lines[number - 1]: run["audit_id"] for number in range(run["first"], run["last"] + 1)}
-        return found
+                write_ids |= {lines[number - 1]: run["audit_id"] for number in range(run["first"], run["last"] + 1)}
+        return write_ids
 
     def decide(self, place, fact):
-        """memory_gate wants a fact written to MEMORY.md; nobody has written it."""
+        """Report a decision of memory_gate to write a fact to MEMORY.md, without a write."""
         session, turn = place
         about = {"id": f"d-{len(fact)}", "session_id": session, "turn_id": turn, "decision": "UPDATE_MEMORY"}
         about |= {"reason": "Lasting.", "candidate_fact": fact, "llm_model": "gate-model"}
@@ -133,21 +136,21 @@ def story(tmp_path):
         story.home.close()
 
 
-def ten_writes(story, one, two, three):
-    """Ten writes in three sessions, by name; each line leads to its write then."""
+def write_ten(story, first, second, third):
+    """Make ten writes in three sessions; return their ids by text."""
     w = story.write
-    ids = {HERON: w(one, "MEMORY.md", "", HERON), BRIEF: w(one, "USER.md", "", BRIEF)}
-    ids |= {BACKUPS: w(one, "MEMORY.md", "", BACKUPS), LISBON: w(two, "MEMORY.md", "", LISBON)}
-    ids |= {VPN: w(two, "TOOLS.md", "", VPN), LATER: w(two, "MEMORY.md", BACKUPS, LATER)}
-    ids |= {CAT: w(two, "USER.md", "", CAT), WIFI: w(three, "MEMORY.md", "", WIFI)}
-    ids |= {STANDUP: w(three, "MEMORY.md", "", STANDUP), SEARCH: w(three, "TOOLS.md", "", SEARCH)}
+    ids = {HERON: w(first, "MEMORY.md", "", HERON), BRIEF: w(first, "USER.md", "", BRIEF)}
+    ids |= {BACKUPS: w(first, "MEMORY.md", "", BACKUPS), LISBON: w(second, "MEMORY.md", "", LISBON)}
+    ids |= {VPN: w(second, "TOOLS.md", "", VPN), LATER: w(second, "MEMORY.md", BACKUPS, LATER)}
+    ids |= {CAT: w(second, "USER.md", "", CAT), WIFI: w(third, "MEMORY.md", "", WIFI)}
+    ids |= {STANDUP: w(third, "MEMORY.md", "", STANDUP), SEARCH: w(third, "TOOLS.md", "", SEARCH)}
     assert len(ids) == story.count == 10
     assert story.blame("MEMORY.md") == {line: ids[line] for line in (HERON, LATER, LISBON, WIFI, STANDUP)}
     return ids
 
 
 def undo(story, before, ids, session):
-    """One write is rolled back cleanly, one beneath later changes, and a session whole."""
+    """Roll back a write, a write beneath later changes, and a whole session."""
     held = story.read("TOOLS.md")
     plan, done = story.roll_back(f"guardian/writes/{ids[SEARCH]}", "The house uses grep.")
     assert (plan["way"], done["success"]) == ("exact", True)
@@ -164,18 +167,18 @@ def undo(story, before, ids, session):
     assert story.blame("USER.md") == {BRIEF: ids[BRIEF]}
 
 
-def teach(story, endpoint, wifi, four, five):
-    """A correction is a rule: our guardian follows it, and what it proposes of another fact waits for a person."""
-    said = {"status": "refused", "reason": WHY, "apply_to_future": True, "pattern": r"\bpassword\b"}
-    rule = story.ask(f"guardian/writes/{wifi}/correction", said)
-    asked = {"fact": "The guest wifi password is guests2026.", "file": "MEMORY.md"}
-    checked = story.ask("guardian/rules/check", asked)
+def teach(story, endpoint, wifi, fourth, fifth):
+    """Correct a write with a rule; our guardian follows it and proposes another write."""
+    correction = {"status": "refused", "reason": WHY, "apply_to_future": True, "pattern": r"\bpassword\b"}
+    rule = story.ask(f"guardian/writes/{wifi}/correction", correction)
+    query = {"fact": "The guest wifi password is guests2026.", "file": "MEMORY.md"}
+    checked = story.ask("guardian/rules/check", query)
     assert (checked["status"], checked["rule_id"], checked["reason"]) == ("refused", rule["id"], WHY)
-    story.decide(four, asked["fact"])
-    story.decide(five, DEPLOYS.strip("- \n"))
+    story.decide(fourth, query["fact"])
+    story.decide(fifth, DEPLOYS.strip("- \n"))
     story.run_guardian()
     refused = story.ask("guardian/writes?origin=own&status=refused")["items"]
-    assert [(row["candidate_fact"], row["rule_id"]) for row in refused] == [(asked["fact"], rule["id"])]
+    assert [(row["candidate_fact"], row["rule_id"]) for row in refused] == [(query["fact"], rule["id"])]
     assert endpoint.requests and not any(b"guests2026" in request.body for request in endpoint.requests)
     (proposal,) = story.ask("guardian/proposals")["items"]
     seen = story.ask(f"guardian/proposals/{proposal['id']}")["seen"]
@@ -186,26 +189,26 @@ def teach(story, endpoint, wifi, four, five):
 
 def test_a_memory_is_written_undone_and_taught(story):
     story, endpoint = story
-    one, two, three, four, five, *_others = story.turns()
+    first, second, third, fourth, fifth, *_others = story.turns()
     before = {name: story.read(name) for name in ("MEMORY.md", "USER.md", "TOOLS.md")}
-    ids = ten_writes(story, one, two, three)
-    undo(story, before, ids, two[0])
-    rule, own = teach(story, endpoint, ids[WIFI], four, five)
+    ids = write_ten(story, first, second, third)
+    undo(story, before, ids, second[0])
+    rule, own = teach(story, endpoint, ids[WIFI], fourth, fifth)
 
     # The plugin does not ask: its write is there, flagged, and one step from being undone.
-    door = story.write(three, "MEMORY.md", "", "- The door password is 4711.\n")
+    door = story.write(third, "MEMORY.md", "", "- The door password is 4711.\n")
     flagged = story.ask("guardian/writes?flagged=true&origin=recorded")["items"]
     assert [(row["id"], row["status"], row["rule_id"]) for row in flagged] == [(door, "written", rule)]
     assert story.roll_back(f"guardian/writes/{door}", WHY)[0]["way"] == "exact"
     story.roll_back(f"guardian/writes/{ids[WIFI]}", WHY)
     assert story.read("MEMORY.md") == before["MEMORY.md"] + f"{BACKUPS}{STANDUP}{DEPLOYS}".encode()
 
-    # The next import finds nothing that nobody told of, and the chain leads from a line to its message.
+    # The next import finds no unreported write, and blame leads from a line to its message.
     story.collect()
     assert story.ask("guardian/writes?origin=unattributed")["items"] == []
     assert story.blame("MEMORY.md") == {BACKUPS: ids[BACKUPS], STANDUP: ids[STANDUP], DEPLOYS: own}
     runs = story.ask("guardian/files/MEMORY.md/blame")["runs"]
-    assert f"{three[0]}:{next(run['message_id'] for run in runs if run['audit_id'] == ids[STANDUP])}" == three[1]
-    told = {row["id"]: row["status"] for row in story.ask("guardian/writes?origin=recorded")["items"]}
+    assert f"{third[0]}:{next(run['message_id'] for run in runs if run['audit_id'] == ids[STANDUP])}" == third[1]
+    statuses = {row["id"]: row["status"] for row in story.ask("guardian/writes?origin=recorded")["items"]}
     undone = {ids[line] for line in (HERON, LISBON, VPN, LATER, CAT, WIFI, SEARCH)} | {door}
-    assert {name for name, status in told.items() if status == "rolled_back"} == undone
+    assert {name for name, status in statuses.items() if status == "rolled_back"} == undone

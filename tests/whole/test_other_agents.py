@@ -1,7 +1,7 @@
-"""What is about one agent is nothing of another: every page and every answer of the API, asked of two agents.
+"""Pages and API answers about one agent show no data of another.
 
-Ada has one row of everything, Bob has nothing, Eve does not exist. Whoever asks for a thing of Ada as if it were
-Bob's hears that there is no such thing; a list, or a part of a page, is empty.
+Ada has one row of everything, Bob has no rows, Eve does not exist. A request for a row of Ada under Bob's address
+answers 404; a list, or a part of a page, is empty.
 """
 
 import re
@@ -15,7 +15,7 @@ from tests.openclaw_web.test_api import operations
 from tests.suite.browsers import BACKEND
 from tests.suite.module_rows import keep_rows, roll_back_rows
 from tests.whole.pages import GETS
-from tests.whole.site_rows import fill
+from tests.whole.site_rows import fill_everything
 
 PAGES = {route: page for route, page in GETS.items() if page.address and not page.address.startswith("/")}
 OPERATIONS = [path for method, path, _operation in operations() if method == "GET" and "{agent}" in path]
@@ -25,7 +25,7 @@ ARGUMENTS = {
     "audit_id": "write", "proposal_id": "proposal", "handover_id": "handover", "name": "file", "sha256": "artifact",
     "handle": "artifact", "step_id": "step", "job_id": "cron",
 }  # fmt: skip
-# What some operations have to be asked, and one whose artifact is not just any.
+# Operations that need a query, and one that needs a certain artifact.
 ASKED = {
     "/turns/context": "/turns/context?turn_id=s1:r1",
     "/files/versions": "/files/versions?name={file}",
@@ -34,20 +34,20 @@ ASKED = {
     "/files/diff": "/files/diff?to={version}",
     "/checkpoints/{artifact}": "/checkpoints/{checkpoint}",
 }
-# Of one thing of Ada's, and yet there without it: parts of pages, and pages of files that every agent may have.
+# Addresses of one row of Ada that also answer without it: parts of pages, and pages of files that any agent may have.
 OPEN = re.compile(r"/of/|/live/|\{file\}|/left/")
 NOTHING = ("guardian:session_rollback", "/guardian/sessions/{session}/rollback")  # says so: 409
 WORDS = ("question 1", "reply 1", "Likes tea", "error 1", "x{1}")
 
 
 @pytest.fixture(scope="module")
-def asked(django_db_setup, django_db_blocker, tmp_path_factory):
-    """Asks as an admin: `asked(address)`, with the facts of Ada in it; and these facts."""
+def admin_site(django_db_setup, django_db_blocker, tmp_path_factory):
+    """A function that fetches an address with Ada's facts as an admin; and these facts."""
     home = tmp_path_factory.mktemp("agents")
     (home / "state").mkdir()
     with keep_rows(django_db_blocker), override_settings(HOME_DIR=home):
         admin = UserFactory(username="admin", role="admin")
-        facts = fill(1, admin)
+        facts = fill_everything(1, admin)
         facts["version"] = FileSnapshot.objects.using("agent_ada").filter(file_name="MEMORY.md").latest("created_at").id
         AgentFactory(agent_id="bob")
         client = Client()
@@ -60,28 +60,34 @@ def asked(django_db_setup, django_db_blocker, tmp_path_factory):
         yield ask, facts
 
 
-def check(asked, address, *nothing):
-    """That Bob has none of it, and Eve is not there; `nothing` are the answers to who asks for nothing, beside 404."""
-    ask, facts = asked
+def check(admin_site, address, *nothing):
+    """Check that Bob has none of Ada's data, and that Eve does not exist.
+
+    `nothing` are further statuses, beside 404, that an agent without the row may get.
+    """
+    ask, facts = admin_site
     assert ask(address, "ada").status_code in (200, 286), address
-    found = ask(address, "bob")
-    assert found.status_code in (404, *nothing), address
-    assert not [word for word in (*WORDS, facts["title"], facts["fact"]) if word in found.text], address
+    answer = ask(address, "bob")
+    assert answer.status_code in (404, *nothing), address
+    assert not [word for word in (*WORDS, facts["title"], facts["fact"]) if word in answer.text], address
     assert ask(address, "eve").status_code == 404, address
 
 
 @pytest.mark.parametrize("route", PAGES)
-def test_page(asked, route):
+def test_page(admin_site, route):
     address = PAGES[route].address
     is_open = "{" not in address or OPEN.search(address)
     check(
-        asked, f"/agents/{{agent}}/{address}", *((200, 286) if is_open else ()), *((409,) if route in NOTHING else ())
+        admin_site,
+        f"/agents/{{agent}}/{address}",
+        *((200, 286) if is_open else ()),
+        *((409,) if route in NOTHING else ()),
     )
 
 
 @pytest.mark.parametrize("path", OPERATIONS)
-def test_operation(asked, path):
+def test_operation(admin_site, path):
     address = re.sub(r"{(\w+)}", lambda match: f"{{{ARGUMENTS.get(match[1], match[1])}}}", path)
     place = address.removeprefix("/api/v1/agents/{agent}")
     nothing = (200,) if "{" not in place.replace("{file}", "") else (409,) if place in NOTHING else ()
-    check(asked, address.removesuffix(place) + ASKED.get(place, place), *nothing)
+    check(admin_site, address.removesuffix(place) + ASKED.get(place, place), *nothing)

@@ -1,4 +1,7 @@
-"""The wheel, unpacked away from the checkout, serves its pages: nothing it needs stayed behind."""
+"""The built wheel serves its pages away from the checkout.
+
+That shows that all files it needs are packaged.
+"""
 
 import os
 import re

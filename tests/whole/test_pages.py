@@ -1,8 +1,8 @@
-"""Every page on a site with one row of everything and on one with thirty: who may see it, its heading, its queries.
+"""Every page with one row of everything and with thirty: roles, headings, queries.
 
-Nobody and each role ask for it on the smaller site: a role that is too low hears so before it hears whether there is
-such a thing. A page that asks more queries than its budget, of all databases together, or more for thirty rows than for
-one, fails with the queries that it repeats.
+Users of each role, and a client that is not signed in, request each page of the smaller site: a role that is too low is
+refused before it learns whether the row exists. A page fails if it runs more queries than its budget, of all databases
+together, or more for thirty rows than for one; the repeated queries are listed.
 """
 
 import re
@@ -20,12 +20,12 @@ from django.urls import get_resolver
 from openclaw_web import clock
 from tests.conftest import ALL, ROLES
 from tests.factories import T0, UserFactory
-from tests.people.site_surface import ROUTES, mounted, page_address, routes
+from tests.people.site_surface import ROUTES, mounted_operations, page_address, routes
 from tests.suite.browsers import BACKEND
 from tests.suite.module_rows import keep_rows, roll_back_rows
 from tests.suite.sources import fail_for
 from tests.whole.pages import ANYBODY, GETS, LISTS, ROWS, TABLE
-from tests.whole.site_rows import fill
+from tests.whole.site_rows import fill_everything
 
 MANY = 30
 NOBODY = "nobody"
@@ -41,7 +41,7 @@ TITLE = re.compile(r"<title>(.*?) · OpenClaw Web</title>")
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What somebody got, and the queries that it took, without their values."""
+    """A response, and its database queries without their values."""
 
     status: int
     may: bool
@@ -49,8 +49,8 @@ class Answer:
     queries: list
 
 
-def ask(client, address, *, is_part=False):
-    """The answer to somebody; what it writes is taken back."""
+def fetch_answer(client, address, *, is_part=False):
+    """Fetch an address with a client; database changes are rolled back."""
     with roll_back_rows(), ExitStack() as stack:
         captured = [stack.enter_context(CaptureQueriesContext(connections[alias])) for alias in ALL]
         response = client.get(address, headers={"HX-Request": "true"} if is_part else {})
@@ -60,61 +60,67 @@ def ask(client, address, *, is_part=False):
     return Answer(response.status_code, may, response.text, queries)
 
 
-def may(page, role):
+def may_see(page, role):
     """Whether the table lets a role, or nobody, see a page."""
     return page.role == ANYBODY or (role != NOBODY and ROLES.index(role) >= ROLES.index(page.role))
 
 
-def client_of(role):
-    """A browser of somebody with this role; an error is an answer to it."""
+def sign_in_client(role):
+    """A browser of a user with this role; server errors become responses."""
     client = Client(raise_request_exception=False)
     if role != NOBODY:
         client.force_login(UserFactory(username=role, role=role), backend=BACKEND)
     return client
 
 
-def walk(count, roles):
-    """What each page of a site with `count` rows of everything answers to these roles, and the page with its facts."""
+def fetch_pages(count, roles):
+    """{route: (page, answers by role)} on a site with `count` rows of everything."""
     with roll_back_rows():
-        clients = {role: client_of(role) for role in roles}
-        facts = fill(count, UserFactory(username="admin", role="admin"))
+        clients = {role: sign_in_client(role) for role in roles}
+        facts = fill_everything(count, UserFactory(username="admin", role="admin"))
         pages = {route: page.filled(facts) for route, page in ASKED.items()}
         # Whether a file is current is asked once a process, the map of a session once until it changes.
         for route in ("ledger:session_list", "ledger:session_detail"):
             clients["admin"].get(pages[route].address)
-        return {route: (page, answers_of(page, clients)) for route, page in pages.items()}
+        return {route: (page, fetch_answers(page, clients)) for route, page in pages.items()}
 
 
-def answers_of(page, clients):
-    """{role: answer}; whoever may not is asked about a thing that there is not, and the swapped part of a list."""
-    addresses = {role: page.address if may(page, role) else page_address(page.route) for role in clients}
-    answers = {role: ask(clients[role], address, is_part=not page.heading) for role, address in addresses.items()}
-    return answers | ({"part": ask(clients["admin"], page.address, is_part=True)} if page.on else {})
+def fetch_answers(page, clients):
+    """{role: answer} of a page.
+
+    A role that may not see it requests a row that does not exist. For a list, `part` is the answer with its swapped
+    part.
+    """
+    addresses = {role: page.address if may_see(page, role) else page_address(page.route) for role in clients}
+    answers = {
+        role: fetch_answer(clients[role], address, is_part=not page.heading) for role, address in addresses.items()
+    }
+    return answers | ({"part": fetch_answer(clients["admin"], page.address, is_part=True)} if page.on else {})
 
 
 @pytest.fixture(scope="module")
 def walks(django_db_setup, django_db_blocker, tmp_path_factory):
-    """The site with one row, which all roles walk through, and the one with thirty."""
+    """The answers of the site with one row, and of the site with thirty."""
     home = tmp_path_factory.mktemp("pages")
     (home / "state").mkdir()
     with keep_rows(django_db_blocker), pytest.MonkeyPatch.context() as patch, override_settings(HOME_DIR=home):
         patch.setattr(clock, "now_ms", lambda: T0 + DAY_MS)  # the day after what the rows tell of
-        return walk(1, (NOBODY, *ROLES)), walk(MANY, (NOBODY, "admin"))
+        return fetch_pages(1, (NOBODY, *ROLES)), fetch_pages(MANY, (NOBODY, "admin"))
 
 
-def role_problems(page, answers):
-    """Who sees a page and should not, or the other way round."""
+def find_role_problems(page, answers):
+    """Yield a problem for each role that sees the page wrongly, or wrongly does not."""
     for role in (NOBODY, *ROLES):
-        if answers[role].may != may(page, role) or answers[role].status >= 500:
+        if answers[role].may != may_see(page, role) or answers[role].status >= 500:
             yield f"{page.route}  answers {answers[role].status} to {role}; the lowest role is {page.role}"
 
 
-def head_problems(page, answer):
-    """What is wrong with the answer to whoever looks: no page, another heading, a title that is not the heading."""
+def find_heading_problems(page, answer):
+    """Yield problems of the status, the heading, the title or the language of an answer."""
     if answer.status not in ((200,) if page.heading else (200, 286)):
         yield f"{page.route}  answers {answer.status}: {answer.text[:300]}"
     elif page.heading:
-        headings = [" ".join(unescape(TAG.sub("", found)).split()) for found in HEADING.findall(answer.text)]
+        headings = [" ".join(unescape(TAG.sub("", heading)).split()) for heading in HEADING.findall(answer.text)]
         if len(headings) != 1 or not headings[0].startswith(page.heading):
             yield f"{page.route}  has the headings {headings}, not {page.heading!r}"
         titles = [unescape(title) for title in TITLE.findall(answer.text)]
@@ -124,23 +130,23 @@ def head_problems(page, answer):
             yield f"{page.route}  is not in English"
 
 
-def repeated(queries):
-    """The queries that were asked several times, as lines."""
+def format_repeated(queries):
+    """The repeated queries, as lines."""
     return "".join(f"\n    {count} x {sql[:300]}" for sql, count in Counter(queries).most_common(5) if count > 1)
 
 
-def query_problems(page, few, many):
-    """What is wrong with the queries of a page for one row, and for many."""
+def find_query_problems(page, few, many):
+    """Yield problems of the number of queries, for one row and for many."""
     if len(many) > len(few) + page.is_counted:
-        yield f"{page.route}  asks {len(few)} queries for one row and {len(many)} for {MANY}:{repeated(many)}"
+        yield f"{page.route}  asks {len(few)} queries for one row and {len(many)} for {MANY}:{format_repeated(many)}"
     if (most := max(len(few), len(many))) > page.budget:
-        yield f"{page.route}  asks {most} queries, {page.budget} at most:{repeated(many)}"
+        yield f"{page.route}  asks {most} queries, {page.budget} at most:{format_repeated(many)}"
 
 
 def test_every_route_is_in_the_table():
     names = [name for name, _entry in routes(get_resolver()) if not name.startswith("api:")]
     assert len(names) == len(set(names)) and len(ROWS) == len(TABLE)
-    assert ROUTES.keys() - dict(mounted()).values() - NO_OPERATIONS == TABLE.keys()
+    assert ROUTES.keys() - dict(mounted_operations()).values() - NO_OPERATIONS == TABLE.keys()
 
 
 def test_what_is_no_page_says_why():
@@ -151,11 +157,11 @@ def test_what_is_no_page_says_why():
 @pytest.mark.parametrize("route", ASKED)
 def test_page(walks, route):
     (page, answers), (page_of_many, of_many) = (pages[route] for pages in walks)
-    seers = [NOBODY] if page.role == ANYBODY else [role for role in ROLES if may(page, role)]
-    few = max((answers[role].queries for role in seers), key=len)  # the first who asks fills what a process keeps
-    one, many = answers[seers[-1]], of_many[seers[-1]]  # of whoever sees most
-    heads = [*head_problems(page, one), *head_problems(page_of_many, many)]
-    fail_for([*role_problems(page, answers), *heads, *query_problems(page, few, many.queries)])
+    seers = [NOBODY] if page.role == ANYBODY else [role for role in ROLES if may_see(page, role)]
+    few = max((answers[role].queries for role in seers), key=len)  # the first request fills the caches of the process
+    answer, many = answers[seers[-1]], of_many[seers[-1]]  # of the highest role
+    heads = [*find_heading_problems(page, answer), *find_heading_problems(page_of_many, many)]
+    fail_for([*find_role_problems(page, answers), *heads, *find_query_problems(page, few, many.queries)])
 
 
 @pytest.mark.parametrize("route", [page.route for page in LISTS.values()])

@@ -1,6 +1,6 @@
-"""The pictures of README.md show the site as it is.
+"""The pictures of README.md show the current site.
 
-Each picture has a fingerprint of what its page says and how it looks: texts without numbers and times, colours, sizes.
+Each picture has a fingerprint of the texts of its page, without numbers and times, and of its colours and sizes.
 `UPDATE_GOLDEN=1 ./dev test tests/whole/test_pictures.py` takes the pictures again.
 """
 
@@ -25,23 +25,23 @@ FINGERPRINTS = FOLDER / "pictures.json"
 ALL_OF_A_SESSION = "/agents/main/sessions/?segment=all&q=Order+desk"
 SAMPLE = """
 from datasets.models import DatasetSample
-print(next(one.id for one in DatasetSample.objects.all() if one.body["userMessage"].startswith("now is fine, it's")))
+print(next(row.id for row in DatasetSample.objects.all() if row.body["userMessage"].startswith("now is fine, it's")))
 """
 ARTIFACT = """
-from agents.databases import alias
+from agents.databases import get_alias
 from artifacts.models import Artifact
-print(Artifact.objects.using(alias("main")).get(summary__contains="test_a_full_slot_is_not_offered FAILED").sha256)
+print(Artifact.objects.using(get_alias("main")).get(summary__contains="test_a_full_slot_is_not_offered FAILED").sha256)
 """
 WRITE = """
-from agents.databases import alias
+from agents.databases import get_alias
 from guardian.models import WriteGuardianAudit
-print(WriteGuardianAudit.objects.using(alias("main")).get(status="rolled_back").id)
+print(WriteGuardianAudit.objects.using(get_alias("main")).get(status="rolled_back").id)
 """
-# What depends on the machine (fonts: widths, places) or on the moment (numbers, times) is left out.
+# Widths and positions depend on fonts, numbers and times on the moment: both are left out.
 SEEN = """() => {
     const looks = ["display", "visibility", "color", "backgroundColor", "fontSize", "fontWeight", "textDecorationLine",
         "borderTopWidth", "borderTopColor", "borderRadius", "paddingTop", "paddingLeft", "marginTop", "gap"];
-    const told = (element) => {
+    const describe = (element) => {
         const style = getComputedStyle(element);
         const words = [...element.childNodes].filter((node) => node.nodeType === Node.TEXT_NODE)
             .map((node) => node.data.trim()).join(" ").replace(/[\\d.,]+/g, "0");
@@ -49,76 +49,76 @@ SEEN = """() => {
     };
     return [...document.body.querySelectorAll("*")]
         .filter((element) => !element.closest("svg, time, script, [hidden]") && element.checkVisibility())
-        .map(told);
+        .map(describe);
 }"""
 
 
 @dataclass(frozen=True)
 class Picture:
-    """A page of the demo as one browser shows it; `way` leads from `address` to what is in the picture."""
+    """A page of the demo in one browser; `steps` lead from `address` to the picture."""
 
     name: str
     address: str
-    way: object = None
+    steps: object = None
     look: tuple = ()
 
 
-def _tenth_turn(page):
+def _open_tenth_turn(page):
     page.get_by_role("link", name="Order desk 点单台").first.click()
     page.get_by_label("Go to turn").fill("10")
     with page.expect_navigation():
         page.get_by_role("button", name="Go", exact=True).click()
 
 
-def _edited(page):
+def _edit_reply(page):
     page.keyboard.press("e")
     reply = page.locator("#review-sample textarea").first
     reply.fill(reply.input_value().rstrip(".") + ". Nobody's order was lost.")
     page.get_by_text("Draft saved").wait_for()
     page.keyboard.press("Escape")
-    page.get_by_text("now is fine").evaluate("(said) => scrollBy(0, said.getBoundingClientRect().top - 250)")
+    page.get_by_text("now is fine").evaluate("(line) => scrollBy(0, line.getBoundingClientRect().top - 250)")
 
 
-def _line_of_a_write(page):
+def _scroll_to_line(page):
     page.get_by_text("The pandan croissant").last.evaluate(
         "(line) => scrollBy(0, line.getBoundingClientRect().top - 600)"
     )
 
 
 PICTURES = (
-    Picture("session", ALL_OF_A_SESSION, _tenth_turn),
-    Picture("review", "/review/?sample={sample}", _edited),
+    Picture("session", ALL_OF_A_SESSION, _open_tenth_turn),
+    Picture("review", "/review/?sample={sample}", _edit_reply),
     Picture("artifact", "/agents/main/artifacts/{artifact}/?mode=grep&pattern=FAILED%7CError&context=3"),
     Picture("write", "/agents/main/writes/{write}/"),
-    Picture("blame", "/agents/main/writes/blame/MEMORY.md/", _line_of_a_write, look=(("color_scheme", "dark"),)),
+    Picture("blame", "/agents/main/writes/blame/MEMORY.md/", _scroll_to_line, look=(("color_scheme", "dark"),)),
     Picture("sessions", "/agents/main/sessions/", look=(("locale", "zh-CN"), ("color_scheme", "dark"))),
 )
 
 
 class Site:
-    """The demo as `serve` shows it, and the link that signs in once more."""
+    """The demo, served, with sign-in links."""
 
     def __init__(self, home):
         openclaw = home.path.parent / "openclaw"
         home.env["OPENCLAW_STATE_DIR"] = str(openclaw)
-        # Written here, up to a day that stays: what people judge in the demo depends on the day.
+        # Written here with a fixed last day, because the verdicts in the demo depend on the day.
         write_home(openclaw)
         (openclaw / MARKER).write_text('{"complete": true}')
         self.home, self.complaints = home, []
-        made = home.start("demo", "--no-serve")
-        assert made.end() == 0, made.said
+        command = home.start("demo", "--no-serve")
+        assert command.end() == 0, command.said
         self.address = home.serve("--no-watch").address()
         self.facts = {"sample": home.python(SAMPLE), "artifact": home.python(ARTIFACT)}
         self.facts["write"] = home.python(WRITE)
 
     def link(self):
-        """Where somebody signs in, once: each picture has a browser of its own."""
-        made = self.home.start("sign_in_link", "demo")
-        assert made.end() == 0, made.said
-        return re.search(r"http://[^/]+(/welcome/\S+)", made.said)[1]
+        """A new sign-in link: each picture has a browser of its own."""
+        command = self.home.start("sign_in_link", "demo")
+        assert command.end() == 0, command.said
+        return re.search(r"http://[^/]+(/welcome/\S+)", command.said)[1]
 
     def show(self, browser, picture):
-        """A tab that shows what is in a picture."""
+        """Open a tab that shows a picture."""
         look = {"viewport": {"width": 1400, "height": 900}, "color_scheme": "light", "reduced_motion": "reduce"}
         page = browser.new_context(**look | dict(picture.look)).new_page()
         listen(page, self.complaints)
@@ -126,8 +126,8 @@ class Site:
         page.locator("main form button").first.click()
         page.wait_for_url(f"{self.address}/")
         page.goto(self.address + picture.address.format(**self.facts))
-        if picture.way:
-            picture.way(page)
+        if picture.steps:
+            picture.steps(page)
         page.wait_for_load_state("networkidle")
         return page
 
@@ -145,22 +145,24 @@ def test_it_shows_the_site_as_it_is(site, browser, picture):
     seen = hashlib.sha256("\n".join(page.evaluate(SEEN)).encode()).hexdigest()
     if os.environ.get("UPDATE_GOLDEN"):
         page.screenshot(path=FOLDER / f"{picture.name}.png")
-        _keep(picture.name, seen)
+        _store_fingerprint(picture.name, seen)
     page.context.close()
     assert site.complaints == []
-    assert _kept().get(picture.name) == seen, f"{picture.name}.png is stale: UPDATE_GOLDEN=1 ./dev test {__name__}"
+    assert _read_fingerprints().get(picture.name) == seen, (
+        f"{picture.name}.png is stale: UPDATE_GOLDEN=1 ./dev test {__name__}"
+    )
 
 
 def test_every_picture_is_in_a_document_and_has_a_fingerprint():
     pictures = {path.stem for path in FOLDER.glob("*.png")}
     texts = "\n".join(path.read_text() for path in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")))
-    shown = set(re.findall(r"images/(\w+)\.png", texts))
-    assert pictures == shown == {picture.name for picture in PICTURES} == set(_kept())
+    linked = set(re.findall(r"images/(\w+)\.png", texts))
+    assert pictures == linked == {picture.name for picture in PICTURES} == set(_read_fingerprints())
 
 
-def _kept():
+def _read_fingerprints():
     return json.loads(FINGERPRINTS.read_text()) if FINGERPRINTS.exists() else {}
 
 
-def _keep(name, seen):
-    FINGERPRINTS.write_text(json.dumps(_kept() | {name: seen}, indent=2, sort_keys=True) + "\n")
+def _store_fingerprint(name, seen):
+    FINGERPRINTS.write_text(json.dumps(_read_fingerprints() | {name: seen}, indent=2, sort_keys=True) + "\n")

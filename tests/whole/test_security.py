@@ -1,4 +1,4 @@
-"""What somebody who means harm tries from outside: redirects, forged forms, stolen sessions, paths and hosts."""
+"""Attacks from outside: redirects, forged forms, stolen sessions, paths and hosts."""
 
 import io
 import logging
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.django_db
 
 @pytest.fixture
 def signed_in(stranger):
-    """A browser of somebody who came in by the page, and checks CSRF tokens."""
+    """A browser that signed in by the page and that checks CSRF tokens."""
     client = Client(enforce_csrf_checks=True)
     token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', client.get(SIGN_IN).text)[1]
     sent = {"username": "stranger", "password": PASSWORD, "csrfmiddlewaretoken": token}
@@ -40,7 +40,7 @@ def signed_in(stranger):
 
 @pytest.fixture
 def log():
-    """Everything that is logged while a test runs, before it is formatted for people."""
+    """All log records of a test, before they are formatted."""
     stream, root = io.StringIO(), logging.getLogger()
     handler = logging.StreamHandler(stream)
     handler.setFormatter(next(h.formatter for h in root.handlers if type(h.formatter).__name__ == "LineFormatter"))
@@ -334,7 +334,7 @@ def test_what_is_not_ones_own_does_not_show_that_it_exists(as_stranger, reviewer
 
 
 def test_nobody_waits_for_a_password_to_be_hashed(monkeypatch):
-    """Hashing takes long on purpose, and in a write transaction it would keep every other write waiting."""
+    """Hashing is slow on purpose; in a write transaction it would block all other writes."""
     encode, outside, inside = MD5PasswordHasher.encode, len(connection.savepoint_ids), []
 
     def watched(self, *args, **kwargs):

@@ -1,4 +1,4 @@
-"""From an OpenClaw home to training files, in a real browser on a real `serve`: the way the product is for."""
+"""From an OpenClaw home to training files, in a real browser on a real `serve`."""
 
 import json
 import os
@@ -35,7 +35,7 @@ def openclaw(tmp_path):
 
 @pytest.fixture
 def site(tmp_path, openclaw):
-    """A running `serve` that nobody has signed in to yet, and the link for the first admin."""
+    """A running `serve` without users, as the link for its first admin."""
     home = Home(tmp_path / "store")
     home.env["OPENCLAW_STATE_DIR"] = str(openclaw.root)
     server = home.serve("--no-watch")
@@ -81,7 +81,7 @@ def test_collect_look_approve_export_download_and_load(site, page, tmp_path):
 
 
 def approve_both(page):
-    """One as it is, one with a better reply."""
+    """Approve one sample unchanged and one with a better reply."""
     for _sample in range(2):
         reply = page.get_by_label("Reply (used for training)")
         if reply.input_value().startswith("Fixed."):
@@ -117,7 +117,7 @@ print(json.dumps({name: list(load_dataset("json", data_files=file, split="train"
 
 
 def check(folder):
-    """The files a person got, as a trainer would read them."""
+    """Check the downloaded files as a trainer reads them."""
     files = json.dumps({kind: str(folder / kind / f"{kind}.jsonl") for kind in ("alpaca", "sharegpt")})
     environment = {**os.environ, "HF_HUB_OFFLINE": "1", "HF_HOME": str(folder / "hf"), "PYTHONWARNINGS": "ignore"}
     # -P and another folder: `datasets` is the library there, not the app.

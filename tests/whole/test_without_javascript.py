@@ -1,4 +1,4 @@
-"""Every page in a browser that runs no JavaScript: it is there, says what it has to say, and can be used."""
+"""Every page works in a browser without JavaScript."""
 
 from dataclasses import replace
 
@@ -9,8 +9,8 @@ from tests.whole.pages import BEFORE_SIGN_IN, PAGES
 
 pytestmark = [pytest.mark.browser, pytest.mark.kill]
 
-# What can be seen of a page; `waits`: what only a script would fill or carry out, but for what asks again and again,
-# because reading the page anew shows the same; `mute`: forms nobody can send.
+# The visible content of a page. `waits`: elements that need a script, but for those that poll, because a reload shows
+# the same; `mute`: forms without a submit button.
 LOOK = """() => {
     const main = document.querySelector("main");
     const seen = (element) => element.checkVisibility({ visibilityProperty: true });
@@ -28,8 +28,8 @@ LOOK = """() => {
 }"""
 
 
-def problems(tab, page, complaints):
-    """What a page lacks when nothing of it runs."""
+def find_problems(tab, page, complaints):
+    """Yield the problems of a page without JavaScript."""
     complaints.clear()
     answer = tab.goto(page.address)
     look = tab.evaluate(LOOK)
@@ -41,11 +41,13 @@ def problems(tab, page, complaints):
         yield f"{page.route}  says nothing below its heading"
     yield from (f"{page.route}  needs a script: {element}" for element in look["waits"])
     yield from (f"{page.route}  has a form without a button that sends it: {form}" for form in look["mute"])
-    yield from (f"{page.route}  the browser complains: {said}" for said in complaints)
+    yield from (f"{page.route}  the browser complains: {complaint}" for complaint in complaints)
 
 
 def test_every_page_works_without_javascript(full):
     tab, stranger = full.plain_tabs()
     pages = [replace(page.filled(full.facts), address=full.address + page.place(full.facts)) for page in PAGES.values()]
     tabs = [stranger if page.route in BEFORE_SIGN_IN else tab for page in pages]
-    fail_for(problem for page, own in zip(pages, tabs, strict=True) for problem in problems(own, page, full.complaints))
+    fail_for(
+        problem for page, own in zip(pages, tabs, strict=True) for problem in find_problems(own, page, full.complaints)
+    )

@@ -18,13 +18,13 @@ from tiny_tokenizer import empty_system_turns, learned, tiny_tokenizer
 
 
 def read(folder):
-    """What axolotl learns from each row of an export, and how many rows begin with an empty system turn."""
+    """The texts that axolotl learns from each row, and the number of empty system turns."""
     os.chdir(folder)  # its files name each other without a folder
-    [asked] = yaml.safe_load(Path("axolotl.yaml").read_text())["datasets"]
-    asked = DictDefault(SFTDataset(**asked).model_dump(exclude_none=True))
+    [dataset] = yaml.safe_load(Path("axolotl.yaml").read_text())["datasets"]
+    dataset = DictDefault(SFTDataset(**dataset).model_dump(exclude_none=True))
     tokenizer = tiny_tokenizer()
-    whole = DictDefault({"sequence_len": 1_000_000, "train_on_inputs": False, "datasets": [asked]})
-    rows, _ = _load_and_process_single_dataset(asked, whole, tokenizer, "train", 0)
+    whole = DictDefault({"sequence_len": 1_000_000, "train_on_inputs": False, "datasets": [dataset]})
+    rows, _ = _load_and_process_single_dataset(dataset, whole, tokenizer, "train", 0)
     texts = [tokenizer.decode(row["input_ids"]) for row in rows]
     return {
         "learned": [learned(tokenizer, row["input_ids"], row["labels"]) for row in rows],

@@ -10,7 +10,7 @@ import datasets
 
 
 def read(folder):
-    """What `load.py` of one export prints as a script, the rows that it loads and the types of their columns."""
+    """The output of `load.py` of an export, the rows that it loads, and their types."""
     with contextlib.redirect_stdout(io.StringIO()) as printed:
         script = runpy.run_path(f"{folder}/load.py", run_name="__main__")
     rows = script["load"]()["train"]

@@ -20,7 +20,7 @@ import yaml
 from tiny_tokenizer import learned, tiny_tokenizer
 from transformers import HfArgumentParser, Seq2SeqTrainingArguments
 
-if not find_spec("torchaudio"):  # imported for recordings, of which there are none; it cannot be had without a GPU
+if not find_spec("torchaudio"):  # imported for audio, of which there is none; it needs a GPU
     sys.modules["torchaudio"] = ModuleType("torchaudio")
     sys.modules["torchaudio"].__spec__ = ModuleSpec("torchaudio", None)
 
@@ -29,11 +29,11 @@ from llamafactory.hparams import DataArguments, FinetuningArguments, ModelArgume
 
 
 def read(folder):
-    """What LLaMA-Factory learns from each row of an export, and the whole rows."""
+    """The texts that LLaMA-Factory learns from each row, and the whole rows."""
     os.chdir(folder)  # its files name each other without a folder
-    wanted = yaml.safe_load(Path("llamafactory.yaml").read_text()) | OURS
+    settings = yaml.safe_load(Path("llamafactory.yaml").read_text()) | OURS
     parser = HfArgumentParser((DataArguments, ModelArguments, FinetuningArguments, Seq2SeqTrainingArguments))
-    arguments, model, _, training = parser.parse_dict(wanted)  # a key that none of them knows is an error
+    arguments, model, _, training = parser.parse_dict(settings)  # a key that none of them knows is an error
     tokenizer = tiny_tokenizer()
     template = get_template_and_fix_tokenizer(tokenizer, arguments)
     try:
@@ -47,7 +47,7 @@ def read(folder):
 
 
 TEMPLATE = sys.argv[2] if len(sys.argv) > 2 else "qwen"
-# What a person names: a model and its template; and nothing cut, no graphics card, nobody told.
+# Settings of the user: a model and its template; and here nothing is cut, no GPU is used, no report is sent.
 OURS = {"model_name_or_path": "none", "template": TEMPLATE, "cutoff_len": 1_000_000, "overwrite_cache": True}
 OURS |= {"use_cpu": True, "report_to": "none"}
 with contextlib.redirect_stdout(sys.stderr):

@@ -16,21 +16,24 @@ from trl.data_utils import is_conversational, maybe_convert_to_chatml
 
 
 def read(folder):
-    """What TRL learns from each row, given as `load.py` of the export says, and who speaks in rows that it converts."""
+    """The texts that TRL learns from each row, and the roles of converted rows.
+
+    The rows are loaded as `load.py` of the export does it.
+    """
     script = runpy.run_path(f"{folder}/load.py")
     rows = script["load"]()["train"]
-    made = [maybe_convert_to_chatml(row) for row in rows.to_list()]
-    roles = [[message["role"] for message in row["messages"]] for row in made if is_conversational(row)]
+    converted = [maybe_convert_to_chatml(row) for row in rows.to_list()]
+    roles = [[message["role"] for message in row["messages"]] for row in converted if is_conversational(row)]
     if "for_trl" in script:
         rows = rows.map(script["for_trl"], remove_columns=rows.column_names)
     else:
-        rows = rows.map(with_objects)
+        rows = rows.map(parse_arguments)
     is_completed = "completion" in rows.column_names
     tokenizer = tiny_tokenizer(MARKED)
     size = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1}
     model = LlamaForCausalLM(LlamaConfig(vocab_size=len(tokenizer), **size))
-    told = {"output_dir": str(folder), "use_cpu": True, "bf16": False, "report_to": []}
-    arguments = SFTConfig(**told, max_length=None, assistant_only_loss=not is_completed)
+    options = {"output_dir": str(folder), "use_cpu": True, "bf16": False, "report_to": []}
+    arguments = SFTConfig(**options, max_length=None, assistant_only_loss=not is_completed)
     trainer = SFTTrainer(model=model, args=arguments, train_dataset=rows, processing_class=tokenizer)
     return {
         "roles": roles,
@@ -39,8 +42,8 @@ def read(folder):
     }
 
 
-def with_objects(row):
-    """A row of OpenAI's format with the arguments of its calls as objects, which chat templates expect."""
+def parse_arguments(row):
+    """An OpenAI row whose call arguments are objects, as chat templates expect."""
     for message in row["messages"]:
         for call in message.get("tool_calls") or []:
             call["function"]["arguments"] = json.loads(call["function"]["arguments"])

@@ -8,20 +8,20 @@ from pathlib import Path
 
 os.environ["UNSLOTH_ZOO_DISABLE_GPU_INIT"] = "1"  # its own switch for machines without a GPU
 
-from unsloth_zoo.dataset_utils import standardize_data_formats  # what `standardize_sharegpt` is a name of
+from unsloth_zoo.dataset_utils import standardize_data_formats  # `standardize_sharegpt` is an alias of it
 
 from datasets import load_dataset
 
 
 def read(folder):
-    """The rows of one export as Unsloth makes them, or why it does not."""
+    """The rows of an export as Unsloth converts them, or its error."""
     [file] = Path(folder).glob("ocl_*.train.jsonl")
     rows = load_dataset("json", data_files=str(file), split="train")
     try:
-        made = standardize_data_formats(rows, num_proc=1)
+        converted = standardize_data_formats(rows, num_proc=1)
     except (AssertionError, RuntimeError, TypeError) as exc:
         return {"refused": f"{type(exc).__name__}: {exc}"}
-    return {"conversations": made["conversations"][:] if "conversations" in made.column_names else []}
+    return {"conversations": converted["conversations"][:] if "conversations" in converted.column_names else []}
 
 
 answers = {name: read(folder) for name, folder in json.loads(sys.argv[1]).items()}

@@ -1,17 +1,17 @@
-"""A tokenizer that knows bytes and nothing else: whatever it is given it gives back, and no model has to be fetched."""
+"""A tokenizer of single bytes, which loses no text and needs no download."""
 
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
 END = "<|im_end|>"
-# Calls as axolotl and TRL hand them over: as the content of a message, or beside it.
+# Calls as axolotl and TRL pass them: as the content of a message, or beside it.
 SAID = "{{ message['content'] or '' }}{% if message['tool_calls'] %}{{ message['tool_calls'] | tojson }}{% endif %}"
 PLAIN = (
     "{% if tools %}<|im_start|>tools\n{{ tools | tojson }}<|im_end|>\n{% endif %}"
     "{% for message in messages %}<|im_start|>{{ message['role'] }}\n" + SAID + "<|im_end|>\n{% endfor %}"
     "{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}"
 )
-# The same, with what an assistant says marked, for trainers that ask the template what is to be learned.
+# The same with the assistant's texts marked, for trainers that learn only the texts that the template marks.
 # The sign that ends a turn is marked as well: of a last character of several bytes only the first one would be.
 ENDED = SAID + "<|im_end|>\n"
 MARKED = PLAIN.replace(
@@ -39,7 +39,10 @@ def tiny_tokenizer(template=PLAIN):
 
 
 def learned(tokenizer, ids, labels):
-    """The texts of a row that a trainer learns, one for each run of labels, without the sign that ends a turn."""
+    """The texts of a row that a trainer learns, one for each run of labels.
+
+    The token that ends a turn is not in them.
+    """
     runs, before = [], -1
     for place, (token, label) in enumerate(zip(ids, labels, strict=True)):
         if label == -100:
@@ -48,14 +51,14 @@ def learned(tokenizer, ids, labels):
             runs.append([])
         runs[-1].append(token)
         before = place
-    found = []
+    texts = []
     for run in runs:
         *turns, rest = tokenizer.decode(run).split(END)
-        found += [turn.strip("\n") for turn in turns]  # "" where nothing but the sign is learned
-        found += [rest.strip("\n")] if rest.strip("\n") else []
-    return found
+        texts += [turn.strip("\n") for turn in turns]  # "" where nothing but the sign is learned
+        texts += [rest.strip("\n")] if rest.strip("\n") else []
+    return texts
 
 
 def empty_system_turns(texts):
-    """How many of these rows begin with a system turn that says nothing."""
+    """How many of these rows begin with an empty system turn."""
     return sum("<|im_start|>system\n<|im_end|>" in text for text in texts)
