@@ -152,7 +152,8 @@ def find_spoken_words(text: str, message: UnwrappedMessage) -> str:
         head = SECTION.match(section)
         kind = head[1] if head else ""
         label = "Transcript:\n" if kind == "Audio" else "Description:\n"
-        before, mark, transcript = section[head.end() if head else 0 :].partition(label)
+        body = section[head.end() if head else 0 :] + "\n"  # a section without words ends with its label
+        before, mark, transcript = body.partition(label)
         if not mark or (before and not (before.startswith(USER_TEXT) and before.endswith("\n"))):
             message.unknown = message.unknown or section[:120].partition("\n")[0]
             return text

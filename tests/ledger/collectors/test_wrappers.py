@@ -6,7 +6,7 @@ Also prompts that nobody typed.
 import time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ledger.collectors.machine_prompts import TEXTS, session_kind, text_kind
@@ -109,6 +109,7 @@ WORDS = st.from_regex(r"\A[a-zäß][a-z ?!äß\n]{0,30}[a-z?!]\Z").filter(lambda
 
 @settings(max_examples=400)
 @given(words=WORDS, around=st.lists(st.sampled_from(WRAPPERS), max_size=6))
+@example(words="a?", around=[WRAPPERS[3], WRAPPERS[8], WRAPPERS[3]])
 def test_any_nesting_of_wrappers_gives_the_words_back(words, around):
     text = words
     for wrap in around:
