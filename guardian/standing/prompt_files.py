@@ -11,7 +11,7 @@ from openclaw_web.sqlite.json_columns import decode
 # Kinds of sessions whose prompts leave out memory files for reasons of their own.
 OTHER_KINDS = ("cron", "subagent", "hook", "acp", "group", "channel", "room", "thread")
 OTHER_PARTS = frozenset({"cron", "subagent", "hook", "acp", "heartbeat", "boot"})
-GROUPS = frozenset({"group", "channel", "room", "thread"})
+GROUPS = ("group", "channel", "room", "thread")  # no set: a damaged entry may hold a list
 ALWAYS_LISTED = frozenset({"AGENTS.md", "SOUL.md"})  # of a whole prompt, even where they are missing
 SESSIONS_ASKED, REPORTS_READ, SESSIONS_COMPARED = 200, 5, 1_000
 COLUMNS = ("id", "session_key", "metadata", "last_activity_at", "prompt_report_id")
