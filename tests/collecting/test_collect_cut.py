@@ -25,7 +25,8 @@ pytestmark = pytest.mark.django_db
 
 
 def line(text, number=None, size=0):
-    """A record with an id of its own, or without one; the last 4,096 bytes before a place tell files apart."""
+    """A record with an id of its own, or without one."""
+    # Texts of different records end differently: the last 4,096 bytes before a place tell a file from another.
     message = {"role": "user", "content": [{"type": "text", "text": text + text[:1] * size}]}
     record = {"type": "message", "timestamp": "2026-02-21T03:00:00.000Z", "message": message}
     return json.dumps(record if number is None else {"id": f"r{number}"} | record).encode() + b"\n"
