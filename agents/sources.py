@@ -79,7 +79,7 @@ class SourceBook:
             _build_row_key(row.kind, row.path, row.agent_id): row
             for row in CollectorSource.objects.filter(root=str(root)).exclude(kind=CollectorSource.Kind.AGENT)
         }
-        self._unsaved: dict[str, CollectorSource] | None = None  # by key, in a block of `saving_together`
+        self._unsaved: dict[str, CollectorSource] | None = None  # by key, in a block of `save_together`
         self._by_session: dict[tuple[str, str], set[str]] = defaultdict(set)
         for row in self._rows.values():
             self._note_session(row)

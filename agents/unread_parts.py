@@ -1,7 +1,7 @@
 """Parts of OpenClaw's databases that are not read, for pages, receipts and the doctor.
 
-Imports note them in a row of `kv` for each database, by its path; the value is `ledger.collectors.schemas.UnreadParts`
-as JSON.
+Imports note them in a row of `kv` for each database, by its path. The value is
+`ledger.collectors.database_schemas.UnreadParts` as JSON.
 """
 
 from pathlib import Path

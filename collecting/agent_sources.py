@@ -57,7 +57,7 @@ class AgentSources:
 def open_sources(collection: Any, home_agent: Any, report: Any, stored: Any) -> Iterator[AgentSources]:
     """Open the sources of an agent; `stored` are ids of stored and lost sessions.
 
-    Raises Damaged and UnreadableDatabase.
+    Raises DamagedDatabase and UnreadableDatabase.
     """
     sources = AgentSources()
     with ExitStack() as stack:

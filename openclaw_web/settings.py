@@ -123,7 +123,7 @@ PROBLEM_PLACES = "agents.problems.checked_agents.list_checked_agents"  # the age
 LAST_IMPORT = "overview.summaries.find_last_import"  # when something was imported last
 PRUNE = "operations.pruning.prune"  # removes rows that ended long ago, now and then
 # When a command begins, removes unfinished files of killed work.
-LEFT_BEHIND = "datasets.exports.leftovers.clear_leftovers"
+LEFT_BEHIND = "datasets.exports.killed_exports.clear_killed_exports"
 # By the key of a setting: the function that a change of it calls, in the same transaction.
 SETTING_EFFECTS = {"collector.optedOutSenders": "overview.summaries.forget_words"}
 

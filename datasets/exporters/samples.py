@@ -78,7 +78,7 @@ def is_cut(context: list[Pair]) -> bool:
 
 
 def read_sample(row: dict[str, Any]) -> ExportSample:
-    """The sample in a row of `dataset_samples`. Raises Unreadable when its content is no object."""
+    """The sample in a row of `dataset_samples`. Raises UnreadableSample when its content is no object."""
     body = _parse_object(row["content"])
     if body.get("type") == WRITE:
         return _read_write(row, body)

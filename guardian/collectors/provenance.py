@@ -67,7 +67,7 @@ def is_unfamiliar(database: Database) -> bool:
 def read_records(database: Database, now: int) -> Iterator[Record]:
     """Yield the records of all workspaces that have not expired before `now`.
 
-    Raises Damaged for an unreadable database.
+    Raises DamagedDatabase for an unreadable database.
     """
     for key, value, expires_at in database.rows(PROVENANCE.name, *PROVENANCE.columns):
         parts = KEY.fullmatch(key.decode(errors="replace")) if isinstance(key, bytes) else None

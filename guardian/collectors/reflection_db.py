@@ -99,7 +99,7 @@ class SnapshotReader:
     def read_snapshot(self, name: str, snapshot_id: str | None) -> DatabaseSnapshot | None:
         """Return the content of a file, checked against its hash; None: there was no file.
 
-        Raises Damaged for a missing or damaged snapshot.
+        Raises DamagedDatabase for a missing or damaged snapshot.
         """
         if snapshot_id is None:
             return None

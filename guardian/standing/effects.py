@@ -78,8 +78,8 @@ def build_effect_sentence(effects: Mapping[str, Effect]) -> str:
 def accept_effects(agent: Agent, contents: Contents, *, is_accepted: bool) -> Effect:
     """Return the effect of a write before it is carried out; the caller holds `workspace_access.exclusive_write`.
 
-    Raises NotAccepted for a write that takes a file out of the prompt, unless that is accepted, and Changed while the
-    agent itself is asked to change one of the files.
+    Raises NotAccepted for a write that takes a file out of the prompt unless that is accepted, and FileChanged while
+    the agent itself is asked to change one of the files.
     """
     check_not_handed_over(agent.db, contents)
     effects = forecast_effects(agent, contents)
@@ -95,7 +95,7 @@ def effect_to_json(effect: Effect) -> dict[str, str]:
 
 
 def check_not_handed_over(db: str, names: Iterable[str]) -> None:
-    """Raise Changed while an agent is asked to change one of these files."""
+    """Raise FileChanged while an agent is asked to change one of these files."""
     rows = Handover.objects.using(db).filter(file_name__in=list(names)).exclude(state=Handover.State.ENDED)
     for row in rows.only("id", "file_name", "created_at"):
         if clock.is_recent(row.created_at, STARTING_MS) or _has_job(row.id):

@@ -161,7 +161,7 @@ def pack_to_bytes(pack: dict[str, Any]) -> bytes:
 def read_pack(db: str, handle: str) -> tuple[Artifact, dict[str, Any]]:
     """The pack behind a handle, checked against its hash and format, and its row.
 
-    Raises NotAHandle, NoSuchArtifact, Damaged, and Refused for an artifact that is no pack.
+    Raises NotAHandle, NoSuchArtifact, DamagedArtifact, and Refused for an artifact that is no pack.
     """
     row = content_fetch.find_artifact(db, handle)
     rows = Artifact.objects.using(db).filter(handle=handle, kind=KIND)

@@ -29,7 +29,7 @@ CALLS = f"""
 def find_calls(db: str, uses: list[dict[str, Any]]) -> tuple[dict[str, str], dict[str, str]]:
     """The main argument of each use's call by the use's id, and the titles of sessions.
 
-    `uses` have the fields of `artifacts.naming.PLACE`.
+    `uses` have the fields of `artifacts.artifact_names.PLACE`.
     """
     complete_uses = [use for use in uses if all(use.values())]
     rows = statements.read_rows(db, CALLS, [encode(complete_uses)]) if complete_uses else []

@@ -90,7 +90,7 @@ class Outputs:
     def save(self) -> None:
         """Write the rows of the stashed outputs, in the caller's transaction.
 
-        Raises NoRoom or Damaged.
+        Raises NoRoom or DamagedArtifact.
         """
         if self.batch and self._pending:
             self.batch.save()

@@ -82,7 +82,7 @@ def find_texts(message: dict[str, Any]) -> Iterator[tuple[str, str]]:
 def untrim(event_json: str, full_zstd: bytes | memoryview | None, trim_json: str | None = None) -> dict[str, Any]:
     """The record as it was, without an output that it repeated.
 
-    Without `trim_json`, outputs that are artifacts are left as their previews. Raises NoSuchArtifact or Damaged
+    Without `trim_json`, outputs that are artifacts are left as their previews. Raises NoSuchArtifact or DamagedArtifact
     (both Refused) when one cannot be read or is not what was stashed, and ValueError for what is no JSON: what is
     compared, archived or exported is the record itself.
     """

@@ -1,6 +1,7 @@
 """Names and first lines of docstrings, read from the source."""
 
 import ast
+import builtins
 import re
 from collections import Counter
 
@@ -127,6 +128,29 @@ def test_docstrings_begin_with_a_short_sentence():
                     yield f"{where(path, line)}  begins with {head[0]}: {' '.join(head)}"
 
     fail_for(problem for path in ALL_MODULES for problem in unclear(path))
+
+
+RAISED = re.compile(r"\b[Rr]aises? ((?:`?[A-Z]\w+`?(?:, (?:and |or )?| or | and )?)+)")
+FOREIGN = {"Django", "ReadTimeout", "ZstdError"}  # exceptions of libraries that are not imported by name, and a subject
+
+
+def test_docstrings_name_exceptions_that_exist():
+    classes = {node.name for path in ALL_MODULES for node in source(path).nodes(ast.ClassDef)} | FOREIGN
+    imported = {
+        name.asname or name.name
+        for path in ALL_MODULES
+        for node in source(path).nodes(ast.Import, ast.ImportFrom)
+        for name in node.names
+    }
+
+    def unknown(path):
+        for node in source(path).nodes(ast.Module, ast.ClassDef, ast.FunctionDef):
+            for names in RAISED.findall(ast.get_docstring(node) or ""):
+                for name in re.findall(r"[A-Z]\w+", names):
+                    if name not in classes | imported | vars(builtins).keys():
+                        yield f"{where(path, getattr(node, 'lineno', 1))}  raises {name}, which is no class"
+
+    fail_for(problem for path in ALL_MODULES for problem in unknown(path))
 
 
 def importers():

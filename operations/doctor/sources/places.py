@@ -35,7 +35,7 @@ Lines = Callable[[int], Iterator[Line]]
 
 @dataclass(slots=True)
 class Place:
-    """A place with records of a session. `lines(start)` reads it; raises NotReadable or Damaged.
+    """A place with records of a session. `lines(start)` reads it; raises NotReadable or DamagedDatabase.
 
     An import reads records from `begin` on, none when that is None. Records before `until` were read, so they are
     stored.

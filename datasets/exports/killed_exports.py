@@ -16,7 +16,7 @@ from openclaw_web.disk import drafts
 log = logging.getLogger(__name__)
 
 
-def clear_leftovers(say: Callable[[str], object], *, is_server: bool) -> None:
+def clear_killed_exports(say: Callable[[str], object], *, is_server: bool) -> None:
     """Remove what killed exports left behind; `say` gets a sentence about each.
 
     `is_server`: this process works on jobs. Files that a living process writes are not touched.
