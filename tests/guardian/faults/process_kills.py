@@ -24,11 +24,12 @@ from guardian.rollbacks import apply, recovery
 apply.LOOKS = (0.0,)
 print(len(recovery.recover(Agent.objects.get())))
 """
-# The content before or after the newest write to a file.
+# The content before or after the newest write that changed a file: refused and skipped ones have no content.
 LAST = """SELECT coalesce(c.text, f.content) FROM write_guardian_audit a
           LEFT JOIN file_snapshots f ON f.id = a.{side}_snapshot_id
           LEFT JOIN file_contents c ON f.content = 'sha256:' || c.id
-          WHERE a.target_file = '{name}' ORDER BY a.created_at DESC, a.rowid DESC LIMIT 1"""
+          WHERE a.target_file = '{name}' AND a.status IN ('written', 'rolled_back')
+          ORDER BY a.created_at DESC, a.rowid DESC LIMIT 1"""
 
 
 @contextmanager
