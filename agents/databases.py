@@ -11,6 +11,7 @@ from django.conf import settings
 from django.db import DatabaseError, connections
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.recorder import MigrationRecorder
+from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 
 from openclaw_web import amounts, reasons
@@ -169,6 +170,7 @@ def build_empty(file):
     _register(name, file, is_new=True)
     try:
         creation.make_tables(connections[name], settings.AGENT_APPS)
+        import_string(settings.AGENT_TRIGGERS)(name)
         connection_tuning.shorten_log(name)
     finally:
         remove_alias(name)
@@ -218,6 +220,7 @@ def _migrate(name):
     # Does the same as the command migrate, which would read the migrations again for each app.
     executor = MigrationExecutor(connections[name])
     executor.migrate([key for key in executor.loader.graph.leaf_nodes() if key[0] in settings.AGENT_APPS])
+    import_string(settings.AGENT_TRIGGERS)(name)
     connections[name].close()
 
 

@@ -21,6 +21,7 @@ from agents.models import Agent, CollectorSource
 from agents.services import is_lost
 from agents.sources import SourceBook
 from datasets import turn_facts
+from episodes.capture import services as episode_capture
 from jobs.kinds import MINUTE_MS, Kind, Schedule
 from ledger import consent
 from ledger.outputs import output_stash
@@ -35,7 +36,7 @@ from overview import future_times, memory_standings, memory_sums, summaries
 from people.configuration import setting_values as configuration
 
 from . import agent_reimport as collect_again
-from . import opt_out_report, watcher_state
+from . import episode_import, opt_out_report, watcher_state
 from . import report as collect_report
 from .deleted_sessions import includes_deleted
 from .inventory import folders, index_entries
@@ -216,7 +217,7 @@ def _collect_home(collection):
             plans[home_agent.home_name] = [
                 (part, collect_agent.plan_agent(collection, part)) for part in home_agent.parts
             ]
-    others = home_state.count_bytes_to_read(collection), mem_store.count_bytes_to_read(collection)
+    others = [stage.count_bytes_to_read(collection) for stage in (home_state, mem_store, episode_import)]
     planned = {name: sum(plan.bytes_to_read for _part, plan in parts) for name, parts in plans.items()}
     collection.total_bytes = sum(planned.values()) + sum(others)
     for home_agent in chosen_agents:
@@ -235,9 +236,11 @@ def _collect_home(collection):
     run_without_damaged(collection, lambda collection: home_state.collect(collection, schedules))
     collection.begin(others[1])
     artifacts = run_without_damaged(collection, mem_store.collect)
-    plugin = {"gate": run_without_damaged(collection, decisions.collect)}
+    collection.begin(others[2])
+    plugin = {"episodes": run_without_damaged(collection, episode_import.collect)}
+    plugin["gate"] = run_without_damaged(collection, decisions.collect)
     plugin["guardian"] = run_without_damaged(collection, writes.collect)
-    run_without_damaged(collection, _refresh_standings)
+    run_without_damaged(collection, _finish_agents)
     results = (schedules, artifacts, *plugin.values())
     if any(counts["rejected"] for counts in results):  # rejected lines are part of the sums of agents
         for home_agent in filter(lambda home_agent: _is_chosen(collection, home_agent), chosen_agents):
@@ -246,12 +249,13 @@ def _collect_home(collection):
     return _build_result(collection, schedules, artifacts, plugin)
 
 
-def _refresh_standings(collection):
-    """Compare the memory files of each agent with records and prompts, and count writes again."""
+def _finish_agents(collection):
+    """Refresh standings and sums of the memory files of each agent, and capture events."""
     for agent in collection.agents.values():
         if agent.agent_id in collection.reports and agent.agent_id not in collection.lost:
             memory_standings.refresh_standings(agent)
             memory_sums.refresh(agent)
+            episode_capture.capture_agent(agent)
 
 
 def _collect_agent(collection, home_agent, plans):

@@ -96,6 +96,20 @@ GUARDIAN = {
     "rejected": ngettext_lazy("%(count)s rejected line", "%(count)s rejected lines", "count"),
 }
 
+EPISODES = {
+    "imported": ngettext_lazy("%(count)s event", "%(count)s events", "count"),
+    "redacted": ngettext_lazy("%(count)s of them redacted", "%(count)s of them redacted", "count"),
+    "truncated": ngettext_lazy("%(count)s with a cut text", "%(count)s with cut texts", "count"),
+    "known": ngettext_lazy("%(count)s already known", "%(count)s already known", "count"),
+    "expired": ngettext_lazy(
+        "%(count)s that retention removed before", "%(count)s that retention removed before", "count"
+    ),
+    "withheld": ngettext_lazy(
+        "%(count)s withheld because somebody opted out", "%(count)s withheld because somebody opted out", "count"
+    ),
+    "rejected": ngettext_lazy("%(count)s rejected row", "%(count)s rejected rows", "count"),
+}
+
 
 def read_job_result(job) -> dict | None:
     """The result of a finished import; None for a refused or failed one."""
@@ -155,6 +169,7 @@ def in_words(result: dict) -> str:
         )
         words += _(", %(withheld)s withheld because somebody opted out") if artifacts["withheld"] else ""
         lines.append((words + (_(", %(rejected)s rejected") if artifacts["rejected"] else "")) % artifacts)
+    lines += _plugin_lines(_("  episodes of openclaw-mem: %(parts)s"), EPISODES, result.get("episodes", {}))
     lines += _plugin_lines(_("  memory_gate: %(parts)s"), GATE, result["gate"])
     lines += _plugin_lines(_("  write_guardian: %(parts)s"), GUARDIAN, result["guardian"])
     lines += [f"  {sentence}" for sentence in _unread_lines(result["databases"])]
@@ -219,7 +234,7 @@ def _describe_problems(result):
 def rejected_words(result: dict) -> str:
     """A sentence about rejected lines and unreadable databases, and the page that lists them."""
     databases = sum(agent["rejected"].get(why, 0) for agent in result["agents"].values() for why in DATABASE_REASONS)
-    databases += result["schedules"].get("unread_databases", 0)
+    databases += sum(result.get(part, {}).get("unread_databases", 0) for part in ("schedules", "episodes"))
     lines = result["rejected"] - databases
     parts = []
     if databases:

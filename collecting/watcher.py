@@ -20,10 +20,11 @@ from openclaw_web import amounts
 from openclaw_web.errors import Refused
 from problems import check_pass
 
-from . import collect, watcher_state
+from . import collect, episode_import, watcher_state
 
 log = logging.getLogger(__name__)
-DATABASES = tuple(f"/{name}{end}" for name in (AGENT_DATABASE, STATE_DATABASE) for end in ("", WAL))
+LEDGER = episode_import.PLACE[-1]
+DATABASES = tuple(f"/{name}{end}" for name in (AGENT_DATABASE, STATE_DATABASE, LEDGER) for end in ("", WAL))
 SUFFIXES = (".jsonl", ".md", "sessions.json", "jobs.json", "runs.json", "openclaw.json", *DATABASES)
 QUIET_MS = 400
 LOOK_AGAIN_SECONDS = 30

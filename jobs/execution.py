@@ -165,6 +165,7 @@ def _outcome(job, progress):
     """
     try:
         with _interrupted_by_signals(job):
+            job_kinds.refuse_disabled(job.kind)  # queued before the capability was disabled
             params = JobRun.params.decode_strictly(job.params_json)  # without them it would do something else
             result = job_kinds.get_kind(job.kind).run(params, progress) or {}
         return _ended(JobRun.State.FINISHED, result.get("message", ""), JobRun.result.encode(result))

@@ -13,6 +13,9 @@ from django.urls import reverse
 from django.utils.functional import Promise
 from django.utils.module_loading import import_string
 
+from openclaw_web import capabilities
+from openclaw_web.errors import Refused
+
 Words = str | Promise
 BY_SCHEDULE = "schedule"  # `started_by` of jobs that no person started
 RESULT_CHARACTERS = 20_000
@@ -108,5 +111,16 @@ def build_choices() -> list[tuple[str, Words]]:
 
 
 def get_schedules() -> list[tuple[str, Schedule]]:
-    """Return the kinds that have a schedule, each with it."""
-    return [(name, schedule) for name in get_names() if (schedule := get_kind(name).schedule)]
+    """Return the kinds that have a schedule, each with it, without those of disabled capabilities."""
+    names = [name for name in get_names() if _find_owner(name) not in settings.DISABLED]
+    return [(name, schedule) for name in names if (schedule := get_kind(name).schedule)]
+
+
+def refuse_disabled(name: str) -> None:
+    """Raise Refused for a kind of a disabled capability."""
+    if (owner := _find_owner(name)) in settings.DISABLED:
+        raise Refused(capabilities.describe(owner))
+
+
+def _find_owner(name):
+    return capabilities.find_job_owner(name, settings.JOB_KINDS[name])

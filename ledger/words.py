@@ -118,6 +118,7 @@ REJECT_WORDS = {
     "too_deep": _("Nested too deeply for a record"),
     "bad_decision": _("Not a usable decision of memory_gate"),
     "bad_write": _("Not a usable write to a memory file"),
+    "bad_event": _("Not a usable event of openclaw-mem's ledger"),
     "bad_index": _("The session index cannot be read"),
     "bad_run": _("Not a record of a scheduled run"),
     "duplicate_id": _("Another record has the same id"),

@@ -6,6 +6,7 @@ from importlib.util import find_spec
 
 import orjson
 from csp.decorators import csp_update
+from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.core.exceptions import ImproperlyConfigured, PermissionDenied
 from django.db import OperationalError
@@ -22,6 +23,7 @@ from people.api_auth import openapi_access
 from people.api_auth.auth import SessionAuth, TokenAuth
 from people.api_auth.middleware import wrap_operation
 
+from . import capabilities
 from .endpoints import openapi_extras, spellings
 from .endpoints.error_responses import (
     build_error,
@@ -52,6 +54,7 @@ ROUTERS = (
     "guardian.rollbacks.api",
     "guardian.handover.api",
     "guardian.runner.api",
+    "episodes.api",
     "datasets.review.api",
     "datasets.api",
     "datasets.kinds.api",
@@ -132,8 +135,13 @@ api.add_decorator(wrap_operation, mode="view")
 
 
 def mount(name):
-    """Add the `router` of a module. An operation without a role stops the start."""
+    """Add the `router` of a module, unless its capability is disabled.
+
+    An operation without a role stops the start.
+    """
     router = import_module(name).router.router
+    if capabilities.find_router_owner(name, router.tags) in settings.DISABLED:
+        return
     for path_view in router.path_operations.values():
         for operation in path_view.operations:
             role = getattr(operation.view_func, "needs_role", None)

@@ -10,6 +10,7 @@ from django.core.exceptions import ImproperlyConfigured
 from whitenoise.compress import Compressor
 
 from . import VERSION as VERSION
+from . import capabilities
 from .disk import home, publication, reserve
 from .sqlite import connection_options
 
@@ -105,6 +106,7 @@ INSTALLED_APPS = [
     "guardian",
     "datasets",
     "automation",
+    "episodes",
     "overview",
     "collecting",
     "operations",
@@ -115,12 +117,14 @@ INSTALLED_APPS = [
 # Functions of apps above that an app below calls by name, because no app imports upwards.
 # Backups that still hold what a collect has taken out.
 BACKUPS_THAT_ARE_THERE = "operations.backups.runs.find_existing_paths"
+BACKUP_HEADS = "operations.backups.runs.read_heads"  # heads of an agent's ledger, in manifests of backups
 APPROVED_DECISIONS = "datasets.decision_samples.replays.find_approved_ids"  # of an agent, in approved samples: ids
 GATE_VERDICTS = "datasets.decision_samples.verdict_copies.copy_new"  # copies new verdicts into an agent's file
 ARTIFACT_CALLS = "ledger.outputs.calls.find_calls"  # the calls that artifacts came from
 MEMORY_SUMS = "overview.memory_sums.refresh_alias"  # counts writes to memory again when some were recorded
 PROBLEM_PLACES = "agents.problems.checked_agents.list_checked_agents"  # the agents with their files, for checks
 LAST_IMPORT = "overview.summaries.find_last_import"  # when something was imported last
+AGENT_TRIGGERS = "episodes.chain.triggers.install"  # puts triggers in place after a migration of an agent's file
 PRUNE = "operations.pruning.prune"  # removes rows that ended long ago, now and then
 # When a command begins, removes unfinished files of killed work.
 LEFT_BEHIND = "datasets.exports.killed_exports.clear_killed_exports"
@@ -128,7 +132,7 @@ LEFT_BEHIND = "datasets.exports.killed_exports.clear_killed_exports"
 SETTING_EFFECTS = {"collector.optedOutSenders": "overview.summaries.forget_words"}
 
 # Apps whose tables live in the agents' own files; every other app is global.
-AGENT_APPS = {"artifacts", "ledger", "gate", "guardian"}
+AGENT_APPS = {"artifacts", "ledger", "gate", "guardian", "episodes"}
 AUTH_USER_MODEL = "people.User"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -151,6 +155,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "openclaw_web.pages.middleware.FailurePageMiddleware",
+    "openclaw_web.pages.middleware.CapabilityMiddleware",  # after the sign-in and HTMX
     "people.audit.middleware.LastSeenMiddleware",
     "people.audit.middleware.AuditTrailMiddleware",
     "openclaw_web.pages.middleware.TimeLimitMiddleware",  # after all middleware that looks up the person
@@ -249,6 +254,7 @@ DOWNLOADS = env.int("OPENCLAW_WEB_DOWNLOADS", 4)
 if min(PAGE_SECONDS, DOWNLOADS) < 0:
     raise ImproperlyConfigured("OPENCLAW_WEB_PAGE_SECONDS and OPENCLAW_WEB_DOWNLOADS must be 0 or more.")
 
+DISABLED: frozenset[str] = capabilities.read_names(env.str("OPENCLAW_WEB_DISABLED", ""))  # hidden capabilities
 INCLUDE_DELETED = env_switch("OPENCLAW_WEB_INCLUDE_DELETED")  # also set by `serve --include-deleted`
 # Whether memory files of agents may be written: guardian/rollbacks/workspace.py alone does.
 WORKSPACE_WRITES = env.bool("OPENCLAW_WEB_WORKSPACE_WRITES", False)
@@ -275,19 +281,8 @@ CONTENT_SECURITY_POLICY = {
         "frame-ancestors": [NONE],
     }
 }
-PERMISSIONS_POLICY = {
-    name: []
-    for name in (
-        "accelerometer",
-        "camera",
-        "display-capture",
-        "geolocation",
-        "gyroscope",
-        "microphone",
-        "payment",
-        "usb",
-    )
-}
+NO_FEATURES = ("accelerometer", "camera", "display-capture", "geolocation", "gyroscope", "microphone", "payment", "usb")
+PERMISSIONS_POLICY = {name: [] for name in NO_FEATURES}
 SECURE_REFERRER_POLICY = "same-origin"
 SECURE_CONTENT_TYPE_NOSNIFF = True
 X_FRAME_OPTIONS = "DENY"
@@ -317,6 +312,8 @@ JOB_KINDS = {
     "archive": "operations.retention.services.ARCHIVE_JOB",
     "artifact_gc": "operations.artifact_gc.services.JOB",
     "collect": "collecting.collect.JOB",
+    "episodes_retention": "episodes.jobs.RETENTION_JOB",
+    "episodes_verify": "episodes.jobs.VERIFY_JOB",
     "export": "datasets.exports.jobs.JOB",
     "export_verify": "datasets.exports.jobs.VERIFY_JOB",
     "gate": "gate.runner.job.JOB",
@@ -341,6 +338,7 @@ JOB_KINDS = {
 # What the doctor looks for, in the order in which it is looked for (openclaw_web.sqlite.integrity.Check).
 STORE_CHECKS = (
     *("ledger.checks.CHECKS", "overview.checks.CHECKS", "gate.checks.CHECKS", "guardian.recording.checks.CHECKS"),
+    "episodes.checks.CHECKS",
     *("artifacts.checks.CHECKS", "datasets.exports.checks.CHECKS", "operations.checks.CHECKS"),
 )
 

@@ -11,6 +11,7 @@ from pathlib import Path
 
 os.environ["OPENCLAW_WEB_HOME"] = tempfile.mkdtemp(prefix="openclaw-web-tests-")
 os.environ["OPENCLAW_STATE_DIR"] = str(Path(os.environ["OPENCLAW_WEB_HOME"]) / "no-openclaw-here")
+os.environ.pop("OPENCLAW_WEB_DISABLED", None)
 os.environ.pop("OPENCLAW_WEB_HTTPS", None)
 os.environ.pop("OPENCLAW_WEB_LLM_URL", None)
 os.environ.pop("OPENCLAW_WEB_LLM_KEY", None)

@@ -15,6 +15,7 @@ APPS = (
     "guardian",
     "datasets",
     "artifacts",
+    "episodes",
 )
 urlpatterns = [*(path("", include(f"{app}.urls")) for app in APPS), path("api/v1/", api.urls())]
 

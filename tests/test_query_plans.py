@@ -22,6 +22,7 @@ from openclaw_web.lists import segments
 from openclaw_web.lists.declaration import find_lists
 from openclaw_web.sqlite import time_limits
 from tests.conftest import ALL
+from tests.episodes.ledger_events import store_event
 from tests.factories import AgentFactory, UserFactory
 from tests.openclaw_web.test_api import operations
 from tests.people.site_surface import ROUTES
@@ -34,12 +35,13 @@ ROOT = "/api/v1"
 
 AGENT = {"agent": "ada", "file": "MEMORY.md"}
 # The address of each declared list, and of each page whose lists have no filters or only tabs.
-PAGES = {page.on: page.place(AGENT) for page in TABLE.values() if page.on}
+PAGES = {page.on: page.place(AGENT).partition("?")[0] for page in TABLE.values() if page.on}
 PLAIN_PAGES = [f"{page.place(AGENT)}{plan}" for page in TABLE.values() for plan in page.plans if plan or not page.on]
 # A value for each parameter that no choice gives one.
 VALUES = {
     "actor": "user1",
     "agent": "ada",
+    "agent_id": "ada",
     "branch": "all",
     "by": "user1",
     "channel": "irc",
@@ -55,6 +57,7 @@ VALUES = {
     "exported_by": "user1",
     "decision": "00000000000000000000000001",
     "rule": "rule-1",
+    "scope": "global",
     "turn": "00000001:r12",
     "name": "MEMORY.md",
     "model": "claude-opus-4-5",
@@ -74,6 +77,7 @@ VALUES = {
 IDS = {
     "agent": "ada",
     "session_id": "00000001",
+    "scope": "global",
     "job_id": "x",
     "name": "MEMORY.md",
     "run_id": "x",
@@ -81,6 +85,8 @@ IDS = {
 }
 # Filters of the API that cannot be combined with others: they are tested in an address of their own.
 APART = {"/api/v1/agents/ada/gate/statistics": {"session": "by=session&session=00000001"}}
+# Filters of the API whose values are others than in VALUES.
+OTHER_VALUES = {"/api/v1/agents/ada/episodes": {"types": "tool.call", "to_ts": str(2**45)}}
 NOT_FILTERS = {"after", "before", "limit", "sort", "format"}
 # Tables that stay small, and why. Queries may sort them and read all of their rows.
 SMALL = {
@@ -132,6 +138,8 @@ def filled(django_db_setup, django_db_blocker):
         bulk_rows.fill_extras(ROWS, agent="ada")
         for number in range(3):
             guardian.store_version("agent_ada", VALUES["name"], b"%d" % number, modified_ms=number)
+        for number in range(ROWS):
+            store_event(event_id=f"e{number}", session_id=VALUES["session"], ts_ms=bulk_rows.T0 + number)
         yield UserFactory(username="root", role="admin")
 
 
@@ -238,8 +246,10 @@ def build_required_values(operation):
     return {name: VALUES[name] for name in names}
 
 
-def choose_api_value(name, schema):
+def choose_api_value(name, schema, address=""):
     """A value to test an API filter with; None when VALUES has none."""
+    if chosen := OTHER_VALUES.get(address, {}).get(name):
+        return chosen
     kinds = [schema, *schema.get("anyOf", ())]
     chosen = next((kind["enum"][0] for kind in kinds if "enum" in kind), None)
     is_switch = any(kind.get("type") == "boolean" for kind in kinds)
@@ -287,7 +297,7 @@ def test_api(rows, path):
     address, orders = path.format(**IDS), schemas.get("sort", {}).get("enum", [""])
     apart = APART.get(address, {})
     left_out = {*NOT_FILTERS, *always, *apart}
-    values = {name: choose_api_value(name, schema) for name, schema in schemas.items() if name not in left_out}
+    values = {name: choose_api_value(name, schema, address) for name, schema in schemas.items() if name not in left_out}
     assert all(values.values()), f"give these a value in VALUES: {[name for name in values if not values[name]]}"
     faults = [
         fault for query in apart.values() for fault in find_page_faults(rows, f"{address}?{query}", find_api_cursors)

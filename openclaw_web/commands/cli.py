@@ -3,8 +3,10 @@
 import difflib
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
+
+from .. import capabilities
 
 SERVERS = {"serve", "demo", "runserver"}
 FAILED = 1
@@ -34,6 +36,7 @@ VERBS = {
         "checkpoint": "Create and show checkpoints: what a compaction removed from the model's context.",
         "turn_context": "Print the context of a turn: the messages before it.",
         "artifact": "Store large outputs as artifacts, and read them in parts of limited size.",
+        "episodes": "Append, query, replay, redact and verify events of the ledger.",
     },
     N_("People"): {
         "create_user": "Add a user and print a one-time sign-in link.",
@@ -53,6 +56,7 @@ VERBS = {
     },
 }
 OURS = [verb for verbs in VERBS.values() for verb in verbs]
+VALUE_OPTIONS = ("--db", "--harness-home")
 USAGE = N_("usage: openclaw-web COMMAND [OPTIONS]")
 MORE = N_("openclaw-web COMMAND --help lists the options, with examples.")
 OF_DJANGO = N_("Django's own commands are also available: migrate, shell, check, ... (openclaw-web help --commands).")
@@ -63,20 +67,44 @@ def main():
     words = sys.argv[1:]
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "openclaw_web.settings")
     if words in ([], ["help"], ["-h"], ["--help"]):
-        print(overview())  # noqa: T201 - Django, which has a stream for it, is not there yet
+        disabled = capabilities.split_names(os.environ.get("OPENCLAW_WEB_DISABLED", ""))
+        print(overview(disabled=disabled))  # noqa: T201 - Django, which has a stream for it, is not there yet
     elif words == ["--version"]:
         from .. import VERSION
 
         print(f"openclaw-web {VERSION}")  # noqa: T201
     else:
-        _run(words)
+        _run(adapt_words(words))
 
 
-def overview(translated: Callable[[str], str] = N_) -> str:
+def adapt_words(words: list[str]) -> list[str]:
+    """Return a command line as our commands expect it, also that of a script of openclaw-mem.
+
+    Such scripts put `--db PATH`, `--harness-home PATH` and `--json` before `episodes`, also spelled `episodic`.
+    """
+    place = 0
+    while place < len(words) and words[place].partition("=")[0] in (*VALUE_OPTIONS, "--json"):
+        place += 2 if words[place] in VALUE_OPTIONS else 1
+    if words[place : place + 1] not in (["episodes"], ["episodic"]):
+        return words
+    return ["episodes", *words[:place], *words[place + 1 :]]
+
+
+def list_commands(disabled: Collection[str] = ()) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield the groups of our commands, each with their sentences, without those of disabled capabilities."""
+    for group, verbs in VERBS.items():
+        shown_verbs = {
+            verb: sentence for verb, sentence in verbs.items() if not capabilities.is_command_disabled(verb, disabled)
+        }
+        if shown_verbs:
+            yield group, shown_verbs
+
+
+def overview(translated: Callable[[str], str] = N_, *, disabled: Collection[str] = ()) -> str:
     """The text of `openclaw-web --help`, with one line for each verb of ours."""
     width = max(map(len, OURS)) + 2
     parts = [translated(USAGE)]
-    for group, verbs in VERBS.items():
+    for group, verbs in list_commands(disabled):
         lines = [f"  {verb:<{width}}{translated(sentence)}" for verb, sentence in verbs.items()]
         parts.append("\n".join([f"{translated(group)}:", *lines]))
     parts.append(f"{translated(MORE)} {translated(OF_DJANGO)}")

@@ -11,7 +11,18 @@ from django.core.management.base import CommandError, CommandParser
 from django.utils.translation import gettext as _
 
 from ..errors import Refused
-from .verbs import DONE, FAILED, INTERRUPTED, PARTLY, REFUSED, WRONG_USE, HelpFormatter, Verb
+from .verbs import (
+    DONE,
+    FAILED,
+    INTERRUPTED,
+    PARTLY,
+    REFUSED,
+    WRONG_USE,
+    HelpFormatter,
+    Verb,
+    is_disabled,
+    refuse_disabled,
+)
 
 
 class WrongUse(Refused):
@@ -68,18 +79,27 @@ class Misused(CommandError):
 
 
 class VerbParser(CommandParser):
-    """The parser of a verb, which reports unknown arguments itself, with its own usage."""
+    """The parser of a verb, which reports unknown arguments itself, with its own usage.
+
+    Raises Refused for a verb of a disabled capability.
+    """
 
     def parse_known_args(self, args=None, namespace=None):
+        words = _strip_program(self.prog)
+        refuse_disabled(words)
         parsed, unknown = super().parse_known_args(args, namespace)
         if unknown:
-            words = self.prog.removeprefix("openclaw-web").strip()
             values = {"verb": words, "word": unknown[0].partition("=")[0]}
             self.error(_("%(verb)s has no %(word)s.") % values)
         return parsed, unknown
 
     def error(self, message):
         raise Misused(message, self)
+
+
+def _strip_program(prog):
+    """The words of a command line without the name of the program."""
+    return prog.removeprefix("openclaw-web").strip()
 
 
 class Group(Verb):
@@ -106,7 +126,9 @@ class Group(Verb):
         name = "VERB" if is_needed else "[VERB]"
         words = parser.add_subparsers(required=is_needed, metavar=name, title=_("verbs"), parser_class=VerbParser)
         for name, verb in verbs.items():
-            texts = {"help": str(verb.HELP), "description": str(verb.HELP), "epilog": self._epilog_of(verb.EXAMPLES)}
+            texts = {"description": str(verb.HELP), "epilog": self._epilog_of(verb.EXAMPLES)}
+            if not is_disabled(f"{_strip_program(parser.prog)} {name}"):
+                texts["help"] = str(verb.HELP)  # without it the list of verbs leaves the verb out
             below = words.add_parser(name, formatter_class=HelpFormatter, **texts)
             if isinstance(verb, Branch):
                 self._add_verbs(below, verb.verbs)

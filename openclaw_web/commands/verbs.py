@@ -20,6 +20,7 @@ from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from .. import capabilities
 from ..disk import home, reserve
 from ..errors import Refused
 from ..pages import glyphs
@@ -63,6 +64,17 @@ NO_ROOM = gettext_lazy(
 )
 
 
+def is_disabled(command: str) -> bool:
+    """Return whether a command, or a verb such as `reflection gate`, is of a disabled capability."""
+    return capabilities.is_command_disabled(command, settings.DISABLED)
+
+
+def refuse_disabled(command: str) -> None:
+    """Raise Refused for a command or verb of a disabled capability."""
+    if is_disabled(command):
+        raise Refused(capabilities.describe(command))
+
+
 class HelpFormatter(DjangoHelpFormatter, RawDescriptionHelpFormatter):
     """Help formatter that prints examples as they are typed."""
 
@@ -91,6 +103,7 @@ class Verb(BaseCommand):
     }  # fmt: skip
 
     def create_parser(self, prog_name, subcommand, **kwargs):
+        refuse_disabled(subcommand)
         kwargs |= {"formatter_class": HelpFormatter, "epilog": self._epilog()}
         parser = super().create_parser(prog_name, subcommand, **kwargs)
         parser.description = str(self.help)
@@ -120,7 +133,8 @@ class Verb(BaseCommand):
         return self._epilog_of(self.examples)
 
     def _epilog_of(self, lines):
-        examples = "\n".join(f"  openclaw-web {line}" for line in lines)
+        usable = (line for line in lines if not is_disabled(" ".join(line.split()[:2])))
+        examples = "\n".join(f"  openclaw-web {line}" for line in usable)
         statuses = ", ".join(f"{status} {(STATUSES | self.status_words)[status]}" for status in self.statuses)
         return _("examples:\n%(examples)s\n\nexit status: %(statuses)s") % {"examples": examples, "statuses": statuses}
 
@@ -184,9 +198,12 @@ class Verb(BaseCommand):
             os.close(handle)
 
     def _parse(self, argv):
-        parser = self.create_parser("openclaw-web", argv[1])
         try:
+            parser = self.create_parser("openclaw-web", argv[1])
             return vars(parser.parse_args(argv[2:]))
+        except Refused as refused:  # of a disabled capability
+            self.is_json = self.has_receipt and "--json" in argv
+            self.fail(refused.sentence, REFUSED)
         except CommandError as error:
             self.is_json = self.has_receipt and "--json" in argv
             getattr(error, "parser", parser).print_usage(sys.stderr)  # the usage of the verb that was typed

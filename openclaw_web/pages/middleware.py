@@ -3,8 +3,10 @@
 import logging
 
 from django.conf import settings
+from django.http import HttpResponse
 from django.shortcuts import render
 
+from .. import capabilities
 from ..errors import UserFacingError
 from ..sqlite import time_limits
 from . import not_found_page
@@ -45,6 +47,29 @@ def _render_failure(request, failure):
     for name, value in failure.headers.items():
         response[name] = value
     return response
+
+
+class CapabilityMiddleware:
+    """Answers 404 for pages of disabled capabilities.
+
+    Fragments that pages of other capabilities load are answered with 204: HTMX then changes nothing.
+    """
+
+    def __init__(self, get_response):
+        self.get_response = get_response
+
+    def __call__(self, request):
+        return self.get_response(request)
+
+    def process_view(self, request, _view, _args, _kwargs):
+        owner = capabilities.find_route_owner(request.resolver_match.view_name)
+        if owner not in settings.DISABLED:
+            return None
+        if request.htmx and request.method == "GET":
+            return HttpResponse(status=204)
+        return render(
+            request, "refused.html", {"sentence": capabilities.describe(owner), "is_missing": True}, status=404
+        )
 
 
 class TimeLimitMiddleware:

@@ -3,8 +3,11 @@
 from functools import lru_cache
 from typing import NamedTuple
 
-from django.urls import NoReverseMatch, reverse
+from django.conf import settings
+from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
+
+from .. import capabilities
 
 # The pages of one agent in four groups; the link of a group leads to its first page.
 AGENT_GROUPS = (
@@ -14,6 +17,7 @@ AGENT_GROUPS = (
             ("sessions", "ledger:session_list", _("Sessions")),
             ("turns", "ledger:turn_list", _("Turns")),
             ("events", "ledger:event_list", _("Records")),
+            ("episodes", "episodes:scope_list", _("Episodes")),
         ),
     ),
     (
@@ -138,7 +142,7 @@ COOKIE = "openclaw_web_rail"  # “slim” when only icons are shown
 def build_rail(request, path=""):
     """Build the `Rail` of a page, with the entries that the person may see.
 
-    Entries whose routes are not mounted are left out.
+    Entries of disabled capabilities are left out.
 
     `path` replaces the path of the request.
     """
@@ -163,9 +167,15 @@ def build_system_groups(request):
 
 
 def build_agent_groups(agent, current):
-    """Build the groups of an agent's pages; `current` is the word of this page."""
+    """Build the groups of an agent's pages, without those of disabled capabilities.
+
+    `current` is the word of this page.
+    """
     groups = []
-    for label, pages in AGENT_GROUPS:
+    for label, group_pages in AGENT_GROUPS:
+        pages = [page for page in group_pages if not _is_disabled(page[1])]
+        if not pages:
+            continue
         is_open = any(word == current for word, _route, _label in pages)
         open_pages = [
             (name, reverse(route, args=(agent.agent_id,)), word == current) for word, route, name in pages if is_open
@@ -212,11 +222,14 @@ def _find_nearest(entries):
     return next((entry.address for entry in entries if entry.is_here or entry.is_inside), "/")
 
 
-@lru_cache(maxsize=500)
+def _is_disabled(route):
+    return capabilities.find_route_owner(route) in settings.DISABLED
+
+
 def _get_address(route):
-    if not route:
-        return ""
-    try:
-        return reverse(route)
-    except NoReverseMatch:  # a capability that is switched off has no routes
-        return ""
+    return "" if not route or _is_disabled(route) else _reverse(route)
+
+
+@lru_cache(maxsize=500)
+def _reverse(route):
+    return reverse(route)

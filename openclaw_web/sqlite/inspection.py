@@ -48,6 +48,24 @@ def inspect_file(file: Path, *, is_deep: bool = False) -> FileState:
     return state
 
 
+def has_table(db: str, table: str) -> bool:
+    """Whether the file of an alias has a table."""
+    sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = %s"
+    return statements.read_row(db, sql, [table]) is not None
+
+
+def read_last_number(db: str, table: str) -> int:
+    """The largest number that a table with AUTOINCREMENT ever gave a row; 0 if none."""
+    row = statements.read_row(db, "SELECT seq FROM sqlite_sequence WHERE name = %s", [table])
+    return row[0] if row else 0
+
+
+def read_triggers(db: str, table: str) -> dict[str, str]:
+    """The triggers of a table as name and SQL."""
+    sql = "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = %s"
+    return dict(statements.read_rows(db, sql, [table]))
+
+
 def read_session_ids(file: Path) -> list[str]:
     """The sessions of an agent's file of any schema; none when it is damaged."""
     return [session_id for (session_id,) in _query(file, "SELECT id FROM sessions ORDER BY id") or []]

@@ -70,3 +70,18 @@ def read_transaction(db: str) -> Iterator[None]:
         yield
     finally:
         connection.connection.rollback()
+
+
+@contextmanager
+def undecodable_texts(db: str) -> Iterator[None]:
+    """Read texts that are no UTF-8 with lone surrogates in the block, instead of raising.
+
+    Every text passes through Python then, so that it is slower.
+    """
+    connection = connections[db]
+    connection.ensure_connection()
+    connection.connection.text_factory = lambda text: text.decode("utf-8", "surrogateescape")
+    try:
+        yield
+    finally:
+        connection.connection.text_factory = str

@@ -37,6 +37,23 @@ def give_back_free_pages(db: str, *, little_room: bool = False) -> None:
             return  # the file was created without incremental vacuum
 
 
+@contextmanager
+def overwrite_freed_bytes(db: str) -> Iterator[None]:
+    """Overwrite with zeros what the block removes from a file.
+
+    Afterwards pages that were free before are given back, since they may hold copies, and the log is shortened.
+    """
+    (was_on,) = statements.read_row(db, "PRAGMA secure_delete") or (0,)
+    statements.read_row(db, "PRAGMA secure_delete = ON")
+    try:
+        yield
+        give_back_free_pages(db)
+    finally:
+        statements.read_row(db, f"PRAGMA secure_delete = {int(was_on)}")
+        if not connections[db].in_atomic_block:  # SQLite refuses to within a transaction
+            connection_tuning.shorten_log(db)
+
+
 def make_triggers() -> None:
     """Create every trigger of the global file again, as in its migration."""
     with transaction.atomic():

@@ -15,7 +15,9 @@ from django.conf import settings
 from django.db import DatabaseError, OperationalError
 from django.utils.translation import gettext as _
 
+from agents import databases
 from artifacts.store import inventory, layout, locks
+from episodes.chain import heads
 from openclaw_web.disk import publication, room
 from openclaw_web.disk.drafts import create_draft, sync_folder
 from openclaw_web.errors import Refused
@@ -104,7 +106,7 @@ def _write_all(work, run_id, created_at, home, with_exports):
     # The global file comes first, so that it never names agents that later copies lack. Artifacts come last, and none
     # is removed until then: all contents that the copies refer to are still there.
     with locks.hold_adoption_lock(layout.get_root()):
-        databases = _write_databases(work, home)
+        entries = _write_databases(work, home, run_id)
         files = _write_files(work, home, with_exports)
     offset = work.writer.begin_part()
     manifest = Manifest(
@@ -113,7 +115,7 @@ def _write_all(work, run_id, created_at, home, with_exports):
         created_at=created_at,
         app_version=settings.VERSION,
         with_exports=with_exports,
-        databases=databases,
+        databases=entries,
         files=files,
         emptied=[
             *backup_paths.EMPTIED_TABLES,
@@ -126,7 +128,7 @@ def _write_all(work, run_id, created_at, home, with_exports):
     work.file.flush()
 
 
-def _write_databases(work, home):
+def _write_databases(work, home, run_id):
     """Copy, pack and check the databases; these three steps run at the same time."""
     with ThreadPoolExecutor(1) as taking, ThreadPoolExecutor(1) as checking:
         snapshot = _copy_global_database(work, home)
@@ -139,15 +141,25 @@ def _write_databases(work, home):
                 snapshot = taken.result()
                 if number + 1 < len(waiting):
                     taken = taking.submit(_copy_database, work, home, waiting[number + 1][2])
+                head = _note_head(database[1], snapshot, run_id)
                 packed = _pack(work, snapshot, database[2])
                 if entries:  # at most one copy waits for its check: each takes space on the disk
                     work.add_done(entries[-1].result().bytes)
-                entries.append(checking.submit(_check_database, work, database, packed))
+                entries.append(checking.submit(_check_database, work, database, packed, head))
             work.add_done(entries[-1].result().bytes)
         finally:
             for pool in (taking, checking):
                 pool.shutdown(cancel_futures=True)
     return [entry.result() for entry in entries]
+
+
+def _note_head(agent_id, snapshot, run_id):
+    """Return the head of a copied ledger, and note it in the live file.
+
+    None without a ledger, and when the live file cannot keep the head comparable.
+    """
+    head, db = heads.read_copy_head(snapshot), databases.find_alias(agent_id) if agent_id else None
+    return str(head) if head and db and heads.note_copied(db, head, f"backup {run_id}") else None
 
 
 def _copy_global_database(work, home):
@@ -203,7 +215,7 @@ def _pack(work, snapshot, path):
     return start, work.writer.offset, FileEntry(path=path, bytes=size, sha256=sha256)
 
 
-def _check_database(work, database, packed):
+def _check_database(work, database, packed, head):
     """Open a database from the unfinished archive; returns its manifest entry."""
     (role, agent, path), (start, end, entry) = database, packed
     chunks = backup_reader.read_member(work.file.fileno(), start, end, entry)
@@ -217,6 +229,7 @@ def _check_database(work, database, packed):
         rows=state.rows,
         migrations=state.migrations,
         offset=start,
+        head=head,
     )
 
 

@@ -42,6 +42,9 @@ class DatabaseEntry(FileEntry):
     rows: dict[str, Size]
     migrations: list[str]
     offset: Size = Field(description="where its part of the archive begins")
+    head: Annotated[str, Field(pattern=r"^[0-9]{1,18}:[0-9a-f]{64}$")] | None = Field(
+        default=None, description="head of the agent's episodic ledger: number and chain value of its last event"
+    )
 
 
 class Files(Part):

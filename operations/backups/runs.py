@@ -1,7 +1,7 @@
 """Writes `backup_runs`: created backups, the state of their files, and their last restore test."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from django.conf import settings
@@ -234,3 +234,18 @@ def find_existing_paths(most: int) -> list[str]:
     """The archives of the newest `most` backups that still exist."""
     rows = BackupRun.objects.exclude(archive_path="").order_by("-created_at").values_list("archive_path", flat=True)
     return [path for path in rows[:most] if Path(path).exists()]
+
+
+def read_heads(agent_id: str) -> list[tuple[str, str]]:
+    """Heads of an agent's ledger in all backups that are there, oldest first.
+
+    Each has the path of its backup. They are read from the archives, not from our own rows about them. Backups that
+    cannot be opened are left out.
+    """
+    heads = []
+    rows = BackupRun.objects.exclude(archive_path="").order_by("created_at", "id")
+    for path in filter(Path.is_file, map(Path, rows.values_list("archive_path", flat=True))):
+        with suppress(Refused), backup_reader.open_backup(path) as archive:
+            entries = [entry for entry in archive.manifest.databases if entry.agent == agent_id and entry.head]
+            heads += [(str(path), entry.head) for entry in entries]
+    return heads

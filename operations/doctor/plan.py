@@ -144,7 +144,7 @@ def check_home(plan: Plan, params: dict[str, Any], progress: Any, copies: Copies
     plan.names = resolve_names(home, as_name=params.get("as"))
     plan.collection = collection = collect.Collection(
         home=home,
-        agents={},
+        agents={name: Agent(agent_id=agent_id) for name, agent_id in plan.names.items()},
         book=SourceBook(plan.root),
         opted_out=consent.read_opted_out(),
         include_deleted=includes_deleted(params),

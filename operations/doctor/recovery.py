@@ -10,12 +10,13 @@ from agents.database_copies import Copies
 from agents.holdings import Holding
 from agents.models import Agent, CollectorSource
 from agents.services import is_lost
-from collecting import collect
+from collecting import collect, episode_import
 from collecting.stages import holding_checks
 
 from . import plan
 from .plan import Plan
 from .sources import backup_search
+from .sources.home_sources import EPISODES
 from .store import losses
 from .store.losses import Loss
 
@@ -53,6 +54,8 @@ def import_lost_records(repair_plan: Plan, params: dict[str, Any], progress: Any
         progress.log(_("Importing agent %(agent)s again") % {"agent": agent_id})
         if ids or agent_id not in facts.get("refilled", ()):
             _import_again(params, progress, agent_id, sorted(ids))
+    if any(source.lost[EPISODES] for source in repair_plan.sources):  # those imports left the events of other agents
+        collect.run({name: params[name] for name in IMPORT_PARAMS if params.get(name)}, progress)
     after = _check_again(repair_plan, params, progress)
     _note_uncounted_sessions(after)
     still_lost = list(after.counts.losses.values())
@@ -100,6 +103,8 @@ def _import_again(params, progress, agent_id, ids):
 def _forget_sources(repair_plan):
     """Forget that sources of missing rows were read, so that the next import reads them whole."""
     names = {source.name for source in repair_plan.sources if source.lost}
+    if any(source.lost[EPISODES] for source in repair_plan.sources):
+        episode_import.forget_position(repair_plan.collection)
     rows = CollectorSource.objects.filter(root=str(repair_plan.root))
     for name in names:
         rows.filter(path=name).delete()

@@ -12,6 +12,9 @@ SHOWN = {
     """,
     ("backup", "{backup_id}"): "operations:backup_file",
     ("decision", "{decision_id}"): "api:gate_decision_detail gate:decision_detail",
+    ("episode", "{event_id}"): "episodes:event_detail",
+    ("episode", "{scope}"): "api:episode_list",
+    ("episode", "{session_id}"): "api:episode_replay episodes:session_replay",
     ("export", "{export_id}"): """
         api:export_detail api:export_file api:export_zip datasets:export_detail datasets:export_file datasets:export_zip
     """,

@@ -216,6 +216,10 @@ RETENTION = {
         _("Remove inactive sessions after"),
         _("Permanently, once a day; anything used by samples is kept. 0 = never. Preview on the page Retention."),
     ),
+    "episodes.dailyRetention": switch(False).with_words(
+        _("Remove old events"),
+        _("Once a day, removes events older than their type is kept in their scope. Off = only on request."),
+    ),
     "jobs.retentionDays": number(90, 0, 36_500, _("days")).with_words(
         _("Remove ended jobs after"),
         _("Removes ended jobs, and receipts nothing refers to, after this time. 0 = never."),

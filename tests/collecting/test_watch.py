@@ -5,11 +5,14 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import time
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
+from collecting.watcher import LOOK_AGAIN_SECONDS
+from tests.episodes.imports.mem_ledger import Ledger
 from tests.homes import Home, assistant, user
 from tests.processes import wait_for
 from tests.sqlite_homes import SqliteHome
@@ -45,6 +48,18 @@ def test_what_is_written_to_a_database_is_collected_from_a_copy_that_is_kept(tmp
     assert copies(tmp_path) == {}
 
 
+def test_an_event_of_openclaw_mem_is_collected_when_it_is_written(tmp_path):
+    home = Home(tmp_path / "openclaw")
+    home.transcript(user("One"))
+    ledger = Ledger(home).add()
+    with run_watcher(tmp_path, home):
+        wait_for(lambda: records(tmp_path, "episodic_events") == 1)
+        begun = time.monotonic()
+        ledger.add()
+        wait_for(lambda: records(tmp_path, "episodic_events") == 2)
+        assert time.monotonic() - begun < LOOK_AGAIN_SECONDS / 2
+
+
 def copies(tmp_path):
     """Return the copies of databases, and when each was made."""
     files = (tmp_path / "store/state/copies").glob("*/*openclaw-agent.sqlite")
@@ -67,12 +82,12 @@ def run_watcher(tmp_path, home):
     assert status == 0
 
 
-def records(tmp_path):
+def records(tmp_path, table="transcript_events"):
     file = tmp_path / "store/agents/main/agent/openclaw-agent.sqlite"
     if not file.exists():
         return 0
     store = sqlite3.connect(file)
     try:
-        return store.execute("SELECT count(*) FROM transcript_events").fetchone()[0]
+        return store.execute(f"SELECT count(*) FROM {table}").fetchone()[0]
     finally:
         store.close()

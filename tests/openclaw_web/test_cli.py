@@ -33,7 +33,7 @@ RECEIPTS = {
     },
     "backup": {"verb", "message", "backup", "backups", "damaged", "missing", "removed", "home", "kept"},
     "collect": {
-        "message", "source", "bytes_read", "records", "rejected", "agents", "schedules", "artifacts", "notes",
+        "message", "source", "bytes_read", "records", "rejected", "agents", "schedules", "artifacts", "episodes", "notes",
         "lost", "again", "still_held", "gate", "guardian", "databases", "unread",
     },
     "checkpoint": {"checkpoints"},

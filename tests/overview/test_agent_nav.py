@@ -5,7 +5,7 @@ import re
 import pytest
 
 PAGES = {
-    "Conversations": {"Sessions": "sessions/", "Turns": "turns/", "Records": "events/"},
+    "Conversations": {"Sessions": "sessions/", "Turns": "turns/", "Records": "events/", "Episodes": "episodes/"},
     "Outputs": {"Artifacts": "artifacts/", "Savings": "savings/", "Lint": "lint/"},
     "Memory": {"Memory gate": "gate/", "Writes": "writes/", "Files": "files/", "Databases": "stored/"},
     "Automation": {"Scheduled tasks": "cron/", "Sub-agents": "subagents/", "Background": "background/"},

@@ -55,6 +55,7 @@ ELSEWHERE = {
         review_keys_save review_label review_reason review_skip review_undo sample_label samples_bulk_label samples_make
         write_judge write_opinion_save writes_queue
     """,
+    "episodes": "capture_set head_give_out policy_set redact_do retention_start verify_start",
     "gate": "own_gate_run own_gate_switch replay_continue replay_start",
     "guardian": """
         correct_save handover_check own_guardian_run own_guardian_switch proposal_approve proposal_decline
@@ -79,12 +80,13 @@ SAY_THEMSELVES = {
 NO_CONTENT = {
     "api": """
         agent_detail agent_list agent_savings artifact_list audit_list backup_list cron_list delivery_list
-        doctor_ignored_list doctor_look_detail doctor_run_detail doctor_run_list doctor_source_list export_list
-        file_list file_versions file_writes flow_list gate_call_list gate_plan gate_prompt_detail gate_replay_detail
-        gate_replay_list gate_statistics guardian_chart guardian_plan guardian_proposal_list indexed_file_list
-        invitation_list job_detail job_list me memory_list openapi-json openapi-view overview_agents overview_sums
-        own_gate own_guardian problem_list removed_session_list retention_list review_progress session_list
-        session_steps setting_list sign_in_list skipped_list subagent_list task_list token_list user_list vfs_entry_list
+        doctor_ignored_list doctor_look_detail doctor_run_detail doctor_run_list doctor_source_list episode_head
+        episode_policy episode_scopes export_list file_list file_versions file_writes flow_list gate_call_list
+        gate_plan gate_prompt_detail gate_replay_detail gate_replay_list gate_statistics guardian_chart guardian_plan
+        guardian_proposal_list indexed_file_list invitation_list job_detail job_list me memory_list openapi-json
+        openapi-view overview_agents overview_sums own_gate own_guardian problem_list removed_session_list
+        retention_list review_progress session_list session_steps setting_list sign_in_list skipped_list subagent_list
+        task_list token_list user_list vfs_entry_list
     """,
     "artifacts": "artifact_list",
     "automation": "background_list cron_list subagent_list",
@@ -93,6 +95,7 @@ NO_CONTENT = {
         decision_verdict decision_verdicts export_list replay_verdicts review_keys review_waiting sample_list
         samples_bulk session_samples write_verdict write_verdicts
     """,
+    "episodes": "event_list redaction_preview scope_list scope_retention scope_statistics",
     "gate": """
         call_list decision_list own_gate prompt_detail replay_detail replay_list replay_new session_decisions statistics
     """,

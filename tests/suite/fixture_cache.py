@@ -24,7 +24,7 @@ KEPT_SECONDS = 24 * 3600  # how long an unused folder stays: another test run ma
 OF_TABLES = (
     *("*/migrations/*.py", "*/models.py", "*/models/*.py", "*/fields.py", "openclaw_web/sqlite/*.py"),
     *("openclaw_web/settings.py", "agents/databases.py", "agents/routers.py", "requirements-test.lock"),
-    "tests/suite/fixture_cache.py",
+    *("episodes/chain/triggers.py", "tests/suite/fixture_cache.py"),
 )
 # Files that decide what `serve` adds: static files with hashes in their names, compiled templates.
 OF_SITE = (*OF_TABLES, "static/**/*", "templates/**/*.html", "openclaw_web/pages/*.py", "operations/server/*.py")

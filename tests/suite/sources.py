@@ -21,6 +21,7 @@ ORDER = [
     "guardian",
     "datasets",
     "automation",
+    "episodes",
     "overview",
     "collecting",
     "operations",

@@ -24,6 +24,7 @@ from operations.checkpoints import services as checkpoints
 from people.accounts import invitations
 from people.accounts import services as accounts
 from people.models import User
+from tests.episodes.ledger_events import store_event
 from tests.whole.site_rows import build_heading_names
 
 AGENT = "main"
@@ -41,6 +42,7 @@ def add_facts():
         | _add_gate_rows(turn, about)
         | _add_writes(turn, about)
         | _add_file_changes(turn)
+        | _add_events(session)
         | _add_site_rows()
     )
     named = {"artifact_name": "Text", "person": "demo", "guest": "mei"} | build_heading_names(facts, AGENT)
@@ -120,6 +122,16 @@ def _add_file_changes(turn):
     change |= {"before_zstd": packed["before_zstd"], "wanted_zstd": packed["after_zstd"], "answer": "Busy."}
     Handover(id="h1", created_at=turn.created_at, **change).save(using=DB)
     return {"proposal": "p1", "handover": "h1", "file": "MEMORY.md"}
+
+
+def _add_events(session):
+    """Add a tool call with its result, and a redacted event."""
+    at = {"session_id": session.id, "ts_ms": session.last_activity_at}
+    refs = {"toolCallId": "c1"}
+    store_event(event_id="e1", db=DB, type="tool.call", payload={"tool": "exec"}, refs=refs, **at)
+    store_event(event_id="e2", db=DB, type="tool.result", summary="Done.", refs=refs, **at)
+    store_event(event_id="e3", db=DB, is_redacted=True, **at)
+    return {"event": "e1"}
 
 
 def _add_site_rows():

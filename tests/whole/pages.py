@@ -98,6 +98,34 @@ ROWS = (
     Page("datasets:write_opinion", "labeller", "opinions/{write}/?opinion=should_say", "Wrong: should say …", 36, ONE),
     apart("datasets:write_verdict", "viewer", "a part of a page; tests/datasets/kinds looks at it"),
     apart("datasets:write_verdicts", "viewer", VERDICTS),
+    Page("episodes:event_detail", "viewer", "episodes/event/{event}/?scope=global", "Event", 13, ONE),
+    Page("episodes:event_list", "viewer", "episodes/scope/?scope=global", "Events of {agent}", 8, PLAIN, on="episodes"),
+    Page(
+        "episodes:redaction_preview",
+        "operator",
+        "episodes/redact/?scope=global&event_id={event}",
+        "Redact event",
+        5,
+        ONE,
+    ),
+    Page("episodes:scope_list", "viewer", "episodes/", "Episodes of {agent}", 8, PLAIN),
+    Page(
+        "episodes:scope_retention",
+        "viewer",
+        "episodes/retention/?scope=global",
+        "Retention of scope global",
+        6,
+        ONE,
+    ),
+    Page(
+        "episodes:scope_statistics",
+        "viewer",
+        "episodes/statistics/?scope=global",
+        "Statistics of scope global",
+        9,
+        ONE,
+    ),
+    Page("episodes:session_replay", "viewer", "episodes/replay/{session}/?scope=global", "Replay", 8, ONE),
     Page("gate:call_detail", "viewer", "gate/calls/{call}/", "Gate call", 9, ONE),
     Page("gate:call_list", "viewer", "gate/calls/", "Gate calls of {agent}", 10, PLAIN, on="calls"),
     Page("gate:decision_detail", "viewer", "gate/{decision}/", "{fact} UPDATE_USER", 20, ONE),
@@ -212,14 +240,16 @@ FORMS = {
         guardian:correct_save jobs:job_cancel operations:checkpoint_make
     """,
     "operator": """
-        collecting:collect_start gate:own_gate_run gate:replay_continue gate:replay_plan gate:replay_start
-        guardian:handover_check guardian:own_guardian_run guardian:proposal_approve guardian:proposal_decline
+        collecting:collect_start episodes:head_give_out episodes:redact_do episodes:verify_start
+        gate:own_gate_run gate:replay_continue gate:replay_plan gate:replay_start guardian:handover_check
+        guardian:own_guardian_run guardian:proposal_approve guardian:proposal_decline
         guardian:proposal_hand_over guardian:rollback_do guardian:rollback_hand_over guardian:rollback_settle
         guardian:rule_switch guardian:rule_try guardian:session_rollback_do operations:doctor_look
         problems:problem_close problems:problem_mute problems:problem_seen problems:problem_unmute
     """,
     "admin": """
-        artifacts:artifact_remove artifacts:artifact_verify gate:own_gate_switch guardian:own_guardian_switch
+        artifacts:artifact_remove artifacts:artifact_verify episodes:capture_set episodes:policy_set
+        episodes:retention_start gate:own_gate_switch guardian:own_guardian_switch
         operations:artifact_store_clear operations:backup_create operations:backup_drill operations:backup_verify
         operations:doctor_again operations:doctor_compare operations:doctor_fix operations:doctor_undo
         operations:doctor_unignore operations:retention_archive operations:retention_count operations:retention_remove

@@ -10,6 +10,7 @@ from automation.models import CronJob
 from benchmarks import bulk_rows
 from datasets.models import DatasetExport
 from datasets.review import verdicts
+from episodes.chain import heads
 from gate import verdict_store
 from gate.models import GateCall, GatePrompt, GateReplay, GateReplayDecision, MemoryGateDecision
 from gate.statistics import sums
@@ -25,6 +26,7 @@ from people.accounts import invitations, services, tokens
 from people.configuration import saved_views
 from people.models import SignIn
 from tests import factories
+from tests.episodes.ledger_events import store_event
 from tests.guardian.corrections.correction_rows import create_correction
 from tests.guardian.write_rows import create_write
 from tests.homes import assistant, result, user
@@ -59,6 +61,7 @@ def fill_everything(count, person):
         _fill_conversation(count)
         | _fill_files(count)
         | _fill_samples(count, person)
+        | _fill_episodes(count)
         | _fill_operations(count)
         | _fill_people(count, person)
     )
@@ -230,6 +233,15 @@ def _fill_samples(count, person):
         verdicts.label_sample(samples[0].id, "needs_review", by=person.username)
         factories.ExportFactory(state="ready")
     return {"sample": samples[0].id, "export": factories.ExportFactory(state="ready").id}
+
+
+def _fill_episodes(count):
+    """Add events of one session, heads that were given out, and more scopes."""
+    for number in range(count):
+        store_event(event_id=f"e{number}", refs={"toolCallId": "c1", "artifact": list_handles()[0]})
+        store_event(event_id=f"s{number}", scope=f"scope-{number}")
+        heads.give_out(DB, "screen")
+    return {"event": "e0"}
 
 
 def _fill_operations(count):

@@ -9,7 +9,7 @@ import pytest
 
 from openclaw_web.lists.declaration import find_lists
 from tests.suite.sources import MODULES, ROOT, fail_for
-from tests.whole.pages import LISTS
+from tests.test_query_plans import IDS, PAGES
 
 pytestmark = pytest.mark.django_db
 PAGE = ROOT / "docs" / "lists.md"
@@ -31,7 +31,11 @@ def read_documented_lists():
     """{address in a test: (name, filters, orders)} of the lists in docs/lists.md."""
     rows = read_table("list", "address", "filters", "orders")
     return {
-        address.strip("`").replace("<agent>", "ada"): (name, NAMES.findall(filters), NAMES.findall(orders))
+        address.strip("`").replace("<agent>", "ada").replace("<scope>", IDS["scope"]): (
+            name,
+            NAMES.findall(filters),
+            NAMES.findall(orders),
+        )
         for name, address, filters, orders in rows
     }
 
@@ -39,7 +43,7 @@ def read_documented_lists():
 def build_list_address(on):
     """The address of a list, with its required parameters."""
     form = find_lists()[on].filters
-    return LISTS[on].place({"agent": "ada"}) + "".join(f"?{name}=ada" for name in form.PLACE)
+    return PAGES[on] + "".join(f"?{name}={IDS[name]}" for name in form.PLACE)
 
 
 def read_declared_names(on):

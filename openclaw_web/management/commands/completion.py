@@ -1,5 +1,6 @@
 from argparse import ArgumentParser, _SubParsersAction
 
+from django.conf import settings
 from django.core.management import get_commands, load_command_class
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -42,7 +43,7 @@ def _build_parser():
     parser = ArgumentParser("openclaw-web")
     parser.add_argument("--version", action="version", version=VERSION)
     commands = parser.add_subparsers(parser_class=lambda prog, **_options: _load_parser(prog.split()[-1]))
-    for sentences in cli.VERBS.values():
+    for _group, sentences in cli.list_commands(settings.DISABLED):
         for name, sentence in sentences.items():
             commands.add_parser(name, help=_(sentence))
     return parser

@@ -9,11 +9,14 @@ from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
+
 from agents.homes import STATE_DATABASE, Home, HomeAgent, list_names, stat_regular
 from agents.layout.home_agents import check_memory_folder, follow_reported_workspace
 from agents.layout.places import HARMLESS
 from agents.models import Agent, CollectorSource
 from agents.skipped_sources import find_skipped
+from collecting import episode_import
 from collecting.inventory.transcripts import find_sources
 from collecting.stages import extras, mem_store, source_databases
 from collecting.stages.home_state import MIGRATED_SUFFIX
@@ -26,6 +29,7 @@ from ..findings import FINDING, NOTE, Finding
 Kind = CollectorSource.Kind
 NEW, CHANGED, UNCHANGED, LEFT = "new", "changed", "unchanged", "left"
 TRAJECTORY, LEFTOVER = "trajectory", "leftover"
+EPISODES = "episodic_events"
 UNDONE, OPTED_OUT = "undone", "opted_out"
 # The main table that a source fills: `target_table` of its row.
 TARGETS = {
@@ -161,6 +165,7 @@ def find_home_sources(collection: Any, agents: Iterable[str]) -> Iterator[Source
         if name.endswith((".jsonl", MIGRATED_SUFFIX)):
             yield from _find_file(collection, Kind.CRON_RUNS, folder / name)
     yield from _find_database(collection, root / STATE_DATABASE, "task_runs", {})
+    yield from _find_ledger(collection, root.joinpath(*episode_import.PLACE))
     if store := mem_store.find_store(collection, agents):
         with suppress(OSError):  # the folder may disappear while it is listed
             yield from (_build_artifact_source(store, content) for content in store.contents())
@@ -215,6 +220,16 @@ def _find_database(collection, path, target, owner_fields):
     if source_databases.is_known(collection, path):
         state = UNCHANGED
     yield Source(Kind.DATABASE, path, book.name(path), stat, state, target=target, **owner_fields)
+
+
+def _find_ledger(collection, path):
+    stat, book = stat_regular(path), collection.book
+    if stat is None or episode_import.CAPABILITY in settings.DISABLED:
+        return
+    state = CHANGED if book.offset(Kind.DATABASE, path) else NEW
+    if not episode_import.count_bytes_to_read(collection):
+        state = UNCHANGED
+    yield Source(Kind.DATABASE, path, book.name(path), stat, state, target=EPISODES)
 
 
 def follow_reported_workspaces(collection: Any, names: dict[str, str]) -> None:

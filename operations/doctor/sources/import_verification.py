@@ -9,6 +9,7 @@ from django.utils.translation import ngettext
 from agents import databases
 from agents.homes import NotReadable, stat_regular
 from agents.models import CollectorSource
+from collecting import episode_import
 from collecting.stages import source_databases as collect_databases
 from collecting.stages.agent_database import open_archive
 from collecting.stages.source_databases import UnreadableDatabase
@@ -20,7 +21,7 @@ from ledger.models import Session, TranscriptEventIdentity
 from ledger.transcripts import unnamed_records
 
 from . import places
-from .home_sources import LEFTOVER, TRAJECTORY, Source
+from .home_sources import EPISODES, LEFTOVER, TRAJECTORY, Source
 
 Kind = CollectorSource.Kind
 BOOKED = {LEFTOVER: Kind.TRANSCRIPT, TRAJECTORY: Kind.TRANSCRIPT}
@@ -61,6 +62,8 @@ def _is_unrequested(collection, source):
 
 
 def _is_read(collection, source):
+    if source.target == EPISODES:
+        return not episode_import.count_bytes_to_read(collection)
     if source.kind == Kind.DATABASE:
         return collect_databases.is_known(collection, source.file)
     kind = BOOKED.get(source.kind, source.kind)

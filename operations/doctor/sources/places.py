@@ -141,9 +141,8 @@ def fill_schema(source: Source, database: Database) -> None:
     source.skipped_tables = [
         {"name": name, "why": get_skip_reason(name)} for name in names if name not in database.columns
     ]
-    if schema := next(
-        (each for each in (database_schemas.AGENT, database_schemas.STATE) if each.tables is database.allowed), None
-    ):
+    schemas = (database_schemas.AGENT, database_schemas.STATE)
+    if schema := next((each for each in schemas if each.tables.items() <= database.allowed.items()), None):
         source.unread = database_schemas.find_unread_parts(database, schema).as_json()
 
 

@@ -13,18 +13,21 @@ from artifacts import handles
 from artifacts.models import Artifact
 from automation.collectors import cron, state_database, subagents
 from automation.models import CronJob, CronRunLog, DeliveryQueueEntry, FlowRun, SubagentRun, TaskRun
+from collecting import episode_import
 from collecting.inventory.shared_folders import find_shared_folder
 from collecting.stages import consent, home_state, mem_store, schedules, source_databases
 from collecting.stages.source_databases import UnreadableDatabase
+from episodes.collectors import openclaw_mem
+from episodes.models import EpisodicEvent
 from guardian import services as guardian
 from guardian.collectors import workspace as workspaces
-from ledger.collectors import agent_database, database_extras, jsonl, session_index, trajectories
+from ledger.collectors import agent_database, database_extras, database_schemas, jsonl, session_index, trajectories
 from ledger.collectors.database import DamagedDatabase
 from ledger.collectors.database_tables import MEMORY, STATE
 from ledger.models import IndexedFile, Session, TrajectoryEvent, VfsEntry
 from openclaw_web.sqlite import failures
 
-from .home_sources import TRAJECTORY, Source
+from .home_sources import EPISODES, TRAJECTORY, Source
 from .places import AgentPlaces, fill_schema, find_alias
 from .rejects import RejectedLines, reject
 
@@ -57,6 +60,7 @@ class Rows:
 SESSIONS = Rows(Session, ("id",))
 STEPS = Rows(TrajectoryEvent, ("id",))
 INDEXED = Rows(IndexedFile, ("database", "source", "path"))
+EVENTS = Rows(EpisodicEvent, ("event_id",))
 ARTIFACTS = Rows(Artifact, ("handle",))
 VFS = Rows(VfsEntry, ("namespace", "path"))
 JOBS, RUNS = Rows(CronJob, ("id",)), Rows(CronRunLog, ("job_id", "seq"))
@@ -116,6 +120,8 @@ class RowComparer:
                 )
             elif source.kind == Kind.ARTIFACT:
                 self._report_failures(source, self._compare_artifact)
+            elif source.target == EPISODES:
+                self._report_failures(source, self._compare_events)
             elif source.kind == Kind.DATABASE:
                 self._report_failures(source, self._compare_state)
 
@@ -229,6 +235,20 @@ class RowComparer:
             return
         keys = [((handles.from_sha256(source.content.sha256),), source.is_to_read)]
         self._count(source, ARTIFACTS, next(map(find_alias, self.agents), None), keys)
+
+    def _compare_events(self, source):
+        """Compare rows of openclaw-mem's ledger with the events of the agents that get them."""
+        with source_databases.open_copy(self.collection, source.file, openclaw_mem.TABLES) as database:
+            fill_schema(source, database)
+            source.unread = database_schemas.find_unread_parts(database, openclaw_mem.SCHEMA).as_json()
+            for db, rows in episode_import.preview(self.collection, database, source.stat.st_ino, is_deep=self.is_deep):
+                for row in rows:
+                    if row.problem and source.is_to_read and not row.is_read:
+                        reject(source, self.rejected, row.id, episode_import.BAD_EVENT, row.problem)
+                events = [(row, source.is_to_read and not row.is_read) for row in rows if row.event_id]
+                # That an agent's file is lost, with all events in it, is a finding of its own.
+                keys = (((row.event_id,), is_new) for row, is_new in events if is_new or db)
+                self._count(source, EVENTS, db, keys)
 
     def _compare_whole_file(self, source):
         read, reason, rows, name = WHOLE[source.kind]

@@ -26,6 +26,14 @@ SHAPES = {
         "candidate_fact": "iif(i % 3, {words}, NULL)",
         "llm_latency_ms": "i * 100",
     },
+    "episodes": {
+        "event_id": "'e' || i",
+        "redacted": "i % 4 = 0",
+        "scope": "'global'",
+        "session_id": "iif(i % 3, 'session', {words})",
+        "summary": "{words}",
+        "type": "iif(i % 3, 'ops.alert', 'tool.call')",
+    },
     "events": {
         "kind": "iif(i % 3, 'user', 'assistant')",
         "seq": "i",

@@ -37,11 +37,13 @@ def test_folders_that_are_read_in_part_are_listed_with_what_is_left_in_them(home
     (source.root / "memory" / "openclaw-mem" / "artifacts").mkdir(parents=True)
     with closing(sqlite3.connect(source.root / "memory" / "openclaw-mem.sqlite")) as store:
         store.execute("CREATE TABLE meta (x)")
+    source.write("memory/openclaw-mem-episodes.jsonl", "{}")
     looked, _status = doctor(home)
     skipped = {place["path"]: place["why"] for place in looked["skipped"] if not place["table"]}
-    expected = {"cron/jobs.json.bak", "memory/openclaw-mem.sqlite", "workspace/notes"}
+    expected = {"cron/jobs.json.bak", "memory/openclaw-mem-episodes.jsonl", "workspace/notes"}
     assert expected | {"workspace/shopping.md"} <= skipped.keys()
     assert not {"cron/jobs.json", "cron/runs/j1.jsonl", "workspace/MEMORY.md", "cron", "workspace"} & skipped.keys()
+    assert "memory/openclaw-mem.sqlite" not in skipped
     assert looked["skipped_count"] == len(looked["skipped"])
 
 

@@ -1,0 +1,1 @@
+"""Proof that the ledger is unchanged: hashes of rows, heads, gaps, triggers, verification."""

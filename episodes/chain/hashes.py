@@ -1,0 +1,46 @@
+"""The hash of an event's texts, and the chain that each event adds a link to.
+
+The salt makes the hash of texts useless to whoever guesses them, once redaction has destroyed it. Columns that stay
+after a redaction are part of the link itself.
+"""
+
+import hashlib
+import secrets
+from collections.abc import Sequence
+
+import orjson
+
+FORMAT = "openclaw-web.episodes.chain.v1"
+START = hashlib.sha256(FORMAT.encode()).digest()  # the value of the chain before the first event
+SALT_BYTES = 16
+# The columns of a link, in its order, beside the number of the row.
+LINKED = ("event_id", "ts_ms", "scope", "session_id", "agent_id", "type", "schema_version", "created_at")
+
+
+def make_salt() -> bytes:
+    """Return a new salt."""
+    return secrets.token_bytes(SALT_BYTES)
+
+
+def hash_content(salt: bytes, summary: str, payload_json: str | None, refs_json: str | None) -> bytes:
+    """Return the hash of the texts of an event.
+
+    Raises TypeError for values that no event can hold.
+    """
+    return hashlib.sha256(salt + orjson.dumps([FORMAT, summary, payload_json, refs_json])).digest()
+
+
+def hash_link(previous: bytes, row_id: int, columns: Sequence[object], content_hash: bytes) -> bytes:
+    """Return the value of the chain after an event; `columns` are the values of LINKED.
+
+    Raises TypeError for values that no event can hold.
+    """
+    return hashlib.sha256(previous + orjson.dumps([FORMAT, row_id, *columns]) + content_hash).digest()
+
+
+def hash_gaps(gaps: Sequence[Sequence[object]]) -> str:
+    """Return the hash of all gaps as hex.
+
+    Each has its first id, last id, count, and the values of the chain before and after it.
+    """
+    return hashlib.sha256(orjson.dumps([FORMAT, *map(list, gaps)])).hexdigest()

@@ -1,0 +1,1 @@
+"""Readers of openclaw-mem's ledger, spool and transcripts, without Django."""

@@ -1,0 +1,1 @@
+"""Imports of events: the existing tool's database and spool, and transcripts as its extractor reads them."""

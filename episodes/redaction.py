@@ -1,0 +1,80 @@
+"""Redacts events: their texts and salts are destroyed, their rows and links of the chain stay."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import QuerySet
+
+from agents.models import Agent
+from openclaw_web.sqlite import upkeep, write_queue
+from people.audit import log as audit
+
+from .events import WrongEvent, resolve_scope
+from .models import REDACTED, REDACTED_JSON, RUN_SESSION, EpisodicEvent
+
+REPLACEMENTS = {"null": None, "placeholder": REDACTED_JSON}
+BATCH_SIZE = 1_000  # events of one transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Redaction:
+    """The events to redact: one, or all of a session, always within a scope."""
+
+    scope: str
+    event_id: str | None
+    session_id: str | None
+    replacement: str = "placeholder"
+
+    @classmethod
+    def parse(
+        cls,
+        scope: object,
+        *,
+        is_global: bool = False,
+        event_id: str | None = None,
+        session_id: str | None = None,
+        replacement: str = "placeholder",
+    ) -> "Redaction":
+        """Check a request.
+
+        Raises WrongScope without a scope, and WrongEvent unless it names an event or a session.
+        """
+        names = [(name or "").strip() or None for name in (event_id, session_id)]
+        if bool(names[0]) == bool(names[1]):
+            raise WrongEvent("provide exactly one of --event-id or --session-id")
+        if replacement not in REPLACEMENTS:
+            raise WrongEvent("replacement must be 'null' or 'placeholder'")
+        return cls(resolve_scope(scope, is_global), names[0], names[1], replacement)
+
+    def rows(self, db: str) -> QuerySet[EpisodicEvent]:
+        """Return the events that it would change; redacted ones are none of them."""
+        named = {"event_id": self.event_id} if self.event_id else {"session_id": self.session_id}
+        rows = EpisodicEvent.objects.using(db).filter(scope=self.scope, redacted=0, **named)
+        return rows.exclude(session_id=RUN_SESSION)  # counts alone, which verification needs
+
+
+def count(agent: Agent, redaction: Redaction) -> int:
+    """Return how many events a redaction would change."""
+    return redaction.rows(agent.db).count()
+
+
+def redact(agent: Agent, redaction: Redaction, *, by: str) -> int:
+    """Redact events and return how many were changed.
+
+    It is done in batches: after a kill, redacting again finishes the rest. Freed pages are overwritten.
+    """
+    changed, columns = 0, _build_columns(redaction)
+    with upkeep.overwrite_freed_bytes(agent.db):
+        while ids := list(redaction.rows(agent.db).order_by("id").values_list("id", flat=True)[:BATCH_SIZE]):
+            with write_queue.agent_transaction(agent.db):
+                changed += EpisodicEvent.objects.using(agent.db).filter(id__in=ids, redacted=0).update(**columns)
+    if changed:
+        details = {"scope": redaction.scope, "count": changed, "replacement": redaction.replacement}
+        name = redaction.event_id or redaction.session_id or ""
+        audit.record(by, "episodes_redacted", object_type="episode", object_id=name, agent_id=agent.agent_id, **details)
+    return changed
+
+
+def _build_columns(redaction) -> dict[str, Any]:
+    payload = REPLACEMENTS[redaction.replacement]
+    return {"redacted": 1, "summary": REDACTED, "payload_json": payload, "refs_json": None, "salt": None}
