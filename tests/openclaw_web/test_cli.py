@@ -33,8 +33,8 @@ RECEIPTS = {
     },
     "backup": {"verb", "message", "backup", "backups", "damaged", "missing", "removed", "home", "kept"},
     "collect": {
-        "message", "source", "bytes_read", "records", "rejected", "agents", "schedules", "artifacts", "episodes", "notes",
-        "lost", "again", "still_held", "gate", "guardian", "databases", "unread",
+        "message", "source", "bytes_read", "records", "rejected", "agents", "schedules", "artifacts", "episodes",
+        "notes", "lost", "again", "still_held", "gate", "guardian", "databases", "unread",
     },
     "checkpoint": {"checkpoints"},
     "create_token": {"user", "name", "role", "expires_at", "id", "prefix", "token"},
