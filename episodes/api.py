@@ -22,7 +22,7 @@ from openclaw_web.pages.roles import needs
 from . import queries, redaction, retention
 from .append import EventExists, append
 from .chain import heads
-from .events import Limits, WrongEvent, WrongScope, build_event, normalize_scope
+from .events import Limits, WrongEvent, WrongScope, build_event, check_own_id, normalize_scope
 from .models import EpisodicEvent
 from .queries import EventQuery
 from .redaction import Redaction
@@ -205,7 +205,7 @@ def episode_head(request, agent):
 @needs("operator")
 def episode_head_give(request, agent):
     """Give out the head, to be kept elsewhere; it can be compared with the ledger forever."""
-    return _head_to_json(heads.give_out(agent.db, f"API: {request.user.username}"))
+    return _head_to_json(heads.release(agent, "API", by=request.user.username))
 
 
 @router.post("/agents/{agent}/episodes/verify", {202: JobOut}, 400, 404, 409, 503)
@@ -231,6 +231,7 @@ def _name_fields() -> Iterator[None]:
 def _build_event(body, index=None):
     limits = Limits(allows_tool_output=body.allow_tool_output)
     try:
+        check_own_id(body.event_id)
         return build_event(**body.dict(exclude={"allow_tool_output"}), limits=limits)
     except WrongEvent as exc:
         exc.index = index

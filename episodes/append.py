@@ -4,6 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from django.utils.translation import gettext as _
+
 from openclaw_web import clock
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import dialect, inspection, rows, statements, write_queue
@@ -89,13 +91,23 @@ def _insert(db, events: Iterable[NewEvent]):
     head = heads.read_head(db)
     chain_hash, created_at = head.chain_hash, format_utc(clock.now_ms())
     # Where the last events are lost, their numbers stay unused: verification names the hole.
-    last_id = max(head.last_id, inspection.read_last_number(db, EpisodicEvent._meta.db_table))
+    last_id = max(head.last_id, _read_last_number(db))
     values = []
     for row_id, event in enumerate(events, last_id + 1):
         row = _build_row(event, row_id, chain_hash, created_at)
         chain_hash = row[-1]
         values.append(row)
     statements.run_many(db, INSERT, values)
+    # A trigger that somebody added may drop or change rows without an error.
+    if heads.read_head(db) != heads.Head(values[-1][0], chain_hash):
+        raise heads.DamagedLedger(_("The ledger did not store the events as given. Run: openclaw-web episodes verify"))
+
+
+def _read_last_number(db):
+    try:
+        return inspection.read_last_number(db, EpisodicEvent._meta.db_table)
+    except ValueError as exc:
+        raise heads.DamagedLedger(_("The ledger is damaged: SQLite's number of its last event is wrong.")) from exc
 
 
 def _build_row(event, row_id, previous, created_at):

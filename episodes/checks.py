@@ -43,7 +43,7 @@ def _find_changed(db) -> Iterator[str]:
 
     Wrong triggers are a check of their own.
     """
-    if not inspection.has_table(db, triggers.TABLE):  # an operator dropped it
+    if not inspection.read_kind(db, triggers.TABLE):  # an operator dropped it
         return
     result = verification.verify(db)
     unprotected = set(triggers.find_wrong(db))

@@ -23,6 +23,7 @@ SUMMARY_CHARACTERS, NAME_CHARACTERS, SCOPE_CHARACTERS = 1_000, 500, 200
 MOST_DEPTH = 64  # of nested JSON
 EARLIEST_MS, LATEST_MS = 1, 253_402_300_799_999  # the end of the year 9999
 EVENT_ID = re.compile(r"[!-~]{1,128}")
+OWN_ID = re.compile(r"ep-[0-9a-f]{32}|retention-.*")
 SURROGATES = re.compile("[\ud800-\udfff]")
 
 
@@ -139,6 +140,15 @@ def parse_event_id(value: object) -> str:
     return name
 
 
+def check_own_id(event_id: object) -> None:
+    """Raise WrongEvent for an id that only capture, imports or retention give.
+
+    Somebody who appended such an event before them would keep the real one out.
+    """
+    if OWN_ID.fullmatch(str(event_id or "").strip()):
+        raise WrongEvent(_("Event ids of this form are given by captures, imports and retention runs alone."))
+
+
 def encode_json(value: Any, label: str, most_bytes: int) -> str | None:
     """Return a value as compact JSON with sorted keys; None for None.
 
@@ -229,7 +239,7 @@ def parse_name(value: object, label: str, most: int = NAME_CHARACTERS) -> str:
 
 
 def _check_content(event):
-    for label, text in (("summary", event.summary), ("payload", event.payload_json), ("payload", event.refs_json)):
+    for label, text in (("summary", event.summary), ("payload", event.payload_json), ("refs", event.refs_json)):
         kinds = sensitive_text.find_kinds(text or "", is_json=label != "summary")
         if kinds:
             raise WrongEvent(

@@ -1,5 +1,6 @@
 """Forms of the pages of the ledger, and the scope in their addresses."""
 
+from datetime import date
 from functools import wraps
 
 from django import forms
@@ -66,10 +67,20 @@ def build_scope_refusal(agent):
     return WrongAddress(_("Choose a scope: a page shows the events of one scope."), ways=ways)
 
 
+FIRST_DAY = date(1970, 3, 1)  # the first one with the days of a page before it
+
+
 class StatisticsForm(forms.Form):
     """The last day of the statistics."""
 
     to = DayField(_("Last day (UTC)"))
+
+    def clean_to(self):
+        """Refuse a day without the days of a page before it."""
+        day = self.cleaned_data["to"]
+        if day is not None and day < FIRST_DAY:
+            raise ValidationError(_("Choose a later day."))
+        return day
 
 
 class RedactionForm(forms.Form):

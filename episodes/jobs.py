@@ -4,7 +4,7 @@ from collections import Counter
 from typing import Any
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from agents import databases
 from agents import services as agents
@@ -22,7 +22,9 @@ def verify(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     `heads` are (name, text) of heads that somebody kept. Raises Refused for an unknown agent or a text that is no head.
     """
     db = agents.get_alias(params["agent"])
-    expected = heads.parse_heads(params.get("heads") or []) + heads.list_known_heads(db, params["agent"])
+    expected = heads.parse_heads(params.get("heads") or [])
+    given = {head for _name, head in expected}
+    expected += [known for known in heads.list_known_heads(db, params["agent"]) if known[1] not in given]
     total = EpisodicEvent.objects.using(db).count()
     message = _("Verifying the ledger of %(agent)s") % {"agent": params["agent"]}
     progress.update(0, total, message)
@@ -47,8 +49,10 @@ def _describe(result):
         words = {"faults": f"{result.fault_count:,}", "heads": f"{changed:,}"}
         return _("The ledger was changed. Faults: %(faults)s. Heads that differ: %(heads)s.") % words
     if result.heads:
-        sentence = _(
-            "Unchanged since each of %(heads)s kept heads. Events: %(events)s, removed by retention: %(removed)s."
+        sentence = ngettext(
+            "Unchanged since %(heads)s kept head. Events: %(events)s, removed by retention: %(removed)s.",
+            "Unchanged since each of %(heads)s kept heads. Events: %(events)s, removed by retention: %(removed)s.",
+            len(result.heads),
         )
     else:
         sentence = _(
@@ -115,8 +119,6 @@ VERIFY_JOB = Kind(
     audit_text=gettext_lazy("started to verify a ledger of events"),
     cancel_text=gettext_lazy("No result is recorded."),
     describe_result=in_words,
-    page="episodes:scope_list",
-    page_params=("agent",),
 )
 RETENTION_JOB = Kind(
     run=remove_expired,

@@ -3,7 +3,7 @@
 Redacted rows read as redacted, whatever the row still holds.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from .events import WrongEvent, parse_moment, parse_types, resolve_scope
 from .models import REDACTED, REDACTED_JSON, EpisodeRun, EpisodicEvent
 
 MOST_ROWS = 500  # of one answer of the command line
-ANSWER_BYTES = 4 * 1024 * 1024  # payloads of one answer
+ANSWER_CHARACTERS = 4 * 1024 * 1024  # texts of a page that has payloads
 ORDER, NEWEST_FIRST = ("ts_ms", "id"), ("-ts_ms", "-id")
 FILTERS: dict[str, str | Term] = {"session": "session_id", "scope": "scope", "actor": "agent_id"}
 SEEKS = ("session_id", "scope")  # columns with an index that has the time next; the first that is set narrows the rows
@@ -75,13 +75,10 @@ class EventQuery:
 def read_events(
     db: str, query: EventQuery, *, limit: int, with_payload: bool = False
 ) -> tuple[list[dict[str, Any]], bool]:
-    """Return the first events that fit, oldest first, and whether there are more.
-
-    Payloads are left out of further rows once they come to 4 MB; such a row has `payload_omitted`.
-    """
+    """Return the first events that fit, oldest first, and whether there are more."""
     columns = (*COLUMNS, "payload_json") if with_payload else COLUMNS
     rows = list(query.rows(db).order_by(*ORDER).values(*columns)[: limit + 1])
-    return list(build_items(rows[:limit], with_payload=with_payload)), len(rows) > limit
+    return [build_item(row, with_payload=with_payload) for row in rows[:limit]], len(rows) > limit
 
 
 def search_listing(db: str, query: EventQuery, words: str) -> Listing:
@@ -99,14 +96,14 @@ def read_event_page(
 
     A search for `words` is newest first. `actor` is their `agent_id`, and `place` are arguments of `page_of`. An index
     serves the session, or else the scope with each type; a page looks for everything else in limited time. A page ends
-    before its texts come to 4 MB.
+    before its texts come to 4 million characters.
     """
     rows = EpisodicEvent.objects.using(db).values(*COLUMNS, *(["payload_json"] if with_payload else []))
     until = None if query.to_ts_ms is None else query.to_ts_ms + 1
     criteria = {"session": query.session_id, "scope": query.scope, "actor": actor, "since": query.from_ts_ms}
     terms = build_terms(criteria | {"until": until}, FILTERS, moment=ORDER[0])
     order = NEWEST_FIRST if words else ORDER
-    limits = {"budget": ANSWER_BYTES, "weigh": _count_characters} if with_payload else {}
+    limits = {"budget": ANSWER_CHARACTERS, "weigh": _count_characters} if with_payload else {}
     if query.types and not (query.session_id or actor or words):
         rows = build_listing(rows, terms, order=order, seeks=SEEKS).rows
         return page_of(tuple(rows.filter(type=name) for name in query.types), order=order, **limits, **place)
@@ -127,18 +124,6 @@ def _build_condition(words):
     for word in words.split()[:20]:
         condition &= Q(summary__icontains=word) | Q(payload_json__icontains=word) | Q(refs_json__icontains=word)
     return condition
-
-
-def build_items(rows: Sequence[dict[str, Any]], *, with_payload: bool) -> Iterator[dict[str, Any]]:
-    """Yield rows as items of an answer; those of redacted events have no texts."""
-    size = 0
-    for row in rows:
-        item = build_item(row, with_payload=with_payload)
-        if with_payload:
-            size += len(row["payload_json"] or "")
-            if size > ANSWER_BYTES:
-                item |= {"payload": None, "payload_omitted": True}
-        yield item
 
 
 def build_item(row: dict[str, Any], *, with_payload: bool) -> dict[str, Any]:

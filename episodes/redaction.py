@@ -63,15 +63,17 @@ def redact(agent: Agent, redaction: Redaction, *, by: str) -> int:
 
     It is done in batches: after a kill, redacting again finishes the rest. Freed pages are overwritten.
     """
+    if not (planned := count(agent, redaction)):
+        return 0
+    details = {"scope": redaction.scope, "count": planned, "replacement": redaction.replacement}
+    name = redaction.event_id or redaction.session_id or ""
+    # Before the first text is destroyed: a process that dies later has its entry.
+    audit.record(by, "episodes_redacted", object_type="episode", object_id=name, agent_id=agent.agent_id, **details)
     changed, columns = 0, _build_columns(redaction)
     with upkeep.overwrite_freed_bytes(agent.db):
         while ids := list(redaction.rows(agent.db).order_by("id").values_list("id", flat=True)[:BATCH_SIZE]):
             with write_queue.agent_transaction(agent.db):
                 changed += EpisodicEvent.objects.using(agent.db).filter(id__in=ids, redacted=0).update(**columns)
-    if changed:
-        details = {"scope": redaction.scope, "count": changed, "replacement": redaction.replacement}
-        name = redaction.event_id or redaction.session_id or ""
-        audit.record(by, "episodes_redacted", object_type="episode", object_id=name, agent_id=agent.agent_id, **details)
     return changed
 
 

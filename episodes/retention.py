@@ -128,16 +128,19 @@ def run(
     Each batch is one transaction with its gaps and its event, so that a kill loses nothing. What is removed is
     overwritten in the file.
     """
-    result = _build_result(agent, scope, policy, now_ms)
+    planned = plan(agent, scope, policy, now_ms=now_ms)
+    result = _build_result(agent, scope, policy, planned.now_ts_ms)
+    if not planned.deleted_total:
+        return result
+    # Before the first event is removed: a process that dies later has its entry.
+    details = {"deleted": planned.deleted_by_type}
+    audit.record(by, "episodes_removed", object_type="episode", object_id=scope, agent_id=agent.agent_id, **details)
     with upkeep.overwrite_freed_bytes(agent.db):
         for event_type, before in _find_cutoffs(result).items():
             while removed := _remove_batch(agent.db, scope, event_type, before, by):
                 result.deleted_by_type[event_type] += removed
                 if removed < BATCH_SIZE:
                     break
-    if result.deleted_total:
-        details = {"deleted": result.deleted_by_type}
-        audit.record(by, "episodes_removed", object_type="episode", object_id=scope, agent_id=agent.agent_id, **details)
     return result
 
 

@@ -20,7 +20,6 @@ from openclaw_web.lists.list_response import render_list
 from openclaw_web.lists.paging import page_of, read_cursors
 from openclaw_web.pages.html import redirect_after_post, render_page
 from openclaw_web.pages.roles import needs
-from people.audit import log as audit
 
 from . import event_links, queries, redaction, retention
 from . import scope_statistics as figures
@@ -37,7 +36,7 @@ from .forms import (
     read_redaction,
     scoped,
 )
-from .models import EpisodeCapture, EpisodeHead, EpisodicEvent
+from .models import RUN_SESSION, EpisodeCapture, EpisodeHead, EpisodicEvent
 
 HEADS = 5  # the newest heads that a page shows
 ON_SCREEN = "screen"  # where a head went that a page has shown
@@ -76,11 +75,9 @@ def capture_set(request, agent):
 @needs("operator")
 def head_give_out(request, agent):
     """Give out the head of the ledger, which the page then shows."""
-    head = heads.give_out(agent.db, ON_SCREEN)
-    if not head.last_id:
+    if not heads.read_head(agent.db).last_id:
         raise Refused(_("This ledger has no events yet, so it has no head."))
-    subject = {"object_type": "episode", "object_id": str(head.last_id), "agent_id": agent.agent_id}
-    audit.record(request.user.username, "episodes_head", **subject)
+    heads.release(agent, ON_SCREEN, by=request.user.username)
     sentence = _("The head was given out. Copy it, and keep it outside of this machine.")
     return redirect_after_post(request, sentence, to=_get_scopes_address(agent))
 
@@ -147,6 +144,7 @@ def event_detail(request, agent, scope, event_id):
         "after": after,
         "session": Session.objects.using(agent.db).filter(id=event.session_id).first(),
         "chain_hash": bytes(event.chain_hash).hex(),
+        "may_redact": request.user.has_role("operator") and not item["redacted"] and event.session_id != RUN_SESSION,
     }
     return render_page(request, "episodes/event_detail.html", context)
 
@@ -159,7 +157,7 @@ def session_replay(request, agent, scope, session_id):
     """The events of a session within a scope, the oldest first, with gaps."""
     rows = queries.EventQuery(scope, session_id).rows(agent.db).values(*queries.COLUMNS, "payload_json")
     page = page_of(rows, order=queries.ORDER, size=PAGE_SIZE, **read_cursors(request))
-    items = list(queries.build_items(page, with_payload=True))
+    items = [queries.build_item(row, with_payload=True) for row in page]
     for item in items:
         item["text"] = "" if item["redacted"] else _format_json(item["payload"])
     context = {
@@ -168,6 +166,7 @@ def session_replay(request, agent, scope, session_id):
         "session_id": session_id,
         "session": Session.objects.using(agent.db).filter(id=session_id).first(),
         "page": page,
+        "may_redact": request.user.has_role("operator") and bool(page) and session_id != RUN_SESSION,
         "timeline": _build_timeline(agent.db, scope, rows, page, items),
     }
     return render_page(request, "episodes/session_replay.html", context)

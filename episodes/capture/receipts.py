@@ -18,6 +18,7 @@ from openclaw_web.sqlite import write_queue
 
 from ..append import append
 from ..events import NewEvent, WrongEvent
+from ..imports.source_events import select_unexpired
 from ..models import RUN_ACTOR, EpisodeCapture, EpisodicEvent
 from . import switches
 from .transcript_events import Context, Part, build_id, finish_event, shorten
@@ -103,6 +104,7 @@ def _capture(agent, capture, source, receipts, build):
     for start in range(0, len(pending), BATCH_SIZE):
         batch = pending[start : start + BATCH_SIZE]
         events = [event for event in build(agent, scope, batch) if not ages.is_expired(event)]
+        events = select_unexpired(agent.db, events)
         position = max(batch[-1].at_ms, capture.positions.get(source, 0))
         if events or position > capture.positions.get(source, 0):
             with write_queue.agent_transaction(agent.db):

@@ -3,6 +3,7 @@
 import hashlib
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -73,14 +74,16 @@ def build_events(row: TranscriptEvent, record_id: str, context: Context) -> Iter
     needs_whole = row.kind != Kind.TOOL_RESULT or context.allows_tool_output
     record = untrim(row.event_json, row.full_zstd if needs_whole else None)
     for part in _find_parts(row, record, context.allows_tool_output):
-        yield finish_event(
-            part,
-            event_id=build_id(row.session_id, record_id, part.name),
-            ts_ms=row.created_at,
-            session_id=row.session_id,
-            context=context,
-            refs={"record": record_id, "turn": context.turn_id, "toolCallId": part.call_id, "artifact": part.artifact},
-        )
+        refs = {"record": record_id, "turn": context.turn_id, "toolCallId": part.call_id, "artifact": part.artifact}
+        with suppress(WrongEvent):  # a part that can be no event takes no other part with it
+            yield finish_event(
+                part,
+                event_id=build_id(row.session_id, record_id, part.name),
+                ts_ms=row.created_at,
+                session_id=row.session_id,
+                context=context,
+                refs=refs,
+            )
 
 
 def _find_parts(row, record, with_output) -> Iterator[Part]:

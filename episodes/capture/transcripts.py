@@ -22,6 +22,7 @@ from openclaw_web.sqlite import write_queue
 from .. import retention
 from ..append import append
 from ..events import NewEvent, WrongEvent
+from ..imports.source_events import select_unexpired
 from ..models import EpisodeCapture, EpisodePolicy
 from . import switches
 from .transcript_events import CAPTURED_TYPES, KINDS, Context, build_events, find_scope
@@ -112,7 +113,7 @@ def _read_since(db, moment, place):
 
 
 def _append_batch(agent, capture, rows, move: Callable[[], None] | None = None):
-    events = list(_build_batch(agent, capture, rows))
+    events = select_unexpired(agent.db, list(_build_batch(agent, capture, rows)))
     if not events and move is None:
         return 0
     with write_queue.agent_transaction(agent.db):

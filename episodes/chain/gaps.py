@@ -2,12 +2,19 @@
 
 from collections.abc import Iterable
 
-from openclaw_web.sqlite import statements
+from openclaw_web.sqlite import dialect, rows, statements
+from openclaw_web.sqlite.json_columns import encode
 
 from ..models import EpisodeGap, EpisodeHead
 from .hashes import hash_gaps
 
-GAPS = "SELECT first_id, last_id, count, lower(hex(chain_before)), lower(hex(chain_after)) FROM episode_gaps ORDER BY 1"
+GAPS = "SELECT first_id, last_id, count, chain_before, chain_after FROM episode_gaps ORDER BY first_id"
+NEIGHBOURS = f"""SELECT first_id, last_id, count, chain_before, chain_after FROM episode_gaps
+    WHERE last_id IN (SELECT value FROM {dialect.json_array("ends")})
+    OR first_id IN (SELECT value FROM {dialect.json_array("starts")})"""  # noqa: S608 - constants
+DELETE = f"DELETE FROM episode_gaps WHERE first_id IN (SELECT value FROM {dialect.json_array('listed')})"  # noqa: S608
+INSERT = rows.insert_sql(EpisodeGap._meta.db_table, ("first_id", "last_id", "count", "chain_before", "chain_after"))
+Gap = tuple[int, int, int, bytes, bytes]
 
 
 def add_removed(db: str, removed: Iterable[tuple[int, bytes, bytes]]) -> None:
@@ -16,14 +23,19 @@ def add_removed(db: str, removed: Iterable[tuple[int, bytes, bytes]]) -> None:
     `removed` are the number of each event, in order, and the values of the chain before and after it. Neighbouring
     gaps become one, but never across a head that was given out.
     """
+    added = [(row_id, row_id, 1, before, after) for row_id, before, after in removed]
+    ends = encode([row_id - 1 for row_id, *_ in added]), encode([row_id + 1 for row_id, *_ in added])
+    neighbours = {row[0]: row for row in statements.read_rows(db, NEIGHBOURS, ends)}
     heads = set(EpisodeHead.objects.using(db).values_list("last_id", flat=True))
-    gap: EpisodeGap | None = None
-    for row_id, before, after in removed:
-        if gap is None or gap.last_id + 1 != row_id or gap.last_id in heads:
-            _store(db, gap, heads)
-            gap = EpisodeGap(first_id=row_id, last_id=row_id, count=0, chain_before=before, chain_after=after)
-        gap.last_id, gap.chain_after, gap.count = row_id, after, gap.count + 1
-    _store(db, gap, heads)
+    joined: list[Gap] = []
+    for gap in sorted([*neighbours.values(), *added]):
+        if joined and joined[-1][1] + 1 == gap[0] and joined[-1][1] not in heads:
+            first_id, _last_id, count, before, _after = joined[-1]
+            joined[-1] = (first_id, gap[1], count + gap[2], before, gap[4])
+        else:
+            joined.append(gap)
+    statements.run(db, DELETE, [encode(list(neighbours))])
+    statements.run_many(db, INSERT, joined)
 
 
 def read_gaps_hash(db: str) -> str:
@@ -31,19 +43,5 @@ def read_gaps_hash(db: str) -> str:
 
     The event of each retention run carries it.
     """
-    return hash_gaps(statements.read_rows(db, GAPS))
-
-
-def _store(db, gap, heads):
-    """Store a gap, joined with its neighbours."""
-    if gap is None:
-        return
-    rows = EpisodeGap.objects.using(db)
-    earlier = rows.filter(last_id=gap.first_id - 1).exclude(last_id__in=heads).first()
-    later = rows.filter(first_id=gap.last_id + 1).first() if gap.last_id not in heads else None
-    if earlier:
-        gap.first_id, gap.chain_before, gap.count = earlier.first_id, earlier.chain_before, earlier.count + gap.count
-    if later:
-        gap.last_id, gap.chain_after, gap.count = later.last_id, later.chain_after, later.count + gap.count
-    rows.filter(first_id__in=[other.first_id for other in (earlier, later) if other]).delete()
-    gap.save(using=db, force_insert=True)
+    with statements.undecodable_texts(db):
+        return hash_gaps(statements.iterate_rows(db, GAPS))

@@ -6,7 +6,7 @@ after a redaction are part of the link itself.
 
 import hashlib
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import orjson
 
@@ -38,9 +38,13 @@ def hash_link(previous: bytes, row_id: int, columns: Sequence[object], content_h
     return hashlib.sha256(previous + orjson.dumps([FORMAT, row_id, *columns]) + content_hash).digest()
 
 
-def hash_gaps(gaps: Sequence[Sequence[object]]) -> str:
+def hash_gaps(gaps: Iterable[Sequence[object]]) -> str:
     """Return the hash of all gaps as hex.
 
-    Each has its first id, last id, count, and the values of the chain before and after it.
+    Each has its first id, last id, count, and the values of the chain before and after it. Values of other types have
+    a hash as well: no run left it.
     """
-    return hashlib.sha256(orjson.dumps([FORMAT, *map(list, gaps)])).hexdigest()
+    digest = hashlib.sha256(FORMAT.encode())
+    for gap in gaps:
+        digest.update(repr(tuple(gap)).encode("utf-8", "backslashreplace"))
+    return digest.hexdigest()

@@ -11,20 +11,34 @@ from django.conf import settings
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 
+from agents.models import Agent
 from openclaw_web import clock
-from openclaw_web.errors import Refused
+from openclaw_web.errors import Refused, UserFacingError
 from openclaw_web.sqlite import files, statements, write_queue
+from openclaw_web.sqlite.json_columns import BIGGEST
+from people.audit import log as audit
 
+from ..events import LATEST_MS
 from ..models import EpisodeGap, EpisodeHead, EpisodicEvent
 from .hashes import START
 
 LAST_EVENT = "SELECT id, chain_hash FROM episodic_events ORDER BY id DESC LIMIT 1"
+GIVEN_OUT = "SELECT last_id, chain_hash, destination, created_at FROM episode_heads ORDER BY last_id"
 LAST_GAP = "SELECT last_id, chain_after FROM episode_gaps ORDER BY last_id DESC LIMIT 1"
 HEAD = re.compile(r"(\d{1,18}):([0-9a-f]{64})")
 
 
 class WrongHead(Refused):
     """A text is no head."""
+
+    status = 400
+
+
+class DamagedLedger(UserFacingError):
+    """A ledger that takes no events, because its end is damaged."""
+
+    status = 503
+    is_of_store = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +69,10 @@ def read_copy_head(copy: Path) -> Head | None:
 
 
 def _choose_last(results):
-    """Return the later one of the last event and the last gap."""
-    last = [Head(row_id, bytes(value)) for rows in results for row_id, value in rows]
+    """Return the later one of the last event and the last gap. Raises DamagedLedger."""
+    if not all(type(row_id) is int and type(value) is bytes for rows in results for row_id, value in rows):
+        raise DamagedLedger(_("The ledger is damaged: its last event has no value of the chain."))
+    last = [Head(row_id, value) for rows in results for row_id, value in rows]
     return max(last, key=lambda head: head.last_id, default=EMPTY)
 
 
@@ -80,6 +96,21 @@ def give_out(db: str, destination: str) -> Head:
         head = read_head(db)
         _note(db, head, destination)
     return head
+
+
+def release(agent: Agent, destination: str, *, by: str) -> Head:
+    """Give out the head of an agent's ledger, with an entry in the audit log."""
+    head = give_out(agent.db, destination)
+    subject = {"object_type": "episode", "object_id": str(head.last_id), "agent_id": agent.agent_id}
+    audit.record(by, "episodes_head", **subject)
+    return head
+
+
+def is_in_chain(db: str, head: Head) -> bool:
+    """Return whether the ledger has this value after this number."""
+    rows = EpisodicEvent.objects.using(db).filter(id=head.last_id, chain_hash=head.chain_hash)
+    gaps = EpisodeGap.objects.using(db).filter(last_id=head.last_id, chain_after=head.chain_hash)
+    return head == EMPTY or rows.exists() or gaps.exists()
 
 
 def note_copied(db: str, head: Head, destination: str) -> bool:
@@ -110,10 +141,14 @@ def list_known_heads(db: str, agent_id: str) -> list[tuple[str, Head]]:
         with suppress(WrongHead):  # of a backup whose manifest somebody changed
             heads.append((name, parse_head(text)))
     of_backups = {head for _name, head in heads}
-    for row in EpisodeHead.objects.using(db).order_by("last_id"):
-        head = Head(row.last_id, bytes(row.chain_hash))
-        if head not in of_backups:
-            heads.append((f"{row.destination}, {_format_time(row.created_at)}", head))
+    with statements.undecodable_texts(db):
+        rows = statements.read_rows(db, GIVEN_OUT)
+    for last_id, chain_hash, destination, created_at in rows:
+        is_readable = type(last_id) is int and type(chain_hash) is bytes and type(created_at) is int
+        if is_readable and Head(last_id, chain_hash) not in of_backups:
+            heads.append((f"{destination}, {_format_time(created_at)}", Head(last_id, chain_hash)))
+        elif not is_readable:  # compared all the same: no ledger has it
+            heads.append((_("damaged row of episode_heads"), Head(BIGGEST, b"")))
     return heads
 
 
@@ -123,4 +158,6 @@ def parse_heads(texts: Sequence[Sequence[str]]) -> list[tuple[str, Head]]:
 
 
 def _format_time(moment):
+    if not 0 <= moment <= LATEST_MS:
+        return str(moment)
     return datetime.fromtimestamp(moment / 1000, UTC).strftime("%Y-%m-%d %H:%M UTC")

@@ -9,17 +9,17 @@ from django.utils.translation import gettext as _
 from openclaw_web.errors import UserFacingError
 from openclaw_web.sqlite import dialect, inspection, statements
 
-from ..models import REDACTED, REDACTED_JSON, EpisodicEvent
+from ..models import REDACTED, REDACTED_JSON, EpisodeGap, EpisodeHead, EpisodeRun, EpisodicEvent
 
 TABLE = EpisodicEvent._meta.db_table
-KEPT_BY_REDACTION = (
-    *("id", "event_id", "ts_ms", "scope", "session_id", "agent_id", "type"),
-    *("schema_version", "created_at", "content_hash", "chain_hash"),
-)
+TABLES = [model._meta.db_table for model in (EpisodicEvent, EpisodeGap, EpisodeHead, EpisodeRun)]
+REDACTED_COLUMNS = {"summary", "payload_json", "refs_json", "redacted", "salt"}
+COLUMNS = [field.column for field in EpisodicEvent._meta.concrete_fields]
+KEPT_BY_REDACTION = [name for name in COLUMNS if name not in REDACTED_COLUMNS]
 TRIGGERS = {
     "episodic_events_insert": f"""CREATE TRIGGER episodic_events_insert BEFORE INSERT ON {TABLE}
 WHEN EXISTS (SELECT 1 FROM {TABLE} WHERE id = NEW.id OR event_id = NEW.event_id)
-    OR (NEW.id > 0 AND NEW.id <= (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '{TABLE}'))
+    OR (NEW.id > 0 AND NEW.id <> 1 + (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '{TABLE}'))
 {dialect.refuse("episodic_events is append-only: this event exists, or was removed", is_row_absent=True)}""",  # noqa: S608 - constants
     "episodic_events_update": f"""CREATE TRIGGER episodic_events_update BEFORE UPDATE ON {TABLE}
 WHEN NOT (OLD.redacted = 0 AND NEW.redacted = 1 AND NEW.summary = '{REDACTED}' AND NEW.refs_json IS NULL
@@ -43,19 +43,21 @@ class TriggersMissing(UserFacingError):
 def find_wrong(db: str) -> list[str]:
     """Return the names of triggers that are missing, differ, or are none of ours.
 
-    An operator may have dropped the table; then there are none.
+    An operator may have dropped the table; then there are none. A view in its place has none of ours.
     """
-    if not inspection.has_table(db, TABLE):
+    kind = inspection.read_kind(db, TABLE)
+    if not kind:
         return []
-    stored = inspection.read_triggers(db, TABLE)
+    stored = inspection.read_parts(db, "trigger", TABLES) if kind == "table" else {}
     return sorted(name for name in TRIGGERS.keys() | stored.keys() if stored.get(name) != TRIGGERS.get(name))
 
 
 def install(db: str) -> None:
     """Create the triggers of an agent's file again. Raises TriggersMissing when they are not there afterwards."""
+    is_table = inspection.read_kind(db, TABLE) == "table"
     for name in find_wrong(db):
-        statements.run(db, f"DROP TRIGGER IF EXISTS {name}")
-        if name in TRIGGERS:
+        statements.run(db, f'DROP TRIGGER IF EXISTS "{name.replace(chr(34), chr(34) * 2)}"')
+        if name in TRIGGERS and is_table:
             statements.run(db, TRIGGERS[name])
     if wrong := find_wrong(db):
         raise TriggersMissing(

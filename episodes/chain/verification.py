@@ -7,19 +7,23 @@ from typing import Any
 from django.db import DatabaseError
 from django.utils.translation import gettext as _
 
-from openclaw_web.sqlite import statements
+from openclaw_web.sqlite import inspection, statements
 from openclaw_web.sqlite.json_columns import decode
 
-from ..models import REDACTED, REDACTED_JSON, RUN_SESSION, SCHEMA_VERSION
+from ..models import REDACTED, REDACTED_JSON, RUN_SESSION, SCHEMA_VERSION, EpisodicEvent
 from . import gaps, hashes, triggers
 from .heads import EMPTY, Head
 
 EVENTS = f"""SELECT id, {", ".join(hashes.LINKED)}, summary, payload_json, refs_json, redacted, salt, content_hash,
     chain_hash FROM episodic_events WHERE id > %s ORDER BY id"""  # noqa: S608 - constants
 BEFORE_FIRST = -(2**63)  # less than the number of every event, also of one that somebody inserted
-GAPS = "SELECT first_id, last_id, count, chain_before, chain_after FROM episode_gaps ORDER BY first_id"
+# A value of another type is null: a text that is no UTF-8 could not be read.
+GAPS = """SELECT first_id, CASE typeof(last_id) WHEN 'integer' THEN last_id END,
+    CASE typeof(count) WHEN 'integer' THEN count END, CASE typeof(chain_before) WHEN 'blob' THEN chain_before END,
+    CASE typeof(chain_after) WHEN 'blob' THEN chain_after END FROM episode_gaps ORDER BY first_id"""
 LAST_RUN = f"""SELECT payload_json FROM episodic_events WHERE session_id = '{RUN_SESSION}' AND redacted = 0
     AND event_id LIKE 'retention-%%' ORDER BY id DESC LIMIT 1"""  # noqa: S608 - constants
+INDEXES = {part.name for part in (*EpisodicEvent._meta.indexes, *EpisodicEvent._meta.constraints)}
 NAMED = 20  # faults that a result names
 EVERY = 10_000  # rows between two reports of progress
 TEXTS = len(hashes.LINKED)
@@ -36,6 +40,7 @@ class Verification:
     fault_count: int = 0
     faults: list[tuple[str, str]] = field(default_factory=list)
     heads: list[dict[str, Any]] = field(default_factory=list)
+    runs: list[tuple[int, Any]] = field(default_factory=list)  # events of retention: number, and how many they removed
 
     @property
     def is_unchanged(self) -> bool:
@@ -61,6 +66,7 @@ def verify(
     with statements.read_transaction(db):
         _walk(db, result, values, report)
         _check_gaps(db, result)
+        _check_table(db, result)
     for name in triggers.find_wrong(db):
         result.add(name, _("This trigger is missing or different: rows may have been changed without a trace."))
     for name, head in expected:
@@ -127,11 +133,13 @@ def _check_event(result, row, chain):
     row_id, linked = row[0], row[1 : TEXTS + 1]
     summary, payload, refs, redacted, salt, content_hash, stored = row[TEXTS + 1 :]
     try:
-        link = hashes.hash_link(chain, row_id, linked, bytes(content_hash))
+        link = hashes.hash_link(chain, row_id, linked, _check_bytes(content_hash))
         if link != stored:
             result.add(row[1], _("This event, or its place in the ledger, was changed."))
         elif linked[6] != SCHEMA_VERSION or not _are_texts_right(summary, payload, refs, redacted, salt, content_hash):
             result.add(row[1], _("The texts of this event were changed."))
+        if linked[3] == RUN_SESSION:
+            result.runs.append((row_id, decode(payload).get("removed_count")))
     except (TypeError, ValueError):
         result.add(row[1], _("This event holds values that no event can have."))
     return stored if type(stored) is bytes else chain
@@ -142,16 +150,44 @@ def _are_texts_right(summary, payload, refs, redacted, salt, content_hash):
         return False
     if redacted:
         return summary == REDACTED and refs is None and payload in (None, REDACTED_JSON) and salt is None
-    return salt is not None and hashes.hash_content(bytes(salt), summary, payload, refs) == content_hash
+    return hashes.hash_content(_check_bytes(salt), summary, payload, refs) == content_hash
+
+
+def _check_bytes(value):
+    """Return bytes. Raises TypeError for anything else: `bytes` would make some of a number."""
+    if type(value) is not bytes:
+        raise TypeError(value)
+    return value
+
+
+def _check_table(db, result):
+    """Check the indexes, which queries read, and the number that SQLite gives to the next event."""
+    indexes = inspection.read_parts(db, "index", [triggers.TABLE])
+    if damage := inspection.find_table_damage(db, triggers.TABLE):
+        result.add(triggers.TABLE, _("The table is damaged: %(reason)s") % {"reason": damage})
+    missing = sorted(INDEXES - indexes.keys()) + sorted(name for name, sql in indexes.items() if " WHERE " in sql)
+    for name in missing:
+        result.add(name, _("This index is missing or partial: queries may leave out events."))
+    try:
+        last_number = inspection.read_last_number(db, triggers.TABLE)
+    except ValueError:
+        last_number = None
+    if last_number != result.head.last_id:
+        sentence = _(
+            "The number of the last event is another one than SQLite gave out: the last events may be missing."
+        )
+        result.add("sqlite_sequence", sentence)
 
 
 def _check_gaps(db, result):
-    """Compare the gaps with what the last retention run said of them."""
+    """Compare the gaps with what retention runs said of them."""
     with statements.undecodable_texts(db):
         row = statements.read_row(db, LAST_RUN)
     recorded_hash = decode(row[0]).get("gaps_sha256") if row else None
     if recorded_hash != (gaps.read_gaps_hash(db) if row or result.removed else None):
         result.add("gaps", _("The gaps are not those that the last retention run left: events were removed otherwise."))
+    elif result.removed != sum(count for _row_id, count in result.runs if type(count) is int):
+        result.add("gaps", _("Retention runs removed another number of events than are missing."))
 
 
 def _compare_head(name, head, values, result):
@@ -161,7 +197,10 @@ def _compare_head(name, head, values, result):
     if head.chain_hash == chain and faults:
         sentence = _("The chain has this value, but events before it were changed.")
     elif head.chain_hash == chain:
-        sentence = _("Unchanged since this head; events after it: %(count)s.") % {"count": f"{later:,}"}
+        removed = sum(count for row_id, count in result.runs if row_id > head.last_id and type(count) is int)
+        counts = {"count": f"{later:,}", "removed": f"{removed:,}"}
+        sentence = _("Unchanged since this head; events after it: %(count)s, removed by retention since: %(removed)s.")
+        sentence %= counts
     elif later < 0:
         sentence = _("The ledger ends before this head: its last events are missing.")
     else:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from ledger.collectors.database import Database
+from ledger.collectors.database import DamagedDatabase, Database
 from ledger.collectors.database_schemas import Schema
 from ledger.collectors.database_tables import Tables
 
@@ -20,6 +20,7 @@ TABLES: Tables = {EVENTS: COLUMNS}
 NUMBERS = frozenset(["id", "ts_ms", "redacted"])
 OPTIONAL = frozenset(["payload_json", "refs_json"])
 SCHEMA_VERSION = "openclaw-mem.episodic.v0"
+MOST_HUGE = 100  # rows that SQLite cannot return because of their size
 SCHEMA = Schema(
     range(3, 4),
     TABLES,
@@ -60,9 +61,23 @@ def find_ends(database: Database, row_id: int) -> list[str]:
 
 
 def read_rows(database: Database, after: int) -> Iterator[SourceRow]:
-    """Yield the rows after a row id, in order. Raises DamagedDatabase when SQLite fails."""
-    for values in database.rows(EVENTS, *COLUMNS, where="id > ?", values=(after,), order="id"):
-        yield _build_row(dict(zip(COLUMNS, values, strict=True)))
+    """Yield the rows after a row id, in order.
+
+    A row that SQLite cannot return because of its size has that problem. Raises DamagedDatabase when SQLite fails.
+    """
+    for _ in range(MOST_HUGE):
+        try:
+            for values in database.rows(EVENTS, *COLUMNS, where="id > ?", values=(after,), order="id"):
+                row = _build_row(dict(zip(COLUMNS, values, strict=True)))
+                after = row.id
+                yield row
+            return
+        except DamagedDatabase as exc:
+            if "too big" not in str(exc):
+                raise
+        (after,) = next(database.rows(EVENTS, "id", where="id > ?", values=(after,), order="id"))
+        yield SourceRow(after, {}, "too large to be read")
+    raise DamagedDatabase(f"more than {MOST_HUGE} rows are too large to be read")
 
 
 def _build_row(values):
@@ -75,6 +90,8 @@ def _build_row(values):
                 return SourceRow(row_id, {}, f"{name} is not UTF-8")
         if not _fits(name, values[name]):
             return SourceRow(row_id, {}, f"{name} is {type(values[name]).__name__}")
+    if not values["event_id"].strip():
+        return SourceRow(row_id, {}, "event_id is empty")
     if values["schema_version"] != SCHEMA_VERSION:
         return SourceRow(row_id, {}, f"unknown schema {values['schema_version'][:100]}")
     return SourceRow(row_id, values)

@@ -72,8 +72,8 @@ def _sanitize(value, most_characters, level):
 
 
 def _sanitize_text(text, most_characters):
-    if not text.isascii():
-        text = SURROGATES.sub("\ufffd", text)
+    if not text.isascii() or "\0" in text:
+        text = NOT_STORABLE.sub("\ufffd", text)
     if sensitive_text.is_secret(text):
         return HIDDEN_SECRET
     text = sensitive_text.mask_personal(text)
@@ -86,7 +86,7 @@ def _sanitize_object(value, most_characters, level):
         if index >= MOST_ITEMS:
             sanitized["_truncated_items"] = True
             break
-        name = SURROGATES.sub("\ufffd", str(key))
+        name = NOT_STORABLE.sub("\ufffd", str(key))
         if name.strip().lower() in OUTPUT_KEYS:
             output_count += 1
         else:

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy
 from openclaw_web.commands.groups import Outcome
 
 from ..append import EventExists, append
-from ..events import PAYLOAD_BYTES, REFS_BYTES, Limits, NewEvent, WrongEvent, build_event
+from ..events import PAYLOAD_BYTES, REFS_BYTES, Limits, NewEvent, WrongEvent, build_event, check_own_id
 from ..models import REDACTED, SCHEMA_VERSION, EpisodicEvent
 from . import find_agent, get_path
 
@@ -47,6 +47,7 @@ def run(agent, allow_tool_output, payload_cap_bytes, refs_cap_bytes, **options):
     payload = _parse_value("payload", options["payload_json"], options["payload_file"])
     refs = _parse_value("refs", options["refs_json"], options["refs_file"])
     names = ("type", "scope", "session_id", "agent_id", "summary", "event_id", "ts_ms")
+    check_own_id(options.get("event_id"))
     event = build_event(
         **{name: options[name] for name in names},
         payload=payload,

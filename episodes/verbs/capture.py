@@ -2,7 +2,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from gate.verbs import parse_moment
-from openclaw_web.commands.groups import Outcome
+from openclaw_web.commands.groups import Outcome, WrongUse
 
 from ..capture import services, switches
 from . import BY, find_agent
@@ -27,13 +27,15 @@ def add_arguments(parser):
         action="store_false",
         help=_("store which tools were called, without arguments and results"),
     )
-    parser.add_argument("--now", action="store_true", help=_("capture what is stored already, without an import"))
+    parser.add_argument("--now", action="store_true", help=_("capture at once, instead of at the next import"))
 
 
 def run(agent, is_on, since, scope, allow_tool_output, now, **options):
     since_ms = parse_moment(since, "--since")
     agent_row = find_agent(agent)
     capture = switches.read_capture(agent_row.db)
+    if since is not None and not (capture.is_on if is_on is None else is_on):
+        raise WrongUse(_("--since needs --on: capture is off."))
     if (is_on, since, scope, allow_tool_output) != (None,) * 4:
         capture = switches.set_capture(
             agent_row,

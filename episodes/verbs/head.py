@@ -13,11 +13,11 @@ from openclaw_web.commands.groups import Failed, Outcome, WrongUse
 from openclaw_web.disk import drafts
 
 from ..chain import heads
-from . import find_agent, get_path
+from . import BY, find_agent, get_path
 
 HELP = gettext_lazy("Print the head of the ledger, which `episodes verify` compares with later.")
 EXAMPLES = ("episodes head", "episodes head --output /mnt/usb/openclaw-web.head")
-SCREEN = "the screen"
+SCREEN = "screen"
 MOST_BYTES = 200  # of the file of a head
 
 
@@ -26,18 +26,19 @@ def add_arguments(parser):
         "--output",
         type=option_types.text,
         metavar="FILE",
-        help=_("write the head into this file; only an older head is replaced"),
+        help=_("write the head into this file; only a head of this ledger is replaced"),
     )
 
 
 def run(agent, output, **options):
-    db = find_agent(agent).db
+    agent_row = find_agent(agent)
     if not output:
-        head = heads.give_out(db, SCREEN)
+        head = heads.release(agent_row, SCREEN, by=BY)
         return Outcome({"head": str(head), "last_id": head.last_id, "output": None}, str(head))
     path = get_path(output)
-    _refuse_other_file(path)
-    head = heads.give_out(db, str(path))  # before it is written: a head outside of the home has to be known
+    _refuse_other_file(path, agent_row.db)
+    # Before it is written: a head outside of the home has to be known.
+    head = heads.release(agent_row, str(path), by=BY)
     _write(path, f"{head}\n")
     return Outcome({"head": str(head), "last_id": head.last_id, "output": str(path)}, str(head))
 
@@ -55,10 +56,16 @@ def read_file(path: Path) -> heads.Head:
     return heads.parse_head(data.decode(errors="replace"))
 
 
-def _refuse_other_file(path):
+def _refuse_other_file(path, db):
+    """Refuse to replace anything but a head of this ledger.
+
+    Another head is evidence of a change.
+    """
     try:
         if path.is_file():
-            read_file(path)
+            if not heads.is_in_chain(db, read_file(path)):
+                sentence = _("The ledger does not have the head in %(file)s any more. The file was not replaced.")
+                raise Failed(sentence % {"file": path})
         elif os.path.lexists(path):
             raise heads.WrongHead("")
     except heads.WrongHead as exc:

@@ -12,7 +12,7 @@ from openclaw_web.commands import option_types
 from openclaw_web.commands.groups import Outcome, WrongUse
 
 from ..events import WrongEvent
-from ..queries import COLUMNS, MOST_ROWS, EventQuery, build_items, search_listing
+from ..queries import COLUMNS, MOST_ROWS, EventQuery, build_item, search_listing
 from . import add_payload, add_scope, bound, find_agent
 from .embed import add_model
 
@@ -89,7 +89,8 @@ def _describe_end(page):
 def _build_hits(rows, words, *, include_payload, k):
     """Return rows as items, each with its rank and the text around the first word."""
     items = []
-    for rank, (row, item) in enumerate(zip(rows, build_items(rows, with_payload=include_payload), strict=True), 1):
+    for rank, row in enumerate(rows, 1):
+        item = build_item(row, with_payload=include_payload)
         texts = [row["summary"], row["refs_json"], row["payload_json"] if include_payload else None]
         match = {"lanes": [LANE], "rank": rank, "rrf_score": 1 / (k + rank), "snippet": _cut_snippet(texts, words)}
         items.append({**item, "match": match})

@@ -15,6 +15,7 @@ from . import failures, files, statements
 # Migrations with the triggers of the global file.
 BESIDE_TABLES = ("people.migrations._sql", "datasets.migrations._sql")
 TRIGGER = re.compile(r"CREATE TRIGGER (\w+)")
+LARGEST_NUMBER = 2**62  # of a row: half of what SQLite can count to
 
 
 @dataclass(slots=True)
@@ -48,22 +49,38 @@ def inspect_file(file: Path, *, is_deep: bool = False) -> FileState:
     return state
 
 
-def has_table(db: str, table: str) -> bool:
-    """Whether the file of an alias has a table."""
-    sql = "SELECT 1 FROM sqlite_schema WHERE type = 'table' AND name = %s"
-    return statements.read_row(db, sql, [table]) is not None
+def read_kind(db: str, name: str) -> str:
+    """The kind of what has a name: `table`, `view`, or "" for nothing.
+
+    Names are compared as SQLite does, in any case.
+    """
+    sql = "SELECT type FROM sqlite_schema WHERE type IN ('table', 'view') AND lower(name) = lower(%s)"
+    row = statements.read_row(db, sql, [name])
+    return row[0] if row else ""
+
+
+def find_table_damage(db: str, table: str) -> str:
+    """Describe the damage of a table and its indexes; empty if there is none."""
+    row = statements.read_row(db, f"PRAGMA integrity_check({table})")
+    return "" if row is None or row[0] == "ok" else str(row[0])
 
 
 def read_last_number(db: str, table: str) -> int:
-    """The largest number that a table with AUTOINCREMENT ever gave a row; 0 if none."""
+    """The largest number that a table with AUTOINCREMENT ever gave a row; 0 if none.
+
+    Raises ValueError where that is no number, or leaves none for further rows.
+    """
     row = statements.read_row(db, "SELECT seq FROM sqlite_sequence WHERE name = %s", [table])
-    return row[0] if row else 0
+    number = row[0] if row else 0
+    if type(number) is not int or not 0 <= number < LARGEST_NUMBER:
+        raise ValueError(number)
+    return number
 
 
-def read_triggers(db: str, table: str) -> dict[str, str]:
-    """The triggers of a table as name and SQL."""
-    sql = "SELECT name, sql FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = %s"
-    return dict(statements.read_rows(db, sql, [table]))
+def read_parts(db: str, kind: str, tables: Sequence[str]) -> dict[str, str]:
+    """The triggers or indexes (`kind`) of tables as name and SQL, however somebody spelled the tables."""
+    sql = "SELECT name, sql FROM sqlite_schema WHERE type = %s AND lower(tbl_name) = lower(%s) AND sql IS NOT NULL"
+    return {name: text for table in tables for name, text in statements.read_rows(db, sql, [kind, table])}
 
 
 def read_session_ids(file: Path) -> list[str]:

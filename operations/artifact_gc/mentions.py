@@ -27,8 +27,8 @@ from openclaw_web.disk import packing
 from openclaw_web.sqlite.fields import RowId
 
 # Apps whose tables are searched, every text of them; of the global apps only these tables.
-AGENT_LABELS = ("ledger", "gate", "guardian", "artifacts")
-EVIDENCE_LABELS = ("guardian",)
+AGENT_LABELS = ("ledger", "gate", "guardian", "artifacts", "episodes")
+EVIDENCE_LABELS = ("guardian", "episodes")
 # Without the messages that the gate saw, which are the conversation itself, and without replays, which compare gates.
 EVIDENCE_TABLES = ("memory_gate_decisions",)
 GLOBAL_LABELS = ("datasets",)
@@ -40,7 +40,7 @@ CHANGED_IN_PLACE = frozenset(
     {
         *("cron_jobs", "subagent_runs", "task_runs", "flow_runs", "sample_drafts"),
         *("memory_gate_decisions", "gate_calls", "gate_replay_decisions"),
-        *("write_guardian_audit", "rollback_intents", "behavior_corrections"),
+        *("write_guardian_audit", "rollback_intents", "behavior_corrections", "episode_heads", "episode_captures"),
     }
 )
 STEP = 20_000  # rows of one query: a long one would keep the WAL from being reset

@@ -256,7 +256,8 @@ class TestProof:
         assert not EpisodeHead.objects.using("agent_ada").exists()
         assert post(events, "/head").json() == head
         row = EpisodeHead.objects.using("agent_ada").get()
-        assert (str(row), "otto" in row.destination) == (head["head"], True)
+        assert (str(row), row.destination) == (head["head"], "API")
+        assert AuditEntry.objects.filter(action="episodes_head", object_id="10").exists()
         assert get(as_stranger, "/head").status_code == 403
 
     def test_an_empty_ledger_has_a_head(self, ada, as_operator):
@@ -273,5 +274,5 @@ class TestProof:
 
     def test_a_text_that_is_no_head_is_refused(self, events):
         answer = post(events, "/verify", heads=[{"name": "noon", "head": "12"}])
-        assert answer.status_code == 409
+        assert answer.status_code == 400
         assert "hexadecimal" in answer.json()["detail"]

@@ -194,7 +194,6 @@ def test_removed_events_do_not_come_back(home):
     run(home)
     assert summaries() == ["conversation.assistant: kept 90 days"]
     retention.run(agent, "agent:main", {"conversation.assistant": 30}, by="tester")
-    retention.set_policy(agent, "agent:main", {"conversation.assistant": 30}, by="tester")
     switch(since_ms=1)
     run(home)
     assert summaries(type__startswith="conversation") == []

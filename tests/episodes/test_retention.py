@@ -3,7 +3,7 @@
 import pytest
 
 from agents import databases, services
-from episodes import jobs, redaction, retention
+from episodes import jobs, redaction, retention, scope_statistics
 from episodes.append import append
 from episodes.chain import heads, verification
 from episodes.events import Limits, build_event
@@ -125,6 +125,12 @@ def test_the_job_compares_the_ledger_with_heads_that_were_kept(main):
     run = job_runs.run_now("episodes_verify", {"agent": "main", "heads": [["mine", str(head)]]}, by="otto")
     assert run.state == "finished", run.message
     assert run.result["unchanged"] and run.result["events"] == 3 and run.result["head"].startswith("3:")
-    assert [entry["name"].partition(",")[0] for entry in run.result["heads"]] == ["mine", "a file"]
+    assert [entry["name"].partition(",")[0] for entry in run.result["heads"]] == ["mine"]
     wrong = job_runs.run_now("episodes_verify", {"agent": "main", "heads": [["mine", f"2:{'0' * 64}"]]}, by="otto")
     assert not wrong.result["unchanged"] and "Heads that differ: 1" in wrong.result["message"]
+
+
+def test_every_type_has_days_and_a_place_in_the_chart():
+    assert set(retention.DEFAULT_DAYS) == set(EpisodicEvent.Type.values)
+    charted = {name for _label, _tone, names in scope_statistics.SERIES for name in names}
+    assert charted == set(EpisodicEvent.Type.values)

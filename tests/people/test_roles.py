@@ -31,7 +31,9 @@ READS = {
     "viewer": """
         /agents /agents/{agent} /agents/{agent}/artifacts /agents/{agent}/artifacts/{handle}
         /agents/{agent}/artifacts/{handle}/content /agents/{agent}/artifacts/{handle}/fetch
-        /agents/{agent}/checkpoints/{sha256} /agents/{agent}/cron /agents/{agent}/cron/{job_id}
+        /agents/{agent}/checkpoints/{sha256} /agents/{agent}/episodes /agents/{agent}/episodes/policy
+        /agents/{agent}/episodes/replay/{session_id} /agents/{agent}/episodes/scopes
+        /agents/{agent}/cron /agents/{agent}/cron/{job_id}
         /agents/{agent}/cron/{job_id}/runs /agents/{agent}/deliveries /agents/{agent}/events /agents/{agent}/files
         /agents/{agent}/files/diff /agents/{agent}/files/version /agents/{agent}/files/versions
         /agents/{agent}/files/writes /agents/{agent}/flows /agents/{agent}/gate/calls
@@ -52,7 +54,7 @@ READS = {
     """,
     "labeller": "/review/next /review/progress",
     "operator": """
-        /agents/{agent}/gate/run /agents/{agent}/guardian/files/{name}/cure
+        /agents/{agent}/episodes/head /agents/{agent}/gate/run /agents/{agent}/guardian/files/{name}/cure
         /agents/{agent}/guardian/handovers/{handover_id} /agents/{agent}/guardian/proposals
         /agents/{agent}/guardian/proposals/{proposal_id} /agents/{agent}/guardian/run
         /agents/{agent}/guardian/sessions/{session_id}/rollback /agents/{agent}/guardian/writes/{audit_id}/rollback
@@ -71,6 +73,7 @@ WRITES = {
         /operations/jobs/{job_id}/cancel /review/claims/{sample_id} /review/claims/{sample_id}/release /review/undo
     """,
     "operator": """
+        /agents/{agent}/episodes/head /agents/{agent}/episodes/verify
         /agents/{agent}/gate/replays/{replay_id}/continue /agents/{agent}/guardian/handovers/{handover_id}/check
         /agents/{agent}/guardian/writes/{audit_id}/retry /operations/collect /operations/doctor/look
     """,
@@ -89,6 +92,14 @@ OPERATIONS = {
     **{f"POST {path}": (role, {}) for role, paths in WRITES.items() for path in paths.split()},
     "DELETE /agents/{agent}/artifacts/{handle}": ("admin", None),
     "POST /agents/{agent}/artifacts": ("operator", {"text": "x"}),
+    "POST /agents/{agent}/episodes": (
+        "operator",
+        {"type": "ops.alert", "scope": "x", "session_id": "s", "agent_id": "a", "summary": "x"},
+    ),
+    "POST /agents/{agent}/episodes/batch": ("operator", {"events": []}),
+    "POST /agents/{agent}/episodes/gc": ("admin", {"scope": "x"}),
+    "POST /agents/{agent}/episodes/policy": ("admin", {"scope": "x", "policy": {"ops.alert": 9}}),
+    "POST /agents/{agent}/episodes/redact": ("operator", {"scope": "x", "event_id": "e"}),
     "POST /agents/{agent}/gate/decisions": ("operator", {"decisions": []}),
     "POST /agents/{agent}/gate/decisions/{decision_id}/sample": ("labeller", {"verdict": "right"}),
     "POST /agents/{agent}/gate/replays": ("operator", {"model": "other"}),

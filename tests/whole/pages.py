@@ -202,7 +202,7 @@ ROWS = (
     Page("ledger:turn_list", "viewer", "turns/", "Turns of {agent}", 8, PLAIN, on="turns"),
     Page("operations:artifact_store", "admin", "/operations/artifacts/", "Artifact store", 3, PLAIN),
     apart("operations:backup_file", "admin", FILE),
-    Page("operations:backup_list", "operator", "/operations/backups/", "Backups", 15, PLAIN),
+    Page("operations:backup_list", "operator", "/operations/backups/", "Backups", 16, PLAIN),
     Page("operations:checkpoint_detail", "viewer", "checkpoints/{checkpoint}/", "Checkpoint", 8, ONE),
     Page("operations:doctor", "operator", "/operations/doctor/", "Doctor", 13, PLAIN),
     Page("operations:lint_list", "viewer", "lint/", "Lint of {agent}", 10, PLAIN),

@@ -120,10 +120,12 @@ def test_numbers_of_removed_events_are_not_given_again(main):
     assert verification.verify(main.db).is_unchanged
 
 
-def test_a_cut_tail_is_found_by_a_head_alone(main):
+def test_a_cut_tail_is_found_by_the_number_of_sqlite_or_by_a_head(main):
     add(main, "one", "two", "three")
     head = heads.give_out(main.db, "a file")
     edit(main, ("DELETE FROM episodic_events WHERE id = 3",))
+    assert [name for name, _sentence in verification.verify(main.db).faults] == ["sqlite_sequence"]
+    edit(main, ("UPDATE sqlite_sequence SET seq = 2 WHERE name = 'episodic_events'",))
     assert verification.verify(main.db).is_unchanged
     result = verification.verify(main.db, [("kept", head)])
     assert not result.is_unchanged and "last events are missing" in result.heads[0]["sentence"]
@@ -184,7 +186,7 @@ def test_a_forged_gap_with_a_forged_run_is_found_by_an_older_head(main):
     ((row_id, salt, payload),) = read(
         main, "SELECT id, salt, payload_json FROM episodic_events WHERE session_id = 'episodes-retention'"
     )
-    forged = orjson.loads(payload) | {"gaps_sha256": gaps.read_gaps_hash(main.db)}
+    forged = orjson.loads(payload) | {"gaps_sha256": gaps.read_gaps_hash(main.db), "removed_count": 2}
     text = orjson.dumps(forged, option=orjson.OPT_SORT_KEYS).decode()
     ((summary,),) = read(main, "SELECT summary FROM episodic_events WHERE id = ?", row_id)
     content = hashes.hash_content(salt, summary.decode(), text, None)
@@ -309,3 +311,69 @@ def test_a_dropped_table_needs_no_triggers(main):
         db.execute("DROP TABLE episodic_events")
     triggers.install(main.db)
     assert find_doctor(main, "episode_triggers").count == find_doctor(main, "episode_chain").count == 0
+
+
+FAULTS = {
+    "a trigger on the table in other letters": (
+        "CREATE TRIGGER zz AFTER INSERT ON EPISODIC_EVENTS BEGIN SELECT 1; END",
+        "zz",
+    ),
+    "a trigger on the heads": ("CREATE TRIGGER zz AFTER INSERT ON episode_heads BEGIN SELECT 1; END", "zz"),
+    "a missing index": ("DROP INDEX idx_episodic_scope_ts", "idx_episodic_scope_ts"),
+    "a number of SQLite": ("UPDATE sqlite_sequence SET seq = 9 WHERE name = 'episodic_events'", "sqlite_sequence"),
+    "a number that is none": ("UPDATE sqlite_sequence SET seq = 'x' WHERE name = 'episodic_events'", "sqlite_sequence"),
+    "a hash that is a large number": ("UPDATE episodic_events SET content_hash = 1000000000000 WHERE id = 1", "one"),
+    "a salt that is a large number": ("UPDATE episodic_events SET salt = 1000000000000 WHERE id = 1", "one"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_beside_the_rows_is_named(main, fault):
+    statement, name = FAULTS[fault]
+    add(main, "one", "two")
+    assert verification.verify(main.db).is_unchanged
+    edit(main, (statement,))
+    assert name in get_names(verification.verify(main.db))
+
+
+def test_a_view_in_place_of_the_table_has_no_triggers(main):
+    add(main, "one")
+    with closing(sqlite3.connect(databases.get_path("main"))) as db:
+        db.execute("ALTER TABLE episodic_events RENAME TO other")
+        db.execute("CREATE VIEW episodic_events AS SELECT * FROM other")
+    assert triggers.find_wrong(main.db) == sorted(triggers.TRIGGERS)
+
+
+def test_a_trigger_that_drops_events_makes_appends_fail(main):
+    edit(main, ("CREATE TRIGGER zz BEFORE INSERT ON episodic_events BEGIN SELECT RAISE(IGNORE); END",))
+    with pytest.raises(heads.DamagedLedger):
+        add(main, "one")
+
+
+@pytest.mark.parametrize("value", ["x", 2**63 - 1])
+def test_a_number_that_leaves_none_is_a_sentence(main, value):
+    add(main, "one")
+    edit(main, ("UPDATE sqlite_sequence SET seq = ? WHERE name = 'episodic_events'", value))
+    with pytest.raises(heads.DamagedLedger):
+        add(main, "two")
+
+
+def test_damaged_rows_of_heads_are_heads_that_differ(main):
+    add(main, "one")
+    heads.give_out(main.db, "a file")
+    edit(main, ("UPDATE episode_heads SET chain_hash = 'x'",))
+    known = heads.list_known_heads(main.db, "main")
+    assert not verification.verify(main.db, known).is_unchanged
+
+
+def test_gaps_join_and_stop_at_heads(main):
+    for number in range(9):
+        add(main, f"e{number}", age=40 if number % 2 else 0, type="tool.call")
+        if number == 4:
+            heads.give_out(main.db, "a file")
+    retention.run(main, "alpha", {"tool.call": 30}, by="otto")
+    assert EpisodeGap.objects.using(main.db).count() == 4
+    retention.run(main, "alpha", {"tool.call": 1}, now_ms=clock.now_ms() + 2 * DAY_MS, by="otto")
+    spans = list(EpisodeGap.objects.using(main.db).order_by("first_id").values_list("first_id", "last_id", "count"))
+    assert spans == [(1, 5, 5), (6, 9, 4)]
+    assert verification.verify(main.db).is_unchanged

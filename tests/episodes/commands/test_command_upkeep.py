@@ -100,7 +100,7 @@ def test_a_ledger_that_is_another_one_is_reported_with_status_1(tmp_path):
     status, out, err = run("verify", "--head", other)
     assert status == 1
     assert "The ledger is another one than when this head was given out." in out
-    assert "No kept head" not in out + err
+    assert "no kept head was compared" not in out + err
     status, out, _err = run("verify", "--head", other, "--json")
     receipt = json.loads(out)
     assert (status, receipt["ok"], receipt["unchanged"]) == (1, False, False)
@@ -114,3 +114,17 @@ def test_an_agent_has_a_ledger_of_its_own():
     statuses = [fail("query", "--global", "--agent", name)[0] for name in ("bob", "…")]
     assert statuses == [1, 2]
     assert {agent.agent_id for agent in agents.Agent.objects.all()} == {"ada", "main"}
+
+
+def test_a_file_with_another_head_is_evidence_and_is_not_replaced(tmp_path):
+    append("e1")
+    file = tmp_path / "kept.head"
+    other = f"9:{hashlib.sha256(b'other').hexdigest()}\n"
+    file.write_text(other)
+    status, error = fail("head", "--output", str(file))[:2]
+    assert status == 1 and "does not have the head" in str(error)
+    assert file.read_text() == other
+    file.unlink()
+    first = ask("head", "--output", str(file))["head"]
+    append("e2")
+    assert ask("head", "--output", str(file))["head"] != first

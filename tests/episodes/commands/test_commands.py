@@ -284,7 +284,7 @@ def test_search_is_lexical_and_says_so():
         {
             "kind": "openclaw-mem.episodes.embed.v0",
             "ok": False,
-            "error": "Events have no embeddings here: episodes search looks for the words themselves.",
+            "error": "Events have no embeddings here: episodes search finds the words themselves.",
             "hint": "openclaw-web episodes VERB --help lists the options.",
         },
     )

@@ -110,7 +110,8 @@ def test_commands_are_refused(site, name):
     for line in COMMANDS[name]:
         status, out, error = site.run(*line.split(), disabled=name)
         subject = re.search(r"(reflection) (?:--json )?(\w+)|(artifact|export|verify_export|episod\w+)", line)
-        sentence = f"{' '.join(filter(None, subject.groups()))} is disabled (OPENCLAW_WEB_DISABLED)."
+        words = " ".join(filter(None, subject.groups())).replace("episodic", "episodes")
+        sentence = f"{words} is disabled (OPENCLAW_WEB_DISABLED)."
         assert (status, error) == (3, f"{sentence}\n")
         if "--json" in line:
             assert orjson.loads(out)["ok"] is False and orjson.loads(out)["error"] == sentence
