@@ -81,7 +81,7 @@ class EpisodeQuery(ScopeQuery):
     q: str | None = Field(None, max_length=200, description="words in summary, payload or refs; newest first")
 
 
-class EventOut(table_schema(EpisodicEvent, *("event_id", "ts_ms", "scope", "session_id", "agent_id", "type"))):
+class EpisodeOut(table_schema(EpisodicEvent, *("event_id", "ts_ms", "scope", "session_id", "agent_id", "type"))):
     """An event; one that was redacted has no texts."""
 
     id: int = Field(description="number in the ledger")
@@ -93,7 +93,7 @@ class EventOut(table_schema(EpisodicEvent, *("event_id", "ts_ms", "scope", "sess
     created_at: str
 
 
-class EpisodePage(Page[EventOut]):  # type: ignore[misc]
+class EpisodePage(Page[EpisodeOut]):  # type: ignore[misc]
     """A page of events."""
 
     limit: int = Field(description="the maximum number of events of this answer")
@@ -111,7 +111,7 @@ class RemovalOut(Schema):
     before_ms: int = Field(description="all of them were older than this time")
 
 
-class TimelinePage(Page[EventOut]):  # type: ignore[misc]
+class TimelinePage(Page[EpisodeOut]):  # type: ignore[misc]
     """A page of the events of a session."""
 
     limit: int = Field(description="the maximum number of events of this answer")

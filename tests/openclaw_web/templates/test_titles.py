@@ -19,6 +19,8 @@ ACTS = {
     "guardian/rule_try.html",
     "datasets/export_rows.html",
     "datasets/samples_bulk.html",
+    "episodes/redaction_preview.html",
+    "episodes/scope_retention.html",
     "operations/artifact_store.html",
     "operations/doctor_receipt.html",
     "operations/retention.html",
