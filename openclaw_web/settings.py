@@ -357,6 +357,7 @@ PROBLEM_KINDS = {
     "not_in_prompt": "guardian.standing.problems.NOT_IN_PROMPT",
     "rollback_interrupted": "guardian.problems.ROLLBACK_INTERRUPTED",
     "rollback_overtaken": "guardian.problems.ROLLBACK_OVERTAKEN",
+    "ledger_changed": "episodes.problems.LEDGER_CHANGED",
     "guardian_calls": "guardian.problems.CALLS_FAIL",
     "opted_out_lines": "guardian.problems.OPTED_OUT_LINES",
     "unattributed": "guardian.problems.UNATTRIBUTED",

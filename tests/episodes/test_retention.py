@@ -3,7 +3,7 @@
 import pytest
 
 from agents import databases, services
-from episodes import jobs, redaction, retention, scope_statistics
+from episodes import jobs, problems, redaction, retention, scope_statistics
 from episodes.append import append
 from episodes.chain import heads, verification
 from episodes.events import Limits, build_event
@@ -128,6 +128,10 @@ def test_the_job_compares_the_ledger_with_heads_that_were_kept(main):
     assert [entry["name"].partition(",")[0] for entry in run.result["heads"]] == ["mine"]
     wrong = job_runs.run_now("episodes_verify", {"agent": "main", "heads": [["mine", f"2:{'0' * 64}"]]}, by="otto")
     assert not wrong.result["unchanged"] and "Heads that differ: 1" in wrong.result["message"]
+    (finding,) = problems.check_ledgers()
+    assert (finding.agent_id, finding.facts) == ("main", {"job": wrong.id, "count": 1})
+    job_runs.run_now("episodes_verify", {"agent": "main", "heads": []}, by="otto")
+    assert list(problems.check_ledgers()) == []
 
 
 def test_every_type_has_days_and_a_place_in_the_chart():
