@@ -15,6 +15,7 @@ from episodes import redaction, retention
 from episodes.capture import switches
 from episodes.capture.services import capture_agent
 from episodes.chain import verification
+from episodes.events import WrongEvent, check_own_id
 from episodes.models import EpisodeCapture, EpisodicEvent
 from episodes.redaction import Redaction
 from guardian.models import WriteGuardianAudit
@@ -358,3 +359,18 @@ def test_the_command_switches_and_captures(home):
     receipt = command("--off")
     assert (receipt["is_on"], receipt["scope"], receipt["allows_tool_output"]) == (False, "team", True)
     assert summaries() == ["conversation.user: one"]
+
+
+def test_a_text_with_a_null_byte_takes_no_other_with_it(home):
+    started(home, allows_tool_output=True)
+    call = ("c1", "exec", {"raw": "a\0b"})
+    talk(home, user("clean question"), assistant("clean answer", call), result("c1", "a\0b"))
+    run(home)
+    types = [row.type for row in events()]
+    assert types == ["conversation.user", "conversation.assistant", "tool.call", "tool.result"]
+    assert not any("u0000" in (row.payload_json or "") for row in events())
+
+
+def test_an_event_id_of_captures_is_refused_from_others():
+    with pytest.raises(WrongEvent):
+        check_own_id("ep-" + "0" * 32)

@@ -13,6 +13,7 @@ from agents.models import Agent
 from episodes import redaction, retention
 from episodes.models import EpisodicEvent
 from episodes.redaction import Redaction
+from ledger.collectors.database import MAX_VALUE
 from ledger.models import RejectedRecord
 from openclaw_web import clock
 from people.configuration import setting_values as configuration
@@ -122,6 +123,8 @@ def test_a_redacted_row_that_still_holds_its_text_leaves_none_here(home):
     [
         ({"type": "ops.new"}, "invalid type: ops.new"),
         ({"event_id": "two words"}, "event_id must have"),
+        ({"event_id": " "}, "event_id is empty"),
+        ({"payload_json": f'"{"x" * (MAX_VALUE + 1)}"'}, "too large to be read"),
         ({"scope": "///"}, "invalid scope"),
         ({"ts_ms": 0}, "ts_ms must be > 0"),
         ({"ts_ms": "soon"}, "ts_ms is str"),
