@@ -19,7 +19,8 @@ KEPT_BY_REDACTION = [name for name in COLUMNS if name not in REDACTED_COLUMNS]
 TRIGGERS = {
     "episodic_events_insert": f"""CREATE TRIGGER episodic_events_insert BEFORE INSERT ON {TABLE}
 WHEN EXISTS (SELECT 1 FROM {TABLE} WHERE id = NEW.id OR event_id = NEW.event_id)
-    OR (NEW.id > 0 AND NEW.id <> 1 + (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '{TABLE}'))
+    OR (NEW.id > 0 AND NEW.id <= (SELECT coalesce(max(seq), 0) FROM sqlite_sequence WHERE name = '{TABLE}'))
+    OR NEW.id >= {inspection.LARGEST_NUMBER}
 {dialect.refuse("episodic_events is append-only: this event exists, or was removed", is_row_absent=True)}""",  # noqa: S608 - constants
     "episodic_events_update": f"""CREATE TRIGGER episodic_events_update BEFORE UPDATE ON {TABLE}
 WHEN NOT (OLD.redacted = 0 AND NEW.redacted = 1 AND NEW.summary = '{REDACTED}' AND NEW.refs_json IS NULL

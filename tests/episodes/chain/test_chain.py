@@ -71,6 +71,7 @@ def rechain(agent, first_id):
         edit(agent, ("UPDATE episodic_events SET chain_hash = ? WHERE id = ?", previous, row_id))
 
 
+FAR = ["9223372036854775807", "'new'", *COLUMNS[2:]]  # no event could follow it
 FORBIDDEN = [
     "UPDATE episodic_events SET summary = 'other' WHERE event_id = 'two'",
     "UPDATE episodic_events SET scope = 'other' WHERE event_id = 'two'",
@@ -82,7 +83,7 @@ FORBIDDEN = [
     *(
         f"{verb} INTO episodic_events ({', '.join(COLUMNS)}) SELECT {', '.join(values)} FROM episodic_events LIMIT 1"
         for verb in ("INSERT", "INSERT OR REPLACE", "REPLACE", "INSERT OR IGNORE")
-        for values in (COLUMNS, ["NULL", *COLUMNS[1:]], [COLUMNS[0], "'new'", *COLUMNS[2:]])
+        for values in (COLUMNS, ["NULL", *COLUMNS[1:]], [COLUMNS[0], "'new'", *COLUMNS[2:]], FAR)
     ),
 ]
 
