@@ -3,6 +3,7 @@
 The draft lies beside its target, and is on the disk before it is moved.
 """
 
+import errno
 import os
 import re
 import shutil
@@ -95,6 +96,10 @@ def _remove_unless_locked(draft):
         shutil.rmtree(draft)
     except FileNotFoundError:  # published, or removed, a moment ago
         return False
+    except OSError as exc:
+        if exc.errno != errno.ENOTEMPTY:
+            raise
+        return False  # a process that the dead one had started still writes into it: the next time removes it
     finally:
         os.close(descriptor)
     return True
