@@ -378,3 +378,14 @@ def test_gaps_join_and_stop_at_heads(main):
     spans = list(EpisodeGap.objects.using(main.db).order_by("first_id").values_list("first_id", "last_id", "count"))
     assert spans == [(1, 5, 5), (6, 9, 4)]
     assert verification.verify(main.db).is_unchanged
+
+
+def test_a_partial_index_is_named(main):
+    add(main, "one", "two")
+    columns = "ON episodic_events (scope, type, ts_ms)"
+    edit(
+        main,
+        ("DROP INDEX idx_episodic_scope_type_ts",),
+        (f"CREATE INDEX idx_episodic_scope_type_ts {columns} WHERE id <> 1",),
+    )
+    assert "idx_episodic_scope_type_ts" in get_names(verification.verify(main.db))
