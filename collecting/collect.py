@@ -22,6 +22,7 @@ from agents.services import is_lost
 from agents.sources import SourceBook
 from datasets import turn_facts
 from episodes.capture import services as episode_capture
+from episodes.chain.heads import DamagedLedger
 from jobs.kinds import MINUTE_MS, Kind, Schedule
 from ledger import consent
 from ledger.outputs import output_stash
@@ -255,7 +256,10 @@ def _finish_agents(collection):
         if agent.agent_id in collection.reports and agent.agent_id not in collection.lost:
             memory_standings.refresh_standings(agent)
             memory_sums.refresh(agent)
-            episode_capture.capture_agent(agent)
+            try:
+                episode_capture.capture_agent(agent)
+            except DamagedLedger as exc:  # of this agent alone: everything else is imported
+                collection.home.notes.append(exc.sentence)
 
 
 def _collect_agent(collection, home_agent, plans):

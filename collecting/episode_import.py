@@ -14,6 +14,7 @@ from agents import databases
 from agents.homes import normalise_or_empty
 from agents.models import Agent, CollectorSource
 from episodes.append import MOST_AT_ONCE
+from episodes.chain.heads import DamagedLedger
 from episodes.collectors import openclaw_mem
 from episodes.collectors.openclaw_mem import SourceRow
 from episodes.imports import ledger_import
@@ -63,6 +64,9 @@ def collect(collection: Any) -> dict[str, int]:
         with source_databases.open_copy(collection, source, openclaw_mem.TABLES) as database:
             source_databases.note_unread(collection, source, database, openclaw_mem.SCHEMA)
             is_whole = _import_events(collection, source, stats[0].st_ino, database, counts)
+    except DamagedLedger as exc:  # ours: the next import tries again
+        collection.home.notes.append(exc.sentence)
+        return counts
     except (UnreadableDatabase, DamagedDatabase) as exc:
         reason = exc.reason if isinstance(exc, UnreadableDatabase) else "damaged_database"
         _note_unreadable(collection, source, reason, source_databases.describe_failure(exc), counts)

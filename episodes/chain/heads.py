@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from agents.models import Agent
 from openclaw_web import clock
-from openclaw_web.errors import Refused, UserFacingError
+from openclaw_web.errors import Refused
 from openclaw_web.sqlite import files, statements, write_queue
 from openclaw_web.sqlite.json_columns import BIGGEST
 from people.audit import log as audit
@@ -34,7 +34,7 @@ class WrongHead(Refused):
     status = 400
 
 
-class DamagedLedger(UserFacingError):
+class DamagedLedger(Refused):
     """A ledger that takes no events, because its end is damaged."""
 
     status = 503

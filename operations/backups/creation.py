@@ -156,9 +156,12 @@ def _write_databases(work, home, run_id):
 def _note_head(agent_id, snapshot, run_id):
     """Return the head of a copied ledger, and note it in the live file.
 
-    None without a ledger, and when the live file cannot keep the head comparable.
+    None without a ledger, for one whose end is damaged, and when the live file cannot keep the head comparable.
     """
-    head, db = heads.read_copy_head(snapshot), databases.find_alias(agent_id) if agent_id else None
+    try:
+        head, db = heads.read_copy_head(snapshot), databases.find_alias(agent_id) if agent_id else None
+    except heads.DamagedLedger:  # verification names it; the backup holds everything else
+        return None
     return str(head) if head and db and heads.note_copied(db, head, f"backup {run_id}") else None
 
 

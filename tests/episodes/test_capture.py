@@ -14,7 +14,7 @@ from automation.models import CronJob, CronRunLog
 from episodes import redaction, retention
 from episodes.capture import switches
 from episodes.capture.services import capture_agent
-from episodes.chain import verification
+from episodes.chain import triggers, verification
 from episodes.events import WrongEvent, check_own_id
 from episodes.models import EpisodeCapture, EpisodicEvent
 from episodes.redaction import Redaction
@@ -369,6 +369,18 @@ def test_a_text_with_a_null_byte_takes_no_other_with_it(home):
     types = [row.type for row in events()]
     assert types == ["conversation.user", "conversation.assistant", "tool.call", "tool.result"]
     assert not any("u0000" in (row.payload_json or "") for row in events())
+
+
+def test_a_ledger_whose_end_is_damaged_stops_no_import(home):
+    started(home)
+    talk(home, user("one"))
+    run(home)
+    for name in triggers.TRIGGERS:
+        statements.run(MAIN, f"DROP TRIGGER {name}")
+    statements.run(MAIN, "UPDATE episodic_events SET chain_hash = 'x'")
+    talk(home, user("two"), session="later")
+    report = run(home)
+    assert report["records"] == 2 and any("The ledger is damaged" in note for note in report["notes"])
 
 
 def test_an_event_id_of_captures_is_refused_from_others():

@@ -285,6 +285,11 @@ def test_a_backup_carries_the_head_of_its_copy_and_is_compared_later(tmp_path, m
         db.execute("DELETE FROM episode_heads")
         db.commit()
     assert home.python(COMPARE) == "False:[False]"
+    with closing(sqlite3.connect(file)) as db:  # a ledger with a damaged end is backed up as well
+        db.execute("UPDATE episodic_events SET chain_hash = 'x'")
+        db.commit()
+    created = home.start("backup", "create")
+    assert created.end() == 0, created.said
     home.close()
 
 
