@@ -17,7 +17,8 @@ from tests.guardian.faults.process_kills import SWITCHED_OFF, open_site
 pytestmark = pytest.mark.kill
 ROLLBACKS = int(os.environ.get("ROLLBACKS", "1000"))  # of both kinds of writers together; more on request
 WITHOUT_THE_CALL = ROLLBACKS // 5  # the same
-# Writes unique contents, and notes each that a rollback has taken out before the next write.
+# Writes unique contents, and notes each that a rollback has taken out before the next write. Short and long pauses:
+# a slow machine needs some 25 ms between reading the file and exchanging it, and has to find a pause of that length.
 WRITER = """
 import os, random, sys, time
 file, how, noted = sys.argv[1:]
@@ -45,7 +46,7 @@ with open(noted, "w") as notes:
         if last is not None and held != last:
             print(last, end="", file=notes, flush=True)
         last = text
-        time.sleep(random.random() / 100)
+        time.sleep(random.random() ** 2 / 5)
 """
 WORK = """
 import sys
