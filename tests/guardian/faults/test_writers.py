@@ -17,8 +17,8 @@ from tests.guardian.faults.process_kills import SWITCHED_OFF, open_site
 pytestmark = pytest.mark.kill
 ROLLBACKS = int(os.environ.get("ROLLBACKS", "1000"))  # of both kinds of writers together; more on request
 WITHOUT_THE_CALL = ROLLBACKS // 5  # the same
-# Writes unique contents, and notes each that a rollback has taken out before the next write. Short and long pauses:
-# a slow machine needs some 25 ms between reading the file and exchanging it, and has to find a pause of that length.
+# Writes unique contents, and notes each that a rollback has taken out before the next write. Half of the pauses are
+# about 5 ms, the others about 100 ms and of any length: however slow a machine is, a rollback fits into some of them.
 WRITER = """
 import os, random, sys, time
 file, how, noted = sys.argv[1:]
@@ -46,7 +46,7 @@ with open(noted, "w") as notes:
         if last is not None and held != last:
             print(last, end="", file=notes, flush=True)
         last = text
-        time.sleep(random.random() ** 2 / 5)
+        time.sleep(random.expovariate(random.choice((200, 10))))
 """
 WORK = """
 import sys
