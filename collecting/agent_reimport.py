@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 
 from agents import databases, holdings
 from agents.models import Agent, CollectorSource
+from findings import scan as findings
 from ledger.collectors.database import DamagedDatabase
 from ledger.models import RejectedRecord, RemovedSession, Session
 from ledger.outputs import output_stash
@@ -215,6 +216,8 @@ def _reimport_session(collection, agent, scratch_db, session_id, sources, totals
     result = reimport.reimport_session(
         agent.db, scratch_db, session_id, parts or [], entry, stashes=stashes, moved=moved
     )
+    if result.is_changed:
+        findings.forget_sessions(agent.db, [session_id])
     if collection.opted_out:  # the speaker of a line outside of the tree is unknown
         RejectedRecord.objects.using(agent.db).filter(session_id=session_id).update(raw_preview="")
     if result.held.count or result.moved:

@@ -21,6 +21,8 @@ from . import sample_order, word_diff
 from .evidence import find_evidence, read_fact
 from .exporters.samples import GATE_TYPES, count_own_messages
 from .exporters.writes import WRITE
+from .finding_values import words as finding_words
+from .finding_values.text_marks import SampleMarks
 from .forms import PartsForm, VerdictForm, normalise_text
 from .models import DatasetSample
 from .review import drafts, parts, reasons
@@ -49,6 +51,7 @@ def build_sample_context(
     before = [message for message in messages if isinstance(message, dict)] if isinstance(messages, list) else []
     gate, guardian = parts.read_gate_part(body), parts.read_guardian_part(body)
     fields = typed[0].fields if typed else {}
+    marks = SampleMarks(sample)
     guide, reason_setting = configuration.get_many(GUIDE, reasons.SETTING).values()
     return {
         "sample": sample,
@@ -68,9 +71,11 @@ def build_sample_context(
         "longest": LONGEST_SHOWN,
         "guide": guide,
         "reasons": catalogue.parse_reasons(reason_setting),
+        "marks": marks,
+        "found_kinds": finding_words.ADDED_KINDS,
         "draft_page": drafts.build_page_name(),
         "other_drafts": [draft for draft in typed[1:] if draft.fields != fields],
-        **build_reply_context(sample, form["output"].value() or "", typed[0] if typed else None),
+        **build_reply_context(sample, form["output"].value() or "", typed[0] if typed else None, marks),
         **_read_doings(sample),
     }
 
@@ -92,11 +97,14 @@ def build_evidence_context(sample: DatasetSample, *, back: str, holds: bool = Fa
     }
 
 
-def build_reply_context(sample: DatasetSample, text: str, draft: Draft | None) -> dict[str, Any]:
-    """The context of `draft.html`: a reply as it reads, and what it changes.
+def build_reply_context(
+    sample: DatasetSample, text: str, draft: Draft | None, marks: SampleMarks | None = None
+) -> dict[str, Any]:
+    """The context of `draft.html`: a reply with its findings marked, and what it changes.
 
     Its changes are compared with the agent's own words.
     """
+    marks = marks or SampleMarks(sample)
     own, text = normalise_text(sample.body.get("agentReply") or ""), normalise_text(text)
     is_short = len(text) <= LONGEST_EDITED
     return {
@@ -104,7 +112,7 @@ def build_reply_context(sample: DatasetSample, text: str, draft: Draft | None) -
         "reply_length": len(text),
         "may_edit": is_short,
         "has_hidden": is_short and bool(glyphs.HIDDEN.search(text)),
-        "reply_html": markdown.render(text) if is_short else glyphs.to_html(text[:LONGEST_SHOWN]),
+        "reply_html": marks.mark(text, markdown.render) if is_short else marks.mark(text[:LONGEST_SHOWN]),
         "changes": word_diff.compare_words(own, text) if text != own and is_short else [],
         "draft": draft,
     }

@@ -22,6 +22,7 @@ from people.configuration import setting_values as configuration
 
 from . import turn_facts
 from .dedup import signatures
+from .exchange_store import store_exchanges
 from .kinds import sample_store
 from .kinds import turn as turns
 from .kinds.results import CREATED, CreationResult
@@ -142,6 +143,7 @@ def _make_batch(agent, session_id, moments, result, chosen, status, *, is_all):
         rows.append(row)
     new_signatures = {row.id: signatures.build_from_sample(row) for row in rows}
     _add_to_stored_turns(agent, rows, new_signatures, result)
+    store_exchanges(rows)
 
 
 def _store_contexts(agent, turns):

@@ -6,13 +6,18 @@ from . import views
 from .decision_samples import draw_views, replay_views
 from .exports import count_views
 from .exports import views as export_views
+from .finding_values import views as finding_views
 from .kinds import views as kind_views
+from .releases import benchmark_views, sample_views
+from .releases import views as release_views
 from .review import bulk_views, draft_views
 from .review import views as review_views
+from .statistics import views as statistics_views
 from .write_samples import opinion_views
 
 app_name = "datasets"
 urlpatterns = [
+    path("datasets/statistics/", statistics_views.statistics, name="statistics"),
     path("samples/", views.sample_list, name="sample_list"),
     path("samples/bulk/", bulk_views.samples_bulk, name="samples_bulk"),
     path("samples/bulk/label/", bulk_views.samples_bulk_label, name="samples_bulk_label"),
@@ -44,6 +49,35 @@ urlpatterns = [
     path("review/keys/save/", review_views.review_keys_save, name="review_keys_save"),
     path("review/keys/reset/", review_views.review_keys_reset, name="review_keys_reset"),
     re_path(r"^review/(?:(?P<queue>[^/]+)/)?$", review_views.review, name="review"),  # of everything, or of one queue
+    path("samples/<str:sample_id>/finding/", finding_views.sample_finding, name="sample_finding"),
+    path("findings/", finding_views.finding_list, name="finding_list"),
+    path("findings/texts/", finding_views.finding_texts, name="finding_texts"),
+    path("findings/lag/", finding_views.finding_lag, name="finding_lag"),
+    path("findings/scan/", finding_views.findings_scan, name="findings_scan"),
+    path("findings/undo/", finding_views.finding_undo, name="finding_undo"),
+    path("findings/<str:value_hash>/", finding_views.finding_detail, name="finding_detail"),
+    path("findings/<str:value_hash>/judge/", finding_views.finding_judge, name="finding_judge"),
+    path("datasets/", release_views.dataset_list, name="dataset_list"),
+    path("datasets/create/", release_views.dataset_create, name="dataset_create"),
+    path("datasets/of/<str:version_id>/", release_views.version_of, name="version_of"),
+    path("datasets/<str:dataset_id>/", release_views.dataset_detail, name="dataset_detail"),
+    path("datasets/<str:dataset_id>/release/", release_views.dataset_release, name="dataset_release"),
+    path("datasets/<str:dataset_id>/<int:number>/", release_views.version_detail, name="version_detail"),
+    path("datasets/<str:dataset_id>/<int:number>/members/", release_views.member_list, name="member_list"),
+    path("datasets/<str:dataset_id>/<int:number>/taints/", release_views.taint_list, name="taint_list"),
+    path("datasets/<str:dataset_id>/<int:number>/verify/", release_views.version_verify, name="version_verify"),
+    path("datasets/<str:dataset_id>/<int:number>/check/", release_views.version_check, name="version_check"),
+    path("datasets/<str:dataset_id>/<int:number>/compare/", benchmark_views.version_compare, name="version_compare"),
+    path(
+        "datasets/<str:dataset_id>/<int:number>/difference/<str:kind>/",
+        release_views.difference_list,
+        name="difference_list",
+    ),
+    path("benchmarks/", benchmark_views.benchmark_list, name="benchmark_list"),
+    path("benchmarks/add/", benchmark_views.benchmark_add, name="benchmark_add"),
+    path("samples/<str:sample_id>/uses/", sample_views.sample_uses, name="sample_uses"),
+    path("agents/<str:agent>/write-uses/<anything:audit_id>/", sample_views.write_uses, name="write_uses"),
+    path("exports/<str:export_id>/again/", sample_views.export_again, name="export_again"),
     path("exports/", export_views.export_list, name="export_list"),
     path("exports/create/", export_views.export_create, name="export_create"),
     path("exports/count/", count_views.export_count, name="export_count"),

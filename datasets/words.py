@@ -41,6 +41,13 @@ FORMAT_NAMES = {
     DatasetExport.Format.OPENAI: "OpenAI",
     DatasetExport.Format.RAW: _("Raw samples"),
     DatasetExport.Format.CSV: "CSV",
+    DatasetExport.Format.MESSAGES: _("Messages"),
+    DatasetExport.Format.PARQUET: "Parquet",
+    DatasetExport.Format.SHAREGPT_REFLECTION: _("ShareGPT of the spec"),
+    DatasetExport.Format.PREFERENCE: _("Pairs (TRL)"),
+    DatasetExport.Format.OPENAI_PREFERENCE: _("Pairs (OpenAI)"),
+    DatasetExport.Format.LLAMAFACTORY_PREFERENCE: _("Pairs (LLaMA-Factory)"),
+    DatasetExport.Format.KTO: "KTO",
 }
 TASK_NAMES = {
     DatasetExport.Task.REPLY: _("Reply"),

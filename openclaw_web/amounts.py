@@ -25,6 +25,8 @@ WORDS = {
     "tasks": ngettext_lazy("%(shown)s task", "%(shown)s tasks", "count"),
     "bytes": ngettext_lazy("%(shown)s byte", "%(shown)s bytes", "count"),
     "characters": ngettext_lazy("%(shown)s character", "%(shown)s characters", "count"),
+    "findings": ngettext_lazy("%(shown)s finding", "%(shown)s findings", "count"),
+    "scan positions": ngettext_lazy("%(shown)s scan position", "%(shown)s scan positions", "count"),
     "contents": ngettext_lazy("%(shown)s artifact", "%(shown)s artifacts", "count"),
     "cron jobs": ngettext_lazy("%(shown)s scheduled task", "%(shown)s scheduled tasks", "count"),
     "databases": ngettext_lazy("%(shown)s database", "%(shown)s databases", "count"),

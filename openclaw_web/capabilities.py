@@ -32,7 +32,7 @@ CAPABILITIES = {
         routes=("operations:lint_list", "operations:artifact_store", "operations:artifact_store_clear"),
         jobs=("artifact_gc",),
     ),
-    "datasets": Capability(commands=("export", "verify_export")),
+    "datasets": Capability(commands=("export", "verify_export", "reflection dataset"), jobs=("findings_scan",)),
     "automation": Capability(),
 }
 UPKEEP = frozenset({"gate_statistics"})  # jobs that imports start: sums of rows that are stored all the same

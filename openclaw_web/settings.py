@@ -11,6 +11,9 @@ from whitenoise.compress import Compressor
 
 from . import VERSION as VERSION
 from . import capabilities
+from .declared_kinds import JOB_KINDS as JOB_KINDS
+from .declared_kinds import PROBLEM_KINDS as PROBLEM_KINDS
+from .declared_kinds import STORE_CHECKS as STORE_CHECKS
 from .disk import home, publication, reserve
 from .sqlite import connection_options
 
@@ -104,6 +107,7 @@ INSTALLED_APPS = [
     "ledger",
     "gate",
     "guardian",
+    "findings",
     "datasets",
     "automation",
     "episodes",
@@ -122,6 +126,7 @@ APPROVED_DECISIONS = "datasets.decision_samples.replays.find_approved_ids"  # of
 GATE_VERDICTS = "datasets.decision_samples.verdict_copies.copy_new"  # copies new verdicts into an agent's file
 ARTIFACT_CALLS = "ledger.outputs.calls.find_calls"  # the calls that artifacts came from
 MEMORY_SUMS = "overview.memory_sums.refresh_alias"  # counts writes to memory again when some were recorded
+FINDING_SUMMARY = "datasets.finding_values.summary.refresh"  # counts values again after findings were stored
 PROBLEM_PLACES = "agents.problems.checked_agents.list_checked_agents"  # the agents with their files, for checks
 LAST_IMPORT = "overview.summaries.find_last_import"  # when something was imported last
 AGENT_TRIGGERS = "episodes.chain.triggers.install"  # puts triggers in place after a migration of an agent's file
@@ -132,7 +137,7 @@ LEFT_BEHIND = "datasets.exports.killed_exports.clear_killed_exports"
 SETTING_EFFECTS = {"collector.optedOutSenders": "overview.summaries.forget_words"}
 
 # Apps whose tables live in the agents' own files; every other app is global.
-AGENT_APPS = {"artifacts", "ledger", "gate", "guardian", "episodes"}
+AGENT_APPS = {"artifacts", "ledger", "gate", "guardian", "findings", "episodes"}
 AUTH_USER_MODEL = "people.User"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
@@ -306,71 +311,6 @@ if DEBUG:
 WHITENOISE_USE_FINDERS = DEBUG
 WHITENOISE_ALLOW_ALL_ORIGINS = False  # other sites do not need our files
 WHITENOISE_SKIP_COMPRESS_EXTENSIONS = (*Compressor.SKIP_COMPRESS_EXTENSIONS, "map")  # 5 MB nobody asks for
-
-# Kinds of jobs by their name in rows, with the path of the declaration (jobs.kinds.Kind).
-JOB_KINDS = {
-    "archive": "operations.retention.services.ARCHIVE_JOB",
-    "artifact_gc": "operations.artifact_gc.services.JOB",
-    "collect": "collecting.collect.JOB",
-    "episodes_retention": "episodes.jobs.RETENTION_JOB",
-    "episodes_verify": "episodes.jobs.VERIFY_JOB",
-    "export": "datasets.exports.jobs.JOB",
-    "export_verify": "datasets.exports.jobs.VERIFY_JOB",
-    "gate": "gate.runner.job.JOB",
-    "gate_replay": "gate.replays.job.JOB",
-    "gate_new_turns": "gate.runner.auto_run.JOB",
-    "guardian": "guardian.runner.job.JOB",
-    "guardian_handover": "guardian.handover.job.JOB",
-    "guardian_new_facts": "guardian.runner.auto_run.JOB",
-    "signatures": "datasets.dedup.job.JOB",
-    "gate_statistics": "gate.statistics.job.JOB",
-    "backup": "operations.backups.services.CREATE_JOB",
-    "backup_drill": "operations.backups.services.DRILL_JOB",
-    "backup_verify": "operations.backups.services.VERIFY_JOB",
-    "retention": "operations.retention.services.REMOVE_JOB",
-    "jsonl_export": "operations.retention.daily_files.JOB",
-    "doctor": "operations.doctor.fix_job.JOB",
-    "doctor_look": "operations.doctor.plan.JOB",
-    "doctor_undo": "operations.doctor.undo_job.JOB",
-    "doctor_unignore": "operations.doctor.ignored_sessions.JOB",
-}
-
-# What the doctor looks for, in the order in which it is looked for (openclaw_web.sqlite.integrity.Check).
-STORE_CHECKS = (
-    *("ledger.checks.CHECKS", "overview.checks.CHECKS", "gate.checks.CHECKS", "guardian.recording.checks.CHECKS"),
-    "episodes.checks.CHECKS",
-    *("artifacts.checks.CHECKS", "datasets.exports.checks.CHECKS", "operations.checks.CHECKS"),
-)
-
-# Kinds of problems by their name in rows, with the path of the declaration (problems.kinds.Kind).
-PROBLEM_KINDS = {
-    "unchecked": "problems.words.UNCHECKED",
-    "task_failed": "jobs.problems.TASK_FAILED",
-    "no_worker": "jobs.problems.NO_WORKER",
-    "agent_file": "agents.problems.AGENT_FILE",
-    "newer_schema": "agents.problems.NEWER_SCHEMA",
-    "gate_blind": "gate.problems.BLIND",
-    "gate_calls": "gate.problems.CALLS_FAIL",
-    "gate_drift": "gate.problems.DRIFT",
-    "rule_broken": "datasets.problems.RULE_BROKEN",
-    "proposal_waiting": "guardian.problems.PROPOSAL_WAITING",
-    "not_in_prompt": "guardian.standing.problems.NOT_IN_PROMPT",
-    "rollback_interrupted": "guardian.problems.ROLLBACK_INTERRUPTED",
-    "rollback_overtaken": "guardian.problems.ROLLBACK_OVERTAKEN",
-    "ledger_changed": "episodes.problems.LEDGER_CHANGED",
-    "guardian_calls": "guardian.problems.CALLS_FAIL",
-    "opted_out_lines": "guardian.problems.OPTED_OUT_LINES",
-    "unattributed": "guardian.problems.UNATTRIBUTED",
-    "samples_waiting": "datasets.problems.SAMPLES_WAITING",
-    "task_overdue": "automation.problems.OVERDUE",
-    "task_failing": "automation.problems.FAILING",
-    "import_failed": "collecting.problems.IMPORT_FAILED",
-    "import_rejects": "collecting.problems.REJECTED",
-    "unknown_records": "collecting.problems.UNKNOWN_RECORDS",
-    "watcher": "collecting.problems.WATCHER",
-    "backup": "operations.problems.BACKUP",
-    "disk": "operations.problems.DISK",
-}
 
 USE_TZ = True
 TIME_ZONE = "UTC"

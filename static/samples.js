@@ -185,3 +185,12 @@ document.addEventListener("click", (event) => {
   next.open = true;
   reach(next.querySelector("summary"), next);
 });
+
+/* What is selected in the question or the reply is the text of a finding that is added. */
+document.addEventListener("submit", (event) => {
+  const selection = window.getSelection();
+  const part = selection.anchorNode?.parentElement?.closest("[data-part]");
+  if (!event.target.matches("[data-selection]") || !part || selection.isCollapsed) return;
+  event.target.elements.text.value = selection.toString();
+  event.target.elements.part.value = part.dataset.part;
+});

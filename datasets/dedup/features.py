@@ -9,6 +9,7 @@ from typing import Any
 
 from ..models import DatasetSample, SampleSignature
 from . import signatures
+from .fixed_sides import FixedSides
 from .signature_file import SignatureFile
 from .signatures import Signature
 from .split_plan import compute_key
@@ -27,8 +28,9 @@ MAX_UINT64 = 2**64 - 1
 class Features:
     """Columns with one number for each sample, in the order of the samples' places."""
 
-    def __init__(self, numbers: SignatureFile):
+    def __init__(self, numbers: SignatureFile, fixed: FixedSides | None = None):
         self.numbers = numbers
+        self.fixed = fixed
         self.session_count = 0
         self._columns = {
             name: array(kind)
@@ -43,6 +45,8 @@ class Features:
                 "judgement": "B",
                 "quality": "d",
                 "has_numbers": "B",
+                "is_new": "B",  # with fixed sides: whether the sample is in no earlier release; else empty
+                "fixed": "b",  # with fixed sides: that of the session, or NO_SIDE; one for each session
             }.items()
         }
         self._place: tuple[str, str] | None = None
@@ -56,6 +60,9 @@ class Features:
             *rows, strict=True
         )
         _rules, made_from, words, numbers, _checksums = signature_columns
+        if self.fixed:
+            members = self.fixed.find_members(ids)
+            self._extend("is_new", (sample_id not in members for sample_id in ids))
         self._extend("key", map(compute_key, ids, made_from))
         self._extend("turn", (NO_TURN if turn is None else turn for turn in turns))
         self._extend("handle", handles)
@@ -77,7 +84,7 @@ class Features:
 
         Better is edited by a person, then approved by a person, approved by rule, of higher quality, earlier in its
         session; then the words of the sample and of its session decide. Names decide between sessions with the same
-        words.
+        words. Samples of an earlier release precede all others.
         """
         of_session = array("Q", bytes(8 * self.session_count))
         columns = ("session", "pair", "turn", "judgement")
@@ -89,6 +96,8 @@ class Features:
         order = sorted(range(len(self)), key=lambda place: of_session[sessions[place]])
         for name, is_reversed in (("pair", False), ("turn", False), ("quality", True), ("judgement", False)):
             order.sort(key=self.column(name).__getitem__, reverse=is_reversed)  # sorting is stable
+        if self.fixed:
+            order.sort(key=self.column("is_new").__getitem__)
         return order
 
     def _extend(self, name, values):
@@ -100,6 +109,8 @@ class Features:
             self.session_count += 1
             # A session without an id is its agent's alone.
             self._columns["name"].append(hash(place[1]) if place[1] else hash(place))
+            if self.fixed:
+                self._columns["fixed"].append(self.fixed.find_side(*place))
         return self.session_count - 1
 
 

@@ -15,6 +15,7 @@ from ..exporters.samples import read_sample
 from ..models import DatasetSample
 from . import clusters, signatures
 from .features import MAX_UINT64, Features, Row, mix_bits, read_features
+from .fixed_sides import NO_SIDE, FixedSides, SetSides
 from .signature_file import SignatureFile
 from .split_plan import DUPLICATE, ONE, SHORT, SplitPlan
 from .texts import build_grams, compute_identity, split_words
@@ -71,17 +72,19 @@ def build_split_plan(
     duplicates: str,
     side_of: Callable[[int], int],
     report_progress: Callable[[int], None],
+    fixed: FixedSides | None = None,
 ) -> SplitPlan:
     """Compare samples, and decide which are kept and which side each session is on.
 
     `batches` are rows of features.COLUMNS in the order of their places. `duplicates`: ONE keeps one of those that are
     similar; KEEP keeps all, and puts their sessions on the same side. Sessions with one id share a side, whichever
     agents have them. `side_of` gives the number of the side for a number of 64 bits. `folder` needs space for 512 bytes
-    a sample.
+    a sample. `fixed`: sessions that have a side keep it, and of similar samples on different sides one is kept, first
+    that of an earlier release.
     """
     numbers = SignatureFile(folder)
     try:
-        features = Features(numbers)
+        features = Features(numbers, fixed)
         read_features(batches, features, report_progress)
         texts = _TextReader(features)
         groups = (_KeepOne if duplicates == ONE else _KeepAll)(features, texts)
@@ -98,11 +101,23 @@ class _GroupBase:
         self.is_kept = bytearray(b"\x01") * len(features)
         self.sessions = features.column("session")
         self.sets = SessionSets(features.column("name"))
+        self.sides = SetSides(features.column("fixed"), self.sets.find_set)
         self.texts = texts
 
     def set_of(self, place: int) -> int:
         """The set of sessions that a sample is in."""
         return self.sets.find_set(self.sessions[place])
+
+    def may_join(self, place: int, other: int) -> bool:
+        """Whether the sessions of two samples can be on one side."""
+        return self.sides.may_join(self.sessions[place], self.sessions[other])
+
+    def join_sessions(self, place: int, other: int) -> None:
+        """Put the sessions of two samples, which may join, on one side."""
+        joined = (self.sessions[place], self.sessions[other])
+        side = max(map(self.sides.find_side, joined))
+        self.sets.join(joined)
+        self.sides.set_side(joined[0], side)
 
 
 class _KeepOne(_GroupBase):
@@ -123,13 +138,11 @@ class _KeepOne(_GroupBase):
         return [place for place in places if self.is_kept[place]]
 
     def join(self, place: int, others: list[int]) -> None:
-        own = self.set_of(place)
         for other in others:
             self.is_kept[other] = False
             self.winners[other] = place
-        joined = [other for other in others if self.set_of(other) != own and self.texts.is_long(other)]
-        if joined:
-            self.sets.join(self.sessions[other] for other in (*joined, place))
+            if self.set_of(other) != self.set_of(place) and self.may_join(place, other) and self.texts.is_long(other):
+                self.join_sessions(place, other)
 
     def teachers(self) -> "array[int]":
         """For each sample the place of the sample that is kept for it, mostly its own."""
@@ -141,16 +154,24 @@ class _KeepOne(_GroupBase):
 
 
 class _KeepAll(_GroupBase):
-    """Keeps all samples; sessions with similar samples are one set."""
+    """Keeps all samples; sessions with similar samples are one set.
+
+    Of similar samples on two sides that are fixed, the better one is kept.
+    """
 
     def is_worth(self, place: int, other: int) -> bool:
-        return self.set_of(place) != self.set_of(other)
+        return self.set_of(place) != self.set_of(other) and bool(self.is_kept[place] and self.is_kept[other])
 
     def still_open(self, places: list[int]) -> list[int]:
-        return places if len(set(map(self.set_of, places))) > 1 else []
+        open_places = [place for place in places if self.is_kept[place]]
+        return open_places if len(set(map(self.set_of, open_places))) > 1 else []
 
     def join(self, place: int, others: list[int]) -> None:
-        self.sets.join(self.sessions[other] for other in (*others, place))
+        for other in others:
+            if self.may_join(place, other):
+                self.join_sessions(place, other)
+            else:
+                self.is_kept[other] = False
 
     def teachers(self) -> "array[int]":
         """For each sample its own place."""
@@ -225,9 +246,12 @@ def _build_plan(features, groups, seed, side_of):
         session = sessions[place]
         smallest_keys[session] = min(smallest_keys[session], mix_bits(pairs[place] ^ seed_number))
     # The minimum of many numbers is small, so it is spread evenly again.
-    sides = bytes(side_of(mix_bits(key)) for key in groups.sets.smallest(smallest_keys))
+    sides = bytearray(side_of(mix_bits(key)) for key in groups.sets.smallest(smallest_keys))
+    for session in range(len(sides)):
+        if (side := groups.sides.find_side(session)) != NO_SIDE:
+            sides[session] = side
     fates = bytearray(sides[session] for session in sessions)
-    taught, taught_on = _find_taught(features.column("words"), bytes(fates[place] for place in groups.teachers()))
+    taught, taught_on = find_taught(features.column("words"), bytes(fates[place] for place in groups.teachers()))
     for place, is_kept in enumerate(groups.is_kept):
         fates[place] += 0 if is_kept else DUPLICATE
     order = sorted(range(len(keys)), key=keys.__getitem__)
@@ -241,7 +265,7 @@ def _build_plan(features, groups, seed, side_of):
     )
 
 
-def _find_taught(words, sides):
+def find_taught(words: "array[int]", sides: bytes) -> tuple["array[int]", bytes]:
     """Every hash of words with the sides that teach them, as bits.
 
     Both are empty when there is one side only.

@@ -17,7 +17,7 @@ from ..models import DatasetSample, SampleSignature
 from . import minhash
 from .texts import build_grams, compute_identity, hash_words, split_words
 
-RULE = 1  # of normalising, grams and MinHash; another number makes every signature anew
+RULE = 2  # of normalising, grams and MinHash; another number makes every signature anew
 SAMPLE_COLUMNS = (
     *("id", "agent_id", "session_id", "turn_number", "content", "output", "quality_score"),
     *("gate_label", "gate_corrected_output"),

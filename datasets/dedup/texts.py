@@ -7,6 +7,11 @@ import hashlib
 import re
 import unicodedata
 from collections.abc import Set
+from functools import lru_cache
+
+from openclaw_web.detectors.detect import find_spans
+
+from ..exporters.markers import replace_by_kinds
 
 GRAM = 5  # words
 ALIKE = 0.8  # Jaccard of the sets of grams, from which two samples say the same
@@ -26,8 +31,24 @@ def compute_identity(prompt: str, reply: str) -> bytes:
 
 
 def split_words(prompt: str, reply: str) -> list[str]:
-    """The words of prompt and reply, without case, width variants, punctuation and layout."""
-    return WORD.findall(unicodedata.normalize("NFKC", f"{prompt}\n{reply}").casefold())
+    """The words of prompt and reply, without case, width variants, punctuation and layout.
+
+    Personal data and secrets are the words of their kinds, also where somebody dismissed them: texts that differ in a
+    telephone number only have the same words.
+    """
+    text = f"{name_values(prompt)}\n{name_values(reply)}"
+    return WORD.findall(unicodedata.normalize("NFKC", text).casefold())
+
+
+@lru_cache(maxsize=256)  # the turns of a session are compared in several spellings
+def name_values(text: str) -> str:
+    """A text with a kind, such as `[EMAIL]`, in place of each value that detectors find."""
+    text = replace_by_kinds(text)
+    parts, end = [], 0
+    for span in find_spans(text):
+        parts += [text[end : span.start], f"[{span.kind.upper()}]"]
+        end = span.end
+    return "".join([*parts, text[end:]]) if parts else text
 
 
 def hash_words(words: list[str], made_from: bytes) -> bytes:

@@ -39,11 +39,12 @@ TOOLS_UNKNOWN = "tools_unknown"
 ERRORS_MARKED = "tool_errors_marked"
 ENVELOPE_REMOVED = "envelope_removed"
 IMAGES_DROPPED = "images_dropped"
+STORED_EXCHANGE = "stored_exchange"
 CONTROL_TOKENS = "control_tokens"
-# A row with a lost output is never written; one with a flagged output or a secret is when an admin asked for it.
+# A row with a lost output is never written; one with an open finding is when an admin asked for it.
 OUTPUT_LOST = "output_lost"
-OUTPUT_FLAGGED = "output_flagged"
-SECRETS_FOUND = "secret_found"
+REDACTED = "redacted"
+OPEN_FINDINGS = "open_findings"  # of a key or a password
 
 # Changes that may have been made to a user's words.
 OF_WORDS = frozenset({ENVELOPE_REMOVED, IMAGES_DROPPED})
@@ -52,26 +53,11 @@ Changes = frozenset[str]
 NO_CHANGES: Changes = frozenset()
 
 
-def build_secret_change(kind: str) -> str:
-    """The change which says that a text may contain a secret of this kind.
-
-    The kinds are those of text_scan.ScanResult; which of them count is decided elsewhere.
-    """
-    return f"{SECRETS_FOUND}:{kind}"
-
-
 @lru_cache(maxsize=256)  # thousands of rows have the same few changes
-def find_secret_kinds(done: Changes) -> frozenset[str]:
-    """The kinds of secrets among changes."""
-    return frozenset(kind for name in done if (kind := name.partition(f"{SECRETS_FOUND}:")[2]))
-
-
-@lru_cache(maxsize=256)
 def choose_reason(withheld: Changes) -> str:
     """The reason to name when a row is left out for these changes.
 
     Each of the changes is enough to leave the row out. Empty when there are none.
     """
-    others = withheld - set(map(build_secret_change, find_secret_kinds(withheld)))
-    named = (name for name in (OUTPUT_LOST, OUTPUT_FLAGGED, *sorted(others)) if name in withheld)
-    return next(named, SECRETS_FOUND if withheld else "")
+    others = sorted(withheld - {OUTPUT_LOST, OPEN_FINDINGS})
+    return next((name for name in (OUTPUT_LOST, *others, OPEN_FINDINGS) if name in withheld), "")

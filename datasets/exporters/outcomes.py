@@ -24,7 +24,7 @@ class SampleOutcome:
     """The outcome of one sample: a row and its changes, or the reason in `left_out`.
 
     `others` are further samples that the row teaches. `given` is what its model was given; `is_undescribed`: the row
-    calls a tool that `given` does not describe.
+    calls a tool that `given` does not describe; `has_calls`: the row calls a tool.
     """
 
     sample: ExportSample
@@ -35,3 +35,4 @@ class SampleOutcome:
     control_tokens: str = ""  # those in its texts, for formats whose rows have no column for them
     given: PromptColumns = NO_PROMPTS
     is_undescribed: bool = False
+    has_calls: bool = False

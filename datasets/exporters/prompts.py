@@ -18,16 +18,24 @@ NOT_RECORDED, TOO_LONG, LOST, WITHHELD, FLAGGED = "not_recorded", "too_long", "l
 
 
 EMPTY = {SYSTEM: "", TOOLS: "[]"}
+# Where a column comes from: as it was recorded, the same but with masks for values of the moment, from stored calls.
+RECORDED, WITH_PLACEHOLDERS, INFERRED = SOURCES = ("recorded", "with_placeholders", "inferred")
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One column: its text, or why it is empty (`left_out`); `names` are the tools it describes."""
+    """One column: its text, or why it is empty (`left_out`); `names` are the tools it describes.
+
+    `source`: one of SOURCES; it counts where the column is not empty. `missing`: why an inferred column is not a
+    recorded one.
+    """
 
     text: str
     left_out: str = ""
     names: frozenset[str] = frozenset()
     changes: Changes = NO_CHANGES
+    source: str = RECORDED
+    missing: str = ""
 
 
 class PromptColumns:
@@ -48,6 +56,11 @@ class PromptColumns:
         """The text of a column."""
         return self.parts[column].text if self.parts else EMPTY[column]
 
+    def get_source(self, column: str) -> str:
+        """Where a column comes from, one of SOURCES; empty for an empty column."""
+        part = self.parts.get(column)
+        return part.source if part and not part.left_out else ""
+
 
 NO_PROMPTS = PromptColumns()
 
@@ -67,12 +80,12 @@ def build_empty_columns(reason: str) -> PromptColumns:
     return PromptColumns({column: build_empty_part(column, reason) for column in COLUMNS})
 
 
-def build_system_part(text: str) -> Part:
+def build_system_part(text: str, source: str = RECORDED) -> Part:
     """The column of a system prompt, empty when it is blank."""
-    return Part(text) if text.strip() else build_empty_part(SYSTEM, NOT_RECORDED)
+    return Part(text, source=source) if text.strip() else build_empty_part(SYSTEM, NOT_RECORDED)
 
 
-def build_tools_part(tools: Any) -> Part:
+def build_tools_part(tools: Any, source: str = RECORDED) -> Part:
     """The column of a list of tools, empty when it has none. Raises formats.tools.UnknownForm."""
     functions = tool_lists.read_functions(tools)
     if not functions:
@@ -81,4 +94,4 @@ def build_tools_part(tools: Any) -> Part:
         data, cleaned, _ = encode_value(functions)
     except TypeError as exc:  # nested too deeply
         raise tool_lists.UnknownForm from exc
-    return Part(data.decode(), names=frozenset(tool["function"]["name"] for tool in cleaned))
+    return Part(data.decode(), names=frozenset(tool["function"]["name"] for tool in cleaned), source=source)

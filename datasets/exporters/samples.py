@@ -1,6 +1,7 @@
 """Samples of an export with their messages, as the formats read them."""
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,6 +46,7 @@ class ExportSample:
     edited_reply: str | None = None
     messages: Any = None  # the messages before the turn, as stored: most formats never look at them
     gate: GateAnswer | None = None
+    said_gate: GateAnswer | None = None  # what memory_gate answered, where `gate` is the correction of it
     is_gate_wrong: bool = False  # judged to be wrong, without a correction
     quality_score: float | None = None
     is_approved: bool = False
@@ -52,9 +54,12 @@ class ExportSample:
     traits: frozenset[str] = frozenset()
     write: WriteRequest | None = None  # the request to write_guardian, of a sample that is a write
     guardian: WriteAnswer | None = None  # its answer, or the correction of it
+    said_guardian: WriteAnswer | None = None  # what it answered, where `guardian` is the correction of it
     is_guardian_wrong: bool = False  # judged to be wrong, without a correction
     misfit: str = ""  # why the content of the correction is not that of its file
     is_duplicate: bool = False  # the export has another sample that says the same
+    judged_texts: Pair | None = None  # the user's text and the agent's reply before redaction
+    redact_message: Callable[[str], str] = str  # for the messages before the turn, when a format looks at them
 
     @property
     def reply(self) -> str:
@@ -64,17 +69,21 @@ class ExportSample:
     @property
     def context(self) -> list[Pair]:
         """The messages before the turn, without those of other roles than user and agent."""
-        return _pairs(self.messages)
+        return [(role, self.redact_message(text)) for role, text in _pairs(self.messages)]
+
+    @property
+    def judged(self) -> Pair:
+        """The user's text and the agent's reply as they were judged, before redaction."""
+        return self.judged_texts or (self.user_text, self.agent_reply)
+
+    def is_context_cut(self, first: int = 0) -> bool:
+        """Whether a message before the turn, from `first` on, may have been cut."""
+        return any(len(text) == CONTEXT_CHARACTERS for _, text in _pairs(self.messages)[first:])
 
     @property
     def turn(self) -> list[Pair]:
         """The messages of the turn; memory_gate may have seen one of them only."""
         return [pair for pair in (("user", self.user_text), ("agent", self.agent_reply)) if pair[1]]
-
-
-def is_cut(context: list[Pair]) -> bool:
-    """Whether a message before a turn may have been longer than what is kept of it."""
-    return any(len(text) == CONTEXT_CHARACTERS for _, text in context)
 
 
 def read_sample(row: dict[str, Any]) -> ExportSample:
@@ -98,11 +107,13 @@ def read_sample(row: dict[str, Any]) -> ExportSample:
     )
     if is_decision:
         label, corrected = _read_decision_verdict(row, body)
-        sample.gate = corrected or read_decision(body)
+        original = read_decision(body)
+        sample.gate, sample.said_gate = corrected or original, original if corrected else None
         sample.is_gate_wrong = not corrected and (label != "correct" if label else body["type"] == NEGATIVE)
     elif isinstance(gate := body.get("memoryGate"), dict):
         label, corrected = _read_gate_verdict(row, gate)
-        sample.gate = corrected or _read_gate_answer(gate.get("output"))
+        original = _read_gate_answer(gate.get("output"))
+        sample.gate, sample.said_gate = corrected or original, original if corrected else None
         sample.is_gate_wrong = label == "incorrect" and not corrected
     return sample
 
@@ -126,6 +137,7 @@ def _read_write(row, body):
         traits=frozenset(row.get("turn_traits", "").split()),
     )
     sample.write, sample.guardian = request, correction or original
+    sample.said_guardian = original if correction else None
     sample.misfit = writes.find_misfit(correction, body) if correction else ""
     sample.is_guardian_wrong = correction is None and label in ("incorrect", "corrected")
     return sample

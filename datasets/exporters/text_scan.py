@@ -1,8 +1,4 @@
-"""Scans the texts of a row for control tokens of tokenizers and for possible secrets.
-
-Both are looked for in one pass over a text, by one automaton: exactly what `artifacts.contents.secrets` finds, for less
-than a pass of its own would cost.
-"""
+"""Scans the texts of a row for control tokens of tokenizers."""
 
 import re
 from collections.abc import Iterable
@@ -10,8 +6,6 @@ from functools import lru_cache
 from typing import NamedTuple
 
 import re2
-
-from artifacts.contents import secrets
 
 # Texts that tokenizers of widespread models read as one token: sides, ends, tools, thoughts.
 NAMED = """
@@ -27,36 +21,26 @@ OTHERS = """
 <｜User｜> <｜Assistant｜> <｜begin▁of▁sentence｜> <｜end▁of▁sentence｜>
 """
 CONTROL_TOKENS = (*(f"<|{name}|>" for name in NAMED.split()), *OTHERS.split())
-TOKEN = re2.compile("|".join(map(re.escape, CONTROL_TOKENS)))
-# An escaped line break in JSON ends with a letter, so that a key on the next line does not stand at the beginning of
-# a word. JSON within JSON has as many backslashes before the letter as it is deep.
-ESCAPED = re.compile(r'\\+(?:[nrtbf"/]|u[0-9a-fA-F]{4})?')
+TOKEN = re2.compile("|".join(map(re.escape, CONTROL_TOKENS)).encode())
 
 
 class ScanResult(NamedTuple):
-    """Control tokens, and kinds of secrets (names of secrets.KINDS)."""
+    """The control tokens in texts."""
 
     tokens: frozenset[str] = frozenset()
-    kinds: frozenset[str] = frozenset()
 
 
 NO_FINDINGS = ScanResult()
 
 
 def scan_texts(texts: Iterable[str]) -> ScanResult:
-    """Scan texts for control tokens and secrets.
+    """Scan texts for control tokens.
 
-    No pattern matches across the end of a line, so the texts are joined by line breaks and scanned at once.
+    None of them has a line break, so the texts are joined by line breaks and scanned at once.
     """
-    text = "\n".join([_add_unescaped_copy(part) for part in texts])
-    data = text.encode("utf-8", "replace")
-    matches = _SET.Match(data) or ()
-    if not matches and b"\0" not in data:
-        return NO_FINDINGS
-    kinds = frozenset(secrets.KINDS[number] for number in matches if number < len(secrets.KINDS))
-    if b"\0" in data:
-        kinds |= frozenset(secrets.find_kinds(data))
-    return ScanResult(_find_tokens(data) if len(secrets.KINDS) in matches else frozenset(), kinds)
+    data = "\n".join(texts).encode("utf-8", "replace")
+    tokens = TOKEN.findall(data)
+    return ScanResult(frozenset(token.decode() for token in tokens)) if tokens else NO_FINDINGS
 
 
 def merge_scans(results: Iterable[ScanResult]) -> ScanResult:
@@ -64,41 +48,11 @@ def merge_scans(results: Iterable[ScanResult]) -> ScanResult:
 
     The result is NO_FINDINGS itself, the same object, when all of them are.
     """
-    findings = [result for result in results if result is not NO_FINDINGS]
-    if not findings:
-        return NO_FINDINGS
-    return ScanResult(
-        frozenset().union(*[result.tokens for result in findings]),
-        frozenset().union(*[result.kinds for result in findings]),
-    )
+    findings = [result.tokens for result in results if result is not NO_FINDINGS]
+    return ScanResult(frozenset().union(*findings)) if findings else NO_FINDINGS
 
 
 @lru_cache(maxsize=64)
 def scan_shared_text(text: str) -> ScanResult:
     """Scan one text that many rows share; the result is cached."""
     return scan_texts([text])
-
-
-def _add_unescaped_copy(text):
-    """A text followed by a copy of itself in which escaped line breaks are line breaks.
-
-    Any text may hold JSON; one without backslashes needs no copy.
-    """
-    return "\n".join((text, ESCAPED.sub("\n", text))) if "\\" in text else text
-
-
-def _find_tokens(data):
-    return frozenset(token.decode() for token in TOKEN.findall(data))
-
-
-def _compile_patterns():
-    options = re2.Options()
-    options.log_errors = False
-    patterns = re2.Set.SearchSet(options)
-    for pattern in (*secrets.PATTERNS.values(), TOKEN.pattern):
-        patterns.Add(pattern)
-    patterns.Compile()
-    return patterns
-
-
-_SET = _compile_patterns()

@@ -4,16 +4,24 @@ from collections.abc import Callable, Iterable, Iterator, Set
 from dataclasses import dataclass
 from typing import Any
 
+from . import pairs
 from .changes import NO_CHANGES, REBUILT, TOOL_RESULTS_MERGED, TOOLS_UNKNOWN
 from .conversations import conversation_builder, histories
 from .conversations.turns import LIST, SPLIT, BranchMessage
-from .formats import alpaca, gate, metadata, openai, raw, sharegpt, table
+from .formats import alpaca, gate, messages, metadata, openai, preferences, raw, reflection, sharegpt, table
 from .outcomes import DUPLICATE, INTERRUPTED, RESTS_ON_TOOLS, Row, SampleOutcome
 from .prompts import PromptColumns, get_no_prompts
 from .samples import GATE_TYPES, GONE, TOOLS, ExportSample
 from .writes import REFUSED, WRITE, WRITTEN
 
-CONVERSATIONS: dict[str, Any] = {"sharegpt": sharegpt, "openai": openai}
+CONVERSATIONS: dict[str, Any] = {
+    "sharegpt": sharegpt,
+    "sharegpt_reflection": reflection,
+    "openai": openai,
+    "messages": messages,
+    "parquet": messages,
+    **preferences.FORMATS,
+}
 STORED: dict[str, Callable[[ExportSample], Row]] = {
     "raw": raw.build_row,
     "csv": table.build_row,
@@ -60,6 +68,26 @@ class Shape:
         return self.format in CONVERSATIONS and self.task == "reply"
 
     @property
+    def is_sharegpt(self) -> bool:
+        """Whether calls are texts of ShareGPT, which has choices for them."""
+        return self.has_history and isinstance(CONVERSATIONS[self.format].SPELLING, sharegpt.ShareGPT)
+
+    @property
+    def has_whole_sessions(self) -> bool:
+        """Whether a row may teach all replies of a session."""
+        return self.format not in preferences.FORMATS or self.task != REPLY
+
+    @property
+    def is_paired(self) -> bool:
+        """Whether a row holds two answers to one question."""
+        return self.format in preferences.PAIRED
+
+    @property
+    def teaches_rejected(self) -> bool:
+        """Whether rows are replies with their label: samples that people approved, and those they rejected."""
+        return self.format == "kto" and self.task == REPLY
+
+    @property
     def is_stored(self) -> bool:
         """Whether rows are samples as they are stored, to which no rule of trainers applies."""
         return self.format in STORED
@@ -78,19 +106,28 @@ def is_taught(shape: Shape, sample_type: str) -> bool:
 
 def find_unfit_reason(shape: Shape, sample: ExportSample) -> str | None:
     """The reason why a sample has nothing to teach for the task, or None."""
-    if shape.task == GUARDIAN:
-        return _find_unfit_write_reason(sample)
-    if shape.task != GATE:
+    if shape.task == REPLY:
         return None
-    if sample.is_gate_wrong:
+    reason = (
+        _find_unfit_write_reason(shape, sample) if shape.task == GUARDIAN else _find_unfit_gate_reason(shape, sample)
+    )
+    return reason or _find_pairless_reason(shape, sample)
+
+
+def _find_pairless_reason(shape, sample):
+    return (pairs.find_pairless_reason(shape.task, sample, shape.gate_output) or None) if shape.is_paired else None
+
+
+def _find_unfit_gate_reason(shape, sample):
+    if sample.is_gate_wrong and shape.format != "kto":
         return DECISION_INCORRECT
     if not sample.gate:
         return NO_DECISION
     return None if sample.gate.decision in gate.DECISIONS else DECISION_UNKNOWN
 
 
-def _find_unfit_write_reason(sample):
-    if sample.is_guardian_wrong:
+def _find_unfit_write_reason(shape, sample):
+    if sample.is_guardian_wrong and shape.format != "kto":
         return WRITE_INCORRECT
     if sample.guardian is None or sample.guardian.status not in (WRITTEN, REFUSED):
         return WRITE_UNKNOWN
@@ -164,7 +201,9 @@ def _build_decisions(shape, samples):
     exporter = CONVERSATIONS.get(shape.format, alpaca)
     options = {"characters": shape.row_characters, "output": shape.gate_output}
     for sample in samples:
-        if shape.task == GUARDIAN and sample.guardian:
+        if reason := _find_pairless_reason(shape, sample):
+            yield SampleOutcome(sample, None, left_out=reason)
+        elif shape.task == GUARDIAN and sample.guardian:
             yield SampleOutcome(
                 sample, *exporter.build_guardian_row(sample, sample.guardian, characters=shape.row_characters)
             )
@@ -197,17 +236,23 @@ def _build_conversations(shape, samples, messages, given, elsewhere):
 
 def _build_conversation(shape, sample, conversation, done, given):
     """Build a row that is a conversation."""
+    if reason := _find_pairless_reason(shape, sample):
+        return SampleOutcome(sample, None, left_out=reason)
     exporter, prompt = CONVERSATIONS[shape.format], given(sample)
     names, more = exporter.find_described_tools(prompt)
     is_undescribed = any(not exchange.calls <= names for exchange in conversation.exchanges)
     row = exporter.build_row(sample, conversation.exchanges, prompt)
-    return SampleOutcome(sample, row, done | more, conversation.others, given=prompt, is_undescribed=is_undescribed)
+    if shape.format in preferences.FORMATS:  # of which a part alone may be a conversation that names its changes
+        done = done.union(*[exchange.changes for exchange in conversation.exchanges])
+    outcome = SampleOutcome(sample, row, done | more, conversation.others, given=prompt, is_undescribed=is_undescribed)
+    outcome.has_calls = any(exchange.calls for exchange in conversation.exchanges)
+    return outcome
 
 
 def _choose_spelling(shape):
-    if shape.format == "openai":
-        return openai.SPELLING
-    return sharegpt.ShareGPT(shape.keep_text, shape.parallel_calls == SPLIT)
+    spelling = CONVERSATIONS[shape.format].SPELLING
+    is_sharegpt = isinstance(spelling, sharegpt.ShareGPT)
+    return type(spelling)(shape.keep_text, shape.parallel_calls == SPLIT) if is_sharegpt else spelling
 
 
 def _build_replies(shape, samples, messages):

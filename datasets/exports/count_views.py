@@ -11,6 +11,7 @@ from openclaw_web.pages.roles import needs
 
 from . import words
 from .builder.export_count import count_export
+from .detail.preview import build_preview
 from .forms import ExportForm
 from .options import Options
 from .views import render_list_page
@@ -31,25 +32,31 @@ class CountForm(ExportForm):
 def export_count(request):
     """How many samples fit the form, for the place below it or as the page.
 
-    Writes nothing.
+    With `preview`, the first rows too. Writes nothing.
     """
     form = CountForm(request.POST)
-    fits = _count_fitting(form)
+    fits = _count_fitting(form, has_preview="preview" in request.POST)
     if request.htmx:
         return render_page(request, "datasets/export_fits.html", {"fits": fits})
     return render_list_page(request, form, has_choices=True, fits=fits, status=200 if form.is_valid() else 422)
 
 
-def _count_fitting(form):
-    """The counts for the chosen options as the page shows them, or the problem."""
+def _count_fitting(form, *, has_preview):
+    """The counts for the chosen options as the page shows them, or the problem.
+
+    `has_preview`: with the first rows.
+    """
     if not form.is_valid():
         return {"problem": _("Correct the options above to count samples.")}
     choices = {name: value for name, value in form.read_choices().items() if name in OPTIONS}
     try:
-        result = count_export(Options(**choices))
+        options = Options(**choices)
+        result = count_export(options)
+        preview = build_preview(options) if has_preview else None
     except Refused as refused:
         return {"problem": refused.sentence}
     chosen, known = choices["history"], words.HISTORY_WORDS
     histories = [(known[name], rows, name == chosen) for name, rows in result.histories.items()]
     dominant = words.describe_dominant_set(result.largest_set, result.set_counted) if result.has_dominant_set else ""
-    return {"problem": "", "result": result, "histories": histories, "dominant_set": dominant}
+    counted = {"problem": "", "result": result, "histories": histories, "dominant_set": dominant}
+    return counted | {"preview": preview, "kind": options.format}

@@ -20,24 +20,22 @@ from openclaw_web.disk import drafts, room
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite.json_columns import encode
 from people.audit import log as audit
-from people.configuration import setting_values as configuration
 
-from ..exporters.changes import SECRETS_FOUND
 from ..exporters.files import checksums
 from ..exporters.files.output_files import FileFacts
 from ..models import DatasetExport
-from . import words
+from . import secret_access, words
 from .builder.branches import read_branches
 from .builder.decision_verdicts import DecisionVerdicts
 from .builder.export_plan import build_export_plan
 from .builder.prompts import build_prompt_reader
+from .builder.redactions import Redaction, scan_agents
 from .builder.source import LISTED, Source, find_other_task
 from .builder.writer import ExportWriter
 from .options import BY_TASK, Options, check_name, check_options, read_options
 
 MANIFEST = "manifest.json"
 REHEARSAL = "dry-run"  # the name of an export that is not kept
-WITHHELD_KINDS = "exports.withheldKinds"  # a setting: secrets that keep a row out of every format
 STATES_WITHOUT_FILES = (DatasetExport.State.REFUSED, DatasetExport.State.FAILED)
 ENDED_STATES = (DatasetExport.State.READY, *STATES_WITHOUT_FILES)
 CONTENT_TYPES = {
@@ -81,6 +79,7 @@ def create_export(
         task=options.task,
         types=options.sample_types,
         choices=options.to_filters(),
+        version_id=options.release,
         file_path=f"exports/{export_id}",
         exported_by=by,
         exported_at=clock.now_ms(),
@@ -236,6 +235,7 @@ def _write(export, folder, progress):
     with _write_draft(read_options(export), folder, export.export_name, progress) as (writer, draft):
         writer.finish()
         writer.close()
+        writer.row_index.write(export.id)
         drafts.publish(draft, folder)
 
 
@@ -246,19 +246,23 @@ def _write_draft(options, folder, name, progress) -> Iterator[tuple[ExportWriter
     The draft is removed afterwards unless it was published.
     """
     source = Source(options)
-    kinds = frozenset(configuration.get_texts(WITHHELD_KINDS))
     total = source.chosen.count()
     with room.refuse_when_full(folder.parent, _("Nothing was exported.")), drafts.create_draft(folder) as draft:
+        agent_ids = source.list_agents()
+        scan_agents(agent_ids, progress)
+        redaction = Redaction(options, agent_ids)
         verdicts = DecisionVerdicts(options)
         plan = build_export_plan(
             source, options, verdicts, draft, lambda count: progress.update(0, total, _describe_comparing(count))
         )
         progress.update(0, total, _("Writing rows"))
-        writer = ExportWriter(options, draft, source.count_excluded(), name, plan, verdicts, kinds)
+        writer = ExportWriter(options, draft, source.count_excluded(), name, plan, verdicts, redaction)
         try:
             sessions = source.read_sessions()
-            prompts = build_prompt_reader(options, kinds)
-            for session in read_branches(sessions, kinds, prompts) if options.shape.needs_branch else sessions:
+            prompts = build_prompt_reader(options, redaction.redactor)
+            for session in (
+                read_branches(sessions, redaction.redactor, prompts) if options.shape.needs_branch else sessions
+            ):
                 for samples_seen in writer.add_session(*session):
                     progress.update(samples_seen, total)
             progress.update(writer.seen, total, _("Checking and finishing the files"))
@@ -296,7 +300,7 @@ def _finish(export, folder):
     manifest = export.manifest
     counts = manifest["counts"]
     excluded = {group["reason"]: group["count"] for group in manifest["excluded"]}
-    if rows := manifest["transformations"].get(SECRETS_FOUND):  # logged first, before anybody can download it
+    if rows := secret_access.count_flagged_rows(export):  # logged first, before anybody can download it
         details = {"object_type": "export", "object_id": export.id, "rows": rows}
         audit.record(export.exported_by or "", "exported_flagged", **details)
     DatasetExport.objects.filter(id=export.id).update(

@@ -10,17 +10,29 @@ from ..exporters.conversations.histories import EDITED
 from ..exporters.conversations.turns import KEEP, LIST
 from ..exporters.formats.gate import LINES
 from ..exporters.training_rows import LEAVE_OUT
-from .options import LEAST_CHARACTERS, LONGEST_NAME, LONGEST_SEED, MOST_CHARACTERS, PROMPT_CHARACTERS, ROW_CHARACTERS
+from ..models import Benchmark, DatasetVersion
+from .options import (
+    BY_SESSION,
+    LEAST_CHARACTERS,
+    LONGEST_NAME,
+    LONGEST_SEED,
+    MOST_CHARACTERS,
+    PROMPT_CHARACTERS,
+    ROW_CHARACTERS,
+)
 from .words import (
     DUPLICATE_WORDS,
     FORMAT_WORDS,
     GATE_WORDS,
     HISTORY_WORDS,
     PARALLEL_WORDS,
+    SPLIT_WORDS,
     TASK_WORDS,
     TOOL_CALL_WORDS,
     TOOL_WORDS,
 )
+
+RELEASES = 200  # releases and benchmarks to choose from
 
 
 class ExportForm(forms.Form):
@@ -129,6 +141,28 @@ class ExportForm(forms.Form):
         required=False,
         help_text=_("For ShareGPT and OpenAI. Unsloth reads only conversations without tool calls."),
     )
+    release = forms.ChoiceField(
+        label=_("Release"),
+        required=False,
+        help_text=_(
+            "Its members on their sides. Agent, approval, quality, split and duplicates are those of its dataset."
+        ),
+    )
+    split_by = forms.ChoiceField(
+        label=_("Split"), choices=list(SPLIT_WORDS.items()), initial=BY_SESSION, required=False
+    )
+    split_day = forms.CharField(
+        label=_("Day of the split (UTC)"),
+        max_length=10,
+        required=False,
+        help_text=_("With the split by time: sessions that ended before this day are for training."),
+        widget=forms.DateInput(attrs={"type": "date"}),
+    )
+    benchmark = forms.ChoiceField(
+        label=_("Without the samples in a benchmark"),
+        required=False,
+        help_text=_("Samples with a text of which it has more than half are left out."),
+    )
     include_injected = forms.BooleanField(
         label=_("Include turns that OpenClaw started itself"),
         required=False,
@@ -139,15 +173,27 @@ class ExportForm(forms.Form):
     include_interrupted = forms.BooleanField(label=_("Include answers that ended with a tool call"), required=False)
     include_pictures = forms.BooleanField(label=_("Include questions with a picture or file"), required=False)
     include_flagged = forms.BooleanField(
-        label=_("Include texts that may contain secrets"),
+        label=_("Include keys and passwords that nobody has judged"),
         required=False,
-        help_text=_("Turn off to exclude samples with such texts. With them, only admins can download the files."),
+        help_text=_(
+            "They are redacted. Turn off to leave such rows out. With them, only admins can download the files."
+        ),
+    )
+    include_pii = forms.BooleanField(
+        label=_("Leave personal data as it is"),
+        required=False,
+        help_text=_(
+            "Turn off to redact it. Keys and passwords are always redacted. Only admins can download the files."
+        ),
     )
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
         ids = Agent.objects.order_by("agent_id").values_list("agent_id", flat=True)
         self.fields["agent"].choices = [("", _("All agents")), *((agent_id, agent_id) for agent_id in ids)]
+        self.fields["release"].choices = [("", _("None: all samples that fit")), *_list_releases()]
+        benchmarks = Benchmark.objects.order_by("name").values_list("id", "name")[:RELEASES]
+        self.fields["benchmark"].choices = [("", _("None")), *benchmarks]
 
     def read_choices(self):
         """The chosen options, as `jobs.start_export` takes them."""
@@ -161,6 +207,15 @@ class ExportForm(forms.Form):
             "parallel_calls": LIST,
             "validation_split": 0.0,
             "duplicates": ONE,
+            "split_by": BY_SESSION,
         }
         known = {name: data[name] or default for name, default in defaults.items()}
-        return {**data, **known, "agent": data["agent"] or None}
+        absent = {name: data[name] or None for name in ("agent", "release", "split_day", "benchmark")}
+        return {**data, **known, **absent}
+
+
+def _list_releases():
+    """The newest releases with their names, for a choice."""
+    released = DatasetVersion.objects.filter(state=DatasetVersion.State.RELEASED).order_by("-released_at", "-id")
+    rows = released.values_list("id", "dataset__name", "number")[:RELEASES]
+    return [(version_id, f"{name} {number}") for version_id, name, number in rows]

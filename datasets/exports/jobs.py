@@ -41,10 +41,11 @@ def start_export(
 ) -> DatasetExport:
     """Create an export and queue the job that builds it.
 
-    Raises Refused for options that cannot be exported. Only admins may include texts that may hold secrets
-    (`include_flagged`).
+    Raises Refused for options that cannot be exported. Only admins may include personal data (`include_pii`), and
+    findings that nobody judged (`include_flagged`).
     """
-    secret_access.check_include_flagged(choices.get("include_flagged", False), is_admin=is_admin)
+    chosen = {name: choices.get(name, False) for name in secret_access.CHOICES}
+    secret_access.check_choices(**chosen, is_admin=is_admin)
     with transaction.atomic():
         export = _create_export(name, format, task, by, choices)
         job = jobs.start("export", {"export_id": export.id}, by=by)
@@ -56,8 +57,8 @@ def make_here(
 ) -> tuple[DatasetExport, JobRun]:
     """Create an export and build it in this process.
 
-    Returns the export and its job, however that ended. People who may run commands here may include texts that may hold
-    secrets.
+    Returns the export and its job, however that ended. People who may run commands here may include what only admins
+    may.
     """
     with transaction.atomic():  # if this process is killed, the export has a job that says so
         export = _create_export(name, format, task, by, choices)
@@ -107,8 +108,7 @@ def _create_export(name, format, task, by, choices):
         check_dataset_name(name, format)
         export = exports.create_export(name, format, task, by=by, **choices)
         details = {"format": format, "task": task}
-        if choices.get("include_flagged"):
-            details["include_flagged"] = True
+        details |= {name: True for name in secret_access.CHOICES if choices.get(name)}
         audit.record(by, "exported", object_type="export", object_id=export.id, **details)
     return export
 

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass, fields
+from datetime import date
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -14,10 +15,11 @@ from ..dedup.split_plan import DUPLICATES, ONE
 from ..exporters import changes, outcomes
 from ..exporters.conversations import histories, turns
 from ..exporters.conversations.turns import LIST, PARALLEL
+from ..exporters.files import parquet_file
 from ..exporters.formats import gate
 from ..exporters.outcomes import RESTS_ON_TOOLS
 from ..exporters.training_rows import LEAVE_OUT, TOOL_RESULTS, Shape
-from ..models import DatasetExport, DatasetSample
+from ..models import Benchmark, DatasetExport, DatasetSample, DatasetVersion
 
 FORMATS = DatasetExport.Format
 TASKS = DatasetExport.Task
@@ -31,6 +33,7 @@ BLANKS = re.compile(" +")
 ROW_CHARACTERS = 32_000
 ROUNDING = 1e-9  # 0.7 and 0.3 may come to more than 1
 LEAST_CHARACTERS, MOST_CHARACTERS = 1_000, 1_000_000
+BY_SESSION, BY_TIME = SPLITS = ("session", "time")
 PROMPT_CHARACTERS = 32_768  # the longest text of a run that OpenClaw records whole
 
 
@@ -62,6 +65,11 @@ class Options:
     history: str = histories.EDITED  # what stands before a reply
     tool_calls: str = turns.KEEP
     duplicates: str = ONE  # of samples that say the same
+    include_pii: bool = False  # personal data as it stands, without redaction: for admins only
+    release: str | None = None  # id of a DatasetVersion: its members, on their sides
+    split_by: str = BY_SESSION
+    split_day: str | None = None  # 2026-11-27: with BY_TIME, sessions that ended before this day are for training
+    benchmark: str | None = None  # id of a Benchmark: rows with more than half of their grams in it are left out
 
     def __post_init__(self):
         if self.sample_types is BY_TASK:
@@ -71,7 +79,7 @@ class Options:
     @property
     def shape(self) -> Shape:
         """The options that the exporters need."""
-        withheld = {changes.OUTPUT_LOST} if self.include_flagged else {changes.OUTPUT_LOST, changes.OUTPUT_FLAGGED}
+        withheld = {changes.OUTPUT_LOST} if self.include_flagged else {changes.OUTPUT_LOST, changes.OPEN_FINDINGS}
         if self.tool_calls == turns.LEAVE_OUT:
             withheld.add(RESTS_ON_TOOLS)
         return Shape(
@@ -104,7 +112,9 @@ class Options:
 
     @property
     def is_split(self) -> bool:
-        """Whether more than one side has a share."""
+        """Whether more than one side has a share, and words choose a session's side."""
+        if self.release is not None or self.split_by == BY_TIME:
+            return False
         rest = 1 - self.train_split - self.validation_split
         return max(self.train_split, self.validation_split, rest) < 1 - ROUNDING
 
@@ -125,8 +135,8 @@ def find_unused_choices(kind: str, task: str, tool_results: str = LEAVE_OUT) -> 
         "history": shape.has_history,
         "tool_calls": shape.has_history,
         "prompt_characters": shape.has_history,
-        "keep_text": kind == FORMATS.SHAREGPT and is_reply,
-        "parallel_calls": kind == FORMATS.SHAREGPT and is_reply,
+        "keep_text": shape.is_sharegpt and is_reply,
+        "parallel_calls": shape.is_sharegpt and is_reply,
         "tool_results": kind == FORMATS.ALPACA and is_reply,
         "gate_output": is_gate,
         "row_characters": (task != TASKS.REPLY and not shape.is_stored) or shape.needs_branch,
@@ -149,6 +159,10 @@ def check_options(options: Options) -> None:
     for name in options.sample_types:
         _check_choice(name, DatasetSample.Type, _("There is no sample type %(value)s. Choose %(choices)s."))
     _check_choice(options.history, histories.HISTORIES, _("The history cannot be %(value)s. Choose %(choices)s."))
+    if options.history == histories.SESSION and not options.shape.has_whole_sessions:
+        raise Refused(_("In this format each row has one question with its answers: choose another history."))
+    if options.format == FORMATS.PARQUET and not parquet_file.is_installed():
+        raise Refused(_("Parquet files need pyarrow. Install it with: pip install openclaw-web[parquet]"))
     _check_choice(options.tool_calls, turns.TOOL_CALLS, _("Tool calls cannot be %(value)s. Choose %(choices)s."))
     _check_choice(options.gate_output, gate.OUTPUTS, _("Decisions cannot be written as %(value)s. Choose %(choices)s."))
     _check_choice(options.tool_results, TOOL_RESULTS, _("Tool results cannot be %(value)s. Choose %(choices)s."))
@@ -159,15 +173,10 @@ def check_options(options: Options) -> None:
         raise Refused(
             _("The maximum prompt length must be from 0 to %(most)s characters.") % {"most": f"{MOST_CHARACTERS:,}"}
         )
+    _check_sides(options)
     _check_choice(options.duplicates, DUPLICATES, _("Duplicates cannot be %(value)s. Choose %(choices)s."))
     if not options.sample_types:
         raise Refused(_("Choose at least one sample type."))
-    if not 0 <= options.train_split <= 1:
-        raise Refused(_("The training share must be a number from 0 to 1, such as 0.8."))
-    if not 0 <= options.validation_split <= 1:
-        raise Refused(_("The validation share must be a number from 0 to 1, such as 0.1."))
-    if options.train_split + options.validation_split > 1 + ROUNDING:
-        raise Refused(_("The training and the validation share together must be at most 1."))
     if options.min_quality is not None and not 0 <= options.min_quality <= 1:
         raise Refused(_("The minimum quality must be a number from 0 to 1, such as 0.6."))
     if not LEAST_CHARACTERS <= options.row_characters <= MOST_CHARACTERS:
@@ -180,6 +189,42 @@ def check_options(options: Options) -> None:
             _("There is no agent %(agent)s. Check the name, or omit it to export all agents.")
             % {"agent": options.agent}
         )
+
+
+def _check_sides(options):
+    """Raises Refused for a split, a release or a benchmark that cannot be used."""
+    if not 0 <= options.train_split <= 1:
+        raise Refused(_("The training share must be a number from 0 to 1, such as 0.8."))
+    if not 0 <= options.validation_split <= 1:
+        raise Refused(_("The validation share must be a number from 0 to 1, such as 0.1."))
+    if options.train_split + options.validation_split > 1 + ROUNDING:
+        raise Refused(_("The training and the validation share together must be at most 1."))
+    _check_choice(options.split_by, SPLITS, _("The split cannot be by %(value)s. Choose %(choices)s."))
+    if options.split_by == BY_TIME and not options.split_day:
+        raise Refused(_("Choose the day of the split: sessions that ended before it are for training."))
+    if options.split_day and not is_day(options.split_day):
+        raise Refused(_("The day of the split must be a date, such as 2026-11-27."))
+    if options.benchmark is not None and not Benchmark.objects.filter(id=options.benchmark).exists():
+        raise Refused(_("There is no benchmark %(id)s. Upload it first.") % {"id": options.benchmark})
+    if options.release is not None:
+        _check_release(options)
+
+
+def _check_release(options):
+    released = DatasetVersion.objects.filter(id=options.release, state=DatasetVersion.State.RELEASED).first()
+    if released is None:
+        raise Refused(_("There is no release %(id)s. Choose one on the page of its dataset.") % {"id": options.release})
+    if (task := released.options.get("task")) != options.task:
+        sentence = _("This release is for the task %(task)s. Choose this task.")
+        raise Refused(sentence % {"task": task})
+
+
+def is_day(text: str) -> bool:
+    """Whether a text is a date, year first."""
+    try:
+        return date.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
 
 
 def check_name(name: str) -> str:

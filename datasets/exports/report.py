@@ -89,7 +89,7 @@ def describe_export(export: DatasetExport) -> str:
             _("  Excluded: %(count)s (%(why)s)")
             % {"count": f"{group['count']:,}", "why": export_words.EXCLUSIONS[group["reason"]]}
         )
-    lines += _describe_secrets(manifest)
+    lines += _describe_redactions(manifest)
     for name, rows in manifest["transformations"].items():
         lines.append(f"  {amounts.format_amount('rows', rows)}: {export_words.CHANGES[name]}")
     lines += [f"  {export_words.NOTES[name]}" for name in manifest.get("notes", ())]
@@ -98,14 +98,15 @@ def describe_export(export: DatasetExport) -> str:
     )
 
 
-def _describe_secrets(manifest):
-    """How many rows may contain secrets, and whether they are in the files."""
-    if manifest["options"]["include_flagged"]:
-        words = _("  Possible secrets: %(count)s in the files (%(kind)s)")
-    else:
-        words = _("  Possible secrets: %(count)s, not in the files (%(kind)s)")
-    for kind, rows in export_words.describe_secrets(manifest):
-        yield words % {"count": amounts.format_amount("rows", rows), "kind": kind}
+def _describe_redactions(manifest):
+    """How many values were redacted, by kind."""
+    for kind, rows, places in export_words.describe_redactions(manifest):
+        words = ngettext(
+            "  Redacted: %(kind)s, %(places)s place in %(rows)s",
+            "  Redacted: %(kind)s, %(places)s places in %(rows)s",
+            places,
+        )
+        yield words % {"kind": kind, "places": f"{places:,}", "rows": amounts.format_amount("rows", rows)}
 
 
 def _describe_prompt_columns(manifest):
@@ -114,6 +115,8 @@ def _describe_prompt_columns(manifest):
         why = [f"{words}: {rows:,}" for words, rows in counted["left_out"]]
         left_out = _("; left out: %(why)s") % {"why": listed(why)} if why else ""
         yield f"  {counted['label']}: {amounts.format_amount('rows', counted['rows'])}{left_out}"
+        for words, rows in counted["altered"]:
+            yield f"  {counted['label']}: {words}: {amounts.format_amount('rows', rows)}"
     if rows := manifest.get("prompts", {}).get("rows_with_undescribed_calls"):
         words = ngettext(
             "  %(count)s row calls tools that it does not describe.",

@@ -11,10 +11,25 @@ from ..models import DatasetExport, DatasetSample
 from . import jobs
 from .options import LONGEST_NAME, LONGEST_SEED, PROMPT_CHARACTERS, ROW_CHARACTERS, Options, read_options
 
+FormatName = Literal[
+    "alpaca",
+    "sharegpt",
+    "openai",
+    "raw",
+    "csv",
+    "messages",
+    "parquet",
+    "sharegpt_reflection",
+    "preference",
+    "openai_preference",
+    "llamafactory_preference",
+    "kto",
+]
+
 
 class ExportQuery(PageQuery):
     state: Literal["waiting", "running", "ready", "refused", "failed"] | None = None
-    kind: Literal["alpaca", "sharegpt", "openai", "raw", "csv"] | None = Field(None, description="format of the files")
+    kind: FormatName | None = Field(None, description="format of the files")
     task: Literal["reply", "gate", "guardian"] | None = None
     exported_by: str | None = Field(None, max_length=150, description="user name")
 
@@ -23,10 +38,10 @@ class ExportIn(Body):
     """A new export."""
 
     name: str = Field(max_length=LONGEST_NAME)
-    format: Literal["alpaca", "sharegpt", "openai", "raw", "csv"]
+    format: FormatName
     task: Literal["reply", "gate", "guardian"] = "reply"
     only_approved: bool = Field(
-        True, description="false: also samples not reviewed yet; rejected samples are never included"
+        True, description="false: also samples not reviewed yet; rejected samples are never included, except by `kto`"
     )
     train_split: float = Field(0.8, ge=0, le=1)
     validation_split: float = Field(0.0, ge=0, le=1, description="what is left of both shares is for testing")
@@ -88,7 +103,18 @@ class ExportIn(Body):
         description="ShareGPT and OpenAI: `leave_out` for rows without tool calls and results; samples whose reply "
         "rests on them are left out",
     )
-    include_flagged: bool = Field(False, description="also rows with texts that may contain secrets; admins only")
+    include_flagged: bool = Field(
+        False, description="also rows with keys and passwords that nobody has judged, redacted; admins only"
+    )
+    include_pii: bool = Field(False, description="personal data stays as it is; admins only")
+    release: str | None = Field(None, max_length=26, description="id of a release: exactly its members, on their sides")
+    split_by: Literal["session", "time"] = Field(
+        "session", description="`time`: sessions that ended before `split_day` are for training, the others for testing"
+    )
+    split_day: str | None = Field(None, max_length=10, description="a date (UTC), such as 2026-11-27")
+    benchmark: str | None = Field(
+        None, max_length=26, description="id of a benchmark: samples with half of a text in it are left out"
+    )
 
 
 class CountIn(ExportIn):
@@ -141,6 +167,11 @@ class OptionsOut(Schema):
     history: str = Field(description="edited, session or context")
     tool_calls: str
     include_flagged: bool
+    include_pii: bool
+    release: str | None
+    split_by: str = Field(description="session or time")
+    split_day: str | None
+    benchmark: str | None
 
 
 class ExportOut(table_schema(DatasetExport)):

@@ -1,4 +1,4 @@
-"""Access to exports with texts that may hold secrets.
+"""Access to exports with personal data, and with findings that nobody judged.
 
 Only admins may create and download them, all of it in the audit log.
 """
@@ -8,16 +8,20 @@ from django.utils.translation import gettext as _
 from artifacts.content_download import FlaggedArtifact
 from people.audit import log as audit
 
-from ..exporters.changes import SECRETS_FOUND
+from ..exporters.changes import OPEN_FINDINGS
 from ..models import DatasetExport
 
+CHOICES = ("include_flagged", "include_pii")  # options for admins only
 
-def check_include_flagged(include_flagged: bool, *, is_admin: bool) -> None:
-    """Raises FlaggedArtifact when somebody other than an admin includes such texts."""
+
+def check_choices(*, include_flagged: bool = False, include_pii: bool = False, is_admin: bool) -> None:
+    """Raises FlaggedArtifact when somebody other than an admin chooses what only admins may."""
     if include_flagged and not is_admin:
         raise FlaggedArtifact(
-            _("Only admins may export texts that may contain secrets. Exclude these texts, or ask an admin.")
+            _("Only admins may export keys and passwords that nobody has judged. Leave them out, or ask an admin.")
         )
+    if include_pii and not is_admin:
+        raise FlaggedArtifact(_("Only admins may export personal data. Have it redacted, or ask an admin."))
 
 
 def check_download(export: DatasetExport, name: str | None, *, by: str, is_admin: bool) -> None:
@@ -29,9 +33,17 @@ def check_download(export: DatasetExport, name: str | None, *, by: str, is_admin
         return
     if any(name in (None, file["name"]) and "rows" in file for file in export.manifest["files"]):
         audit.record(by, "download_refused", object_type="export", object_id=export.id, file=name or "zip")
-        raise FlaggedArtifact(_("This file contains texts that may contain secrets: only admins may download it."))
+        raise FlaggedArtifact(
+            _("This file may contain personal data, or keys that nobody has judged: only admins may download it.")
+        )
 
 
 def count_flagged_rows(export: DatasetExport) -> int:
-    """Count the rows of an export with texts that may hold secrets."""
-    return export.manifest.get("transformations", {}).get(SECRETS_FOUND, 0)
+    """Count the rows of an export that only admins may read.
+
+    With personal data these are all of its rows, else those with findings that nobody judged.
+    """
+    manifest = export.manifest
+    if manifest.get("options", {}).get("include_pii"):
+        return manifest["counts"]["rows"]
+    return manifest.get("transformations", {}).get(OPEN_FINDINGS, 0)

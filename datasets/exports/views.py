@@ -159,7 +159,7 @@ def _describe_content(export):
             for name, rows in manifest.get("transformations", {}).items()
         ],
         "notes": [export_words.NOTES[name] for name in manifest.get("notes", [])],
-        "secrets": export_words.describe_secrets(manifest),
+        "redactions": export_words.describe_redactions(manifest),
         "prompts": export_words.describe_prompts(manifest),
     }
 
@@ -193,7 +193,9 @@ def _list_included(chosen):
     yield _("Answers that ended with a tool call"), chosen.include_interrupted
     yield _("Questions with a picture or file"), chosen.include_pictures
     if chosen.include_flagged:
-        yield _("Texts that may contain secrets"), True
+        yield _("Keys and passwords that nobody has judged"), True
+    if chosen.include_pii:
+        yield _("Personal data"), True
 
 
 def _describe_history(chosen):

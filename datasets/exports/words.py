@@ -9,10 +9,9 @@ from django.utils.translation import gettext_lazy
 from ledger.collectors import placeholders
 from openclaw_web import amounts
 from openclaw_web.pages import states
-from people.configuration.catalogue import SECRET_KINDS
 
 from ..dedup.split_plan import DOMINANT_SET, KEEP, ONE
-from ..exporters import changes, prompts
+from ..exporters import changes, pairs, prompts
 from ..exporters.conversations import histories, turns
 from ..exporters.conversations.turns import LIST, SPLIT
 from ..exporters.formats import gate, openai, readers
@@ -29,6 +28,7 @@ from ..exporters.training_rows import (
     WRITE_UNKNOWN,
 )
 from ..exporters.writes import CONTENT_ELSEWHERE, CONTENT_STALE
+from ..finding_values.words import KIND_WORDS
 from ..models import DatasetExport
 from ..words import EXCLUDED_WORDS
 
@@ -36,6 +36,15 @@ FORMAT_WORDS = {
     DatasetExport.Format.ALPACA: gettext_lazy("Alpaca: instruction and output"),
     DatasetExport.Format.SHAREGPT: gettext_lazy("ShareGPT: the conversation up to the turn"),
     DatasetExport.Format.OPENAI: gettext_lazy("OpenAI: the conversation, for chat fine-tuning"),
+    DatasetExport.Format.MESSAGES: gettext_lazy(
+        "Messages: the conversation with calls as objects, for TRL and Axolotl"
+    ),
+    DatasetExport.Format.PARQUET: gettext_lazy("Parquet: the same messages as a Parquet file"),
+    DatasetExport.Format.SHAREGPT_REFLECTION: gettext_lazy("ShareGPT of the spec: decisions stand in the messages"),
+    DatasetExport.Format.PREFERENCE: gettext_lazy("Preference pairs for TRL: corrected and original answers"),
+    DatasetExport.Format.OPENAI_PREFERENCE: gettext_lazy("Preference pairs for OpenAI"),
+    DatasetExport.Format.LLAMAFACTORY_PREFERENCE: gettext_lazy("Preference pairs for LLaMA-Factory"),
+    DatasetExport.Format.KTO: gettext_lazy("KTO: approved and rejected answers with their label, for TRL"),
     DatasetExport.Format.RAW: gettext_lazy("Raw: samples as they are stored, as JSON lines"),
     DatasetExport.Format.CSV: gettext_lazy("CSV: samples as a table for spreadsheets"),
 }
@@ -66,7 +75,11 @@ NOT_FILLED = {
     prompts.TOO_LONG: gettext_lazy("Longer than the maximum"),
     prompts.LOST: gettext_lazy("Stored content missing or damaged"),
     prompts.WITHHELD: gettext_lazy("Of a session with withheld messages"),
-    prompts.FLAGGED: gettext_lazy("May contain secrets"),
+    prompts.FLAGGED: gettext_lazy("With a key or password that nobody has judged"),
+}
+ALTERED = {
+    prompts.WITH_PLACEHOLDERS: gettext_lazy("With placeholders for values of the moment"),
+    prompts.INFERRED: gettext_lazy("Inferred from stored calls"),
 }
 GATE_WORDS = {gate.LINES: gettext_lazy("Three lines"), gate.JSON: gettext_lazy("JSON")}
 TOOL_WORDS = {
@@ -76,6 +89,10 @@ TOOL_WORDS = {
 DUPLICATE_WORDS = {
     ONE: gettext_lazy("Export one of each group"),
     KEEP: gettext_lazy("Export all, with their sessions in the same part of the split"),
+}
+SPLIT_WORDS = {
+    "session": gettext_lazy("By what sessions say, in the chosen shares"),
+    "time": gettext_lazy("By time: sessions that ended before a day for training, the others for testing"),
 }
 RULES = {
     "unreadable": gettext_lazy("The sample cannot be read: its content does not match its type."),
@@ -91,6 +108,7 @@ RULES = {
     "call_id": gettext_lazy("Message %(place)s uses the id of another tool call."),
     "weight": gettext_lazy("Message %(place)s does not say whether to learn it, but others do."),
     "tools": gettext_lazy("The tools are not a list of functions that trainers can read."),
+    "answers": gettext_lazy("The answers are not one message each, or they say the same."),
     "no_reply": gettext_lazy("The conversation does not end with a reply (message %(place)s)."),
     "dates": gettext_lazy(
         "Every text in the column %(place)s looks like a date, so trainers would read dates instead of "
@@ -120,11 +138,17 @@ EXCLUSIONS = {
     AFTER_GAP: gettext_lazy("After a turn that is not approved, so not in the row of its session"),
     BEYOND_ROW: gettext_lazy("Beyond the maximum length of the row of its session"),
     SAME_TURN: gettext_lazy("Another sample of the same turn is in the row of its session"),
+    pairs.NO_PAIR: gettext_lazy("Without a pair: nobody edited or corrected the answer"),
+    pairs.SAME_ANSWER: gettext_lazy("With a correction that differs from the answer only in blanks"),
     DUPLICATE: gettext_lazy("Duplicates: they say the same as another sample, or nearly"),
+    "tainted": gettext_lazy("Of the release, but removed, opted out, rolled back or rejected since"),
+    "changed_since_release": gettext_lazy("Of the release, but edited since"),
+    "contaminated": gettext_lazy("In the benchmark: it has more than half of a text"),
+    "unreadable": gettext_lazy("With a content that cannot be read"),
     "changed": gettext_lazy("Edited or approved while the export was being created"),
     changes.OUTPUT_LOST: gettext_lazy("With a tool output whose stored content is missing or damaged"),
-    changes.OUTPUT_FLAGGED: gettext_lazy("With a tool output that may contain secrets"),
-    changes.SECRETS_FOUND: gettext_lazy("With a text that may contain secrets"),
+    changes.OPEN_FINDINGS: gettext_lazy("With a key or password that nobody has judged: see the page Findings"),
+    "unscanned": gettext_lazy("Of a session that was imported after the scan for this export"),
 }
 CHANGES = {
     changes.CHARACTERS_REPLACED: gettext_lazy("Unusable characters replaced by U+FFFD"),
@@ -132,7 +156,7 @@ CHANGES = {
     changes.HISTORY_SHORTENED: gettext_lazy("Oldest turns left out to fit the maximum row length"),
     changes.HISTORY_BEGINS_LATER: gettext_lazy("Earlier turns left out because a turn is not approved"),
     changes.HISTORY_WITHHELD: gettext_lazy(
-        "Earlier turns left out because a turn has a missing output, or may contain secrets"
+        "Earlier turns left out because a turn has a missing output, or a key or password that nobody has judged"
     ),
     changes.HISTORY_AFTER_TOOLS: gettext_lazy("Earlier turns left out because a reply rests on tool results"),
     changes.PROMPTS_SKIPPED: gettext_lazy("Earlier turns that no person started left out"),
@@ -170,10 +194,15 @@ CHANGES = {
     changes.TOOLS_UNKNOWN: gettext_lazy("Possibly with a reply that rests on tool results: the turn is not stored"),
     changes.ERRORS_MARKED: gettext_lazy("Tool results marked as errors"),
     changes.ENVELOPE_REMOVED: gettext_lazy("User's text taken out of the lines that OpenClaw put around it"),
+    changes.STORED_EXCHANGE: gettext_lazy(
+        "Read from the exchange beside the sample, as the session is no longer stored"
+    ),
     changes.IMAGES_DROPPED: gettext_lazy("Images and files left out, with only their text kept"),
     changes.CONTROL_TOKENS: gettext_lazy("With texts that tokenizers may read as control tokens"),
-    changes.OUTPUT_FLAGGED: gettext_lazy("With outputs that may contain secrets, at an admin's request"),
-    changes.SECRETS_FOUND: gettext_lazy("With texts that may contain secrets, at an admin's request"),
+    changes.REDACTED: gettext_lazy("Personal data and secrets replaced by tokens such as [EMAIL_1]"),
+    changes.OPEN_FINDINGS: gettext_lazy(
+        "With a redacted key or password that nobody has judged, at an admin's request"
+    ),
 }
 NOTES = {
     DOMINANT_SET: gettext_lazy(
@@ -191,6 +220,7 @@ CHECKS = {
     readers.SIDES: gettext_lazy("Sides alternate, from a user's message to a reply; every call has its result"),
     readers.CALLS: gettext_lazy("Tool calls are JSON with a name and an object of arguments"),
     readers.TWO_KEYS: gettext_lazy("Every message has exactly two keys, both texts"),
+    readers.ANSWERS: gettext_lazy("Each answer is one message with text, and the two of a pair differ"),
     readers.MESSAGES: gettext_lazy("Roles and keys of messages are known, and every call has its result"),
     readers.COLUMNS: gettext_lazy("Every row has the same columns in the same order, and texts in them"),
     readers.DATES: gettext_lazy("No column would be read as dates"),
@@ -214,18 +244,27 @@ def describe_left_out(excluded: dict[str, dict[str, Any]]) -> list[dict[str, str
 def describe_prompts(manifest: dict[str, Any]) -> list[dict[str, Any]]:
     """How many rows have each prompt column, and how many do not.
 
-    Each entry has a label, the rows with the column, and the rows without it as (reason, rows).
+    Each entry has a label, the rows with the column, those of them in which it is not as it was recorded as
+    (how, rows), and the rows without it as (reason, rows).
     """
     counted = manifest.get("prompts", {})
     return [
         {
             "label": label,
             "rows": counted[column]["rows"],
+            "altered": list(_list_altered(counted[column])),
             "left_out": [(NOT_FILLED[reason], rows) for reason, rows in counted[column]["left_out"].items()],
         }
         for column, label in PROMPT_WORDS.items()
         if column in counted
     ]
+
+
+def _list_altered(counted):
+    if rows := counted.get(prompts.WITH_PLACEHOLDERS):
+        yield str(ALTERED[prompts.WITH_PLACEHOLDERS]), rows
+    if rows := sum(counted.get(prompts.INFERRED, {}).values()):
+        yield str(ALTERED[prompts.INFERRED]), rows
 
 
 def describe_nothing_left(excluded: dict[str, dict[str, Any]], *, is_scored: bool = True, other_task: str = "") -> str:
@@ -239,8 +278,8 @@ def describe_nothing_left(excluded: dict[str, dict[str, Any]], *, is_scored: boo
     if not excluded:
         return _("No samples match these options. Create samples from the turns of a session first.")
     parts = [f"{EXCLUSIONS[reason]}: {group['count']:,}" for reason, group in excluded.items()]
-    if {changes.OUTPUT_FLAGGED, changes.SECRETS_FOUND} & excluded.keys():
-        advice = _("An admin can include samples with texts that may contain secrets.")
+    if changes.OPEN_FINDINGS in excluded:
+        advice = _("Confirm or dismiss the keys and passwords on the page Findings.")
     elif "low_quality" in excluded and not is_scored:
         advice = _("No sample has a quality score: export without a minimum quality.")
     elif RESTS_ON_TOOLS in excluded:
@@ -266,10 +305,11 @@ def describe_dominant_set(largest: int, count: int) -> str:
     return sentence % {"largest": f"{largest:,}", "count": amounts.format_amount("samples", count)}
 
 
-def describe_secrets(manifest: dict[str, Any]) -> list[tuple[str, int]]:
-    """The kinds of secrets in an export, in words, with the rows of each.
+def describe_redactions(manifest: dict[str, Any]) -> list[tuple[str, int, int]]:
+    """The kinds of redacted values in words, with the rows and places of each.
 
     The most frequent kind is first.
     """
-    kinds = manifest.get("secrets", {}).get("kinds", {})
-    return [(str(SECRET_KINDS[kind]), kinds[kind]) for kind in sorted(kinds, key=lambda kind: (-kinds[kind], kind))]
+    kinds = manifest.get("redactions", {}).get("kinds", {})
+    order = sorted(kinds, key=lambda kind: (-kinds[kind]["places"], kind))
+    return [(str(KIND_WORDS[kind]), kinds[kind]["rows"], kinds[kind]["places"]) for kind in order]

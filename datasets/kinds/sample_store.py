@@ -17,6 +17,7 @@ from openclaw_web.sqlite.json_columns import encode
 
 from .. import turn_facts
 from ..dedup import signatures
+from ..finding_values import sample_privacy
 from ..models import DatasetSample
 from .kind import NONE, WRONG, SampleKind
 
@@ -58,7 +59,9 @@ def build_sample(
         "agent_id": agent.agent_id,
     }
     columns |= kind.columns(agent, subject) | (kind.labels(subject) if verdict == NONE else {})
-    return DatasetSample(id=compute_sample_id(agent.agent_id, name, kind.key), **columns)
+    sample = DatasetSample(id=compute_sample_id(agent.agent_id, name, kind.key), **columns)
+    sample_privacy.set_columns([sample])
+    return sample
 
 
 @contextmanager

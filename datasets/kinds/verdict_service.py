@@ -6,6 +6,7 @@ from agents.models import Agent
 from openclaw_web.errors import Refused
 
 from ..dedup import signatures
+from ..finding_values import sample_privacy
 from ..models import DatasetSample
 from ..review import verdicts
 from . import sample_store
@@ -48,11 +49,11 @@ def give_verdict(
     is_there = sample_store.is_stored(sample_id)
     subject = kind.read_subject(agent, row) if kind.reads_again or not is_there else None
     part = kind.verdict(row, subject, verdict, correction) if verdict != NONE else None
-    with sample_store.sample_transaction(
-        agent, None if is_there else sample_store.build_sample(kind, agent, row.id, subject, verdict=verdict)
-    ):
+    new = None if is_there else sample_store.build_sample(kind, agent, row.id, subject, verdict=verdict)
+    with sample_store.sample_transaction(agent, new):
         sample = _add_verdict(kind, sample_id, part, by=by, expected=expected, filed=filed)
     signatures.ensure_signature(sample_id)
+    sample_privacy.refresh_gate(sample_id)
     return sample
 
 

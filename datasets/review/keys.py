@@ -20,6 +20,7 @@ ACTIONS = {
     "edit": ("e", gettext_lazy("Edit the reply, or the first field")),
     "open_call": ("o", gettext_lazy("Open the next tool call")),
     "note": ("t", gettext_lazy("Write a note")),
+    "finding": ("f", gettext_lazy("Mark the selected text as personal data or a secret")),
     "undo": ("u", gettext_lazy("Undo")),
     "next": ("j", gettext_lazy("Next sample")),
     "previous": ("k", gettext_lazy("Previous sample")),

@@ -6,6 +6,7 @@ from openclaw_web.sqlite import write_queue
 from people.audit import log as audit
 
 from ..dedup import signatures
+from ..finding_values import sample_privacy
 from ..models import DatasetSample
 from . import claims, skips, verdicts
 from .claims import Claim
@@ -24,6 +25,7 @@ def label_and_take_next(
         sample = verdicts.add_verdict(sample_id, by=by, **verdict)
         claim = _claim_next(queue, sample_id, ahead, by)
     signatures.ensure_signature(sample_id)
+    sample_privacy.refresh_gate(sample_id)
     return sample, claim
 
 

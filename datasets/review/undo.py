@@ -21,6 +21,7 @@ from people.audit import log as audit
 
 from ..dedup import signatures
 from ..evidence import read_fact
+from ..finding_values import sample_privacy
 from ..models import DatasetSample, ReviewAction, SampleClaim, SampleLabel
 from ..words import STATUS_WORDS
 from . import drafts, verdicts
@@ -61,6 +62,7 @@ def undo(by: str, label_id: str | None = None) -> UndoResult:
             result = _withdraw_correction(result, agent, correction_id, by)
     if action.kind == "verdict":  # a verdict may have edited the reply; a bulk action never does
         signatures.ensure_signature(action.sample_id)
+        sample_privacy.refresh_gate(action.sample_id)
     if not isinstance(result, UndoResult):  # after the transaction, which has stored that it cannot be undone
         raise Refused(result)
     return result

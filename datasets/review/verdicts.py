@@ -18,6 +18,7 @@ from people.audit import log as audit
 from ..dedup import signatures
 from ..exporters.samples import GATE_TYPES
 from ..exporters.writes import WRITE
+from ..finding_values import sample_privacy
 from ..forms import normalise_text
 from ..kinds import decision as decisions
 from ..models import DatasetSample, ReviewAction, SampleLabel
@@ -69,6 +70,7 @@ def label_sample(sample_id: str, status: str, *, by: str, **verdict: Any) -> Dat
     with write_queue.global_transaction():  # from here on nobody else can change the sample
         sample = add_verdict(sample_id, status, by=by, **verdict)
     signatures.ensure_signature(sample_id)
+    sample_privacy.refresh_gate(sample_id)
     return sample
 
 

@@ -32,6 +32,8 @@ _REDACTED = re.compile(
     | (?<! [\w.-] ) [\w.-]{6} … [\w.-]{4} (?! [\w.-] )   # sk-abc…wxyz, as OpenClaw masks a token
     """
 )
+# A mask for a value of the moment: `sessionId=<redacted>`.
+_RUNTIME_VALUE = re.compile(r"\b[A-Za-z][\w.-]{0,63} ?[=:] ?<redacted>")
 # Texts are long and placeholders are few: without one of these there is none.
 _HINTS = ("truncated", "redacted", "***", "…", "[circular]", "[unserializable]", "trajectory-")
 _WORDS = {"truncated": TRUNCATED, "redacted": REDACTED}
@@ -47,6 +49,14 @@ def find_placeholder(text: str) -> str:
     if _TRUNCATED.search(text):
         return TRUNCATED
     return REDACTED if _REDACTED.search(text) else ""
+
+
+def has_only_runtime_values(text: str) -> bool:
+    """Whether all placeholders of a text stand for values of the moment.
+
+    A prompt that masks the id of its session and the name of its model is whole in what it tells the agent.
+    """
+    return not find_placeholder(_RUNTIME_VALUE.sub("", text))
 
 
 def find_nested_placeholder(value: Any) -> str:

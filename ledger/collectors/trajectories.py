@@ -104,6 +104,8 @@ def _find_incomplete(data):
     """The reasons why inputs of the model are incomplete, as facts."""
     for name, fact in MODEL_INPUTS.items():
         value = data.get(name)
+        if name == "systemPrompt" and isinstance(value, str) and placeholders.has_only_runtime_values(value):
+            continue
         if value and (why := placeholders.find_nested_placeholder(value) or _check_form(name, value)):
             yield fact, why
 

@@ -132,6 +132,8 @@ PLACES = (
     ("overview:agent_list", _("Agents"), "cpu-chip", "viewer", ""),
     ("datasets:review", _("Review"), "inbox-stack", "labeller", "datasets:review_waiting"),
     ("datasets:sample_list", _("Samples"), "check-badge", "viewer", ""),
+    ("datasets:finding_list", _("Findings"), "finger-print", "viewer", ""),
+    ("datasets:dataset_list", _("Datasets"), "rectangle-stack", "viewer", ""),
     ("datasets:export_list", _("Exports"), "arrow-down-tray", "viewer", ""),
 )
 SYSTEM_NEEDS = ("operations:system_needs", "operator")  # the number of problems, beside System

@@ -68,6 +68,9 @@ _WORDS = (
     (_("Pending"), PLAIN, ("pending",)),
     (_("Approved"), OK, ("approved",)),
     (_("Rejected"), BAD, ("rejected",)),
+    (_("Confirmed"), BAD, ("confirmed",)),
+    (_("Dismissed"), PLAIN, ("dismissed",)),
+    (_("Added"), INFO, ("added",)),
     (_("Needs review"), WARN, ("needs_review",)),
     (_("Approved by rule"), OK, ("auto_approved",)),
     # People, what lets them in, and what is switched on.

@@ -24,6 +24,7 @@ SHOWN = {
     """,
     ("file_version", "{id}"): "api:file_version",
     ("file_version", "{to}"): "api:file_diff",
+    ("finding", "{value_hash}"): "api:finding_detail api:finding_places datasets:finding_detail",
     ("gate_call", "{call_id}"): "api:gate_call_detail gate:call_detail",
     ("handover", "{handover_id}"): "api:guardian_handover_detail guardian:handover_detail",
     ("list", "samples"): "api:sample_list",

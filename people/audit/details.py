@@ -81,7 +81,8 @@ VALUES = {
         "not_started": gettext_lazy("not started"),
     },
     "puts_back": {True: gettext_lazy("after the recorded version was put back"), False: ""},
-    "include_flagged": {True: gettext_lazy("with texts that may contain secrets"), False: ""},
+    "include_flagged": {True: gettext_lazy("with keys and passwords that nobody has judged"), False: ""},
+    "include_pii": {True: gettext_lazy("with personal data"), False: ""},
 }
 FORMATS = {
     "alpaca": "Alpaca",

@@ -12,6 +12,8 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop as N_
 
+from openclaw_web.detectors.custom_patterns import compile_patterns
+
 from .setting import choices, daily, folder, line, lines, number, switch, text
 
 REASON = re.compile(r"([a-z][a-z0-9_]{0,31}): *(\S.{0,39})")
@@ -40,7 +42,19 @@ SECRET_KINDS = {
     "model_key": _("Key of a model provider"),
     "slack_key": _("Slack key"),
 }
-SECRET_WORDS = frozenset({"api_key", "password", "token", "secret"})  # also found where people only mention one
+
+
+# The default patterns of the Reflection spec. They name assignments, whose values every export redacts.
+REDACT_PATTERNS = ["api[_-]?key", "password", "token", "secret", "-----BEGIN.*-----"]
+
+
+def explain_patterns(texts: list[str]) -> str:
+    """Why patterns cannot be used: what they would do; empty when they can."""
+    try:
+        compile_patterns(texts)
+    except ValueError as exc:
+        return str(exc)
+    return ""
 
 
 def parse_reasons(values: list[str]) -> dict[str, str]:
@@ -188,11 +202,14 @@ SECRETS = {
         _("Secrets that restrict an artifact to admins"),
         _("Only admins download artifacts in which these were found. None = no restriction."),
     ),
-    "exports.withheldKinds": _build_secret_choices(
-        [kind for kind in SECRET_KINDS if kind not in SECRET_WORDS]
-    ).with_words(
-        _("Secrets that keep a row out of exports"),
-        _("Rows with these are left out, unless an admin includes them. None = nothing is left out."),
+    "datasetCollection.privacyFiltering.redactPatterns": lines(
+        REDACT_PATTERNS, _("a list of regular expressions"), lambda texts: not explain_patterns(texts)
+    )
+    .with_explanation(explain_patterns)
+    .with_words(
+        _("Patterns to redact"),
+        _("Exports redact what these regular expressions match. One per line; empty = none."),
+        _("The five names at first are always in force: redacted is the value that follows them, never the name."),
     ),
 }
 BACKUPS = {
@@ -252,6 +269,18 @@ REVIEW = {
     "schedule.signatureMinutes": number(10, 0, 10_080, _("minutes")).with_words(
         _("Check signatures every"),
         _("Creates the signatures that samples lack; exports find duplicates by them. 0 = at each export."),
+    ),
+    "schedule.findingsScanMinutes": number(5, 0, 10_080, _("minutes")).with_words(
+        _("Scan for personal data and secrets every"),
+        _("Scans texts that were imported or changed since the last scan. 0 = never."),
+    ),
+    "schedule.exchangeMinutes": number(30, 0, 10_080, _("minutes")).with_words(
+        _("Store exchanges every"),
+        _("Stores the records of approved turns beside their samples, and marks those that have changed. 0 = never."),
+    ),
+    "schedule.releaseCheckHours": number(24, 0, 720, _("hours")).with_words(
+        _("Check releases every"),
+        _("Looks for members that were removed, opted out, rolled back or rejected. 0 = only on request."),
     ),
 }
 GROUPS = {

@@ -33,7 +33,7 @@ class SettingsForm(forms.Form):
     def clean(self):
         for key, known in KEYS.items():
             if key in self.cleaned_data and not known.accepts(self.cleaned_data[key]):
-                self.add_error(key, known.refusal(known.label))
+                self.add_error(key, known.refusal(known.label, self.cleaned_data[key]))
 
     def changed(self):
         """`{key: value}` of the settings that were edited on the page."""

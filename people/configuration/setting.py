@@ -20,7 +20,8 @@ class Setting:
     """One setting: its default, its valid values and its words.
 
     `field` is the kind of the form field: switch, number (with `least` and `most`), choices, lines, line, text or time.
-    `unit` stands beside the field. `after` tells what to do after a change.
+    `unit` stands beside the field. `after` tells what to do after a change. `explain` says what is wrong with a list of
+    texts, as a sentence.
     """
 
     default: Any
@@ -33,17 +34,24 @@ class Setting:
     label: Words = ""
     help: Words = ""
     after: Words = ""
+    explain: Callable[[Any], str] | None = None
 
     def with_words(self, label: Words, help: Words, after: Words = "") -> Self:
         """The same setting with words for people."""
         return replace(self, label=label, help=help, after=after)
 
-    def refusal(self, name: Words) -> str:
+    def with_explanation(self, explain: Callable[[Any], str]) -> Self:
+        """The same setting with a sentence for each wrong value."""
+        return replace(self, explain=explain)
+
+    def refusal(self, name: Words, value: Any = None) -> str:
         """The sentence for a refused value.
 
         `name` is the name by which the sender knows the setting.
         """
-        return gettext("%(key)s must be %(shape)s.") % {"key": name, "shape": self.shape}
+        sentence = gettext("%(key)s must be %(shape)s.") % {"key": name, "shape": self.shape}
+        more = self.explain(value) if self.explain and _is_texts(value) else ""
+        return f"{sentence} {more}" if more else sentence
 
 
 def switch(default: bool) -> Setting:

@@ -94,7 +94,7 @@ def find_refusal(key: str, value: Any) -> str:
     Raises Refused for an unknown key.
     """
     setting = _get_setting(key)
-    return "" if setting.accepts(value) else setting.refusal(key)
+    return "" if setting.accepts(value) else setting.refusal(key, value)
 
 
 def setting_to_json(key: str, value: Any) -> dict[str, Any]:

@@ -37,6 +37,7 @@ def folders(shared_results, settings, ada, bob):
     """The folder of an export of each kind, by name."""
     if not shared_results["folders"]:
         settings.HOME_DIR = shared_results["place"]
+        (settings.HOME_DIR / "state").mkdir()
         shared_results["folders"] = write_everything(ada, bob, shared_results["place"])
     return shared_results["folders"]
 

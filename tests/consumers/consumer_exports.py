@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import orjson
+from pyarrow import parquet
 
 from datasets.exports import exports
 from datasets.models import DatasetSample
@@ -13,6 +14,7 @@ from ledger.collectors.jsonl import Line, parse_line
 from ledger.collectors.trajectories import COMPILED, Step
 from ledger.transcripts.extras_store import store_steps
 from ledger.transcripts.transcript_store import Transcript, store_transcript
+from tests.datasets.exporters.judged_samples import store_judged_writes
 from tests.datasets.exports.branches import Steps, body
 from tests.factories import T0, SampleFactory
 
@@ -64,8 +66,20 @@ KINDS = (
     Kind("sharegpt-no-tools", "sharegpt", (*EVERYONE, "unsloth"), options={"tool_calls": "leave_out"}),
     Kind("sharegpt-words", "sharegpt", (*EVERYONE, "unsloth"), options={"agent": "bob"}),  # bob calls no tools
     Kind("sharegpt-no-prompts", "sharegpt", (*EVERYONE, "unsloth"), options={"agent": "bob", "prompt_characters": 0}),
+    Kind("sharegpt-reflection", "sharegpt_reflection", ("llamafactory", "axolotl", "trl")),
     Kind("openai", "openai", ("trl",)),
+    Kind("messages", "messages", ("axolotl", "trl")),
+    Kind("messages-context", "messages", ("axolotl", "trl"), options={"history": "context"}),
+    Kind("messages-gate", "messages", ("axolotl", "trl"), task="gate"),
+    Kind("parquet", "parquet", ("axolotl", "trl")),
+    Kind("preference", "preference", ("trl-dpo",)),
+    Kind("preference-context", "preference", ("trl-dpo",), options={"history": "context"}),
+    Kind("preference-guardian", "preference", ("trl-dpo",), task="guardian"),
+    Kind("openai-preference", "openai_preference", ()),
+    Kind("llamafactory-preference", "llamafactory_preference", ("llamafactory-dpo",)),
+    Kind("kto", "kto", ("trl-kto",)),
 )
+CONTEXTS = frozenset({"sharegpt-context", "messages-context"})  # of which TRL learns the last reply alone
 
 
 def write_everything(ada, bob, home):
@@ -86,13 +100,35 @@ def find_kinds_for(reader):
 
 def find_rows_file(folder):
     """The file with the rows of an export."""
-    [file] = Path(folder).glob("ocl_*.train.jsonl")
+    [file] = [file for file in Path(folder).glob("ocl_*.train.*") if file.name.count(".") == 2]
     return file
 
 
 def read_export_rows(folder):
-    """The rows of an export, as its file has them."""
+    """The rows of an export, as its file has them.
+
+    Those of Parquet come without nulls, and with arguments as objects.
+    """
+    if find_rows_file(folder).suffix == ".parquet":
+        return [restore_row(row) for row in parquet.read_table(find_rows_file(folder)).to_pylist()]
     return [orjson.loads(line) for line in find_rows_file(folder).read_bytes().splitlines()]
+
+
+def restore_row(row):
+    """A row of Parquet or of an old `datasets`, as a file of lines has it."""
+    row = {name: remove_nulls(value) for name, value in row.items()}
+    for message in (part for value in row.values() if isinstance(value, list) for part in value):
+        for call in message.get("tool_calls", ()):
+            if isinstance(call["function"]["arguments"], str):
+                call["function"]["arguments"] = orjson.loads(call["function"]["arguments"])
+    return row
+
+
+def remove_nulls(value):
+    """A list of messages without nulls; any other value as it is."""
+    if not isinstance(value, list):
+        return value
+    return [{key: item for key, item in message.items() if item is not None} for message in value]
 
 
 def find_taught_texts(row):
@@ -102,10 +138,18 @@ def find_taught_texts(row):
     """
     if "output" in row:
         return [row["output"]]
+    if "messages" in row:
+        replies = [part for part in row["messages"] if part["role"] == "assistant" and part.get("train", True)]
+        return [list_calls(part["tool_calls"]) if "tool_calls" in part else part["content"] for part in replies]
     replies = [
         turn for turn in row["conversations"] if turn["from"] in ("gpt", "function_call") and turn.get("train", True)
     ]
     return [parse_calls(turn["value"]) if turn["from"] == "function_call" else turn["value"] for turn in replies]
+
+
+def list_calls(calls):
+    """Calls of messages as lists of name and arguments have them."""
+    return [{"name": call["function"]["name"], "arguments": call["function"]["arguments"]} for call in calls]
 
 
 def parse_calls(value):
@@ -131,6 +175,8 @@ def parse_template_calls(text):
     if tagged:
         return [orjson.loads(call_text) for call_text in tagged]
     try:
+        if '[{"' in text and '"function":' in text:  # after the words that stand before them
+            return list_calls(orjson.loads(text[text.index('[{"') :]))
         return [call for call in parse_calls(text) if call.keys() == {"name", "arguments"}]
     except (orjson.JSONDecodeError, AttributeError, TypeError):
         return []
@@ -160,6 +206,8 @@ def _fill_store(ada, bob):
         gate = {"output": {"decision": "UPDATE_USER", "reason": "Stable.", "candidateFact": fact}}
         content = body(number, memoryGate=gate)
         SampleFactory(session_id="gate", turn_number=number, content=content, annotation_status="approved")
+    store_judged_writes()
+    DatasetSample.objects.filter(session_id="s2", turn_number=1).update(annotation_status="rejected")
 
 
 def _build_tool_messages():

@@ -20,10 +20,19 @@ def test_every_row_is_learned_and_none_begins_with_an_empty_system_turn(kind, re
 @pytest.mark.parametrize("kind", TAKEN, ids=lambda kind: kind.name)
 def test_rows_begin_with_their_system_prompts_if_all_have_one(kind, read_all, folders):
     read = read_all("axolotl", "axolotl")["answers"][kind.name]
-    prompts = [row.get("system", "") for row in read_export_rows(folders[kind.name])]
-    assert read["system_turns"] == (len(prompts) if all(prompts) else 0)
-    is_dropped = "drop_system_message" in Path(folders[kind.name], "axolotl.yaml").read_text()
-    assert is_dropped == (kind.format == "sharegpt" and not all(prompts))
+    prompts = [find_prompt(row) for row in read_export_rows(folders[kind.name])]
+    config = Path(folders[kind.name], "axolotl.yaml").read_text()
+    has_own_turns = "field_messages: messages" in config
+    assert read["system_turns"] == (sum(map(bool, prompts)) if has_own_turns or all(prompts) else 0)
+    is_text_row = kind.format.startswith("sharegpt") and not has_own_turns
+    assert ("drop_system_message" in config) == (is_text_row and not all(prompts))
+
+
+def find_prompt(row):
+    """The system prompt of a row; empty where it has none."""
+    if "messages" in row:
+        return row["messages"][0]["content"] if row["messages"][0]["role"] == "system" else ""
+    return row.get("system", "")
 
 
 def test_some_exports_have_prompts_in_all_rows_in_some_and_in_none(folders):
@@ -34,7 +43,7 @@ def test_some_exports_have_prompts_in_all_rows_in_some_and_in_none(folders):
 
 def test_the_line_about_system_messages_is_needed(folders, hand_over, tmp_path):
     """Without it the column `system` becomes a turn of every row in which it is empty."""
-    plain = Path(shutil.copytree(folders["sharegpt-edited"], tmp_path / "plain"))
+    plain = Path(shutil.copytree(folders["sharegpt-no-tools"], tmp_path / "plain"))
     config = (plain / "axolotl.yaml").read_text()
     (plain / "axolotl.yaml").write_text(config.replace("drop_system_message: true", "drop_system_message: false"))
     read = hand_over("axolotl", "axolotl", {"plain": str(plain)})["answers"]["plain"]

@@ -19,6 +19,12 @@ def agent(record_id, text, *, after=None):
     return _line(record_id, after, {"role": "assistant", "model": "m-1", "content": blocks})
 
 
+def tool_result(record_id, text, *, after=None):
+    """A transcript line with the result of the call of `agent` without a text."""
+    content = [{"type": "text", "text": text}]
+    return _line(record_id, after, {"role": "toolResult", "toolCallId": "c", "toolName": "exec", "content": content})
+
+
 def store_session(lines, *, session_id="s1", db="agent_ada", opted_out=()):
     """Store a session of these lines.
 

@@ -45,12 +45,14 @@ RECEIPTS = {
         "rejected_count", "skipped", "skipped_count", "ignored", "ignored_count", "store", "findings", "files",
         "compared", "losses", "loss_count", "lost_records",
     },
-    "export": {"id", "name", "state", "folder", "manifest", "dry_run", "fits", "difference"},
+    "export": {"id", "name", "state", "folder", "manifest", "dry_run", "fits", "difference", "written"},
     "jobs": {"jobs"},
     "migrate_agents": {"schema_version", "migrated"},
     "reflection": {
         "decisions", "decision", "by", "rows", "file", "format", "count", "recorded", "known", "withheld", "plan",
-        "run", "replay",
+        "run", "replay", "samples", "sample", "written", "first_day", "last_day", "created", "verdicts", "days",
+        "types", "statuses", "quality", "labellers", "findings", "finding", "unscanned", "scan", "release",
+        "verification", "difference",
     },
     "retention": {
         "message", "days", "out", "dry_run", "before", "sessions", "records", "turns", "kept", "bytes", "failed",
@@ -322,7 +324,10 @@ def test_bash_completes_verbs_options_and_values(run, tmp_path, monkeypatch):
     for words, offered in {
         "mi": ["migrate_agents"],
         "--v": ["--version"],
-        "export --format ": ["alpaca", "sharegpt", "openai", "raw", "csv"],
+        "export --format ": [
+            *("alpaca", "sharegpt", "openai", "raw", "csv", "messages", "parquet", "sharegpt_reflection"),
+            *("preference", "openai_preference", "llamafactory_preference", "kto"),
+        ],
         "export --agent ": ["ada"],
         "create_user mei --role a": ["admin"],
         "collect --w": ["--watch"],

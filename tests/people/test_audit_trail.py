@@ -53,7 +53,8 @@ ELSEWHERE = {
     "datasets": """
         decision_judge decisions_draw export_verify replay_queue review_discard review_draft review_keys_reset
         review_keys_save review_label review_reason review_skip review_undo sample_label samples_bulk_label samples_make
-        write_judge write_opinion_save writes_queue
+        write_judge write_opinion_save writes_queue finding_judge finding_undo findings_scan sample_finding
+        dataset_create dataset_release version_verify version_check version_compare benchmark_add export_again
     """,
     "episodes": "capture_set head_give_out policy_set redact_do retention_start verify_start",
     "gate": "own_gate_run own_gate_switch replay_continue replay_start",
@@ -86,14 +87,17 @@ NO_CONTENT = {
         guardian_proposal_list indexed_file_list invitation_list job_detail job_list me memory_list openapi-json
         openapi-view overview_agents overview_sums own_gate own_guardian problem_list removed_session_list
         retention_list review_progress session_list session_steps setting_list sign_in_list skipped_list subagent_list
-        task_list token_list user_list vfs_entry_list
+        task_list token_list user_list vfs_entry_list finding_list dataset_list dataset_detail version_detail
+        member_list version_difference sample_uses benchmark_list dataset_statistics
     """,
     "artifacts": "artifact_list",
     "automation": "background_list cron_list subagent_list",
     "collecting": "rejected_list skipped_list",
     "datasets": """
         decision_verdict decision_verdicts export_list replay_verdicts review_keys review_waiting sample_list
-        samples_bulk session_samples write_verdict write_verdicts
+        samples_bulk session_samples write_verdict write_verdicts finding_lag finding_list finding_texts statistics
+        dataset_list dataset_detail version_detail version_of member_list taint_list difference_list benchmark_list
+        sample_uses write_uses
     """,
     "episodes": "event_list redaction_preview scope_list scope_retention scope_statistics",
     "gate": """

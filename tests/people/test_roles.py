@@ -51,6 +51,10 @@ READS = {
         /agents/{agent}/vfs /exports /exports/{export_id} /exports/{export_id}/files/{name} /exports/{export_id}/zip /me
         /me/sign-ins /operations/jobs /operations/jobs/{job_id} /operations/memory /operations/skipped
         /operations/tokens /overview /overview/agents /samples /samples/{sample_id}
+        /findings /findings/{value_hash} /findings/{value_hash}/places /datasets /datasets/statistics
+        /datasets/{dataset_id} /datasets/{dataset_id}/versions/{number}
+        /datasets/{dataset_id}/versions/{number}/members /datasets/{dataset_id}/versions/{number}/difference
+        /samples/{sample_id}/uses /benchmarks
     """,
     "labeller": "/review/next /review/progress",
     "operator": """
@@ -71,6 +75,8 @@ WRITES = {
     "labeller": """
         /agents/{agent}/guardian/samples /agents/{agent}/sessions/{session_id}/checkpoints /exports/{export_id}/verify
         /operations/jobs/{job_id}/cancel /review/claims/{sample_id} /review/claims/{sample_id}/release /review/undo
+        /datasets/{dataset_id}/versions/{number}/verify /datasets/{dataset_id}/versions/{number}/check
+        /datasets/{dataset_id}/versions
     """,
     "operator": """
         /agents/{agent}/episodes/head /agents/{agent}/episodes/verify
@@ -120,8 +126,13 @@ OPERATIONS = {
     "POST /agents/{agent}/guardian/writes/{audit_id}/rollback": ("operator", {"reason": "x", "seen": ""}),
     "POST /agents/{agent}/guardian/writes/{audit_id}/sample": ("labeller", {"verdict": "right"}),
     "POST /agents/{agent}/sessions/{session_id}/samples": ("labeller", {"turns": [1]}),
+    "POST /benchmarks": ("labeller", {"name": "x", "text": "x"}),
+    "POST /benchmarks/{benchmark_id}/report": ("labeller", {}),
+    "POST /datasets": ("labeller", {"name": "x"}),
     "POST /exports": ("labeller", {"name": "x", "format": "alpaca"}),
     "POST /exports/count": ("labeller", {"format": "alpaca"}),
+    "POST /findings/undo": ("labeller", {}),
+    "POST /findings/{value_hash}/verdict": ("labeller", {"verdict": "dismissed"}),
     "POST /operations/doctor/unignore": ("admin", {"what": "main/x"}),
     "POST /operations/invitations": ("admin", {"role": "viewer"}),
     "POST /operations/retention/archive": ("admin", {"days": 400}),

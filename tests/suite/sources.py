@@ -19,6 +19,7 @@ ORDER = [
     "ledger",
     "gate",
     "guardian",
+    "findings",
     "datasets",
     "automation",
     "episodes",

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from .. import changes
 from ..changes import NO_CHANGES, Changes
 from ..outcomes import AFTER_GAP, BEYOND_ROW, DUPLICATE, INTERRUPTED, NOT_APPROVED, RESTS_ON_TOOLS, SAME_TURN
-from ..samples import ExportSample, Pair, is_cut
+from ..samples import ExportSample, Pair
 from . import histories
 from .exchanges import Exchange
 from .spelling import Spelling
@@ -183,7 +183,7 @@ class EditedHistory:
             messages, size = self._shorten_results(messages, size, room, done)
             if size > room:
                 done.add(changes.OVER_THE_BUDGET)
-        messages.append(self.spelling.build_answer(sample.reply))
+        messages.append(self.spelling.build_own_answer(sample, sample.reply))
         return Exchange(messages, done, self.spelling, train=self.TRAIN)
 
     def _shorten_results(self, messages, size, room, done):
@@ -318,7 +318,8 @@ class ContextHistory(EditedHistory):
         """The conversation of a sample of the next turn."""
         question, done = self.unanswered.joined(turn, turn.question)
         done = done | self.skipped
-        self.taught = (turn.user_text, sample.reply)
+        reply = sample.judged[1] if sample.edited_reply is None else sample.edited_reply
+        self.taught = (turn.restore(turn.user_text), reply)
         yield self._build_conversation(
             sample, self._build_own_exchange(sample, question or sample.user_text, turn, done), self.latest
         )
@@ -328,7 +329,7 @@ class ContextHistory(EditedHistory):
 
         The turns before it are those in the sample's own context.
         """
-        done = {changes.REBUILT, changes.CONTEXT_SHORTENED} if is_cut(sample.context) else {changes.REBUILT}
+        done = {changes.REBUILT, changes.CONTEXT_SHORTENED} if sample.is_context_cut() else {changes.REBUILT}
         own_walk = ContextHistory(self.spelling, self.characters, self.withheld)
         own_walk.elsewhere = self.elsewhere
         for turn in _read_context_turns(sample.context, done):
@@ -357,14 +358,18 @@ def find_dropped_text(sample: ExportSample, turn: Turn) -> set[str]:
 
     More texts after its last call, that is.
     """
-    is_more = len(turn.answers) > 1 and "\n\n".join(turn.answers) != sample.agent_reply
+    is_more = len(turn.answers) > 1 and "\n\n".join(turn.judged_answers) != sample.judged[1]
     return {changes.TEXT_BEFORE_REPLY_DROPPED} if is_more else set()
 
 
 def _list_pairs(turn, row_question):
-    """The pairs of question and answer by which rows may teach this turn."""
-    answers = {"\n\n".join(turn.answers), *turn.answers}
-    return {(question, answer) for question in (row_question, turn.user_text) for answer in answers}
+    """The pairs of question and answer by which rows may teach this turn.
+
+    They are as before redaction; only words that were joined to the question have markers.
+    """
+    answers = {"\n\n".join(turn.judged_answers), *turn.judged_answers}
+    questions = {turn.restore(row_question), turn.restore(turn.user_text)}
+    return {(question, answer) for question in questions for answer in answers}
 
 
 def _add_edit_change(sample, done):

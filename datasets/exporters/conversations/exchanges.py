@@ -7,8 +7,11 @@ cleaned, checked and encoded as JSON once, when it is created.
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from ..changes import CHARACTERS_REPLACED, Changes, build_secret_change
+import orjson
+
+from ..changes import CHARACTERS_REPLACED, NO_CHANGES, OPEN_FINDINGS, Changes
 from ..json_output import encode_value
+from ..markers import TokenNumbers, has_marker
 from ..text_scan import ScanResult, merge_scans, scan_texts
 from ..token_estimate import estimate_total_weight
 from .spelling import BrokenRule, Message, Spelling
@@ -19,8 +22,9 @@ class Exchange:
 
     An exchange starts on one side and ends on the other, so that any number of them form a conversation.
 
-    `seen` is the scan of its texts; the kinds of secrets are among its changes too. `train`: whether the agent's words
-    in it are to be learned, written into each message; None: not marked.
+    `seen` is the scan of its texts. `train`: whether the agent's words in it are to be learned, written into each
+    message; None: not marked. `messages` and `json` have markers, whose tokens each row numbers for itself; sizes are
+    those with tokens.
     """
 
     __slots__ = ("broken", "calls", "changes", "json", "messages", "seen", "size", "spelling", "weight")
@@ -32,12 +36,17 @@ class Exchange:
             messages = spelling.mark_messages(messages, train)
         data, self.messages, is_cleaned = encode_value(messages)
         self.json = data[1:-1]
-        self.size = spelling.size(messages)
-        self.weight = estimate_total_weight(spelling.read_texts(self.messages))
-        self.seen = scan_texts(spelling.read_texts(messages))
-        self.changes: Changes = frozenset(changes).union(map(build_secret_change, self.seen.kinds))
+        self.changes: Changes = frozenset(changes)
         if is_cleaned:
             self.changes |= {CHARACTERS_REPLACED}
+        readable = self.messages
+        if has_marker(data):
+            numbers = TokenNumbers()
+            readable = orjson.loads(numbers.encode(data))
+            self.changes |= {OPEN_FINDINGS} if numbers.has_open else NO_CHANGES
+        self.size = spelling.size(readable)
+        self.weight = estimate_total_weight(spelling.read_texts(readable))
+        self.seen = scan_texts(spelling.read_texts(messages))
         self.broken = spelling.find_broken_rules(self.messages)
         self.calls = spelling.find_called_tools(self.messages)  # names of tools
         self.spelling = spelling

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ..changes import Changes
+from ..samples import ExportSample
 
 Message = dict[str, Any]  # in the form of the format
 
@@ -62,6 +63,10 @@ class Spelling(Protocol):
 
     def build_answer(self, text: str) -> Message:
         """A message with the agent's words at the end of a turn."""
+        ...
+
+    def build_own_answer(self, sample: ExportSample, text: str) -> Message:
+        """The answer that a row teaches, with what the format says of its sample."""
         ...
 
     def build_calls(self, step: Step, done: set[str]) -> list[Message]:

@@ -3,6 +3,8 @@
 Words of people and of the agent are never cut.
 """
 
+from ..markers import cut_before_marker
+
 SHORTEST_RESULT = 200
 CUT = "\n[… {count} characters left out …]"
 
@@ -23,5 +25,5 @@ def truncate_text(text: str, length: int) -> str:
     longest_mark = len(CUT.format(count=len(text)))
     if len(text) <= length + longest_mark:
         return text
-    kept_length = length - longest_mark
+    kept_length = cut_before_marker(text, length - longest_mark)
     return text[:kept_length] + CUT.format(count=len(text) - kept_length)

@@ -33,6 +33,7 @@ class BranchMessage(Protocol):
     text_changes: changes.Changes
     is_after_reset: bool  # nothing before it is in the context of what follows
     exclusion: str  # why a user's words are not those of a person: a reason of outcomes
+    original: str | None  # the text before redaction, where that changed it
 
 
 @dataclass(slots=True)
@@ -53,11 +54,26 @@ class Turn:
     exclusion: str = ""  # that of its message
     is_interrupted: bool = False  # the agent's last message called a tool: a person spoke before it went on
     before: str = ""  # words of the interrupted turns before, whose run went on in this one
+    originals: dict[str, str] = field(default_factory=dict)  # texts before redaction, by what it made of them
 
     @property
     def question(self) -> str:
         """The words that its reply answers."""
         return f"{self.before}\n\n{self.user_text}" if self.before else self.user_text
+
+    def add_original(self, message: BranchMessage) -> None:
+        """Remember what a message said before redaction."""
+        if message.original is not None:
+            self.originals[message.text] = message.original
+
+    def restore(self, text: str) -> str:
+        """A text of this turn as it was before redaction, to compare it."""
+        return self.originals.get(text, text)
+
+    @property
+    def judged_answers(self) -> list[str]:
+        """The answers before redaction, as people judged them."""
+        return [self.restore(answer) for answer in self.answers]
 
 
 def split_turns(
@@ -81,6 +97,7 @@ def split_turns(
             turn = Turn(
                 message.turn_number, message.text, changes=set(message.text_changes), exclusion=message.exclusion
             )
+            turn.add_original(message)
             turn.is_after_reset, is_after_reset = is_after_reset, False
             if before and joins_interrupted and not turn.is_after_reset:
                 reader.go_on(before, turn)
@@ -101,9 +118,11 @@ def is_judged(turn: Turn, sample: ExportSample) -> bool:
     A turn may go on after its sample was made, or be answered anew on another branch: its calls are then not those
     that led to the reply of the sample.
     """
-    if turn.number != sample.turn_number or turn.user_text != sample.user_text:
+    user_text, reply = sample.judged
+    if turn.number != sample.turn_number or turn.restore(turn.user_text) != user_text:
         return False
-    return sample.agent_reply in turn.answers or sample.agent_reply == "\n\n".join(turn.answers)
+    answers = turn.judged_answers
+    return reply in answers or reply == "\n\n".join(answers)
 
 
 def _format_result(result):
@@ -144,6 +163,7 @@ class _Reader:
             self.steps, self.texts, self.calls = self.open
             self.carried = set(map(id, self.calls))
             turn.before = before.question
+            turn.originals |= before.originals
             turn.changes |= before.changes & changes.OF_WORDS
             if turn.before:
                 turn.changes.add(changes.MESSAGES_MERGED)
@@ -158,6 +178,7 @@ class _Reader:
                 self._close_calls(turn)
             if message.text.strip():
                 self.texts.append(message.text)
+                turn.add_original(message)
             self.calls += message.calls
             self.is_calling = bool(message.calls)
 

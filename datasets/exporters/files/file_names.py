@@ -38,4 +38,4 @@ def side_name(dataset: str, side: str) -> str:
 
 def file_name(dataset: str, side: str, kind: str) -> str:
     """The name of the file of one side."""
-    return f"{dataset}.{side}.{'csv' if kind == 'csv' else 'jsonl'}"
+    return f"{dataset}.{side}.{kind if kind in ('csv', 'parquet') else 'jsonl'}"

@@ -4,11 +4,11 @@ from collections import Counter
 from typing import Any
 
 from ..conversations.exchanges import Conversation
-from ..formats.metadata import JUDGEMENT_COLUMNS, PLACE_COLUMNS
+from ..formats.metadata import GIVEN_COLUMNS, JUDGEMENT_COLUMNS, PLACE_COLUMNS
 from ..json_output import dump_json
 from ..token_estimate import EIGHTHS, estimate_weight
 
-ABOUT = frozenset((*PLACE_COLUMNS, *JUDGEMENT_COLUMNS, "control_tokens"))
+ABOUT = frozenset((*PLACE_COLUMNS, *JUDGEMENT_COLUMNS, *GIVEN_COLUMNS, "control_tokens", "label"))
 NO_LIST = "[]"
 ABOVE = (2_048, 4_096, 8_192)  # tokens: usual lengths that training tools cut rows to
 

@@ -1,4 +1,4 @@
-"""Encodes rows as lines of a file."""
+"""Encodes rows as lines of a file, with numbered tokens in place of markers."""
 
 from functools import lru_cache
 from typing import Any
@@ -10,35 +10,51 @@ from openclaw_web import spreadsheets
 from ..changes import CHARACTERS_REPLACED, FORMULAS_MARKED, LONG_CELLS, Changes
 from ..conversations.exchanges import Conversation
 from ..json_output import clean_value, encode_value
+from ..markers import TokenNumbers, has_marker
 from ..prompts import EMPTY
 
 Row = dict[str, Any]
 
 
-def encode_line(row: Row, changes: Changes) -> tuple[bytes, Row, Changes]:
-    """A row as a line of JSON, the row as it reads back, and its changes."""
+def encode_line(row: Row, changes: Changes, numbers: TokenNumbers | None = None) -> tuple[bytes, Row, Changes]:
+    """A row as a line of JSON, the row as it reads back, and its changes.
+
+    `numbers`: those of a line about the same row, which has the same tokens. A conversation that is read back has
+    markers.
+    """
+    numbers = TokenNumbers() if numbers is None else numbers
     (column, conversation), *others = row.items()
     if not isinstance(conversation, Conversation):
         data, row, is_cleaned = encode_value(row)
+        if has_marker(data):
+            data = numbers.encode(data)
+            row = orjson.loads(data)
+        changes |= numbers.changes
         return data + b"\n", row, changes | {CHARACTERS_REPLACED} if is_cleaned else changes
     columns = dict(others)
     has_prompts = EMPTY.keys() <= columns.keys()
     is_given = has_prompts and any(columns[name] != empty_value for name, empty_value in EMPTY.items())
     rest, read, is_cleaned = _encode_with_prompts(columns) if is_given else encode_value(columns)
     end = b"," + rest[1:] if others else rest[1:]
-    line = b"".join([b'{"', column.encode(), b'":[', conversation.json, b"]", end, b"\n"])
-    changes = changes | conversation.changes
+    start = b"".join([b'{"', column.encode(), b'":[', conversation.json, b"]"])
+    start, numbered_end = numbers.encode_parts([start, end])
+    if numbered_end != end:
+        read = orjson.loads(b"{" + numbered_end[1:])
+    line = start + numbered_end + b"\n"
+    changes = changes | conversation.changes | numbers.changes
     return line, {column: conversation, **read}, changes | {CHARACTERS_REPLACED} if is_cleaned else changes
 
 
-def encode_csv(row: Row, changes: Changes) -> tuple[bytes, Row, Changes]:
+def encode_csv(row: Row, changes: Changes, numbers: TokenNumbers | None = None) -> tuple[bytes, Row, Changes]:
     """A row as lines of CSV, the row as it reads back, and its changes."""
+    numbers = TokenNumbers() if numbers is None else numbers
     cleaned = clean_value(row)
-    read = {name: spreadsheets.format_cell(value) for name, value in cleaned.items()}
-    is_long = any(map(spreadsheets.is_long_cell, cleaned.values()))
-    checks = ((CHARACTERS_REPLACED, cleaned != row), (FORMULAS_MARKED, read != cleaned), (LONG_CELLS, is_long))
+    cells = numbers.encode_cells(cleaned)
+    read = {name: spreadsheets.format_cell(value) for name, value in cells.items()}
+    is_long = any(map(spreadsheets.is_long_cell, cells.values()))
+    checks = ((CHARACTERS_REPLACED, cleaned != row), (FORMULAS_MARKED, read != cells), (LONG_CELLS, is_long))
     done = {name for name, is_so in checks if is_so}
-    return spreadsheets.format_lines([cleaned.values()]), read, changes | done
+    return spreadsheets.format_lines([cells.values()]), read, changes | done | numbers.changes
 
 
 def build_head(kind: str, columns: tuple[str, ...]) -> bytes:

@@ -1,74 +1,20 @@
 """`load.py`: the rows of an export as HF `datasets`, as a script that lies beside them."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
-# The rows as TRL wants them, for the formats that it cannot read as they are.
-MESSAGES = """
-# TRL knows other names for who speaks; a tool call stays a text.
-ROLES = {"human": "user", "gpt": "assistant", "function_call": "assistant", "observation": "tool"}
+from ..formats.checks import COLUMNS, NO_TEXTS
+from . import script_parts
 
-
-def messages_of(row):
-    \"\"\"The system prompt, where the row has one, and the conversation.\"\"\"
-    given = [{"role": "system", "content": row["system"]}] if row["system"] else []
-    return given + [{"role": ROLES[said["from"]], "content": said["value"]} for said in row["conversations"]]
-
-"""
-CONVERSATIONS = f"""{MESSAGES}
-def for_trl(row):
-    \"\"\"A row as TRL's SFTTrainer takes it.\"\"\"
-    return {{"messages": messages_of(row)}}
-"""
-# TRL does not read `train: false`: only the last reply is what is to be learned.
-MARKED = f"""{MESSAGES}
-def for_trl(row):
-    \"\"\"A row as TRL's SFTTrainer takes it: with a prompt and a completion, it learns the completion only.\"\"\"
-    messages = messages_of(row)
-    return {{"prompt": messages[:-1], "completion": messages[-1:]}}
-"""
-INSTRUCTIONS = """
-
-def for_trl(row):
-    \"\"\"A row as TRL's SFTTrainer takes it.\"\"\"
-    asked = [{"role": "user", "content": "\\n".join(filter(None, (row["instruction"], row["input"])))}]
-    return {"prompt": asked, "completion": [{"role": "assistant", "content": row["output"]}]}
-"""
-# Messages of OpenAI have different keys, and no two tools the same form. Where HF `datasets` has a type for that, it is
-# said which columns have it: else it looks at the first megabytes, and stops at what comes later.
-MESSAGES_OF_OPENAI = """
-def load():
-    \"\"\"The rows of each split.\"\"\"
-    files = {split: str(FOLDER / name) for split, name in FILES.items()}
-    if hasattr(datasets, "Json"):
-        kinds = {"messages": datasets.List(datasets.Json()), "tools": datasets.Json()}
-        features = datasets.Features({name: kinds[name] for name in COLUMNS})
-        return datasets.load_dataset("json", data_files=files, features=features)
-    return datasets.DatasetDict({split: with_nulls(path) for split, path in files.items()})
-
-
-def with_nulls(path):
-    \"\"\"The rows of a file: every message with every key, and tools as a text of JSON.\"\"\"
-    text = datasets.Value("string")
-    call = {"id": text, "type": text, "function": {"name": text, "arguments": text}}
-    message = {"role": text, "content": text, "tool_call_id": text, "tool_calls": [call]}
-    message["weight"] = datasets.Value("int64")
-    features = datasets.Features({name: [message] if name == "messages" else text for name in COLUMNS})
-    rows = []
-    with open(path, encoding="utf-8") as file:
-        for row in map(json.loads, file):
-            rows.append({"messages": [{name: said.get(name) for name in message} for said in row["messages"]]})
-            if "tools" in COLUMNS:
-                rows[-1]["tools"] = json.dumps(row["tools"]) if "tools" in row else None
-    return datasets.Dataset.from_list(rows, features=features)
-"""
-AS_IT_IS = """
-def load():
-    \"\"\"The rows of each split.\"\"\"
-    files = {split: str(FOLDER / name) for split, name in FILES.items()}
-    return load_dataset("KIND", data_files=files)
-"""
-CONVERSIONS = {"alpaca": INSTRUCTIONS, "sharegpt": CONVERSATIONS}
+# The columns that TRL reads, of formats that it takes as they are.
+TRL_COLUMNS = {
+    "messages": ("messages", "tools"),
+    "preference": ("prompt", "chosen", "rejected", "tools"),
+    "kto": ("prompt", "completion", "label", "tools"),
+}
+SHAREGPT = ("sharegpt", "sharegpt_reflection")
+# Columns whose values are neither texts nor lists of messages.
+KINDS = {"input": "value", "label": "truth"}
 
 
 def build_script(kind: str, files: Mapping[str, str], *, is_marked: bool = False, has_tools: bool = False) -> str:
@@ -76,29 +22,73 @@ def build_script(kind: str, files: Mapping[str, str], *, is_marked: bool = False
 
     `is_marked`: messages say whether to learn them. `has_tools`: rows of OpenAI's format have a list of tools.
     """
-    conversion = MARKED if is_marked and kind in CONVERSIONS else CONVERSIONS.get(kind, "")
     names = json.dumps(dict(files), indent=4).replace('"\n}', '",\n}')
-    imports, load = "from pathlib import Path\n\nfrom datasets import load_dataset", AS_IT_IS
+    parts = list(_choose_parts(kind, is_marked=is_marked, has_tools=has_tools))
+    imports, main = script_parts.IMPORTS, script_parts.MAIN
+    if kind in SHAREGPT:
+        imports, main = f"{imports}import sys\n", script_parts.MAIN_WITH_MESSAGES
+    if any("json." in part for part in parts) or kind in SHAREGPT:
+        imports = f"import json\n{imports}"
+    first = "\n".join(sorted(imports.splitlines(), key=lambda line: (line.startswith("from"), line)))
+    is_for_trl = any("def load_for_trl" in part for part in parts)
+    return "\n".join(
+        [
+            _build_docstring(kind, is_for_trl=is_for_trl),
+            "",
+            first,
+            "",
+            "import datasets",
+            "",
+            "FOLDER = Path(__file__).resolve().parent",
+            f"FILES = {names}",
+            *parts,
+            main,
+        ]
+    )
+
+
+def _choose_parts(kind, *, is_marked, has_tools):
+    """The pieces of the script, in their order."""
     if kind == "openai":
-        imports, load = "import json\nfrom pathlib import Path\n\nimport datasets", MESSAGES_OF_OPENAI
-        names += f"\nCOLUMNS = {json.dumps(['messages', 'tools'] if has_tools else ['messages'])}"
-    return f"""\
-{_build_docstring(bool(conversion))}
+        columns = {"messages": "messages"} | ({"tools": "value"} if has_tools else {})
+        yield from _list_typed(columns)
+    elif kind in TRL_COLUMNS or kind == "openai_preference":
+        yield from _list_typed(_list_kinds(COLUMNS[kind], NO_TEXTS[kind]))
+    else:
+        yield script_parts.AS_IT_IS.replace("KIND", kind if kind in ("csv", "parquet") else "json")
+    if kind in SHAREGPT:
+        message = 'message | {"train": said["train"]}' if is_marked else "message"
+        yield script_parts.MESSAGES_OF_SHAREGPT.replace("MESSAGE)", f"{message})")
+        yield script_parts.ANSWER_ONLY if is_marked else script_parts.WHOLE
+        yield script_parts.CONVERTED
+    elif kind == "parquet":
+        yield script_parts.MESSAGES_OF_PARQUET
+        yield script_parts.ANSWER_ONLY if is_marked else script_parts.WHOLE
+        yield script_parts.CONVERTED
+    elif kind == "messages" and is_marked:
+        yield script_parts.MESSAGES_AS_THEY_ARE
+        yield script_parts.ANSWER_ONLY
+        yield script_parts.CONVERTED
+    elif kind in TRL_COLUMNS:
+        yield script_parts.SELECTED.replace("COLUMNS_OF_TRL", json.dumps(TRL_COLUMNS[kind]))
+    elif kind == "alpaca":
+        yield script_parts.INSTRUCTIONS
 
-{imports}
 
-FOLDER = Path(__file__).resolve().parent
-FILES = {names}
-{conversion}{load.replace("KIND", "csv" if kind == "csv" else "json")}
-
-if __name__ == "__main__":
-    for split, rows in load().items():
-        print(f"{{split}}: {{len(rows)}} rows")
-"""
+def _list_kinds(columns: Sequence[str], no_texts: Sequence[str]) -> dict[str, str]:
+    """The kind of each column: messages, value (any JSON), truth or text."""
+    return {name: KINDS.get(name, "messages" if name in no_texts else "text") for name in columns}
 
 
-def _build_docstring(is_converted):
+def _list_typed(columns):
+    yield f"COLUMNS = {json.dumps(columns)}"
+    yield script_parts.TYPED
+
+
+def _build_docstring(kind, *, is_for_trl):
     lines = ["Loads the rows beside this file. Needs: pip install datasets"]
-    if is_converted:
-        lines += ["", 'For TRL: rows = load()["train"]; rows.map(for_trl, remove_columns=rows.column_names)']
-    return '"""' + "\n".join(lines) + ('\n"""' if is_converted else '"""')
+    if is_for_trl:
+        lines += ["", 'For TRL: rows = load_for_trl()["train"]']
+    if kind in SHAREGPT:
+        lines += ["", "For Axolotl: python load.py --messages writes the rows as messages, in which calls are calls."]
+    return '"""' + "\n".join(lines) + ('\n"""' if len(lines) > 1 else '"""')

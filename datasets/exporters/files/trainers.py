@@ -17,22 +17,28 @@ from .file_names import file_name, side_name
 
 # OpenAI's format has no entry: LLaMA-Factory writes its arguments twice as JSON, and a sentence into its system prompt.
 # A column that `columns` leaves out counts as missing, not as its default: they are always written in full.
-ENTRIES: dict[str, dict[str, Any]] = {
-    "alpaca": {"columns": {"prompt": "instruction", "query": "input", "response": "output"}},
-    "sharegpt": {
-        "formatting": "sharegpt",
-        "columns": {"messages": "conversations", "system": "system", "tools": "tools"},
-        "tags": {
-            "role_tag": "from",
-            "content_tag": "value",
-            "user_tag": "human",
-            "assistant_tag": "gpt",
-            "observation_tag": "observation",
-            "function_tag": "function_call",
-            "system_tag": "system",
-        },
+SHAREGPT: dict[str, Any] = {
+    "formatting": "sharegpt",
+    "columns": {"messages": "conversations", "system": "system", "tools": "tools"},
+    "tags": {
+        "role_tag": "from",
+        "content_tag": "value",
+        "user_tag": "human",
+        "assistant_tag": "gpt",
+        "observation_tag": "observation",
+        "function_tag": "function_call",
+        "system_tag": "system",
     },
 }
+ANSWERS = {"chosen": "chosen", "rejected": "rejected"}
+ENTRIES: dict[str, dict[str, Any]] = {
+    "alpaca": {"columns": {"prompt": "instruction", "query": "input", "response": "output"}},
+    "sharegpt": SHAREGPT,
+    "sharegpt_reflection": SHAREGPT,
+    "llamafactory_preference": {**SHAREGPT, "ranking": True, "columns": {**SHAREGPT["columns"], **ANSWERS}},
+}
+# Formats whose messages say what is to be learned, where the turns before a reply are in the row as context.
+MARKED = frozenset({"sharegpt", "sharegpt_reflection", "openai", "messages", "parquet"})
 
 
 LLAMAFACTORY, AXOLOTL, LOAD = "llamafactory.yaml", "axolotl.yaml", "load.py"
@@ -46,7 +52,7 @@ class WrittenRows:
 
     `dataset` names their data set; `kind` is the format; `sides` are those that have rows. `history`: what stands
     before a reply, empty where nothing does. `has_system`: every row has a system prompt. `has_tools`: some have tools.
-    `above`: rows that are estimated to have more than so many tokens (lengths.ABOVE).
+    `has_calls`: some call a tool. `above`: rows that are estimated to have more than so many tokens (lengths.ABOVE).
     """
 
     dataset: str
@@ -55,7 +61,13 @@ class WrittenRows:
     history: str = ""
     has_system: bool = False
     has_tools: bool = False
+    has_calls: bool = False
     above: Mapping[int, int] = field(default_factory=dict)
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether messages say what is to be learned."""
+        return self.history == CONTEXT and self.kind in MARKED
 
     @property
     def files(self) -> dict[str, str]:
@@ -79,10 +91,10 @@ def build_trainer_files(written: WrittenRows) -> Iterator[tuple[str, bytes]]:
         if is_trained:
             yield LLAMAFACTORY, llamafactory(written).encode()
     if written.kind in axolotl.TYPES and is_trained:
-        options = {"is_marked": written.history == CONTEXT, "has_system": written.has_system}
+        options = {name: getattr(written, name) for name in ("is_marked", "has_system", "has_calls")}
         longer = written.longer(axolotl.LONGEST)
         yield AXOLOTL, axolotl.build_config(written.kind, written.files, **options, longer=longer).encode()
-    options = {"is_marked": written.history == CONTEXT, "has_tools": written.has_tools}
+    options = {"is_marked": written.is_marked, "has_tools": written.has_tools}
     yield LOAD, load_script.build_script(written.kind, written.files, **options).encode()
 
 
@@ -91,13 +103,13 @@ def llamafactory(written: WrittenRows) -> str:
     lines = [
         "# Run in this folder, with a model and the template that belongs to it:",
         f"#   {LLAMAFACTORY_LINE}",
-        "stage: sft",
+        *(DPO if "ranking" in ENTRIES[written.kind] else ["stage: sft"]),
         "do_train: true",
         "finetuning_type: lora",
         "dataset_dir: .",
         f"dataset: {side_name(written.dataset, 'train')}",
     ]
-    if written.history == CONTEXT:  # this trainer does not read `train: false`
+    if written.is_marked:  # this trainer does not read `train: false`
         lines += [
             "mask_history: true",
             "# Only the last reply of each row is learned. Tool calls of the same turn are then not learned either.",
@@ -111,6 +123,7 @@ def llamafactory(written: WrittenRows) -> str:
     return "\n".join([*lines, f"output_dir: output/{written.dataset}", ""])
 
 
+DPO = ["stage: dpo", "pref_beta: 0.1", "pref_loss: sigmoid"]
 LLAMAFACTORY_LINE = f"llamafactory-cli train {LLAMAFACTORY} model_name_or_path=MODEL template=TEMPLATE"
 AXOLOTL_LINE = f"axolotl train {AXOLOTL} --base-model MODEL"
 LOAD_LINE = f"python {LOAD}"

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from ..changes import CONTEXT_SHORTENED, DECISION_FLATTENED, HISTORY_SHORTENED, NO_CHANGES, OVER_THE_BUDGET, Changes
 from ..json_output import clean_json
-from ..samples import ExportSample, GateAnswer, Pair, is_cut
+from ..samples import ExportSample, GateAnswer, Pair
 
 INSTRUCTION = (
     "Based on the following conversation, decide if this should be written to memory and which file it belongs to."
@@ -29,7 +29,7 @@ def format_conversation(sample: ExportSample, characters: int) -> tuple[str, Cha
     while first and room >= len(context_lines[first - 1]):
         first -= 1
         room -= len(context_lines[first])
-    is_shortened = is_cut(sample.context[first:])
+    is_shortened = sample.is_context_cut(first)
     checks = ((HISTORY_SHORTENED, first), (OVER_THE_BUDGET, room < 0), (CONTEXT_SHORTENED, is_shortened))
     changes = {name for name, is_so in checks if is_so}
     return "\n".join(context_lines[first:] + turn), frozenset(changes) if changes else NO_CHANGES

@@ -1,9 +1,10 @@
 """Columns of texts that say where a row comes from, beside those for trainers."""
 
-from ..changes import CONTROL_TOKENS, ENVELOPE_REMOVED, IMAGES_DROPPED, NO_CHANGES, Changes, build_secret_change
+from ..changes import CONTROL_TOKENS, ENVELOPE_REMOVED, IMAGES_DROPPED, NO_CHANGES, Changes
 from ..conversations.exchanges import Conversation
 from ..json_output import dump_json
 from ..outcomes import SampleOutcome
+from ..prompts import COLUMNS, PromptColumns
 from ..samples import ENVELOPE, IMAGES, ExportSample
 from ..text_scan import NO_FINDINGS, merge_scans, scan_shared_text, scan_texts
 
@@ -30,9 +31,11 @@ PLACE_COLUMNS = ("sample_id", "agent_id", "session_id", "turn_number")
 # Last in every row: the control tokens in its texts, which a tokenizer may read as such.
 SCAN_COLUMNS = ("control_tokens",)
 UNSEEN = frozenset(
-    {*PLACE_COLUMNS, "quality_score", "memory_gate_decision"}
+    {*PLACE_COLUMNS, "quality_score", "memory_gate_decision", "system_source", "tools_source"}
 )  # ids, numbers and names, which nobody wrote as text
 SHARED = ("system", "tools")  # texts that many rows have
+# Where the system prompt and the tools come from: prompts.SOURCES, or empty where the row has none.
+GIVEN_COLUMNS = ("system_source", "tools_source")
 JUDGEMENT_COLUMNS = ("quality_score", "memory_gate_decision", "candidate_fact")
 
 
@@ -56,6 +59,11 @@ def build_judgement(sample: ExportSample) -> dict[str, str]:
     }
 
 
+def build_given(given: PromptColumns) -> dict[str, str]:
+    """The columns that say where the row's system prompt and tools come from."""
+    return {f"{column}_source": given.get_source(column) for column in COLUMNS}
+
+
 def find_trait_changes(sample: ExportSample) -> Changes:
     """The changes that the words of a sample's turn had before the export."""
     return frozenset(TRAIT_CHANGES[name] for name in sample.traits & TRAIT_CHANGES.keys())
@@ -64,16 +72,14 @@ def find_trait_changes(sample: ExportSample) -> Changes:
 def add_control_tokens(outcome: SampleOutcome) -> Changes:
     """Add the control tokens to a row that has a column for them.
 
-    Returns the changes to name for the row: the kinds of secrets in it, and whether it has control tokens.
+    Returns the change to name for a row with control tokens.
     """
     row = outcome.row or {}
     scan = merge_scans([*_scan_row(outcome.sample.stored or row), *_scan_source(outcome)])
     outcome.control_tokens = " ".join(sorted(scan.tokens))
     if "sample_id" in row and outcome.sample.stored is None:
         row["control_tokens"] = outcome.control_tokens
-    if scan is NO_FINDINGS:
-        return NO_CHANGES
-    return frozenset([*map(build_secret_change, scan.kinds), *([CONTROL_TOKENS] if scan.tokens else [])])
+    return NO_CHANGES if scan is NO_FINDINGS else frozenset({CONTROL_TOKENS})
 
 
 def _scan_source(outcome):
@@ -91,7 +97,18 @@ def _scan_row(row):
             yield value.seen
         elif name in SHARED and value:
             yield scan_shared_text(value if isinstance(value, str) else dump_json(value))
+        elif isinstance(value, (dict, list)):
+            texts += _list_texts(value)
         elif name not in UNSEEN and value and isinstance(value, str):
             texts.append(value)
     if texts:
         yield scan_texts(texts)
+
+
+def _list_texts(value):
+    """All texts within a value of JSON, its names too."""
+    if isinstance(value, str):
+        return [value]
+    if isinstance(value, dict):
+        return [text for pair in value.items() for item in pair for text in _list_texts(item)]
+    return [text for item in value for text in _list_texts(item)] if isinstance(value, list) else []

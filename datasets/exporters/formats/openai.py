@@ -22,10 +22,12 @@ from ..prompts import SYSTEM as GIVEN_SYSTEM
 from ..prompts import TOOLS as GIVEN_TOOLS
 from ..samples import ExportSample, GateAnswer
 from ..writes import WriteAnswer
-from . import gate, guardian, metadata
+from . import gate, metadata
+from .decisions import build_gate_exchange, build_guardian_exchange
 from .tools import is_function
 
 COLUMNS, WITH_TOOLS = ("messages",), ("messages", "tools")
+WITHOUT_PLACES = frozenset({"openai", "openai_preference"})  # formats whose rows have no columns of ours
 SYSTEM, USER, AGENT, TOOL = "system", "user", "assistant", "tool"
 LONGEST_NAME = 64
 NAME = re.compile(rf"[A-Za-z0-9_-]{{1,{LONGEST_NAME}}}")
@@ -50,24 +52,26 @@ def build_gate_row(
     sample: ExportSample, decision: GateAnswer, *, characters: int, output: str = gate.LINES
 ) -> tuple[Row, Changes]:
     """The conversation as a question, and memory_gate's decision as its answer."""
-    conversation_text, done = gate.format_conversation(sample, characters)
-    answer, more = gate.format_answer(decision, output)
-    messages = [SPELLING.build_question(f"{gate.INSTRUCTION}\n{conversation_text}"), SPELLING.build_answer(answer)]
-    return build_row(sample, [Exchange(messages, done, SPELLING)]), more
+    exchange, done = build_gate_exchange(sample, decision, SPELLING, characters=characters, output=output)
+    return build_row(sample, [exchange]), done
 
 
 def build_guardian_row(sample: ExportSample, write_answer: WriteAnswer, *, characters: int) -> tuple[Row, Changes]:
     """The fact and the file as it was as a question, and write_guardian's answer."""
-    question, answer, done = guardian.format_texts(sample, write_answer, characters)
-    messages = [SPELLING.build_question(f"{guardian.INSTRUCTION}\n{question}"), SPELLING.build_answer(answer)]
-    return build_row(sample, [Exchange(messages, done, SPELLING)]), done
+    exchange, done = build_guardian_exchange(sample, write_answer, SPELLING, characters=characters)
+    return build_row(sample, [exchange]), done
 
 
 def build_row(_sample: ExportSample, exchanges: Sequence[Exchange], given: PromptColumns = NO_PROMPTS) -> Row:
     """The conversation up to the sample's reply, with the prompt and tools where known."""
-    prompt, tools = given.text(GIVEN_SYSTEM), _read_tools(given.text(GIVEN_TOOLS))[0]
-    conversation = Conversation([_build_system_exchange(prompt), *exchanges] if prompt else list(exchanges))
+    prompt, tools = given.text(GIVEN_SYSTEM), read_tools(given)
+    conversation = Conversation([build_system_exchange(prompt, SPELLING), *exchanges] if prompt else list(exchanges))
     return {"messages": conversation, "tools": tools} if tools else {"messages": conversation}
+
+
+def read_tools(given: PromptColumns) -> list[dict[str, Any]]:
+    """The tools of a row, with names that OpenAI takes."""
+    return _read_tools(given.text(GIVEN_TOOLS))[0]
 
 
 def find_described_tools(given: PromptColumns) -> tuple[frozenset[str], Changes]:
@@ -91,12 +95,14 @@ def _read_tools(text: str) -> tuple[list[dict[str, Any]], frozenset[str], Change
 
 
 @lru_cache(maxsize=8)
-def _build_system_exchange(text: str) -> Exchange:
+def build_system_exchange(text: str, spelling: "OpenAI", *, is_marked: bool = False) -> Exchange:
     """An exchange of a system prompt alone, which begins a conversation.
 
-    It is no conversation by itself, but breaks no rule before other exchanges.
+    It is no conversation by itself, but breaks no rule before other exchanges. `is_marked`: its messages say whether
+    to learn them.
     """
-    exchange = Exchange([{"role": SYSTEM, "content": text}], NO_CHANGES, SPELLING)
+    message = {"role": SYSTEM, "content": text}
+    exchange = Exchange([message], NO_CHANGES, spelling, train=False if is_marked else None)
     exchange.broken = []
     return exchange
 
@@ -116,15 +122,23 @@ def build_source(outcome: SampleOutcome) -> dict[str, str]:
     It is the line with the number of the row.
     """
     known = {**metadata.build_place(outcome.sample), **metadata.build_judgement(outcome.sample)}
+    known |= metadata.build_given(outcome.given)
     return {**known, "control_tokens": outcome.control_tokens}
 
 
 @dataclass(frozen=True, slots=True)
 class OpenAI:
-    """How OpenAI's fine-tuning writes a conversation: see conversations.spelling.Spelling."""
+    """How OpenAI's fine-tuning writes a conversation: see conversations.spelling.Spelling.
+
+    `mark`: the key that says whether to learn a message. `is_text`: the arguments of calls are texts of JSON. `keys`:
+    those that a message may have.
+    """
 
     column: ClassVar = "messages"
     text: ClassVar = "content"
+    mark: ClassVar = "weight"
+    is_text: ClassVar = True
+    keys: ClassVar[dict[str, set[tuple[str, ...]]]] = KEYS
 
     def build_question(self, text: str) -> Message:
         """A message with a person's words."""
@@ -134,6 +148,10 @@ class OpenAI:
         """A message with the agent's words at the end of a turn."""
         return {"role": AGENT, "content": text}
 
+    def build_own_answer(self, _sample: ExportSample, text: str) -> Message:
+        """The answer that a row teaches."""
+        return self.build_answer(text)
+
     def build_calls(self, step: Step, done: set[str]) -> list[Message]:
         """One message with all calls and the words before them, and one for each result."""
         message: Message = {"role": AGENT}
@@ -141,7 +159,7 @@ class OpenAI:
             message["content"] = "\n\n".join(step.words)
             if len(step.words) > 1:
                 done.add(MESSAGES_MERGED)
-        ids = [f"call{number:05}" for number in range(step.first, step.first + len(step.calls))]
+        ids = build_call_ids(step)
         message["tool_calls"] = [_build_call(call, id_, done) for call, id_ in zip(step.calls, ids, strict=True)]
         results = zip(ids, step.results, strict=True)
         return [message, *({"role": TOOL, "tool_call_id": id_, "content": text} for id_, text in results)]
@@ -174,7 +192,7 @@ class OpenAI:
         """The rules that the messages of a conversation break."""
         if not isinstance(messages, list) or not messages:
             return [BrokenRule("odd_count")]
-        reader, broken = _Reader(), []
+        reader, broken = _Reader(self), []
         for number, message in enumerate(messages, start=1):
             if rule := reader.read(message):
                 broken.append(BrokenRule(rule, str(number)))
@@ -188,10 +206,16 @@ class OpenAI:
 SPELLING = OpenAI()
 
 
+def build_call_ids(step: Step) -> list[str]:
+    """The ids of the calls of a step, unique within the branch, of nine characters."""
+    return [f"call{number:05}" for number in range(step.first, step.first + len(step.calls))]
+
+
 class _Reader:
     """Reads the messages of a conversation in order, and names the rule that each breaks."""
 
-    def __init__(self):
+    def __init__(self, spelling):
+        self.spelling = spelling
         self.before = ""  # what the message before was: user, call, result, answer; empty before the first of them
         self.waiting: list[str] = []  # ids of calls without a result
         self.ids: set[str] = set()
@@ -199,7 +223,7 @@ class _Reader:
 
     def read(self, message: Any) -> str | None:
         """The rule that a message breaks; None when it breaks none."""
-        if not _is_message(message):
+        if not _is_message(message, self.spelling):
             return "message_keys"
         role = message["role"]
         if role == TOOL:
@@ -225,10 +249,11 @@ class _Reader:
 
     def _check_agent_message(self, message):
         """The rule that a message of the agent breaks by its words or calls."""
-        is_marked, self.is_marked = self.is_marked, "weight" in message
+        is_marked, self.is_marked = self.is_marked, self.spelling.mark in message
         if is_marked not in (None, self.is_marked):
             return "weight"
-        if "content" in message and not message["content"].strip():
+        is_silent = "content" in message and not message["content"].strip()
+        if is_silent and (self.spelling.is_text or "tool_calls" not in message):
             return "empty"
         if "tool_calls" not in message:
             self.before = "answer"
@@ -237,7 +262,7 @@ class _Reader:
         return self._check_calls(message["tool_calls"])
 
     def _check_calls(self, calls):
-        if not calls or not all(map(_is_call, calls)):
+        if not calls or not all(_is_call(call, self.spelling) for call in calls):
             return "call"
         ids = [call["id"] for call in calls]
         if len(set(ids)) < len(ids) or self.ids & set(ids):
@@ -265,18 +290,19 @@ def _texts(message):
     if "content" in message:
         yield message["content"]
     for call in message.get("tool_calls", ()):
-        yield from call["function"].values()
+        for value in call["function"].values():
+            yield value if isinstance(value, str) else dump_json(value)
 
 
-def _is_message(message):
+def _is_message(message, spelling):
     """Whether a message has the keys that its role may have, and texts in them."""
-    if not isinstance(message, dict) or tuple(message) not in KEYS.get(str(message.get("role")), ()):
+    if not isinstance(message, dict) or tuple(message) not in spelling.keys.get(str(message.get("role")), ()):
         return False
-    texts = (value for key, value in message.items() if key not in ("tool_calls", "weight"))
+    texts = (value for key, value in message.items() if key not in ("tool_calls", spelling.mark))
     if not all(isinstance(text, str) for text in texts) or not isinstance(message.get("tool_calls", []), list):
         return False
-    weight = message.get("weight", 1)
-    return type(weight) is int and weight in (0, 1)
+    mark = message.get(spelling.mark, 1)
+    return mark in (0, 1) and type(mark) in ((int,) if spelling.is_text else (bool, int))
 
 
 def are_tools(value: Any) -> bool:
@@ -287,16 +313,18 @@ def are_tools(value: Any) -> bool:
     return len(set(names)) == len(names) and all(map(NAME.fullmatch, names))
 
 
-def _is_call(call):
+def _is_call(call, spelling):
     if not isinstance(call, dict) or list(call) != ["id", "type", "function"] or call["type"] != "function":
         return False
     function = call["function"]
     if not isinstance(function, dict) or list(function) != ["name", "arguments"]:
         return False
-    texts = (call["id"], function["name"], function["arguments"])
-    if not all(isinstance(text, str) and text for text in texts):
+    name, arguments = function.values()
+    if not all(isinstance(text, str) and text for text in (call["id"], name)):
         return False
-    return NAME.fullmatch(function["name"]) is not None and _is_object(function["arguments"])
+    if not spelling.is_text:
+        return isinstance(arguments, dict)
+    return NAME.fullmatch(name) is not None and isinstance(arguments, str) and _is_object(arguments)
 
 
 def _is_object(text):

@@ -1,7 +1,7 @@
 """Samples as they are stored, one JSON object each: the Reflection spec's `DatasetSampleRecord`, and our columns.
 
-The content that a correction gives to a file is left out where it is that of another file, or nothing new: whoever
-makes pairs of these rows would teach it.
+Who judged a sample is in no row. The content that a correction gives to a file is left out where it is that of another
+file, or nothing new: whoever makes pairs of these rows would teach it.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ from ..samples import ExportSample, parse_loose_json
 COLUMNS = (
     *("id", "sample_type", "agent_id", "session_id", "turn_id", "turn_number", "decision_id", "audit_id"),
     *("content", "output", "quality_score", "quality_factors"),
-    *("annotation_status", "annotated_by", "annotated_at", "annotation_notes", "reject_reason", "label_id"),
+    *("annotation_status", "annotated_at", "annotation_notes", "reject_reason", "label_id"),
     *("gate_label", "gate_corrected_output", "guardian_label", "guardian_corrected_output"),
     *("privacy_checked", "contains_pii", "pii_redacted_content"),
     *("prompted_by", "reply_stop", "turn_traits", "repeat_of", "collection_strategy", "created_at"),

@@ -20,7 +20,8 @@ from ..outcomes import Row
 from ..prompts import NO_PROMPTS, SYSTEM, TOOLS, PromptColumns
 from ..samples import ExportSample, GateAnswer
 from ..writes import WriteAnswer
-from . import gate, guardian, metadata
+from . import gate, metadata
+from .decisions import build_gate_exchange, build_guardian_exchange
 
 COLUMNS = (
     "conversations",
@@ -28,11 +29,12 @@ COLUMNS = (
     "tools",
     *metadata.PLACE_COLUMNS,
     *metadata.JUDGEMENT_COLUMNS,
+    *metadata.GIVEN_COLUMNS,
     *metadata.SCAN_COLUMNS,
 )
 HUMAN, AGENT, CALL, RESULT = "human", "gpt", "function_call", "observation"
 ASKING, ANSWERING = frozenset({HUMAN, RESULT}), frozenset({AGENT, CALL})
-MESSAGE_KEYS, MARKED_KEYS = ["from", "value"], ["from", "value", "train"]
+MESSAGE_KEYS = ["from", "value"]
 THINK = ("<think>", "</think>")
 # LLaMA-Factory searches the JSON of a call for these before it reads it, and stops at them or cuts them out. With an
 # escape instead, an argument that holds them is the same argument.
@@ -44,17 +46,14 @@ def build_gate_row(
     sample: ExportSample, decision: GateAnswer, *, characters: int, output: str = gate.LINES
 ) -> tuple[Row, Changes]:
     """The conversation as a question, and memory_gate's decision as its answer."""
-    conversation_text, done = gate.format_conversation(sample, characters)
-    answer, more = gate.format_answer(decision, output)
-    messages = [SPELLING.build_question(f"{gate.INSTRUCTION}\n{conversation_text}"), SPELLING.build_answer(answer)]
-    return build_row(sample, [Exchange(messages, done, SPELLING)]), more | metadata.find_trait_changes(sample)
+    exchange, done = build_gate_exchange(sample, decision, SPELLING, characters=characters, output=output)
+    return build_row(sample, [exchange]), done | metadata.find_trait_changes(sample)
 
 
 def build_guardian_row(sample: ExportSample, write_answer: WriteAnswer, *, characters: int) -> tuple[Row, Changes]:
     """The fact and the file as it was as a question, and write_guardian's answer."""
-    question, answer, done = guardian.format_texts(sample, write_answer, characters)
-    messages = [SPELLING.build_question(f"{guardian.INSTRUCTION}\n{question}"), SPELLING.build_answer(answer)]
-    return build_row(sample, [Exchange(messages, done, SPELLING)]), done
+    exchange, done = build_guardian_exchange(sample, write_answer, SPELLING, characters=characters)
+    return build_row(sample, [exchange]), done
 
 
 def build_row(sample: ExportSample, exchanges: Sequence[Exchange], given: PromptColumns = NO_PROMPTS) -> Row:
@@ -65,6 +64,7 @@ def build_row(sample: ExportSample, exchanges: Sequence[Exchange], given: Prompt
         "tools": given.text(TOOLS),
         **metadata.build_place(sample),
         **metadata.build_judgement(sample),
+        **metadata.build_given(given),
     }
 
 
@@ -86,6 +86,7 @@ class ShareGPT:
     is_split: bool = False
     column: ClassVar = "conversations"
     text: ClassVar = "value"
+    notes: ClassVar[tuple[str, ...]] = ()  # keys of every message beside those two
 
     def build_question(self, text: str) -> Message:
         """A message with a person's words."""
@@ -94,6 +95,10 @@ class ShareGPT:
     def build_answer(self, text: str) -> Message:
         """A message with the agent's words at the end of a turn."""
         return {"from": AGENT, "value": text}
+
+    def build_own_answer(self, _sample: ExportSample, text: str) -> Message:
+        """The answer that a row teaches."""
+        return self.build_answer(text)
 
     def build_calls(self, step: Step, done: set[str]) -> list[Message]:
         """One message with all calls, and one with all results.
@@ -148,9 +153,10 @@ class ShareGPT:
             return [BrokenRule("odd_count")]
         broken: list[BrokenRule] = []
         before = ""
-        keys = MARKED_KEYS if isinstance(messages[0], dict) and "train" in messages[0] else MESSAGE_KEYS
+        is_marked = isinstance(messages[0], dict) and "train" in messages[0]
+        keys = [*MESSAGE_KEYS, *self.notes, *(["train"] if is_marked else [])]
         for number, message in enumerate(messages):
-            if not isinstance(message, dict) or list(message) != keys or not _are_texts(message):
+            if not isinstance(message, dict) or list(message) != keys or not _are_texts(message, keys):
                 return [*broken, BrokenRule("message_keys", str(number + 1))]  # what follows cannot be judged
             role = message["from"]
             if rule := _find_side_rule(role, number, before) or _find_text_rule(role, message["value"]):
@@ -190,9 +196,9 @@ def call_value(calls: Sequence[Call]) -> str:
     return text
 
 
-def _are_texts(message):
-    """Whether both the role and the value of a message are texts."""
-    return isinstance(message["from"], str) and isinstance(message["value"], str)
+def _are_texts(message, keys):
+    """Whether the role, the value and the notes of a message are texts."""
+    return all(isinstance(message[key], str) for key in keys if key != "train")
 
 
 def _find_side_rule(role, number, before):

@@ -5,7 +5,7 @@ from ..samples import ExportSample
 from . import gate, metadata
 
 STORED = (
-    *("sample_type", "created_at", "annotation_status", "annotated_by", "annotated_at", "annotation_notes"),
+    *("sample_type", "created_at", "annotation_status", "annotated_at", "annotation_notes"),
     *("prompted_by", "reply_stop", "collection_strategy"),
 )
 COLUMNS = (

@@ -5,7 +5,7 @@ Reading one session at a time spends more time on the query than on the rows.
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, groupby, islice
 from operator import itemgetter
 from typing import Any
@@ -20,8 +20,10 @@ from ledger.transcripts.resets import list_active_resets
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import connection_tuning
 
+from ...exchange_store import read_session_exchanges
 from ...exporters import changes
 from ...exporters.outcomes import INJECTED, UNKNOWN_ENVELOPE
+from ...exporters.redaction import Place, Redactor
 from .plain_rows import PlainRows
 from .prompts import PromptReader, SessionPrompts
 
@@ -50,15 +52,17 @@ class Message:
     text_changes: changes.Changes = changes.NO_CHANGES
     is_after_reset: bool = False  # the first message of any role after the session was reset
     exclusion: str = ""  # why a user's words are not those of a person: see turn_facts.exclusion
+    original: str | None = None  # the text before redaction, where that changed it
 
 
 def read_branches(
-    sessions: Iterable[Session], kinds: frozenset[str], prompts: PromptReader | None = None
+    sessions: Iterable[Session], redactor: Redactor, prompts: PromptReader | None = None
 ) -> Iterator[tuple[str, str, Iterable[Row], Iterable[Message], SessionPrompts | None]]:
     """Each session with the messages of its active branch, and with its prompts.
 
-    A session whose transcript is gone has no messages. The messages are read while they are iterated, and must be read
-    before the next session is. `kinds`: those of secrets that flag an output.
+    A session whose transcript is gone has the messages of the turns whose exchanges are stored. The messages are read
+    while they are iterated, and must be read before the next session is. Texts and arguments have the markers of
+    `redactor`.
     """
     last_db = ""
     for agent_id, group in _group_sessions(sessions):
@@ -73,12 +77,35 @@ def read_branches(
         ahead = next(branches, None)
         for session_id, rows in group:
             if ahead is None or ahead[0] != session_id:
-                yield agent_id, session_id, rows, (), session_prompts.get(session_id)
+                messages = _read_stored_messages(agent_id, session_id, MessageRedactor(redactor, agent_id, session_id))
+                yield agent_id, session_id, rows, messages, session_prompts.get(session_id)
                 continue
             details = (session_prompts.get(session_id), resets.get(session_id, []), keys.get(session_id))
-            messages = _read_messages(ahead[1], kinds, *details)
+            messages = _read_messages(ahead[1], MessageRedactor(redactor, agent_id, session_id), *details)
             yield agent_id, session_id, rows, messages, session_prompts.get(session_id)
             ahead = next(branches, None)
+
+
+class MessageRedactor:
+    """Redacts the messages of one session, each where its turn stands."""
+
+    def __init__(self, redactor: Redactor, agent_id: str, session_id: str):
+        self.redactor = redactor
+        self.agent_id = agent_id
+        self.session_id = session_id
+
+    def redact(self, message: Message) -> Message:
+        """The same message with markers in its text and in the arguments of its calls."""
+        place = Place(self.agent_id, f"record:{self.session_id}/{message.turn_number}")
+        text = self.redactor.redact(message.text, place)
+        if text != message.text:
+            message.original, message.text = message.text, text
+        message.calls = [self._redact_call(call, place) for call in message.calls]
+        return message
+
+    def _redact_call(self, call, place):
+        arguments = self.redactor.redact_json(call.arguments, place)
+        return call if arguments is call.arguments else replace(call, arguments=arguments)
 
 
 def _group_sessions(sessions):
@@ -143,31 +170,50 @@ def _read_session_keys(db, session_ids):
     return dict(StoredSession.objects.using(db).filter(id__in=session_ids).values_list("id", "session_key"))
 
 
-def _read_messages(rows, kinds, prompts, resets, session_key):
+def _read_messages(rows, redactor, prompts, resets, session_key):
     """The messages of a branch.
 
     `prompts` takes note of their turns; `resets` are the places where the session was reset.
     """
     ahead = deque(resets)
     for row in rows:
-        message = _read_message(row, kinds, prompts, session_key)
+        message = redactor.redact(_read_message(row, prompts, session_key))
         while ahead and ahead[0] < row[1]:
             ahead.popleft()
             message.is_after_reset = True
         yield message
 
 
-def _read_message(row, kinds, prompts, session_key):
+def _read_stored_messages(agent_id, session_id, redactor):
+    """The messages of a session that is gone, from the exchanges of its samples.
+
+    Other turns may have stood between two of them: where a number is missing, no history goes across.
+    """
+    last = 0
+    for number, records in read_session_exchanges(agent_id, session_id):
+        is_first = True
+        for record in records:
+            message = _build_message(record.record, record.problem, record.kind, number, None, session_id)
+            message.text_changes |= {changes.STORED_EXCHANGE}
+            message.is_after_reset = is_first and number != last + 1
+            is_first = False
+            yield redactor.redact(message)
+        last = number
+
+
+def _read_message(row, prompts, session_key):
     session_id, _, turn_number, kind, event_json, full_zstd, trim_json, created_at = row
     record, problem = outputs.read_whole_record(event_json, full_zstd, trim_json)
     if prompts and not prompts.is_empty:
         prompts.add_message(turn_number, created_at, get_run_id(record))
+    return _build_message(record, problem, kind, turn_number, session_key, session_id)
+
+
+def _build_message(record, problem, kind, turn_number, session_key, session_id):
     message_facts = read_facts(record) if kind == "user" else read_message_facts(record)
     text_changes = changes.NO_CHANGES
     if problem:
         text_changes |= {changes.OUTPUT_LOST}
-    if outputs.is_flagged(trim_json, kinds):
-        text_changes |= {changes.OUTPUT_FLAGGED}
     if message_facts.is_unwrapped:
         text_changes |= {changes.ENVELOPE_REMOVED}
     if message_facts.images or message_facts.files:

@@ -12,11 +12,12 @@ from django.utils import translation
 
 from openclaw_web import amounts
 
-from ...exporters.conversations.histories import CONTEXT
 from ...exporters.files.checksums import CHECKSUM_FILE
 from ...exporters.files.trainers import COMMAND_LINES, DATASETS_LINE, INFO_FILE, WrittenRows
 from .. import words
 from ..options import find_unused_choices
+from ..release_members.croissant import CROISSANT_FILE
+from ..release_members.lineage import LINEAGE_FILE
 
 README = "README.md"
 SIZES = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
@@ -28,6 +29,12 @@ ESTIMATED = "Tokens are estimated without a tokenizer, and what a chat template 
 UNLEARNED = {
     "sharegpt": "Set `mask_history: true` in LLaMA-Factory or `message_field_training: train` in Axolotl, as the files "
     "beside the rows do: else replies that nobody approved are learned",
+    "sharegpt_reflection": "Set `mask_history: true` in LLaMA-Factory or `message_field_training: train` in Axolotl",
+    **dict.fromkeys(
+        ("messages", "parquet"),
+        "Set `message_field_training: train` in Axolotl, or load the rows with `load_for_trl` of `load.py`: else "
+        "replies that nobody approved are learned",
+    ),
     "openai": "Replies with `weight` 0 are not to be learned: nobody approved them. A program that does not read "
     "`weight` learns them",
 }
@@ -55,13 +62,14 @@ def _front_matter(name, written, manifest):
 
 
 def _text(name, written, manifest):
-    title = MARKDOWN.sub(r"\\\1", name)
-    yield f"# {title}\n"
+    yield f"# {_escape(name)}\n"
     yield f"Turns of OpenClaw agents as training rows. Format: {written.kind}. Task: {manifest['task']}."
+    if release := manifest.get("release"):
+        yield from _section("Release", _release(release))
     yield from _section("Rows", _rows(written, manifest["counts"]))
     yield from _section("Left out", _left_out(manifest["excluded"]))
     yield from _section("Changed to fit the format", _changed(manifest["transformations"]))
-    yield from _section("Possible secrets", _secrets(manifest))
+    yield from _section("Redacted", _redactions(manifest))
     if lengths := manifest["lengths"]:
         yield from _section("Length of rows", _lengths(lengths))
     if prompts := words.describe_prompts(manifest):
@@ -71,7 +79,12 @@ def _text(name, written, manifest):
     yield from _section("Options", (f"`{key}`: {_format_value(value)}" for key, value in _options(manifest)))
     yield from _section("How to load", _loading(written, manifest))
     yield "\n## Before you publish\n"
-    yield "Nobody has checked these rows for personal data yet. People wrote them to their agents: read them first."
+    yield (
+        "Personal data is in these rows: an admin asked for it. Keys and passwords are replaced by tokens."
+        if manifest["options"]["include_pii"]
+        else "Personal data and secrets that rules or people found are replaced by tokens such as `[EMAIL_1]`. What no "
+        "rule knows, such as names of people, stays: read the rows first."
+    )
     yield "\n## Checks\n"
     programs = list(dict.fromkeys(f"{check['program']} {check['version']}" for check in manifest["checks"]))
     yield CHECKED.format(programs=" and ".join(programs)) if programs else UNCHECKED
@@ -83,6 +96,21 @@ def _text(name, written, manifest):
 def _section(title, lines) -> Iterator[str]:
     items = [f"- {line}" for line in lines]
     yield "\n".join([f"\n## {title}\n", *(items or ["- Nothing."])])
+
+
+def _release(release):
+    """The release that the rows are of, and how to trace a row."""
+    yield f"release {release['number']:,} of {_escape(release['dataset'])}, released on {release['released_on']}"
+    yield from (_escape(text) for text in (release["description"], release["notes"]) if text)
+    sides = ", ".join(f"{side} {count:,}" for side, count in release["sides"].items())
+    yield f"{amounts.format_amount('samples', release['members'])}: {sides}. The side of a session never changes"
+    if release["follows"]:
+        changes = ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in release["difference"].items())
+        yield f"compared with release {release['follows']:,}: {changes}"
+    yield f"SHA-256 of its members: `{release['checksum']}`"
+    yield "rules: " + ", ".join(f"{name} {version}" for name, version in release["rules"].items())
+    yield f"lineage: each line of `{LINEAGE_FILE}` leads from a row to its samples, verdicts, turns and records"
+    yield f"for programs: `{CROISSANT_FILE}` (Croissant 1.0)"
 
 
 def _rows(written, counts):
@@ -103,10 +131,11 @@ def _changed(changes):
         yield f"{words.CHANGES[name]}: {amounts.format_amount('rows', rows)}"
 
 
-def _secrets(manifest):
-    where = "in the files" if manifest["options"]["include_flagged"] else "not in the files"
-    for kind, rows in words.describe_secrets(manifest):
-        yield f"{kind}: {amounts.format_amount('rows', rows)}, {where}"
+def _redactions(manifest):
+    for kind, rows, places in words.describe_redactions(manifest):
+        yield f"{kind}: {places:,} tokens in {amounts.format_amount('rows', rows)}"
+    for reason, count in manifest["redactions"]["left_out"].items():
+        yield f"left out, {words.EXCLUSIONS[reason]}: {amounts.format_amount('samples', count)}"
 
 
 def _lengths(lengths):
@@ -119,6 +148,8 @@ def _lengths(lengths):
 def _prompts(counted, manifest):
     for column in counted:
         yield f"{column['label']}: {amounts.format_amount('rows', column['rows'])}"
+        for how, rows in column["altered"]:
+            yield f"{column['label']}: {amounts.format_amount('rows', rows)} ({how})"
         for why, rows in column["left_out"]:
             yield f"{column['label']} left out: {amounts.format_amount('rows', rows)} ({why})"
     if rows := manifest["prompts"]["rows_with_undescribed_calls"]:
@@ -141,7 +172,7 @@ def _loading(written, manifest):
         )
     yield from (f"In this folder: `{line}`" for file, line in COMMAND_LINES.items() if file in names)
     yield f"In Python, in this folder: `{DATASETS_LINE}`"
-    if written.history == CONTEXT:
+    if written.is_marked:
         yield UNLEARNED[written.kind]
 
 
@@ -151,6 +182,11 @@ def _size(rows):
 
 def _format_value(value):
     return f"`{orjson.dumps(value).decode()}`"
+
+
+def _escape(text):
+    """A text as one line of Markdown."""
+    return MARKDOWN.sub(r"\\\1", " ".join(text.split()))
 
 
 def _quote(text):

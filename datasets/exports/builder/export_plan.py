@@ -7,11 +7,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from ...dedup import features
+from ...dedup.fixed_sides import FixedSides
 from ...dedup.planner import build_split_plan
 from ...dedup.split_plan import SplitPlan
 from ...exporters.samples import UnreadableSample, read_sample
 from ...exporters.training_rows import Shape, find_unfit_reason, is_taught
-from ..options import Options
+from ..options import BY_TIME, Options
+from ..release_members.day_sides import DaySides
+from ..release_members.release_plan import read_release_plan
 from . import splits
 from .decision_verdicts import DecisionVerdicts
 from .plain_rows import PlainRow
@@ -19,12 +22,22 @@ from .source import COLUMNS, Source
 
 
 def build_export_plan(
-    source: Source, options: Options, verdicts: DecisionVerdicts, folder: Path, hear: Callable[[int], None]
+    source: Source,
+    options: Options,
+    verdicts: DecisionVerdicts,
+    folder: Path,
+    hear: Callable[[int], None],
+    fixed: FixedSides | None = None,
 ) -> SplitPlan:
     """Plan what an export does with each sample of its source.
 
-    `hear` is called with the number of samples that were read.
+    `hear` is called with the number of samples that were read. `fixed`: sides that sessions have already. An export of
+    a release has the sides of the release, and no other duplicates than that has left out.
     """
+    if options.release is not None:
+        return read_release_plan(source, options.release, hear)
+    if fixed is None and options.split_by == BY_TIME:
+        fixed = DaySides(options.split_day or "")
 
     def side_of(key: int) -> int:
         return splits.SIDES.index(
@@ -38,6 +51,7 @@ def build_export_plan(
         duplicates=options.duplicates,
         side_of=side_of,
         report_progress=hear,
+        fixed=fixed,
     )
 
 

@@ -4,28 +4,29 @@ Each is read, judged and encoded as JSON once.
 """
 
 from collections import OrderedDict
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import orjson
 
 from artifacts import handles
-from artifacts.contents import secret_flags
 from artifacts.errors import DamagedArtifact, NoSuchArtifact
 from artifacts.store import blobs, layout
 from ledger.collectors import placeholders
 
-from ...exporters.changes import OUTPUT_FLAGGED
 from ...exporters.formats.tools import UnknownForm
+from ...exporters.markers import has_open
 from ...exporters.prompts import (
     FLAGGED,
     LOST,
     SYSTEM,
     TOO_LONG,
+    WITH_PLACEHOLDERS,
     Part,
     build_empty_part,
     build_system_part,
     build_tools_part,
 )
+from ...exporters.redaction import Redactor
 
 MOST_BYTES = 16 * 1024 * 1024  # of a stored content; what is bigger is longer than any row may be
 KEPT_CHARACTERS, KEPT_PARTS = 8_000_000, 256
@@ -33,22 +34,21 @@ KEPT_CHARACTERS, KEPT_PARTS = 8_000_000, 256
 
 @dataclass(frozen=True, slots=True)
 class StoredContent:
-    """A stored content: its bytes, and the kinds of secrets found in it, as JSON."""
+    """A stored content, by the number of its bytes."""
 
     bytes: int
-    secret_kinds: str
 
 
 class PartCache:
     """Columns of stored contents; the latest ones stay in memory.
 
-    `characters`: a longer text is left out. `kinds`: of secrets that flag a content. `include_flagged`: an admin asked
-    for contents that may hold secrets.
+    `characters`: a longer text is left out. Texts have the markers of `redactor`. `include_flagged`: an admin asked
+    for contents with open findings of keys and passwords.
     """
 
-    def __init__(self, characters: int, kinds: frozenset[str], *, include_flagged: bool):
+    def __init__(self, characters: int, redactor: Redactor, *, include_flagged: bool):
         self.characters = characters
-        self.kinds = kinds
+        self.redactor = redactor
         self.include_flagged = include_flagged
         self._cache: OrderedDict[tuple[str, str], Part] = OrderedDict()
         self._size = 0
@@ -66,17 +66,17 @@ class PartCache:
         return cached
 
     def _build_fitting(self, column, handle, stored):
-        is_flagged = secret_flags.is_flagged(stored.secret_kinds, self.kinds)
-        if is_flagged and not self.include_flagged:
-            return build_empty_part(column, FLAGGED)
         if stored.bytes > MOST_BYTES:
             return build_empty_part(column, TOO_LONG)
         part = _read_part(column, handle, stored)
-        if len(part.text) > self.characters:
-            return build_empty_part(column, TOO_LONG)
-        if is_flagged and not part.left_out:
-            return Part(part.text, names=part.names, changes=frozenset({OUTPUT_FLAGGED}))
-        return part
+        return build_empty_part(column, TOO_LONG) if len(part.text) > self.characters else self.redact(column, part)
+
+    def redact(self, column: str, part: Part) -> Part:
+        """The column with markers; empty with an open key or password."""
+        text = self.redactor.redact(part.text)
+        if not self.include_flagged and has_open(text.encode(errors="surrogatepass")):
+            return build_empty_part(column, FLAGGED)
+        return replace(part, text=text)
 
 
 def _read_part(column, handle, stored) -> Part:
@@ -96,6 +96,8 @@ def build_part(column: str, data: bytes) -> Part:
         text = data.decode("utf-8-sig")
         value = text if column == SYSTEM else orjson.loads(text)
         if why := placeholders.find_nested_placeholder(value):
+            if column == SYSTEM and placeholders.has_only_runtime_values(text):
+                return build_system_part(text, WITH_PLACEHOLDERS)
             return build_empty_part(column, why)
         return build_system_part(text) if column == SYSTEM else build_tools_part(value)
     except (UnicodeDecodeError, orjson.JSONDecodeError, UnknownForm):

@@ -8,8 +8,9 @@ before the turn ended. It is used when it is whole, and of another session never
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from artifacts.models import Artifact
@@ -22,25 +23,32 @@ from openclaw_web.sqlite.json_columns import decode
 from ...exporters.outcomes import SampleOutcome
 from ...exporters.prompts import (
     COLUMNS,
+    INFERRED,
     LOST,
     NO_PROMPTS,
     NOT_RECORDED,
     SYSTEM,
     TOOLS,
+    WITH_PLACEHOLDERS,
     WITHHELD,
     Part,
     PromptColumns,
     build_empty_columns,
     build_empty_part,
 )
+from ...exporters.redaction import Redactor
 from ...exporters.samples import ExportSample
 from ..options import Options
+from .inferred_tools import build_inferred_part
 from .prompt_parts import PartCache, StoredContent
 
 FACTS = {SYSTEM: "systemPrompt", TOOLS: "tools"}  # of a step
 KINDS = {SYSTEM_PROMPT: SYSTEM, TOOL_SCHEMAS: TOOLS}  # of an artifact
 TYPES = (COMPILED, "prompt.submitted")
 NONE_RECORDED = build_empty_columns(NOT_RECORDED)
+NO_TOOLS = build_empty_part(TOOLS, NOT_RECORDED)
+# Reasons for which a recorded list of tools is no list: the calls of the agent tell more.
+NO_LISTS = frozenset({NOT_RECORDED, placeholders.TRUNCATED, placeholders.REDACTED, placeholders.UNKNOWN_FORM, LOST})
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +73,9 @@ class SessionPrompts:
         stored: dict[str, StoredContent],
         parts: PartCache,
         is_withheld: bool,
+        inferred: Callable[[], Part] = lambda: NO_TOOLS,
     ):
+        self.inferred = inferred
         self.stored = stored
         self.parts = parts
         self.is_withheld = is_withheld
@@ -87,6 +97,8 @@ class SessionPrompts:
 
         They are empty for a turn whose messages were not read.
         """
+        if self.is_empty:
+            return self._find_without_records()
         turn = self._turns.get(sample.turn_number)
         if turn is None:
             return NONE_RECORDED
@@ -98,7 +110,21 @@ class SessionPrompts:
             self._latest = (records, PromptColumns(parts))
         return self._latest[1]
 
+    def _find_without_records(self):
+        """The columns of a session of which nothing is recorded."""
+        if not self._latest[1].parts:
+            parts = {column: self._build_column(column, None) for column in COLUMNS}
+            self._latest = ([], PromptColumns(parts))
+        return self._latest[1]
+
     def _build_column(self, column, record) -> Part:
+        part = self._build_recorded(column, record)
+        if column == TOOLS and part.left_out in NO_LISTS:
+            inferred = self.inferred()
+            return part if inferred.left_out else replace(inferred, missing=part.left_out)
+        return part
+
+    def _build_recorded(self, column, record) -> Part:
         if record is None:
             return build_empty_part(column, NOT_RECORDED)
         if record.left_out:
@@ -137,13 +163,16 @@ class _Column:
 class PromptReader:
     """Reads the prompts of many sessions of an export."""
 
-    def __init__(self, characters: int, kinds: frozenset[str], *, include_flagged: bool):
-        self.parts = PartCache(characters, kinds, include_flagged=include_flagged)
+    def __init__(self, characters: int, redactor: Redactor, *, include_flagged: bool):
+        self.parts = PartCache(characters, redactor, include_flagged=include_flagged)
+        self.characters = characters
+        self._inferred = ("", NO_TOOLS)  # of the agent that was asked for last
 
     def read_sessions(self, db: str, session_ids: list[str]) -> dict[str, SessionPrompts]:
         """The prompts of each of these sessions of one agent; without `db` none are known."""
         if not db:
             return {session_id: SessionPrompts({}, {}, self.parts, is_withheld=False) for session_id in session_ids}
+        inferred = partial(self._infer_tools, db)
         records: dict[str, dict[str, list[RecordedPrompt]]] = defaultdict(lambda: defaultdict(list))
         stored: dict[str, dict[str, StoredContent]] = defaultdict(dict)
         for session_id, column, record in _read_steps(db, session_ids):
@@ -157,19 +186,24 @@ class PromptReader:
         withheld = Session.objects.using(db).filter(id__in=session_ids, withheld_count__gt=0)
         of_withheld = set(withheld.values_list("id", flat=True))
         return {
-            session_id: SessionPrompts(records[session_id], stored[session_id], self.parts, session_id in of_withheld)
+            session_id: SessionPrompts(
+                records[session_id], stored[session_id], self.parts, session_id in of_withheld, inferred
+            )
             for session_id in session_ids
         }
 
+    def _infer_tools(self, db: str) -> Part:
+        """The tools of an agent as its calls tell, read once for all of its sessions."""
+        if self._inferred[0] != db:
+            self._inferred = (db, self.parts.redact(TOOLS, build_inferred_part(db, self.characters)))
+        return self._inferred[1]
 
-def build_prompt_reader(options: Options, kinds: frozenset[str]) -> PromptReader | None:
-    """The reader of prompts for an export; None when its rows have none.
 
-    `kinds`: those of secrets that flag a prompt.
-    """
+def build_prompt_reader(options: Options, redactor: Redactor) -> PromptReader | None:
+    """The reader of an export's prompts, redacted; None when its rows have none."""
     if not options.fills_prompts:
         return None
-    return PromptReader(options.prompt_characters, kinds, include_flagged=options.include_flagged)
+    return PromptReader(options.prompt_characters, redactor, include_flagged=options.include_flagged)
 
 
 def _read_steps(db, session_ids) -> Iterator[tuple[str, str, RecordedPrompt]]:
@@ -193,12 +227,12 @@ def _read_artifacts(db, session_ids) -> Iterable[tuple[str, str, str, StoredCont
     Contents of a bundle are records of their own.
     """
     rows = Artifact.objects.using(db).filter(session_id__in=session_ids, record_id=None, kind__in=KINDS)
-    for session_id, handle, kind, size, secrets, meta_json, at in rows.values_list(
-        "session_id", "handle", "kind", "bytes", "secret_kinds", "meta_json", "created_at"
+    for session_id, handle, kind, size, meta_json, at in rows.values_list(
+        "session_id", "handle", "kind", "bytes", "meta_json", "created_at"
     ):
         meta = decode(meta_json)
         bundled = [RecordedPrompt(at, str(meta.get("run", "")), handle)] if "bundle" in meta else []
-        yield session_id, KINDS[kind], handle, StoredContent(size, secrets), bundled
+        yield session_id, KINDS[kind], handle, StoredContent(size), bundled
 
 
 class PromptCounts:
@@ -208,6 +242,9 @@ class PromptCounts:
         self.filled = Counter(dict.fromkeys(COLUMNS, 0))
         self.left_out: dict[str, Counter[str]] = {column: Counter() for column in COLUMNS}
         self.undescribed = 0
+        self.calling = 0  # rows that call tools
+        self.with_placeholders = 0
+        self.inferred: Counter[str] = Counter()  # rows with inferred tools, by why none are recorded
 
     def count(self, outcome: SampleOutcome) -> None:
         """Count a row that was written."""
@@ -216,6 +253,9 @@ class PromptCounts:
                 self.left_out[column][part.left_out] += 1
             else:
                 self.filled[column] += 1
+                self.with_placeholders += part.source == WITH_PLACEHOLDERS
+                self.inferred.update([part.missing] if part.source == INFERRED else [])
+        self.calling += outcome.has_calls
         self.undescribed += outcome.is_undescribed
 
     def as_json(self) -> dict[str, Any]:
@@ -227,4 +267,6 @@ class PromptCounts:
             column: {"rows": self.filled[column], "left_out": dict(sorted(self.left_out[column].items()))}
             for column in COLUMNS
         }
+        columns[SYSTEM][WITH_PLACEHOLDERS] = self.with_placeholders
+        columns[TOOLS][INFERRED] = dict(sorted(self.inferred.items()))
         return {**columns, "rows_with_undescribed_calls": self.undescribed}

@@ -2,23 +2,26 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from django.db.models import F, Q, QuerySet, TextField, Value
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, TextField, Value
 from django.db.models.functions import Coalesce
 from django.db.models.lookups import In
 
 from ledger import consent
 
+from ...dedup import signatures
 from ...exporters import outcomes
 from ...exporters.formats import raw
 from ...exporters.outcomes import RESTS_ON_TOOLS
 from ...exporters.samples import GATE_TYPES, IMAGES, TOOLS, UNRECOGNIZED
 from ...exporters.training_rows import LEAVE_OUT
-from ...models import CUT_OFF, INTERRUPTED, DatasetSample
+from ...models import CUT_OFF, INTERRUPTED, DatasetMember, DatasetSample, VersionTaint
 from ..options import TAUGHT_BY, Options
+from ..release_members.benchmark_overlap import CONTAMINATED, BenchmarkOverlap
 from .plain_rows import PlainRow, PlainRows
 
 ORDER = ("session_id", "turn_number", "id")
@@ -39,6 +42,8 @@ COLUMNS = (
 )
 STORED = (*COLUMNS, *(name for name in raw.COLUMNS if name not in COLUMNS))  # all that a sample has
 LISTED = 200
+# Reasons for members of a release: should not be used any more; edited since.
+TAINTED, CHANGED_SINCE = "tainted", "changed_since_release"
 OF_NO_TURN = Q(turn_number=None, sample_type__in=GATE_TYPES)  # decisions whose window alone is known
 RESTING = Q(turn_traits__contains=TOOLS)  # samples whose reply is known to rest on tools
 Samples = QuerySet[DatasetSample]
@@ -46,18 +51,24 @@ Row = dict[str, Any]
 
 
 class Source:
-    """The samples of an export, and those that its options leave out."""
+    """The samples of an export, and those that its options leave out.
 
-    def __init__(self, options: Options):
+    `columns`: those of its rows, where they are not the ones of an export. Of a release, its members are the samples.
+    """
+
+    def __init__(self, options: Options, columns: Sequence[str] = ()):
         self.options = options
-        self.columns = STORED if options.shape.is_stored else COLUMNS
+        self.columns = columns or (STORED if options.shape.is_stored else COLUMNS)
         # Hidden from SQLite: nearly all samples are of one type, and its index has not the order of places.
         of_type = In(Coalesce(F("sample_type"), Value(""), output_field=TextField()), list(options.sample_types))
         self.scope: Samples = DatasetSample.objects.filter(of_type)
         if options.agent is not None:
             self.scope = self.scope.filter(agent_id=options.agent)
+        if options.release is not None:
+            self.scope = self.scope.filter(_is_listed(DatasetMember, options.release))
         self.chosen: Samples = self.scope
         self.left_out: dict[str, Samples] = {}
+        self.changed: set[str] = set()  # members whose samples were edited since the release: see release_plan
         for reason, unwanted in self.build_conditions():
             self.left_out[reason] = self.chosen.filter(unwanted)
             self.chosen = self.chosen.filter(~unwanted)
@@ -72,7 +83,23 @@ class Source:
             if count := rows.count():
                 ids = rows.order_by("created_at", "id").values_list("id", flat=True)
                 groups[reason] = {"count": count, "samples": list(ids[:LISTED])}
+        for reason, samples in ((CONTAMINATED, self.contaminated), (CHANGED_SINCE, self.changed)):
+            if samples:
+                groups[reason] = {"count": len(samples), "samples": sorted(samples)[:LISTED]}
         return groups
+
+    @cached_property
+    def contaminated(self) -> frozenset[str]:
+        """The ids of the chosen samples that a benchmark contains; none without one."""
+        columns = (*ORDER, *signatures.SAMPLE_COLUMNS)
+        overlap = BenchmarkOverlap(self.options.benchmark) if self.options.benchmark else None
+        return frozenset(
+            row[ORDER.index("id")]
+            for agent_id in (self.list_agents() if overlap else ())
+            for batch in self._read_batches(agent_id, columns, "content")
+            for row in batch
+            if overlap and overlap.is_contaminated(dict(zip(columns, row, strict=True)))
+        )
 
     def is_scored(self) -> bool:
         """Whether any sample of these types and this agent has a quality score."""
@@ -83,7 +110,7 @@ class Source:
 
         The rows are read while they are iterated.
         """
-        for agent_id in self._agent_ids():
+        for agent_id in self.list_agents():
             for session_id, rows in groupby(self._read_rows(agent_id), key=itemgetter("session_id")):
                 yield agent_id, session_id, rows
 
@@ -92,10 +119,10 @@ class Source:
 
         The columns begin with those of ORDER. The lengths of `long_column` decide how many rows a batch has.
         """
-        for agent_id in self._agent_ids():
-            yield from self._read_batches(agent_id, columns, long_column)
+        for agent_id in self.list_agents():
+            yield from self._skip(self._read_batches(agent_id, columns, long_column), columns)
 
-    def _agent_ids(self):
+    def list_agents(self):
         if self.options.agent is not None:
             return [self.options.agent]
         return list(self.chosen.order_by("agent_id").values_list("agent_id", flat=True).distinct())
@@ -105,18 +132,29 @@ class Source:
 
         The first reason that applies counts.
         """
-        yield "rejected", Q(annotation_status=DatasetSample.Status.REJECTED)
-        yield "repeated", Q(id__in=DatasetSample.objects.filter(repeat_of__isnull=False).values("id"))
-        if self.options.only_approved:
-            yield "not_approved", ~Q(annotation_status__in=DatasetSample.APPROVED)
-        yield from self._list_other_conditions()
+        if not self.options.shape.teaches_rejected:
+            yield "rejected", Q(annotation_status=DatasetSample.Status.REJECTED)
+        if self.options.release is not None:
+            yield TAINTED, Q(_is_listed(VersionTaint, self.options.release))
+        else:
+            yield from self._list_choices()
         if (self.options.format, self.options.task, self.options.tool_results) == ("alpaca", "reply", LEAVE_OUT):
             yield RESTS_ON_TOOLS, RESTING
-        if self.options.min_quality is not None:
+        if self.options.min_quality is not None and self.options.release is None:
             yield "low_quality", Q(quality_score=None) | Q(quality_score__lt=self.options.min_quality)
         if set(GATE_TYPES) & set(self.options.sample_types) and consent.read_opted_out():
             yield "opted_out", OF_NO_TURN
         yield "no_turn", Q(turn_number=None) & ~OF_NO_TURN
+
+    def _list_choices(self):
+        """Conditions of samples that a release has chosen already."""
+        yield "repeated", Q(id__in=DatasetSample.objects.filter(repeat_of__isnull=False).values("id"))
+        judged = [*DatasetSample.APPROVED]
+        if is_labelled := self.options.shape.teaches_rejected:  # what nobody judged has no label
+            judged.append(DatasetSample.Status.REJECTED)
+        if self.options.only_approved or is_labelled:
+            yield "not_approved", ~Q(annotation_status__in=judged)
+        yield from self._list_other_conditions()
 
     def _list_other_conditions(self):
         """Conditions of samples that are not a person's question with the agent's answer.
@@ -135,9 +173,15 @@ class Source:
             yield outcomes.PICTURE, Q(turn_traits__contains=IMAGES)
 
     def _read_rows(self, agent_id) -> Iterator[Row]:
-        for batch in self._read_batches(agent_id, self.columns, "content"):
+        for batch in self._skip(self._read_batches(agent_id, self.columns, "content"), self.columns):
             for row in batch:
                 yield dict(zip(self.columns, row, strict=True))
+
+    def _skip(self, batches, columns) -> Iterator[list[PlainRow]]:
+        """The batches without the samples that no column of theirs leaves out."""
+        sample, skipped = columns.index("id"), self.contaminated | self.changed
+        for batch in batches:
+            yield [row for row in batch if row[sample] not in skipped] if skipped else batch
 
     def _read_batches(self, agent_id, columns, long_column) -> Iterator[list[PlainRow]]:
         """Read one agent's samples in batches.
@@ -150,6 +194,14 @@ class Source:
         while batch:
             yield batch
             batch, is_more = reader.read_batch(chosen.filter(_follows(batch[-1]))) if is_more else ([], False)
+
+
+def _is_listed(model: type[DatasetMember | VersionTaint], version_id: str) -> Exists:
+    """Whether a table has a sample for a version.
+
+    Looked up by its index, sample for sample.
+    """
+    return Exists(model._default_manager.filter(version_id=version_id, sample_id=OuterRef("id")))
 
 
 def _follows(row):

@@ -1,8 +1,8 @@
 """Writes the files of an export, and the manifest that describes them."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Set
-from dataclasses import asdict, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,6 @@ from django.conf import settings
 from django.utils.translation import ngettext
 
 from openclaw_web.errors import Refused
-from people.configuration.catalogue import SECRET_WORDS
 
 from ...dedup import signatures
 from ...dedup.split_plan import DOMINANT_SET, DUPLICATE, SplitPlan
@@ -24,20 +23,26 @@ from ...exporters.files import checksums, output_files
 from ...exporters.files.file_names import dataset_name, file_name
 from ...exporters.files.lengths import Lengths, measure_row
 from ...exporters.files.lines import build_head, encode_csv, encode_line
+from ...exporters.files.parquet_file import ParquetFile
 from ...exporters.files.trainers import WrittenRows, build_trainer_files, dump_document
-from ...exporters.formats import openai, table
+from ...exporters.formats import openai, raw, table
 from ...exporters.formats.checks import COLUMNS, find_broken_rules
 from ...exporters.formats.readers import list_checks
+from ...exporters.markers import TokenNumbers
 from ...exporters.prompts import get_no_prompts
 from ...exporters.samples import ExportSample, UnreadableSample, read_sample, read_stored
 from ...exporters.training_rows import OVERRULED, build_rows, find_unfit_reason, is_taught
 from ...models import DatasetSample
 from .. import words
 from ..options import Options
+from ..release_members.croissant import CROISSANT_FILE, build_croissant, read_release
+from ..release_members.lineage import Lineage
+from ..release_members.row_index import RowIndex
 from . import splits
 from .card import README, build_card
 from .decision_verdicts import DecisionVerdicts
 from .prompts import PromptCounts, SessionPrompts
+from .redactions import UNSCANNED, Redaction
 from .source import LISTED, find_other_task
 
 PROFILE, NO_PROFILE = "strict", "stored"
@@ -61,7 +66,7 @@ class ExportWriter:
         name: str,
         plan: SplitPlan,
         verdicts: DecisionVerdicts,
-        kinds: Set[str] = frozenset(),
+        redaction: Redaction,
     ):
         self.options = options
         self.name = name
@@ -69,18 +74,17 @@ class ExportWriter:
         self.verdicts = verdicts
         self.side = splits.TRAIN  # of the session that is being written
         self.dataset = dataset_name(name, options.format)
-        self.kinds = kinds  # of secrets that count
-        withheld = frozenset() if options.include_flagged else frozenset(map(changes.build_secret_change, kinds))
-        self.shape = replace(options.shape, withheld=options.shape.withheld | withheld)
+        self.redaction = redaction
+        self.shape = options.shape
         self.folder = folder
         self.excluded = excluded
-        self.files: dict[str, output_files.RowFile] = {}
+        self.files: dict[str, output_files.RowFile | ParquetFile] = {}
         self.sources: dict[str, output_files.RowFile] = {}  # where rows come from, where they cannot say it themselves
+        self.row_index = RowIndex()
+        self.lineage = Lineage(folder, options.release) if options.release else None
         self.seen = self.rows = self.samples = self.sessions = self.approved = self.scored = 0
         self.score = 0.0
-        self.only_words = 0  # rows in which only words were found, no secret by its shape
         self.changes: Counter[str] = Counter()
-        self.secrets: Counter[str] = Counter()  # rows with each kind, withheld or not
         self.changed: defaultdict[str, list[str]] = defaultdict(list)  # the first samples of each change
         self.lengths = Lengths()
         self.prompts = PromptCounts()
@@ -136,7 +140,7 @@ class ExportWriter:
 
     def close(self) -> None:
         """Stop writing, complete or not."""
-        for file in (*self.files.values(), *self.sources.values()):
+        for file in (*self.files.values(), *self.sources.values(), *([self.lineage] if self.lineage else [])):
             file.close()
 
     def _write_descriptions(self, written):
@@ -147,6 +151,7 @@ class ExportWriter:
         history = self.shape.history if self.shape.has_history else ""
         filled = self.prompts.filled
         columns = {"has_system": filled["system"] == self.rows, "has_tools": filled["tools"] > 0}
+        columns["has_calls"] = self.prompts.calling > 0
         written_rows = WrittenRows(
             self.dataset, self.options.format, tuple(written), history, **columns, above=self.lengths.above
         )
@@ -156,6 +161,7 @@ class ExportWriter:
             *written.values(),
             *sources,
             *(self._write_file(name, data) for name, data in build_trainer_files(written_rows)),
+            *self._write_release_files(manifest, written),
         ]
         manifest["files"] = [facts.as_json() for facts in files]
         files.append(self._write_file(README, build_card(self.name, written_rows, manifest)))
@@ -164,6 +170,14 @@ class ExportWriter:
         self._write_file(
             checksums.CHECKSUM_FILE, checksums.format_checksums((facts.name, facts.sha256) for facts in files)
         )
+
+    def _write_release_files(self, manifest, written):
+        """The files that only an export of a release has."""
+        if self.lineage:
+            yield self.lineage.finish()
+            columns = table.COLUMNS if self.options.format == "csv" else raw.COLUMNS if self.shape.is_stored else ()
+            document = build_croissant(manifest["release"], self.options.format, written, columns)
+            yield self._write_file(CROISSANT_FILE, document)
 
     def _write_file(self, name, data):
         return output_files.write_text(self.folder / name, data)
@@ -178,6 +192,9 @@ class ExportWriter:
             if not is_taught(self.shape, row["sample_type"]):
                 self._note_excluded("not_a_turn", row["id"])
                 continue
+            if self.redaction.is_unscanned(row["agent_id"], row["session_id"]):
+                self._note_excluded(UNSCANNED, row["id"])
+                continue
             if self.verdicts.overrules(row):
                 self._note_excluded(OVERRULED, row["id"])
                 continue
@@ -191,7 +208,7 @@ class ExportWriter:
                 continue
             sample.is_approved = row["annotation_status"] in DatasetSample.APPROVED
             if self._is_planned(sample):
-                yield sample
+                yield self.redaction.samples.redact(sample, row)
 
     def _is_planned(self, sample):
         """Whether the plan has the sample as it is now; also sets its side.
@@ -214,23 +231,27 @@ class ExportWriter:
     def _add_row(self, outcome):
         sample = outcome.sample
         if outcome.row is None:
-            if outcome.left_out == changes.SECRETS_FOUND:
-                self._count_secrets(outcome.changes)
             self._note_excluded(outcome.left_out, sample.sample_id)
             return
         write = encode_csv if self.options.format == "csv" else encode_line
-        line, row, done = write(outcome.row, outcome.changes)
-        reason = changes.choose_reason(self.shape.withheld & done)
-        done = self._count_secrets(done)
-        if reason:
+        numbers = TokenNumbers()
+        line, row, done = write(outcome.row, outcome.changes, numbers)
+        source = None
+        if self.options.format in openai.WITHOUT_PLACES:
+            source = encode_line(openai.build_source(outcome), NO_CHANGES, numbers)[:2]
+            done |= numbers.changes
+        if reason := changes.choose_reason(self.shape.withheld & done):
             self._note_excluded(reason, sample.sample_id)
             return
         if broken := find_broken_rules(self.shape.format, row):
             self._note_broken(sample.sample_id, broken)
             return
-        self._open_file(self.side).add(line, row)
-        if self.options.format == "openai":
-            self._open_source(self.side).add(*encode_line(openai.build_source(outcome), NO_CHANGES)[:2])
+        file = self._open_file(self.side)
+        file.add(line, row)
+        self._note_row(file, [*outcome.others, sample])
+        if source:
+            self._open_source(self.side).add(*source)
+        self.redaction.count_row(numbers)
         self.rows += 1
         if not self.shape.is_stored:
             self.lengths.add_row(*measure_row(row))
@@ -242,17 +263,11 @@ class ExportWriter:
         for taught in (*outcome.others, sample):
             self._count_sample(taught)
 
-    def _count_secrets(self, done):
-        """Count the kinds of secrets among changes.
-
-        Returns the changes, with one name for all kinds that count.
-        """
-        kinds = changes.find_secret_kinds(done)
-        counted = kinds & self.kinds
-        self.secrets.update(counted)
-        self.only_words += bool(counted) and counted <= SECRET_WORDS
-        done = done - set(map(changes.build_secret_change, kinds))
-        return done | {changes.SECRETS_FOUND} if counted or changes.OUTPUT_FLAGGED in done else done
+    def _note_row(self, file, samples):
+        """Note which samples the last row of a file teaches."""
+        self.row_index.add(self.side, file.rows, [taught.sample_id for taught in samples])
+        if self.lineage:
+            self.lineage.add(file.path.name, file.rows, samples)
 
     def _count_sample(self, sample):
         self.samples += 1
@@ -264,8 +279,11 @@ class ExportWriter:
     def _open_file(self, side):
         if side not in self.files:
             path = self.folder / file_name(self.dataset, side, self.options.format)
-            begin = build_head(self.options.format, table.COLUMNS)
-            self.files[side] = output_files.RowFile(path, COLUMNS.get(self.options.format, ()), begin)
+            columns = COLUMNS.get(self.options.format, ())
+            if self.options.format == "parquet":
+                self.files[side] = ParquetFile(path, columns, is_marked=self._is_marked())
+            else:
+                self.files[side] = output_files.RowFile(path, columns, build_head(self.options.format, table.COLUMNS))
         return self.files[side]
 
     def _open_source(self, side):
@@ -297,16 +315,13 @@ class ExportWriter:
             "rules": RULES,
             "app": {"name": "openclaw-web", "version": settings.VERSION},
             "options": options,
+            **({"release": read_release(self.options.release)} if self.options.release else {}),
             "counts": self._build_counts(written),
             "files": [],
             "largest_set": {"samples": self.plan.largest_set, "of": self.plan.samples},
             "empty_sides": [side for side in splits.list_sides(self.options.validation_split) if side not in written],
             "excluded": [{"reason": reason, **group} for reason, group in self.excluded.items()],
-            "secrets": {
-                "kinds": dict(sorted(self.secrets.items())),
-                "only_words": self.only_words,
-                "withheld_kinds": sorted(self.kinds),
-            },
+            "redactions": self.redaction.as_json(self._count_unsearched()),
             "transformations": dict(sorted(self.changes.items())),
             "transformed_samples": dict(sorted(self.changed.items())),
             "lengths": None if self.shape.is_stored else self.lengths.as_json(),
@@ -316,16 +331,24 @@ class ExportWriter:
             "checksums": checksums.CHECKSUM_FILE,
         }
 
+    def _count_unsearched(self):
+        """The samples that are left out for findings, by reason."""
+        reasons = (changes.OPEN_FINDINGS, UNSCANNED)
+        return {reason: self.excluded[reason]["count"] for reason in reasons if reason in self.excluded}
+
     def _list_checks(self):
         """The checks that every row went through."""
-        is_marked = self.shape.has_history and self.shape.history == CONTEXT
         has_tools = self.shape.has_history and self.options.tool_calls == KEEP
-        return list_checks(self.options.format, is_marked=is_marked, has_tools=has_tools)
+        return list_checks(self.options.format, is_marked=self._is_marked(), has_tools=has_tools)
+
+    def _is_marked(self):
+        """Whether messages say what is to be learned."""
+        return self.shape.has_history and self.shape.history == CONTEXT
 
     def _list_notes(self, written):
         """Notes for readers of the files that do not prevent their use."""
         notes = [DOMINANT_SET] if self.options.is_split and self.plan.has_dominant_set else []
-        if self.options.format == "openai":
+        if self.options.format in openai.WITHOUT_PLACES:
             training = written[splits.TRAIN].rows if splits.TRAIN in written else 0
             notes += openai.find_notes(training, max(file.bytes for file in written.values()))
         return notes

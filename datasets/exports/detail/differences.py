@@ -22,7 +22,7 @@ from .rows import RowOffsets
 MOST_ROWS, MOST_BYTES = 200_000, 2_000_000_000  # of both exports together
 LISTED = 20
 KINDS = ("added", "removed", "changed", "moved")
-TOO_BIG, MISSING, NO_IDS = PROBLEMS = ("too_big", "missing", "no_ids")
+TOO_BIG, MISSING, NO_IDS, NO_LINES = PROBLEMS = ("too_big", "missing", "no_ids", "no_lines")
 KEY = b'"sample_id":'  # within a text, its quotes would be escaped
 OWN_KEY = b'{"id":'  # of samples as they are stored
 TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"')
@@ -34,13 +34,15 @@ def store_difference(export: DatasetExport) -> None:
     before = find_export_before(export)
     is_compared = before is not None and _is_small(export, before)
     difference: dict[str, Any] = {"to": before.id} if before else {}
+    if before and not find_row_files(export):
+        is_compared, difference["problem"] = False, NO_LINES
     row_offsets = RowOffsets()
     try:
         known = _read_known(export, is_kept=is_compared, places=row_offsets)
         if before and is_compared:
             difference |= _compare(_read_known(before, is_kept=True), known)
         elif before:
-            difference["problem"] = TOO_BIG
+            difference.setdefault("problem", TOO_BIG)
     except (OSError, Refused, ValueError):  # ValueError: a sample's id that is no text of JSON
         difference["problem"] = MISSING
     values = {"difference_json": encode(difference), "places_json": encode(row_offsets.as_json())}

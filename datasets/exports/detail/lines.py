@@ -50,9 +50,11 @@ class Line:
 
 
 def find_row_files(export: DatasetExport) -> dict[str, dict[str, Any]]:
-    """The files with rows of a ready export by their side, as its manifest has them."""
+    """The files with rows of a ready export by their side.
+
+    They are those of its manifest; none where rows are no lines."""
     files = export.manifest.get("files", [])
-    named = {_find_side(file): file for file in files if "rows" in file}
+    named = {_find_side(file): file for file in files if "rows" in file and _has_lines(file)}
     return {side: named[side] for side in SIDES if side in named}
 
 
@@ -101,6 +103,11 @@ def read_rows(path: Path) -> Iterator[tuple[int, int, bytes]]:
 def build_changed_error() -> Refused:
     """The refusal of a file that is not the one that was written."""
     return Refused(_("The file of this export has changed since it was written, so its rows cannot be shown."))
+
+
+def _has_lines(file):
+    """Whether rows are lines of text: those of Parquet are not."""
+    return Path(file["name"]).suffix != ".parquet"
 
 
 def _find_side(file):

@@ -31,6 +31,7 @@ WORDS_OF_KINDS = {
 PROBLEMS = {
     differences.TOO_BIG: gettext_lazy("The exports are too large to compare."),
     differences.MISSING: gettext_lazy("A file of the exports could not be read, so they were not compared."),
+    differences.NO_LINES: gettext_lazy("Rows of Parquet files are not compared."),
     differences.NO_IDS: gettext_lazy("Rows do not name their samples, so they were not compared."),
 }
 
@@ -53,7 +54,12 @@ def _build_rows(request, export):
     kind = export.export_format
     context: dict[str, Any] = {"problem": "", "count": 0, "raw_most": RAW, "row": None, "rows": [], "kind": kind}
     if secret_access.count_flagged_rows(export) and not request.user.has_role("admin"):
-        sentence = _("Rows of this export contain texts that may contain secrets: only admins may see them.")
+        sentence = _(
+            "Rows of this export may contain personal data, or keys that nobody has judged: only admins may see them."
+        )
+        return context | {"problem": sentence}
+    if kind == DatasetExport.Format.PARQUET:
+        sentence = _("Rows of Parquet files are not shown. Export the format messages to look at them.")
         return context | {"problem": sentence}
     rows, number_text = ExportRows(export), request.GET.get("row", "")
     is_number = number_text.isascii() and number_text.isdecimal() and len(number_text) <= LONGEST_NUMBER

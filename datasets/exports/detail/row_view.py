@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from ...exporters.markers import TOKEN
 from ...exporters.token_estimate import EIGHTHS, estimate_total_weight
 from ...exporters.training_rows import CONVERSATIONS, STORED
 from .lines import Line
@@ -20,6 +21,7 @@ MOST_INDENTED = 100_000  # bytes of a row: what is nested deeply is many times a
 TONES = {
     **dict.fromkeys(("human", "user", "instruction", "input", "prompt", "user_message"), "user"),
     **dict.fromkeys(("gpt", "assistant", "output", "completion", "response", "chosen", "rejected"), "agent"),
+    **dict.fromkeys(("preferred_output", "non_preferred_output"), "agent"),
     **dict.fromkeys(("agent_reply", "edited_reply"), "agent"),
     **dict.fromkeys(("function_call", "observation", "tool"), "tool"),
 }
@@ -42,6 +44,11 @@ class Part:
     left_out: int = 0
 
     @property
+    def pieces(self) -> list[tuple[str, bool]]:
+        """Its text in pieces, each with whether it stands for a redacted value."""
+        return split_tokens(self.text)
+
+    @property
     def tone(self) -> str:
         """The colour of its speaker in transcripts."""
         return TONES.get(self.name, "system")
@@ -61,10 +68,24 @@ class RowView:
     raw: str = ""
     is_table: bool = False  # a sample as it is stored: columns instead of messages
 
+    @staticmethod
+    def mark(text: str) -> list[tuple[str, bool]]:
+        """A text of another column in pieces, like those of its parts."""
+        return split_tokens(text)
+
     @property
     def has_masked(self) -> bool:
         """Whether something in it is not learned."""
         return any(part.is_masked for part in self.parts)
+
+
+def split_tokens(text: str) -> list[tuple[str, bool]]:
+    """A text in pieces, each with whether it is a token such as `[EMAIL_1]`."""
+    pieces, end = [], 0
+    for match in TOKEN.finditer(text):
+        pieces += [(text[end : match.start()], False), (match[0], True)]
+        end = match.end()
+    return [piece for piece in (*pieces, (text[end:], False)) if piece[0]]
 
 
 def build_row_view(line: Line, kind: str = "", *, is_alone: bool = False) -> RowView:
@@ -102,8 +123,12 @@ def _format_raw(line, row):
 
 def _build_parts(row) -> Iterator[Part]:
     for name, value in row.items():
+        if isinstance(value, dict) and isinstance(value.get("messages"), list):  # the input of OpenAI's pairs
+            value = value["messages"]
         if isinstance(value, list) and name in MESSAGE_COLUMNS:
             yield from (_build_message_part(message) for message in value if isinstance(message, dict))
+        elif (answer := _find_answer(value)) is not None:
+            yield Part(name, answer)
         elif isinstance(value, str) and name in TONES and value:
             yield Part(name, value)
 
@@ -113,6 +138,15 @@ def _build_column_parts(row, kind) -> Iterator[Part]:
     for name, value in row.items():
         if name != IDS[kind] and (text := _format_text(value)):
             yield Part(name, text)
+
+
+def _find_answer(value):
+    """The text of an answer that is a message, alone or in a list.
+
+    None for anything else."""
+    message = value[0] if isinstance(value, list) and len(value) == 1 else value
+    texts = [message[key] for key in TEXT_KEYS if key in message] if isinstance(message, dict) else []
+    return texts[0] if len(texts) == 1 and isinstance(texts[0], str) else None
 
 
 def _list_facts(row):

@@ -1,6 +1,10 @@
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from datasets.verbs import export as export_of_samples
+from datasets.verbs import find as find_samples
+from datasets.verbs import findings, judge, releases
+from datasets.verbs import stats as stats_of_samples
 from gate.verbs import export, find, record, replay, run, stats
 from guardian.verbs import correct, propose, rollback, rules
 from guardian.verbs import export as export_of_writes
@@ -11,7 +15,7 @@ from openclaw_web.commands.groups import Branch, Group
 
 
 class Command(Group):
-    help = gettext_lazy("Show and record decisions of the Reflection plugin.")
+    help = gettext_lazy("Show and record decisions, writes and samples of the Reflection plugin.")
     examples = ("reflection gate list --limit 5", "reflection gate record decisions.jsonl")
     schema = "openclaw-web.reflection.v1"
     verbs = {
@@ -43,7 +47,23 @@ class Command(Group):
                 "rules": rules,
             },
         ),
+        "dataset": Branch(
+            gettext_lazy("Samples, their exports and releases."),
+            {
+                "list": find_samples,
+                "approve": judge.ApproveVerb(),
+                "reject": judge.RejectVerb(),
+                "export": export_of_samples,
+                "stats": stats_of_samples,
+                "findings": findings,
+                "release": releases.ReleaseVerb(),
+                "verify": releases.VerifyVerb(),
+                "diff": releases.DiffVerb(),
+            },
+        ),
     }
 
     def add_common_arguments(self, parser):
+        if "dataset" in parser.prog.split():  # samples are of all agents; verbs that can be narrowed say so
+            return
         parser.add_argument("--agent", default="main", help=_("agent that is meant (%(default)s)"))

@@ -6,6 +6,7 @@ Its own loading and prompt strategies, with the `axolotl.yaml` that lies beside 
 import contextlib
 import json
 import os
+import subprocess
 import sys
 from importlib.metadata import version
 from pathlib import Path
@@ -20,6 +21,8 @@ from tiny_tokenizer import empty_system_turns, learned, tiny_tokenizer
 def read(folder):
     """The texts that axolotl learns from each row, and the number of empty system turns."""
     os.chdir(folder)  # its files name each other without a folder
+    if "--messages" in Path("axolotl.yaml").read_text():
+        subprocess.run([sys.executable, "load.py", "--messages"], check=True, stdout=sys.stderr)
     [dataset] = yaml.safe_load(Path("axolotl.yaml").read_text())["datasets"]
     dataset = DictDefault(SFTDataset(**dataset).model_dump(exclude_none=True))
     tokenizer = tiny_tokenizer()

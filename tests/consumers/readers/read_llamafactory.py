@@ -36,10 +36,18 @@ def read(folder):
     arguments, model, _, training = parser.parse_dict(settings)  # a key that none of them knows is an error
     tokenizer = tiny_tokenizer()
     template = get_template_and_fix_tokenizer(tokenizer, arguments)
+    stage = settings["stage"]
     try:
-        rows = get_dataset(template, model, arguments, training, stage="sft", tokenizer=tokenizer)["train_dataset"]
+        data_stage = "rm" if stage == "dpo" else stage
+        rows = get_dataset(template, model, arguments, training, stage=data_stage, tokenizer=tokenizer)["train_dataset"]
     except (RuntimeError, ValueError) as exc:
         return {"refused": str(exc)}
+    if stage == "dpo":
+        sides = ("chosen", "rejected")
+        pairs = [
+            [learned(tokenizer, row[f"{side}_input_ids"], row[f"{side}_labels"]) for side in sides] for row in rows
+        ]
+        return {"pairs": [[text for side in pair for text in side] for pair in pairs]}
     return {
         "learned": [learned(tokenizer, row["input_ids"], row["labels"]) for row in rows],
         "texts": [tokenizer.decode(row["input_ids"]) for row in rows],

@@ -24,10 +24,7 @@ def read(folder):
     rows = script["load"]()["train"]
     converted = [maybe_convert_to_chatml(row) for row in rows.to_list()]
     roles = [[message["role"] for message in row["messages"]] for row in converted if is_conversational(row)]
-    if "for_trl" in script:
-        rows = rows.map(script["for_trl"], remove_columns=rows.column_names)
-    else:
-        rows = rows.map(parse_arguments)
+    rows = script["load_for_trl"]()["train"] if "load_for_trl" in script else rows.map(parse_arguments)
     is_completed = "completion" in rows.column_names
     tokenizer = tiny_tokenizer(MARKED)
     size = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1}

@@ -29,7 +29,7 @@ def add_sample(sample_id, reply, *, session="s1", turn=1, prompt="Tell me.", **c
 def rows(export):
     """The rows of each side that was written."""
     by_side = {}
-    for file in exports.folder_of(export).glob("*.jsonl"):
+    for file in exports.folder_of(export).glob("ocl_*.jsonl"):
         side = file.name.split(".")[1]
         by_side[side] = [orjson.loads(line) for line in file.read_bytes().splitlines()]
     return by_side

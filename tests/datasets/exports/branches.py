@@ -36,6 +36,7 @@ class Message:
     text_changes: frozenset = frozenset()
     is_after_reset: bool = False
     exclusion: str = ""
+    original: str | None = None
 
 
 def user(text, turn, exclusion="", *, after_reset=False):

@@ -22,7 +22,7 @@ def test_the_list_is_empty_and_says_how_to_fill_it(as_reviewer, as_stranger):
     ("change", "words"),
     [
         ({"name": ""}, "This field is required."),
-        ({"format": "parquet"}, "is not one of the available choices"),
+        ({"format": "xml"}, "is not one of the available choices"),
         ({"train_split": "nan"}, "Enter a number."),
         ({"name": "a\u2028b"}, "a single line"),
     ],

@@ -47,7 +47,8 @@ NOT_CHOSEN = {"format", "task", "sample_types"}
 @pytest.mark.parametrize(
     ("choices", "words"),
     [
-        ({"format": "parquet"}, "Choose alpaca, sharegpt, openai, raw, csv."),
+        ({"format": "xml"}, "Choose alpaca, sharegpt, openai, raw, csv, messages, parquet, sharegpt_reflection"),
+        ({"format": "kto", "history": "session"}, "choose another history"),
         ({"tool_calls": "hide"}, "Choose keep, leave_out."),
         ({"task": "dpo"}, "Choose reply, gate."),
         ({"history": "all"}, "The history cannot be all. Choose edited, session, context."),

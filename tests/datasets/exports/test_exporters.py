@@ -125,9 +125,9 @@ def test_words_before_the_last_call_stay_before_it(keep_text):
 
 
 def test_outputs_that_were_left_out_keep_no_row_back():
-    flagged = result("c")
-    flagged.text_changes = frozenset({changes.OUTPUT_FLAGGED, changes.OUTPUT_LOST})
-    branch = [user("one", 1), agent("Let me look.", "c"), flagged, user("two", 2), agent("2")]
+    lost = result("c")
+    lost.text_changes = frozenset({changes.OUTPUT_LOST})
+    branch = [user("one", 1), agent("Let me look.", "c"), lost, user("two", 2), agent("2")]
     (row,), (done,) = rows("sharegpt", sample(2, "two", "2"), branch=branch, history="context")
     assert values(row) == ["one", "Let me look.", "two", "2"] and done == {changes.TAIL_DROPPED}
 

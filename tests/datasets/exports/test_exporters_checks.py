@@ -111,6 +111,11 @@ def test_sharegpt_rows_that_trainers_misread(change, rule):
 
 def test_no_column_has_a_name_that_trainers_take():
     meant = {"alpaca": set(), "sharegpt": {"system", "tools"}, "openai": {"messages"}}
+    meant |= {"sharegpt_reflection": {"system", "tools"}, "openai_preference": set()}
+    meant |= {"messages": {"messages", "tools"}, "parquet": {"messages", "tools"}}
+    meant["preference"] = {"prompt", "chosen", "rejected", "tools"}
+    meant["llamafactory_preference"] = {"chosen", "rejected", "system", "tools"}
+    meant["kto"] = {"prompt", "completion", "label", "tools"}
     assert {kind: metadata.RESERVED & set(columns) for kind, columns in COLUMNS.items()} == meant
 
 

@@ -64,7 +64,7 @@ def test_a_taken_name_is_refused_and_the_same_request_sent_again_is_not(as_revie
 @pytest.mark.parametrize(
     ("options", "status"),
     [
-        ({"format": "parquet"}, 422),
+        ({"format": "xml"}, 422),
         ({"toolCalls": "hide"}, 422),
         ({"name": " "}, 409),
         ({"agent": "nobody"}, 409),

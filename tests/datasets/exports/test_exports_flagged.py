@@ -1,4 +1,4 @@
-"""Exports with outputs that may contain secrets: requests, downloads and the audit log."""
+"""Exports with keys that nobody judged, or with personal data: requests, downloads and the audit log."""
 
 import orjson
 import pytest
@@ -6,7 +6,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
-from datasets.exporters.changes import OUTPUT_FLAGGED
+from datasets.exporters.changes import OPEN_FINDINGS
 from datasets.models import DatasetExport
 from jobs.models import JobRun
 from people.models.bookkeeping import AuditEntry
@@ -14,7 +14,7 @@ from tests.conftest import BACKEND
 from tests.datasets.exports.export_helpers import add_approved_samples, make_export
 from tests.factories import UserFactory
 from tests.homes import assistant, result, user
-from tests.ledger.outputs.stored_outputs import SECRET, make_output
+from tests.ledger.outputs.stored_outputs import make_output
 from tests.ledger.transcript_records import store_session
 
 pytestmark = pytest.mark.django_db
@@ -22,14 +22,15 @@ API = "/api/v1/exports"
 WANTED = {"name": "Mine", "format": "sharegpt", "task": "reply", "train_split": 1}
 FORM = WANTED | {"only_approved": "on", "seed": "0", "row_characters": "32000", "history": "edited"}
 FLAGGED = {"include_flagged": "on"}
+KEY = "ghp_" + "a1B2c3D4e5F6" * 3
 
 
 @pytest.fixture(autouse=True)
 def home(own_home):
-    """A turn whose output may hold a secret, and one before it."""
+    """A turn whose output has a key, and one before it."""
     first = (user("question 1"), assistant("answer 1"))
     call = assistant("", ("c", "exec", {"command": "env"}))
-    store_session(*first, user("question 2"), call, result("c", make_output(300, secret=SECRET)), assistant("answer 2"))
+    store_session(*first, user("question 2"), call, result("c", make_output(300, secret=KEY)), assistant("answer 2"))
     add_approved_samples(2)
     return own_home
 
@@ -60,30 +61,31 @@ def entries(action):
 def test_it_works(as_reviewer):
     export = make_export(as_reviewer, name="Mine", format="sharegpt")
     assert export.total_samples == 1
-    assert "With a tool output that may contain secrets" in as_reviewer.get(export.get_absolute_url()).text
-    assert "api_key" not in content(as_reviewer.get(rows_address(export)))
+    assert "With a key or password that nobody has judged" in as_reviewer.get(export.get_absolute_url()).text
+    assert KEY not in content(as_reviewer.get(rows_address(export)))
     assert not entries("exported_flagged")
 
 
 def test_an_admin_includes_them(as_admin):
-    assert "Include texts that may contain secrets" in as_admin.get("/exports/").text
+    assert "Include keys and passwords that nobody has judged" in as_admin.get("/exports/").text
     export = make_export(as_admin, name="Mine", format="sharegpt", **FLAGGED)
     page = as_admin.get(export.get_absolute_url()).text
     assert export.total_samples == 2 and "at an admin&#39;s request" in page and "only admins may download" not in page
     assert "include_flagged=on" in page
-    assert SECRET in content(as_admin.get(rows_address(export)))
+    rows = content(as_admin.get(rows_address(export)))
+    assert KEY not in rows and "[KEY_1]" in rows
     [requested], [included], [downloaded] = entries("exported"), entries("exported_flagged"), entries("downloaded")
     assert orjson.loads(requested.detail_json)["include_flagged"] is True
     assert (included.actor, included.object_id, orjson.loads(included.detail_json)) == ("root", export.id, {"rows": 1})
     assert downloaded.object_id == export.id
-    assert "exported texts that may contain secrets" in as_admin.get("/operations/audit/").text
+    assert "exported personal data, or keys that nobody has judged" in as_admin.get("/operations/audit/").text
 
 
 @pytest.mark.parametrize("flagged", [{}, FLAGGED])
 def test_a_dry_run_has_the_numbers_of_the_export(as_admin, capsys, home, flagged):
-    """The numbers cover rows withheld for secrets, although nothing is kept or logged.
+    """The numbers cover rows that are left out for their keys; nothing is kept or logged.
 
-    Only written rows show which of them hold secrets.
+    Only written rows show which of them have any.
     """
     flag = ["--include-flagged"] if flagged else []
     call_command("export", "--format", "sharegpt", "--split", "1", "--dry-run", "--json", "--quiet", *flag)
@@ -93,17 +95,17 @@ def test_a_dry_run_has_the_numbers_of_the_export(as_admin, capsys, home, flagged
     excluded = {entry["reason"]: entry["count"] for entry in manifest["excluded"]}
     assert {entry["reason"]: entry["count"] for entry in fits["excluded"]} == excluded
     assert (fits["samples"], fits["rows"]) == (manifest["counts"]["samples"], manifest["counts"]["rows"])
-    assert (OUTPUT_FLAGGED in excluded) is not bool(flagged)
+    assert (OPEN_FINDINGS in excluded) is not bool(flagged)
 
 
 @pytest.mark.parametrize("role", ["labeller", "operator"])
 def test_nobody_else_may_ask(role):
     browser = browser_of(role)
-    assert "Include texts that may contain secrets" not in browser.get("/exports/").text
+    assert "Include keys and passwords that nobody has judged" not in browser.get("/exports/").text
     answer = browser.post(reverse("datasets:export_create"), FORM | FLAGGED)
-    assert answer.status_code == 422 and "Only admins may export texts" in answer.text
+    assert answer.status_code == 422 and "Only admins may export keys and passwords" in answer.text
     answer = browser.post(API, WANTED | {"include_flagged": True}, content_type="application/json")
-    assert answer.status_code == 403 and "Only admins may export texts" in answer.json()["detail"]
+    assert answer.status_code == 403 and "Only admins may export keys and passwords" in answer.json()["detail"]
     assert not DatasetExport.objects.exists() and not JobRun.objects.exists()
 
 
@@ -114,7 +116,7 @@ def test_nobody_else_gets_the_rows_of_such_an_export(as_admin, role):
     page = browser.get(export.get_absolute_url()).text
     assert "only admins may download them" in page and rows_address(export) not in page
     answer = browser.get(rows_address(export))
-    sentence = "This file contains texts that may contain secrets: only admins may download it."
+    sentence = "This file may contain personal data, or keys that nobody has judged: only admins may download it."
     assert (answer.status_code, sentence in answer.text) == (403, True)
     answer = browser.get(f"{API}/{export.id}/files/ocl_Mine_sharegpt.train.jsonl")
     assert (answer.status_code, answer.json()["detail"]) == (403, sentence)
@@ -122,13 +124,13 @@ def test_nobody_else_gets_the_rows_of_such_an_export(as_admin, role):
     assert [answer.status_code for answer in zips] == [403, 403]
     refused = entries("download_refused")
     assert [(entry.object_id, entry.via) for entry in refused] == [(export.id, "page"), (export.id, "api")] * 2
-    assert "output_flagged" in content(browser.get(f"{API}/{export.id}/files/manifest.json"))
+    assert "open_findings" in content(browser.get(f"{API}/{export.id}/files/manifest.json"))
 
 
 def test_the_command(capsys):
     call_command("export", *("--format", "sharegpt", "--name", "one", "--split", "1"))
-    assert "Excluded: 1 (With a tool output that may contain secrets)" in capsys.readouterr().out
+    assert "Excluded: 1 (With a key or password that nobody has judged" in capsys.readouterr().out
     call_command("export", *("--format", "sharegpt", "--name", "two", "--split", "1", "--include-flagged"))
-    assert "1 row: With outputs that may contain secrets" in capsys.readouterr().out
+    assert "1 row: With a redacted key or password" in capsys.readouterr().out
     [entry] = entries("exported_flagged")
     assert (entry.actor, entry.via) == ("command line", "command")

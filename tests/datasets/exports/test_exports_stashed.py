@@ -1,6 +1,6 @@
 """Exports of turns whose tool outputs are stored as artifacts.
 
-Their rows are as without artifacts; lost outputs and possible secrets are left out.
+Their rows are as without artifacts; turns with lost outputs and open keys are left out.
 """
 
 import orjson
@@ -15,11 +15,12 @@ from people.configuration import setting_values as configuration
 from people.models.bookkeeping import AuditEntry
 from tests.datasets.exports.export_helpers import add_approved_samples, build_and_read, build_export, excluded_samples
 from tests.homes import assistant, result, user
-from tests.ledger.outputs.stored_outputs import SECRET, find_blob_file, list_handles, make_output
+from tests.ledger.outputs.stored_outputs import find_blob_file, list_handles, make_output
 from tests.ledger.transcript_records import store_session
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_home")]
 STASHING = "collector.stashOutputs"
+KEY = "ghp_" + "a1B2c3D4e5F6" * 3
 
 
 def turns(*outputs):
@@ -88,37 +89,36 @@ def test_a_lost_output_leaves_its_samples_out(damage):
 
 
 @pytest.mark.parametrize("history", ["edited", "session", "context"])
-def test_outputs_that_may_hold_secrets_leave_their_samples_out(history):
-    turns("short", make_output(300, secret=SECRET), "short", "last")
+def test_outputs_with_open_keys_leave_their_samples_out(history):
+    turns("short", make_output(300, secret=KEY), "short", "last")
     manifest, rows = build_and_read(history=history)
-    assert excluded_samples(manifest)["output_flagged"] == ["sample-2"]
+    assert excluded_samples(manifest)["open_findings"] == ["sample-2"]
     if history != "session":
         assert rows.keys() == {"sample-1", "sample-3", "sample-4"}
-    assert "api_key" not in orjson.dumps(rows).decode()
+    assert KEY not in orjson.dumps(rows).decode()
     assert not AuditEntry.objects.filter(action="exported_flagged").exists()
 
 
-def test_which_kinds_count_is_a_setting():
-    configuration.put("exports.withheldKinds", ["jwt"], by="root")
-    turns(make_output(300, secret=SECRET))
+def test_words_of_an_output_keep_no_row_back():
+    turns(make_output(300, secret="the password is in the vault, the token too"))
     manifest, rows = build_and_read()
     assert rows.keys() == {"sample-1"} and manifest["excluded"] == []
 
 
 def test_an_output_without_a_call_is_in_no_row_and_no_obstacle():
-    store_session(user("question 1"), assistant("answer 1"), result("nobody", make_output(300, secret=SECRET)))
+    store_session(user("question 1"), assistant("answer 1"), result("nobody", make_output(300, secret=KEY)))
     add_approved_samples(1)
     manifest, rows = build_and_read()
     assert rows.keys() == {"sample-1"}
     assert manifest["transformations"] == {"tool_results_without_call_dropped": 1}
 
 
-def test_nothing_but_flagged_samples_says_what_to_do():
-    turns(make_output(300, secret=SECRET))
-    with pytest.raises(Refused, match="An admin can include"):
+def test_nothing_but_open_keys_says_what_to_do():
+    turns(make_output(300, secret=KEY))
+    with pytest.raises(Refused, match="on the page Findings"):
         build_and_read()
 
 
 def test_formats_without_outputs_have_nothing_to_leave_out():
-    turns(make_output(300, secret=SECRET))
+    turns(make_output(300, secret=KEY))
     assert build_and_read("alpaca")[0]["counts"]["rows"] == 1

@@ -29,7 +29,7 @@ BODIES = {
 for number, (name, (kind, body)) in enumerate(BODIES.items()):
     DatasetSample.objects.create(id=name, sample_type=kind, agent_id="ada", session_id="s", turn_number=number,
         content=json.dumps({"type": kind, **body}), created_at=9000 - number)
-OWN = dict(zip(keys.DEFAULTS, "1axqvRoT2wlfdcbg", strict=True))
+OWN = dict(zip(keys.DEFAULTS, "1axqvRoFT2wlfdcbg", strict=True))
 keys.store_keys("bea", OWN)
 print(len(BODIES))
 """

@@ -82,7 +82,7 @@ def test_the_card_is_one_that_the_hub_reads(samples, format_):
         assert lines == counts[entry["split"]] and f"- {entry['split']}: {lines} ({entry['path']})" in text
     assert '# Mei\'s \\*first\\* "try"' in text
     assert "- Not approved yet: 1" in text and '- `seed`: `"0"`' in text
-    assert "Nobody has checked these rows for personal data yet" in text and "under rules 2" in text
+    assert "are replaced by tokens such as `[EMAIL_1]`" in text and "under rules 2" in text
     if format_ == "sharegpt":
         assert re.search(r"- Rebuilt from the sample .*: \d+ rows", text)
 
@@ -208,7 +208,7 @@ def test_trainers_are_told_where_the_rows_are(samples, format_, history):
     if format_ == "sharegpt":
         assert (read["type"], read["field_messages"]) == ("chat_template", "conversations")
         assert read["message_property_mappings"] == {"role": "from", "content": "value"}
-        assert read["roles"] == {"user": ["human"], "assistant": ["gpt", "function_call"], "tool": ["observation"]}
+        assert read["roles"] == {"user": ["human"], "assistant": ["gpt"]}
         assert read["drop_system_message"] is True
     else:
         assert read["type"] == "alpaca"

@@ -76,6 +76,8 @@ def test_where_a_row_comes_from_is_told_beside_it():
         "quality_score": "0.5",
         "memory_gate_decision": "UPDATE_USER",
         "candidate_fact": "prefers mornings",
+        "system_source": "",
+        "tools_source": "",
         "control_tokens": "</s> <s>",
     }
 

@@ -37,7 +37,7 @@ def lines(export, name):
 def test_rows_hold_messages_and_their_sources_lie_beside_them():
     export = build_export("openai")
     rows, sources = lines(export, "ocl_one_openai.train.jsonl"), lines(export, "ocl_one_openai.train.sources.jsonl")
-    assert [list(row) for row in rows] == [["messages"]] * 3
+    assert [list(row) for row in rows] == [["messages", "tools"]] * 3  # tools are inferred from the call
     assert [source["sample_id"] for source in sources] == ["sample-1", "sample-2", "sample-3"]
     assert [row["messages"][-1]["content"] for row in rows] == [f"answer {source['turn_number']}" for source in sources]
     assert [message["role"] for message in rows[2]["messages"]] == [
@@ -45,7 +45,7 @@ def test_rows_hold_messages_and_their_sources_lie_beside_them():
         *("user", "assistant", "tool", "assistant"),
         *("user", "assistant"),
     ]
-    assert export.manifest["transformations"] == {"tool_names_changed": 2}
+    assert export.manifest["transformations"] == {"tool_names_changed": 3}  # of calls, and of the inferred tool
 
 
 def test_the_manifest_knows_the_sources_and_no_trainer_is_promised_more():

@@ -7,6 +7,7 @@ import pytest
 
 from agents.models import Agent
 from artifacts.models import Artifact
+from datasets.exports import exports
 from datasets.models import DatasetExport, DatasetSample
 from ledger.models import TrajectoryEvent
 from people.configuration import setting_values as configuration
@@ -36,6 +37,9 @@ from tests.ledger.outputs.stored_outputs import find_blob_file
 
 pytestmark = pytest.mark.django_db
 GIVEN = {"systemPrompt": PROMPT, "tools": TOOLS}
+# What the call of `tool_turn` tells of its tool.
+NO_DESCRIPTION = {"type": "object", "properties": {"command": {"type": "string"}}, "required": []}
+INFERRED = [{"type": "function", "function": {"name": "exec", "description": "", "parameters": NO_DESCRIPTION}}]
 PLACEHOLDERS = ("<redacted>", "[Truncated]", "redacted]", "trajectory-", '\\"truncated\\":')
 
 
@@ -60,7 +64,17 @@ def prompt_columns(row):
 
 
 def left_out(manifest):
-    return {column: manifest["prompts"][column]["left_out"] for column in ("system", "tools")}
+    """Why columns are empty, or have tools that calls tell of."""
+    counted = manifest["prompts"]
+    return {
+        "system": counted["system"]["left_out"],
+        "tools": counted["tools"]["left_out"] | counted["tools"]["inferred"],
+    }
+
+
+def read_sources(export):
+    [file] = exports.folder_of(export).glob("*.train.sources.jsonl")
+    return [orjson.loads(line) for line in file.read_bytes().splitlines()]
 
 
 def test_it_works(home, main):
@@ -75,8 +89,8 @@ def test_it_works(home, main):
     manifest, rows = build_by_turn()
     assert prompt_columns(rows[ONE, 1]) == (PROMPT, FUNCTIONS)
     assert manifest["prompts"] == {
-        "system": {"rows": 1, "left_out": {}},
-        "tools": {"rows": 1, "left_out": {}},
+        "system": {"rows": 1, "left_out": {}, "with_placeholders": 0},
+        "tools": {"rows": 1, "left_out": {}, "inferred": {}},
         "rows_with_undescribed_calls": 0,
     }
 
@@ -94,9 +108,10 @@ def test_openai_has_the_prompt_as_first_message_and_the_tools_beside_them(home, 
     assert [message["role"] for message in others] == ["user", "assistant", "tool", "assistant"]
     assert [tool["function"]["name"] for tool in with_prompt["tools"]] == ["exec", "a_b", "c" * 64]
     assert with_prompt["tools"][0] == FUNCTIONS[0]
-    assert list(without) == ["messages"] and without["messages"][0]["role"] == "user"
-    assert manifest["prompts"]["system"] == {"rows": 1, "left_out": {"not_recorded": 1}}
-    assert manifest["prompts"]["rows_with_undescribed_calls"] == 1
+    assert without["tools"] == INFERRED and without["messages"][0]["role"] == "user"
+    assert manifest["prompts"]["system"] == {"rows": 1, "left_out": {"not_recorded": 1}, "with_placeholders": 0}
+    assert manifest["prompts"]["rows_with_undescribed_calls"] == 0
+    assert [source["tools_source"] for source in read_sources(export)] == ["recorded", "inferred"]
     assert manifest["transformations"]["tool_names_changed"] == 1
     assert manifest["lengths"]["tokens_longest"] > len(PROMPT) // 4
 
@@ -106,7 +121,7 @@ def test_openai_has_the_prompt_as_first_message_and_the_tools_beside_them(home, 
     [
         ({"systemPrompt": TOO_LONG, "tools": "[Truncated]"}, "truncated", "truncated"),
         ({"systemPrompt": "[Oversized diagnostic JSON redacted]", "tools": TOOLS}, "redacted", ""),
-        ({"systemPrompt": MASKED, "tools": tools_with_property(TOO_DEEP)}, "redacted", "truncated"),
+        ({"systemPrompt": f"{MASKED} <redacted>", "tools": tools_with_property(TOO_DEEP)}, "redacted", "truncated"),
         ({"systemPrompt": PROMPT, "tools": tools_with_property(TOO_MANY, "_truncated")}, "", "truncated"),
         ({"systemPrompt": PROMPT, "tools": [TOOL, "[Truncated]"]}, "", "truncated"),
         (
@@ -136,10 +151,19 @@ def test_openai_has_the_prompt_as_first_message_and_the_tools_beside_them(home, 
 def test_what_is_not_whole_is_left_out_and_counted(home, main, given, system, tools):
     import_turn(home, main, given)
     manifest, rows = build_by_turn()
-    assert prompt_columns(rows[ONE, 1]) == ("" if system else PROMPT, [] if tools else FUNCTIONS)
+    assert prompt_columns(rows[ONE, 1]) == ("" if system else PROMPT, INFERRED if tools else FUNCTIONS)
     assert left_out(manifest) == {"system": {system: 1} if system else {}, "tools": {tools: 1} if tools else {}}
-    assert manifest["prompts"]["rows_with_undescribed_calls"] == bool(tools)
+    assert manifest["prompts"]["rows_with_undescribed_calls"] == 0
+    assert rows[ONE, 1]["tools_source"] == ("inferred" if tools else "recorded")
     assert not any(word in json.dumps(rows[ONE, 1]) for word in PLACEHOLDERS)
+
+
+def test_a_prompt_with_masks_for_values_of_the_moment_alone_is_used_and_marked(home, main):
+    import_turn(home, main, {"systemPrompt": MASKED, "tools": TOOLS})
+    manifest, rows = build_by_turn()
+    assert prompt_columns(rows[ONE, 1]) == (MASKED, FUNCTIONS)
+    assert (rows[ONE, 1]["system_source"], rows[ONE, 1]["tools_source"]) == ("with_placeholders", "recorded")
+    assert manifest["prompts"]["system"] == {"rows": 1, "left_out": {}, "with_placeholders": 1}
 
 
 def test_an_import_counts_what_is_not_whole(home):
@@ -205,7 +229,7 @@ def test_a_bundle_tells_of_its_last_run(home, main):
     home.write(f"{folder}/tools.json", TOOLS)
     import_and_approve(home, main)
     _, rows = build_by_turn()
-    assert [prompt_columns(rows[ONE, turn]) for turn in (1, 2)] == [("", []), (PROMPT, FUNCTIONS)]
+    assert [prompt_columns(rows[ONE, turn]) for turn in (1, 2)] == [("", INFERRED), (PROMPT, FUNCTIONS)]
 
 
 def test_what_is_longer_than_asked_is_left_out_and_the_row_stays(home, main):
@@ -236,23 +260,23 @@ def test_lost_prompts_are_counted_and_no_error(home, main, damage):
     for handle in stored.values_list("handle", flat=True) if damage in ("gone", "changed") else ():
         find_blob_file(handle).unlink() if damage == "gone" else find_blob_file(handle).write_bytes(b"[]")
     manifest, rows = build_by_turn()
-    assert prompt_columns(rows[ONE, 1]) == ("", [])
+    assert prompt_columns(rows[ONE, 1]) == ("", INFERRED)
     reason = "unknown_form" if damage == "no facts" else "lost"
     assert left_out(manifest) == {"system": {reason: 1}, "tools": {reason: 1}}
 
 
-def test_prompts_that_may_hold_secrets_are_for_admins(home, main):
+def test_prompts_with_open_keys_are_left_out_and_redacted_for_admins(home, main):
     home.transcript(*tool_turn(1), session=ONE)
     secret = f"{PROMPT}\nAWS_ACCESS_KEY_ID=AKIA" + "Q7ZW4MXN2KLPRT5V"
     write_steps(home, prompt_step(2, systemPrompt=secret, tools=TOOLS))
     import_and_approve(home, main)
-    assert Artifact.objects.using(MAIN).get(kind="system_prompt").secret_kinds != "[]"
     manifest, rows = build_by_turn()
     assert prompt_columns(rows[ONE, 1]) == ("", FUNCTIONS)
     assert left_out(manifest)["system"] == {"flagged": 1} and manifest["transformations"] == {}
     DatasetExport.objects.all().delete()
     manifest, rows = build_by_turn(include_flagged=True)
-    assert rows[ONE, 1]["system"] == secret and manifest["transformations"] == {"output_flagged": 1, "secret_found": 1}
+    assert rows[ONE, 1]["system"] == f"{PROMPT}\nAWS_ACCESS_KEY_ID=[KEY_1]"
+    assert manifest["transformations"] == {"open_findings": 1, "redacted": 1}
 
 
 def test_what_people_who_opted_out_may_be_quoted_in_is_withheld(home, main):

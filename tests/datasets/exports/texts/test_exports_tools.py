@@ -4,13 +4,13 @@ import orjson
 import pytest
 
 from datasets.exports import exports
-from datasets.models import DatasetExport, DatasetSample
+from datasets.models import DatasetExport, DatasetSample, SampleExchange
 from datasets.services import make_samples
 from ledger.models import Session
 from openclaw_web.errors import Refused
 from tests.datasets.exports.export_helpers import build_and_read, excluded_samples, make_export
 from tests.homes import assistant, result, user
-from tests.ledger.outputs.stored_outputs import SECRET, find_blob_file, list_handles, make_output
+from tests.ledger.outputs.stored_outputs import find_blob_file, list_handles, make_output
 from tests.ledger.transcript_records import store_session
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("own_home")]
@@ -126,6 +126,7 @@ def test_a_failed_tool_is_marked(samples):
 
 def test_a_turn_that_is_gone_is_used_by_what_is_known_of_it(samples):
     known = samples()
+    SampleExchange.objects.all().delete()
     Session.objects.using("agent_ada").all().delete()
     manifest, rows = build_by_turn()
     assert rows.keys() == {1, 3, 5} and manifest["transformations"] == {}
@@ -138,9 +139,9 @@ def test_a_turn_that_is_gone_is_used_by_what_is_known_of_it(samples):
     assert rows.keys() == {1, 2, 3, 4, 5} and manifest["transformations"] == {"tools_unknown": 5}
 
 
-@pytest.mark.parametrize(("damage", "reason"), [(True, "output_lost"), (False, "output_flagged")])
+@pytest.mark.parametrize(("damage", "reason"), [(True, "output_lost"), (False, "open_findings")])
 def test_outputs_that_are_lost_or_secret_are_not_folded(samples, damage, reason):
-    output = make_output(900, needle="lost") if damage else make_output(300, secret=SECRET)
+    output = make_output(900, needle="lost") if damage else make_output(300, secret="ghp_" + "a1B2c3D4e5F6" * 3)
     known = samples(user("More"), assistant("", ("d", "read", {})), result("d", output), assistant("Read."))
     if damage:
         find_blob_file(list_handles()[0]).unlink()

@@ -1,4 +1,4 @@
-"""Samples, verdicts on them, and exports: evidence of the team, in the global file."""
+"""Samples with their verdicts, signatures and exchanges."""
 
 from django.db import models
 from django.db.models.functions import Substr
@@ -7,18 +7,20 @@ from django.urls import reverse
 from openclaw_web.sqlite.fields import (
     Count,
     EpochMs,
+    Flag,
     Number,
     OperatorText,
     PersonText,
     PlainBytes,
     PlainText,
     SpecBoolean,
+    SpeechBytes,
     SpeechText,
 )
 from openclaw_web.sqlite.json_columns import JsonProperty
 
-from .decision_samples import list_columns
-from .fields import OneOf
+from ..decision_samples import list_columns
+from ..fields import OneOf
 
 CUT_OFF = ("aborted", "error", "length", "max_tokens")  # stop reasons of replies that ended before they were complete
 INTERRUPTED = ("toolUse", "tool_use", "tool_calls")  # of replies that end with a call: a person spoke before its result
@@ -243,157 +245,23 @@ class SampleSignature(models.Model):
         return self.sample_id
 
 
-class SampleClaim(models.Model):
-    """A person's claim on the sample on their screen; meanwhile other people get the next one."""
+class SampleExchange(models.Model):
+    """The records of a sample's turn as they were read when the exchange was stored."""
 
-    sample_id = PlainText(primary_key=True)
-    claimed_by = PersonText()
-    claimed_at = EpochMs(help_text="changes whenever the page is opened anew: an old page does not free it")
-    expires_at = EpochMs()
-
-    class Meta:
-        db_table = "sample_claims"
-
-    def __str__(self):
-        return f"{self.sample_id} {self.claimed_by}"
-
-
-class ReviewDraw(models.Model):
-    """Decisions of an agent that were drawn at random; their samples are a review queue."""
-
-    id = PlainText(primary_key=True, help_text="decides which are drawn: the same one draws the same ones")
-    agent_id = PlainText()
-    drawn_by = PersonText()
-    drawn_at = EpochMs()
-    samples_json = PlainText(help_text="JSON list of the ids of samples")
-    samples = JsonProperty("samples_json", list)
+    sample = models.OneToOneField(DatasetSample, models.CASCADE, primary_key=True, related_name="exchange")
+    records_hash = PlainBytes(help_text="SHA-256 of the stored rows of the records, in their order")
+    record_count = Count()
+    records = SpeechBytes(help_text="JSON list of whole records with their places, compressed with zstd")
+    rule = Count(help_text="the version of the rules it follows: exchange_store.RULE")
+    is_stale = Flag(default=False, help_text="the records have changed since")
+    checked_at = EpochMs(help_text="when its hash was last compared with the records")
 
     class Meta:
-        db_table = "review_draws"
-
-    def __str__(self):
-        return self.id
-
-
-class SampleDraft(models.Model):
-    """Fields that a person typed about a sample and has not sent; only they see them."""
-
-    id = models.BigAutoField(primary_key=True)
-    username = PersonText()
-    sample_id = PlainText()
-    page = PlainText(help_text="the opening of the page it was typed on: two tabs do not write over each other")
-    fields_json = SpeechText(help_text="the fields of the verdict's form, by name")
-    fields = JsonProperty("fields_json")
-    saved_at = EpochMs()
-
-    class Meta:
-        db_table = "sample_drafts"
-        constraints = [models.UniqueConstraint(fields=["username", "sample_id", "page"], name="idx_draft_page")]
-        indexes = [models.Index(fields=["username", "saved_at"], name="idx_draft_saved")]
-
-    def __str__(self):
-        return f"{self.username} {self.sample_id}"
-
-
-class ReviewAction(models.Model):
-    """One action of a person in the review queue, for “Undo” and the day's numbers."""
-
-    class Kind(models.TextChoices):
-        VERDICT = "verdict"
-        SKIP = "skip"
-        BULK = "bulk"
-
-    class State(models.TextChoices):
-        DONE = "done"
-        UNDONE = "undone"
-        OVERTAKEN = "overtaken"  # somebody judged the sample since: it can no longer be undone
-
-    id = models.BigAutoField(primary_key=True)
-    actor = PersonText()
-    kind = OneOf(choices=Kind.choices)
-    at = EpochMs()
-    state = OneOf(choices=State.choices, default=State.DONE)
-    sample_id = PlainText(null=True)
-    label_id = PlainText(null=True)
-    bulk_id = PlainText(null=True)
-    sample_count = Count(default=1)
-
-    class Meta:
-        db_table = "review_actions"
+        db_table = "sample_exchanges"
         indexes = [
-            models.Index(fields=["actor", "at"], name="idx_action_actor"),
-            models.Index(fields=["at", "kind", "state", "sample_count"], name="idx_action_at"),
-            models.Index(fields=["actor", "sample_id"], name="idx_action_skip", condition=models.Q(kind="skip")),
+            models.Index(fields=["checked_at", "sample"], name="idx_exchange_checked"),
+            models.Index(fields=["sample"], name="idx_exchange_stale", condition=models.Q(is_stale=True)),
         ]
 
     def __str__(self):
-        return f"{self.actor} {self.kind} {self.sample_id or self.bulk_id}"
-
-
-class DatasetExport(models.Model):
-    """One export (Reflection spec REQ-004 `dataset_exports`): its options, its results and its folder."""
-
-    class Format(models.TextChoices):
-        ALPACA = "alpaca"
-        SHAREGPT = "sharegpt"
-        OPENAI = "openai"
-        RAW = "raw"
-        CSV = "csv"
-
-    class Task(models.TextChoices):
-        REPLY = "reply"
-        GATE = "gate"
-        GUARDIAN = "guardian"
-
-    class State(models.TextChoices):
-        WAITING = "waiting"
-        RUNNING = "running"
-        READY = "ready"
-        REFUSED = "refused"
-        FAILED = "failed"
-
-    id = PlainText(primary_key=True, shown="api file")
-    export_name = OperatorText(shown="file")
-    export_format = PlainText(choices=Format.choices, shown="file")
-    sample_types = PlainText(help_text="JSON list", shown="")
-    types = JsonProperty("sample_types", list)
-    filters = SpeechText(null=True, help_text="JSON: onlyApproved, trainSplit, seed, agent, ...", shown="")
-    choices = JsonProperty("filters")
-    total_samples = Count(null=True, shown="api file", help_text="rows in the files")
-    approved_samples = Count(null=True, shown="api file")
-    rejected_samples = Count(null=True, shown="api", help_text="samples left out because they were rejected")
-    avg_quality_score = Number(null=True, shown="api")
-    file_path = OperatorText(help_text="folder, relative to the home", shown="")
-    file_size_bytes = Count(null=True, shown="api file")
-    checksum = PlainText(null=True, shown="api file", help_text="sha256 of manifest.json")
-    exported_by = PersonText(null=True, shown="api file")
-    exported_at = EpochMs(shown="api file")
-    # Ours.
-    task = PlainText(choices=Task.choices, default=Task.REPLY, shown="api file")
-    state = PlainText(choices=State.choices, default=State.WAITING, shown="api file")
-    sentence = OperatorText(default="", shown="api file", help_text="why it was refused or failed")
-    reasons_json = OperatorText(default="[]", help_text="rows that stood in the way: sample, reason", shown="")
-    reasons = JsonProperty("reasons_json", list)
-    manifest_json = SpeechText(null=True, shown="")
-    manifest = JsonProperty("manifest_json")
-    job_id = PlainText(null=True, shown="api")
-    places_json = PlainText(null=True, help_text="where rows begin in its file, to find any of them", shown="")
-    places = JsonProperty("places_json")
-    difference_json = PlainText(null=True, help_text="compared with the export before; null: not yet", shown="")
-    difference = JsonProperty("difference_json")
-
-    class Meta:
-        db_table = "dataset_exports"
-        constraints = [
-            models.CheckConstraint(
-                condition=models.Q(export_format__in=["alpaca", "sharegpt", "openai", "raw", "csv"]),
-                name="export_format",
-            )
-        ]
-        indexes = [models.Index(fields=["exported_at", "id"], name="idx_exported_at")]
-
-    def __str__(self):
-        return self.export_name
-
-    def get_absolute_url(self):
-        return reverse("datasets:export_detail", args=[self.id])
+        return self.sample_id

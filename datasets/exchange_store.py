@@ -1,0 +1,189 @@
+"""Stores the records of a turn beside its sample, and compares them with the transcript.
+
+The exchange outlives the transcript: once a session is removed, exports read the calls and results of its turns here.
+"""
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any, NamedTuple
+
+import orjson
+
+from agents import databases
+from ledger.models import TranscriptEvent
+from ledger.outputs import stashed_outputs
+from ledger.transcripts.trimming import parse_stashed
+from openclaw_web import clock
+from openclaw_web.disk import packing
+from openclaw_web.errors import Refused
+from openclaw_web.sqlite import write_queue
+
+from .models import DatasetSample, SampleExchange
+
+RULE = 1
+KINDS = ("user", "assistant", "tool_result")
+COLUMNS = ("seq", "turn_number", "kind", "event_json", "full_zstd", "trim_json", "created_at")
+LARGEST = 8_000_000  # bytes of a turn's records; a larger turn has no exchange
+MOST_RECORDS = 2_000  # of one turn
+BATCH = 20  # samples whose records are in memory
+Row = tuple[Any, ...]
+
+
+class StoredRecord(NamedTuple):
+    """One whole record of an exchange with its place.
+
+    `secrets`: kinds of secrets in outputs that were artifacts. `problem`: why an output could not be read, or empty.
+    """
+
+    seq: int
+    kind: str
+    created_at: int
+    record: dict[str, Any]
+    secrets: list[str]
+    problem: str
+
+
+def store_exchanges(samples: Iterable[DatasetSample]) -> int:
+    """Store the exchanges of samples of turns, and return how many were stored.
+
+    A sample whose turn is not on the active branch, or is too large, gets an empty exchange, so that no later run tries
+    again.
+    """
+    groups: dict[tuple[str, str], list[DatasetSample]] = defaultdict(list)
+    for sample in samples:
+        if sample.turn_number is not None:
+            groups[sample.agent_id, sample.session_id].append(sample)
+    count = 0
+    for (agent_id, session_id), group in groups.items():
+        db = _find_database(agent_id)
+        for start in range(0, len(group) if db else 0, BATCH):
+            count += _store_batch(db, session_id, group[start : start + BATCH])
+    return count
+
+
+def compare_exchanges(exchanges: Collection[SampleExchange]) -> list[SampleExchange]:
+    """Compare exchanges with the records now; return those whose records have changed.
+
+    `sample` of each has to be loaded. Records that are gone are no change: the exchange is what is left of them.
+    """
+    changed = []
+    for (agent_id, session_id), group in _group_exchanges(exchanges).items():
+        db = _find_database(agent_id)
+        for start in range(0, len(group) if db else 0, BATCH):
+            batch = group[start : start + BATCH]
+            rows = _read_turns(db, session_id, [exchange.sample.turn_number or 0 for exchange in batch])
+            for exchange in batch:
+                turn_rows = rows.get(exchange.sample.turn_number or 0)
+                if turn_rows and hash_records(turn_rows) != bytes(exchange.records_hash):
+                    changed.append(exchange)
+    return changed
+
+
+def read_records(exchange: SampleExchange) -> list[StoredRecord]:
+    """The records of an exchange in their order. Raises Refused when it is damaged."""
+    return [StoredRecord(*values) for values in orjson.loads(packing.unpack(bytes(exchange.records)))]
+
+
+def read_session_exchanges(agent_id: str, session_id: str) -> Iterator[tuple[int, list[StoredRecord]]]:
+    """The turns of a session that samples have kept: number and records of each.
+
+    For a session whose transcript is gone. A damaged exchange is left out.
+    """
+    exchanges = SampleExchange.objects.filter(
+        sample__agent_id=agent_id, sample__session_id=session_id, rule=RULE, record_count__gt=0
+    ).order_by("sample__turn_number", "sample_id")
+    last = None
+    for exchange in exchanges.select_related("sample").iterator(chunk_size=BATCH):
+        number = exchange.sample.turn_number
+        if number is None or number == last:
+            continue
+        try:
+            records = read_records(exchange)
+        except Refused:
+            continue
+        last = number
+        yield number, records
+
+
+def hash_records(rows: Iterable[Row]) -> bytes:
+    """The SHA-256 of stored rows of records, with their lengths, in their order."""
+    digest = hashlib.sha256()
+    for seq, _turn, kind, event_json, full_zstd, trim_json, _at in rows:
+        for part in (str(seq), kind, event_json, full_zstd or b"", trim_json or ""):
+            data = part.encode(errors="surrogatepass") if isinstance(part, str) else part
+            digest.update(len(data).to_bytes(8))
+            digest.update(data)
+    return digest.digest()
+
+
+def _store_batch(db, session_id, samples):
+    rows = _read_turns(db, session_id, [sample.turn_number for sample in samples])
+    exchanges = [exchange for sample in samples if (exchange := _build_exchange(sample, rows.get(sample.turn_number)))]
+    if exchanges:
+        with write_queue.global_transaction():
+            stored = set(
+                DatasetSample.objects.filter(id__in=[exchange.sample_id for exchange in exchanges]).values_list(
+                    "id", flat=True
+                )
+            )
+            SampleExchange.objects.bulk_create(
+                [exchange for exchange in exchanges if exchange.sample_id in stored],
+                update_conflicts=True,
+                unique_fields=["sample"],
+                update_fields=["records_hash", "record_count", "records", "rule", "is_stale", "checked_at"],
+            )
+    return len(exchanges)
+
+
+def _build_exchange(sample, rows):
+    is_kept = len(rows) <= MOST_RECORDS and sum(map(_measure_row, rows)) <= LARGEST
+    data = orjson.dumps([_build_record(row) for row in rows]) if is_kept else b"[]"
+    if len(data) > LARGEST:
+        rows, data = [], b"[]"
+    return SampleExchange(
+        sample_id=sample.id,
+        records_hash=hash_records(rows),
+        record_count=len(rows) if is_kept else 0,
+        records=packing.pack(data),
+        rule=RULE,
+        checked_at=clock.now_ms(),
+    )
+
+
+def _build_record(row):
+    seq, _turn, kind, event_json, full_zstd, trim_json, created_at = row
+    record, problem = stashed_outputs.read_whole_record(event_json, full_zstd, trim_json)
+    secrets = sorted({kind for note in parse_stashed(trim_json) for kind in note.secrets})
+    return [seq, kind, created_at, record, secrets, problem]
+
+
+def _measure_row(row):
+    return len(row[3] or "") + len(row[4] or b"") + len(row[5] or "")
+
+
+def _read_turns(db, session_id, numbers):
+    """The rows of the records of these turns on the active branch, by turn number."""
+    events = TranscriptEvent.objects.using(db).filter(
+        session_id=session_id, turn_number__in=set(numbers), is_active=True, kind__in=KINDS
+    )
+    rows: dict[int, list[Row]] = defaultdict(list)
+    for row in events.order_by("seq").values_list(*COLUMNS).iterator(chunk_size=200):
+        if len(rows[row[1]]) <= MOST_RECORDS:
+            rows[row[1]].append(row)
+    return rows
+
+
+def _group_exchanges(exchanges):
+    groups: dict[tuple[str, str], list[SampleExchange]] = defaultdict(list)
+    for exchange in exchanges:
+        groups[exchange.sample.agent_id, exchange.sample.session_id].append(exchange)
+    return groups
+
+
+def _find_database(agent_id):
+    """The database of an agent; empty when its file cannot be read."""
+    try:
+        return databases.get_alias(agent_id)
+    except (databases.UnknownAgent, databases.OldAgentFile):
+        return ""

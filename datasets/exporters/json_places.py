@@ -1,0 +1,93 @@
+"""Bare numbers and quotes in texts of JSON, and in JSON within its strings."""
+
+import json
+from typing import Any
+
+import orjson
+
+DEPTHS = 5  # of JSON in JSON
+NUMBER_CHARACTERS = frozenset("0123456789+-.eE")
+BLANKS = 64  # around a number, at most
+
+
+class QuoteWriter:
+    """Puts texts between quotes at places of a JSON text where no string is open.
+
+    The places have to come in order: the text is read once.
+    """
+
+    def __init__(self, text: str):
+        self.text = text
+        self.place = self.depth = 0  # how many strings are open there, each of them JSON within the one around it
+
+    def put_around(self, text: str, place: int) -> str:
+        """A text as a string of JSON at a place, with the escapes of its depth."""
+        while (quote := self.text.find('"', self.place, place)) >= 0:
+            level = self._find_level(quote)
+            if level <= self.depth:
+                self.depth = level if self.depth > level else level + 1
+            self.place = quote + 1
+        escapes = "\\" * (2 ** min(self.depth, DEPTHS) - 1)
+        return f'{escapes}"{text}{escapes}"'
+
+    def _find_level(self, quote):
+        """The depth at which a quote begins or ends a string, by the backslashes before it."""
+        count, level = 0, 0
+        while count < quote and self.text[quote - count - 1] == "\\":
+            count += 1
+        while count % 2:
+            count, level = count // 2, level + 1
+        return level
+
+
+def looks_like_json(text: str) -> bool:
+    """Whether a text begins like an object or a list of JSON."""
+    return text.lstrip()[:1] in ("{", "[")
+
+
+def is_json(text: str) -> bool:
+    """Whether a text is a value of JSON."""
+    try:
+        orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return False
+    return True
+
+
+def is_number(text: str) -> bool:
+    """Whether a text has only characters of a number of JSON."""
+    return NUMBER_CHARACTERS.issuperset(text)
+
+
+def find_number(text: str, start: int, end: int) -> tuple[int, int] | None:
+    """Start and end of the bare number around a place; None in a string."""
+    while start and text[start - 1] in NUMBER_CHARACTERS:
+        start -= 1
+    while end < len(text) and text[end] in NUMBER_CHARACTERS:
+        end += 1
+    if not is_number(text[start:end]):
+        return None
+    before, after = text[max(0, start - BLANKS) : start].rstrip()[-1:], text[end : end + BLANKS].lstrip()[:1]
+    return (start, end) if before in ("[", ":", ",") and after in ("]", "}", ",") else None
+
+
+def is_kept(before: str, after: str) -> bool:
+    """Whether what was JSON in a text, or in its strings, is JSON after a change."""
+    try:
+        value = json.loads(before)
+    except (ValueError, RecursionError):
+        return True
+    try:
+        return _is_value_kept(value, json.loads(after))
+    except (ValueError, RecursionError):
+        return False
+
+
+def _is_value_kept(value: Any, other: Any) -> bool:
+    if isinstance(value, dict | list):
+        items = value.values() if isinstance(value, dict) else value
+        others = other.values() if isinstance(other, dict) else other if isinstance(other, list) else ()
+        return all(_is_value_kept(*pair) for pair in zip(items, others, strict=False))
+    if isinstance(value, str) and looks_like_json(value):
+        return isinstance(other, str) and is_kept(value, other)
+    return True

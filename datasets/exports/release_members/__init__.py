@@ -1,0 +1,1 @@
+"""Exports of a release: its members, their sides, and where rows come from."""

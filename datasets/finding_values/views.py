@@ -1,0 +1,171 @@
+"""Pages of findings: the list of values, one value, verdicts, and the scan."""
+
+from django.http import Http404
+from django.shortcuts import get_object_or_404, render
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_POST, require_safe
+
+from agents import databases
+from agents.models import Agent
+from jobs import services as jobs
+from jobs.notices import redirect_after_start
+from openclaw_web.errors import Refused
+from openclaw_web.lists.declaration import shows
+from openclaw_web.lists.list_response import render_list
+from openclaw_web.lists.paging import Page, read_cursors
+from openclaw_web.pages.html import read_next_address, redirect_after_post, refuse_post, render_page
+from openclaw_web.pages.roles import needs
+
+from ..models import DatasetSample, FindingValue
+from . import judging, selections, value_pages, words
+from .forms import ROW, FindingUndoForm, FindingVerdictForm, ListedHashes, SelectionForm
+from .value_list import VALUES
+
+SCAN = "findings_scan"
+
+
+@require_safe
+@needs("viewer")
+@shows(VALUES)
+def finding_list(request):
+    """The values that fit the filters, the newest first; as a file with `format`."""
+    return render_list(request, "datasets/finding_list.html", VALUES)
+
+
+@require_safe
+@needs("labeller")
+def finding_texts(request):
+    """The values that a list shows, read from one of their places (HTMX, out of band)."""
+    values = value_pages.read_values(ListedHashes(request.GET).read_hashes())
+    return render(request, "datasets/finding_texts.html", {"values": values})
+
+
+@require_safe
+@needs("viewer")
+def finding_lag(request):
+    """How many texts are not scanned yet, with a button for operators that starts the scan."""
+    context = {"lag": value_pages.describe_lag(), "may_scan": request.user.has_role("operator")}
+    return render(request, "datasets/finding_lag.html", context)
+
+
+@require_POST
+@needs("operator")
+def findings_scan(request):
+    """Queue a scan of all agents, or show the one under way."""
+    job = jobs.start(SCAN, {}, by=request.user.username)
+    return redirect_after_start(request, job, to=reverse("datasets:finding_list"))
+
+
+@require_safe
+@needs("viewer")
+def finding_detail(request, value_hash):
+    """One value: its places in one agent's texts, and the verdicts of people."""
+    return _render_value(request, get_object_or_404(FindingValue, value_hash=value_hash))
+
+
+@require_POST
+@needs("labeller")
+def finding_judge(request, value_hash):
+    """Confirm or dismiss a value, its place, or everything that its rule finds."""
+    value = get_object_or_404(FindingValue, value_hash=value_hash)
+    try:
+        fields = FindingVerdictForm(request.POST).read_fields()
+        row = judging.judge(
+            request.user, value, fields["verdict"], scope=fields["scope"], agent_id=fields["agent"],
+            finding_id=fields["finding"], notes=fields["notes"],
+        )  # fmt: skip
+    except Refused as refused:
+        return _refuse(request, value, refused)
+    return _answer(request, row, value, judging.describe(row, value))
+
+
+@require_POST
+@needs("labeller")
+def finding_undo(request):
+    """Undo a verdict, or the person's last one."""
+    try:
+        row = judging.undo(request.user, FindingUndoForm(request.POST).read_fields()["undoes"])
+    except Refused as refused:
+        return _refuse(request, None, refused)
+    value = FindingValue.objects.filter(value_hash=row.value_hash).first()
+    return _answer(request, row, value, judging.describe(row, value))
+
+
+@require_POST
+@needs("labeller")
+def sample_finding(request, sample_id):
+    """Add a finding on a text selected in a sample, and show it again."""
+    sample = get_object_or_404(DatasetSample, id=sample_id)
+    to = read_next_address(request, sample.get_absolute_url())
+    try:
+        fields = SelectionForm(request.POST).read_fields()
+        selections.add_selected(sample, **fields, by=request.user.username)
+    except Refused as refused:
+        return refuse_post(request, refused, to=to)
+    sentence = _("%(kind)s: added. Exports redact it wherever it stands.")
+    return redirect_after_post(request, sentence % {"kind": words.get_kind_word(fields["kind"])}, to=to)
+
+
+def _answer(request, row, value, sentence):
+    """Beside a row of the list what changed in it; else the page again."""
+    if request.htmx and request.POST.get("at") == ROW:
+        return _render_row(request, value, sentence)
+    own = value.get_absolute_url() if value else reverse("datasets:finding_list")
+    return redirect_after_post(request, sentence, to=read_next_address(request, own))
+
+
+def _refuse(request, value, refused):
+    if request.htmx and request.POST.get("at") == ROW:
+        return _render_row(request, value, refused.sentence, is_warning=True, status=422)
+    own = value.get_absolute_url() if value else reverse("datasets:finding_list")
+    return refuse_post(request, refused, to=read_next_address(request, own))
+
+
+def _render_row(request, value, sentence, *, is_warning=False, status=200):
+    context = {
+        "value": FindingValue.objects.filter(value_hash=value.value_hash).first() if value else None,
+        "sentence": sentence,
+        "is_warning": is_warning,
+        "may_undo": judging.may_undo(request.user),
+    }
+    return render(request, "datasets/finding_judged.html", context, status=status)
+
+
+def _render_value(request, value):
+    may_judge = request.user.has_role("labeller")
+    held_by = value_pages.find_agents(value)
+    agent = _choose_agent(request.GET.get("agent", ""), held_by)
+    page = _read_places(request, value, agent, with_texts=may_judge)
+    history = [(row, words.describe_verdict(row), may_undo) for row, may_undo in value_pages.read_history(value)]
+    context = {
+        "value": value,
+        "shown": next((place.excerpt.value for place in page if place.excerpt), words.DOTS),
+        "kind": words.get_kind_word(value.kind),
+        "held_by": held_by,
+        "agent_id": agent.agent_id if agent else "",
+        "page": page,
+        "source_words": words.SOURCE_WORDS,
+        "changed": words.CHANGED_TEXT,
+        "history": history,
+        "of_rule": value_pages.count_of_rule(value) if may_judge else None,
+        "may_judge": may_judge,
+        "may_undo": judging.may_undo(request.user),
+    }
+    return render_page(request, "datasets/finding_detail.html", context)
+
+
+def _choose_agent(agent_id, held_by):
+    """The agent of the address, else the first with a readable file; None without one."""
+    ids = [row.agent_id for row in held_by]
+    if agent_id and agent_id not in ids:
+        raise Http404
+    chosen = [agent_id] if agent_id else ids
+    usable = (name for name in chosen if databases.find_alias(name))
+    return Agent.objects.filter(agent_id=next(usable, "")).first()
+
+
+def _read_places(request, value, agent, *, with_texts):
+    if agent is None:
+        return Page()
+    return value_pages.read_places(value.value_hash, agent, with_texts=with_texts, **read_cursors(request))

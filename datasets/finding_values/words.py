@@ -1,0 +1,64 @@
+"""Words of the pages of findings for kinds, sources and verdicts."""
+
+from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
+
+from findings import places
+from findings.models import Source
+from openclaw_web.amounts import ngettext_lazy
+from openclaw_web.detectors import spans
+
+from ..models import FindingVerdict
+
+Scope, Verdict = FindingVerdict.Scope, FindingVerdict.Verdict
+KIND_WORDS = {
+    spans.KEY: pgettext_lazy("secret", "Key"),
+    spans.PASSWORD: _("Password"),
+    spans.JWT: _("Signed token (JWT)"),
+    spans.PRIVATE_KEY: _("Private key"),
+    spans.SECRET: _("Secret"),
+    spans.EMAIL: _("Email address"),
+    spans.PHONE: _("Phone number"),
+    spans.CARD: _("Card number"),
+    spans.IBAN: _("Bank account (IBAN)"),
+    spans.ID_NUMBER: _("Identity number"),
+    spans.IP_ADDRESS: _("IP address"),
+    spans.CUSTOM: _("Other"),
+}
+# The kinds of a finding that a person adds, in the order in which they are offered.
+ADDED_KINDS = {kind: KIND_WORDS[kind] for kind in (spans.CUSTOM, *KIND_WORDS)}
+SOURCE_WORDS = {
+    Source.RECORD.value: _("Message or tool result"),
+    Source.DECISION.value: _("Decision of the memory gate"),
+    Source.WRITE.value: _("Write to a memory file"),
+    Source.SNAPSHOT.value: _("Version of a memory file"),
+    Source.PROMPT.value: _("What the memory gate saw"),
+    Source.ARTIFACT.value: _("Artifact"),
+}
+# A verdict on its own, as a list of verdicts names it.
+DECIDED_WORDS = {
+    (Scope.VALUE.value, Verdict.CONFIRMED.value): _("Confirmed"),
+    (Scope.VALUE.value, Verdict.DISMISSED.value): _("Dismissed"),
+    (Scope.VALUE.value, Verdict.ADDED.value): _("Added by hand"),
+    (Scope.PLACE.value, Verdict.CONFIRMED.value): _("Confirmed in one place"),
+    (Scope.PLACE.value, Verdict.DISMISSED.value): _("Dismissed in one place"),
+    (Scope.RULE.value, Verdict.CONFIRMED.value): _("Confirmed the rule"),
+    (Scope.RULE.value, Verdict.DISMISSED.value): _("Dismissed the rule"),
+}
+UNDONE_WORD = _("Undid a verdict")
+UNSCANNED = ngettext_lazy(
+    "%(shown)s record or text is not scanned yet.", "%(shown)s records and texts are not scanned yet.", "count"
+)
+ALL_SCANNED = _("All texts are scanned.")
+CHANGED_TEXT = pgettext_lazy("value", "The text has changed since it was scanned")
+DOTS = places.MASK  # in place of a value that a person may not see
+
+
+def get_kind_word(kind: str) -> str:
+    """`email` as “Email address”; an unknown kind as it is written."""
+    return str(KIND_WORDS.get(kind, kind))
+
+
+def describe_verdict(row: FindingVerdict) -> str:
+    """A verdict in a few words."""
+    return str(DECIDED_WORDS.get((str(row.scope), str(row.verdict)), UNDONE_WORD))

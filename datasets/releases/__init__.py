@@ -1,0 +1,1 @@
+"""Datasets and their numbered releases: members with fixed sides, checks and comparisons."""

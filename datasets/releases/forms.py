@@ -1,0 +1,125 @@
+"""Forms of datasets, releases and benchmarks."""
+
+from django import forms
+from django.utils.translation import gettext_lazy as _
+
+from agents.models import Agent
+
+from ..dedup.split_plan import ONE
+from ..exports.options import BY_SESSION, LONGEST_NAME, LONGEST_SEED
+from ..exports.words import DUPLICATE_WORDS, SPLIT_WORDS, TASK_WORDS
+from ..models import Benchmark
+from .dataset_store import LONGEST_DESCRIPTION
+from .release import LONGEST_NOTES
+
+BENCHMARKS = 200  # to choose from
+
+
+class BenchmarkField(forms.ChoiceField):
+    """A choice of a stored benchmark, or none."""
+
+    def fill(self) -> None:
+        """Offer the benchmarks that are stored now."""
+        rows = Benchmark.objects.order_by("name").values_list("id", "name")[:BENCHMARKS]
+        self.choices = [("", _("None")), *rows]
+
+
+class DatasetForm(forms.Form):
+    """A new dataset."""
+
+    name = forms.CharField(
+        label=_("Name"), max_length=LONGEST_NAME, widget=forms.TextInput(attrs={"autocomplete": "off"})
+    )
+    description = forms.CharField(
+        label=_("Description"), max_length=LONGEST_DESCRIPTION, required=False, widget=forms.Textarea(attrs={"rows": 3})
+    )
+    task = forms.ChoiceField(label=_("Task"), choices=list(TASK_WORDS.items()))
+    agent = forms.ChoiceField(label=_("Agent"), required=False)
+    only_approved = forms.BooleanField(label=_("Only approved samples"), required=False, initial=True)
+    split_by = forms.ChoiceField(label=_("Split"), choices=list(SPLIT_WORDS.items()), initial=BY_SESSION)
+    split_day = forms.CharField(
+        label=_("Day of the split (UTC)"),
+        required=False,
+        max_length=10,
+        help_text=_("With the split by time: the first day of testing."),
+        widget=forms.DateInput(attrs={"type": "date"}),
+    )
+    train_split = forms.FloatField(
+        label=_("Training share"),
+        min_value=0,
+        max_value=1,
+        initial=0.8,
+        widget=forms.NumberInput(attrs={"step": "0.05"}),
+        help_text=_("Share of sessions used for training, from 0 to 1. A session never changes its side."),
+    )
+    validation_split = forms.FloatField(
+        label=_("Validation share"),
+        min_value=0,
+        max_value=1,
+        initial=0,
+        required=False,
+        widget=forms.NumberInput(attrs={"step": "0.05"}),
+        help_text=_("Share of sessions used for validation. What is left is for testing."),
+    )
+    seed = forms.CharField(label=_("Seed"), max_length=LONGEST_SEED, initial="0")
+    duplicates = forms.ChoiceField(
+        label=_("Duplicates"), choices=list(DUPLICATE_WORDS.items()), initial=ONE, required=False
+    )
+    min_quality = forms.FloatField(
+        label=_("Minimum quality"),
+        min_value=0,
+        max_value=1,
+        required=False,
+        widget=forms.NumberInput(attrs={"step": "0.05"}),
+        help_text=_("Samples without a score are left out. No sample has a score yet."),
+    )
+    benchmark = BenchmarkField(
+        label=_("Without the samples in"), required=False, help_text=_("Of a benchmark, when it has half of a text.")
+    )
+    include_injected = forms.BooleanField(label=_("Include turns that OpenClaw started itself"), required=False)
+    include_cut_off = forms.BooleanField(label=_("Include replies that were cut off"), required=False)
+    include_unrecognized = forms.BooleanField(label=_("Include messages in unknown envelopes"), required=False)
+    include_interrupted = forms.BooleanField(label=_("Include answers that ended with a tool call"), required=False)
+    include_pictures = forms.BooleanField(label=_("Include questions with a picture or file"), required=False)
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        ids = Agent.objects.order_by("agent_id").values_list("agent_id", flat=True)
+        self.fields["agent"].choices = [("", _("All agents")), *((agent_id, agent_id) for agent_id in ids)]
+        self.fields["benchmark"].fill()
+
+    def read_options(self):
+        """The chosen options, as `dataset_store.create_dataset` takes them."""
+        options = {name: value for name, value in self.cleaned_data.items() if name not in ("name", "description")}
+        options |= {name: options[name] or None for name in ("agent", "split_day", "benchmark")}
+        return options | {
+            "validation_split": options["validation_split"] or 0.0,
+            "duplicates": options["duplicates"] or ONE,
+        }
+
+
+class ReleaseForm(forms.Form):
+    """A new release."""
+
+    notes = forms.CharField(
+        label=_("Notes"), max_length=LONGEST_NOTES, required=False, widget=forms.Textarea(attrs={"rows": 2})
+    )
+
+
+class BenchmarkForm(forms.Form):
+    """A new benchmark, as a file."""
+
+    name = forms.CharField(label=_("Name"), max_length=LONGEST_NAME)
+    file = forms.FileField(
+        label=_("File (JSONL)"), help_text=_("One question a line, as a JSON object or a text. All its texts count.")
+    )
+
+
+class BenchmarkChoice(forms.Form):
+    """The benchmark that a release is compared with."""
+
+    benchmark = BenchmarkField(label=_("Benchmark"))
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.fields["benchmark"].fill()

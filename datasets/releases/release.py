@@ -1,0 +1,122 @@
+"""Releases datasets: a job builds the next version."""
+
+from typing import Any
+
+from django.db import transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
+from ulid import ULID
+
+from jobs import services as jobs
+from jobs.kinds import Kind
+from jobs.models import JobRun
+from jobs.progress import Listener
+from openclaw_web import clock
+from openclaw_web.errors import Refused
+
+from ..exports.options import check_options
+from ..models import Dataset, DatasetVersion
+from . import version_builder
+from .dataset_store import build_options
+
+JOB_KIND = "dataset_release"
+LONGEST_NOTES = 2_000
+
+
+def start_release(dataset: Dataset, *, by: str, notes: str = "") -> JobRun:
+    """Queue the job that releases the next version, or return the job under way.
+
+    Raises Refused for options that can no longer be used.
+    """
+    with transaction.atomic():
+        version = _prepare_version(dataset, by, notes)
+        return jobs.start(JOB_KIND, {"version_id": version.id}, by=by)
+
+
+def release_here(dataset: Dataset, *, by: str, notes: str = "", listener: Listener | None = None) -> DatasetVersion:
+    """Release the next version in this process. Raises Refused when nothing was released."""
+    with transaction.atomic():  # if this process is killed, the version has a job that says so
+        version = _prepare_version(dataset, by, notes)
+        started = jobs.start(JOB_KIND, {"version_id": version.id}, by=by)
+    job = jobs.run_now(JOB_KIND, {"version_id": version.id}, by=by, listener=listener)
+    if job.id != started.id:  # a job worker was faster, and builds the version
+        job = jobs.wait(started)
+    released = DatasetVersion.objects.filter(id=version.id, state=DatasetVersion.State.RELEASED).first()
+    if released is None:
+        raise Refused(job.message or _("The release was not completed."))
+    return released
+
+
+def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
+    """Build the version `params["version_id"]`; return its numbers as values of JSON.
+
+    Raises Refused when no sample fits; the number of the version is free again.
+    """
+    version = DatasetVersion.objects.filter(id=params["version_id"]).select_related("dataset").first()
+    if version is None:
+        raise Refused(_("This release does not exist any more. Start a new release."))
+    if version.state != DatasetVersion.State.RELEASED:
+        try:
+            version_builder.build_version(version, progress)
+        except Refused:
+            version_builder.discard_version(version)
+            raise
+    return {
+        "version_id": version.id,
+        "dataset_id": version.dataset_id,
+        "number": version.number,
+        "counts": version.counts,
+        "message": describe_release(version),
+    }
+
+
+def describe_release(version: DatasetVersion) -> str:
+    """The sentence about a version that was released."""
+    sentence = ngettext(
+        "Release %(number)s has %(count)s member.", "Release %(number)s has %(count)s members.", version.member_count
+    ) % {"number": version.number, "count": f"{version.member_count:,}"}
+    judged = version.counts.get("judged_meanwhile", 0)
+    if not judged:
+        return sentence
+    meanwhile = ngettext(
+        "%(count)s sample was judged or edited while the release was built: the next release can have it.",
+        "%(count)s samples were judged or edited while the release was built: the next release can have them.",
+        judged,
+    )
+    return f"{sentence} {meanwhile % {'count': f'{judged:,}'}}"
+
+
+def _prepare_version(dataset, by, notes):
+    """The version to build: a new one, or the one whose build did not end."""
+    if len(notes) > LONGEST_NOTES:
+        raise Refused(_("The notes may have at most %(count)s characters.") % {"count": f"{LONGEST_NOTES:,}"})
+    check_options(build_options(dataset.options))
+    unfinished = dataset.versions.filter(state=DatasetVersion.State.BUILDING).first()
+    if unfinished:
+        return unfinished
+    latest = dataset.versions.order_by("-number").first()
+    return DatasetVersion.objects.create(
+        id=str(ULID()),
+        dataset=dataset,
+        number=latest.number + 1 if latest else 1,
+        options=dataset.options,
+        notes=notes.strip(),
+        released_by=by,
+        released_at=clock.now_ms(),
+    )
+
+
+def _give_up(params):
+    version = DatasetVersion.objects.filter(id=params.get("version_id", "")).first()
+    if version and version.state == DatasetVersion.State.BUILDING:
+        version_builder.discard_version(version)
+
+
+JOB = Kind(
+    run=run,
+    label=gettext_lazy("Release of a dataset"),
+    audit_text=gettext_lazy("started a release"),
+    cancel_text=gettext_lazy("The unfinished release is removed, and its number is free again."),
+    describe_result=lambda result: str(result["message"]),
+    undo=_give_up,
+)

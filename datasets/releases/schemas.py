@@ -1,0 +1,160 @@
+"""Schemas of datasets, releases and benchmarks in the API."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from openclaw_web.endpoints.schemas import Body, PageQuery, Schema
+from openclaw_web.endpoints.table_schemas import table_schema
+
+from ..exports.options import LONGEST_NAME, LONGEST_SEED
+from ..models import Benchmark, Dataset, DatasetMember, DatasetSample, DatasetVersion
+from .dataset_store import LONGEST_DESCRIPTION
+from .release import LONGEST_NOTES
+
+Side = Literal["train", "validation", "test"]
+
+
+class DatasetOptions(Body):
+    """The samples of each release, and their split."""
+
+    task: Literal["reply", "gate", "guardian"] = "reply"
+    sample_types: list[Annotated[str, Field(max_length=40)]] | None = Field(
+        None, max_length=len(DatasetSample.Type), description="leave out for those that the task is taught by"
+    )
+    agent: str | None = Field(None, max_length=56)
+    only_approved: bool = True
+    min_quality: float | None = Field(None, ge=0, le=1)
+    duplicates: Literal["one", "keep"] = "one"
+    train_split: float = Field(0.8, ge=0, le=1)
+    validation_split: float = Field(0.0, ge=0, le=1)
+    seed: str = Field("0", max_length=LONGEST_SEED)
+    split_by: Literal["session", "time"] = Field(
+        "session", description="`time`: sessions that ended before `split_day` are for training, the others for testing"
+    )
+    split_day: str | None = Field(None, max_length=10, description="a date (UTC), such as 2026-11-27")
+    benchmark: str | None = Field(
+        None, max_length=26, description="id of a benchmark: samples with half of a text in it are left out"
+    )
+    include_injected: bool = False
+    include_cut_off: bool = False
+    include_unrecognized: bool = False
+    include_interrupted: bool = False
+    include_pictures: bool = False
+
+
+class DatasetIn(Body):
+    """A new dataset."""
+
+    name: str = Field(max_length=LONGEST_NAME)
+    description: str = Field("", max_length=LONGEST_DESCRIPTION)
+    options: DatasetOptions = Field(default_factory=DatasetOptions)
+
+
+class DatasetQuery(PageQuery):
+    name: str | None = Field(None, max_length=LONGEST_NAME, description="a part of the name")
+    created_by: str | None = Field(None, max_length=150, description="user name")
+
+
+class DatasetOut(table_schema(Dataset)):
+    pass
+
+
+class ReleaseIn(Body):
+    notes: str = Field("", max_length=LONGEST_NOTES)
+
+
+class VersionOut(table_schema(DatasetVersion)):
+    dataset_id: str
+    counts: dict[str, Any] = Field(
+        description="`sides`, `statuses`, `excluded` by reason, `judged_meanwhile`, `difference`"
+    )
+    rules: dict[str, Any] = Field(description="versions of the rules that it follows")
+
+
+class DatasetDetail(DatasetOut):
+    options: dict[str, Any]
+    versions: list[VersionOut] = Field(description="the newest 200 releases, the newest first")
+
+    @staticmethod
+    def resolve_versions(dataset: Dataset) -> list[DatasetVersion]:
+        return list(dataset.versions.order_by("-number")[:200])
+
+
+class PersonOut(Schema):
+    name: str
+    exports: list[str]
+    last_at: int
+
+
+class VersionDetail(VersionOut):
+    options: dict[str, Any]
+    taints: dict[str, int] = Field(description="members that should not be used any more, by reason")
+    downloads: list[PersonOut] = Field(description="who created or downloaded exports of this release")
+    exports: list[str] = Field(description="ids of its exports, the newest 200")
+
+
+class MemberQuery(PageQuery):
+    side: Side | None = None
+
+
+class MemberOut(table_schema(DatasetMember)):
+    pass
+
+
+class GroupOut(Schema):
+    count: int
+    samples: list[str]
+
+
+class DifferenceOut(Schema):
+    before: int = Field(description="number of the earlier release")
+    after: int = Field(description="number of the later release")
+    added: GroupOut
+    gone: GroupOut
+    changed: GroupOut
+    judged_again: GroupOut
+    moved: GroupOut
+    same: int
+
+
+class BenchmarkIn(Body):
+    """A benchmark as text: larger files are uploaded on the page."""
+
+    name: str = Field(max_length=LONGEST_NAME)
+    text: str = Field(max_length=4_000_000, description="JSONL: an object or a text on each line")
+
+
+class BenchmarkOut(table_schema(Benchmark)):
+    pass
+
+
+class ReportIn(Body):
+    """A dataset, a release or an export to compare with a benchmark."""
+
+    dataset_id: str | None = Field(None, max_length=26)
+    version_id: str | None = Field(None, max_length=26)
+    export_id: str | None = Field(None, max_length=26)
+
+
+class ReleaseOfSample(Schema):
+    dataset: str
+    dataset_id: str
+    number: int
+    version_id: str
+    side: str
+    status: str
+    taints: list[str]
+
+
+class RowOfSample(Schema):
+    export_id: str
+    export: str
+    format: str
+    side: str
+    row: int = Field(description="its number in the file of the side, from 1")
+
+
+class UsesOut(Schema):
+    releases: list[ReleaseOfSample]
+    rows: list[RowOfSample]

@@ -1,0 +1,218 @@
+"""Builds a version of a dataset: its members, their sides and its numbers."""
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
+from typing import Any
+
+from django.conf import settings
+from django.db.models import Exists, OuterRef, TextField, Value
+from django.db.models.functions import Coalesce
+from django.utils.translation import gettext as _
+
+from openclaw_web import clock
+from openclaw_web.detectors.spans import RULES as DETECTOR_RULES
+from openclaw_web.disk import drafts, room
+from openclaw_web.errors import Refused
+from openclaw_web.sqlite.write_queue import global_transaction
+from people.audit import log as audit
+
+from ..dedup import signatures
+from ..dedup.sample_hashes import compute_content_hash
+from ..dedup.split_plan import DUPLICATE, SplitPlan
+from ..dedup.texts import compute_identity
+from ..exporters import outcomes
+from ..exporters.samples import UnreadableSample, read_sample
+from ..exporters.training_rows import OVERRULED, find_unfit_reason, is_taught
+from ..exports import words
+from ..exports.builder import splits
+from ..exports.builder.decision_verdicts import DecisionVerdicts
+from ..exports.builder.export_plan import build_export_plan
+from ..exports.builder.source import COLUMNS, LISTED, Row, Source, find_other_task
+from ..exports.builder.writer import CHANGED, RULES
+from ..exports.options import BY_TIME, Options
+from ..exports.release_members.day_sides import DaySides
+from ..models import DatasetMember, DatasetSample, DatasetVersion, SessionSide
+from .dataset_store import build_options
+from .differences import compare
+from .members import MembersChecksum, ReleasedSides, get_side_name, read_members
+
+BATCH = 1_000  # members in one transaction
+RELEASE_RULES = 1  # the version of the rules by which members and sides are chosen
+UNREADABLE = "unreadable"
+
+
+def build_version(version: DatasetVersion, progress: Any) -> None:
+    """Add the members of a version, then mark it as released.
+
+    It can be run again after any interruption: members and sides of an unfinished build are replaced. Raises Refused
+    when no sample fits.
+    """
+    options = build_options(version.options)
+    _remove_members(version)
+    source = Source(options, columns=(*COLUMNS, "label_id"))
+    excluded = source.count_excluded()
+    total = source.chosen.count()
+    folder = settings.HOME_DIR / "exports" / f"release-{version.id}"
+    with room.refuse_when_full(folder.parent, _("Nothing was released.")), drafts.create_draft(folder) as draft:
+        verdicts = DecisionVerdicts(options)
+        latest = version.dataset.versions.filter(state=DatasetVersion.State.RELEASED).order_by("-number").first()
+        day_sides = DaySides(options.split_day or "") if options.split_by == BY_TIME else None
+        fixed = ReleasedSides(version.dataset, latest, day_sides)
+        plan = build_export_plan(
+            source, options, verdicts, draft, lambda _count: progress.update(0, total, _("Comparing samples")), fixed
+        )
+        members = _MemberReader(version, options, source, plan, verdicts, excluded)
+        _insert_members(version, members, progress, total)
+    judged = _remove_judged(version)
+    if not DatasetMember.objects.filter(version=version).exists():
+        sentence = words.describe_nothing_left(
+            excluded, is_scored=source.is_scored(), other_task=find_other_task(options)
+        )
+        raise Refused(sentence, reasons=words.describe_left_out(excluded)[:LISTED])
+    progress.update(total, total, _("Comparing with the release before"))
+    _finish(version, latest, excluded, judged)
+
+
+def discard_version(version: DatasetVersion) -> None:
+    """Remove an unfinished version with its members and the sides that it set."""
+    _remove_members(version)
+    DatasetVersion.objects.filter(id=version.id, state=DatasetVersion.State.BUILDING).delete()
+
+
+class _MemberReader:
+    """Reads the samples of a release and builds its members.
+
+    Samples that fit no more, or that the plan leaves out, are counted in `excluded`.
+    """
+
+    def __init__(
+        self,
+        version: DatasetVersion,
+        options: Options,
+        source: Source,
+        plan: SplitPlan,
+        verdicts: DecisionVerdicts,
+        excluded: dict[str, dict[str, Any]],
+    ):
+        self.version, self.shape, self.source, self.plan = version, options.shape, source, plan
+        self.verdicts, self.excluded = verdicts, excluded
+        self.seen = 0
+
+    def __iter__(self) -> Iterator[DatasetMember]:
+        for _agent_id, _session_id, rows in self.source.read_sessions():
+            for row in rows:
+                self.seen += 1
+                reason, side = self._place(row)
+                if reason:
+                    self._note_excluded(reason, row["id"])
+                else:
+                    yield self._build_member(row, side)
+
+    def _place(self, row: Row):
+        """The reason for leaving a sample out, else an empty text and its side."""
+        if not is_taught(self.shape, row["sample_type"]):
+            return "not_a_turn", 0
+        if self.verdicts.overrules(row):
+            return OVERRULED, 0
+        try:
+            sample = read_sample(row)
+        except UnreadableSample:
+            return UNREADABLE, 0
+        if reason := find_unfit_reason(self.shape, sample):
+            return reason, 0
+        assignment = self.plan.find_assignment(row["id"], compute_identity(*signatures.read_pair(sample)))
+        if assignment is None:
+            return CHANGED, 0
+        return outcomes.DUPLICATE if assignment >= DUPLICATE else "", assignment % DUPLICATE
+
+    def _build_member(self, row, side):
+        return DatasetMember(
+            version=self.version,
+            sample_id=row["id"],
+            agent_id=row["agent_id"],
+            session_id=row["session_id"],
+            turn_number=row["turn_number"],
+            side=splits.SIDES[side],
+            status=row["annotation_status"],
+            label_id=row["label_id"],
+            content_hash=compute_content_hash(row),
+        )
+
+    def _note_excluded(self, reason, sample_id):
+        group = self.excluded.setdefault(reason, {"count": 0, "samples": []})
+        group["count"] += 1
+        if len(group["samples"]) < LISTED:
+            group["samples"].append(sample_id)
+
+
+def _insert_members(version, members, progress, total):
+    iterator = iter(members)
+    while batch := list(islice(iterator, BATCH)):
+        names = {get_side_name(member.agent_id, member.session_id): member.side for member in batch}
+        with global_transaction():
+            DatasetMember.objects.bulk_create(batch)
+            SessionSide.objects.bulk_create(
+                [
+                    SessionSide(dataset=version.dataset, session_id=name, side=side, since=version.number)
+                    for name, side in names.items()
+                ],
+                ignore_conflicts=True,
+            )
+        progress.update(members.seen, total, _("Adding members"))
+
+
+def _remove_members(version):
+    """Remove the members of an unfinished version, in short transactions, then the sides that it set."""
+    rows = DatasetMember.objects.filter(version=version)
+    while ids := list(rows.order_by("sample_id").values_list("id", flat=True)[:BATCH]):
+        with global_transaction():
+            rows.filter(id__in=ids).delete()
+    sides = SessionSide.objects.filter(dataset=version.dataset, since=version.number)
+    while ids := list(sides.order_by("id").values_list("id", flat=True)[:BATCH]):
+        with global_transaction():
+            sides.filter(id__in=ids).delete()
+
+
+def _remove_judged(version):
+    """Remove members whose samples were judged since they were read; return how many.
+
+    One statement finds them, so that the members have the verdicts of one moment.
+    """
+    same_label = Coalesce(OuterRef("label_id"), Value(""), output_field=TextField())
+    samples = DatasetSample.objects.annotate(label=Coalesce("label_id", Value(""), output_field=TextField()))
+    current = samples.filter(id=OuterRef("sample_id"), annotation_status=OuterRef("status"), label=same_label)
+    judged = DatasetMember.objects.filter(~Exists(current), version=version)
+    ids = list(judged.values_list("id", flat=True))
+    for start in range(0, len(ids), BATCH):
+        with global_transaction():
+            DatasetMember.objects.filter(id__in=ids[start : start + BATCH]).delete()
+    return len(ids)
+
+
+def _finish(version, latest, excluded, judged):
+    checksum, sides, statuses = MembersChecksum(), Counter[str](), Counter[str]()
+    for batch in read_members(version):
+        checksum.add(batch)
+        sides.update(member[1] for member in batch)
+        statuses.update(member[2] for member in batch)
+    version.checksum, version.member_count = checksum.finish(), sides.total()
+    version.counts = {
+        "sides": {side: sides[side] for side in splits.SIDES},
+        "statuses": dict(statuses),
+        "excluded": [{"reason": reason, **group} for reason, group in excluded.items()],
+        "judged_meanwhile": judged,
+        "difference": compare(latest, version) if latest else None,
+    }
+    version.rules = {
+        "app": settings.VERSION,
+        "release": RELEASE_RULES,
+        "rows": RULES,
+        "signatures": signatures.RULE,
+        "detectors": DETECTOR_RULES,
+    }
+    version.state, version.released_at = DatasetVersion.State.RELEASED, clock.now_ms()
+    with global_transaction():
+        version.save()
+        details = {"number": version.number, "samples": version.member_count}
+        audit.record(version.released_by, "released", object_type="dataset", object_id=version.dataset_id, **details)

@@ -1,0 +1,202 @@
+"""Pages of datasets: the list with the form, one dataset, one release with its members."""
+
+from itertools import islice
+
+from django.http import Http404, QueryDict
+from django.shortcuts import get_object_or_404
+from django.views.decorators.http import require_POST, require_safe
+
+from jobs.notices import redirect_after_start
+from openclaw_web.errors import Refused
+from openclaw_web.lists.declaration import shows
+from openclaw_web.lists.list_response import render_list
+from openclaw_web.lists.paging import Page, page_of, read_cursors
+from openclaw_web.pages.html import redirect_to, render_page
+from openclaw_web.pages.roles import needs
+
+from ..exports.builder.splits import SIDES
+from ..models import Dataset, DatasetExport, DatasetVersion, VersionTaint
+from . import release_checks, taints, words
+from .dataset_list import DATASETS, DatasetFilters
+from .dataset_store import create_dataset
+from .differences import KINDS, find_difference, list_samples
+from .forms import BenchmarkChoice, DatasetForm, ReleaseForm
+from .release import JOB_KIND, start_release
+
+PAGE = 100  # samples of a page of differences
+EXPORTS = 50  # of a release on its page
+
+
+@require_safe
+@needs("viewer")
+@shows(DATASETS)
+def dataset_list(request):
+    """The datasets that match the filters, newest first, and the form for a new one."""
+    return _render_list(request, DatasetForm())
+
+
+@require_POST
+@needs("labeller")
+def dataset_create(request):
+    """Create a dataset and go to its page."""
+    form = DatasetForm(request.POST)
+    if form.is_valid():
+        name, description = form.cleaned_data["name"], form.cleaned_data["description"]
+        try:
+            dataset = create_dataset(
+                name, description=description, options=form.read_options(), by=request.user.username
+            )
+        except Refused as refused:
+            form.add_error(None, refused.sentence)
+        else:
+            return redirect_to(request, dataset)
+    return _render_list(request, form, status=422)
+
+
+@require_safe
+@needs("viewer")
+def dataset_detail(request, dataset_id):
+    """One dataset: its options and its releases."""
+    dataset = get_object_or_404(Dataset, id=dataset_id)
+    unfinished = dataset.versions.filter(state=DatasetVersion.State.BUILDING).first()
+    released = dataset.versions.filter(state=DatasetVersion.State.RELEASED)
+    context = {
+        "dataset": dataset,
+        "options": words.describe_options(dataset.options),
+        "page": page_of(released, order=("-number",), **read_cursors(request)),
+        "unfinished": unfinished,
+        "job": release_checks.find_latest(unfinished, JOB_KIND) if unfinished else None,
+        "form": ReleaseForm(),
+        "may_release": request.user.has_role("labeller"),
+    }
+    return render_page(request, "datasets/dataset_detail.html", context)
+
+
+@require_POST
+@needs("labeller")
+def dataset_release(request, dataset_id):
+    """Queue the job that releases the next version."""
+    dataset = get_object_or_404(Dataset, id=dataset_id)
+    form = ReleaseForm(request.POST)
+    if not form.is_valid():
+        raise Refused(" ".join(str(error) for errors in form.errors.values() for error in errors))
+    job = start_release(dataset, by=request.user.username, notes=form.cleaned_data["notes"])
+    return redirect_after_start(request, job, to=dataset)
+
+
+@require_safe
+@needs("viewer")
+def version_detail(request, dataset_id, number):
+    """One release: counts, differences, exports, taints, and who has its files."""
+    version = _find_version(dataset_id, number)
+    exports = DatasetExport.objects.filter(version_id=version.id).order_by("-exported_at", "-id")
+    context = {
+        "version": version,
+        "dataset": version.dataset,
+        "sides": [(side, words.SIDES[side], version.counts.get("sides", {}).get(side, 0)) for side in SIDES],
+        "difference": words.describe_difference(version.counts.get("difference")),
+        "excluded": words.describe_excluded(version.counts.get("excluded", [])),
+        "exports": exports.defer("manifest_json", "places_json", "difference_json")[:EXPORTS],
+        "taints": words.describe_taints(taints.count_taints(version)),
+        "downloads": taints.list_downloads(version),
+        "verification": release_checks.find_latest(version, release_checks.JOB_KIND),
+        "check": release_checks.find_latest(version, taints.JOB_KIND),
+        "choice": BenchmarkChoice(),
+        "export_query": {"release": version.id, "task": version.options.get("task", "reply")},
+        "may_release": request.user.has_role("labeller"),
+    }
+    return render_page(request, "datasets/version_detail.html", context)
+
+
+@require_safe
+@needs("viewer")
+def version_of(request, version_id):
+    """Redirect to a release by its id."""
+    return redirect_to(request, get_object_or_404(DatasetVersion, id=version_id))
+
+
+@require_safe
+@needs("viewer")
+def member_list(request, dataset_id, number):
+    """The members of a release, all or of one side."""
+    version = _find_version(dataset_id, number)
+    side = request.GET.get("side", "")
+    members = version.members.filter(side=side) if side in SIDES else version.members.all()
+    context = {
+        "version": version,
+        "dataset": version.dataset,
+        "page": page_of(members, order=("id",), **read_cursors(request)),
+        "tabs": words.build_side_tabs(version, side),
+    }
+    return render_page(request, "datasets/version_members.html", context)
+
+
+@require_safe
+@needs("viewer")
+def taint_list(request, dataset_id, number):
+    """The members of a release that should not be used any more, with the reasons."""
+    version = _find_version(dataset_id, number)
+    rows = VersionTaint.objects.filter(version=version)
+    page = page_of(rows, order=("sample_id", "reason"), **read_cursors(request))
+    context = {
+        "version": version,
+        "dataset": version.dataset,
+        "page": page,
+        "rows": [(taint.sample_id, words.TAINTS[taint.reason], taint.noted_at) for taint in page],
+        "title": words.TAINTED,
+    }
+    return render_page(request, "datasets/version_samples.html", context)
+
+
+@require_safe
+@needs("viewer")
+def difference_list(request, dataset_id, number, kind):
+    """The samples with one kind of difference from the release before."""
+    version = _find_version(dataset_id, number)
+    if kind not in KINDS:
+        raise Http404
+    before = DatasetVersion.objects.get(id=find_difference(version, None)["from"]["id"])
+    samples = list(islice(list_samples(before, version, kind, after_sample=request.GET.get("after", "")), PAGE + 1))
+    page = Page(samples[:PAGE])
+    page.next = samples[PAGE - 1] if len(samples) > PAGE else None
+    context = {
+        "version": version,
+        "dataset": version.dataset,
+        "page": page,
+        "rows": [(sample_id, None, None) for sample_id in page],
+        "title": words.DIFFERENCES[kind],
+    }
+    return render_page(request, "datasets/version_samples.html", context)
+
+
+@require_POST
+@needs("labeller")
+def version_verify(request, dataset_id, number):
+    """Queue the comparison of a release with what was released."""
+    version = _find_version(dataset_id, number)
+    return redirect_after_start(request, release_checks.start_verify(version, by=request.user.username), to=version)
+
+
+@require_POST
+@needs("labeller")
+def version_check(request, dataset_id, number):
+    """Queue the search for members that should not be used any more."""
+    version = _find_version(dataset_id, number)
+    return redirect_after_start(request, taints.start_check(version, by=request.user.username), to=version)
+
+
+def _render_list(request, form, *, status=200):
+    return render_list(
+        request,
+        "datasets/dataset_list.html",
+        DATASETS,
+        filters=DatasetFilters(QueryDict() if form.is_bound else request.GET).validate(),
+        form=form,
+        may_release=request.user.has_role("labeller"),
+        status=status,
+    )
+
+
+def _find_version(dataset_id, number):
+    released = DatasetVersion.objects.filter(state=DatasetVersion.State.RELEASED).select_related("dataset")
+    return get_object_or_404(released, dataset_id=dataset_id, number=number)

@@ -1,0 +1,100 @@
+"""Texts of datasets and releases, for pages."""
+
+from typing import Any
+
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from openclaw_web.lists.list_counts import RowCount
+
+from ..exports.builder.splits import SIDES as SIDE_NAMES
+from ..exports.options import BY_TIME
+from ..exports.words import DUPLICATE_WORDS, EXCLUSIONS, TASK_WORDS
+from ..models import Benchmark, DatasetVersion, VersionTaint
+
+SIDES = {
+    "train": gettext_lazy("Training"),
+    "validation": gettext_lazy("Validation"),
+    "test": gettext_lazy("Testing"),
+}
+DIFFERENCES = {
+    "added": gettext_lazy("Added"),
+    "gone": gettext_lazy("No longer in it"),
+    "changed": gettext_lazy("With other content"),
+    "judged_again": gettext_lazy("Judged again"),
+    "moved": gettext_lazy("On another side"),
+}
+TAINTED = gettext_lazy("Members that should not be used any more")
+TAINTS = {
+    VersionTaint.Reason.REMOVED.value: gettext_lazy("Session removed"),
+    VersionTaint.Reason.OPTED_OUT.value: gettext_lazy("Opted out"),
+    VersionTaint.Reason.ROLLED_BACK.value: gettext_lazy("Write rolled back"),
+    VersionTaint.Reason.REJECTED.value: gettext_lazy("Rejected"),
+}
+# The switches of a dataset's options that differ from the default.
+INCLUDED = {
+    "include_injected": gettext_lazy("Turns that OpenClaw started itself"),
+    "include_cut_off": gettext_lazy("Replies that were cut off"),
+    "include_unrecognized": gettext_lazy("Messages in unknown envelopes"),
+    "include_interrupted": gettext_lazy("Answers that ended with a tool call"),
+    "include_pictures": gettext_lazy("Questions with a picture or file"),
+}
+
+
+def describe_options(options: dict[str, Any]) -> list[tuple[str, str]]:
+    """The options of a dataset as labels and values."""
+    facts = [
+        (_("Task"), TASK_WORDS.get(options["task"], options["task"])),
+        (_("Agent"), options["agent"] or _("All agents")),
+        (_("Samples"), _("Approved only") if options["only_approved"] else _("All except rejected")),
+        (_("Split"), _describe_split(options)),
+        (_("Duplicates"), DUPLICATE_WORDS[options["duplicates"]]),
+    ]
+    if options["min_quality"] is not None:
+        facts.append((_("Minimum quality"), options["min_quality"]))
+    if options["benchmark"]:
+        name = Benchmark.objects.filter(id=options["benchmark"]).values_list("name", flat=True).first()
+        facts.append((_("Without the samples in"), name or options["benchmark"]))
+    facts += [(label, _("Included")) for choice, label in INCLUDED.items() if options[choice]]
+    return [(str(label), str(value)) for label, value in facts]
+
+
+def describe_difference(difference: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The stored difference from the release before: its number, and label and count of each kind."""
+    if not difference:
+        return None
+    kinds = [(kind, label, difference[kind]["count"]) for kind, label in DIFFERENCES.items()]
+    return {"number": difference["from"]["number"], "kinds": kinds, "same": difference["same"]}
+
+
+def describe_excluded(groups: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The samples that a release leaves out, by reason, with the reason in words."""
+    return [{**group, "label": EXCLUSIONS.get(group["reason"], group["reason"])} for group in groups]
+
+
+def describe_taints(counts: dict[str, int]) -> list[tuple[str, int]]:
+    """The reasons of tainted members in words, with their numbers."""
+    return [(str(TAINTS[reason]), count) for reason, count in counts.items()]
+
+
+def build_side_tabs(version: DatasetVersion, side: str) -> list[dict[str, Any]]:
+    """The tabs of a release's members: all, and each side."""
+    address = reverse("datasets:member_list", args=[version.dataset_id, version.number])
+    counts = {"": version.member_count, **version.counts.get("sides", {})}
+    return [
+        {
+            "href": f"{address}?side={name}" if name else address,
+            "label": SIDES[name] if name else _("All"),
+            "amount": RowCount(counts.get(name, 0), False),
+            "is_current": name == (side if side in SIDE_NAMES else ""),
+        }
+        for name in ("", *SIDE_NAMES)
+    ]
+
+
+def _describe_split(options):
+    if options["split_by"] == BY_TIME:
+        return _("By time: training before %(day)s (UTC), testing after") % {"day": options["split_day"]}
+    shares = {"train": options["train_split"], "validation": options["validation_split"], "seed": options["seed"]}
+    return _("%(train)s for training, %(validation)s for validation, seed %(seed)s") % shares

@@ -1,0 +1,1 @@
+"""Statistics of samples and verdicts: the numbers, their page and their API."""

@@ -1,0 +1,126 @@
+"""Counts samples and verdicts in SQL, from indexes that have the counted columns."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+
+from django.db import DEFAULT_DB_ALIAS
+from django.db.models import Max
+
+from gate.statistics.figures import Period
+from gate.statistics.sum_changes import DAY_MS
+from openclaw_web.sqlite import statements
+
+from ..models import DatasetSample, ReviewAction
+
+TYPES, STATUSES = DatasetSample.Type.values, DatasetSample.Status.values
+BUCKETS = 10  # of the score, from 0 to 1
+LONGEST_PAUSE_MS = 600_000  # between two actions of a person; a longer one is no work on a sample
+TIMED_ACTIONS, TIMED_PEOPLE = 1_001, 100  # the latest, and of the people with the most verdicts
+OF_TYPE_AND_STATUS = f"""SELECT '{{type}}', '{{status}}', created_at / {DAY_MS} AS day, COUNT(*)
+FROM dataset_samples WHERE sample_type = '{{type}}' AND {{is_status}} AND created_at >= %s AND created_at < %s
+GROUP BY day"""  # noqa: S608 - our own words
+# One action for each verdict; a bulk action has a label for each of its samples, all with one status.
+VERDICTS = f"""SELECT a.at / {DAY_MS} AS day, a.actor,
+    COALESCE(l.status, (SELECT b.status FROM sample_labels b WHERE b.bulk_id = a.bulk_id LIMIT 1)) AS status,
+    SUM(a.sample_count)
+FROM review_actions a LEFT JOIN sample_labels l ON l.id = a.label_id
+WHERE a.at >= %s AND a.at < %s AND a.kind IN ('verdict', 'bulk') AND a.state <> 'undone'
+GROUP BY day, a.actor, status"""  # noqa: S608
+# The latest actions of a person; their index has both columns of the condition.
+LATEST = """SELECT * FROM (SELECT actor, at, kind FROM review_actions WHERE actor = %s AND at >= %s AND at < %s
+ORDER BY at DESC, id DESC LIMIT {limit})"""
+SCORES = """SELECT {bucket}, COUNT(*) FROM dataset_samples WHERE quality_score >= %s AND quality_score {end} %s"""
+
+
+@dataclass(frozen=True, slots=True)
+class SampleCount:
+    """Samples of one type and status that were created on one day.
+
+    The status is empty when the only verdict was undone.
+    """
+
+    type: str
+    status: str
+    day: int  # first millisecond
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictCount:
+    """Verdicts of one person and status on one day."""
+
+    day: int
+    by: str
+    status: str
+    count: int
+
+
+def count_samples(period: Period) -> list[SampleCount]:
+    """The samples that were created on these days, by type, status and day."""
+    parts = [
+        OF_TYPE_AND_STATUS.format(type=name, status=status, is_status=_build_condition(status))
+        for name in TYPES
+        for status in ("", *STATUSES)
+    ]
+    rows = statements.read_rows(DEFAULT_DB_ALIAS, " UNION ALL ".join(parts), _find_ends(period) * len(parts))
+    return [SampleCount(name, status, day * DAY_MS, count) for name, status, day, count in rows]
+
+
+def count_verdicts(period: Period) -> list[VerdictCount]:
+    """The verdicts of these days that were not undone, by day, person and status."""
+    rows = statements.read_rows(DEFAULT_DB_ALIAS, VERDICTS, _find_ends(period))
+    return [VerdictCount(day * DAY_MS, by, status or "", count) for day, by, status, count in rows]
+
+
+def read_median_seconds(period: Period, people: Sequence[str]) -> dict[str, int]:
+    """The median time that the latest 1,000 verdicts of each person took, in seconds, by person.
+
+    That is the time since the action before. More than ten minutes, and verdicts of bulk actions, do not count.
+    """
+    named = people[:TIMED_PEOPLE]
+    if not named:
+        return {}
+    sql = " UNION ALL ".join([LATEST.format(limit=TIMED_ACTIONS)] * len(named))
+    values = [value for name in named for value in (name, *_find_ends(period))]
+    pauses: dict[str, list[int]] = {}
+    rows = statements.read_rows(DEFAULT_DB_ALIAS, sql, values)
+    ordered = sorted(rows, key=lambda row: (row[0], -row[1]))
+    for (by, at, kind), (other, before, _kind) in pairwise(ordered):
+        if by == other and kind == ReviewAction.Kind.VERDICT and at - before <= LONGEST_PAUSE_MS:
+            pauses.setdefault(by, []).append(at - before)
+    return {by: round(median(times) / 1000) for by, times in pauses.items()}
+
+
+def count_scores() -> list[int]:
+    """The samples whose score is in each tenth from 0 to 1.
+
+    A score of 1 is in the last one.
+    """
+    parts, values = [], []
+    for bucket in range(BUCKETS):
+        is_last = bucket == BUCKETS - 1
+        parts.append(SCORES.format(bucket=bucket, end="<=" if is_last else "<"))
+        values += [bucket / BUCKETS, (bucket + 1) / BUCKETS]
+    return [
+        count for _bucket, count in sorted(statements.read_rows(DEFAULT_DB_ALIAS, " UNION ALL ".join(parts), values))
+    ]
+
+
+def find_newest() -> int | None:
+    """The time of the newest sample or verdict in milliseconds; None: there is none."""
+    times = [
+        DatasetSample.objects.aggregate(newest=Max("created_at"))["newest"],
+        ReviewAction.objects.aggregate(newest=Max("at"))["newest"],
+    ]
+    return max((time for time in times if time is not None), default=None)
+
+
+def _build_condition(status):
+    return f"annotation_status = '{status}'" if status else "annotation_status IS NULL"
+
+
+def _find_ends(period):
+    start, end = period.moments
+    return [start, end + DAY_MS]

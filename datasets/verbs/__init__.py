@@ -1,0 +1,23 @@
+"""The verbs of `openclaw-web reflection dataset`, one module each, and what they share."""
+
+from django.utils.translation import gettext as _
+
+from openclaw_web.commands.groups import WrongUse
+from openclaw_web.errors import Refused
+
+from ..models import DatasetSample
+
+BY = "command line"  # the user of acts in a terminal
+MOST = 1_000
+
+
+def check_limit(limit: int) -> None:
+    """Raise WrongUse for a number of rows other than 1 to MOST."""
+    if not 1 <= limit <= MOST:
+        raise WrongUse(_("--limit must be 1 to 1000."))
+
+
+def check_scored(option: str) -> None:
+    """Raise Refused while no sample has a quality score; `option` asks for one."""
+    if not DatasetSample.objects.filter(quality_score__isnull=False).exists():
+        raise Refused(_("No sample has a quality score yet. Leave out %(option)s.") % {"option": option})

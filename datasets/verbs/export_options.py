@@ -1,0 +1,192 @@
+"""The options of `openclaw-web export` and `openclaw-web reflection dataset export`, declared once for both."""
+
+from dataclasses import fields
+from typing import Any
+
+from django.core.management.base import CommandParser
+from django.utils.translation import gettext as _
+
+from openclaw_web.commands.groups import WrongUse
+from openclaw_web.errors import Refused
+
+from ..dedup.split_plan import DUPLICATES, ONE
+from ..exporters.conversations.histories import EDITED, HISTORIES
+from ..exporters.conversations.turns import KEEP, LIST, PARALLEL, TOOL_CALLS
+from ..exporters.formats.gate import LINES, OUTPUTS
+from ..exporters.training_rows import LEAVE_OUT, TOOL_RESULTS
+from ..exports.options import BY_SESSION, FORMATS, PROMPT_CHARACTERS, ROW_CHARACTERS, SPLITS, TASKS, Options
+from ..models import Benchmark
+from ..releases import dataset_store
+
+
+def add_arguments(parser: CommandParser) -> None:
+    """Add the options that choose samples, rows and their split."""
+    parser.add_argument("--format", required=True, choices=[name.value for name in FORMATS])
+    parser.add_argument("--task", default="reply", choices=[name.value for name in TASKS])
+    parser.add_argument("--name", help=_("name of the export"))
+    parser.add_argument(
+        "--dry-run", action="store_true", help=_("count how many samples fit these options; export nothing")
+    )
+    _add_samples(parser)
+    _add_split(parser)
+    _add_rows(parser)
+    _add_tools(parser)
+    _add_included(parser)
+    _add_prompts(parser)
+
+
+def read_choices(options: dict[str, Any]) -> dict[str, Any]:
+    """The choices of an export, as `jobs.make_here` takes them, and its `name`.
+
+    Raises WrongUse for options that do not go together, and Refused for a release or benchmark that does not exist.
+    """
+    names = ["name", *(field.name for field in fields(Options))]
+    choices = {name: options[name] for name in names if name in options}
+    choices |= {"only_approved": not options["all"], "train_split": options["split"]}
+    choices["release"] = _find_release(options["dataset"], options["release"])
+    choices["benchmark"] = _find_benchmark(options["benchmark"])
+    return choices
+
+
+def _add_samples(parser):
+    """Add the options that choose samples."""
+    reviewed = parser.add_mutually_exclusive_group()
+    reviewed.add_argument("--all", action="store_true", help=_("also samples not reviewed yet; never rejected samples"))
+    reviewed.add_argument("--only-approved", action="store_true", help=_("only approved samples (the default)"))
+    parser.add_argument("--agent", help=_("only samples of this agent"))
+    parser.add_argument("--min-quality", type=float, metavar="SCORE", help=_("only samples with at least this score"))
+    parser.add_argument(
+        "--dataset", metavar="NAME", help=_("only the samples of this dataset's latest release, on their sides")
+    )
+    parser.add_argument("--release", type=int, metavar="N", help=_("with --dataset: of the release with this number"))
+    parser.add_argument(
+        "--benchmark", metavar="NAME", help=_("leave out rows that contain questions of this benchmark")
+    )
+
+
+def _add_split(parser):
+    """Add the options of the split."""
+    parser.add_argument(
+        "--split",
+        "--train-split",
+        type=float,
+        default=0.8,
+        metavar="SHARE",
+        help=_("share used for training, 0 to 1 (0.8)"),
+    )
+    parser.add_argument(
+        "--validation-split", type=float, default=0.0, metavar="SHARE", help=_("share used for validation (0)")
+    )
+    parser.add_argument(
+        "--split-by", choices=SPLITS, default=BY_SESSION, help=_("split by sessions, or by time (session)")
+    )
+    parser.add_argument(
+        "--split-day",
+        metavar="DAY",
+        help=_("with --split-by time: sessions that ended before this UTC day are for training"),
+    )
+    parser.add_argument(
+        "--duplicates",
+        choices=DUPLICATES,
+        default=ONE,
+        help=_("samples that say the same, or nearly: one of each group, or all, in the same part of the split (one)"),
+    )
+    parser.add_argument("--seed", default="0", help=_("the same seed and samples give the same split (0)"))
+
+
+def _add_rows(parser):
+    """Add the options of a row's content."""
+    parser.add_argument(
+        "--row-characters", type=int, default=ROW_CHARACTERS, metavar="N", help=_("longest row, in characters")
+    )
+    parser.add_argument("--keep-text", action="store_true", help=_("keep the text before a tool call, as a thought"))
+    parser.add_argument(
+        "--history",
+        choices=HISTORIES,
+        default=EDITED,
+        help=_("what stands before a reply: approved turns with edits, one row per session, or turns not learned"),
+    )
+    parser.add_argument(
+        "--gate-output",
+        choices=OUTPUTS,
+        default=LINES,
+        help=_("task gate: the decision as three lines or as JSON (lines)"),
+    )
+
+
+def _add_tools(parser):
+    """Add the options of tool calls."""
+    parser.add_argument(
+        "--tool-calls",
+        choices=TOOL_CALLS,
+        default=KEEP,
+        help=_("tool calls and results: in the rows, or left out with the turns whose reply rests on them (keep)"),
+    )
+    parser.add_argument(
+        "--tool-results",
+        choices=TOOL_RESULTS,
+        default=LEAVE_OUT,
+        help=_("Alpaca replies that rest on tool results: left out, or with the results as input (leave_out)"),
+    )
+
+
+def _add_included(parser):
+    """Add the options that include samples and texts which are otherwise left out."""
+    parser.add_argument(
+        "--include-injected",
+        action="store_true",
+        help=_("also turns that OpenClaw started itself, such as scheduled tasks, and silent replies"),
+    )
+    parser.add_argument("--include-cut-off", action="store_true", help=_("also replies that were cut off"))
+    parser.add_argument(
+        "--include-unrecognized",
+        action="store_true",
+        help=_("also messages in lines like OpenClaw's own that are not known"),
+    )
+    parser.add_argument(
+        "--include-interrupted", action="store_true", help=_("also answers that ended with a tool call")
+    )
+    parser.add_argument(
+        "--include-pictures", action="store_true", help=_("also questions that came with a picture or file")
+    )
+    parser.add_argument(
+        "--include-pii", action="store_true", help=_("personal data as it stands, not redacted (logged)")
+    )
+    parser.add_argument(
+        "--include-flagged", action="store_true", help=_("also rows with texts that may contain secrets (logged)")
+    )
+
+
+def _add_prompts(parser):
+    """Add the options of prompts and tools in ShareGPT rows."""
+    parser.add_argument(
+        "--prompt-characters",
+        type=int,
+        default=PROMPT_CHARACTERS,
+        metavar="N",
+        help=_("longest system prompt or tool list, in characters; 0 leaves out all (32768)"),
+    )
+    parser.add_argument(
+        "--parallel-calls",
+        choices=PARALLEL,
+        default=LIST,
+        help=_("parallel tool calls as one list, or split, one after the other, for GLM-4 (list)"),
+    )
+
+
+def _find_release(dataset, number):
+    """The id of the release that these options name; None: no release."""
+    if dataset is None:
+        if number is not None:
+            raise WrongUse(_("Use --release with --dataset."))
+        return None
+    return dataset_store.find_version(dataset_store.find_dataset(dataset), number).id
+
+
+def _find_benchmark(name):
+    if name is None:
+        return None
+    benchmark_id = Benchmark.objects.filter(name=name).values_list("id", flat=True).first()
+    if benchmark_id is None:
+        raise Refused(_("There is no benchmark %(name)s. Add it on the page Benchmarks.") % {"name": name})
+    return benchmark_id

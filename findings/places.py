@@ -1,0 +1,125 @@
+"""Places of findings: the texts that they stand in, read again."""
+
+from typing import NamedTuple
+
+from django.utils.translation import gettext as _
+
+from ledger import consent
+from ledger.models import ConversationTurn
+from openclaw_web.detectors import spans
+
+from .documents import Document, find_text
+from .models import Finding, Source
+from .tables import BY_SOURCE
+from .transcript_documents import read_record
+from .value_hash import compute_value_hash
+
+AROUND = 80  # characters of a text that are shown on each side of a value
+LONGEST_SHOWN = 200  # characters of a value that are shown
+MASKED = frozenset({spans.KEY, spans.PASSWORD, spans.JWT, spans.PRIVATE_KEY, spans.SECRET})
+FIRST_SHOWN, LAST_SHOWN = 4, 2  # characters of a masked value, where it is long enough
+MASK = "•" * 6
+MOST_ADDED = 10_000  # values that people added, of one agent
+
+
+class Excerpt(NamedTuple):
+    """A value with the text before and after it, in bounded lengths."""
+
+    before: str
+    value: str
+    after: str
+
+
+def read_document(db: str, source: str, source_id: str) -> Document | None:
+    """Read the texts of a record or row again; None when it is gone."""
+    if source == Source.RECORD:
+        session_id, _slash, seq = source_id.rpartition("/")
+        return read_record(db, session_id, int(seq)) if seq.isdecimal() else None
+    return BY_SOURCE[source].read_document(db, source_id) if source in BY_SOURCE else None
+
+
+def read_value(db: str, finding: Finding) -> str | None:
+    """Read the value of a finding from its text; None when that is gone or changed."""
+    text = _read_text(db, finding)
+    return None if text is None else text[finding.start : finding.end]
+
+
+def read_excerpt(db: str, finding: Finding) -> Excerpt | None:
+    """Read a value with the text around it, for a page.
+
+    Keys, passwords and other secrets are masked. None when the text is gone, has changed, or belongs to a turn whose
+    words may not be used today.
+    """
+    if _is_withheld(db, finding):
+        return None
+    text = _read_text(db, finding)
+    if text is None:
+        return None
+    before, after = text[max(0, finding.start - AROUND) : finding.start], text[finding.end : finding.end + AROUND]
+    return Excerpt(before, mask(finding.kind, text[finding.start : finding.end]), after)
+
+
+def mask(kind: str, value: str) -> str:
+    """A value as pages show it; secrets have only their first and last characters."""
+    if kind not in MASKED:
+        return value if len(value) <= LONGEST_SHOWN else f"{value[:LONGEST_SHOWN]}…"
+    is_long = len(value) >= 3 * (FIRST_SHOWN + LAST_SHOWN)  # of a short one, its ends would tell too much
+    return f"{value[:FIRST_SHOWN]}{MASK}{value[-LAST_SHOWN:]}" if is_long else MASK
+
+
+def read_added_values(db: str) -> list[tuple[str, str]]:
+    """Read the values that people added, as pairs of kind and value.
+
+    Values whose text is gone are left out.
+    """
+    rows = Finding.objects.using(db).filter(state=Finding.State.ADDED.value).order_by("id")
+    values: dict[tuple[str, str], None] = {}
+    for row in rows[:MOST_ADDED]:
+        if value := read_value(db, row):
+            values[row.kind, value] = None
+    return list(values)
+
+
+def find_place_id(finding: Finding) -> str:
+    """The text that names the place of a finding in verdicts.
+
+    It is the turn of a record, the record where it has no turn, else the row.
+    """
+    if finding.source == Source.RECORD and finding.turn_number is not None:
+        return f"record:{finding.session_id}/{finding.turn_number}"
+    if finding.source == Source.RECORD:
+        session_id, _slash, seq = finding.source_id.rpartition("/")
+        return f"record:{session_id}/@{seq}"
+    return f"{finding.source}:{finding.source_id}"
+
+
+def parse_place(place: str) -> dict[str, str | int]:
+    """The columns of the findings that stand in a place.
+
+    Raises ValueError for a text that names no place.
+    """
+    source, _colon, source_id = place.partition(":")
+    session_id, _slash, number = source_id.rpartition("/")
+    if source in BY_SOURCE and source_id:
+        return {"source": source, "source_id": source_id}
+    if source == Source.RECORD and session_id and number.removeprefix("@").isdecimal():
+        if number.startswith("@"):
+            return {"source": source, "source_id": f"{session_id}/{number[1:]}"}
+        return {"source": source, "session_id": session_id, "turn_number": int(number)}
+    raise ValueError(_("“%(place)s” is not a place of findings.") % {"place": place[:200]})
+
+
+def _read_text(db, finding):
+    document = read_document(db, finding.source, finding.source_id)
+    text = find_text(document.value, finding.path) if document else None
+    if text is None or compute_value_hash(finding.kind, text[finding.start : finding.end]) != finding.value_hash:
+        return None
+    return text
+
+
+def _is_withheld(db, finding):
+    if finding.session_id is None or finding.turn_number is None or not consent.read_opted_out():
+        return False
+    turns = ConversationTurn.objects.using(db).filter(session_id=finding.session_id, turn_number=finding.turn_number)
+    ids = list(turns.values_list("id", flat=True))
+    return not ids or bool(consent.find_withheld_keys(db, ids))

@@ -1,0 +1,119 @@
+"""Rows beside transcripts that hold texts: decisions, writes, memory files, windows of the gate, artifacts."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+from django.db.models import Model, Q, QuerySet
+
+from artifacts import handles
+from artifacts.contents import content_types
+from artifacts.models import Artifact
+from artifacts.services import OUTPUT_KIND
+from artifacts.store import blobs, layout
+from gate.models import GateWindow, MemoryGateDecision
+from guardian.models import FileSnapshot, WriteGuardianAudit
+from ledger.models import ConversationTurn
+from openclaw_web.disk import packing
+from openclaw_web.errors import Refused
+from openclaw_web.sqlite.fields import RowId
+
+from .documents import Document
+from .models import Source
+
+MOST_BYTES = 5_000_000  # of one artifact or output: of a longer one the first part is scanned
+Rows = QuerySet[Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table with texts: which rows are scanned, and how each becomes a document.
+
+    `key` is the column that a finding names a row by.
+    """
+
+    source: Source
+    model: type[Model]
+    columns: tuple[str, ...]
+    build: Callable[[str, list[dict[str, Any]]], Iterable[Document]]
+    key: str = "id"
+    where: Q | None = None
+    chunk: int = 500  # rows that are read at once
+
+    def select_rows(self, db: str) -> Rows:
+        """The rows that are scanned, each with `place`, the order of its arrival."""
+        rows = self.model._base_manager.using(db)
+        return (rows.filter(self.where) if self.where else rows).annotate(place=RowId())
+
+    def read(self, db: str, after: int) -> list[dict[str, Any]]:
+        """The columns of the next rows after a place."""
+        rows = self.select_rows(db).filter(place__gt=after).order_by("place")
+        return list(rows.values("place", self.key, *self.columns)[: self.chunk])
+
+    def read_document(self, db: str, source_id: str) -> Document | None:
+        """The document of one row; None when there is none, or no text."""
+        rows = self.select_rows(db).filter(**{self.key: source_id}).order_by("place")
+        documents = self.build(db, list(rows.values("place", self.key, *self.columns)[:1]))
+        return next(iter(documents), None)
+
+
+def _build_reported(db, rows) -> Iterator[Document]:
+    """Documents of decisions and writes: their fact and reason."""
+    ids = {row["turn_id"] for row in rows if row["turn_id"]}
+    numbers = dict(ConversationTurn.objects.using(db).filter(id__in=ids).values_list("id", "turn_number"))
+    for row in rows:
+        texts = {name: row[name] for name in ("candidate_fact", "reason") if row[name]}
+        size = sum(map(len, texts.values()))
+        yield Document(row["id"], texts, row["session_id"], numbers.get(row["turn_id"]), size=size)
+
+
+def _build_snapshots(_db, rows) -> Iterator[Document]:
+    for row in rows:
+        yield Document(row["id"], row["content"], size=len(row["content"]))
+
+
+def _build_windows(_db, rows) -> Iterator[Document]:
+    for row in rows:
+        try:
+            text = packing.unpack(bytes(row["body_zstd"]), sha256=row["hash"])
+        except Refused:  # the doctor names damaged windows
+            continue
+        yield Document(row["hash"], orjson.loads(text), size=len(text))
+
+
+def _build_artifacts(_db, rows) -> Iterator[Document]:
+    for row in rows:
+        if content_types.is_text(row["content_type"]):
+            text = _read_text(handles.parse(row["handle"]))
+            cut = max(0, row["bytes"] - MOST_BYTES)
+            yield Document(row["handle"], text, row["session_id"], cut=cut, size=len(text))
+
+
+def _read_text(sha256):
+    """The first part of a content as text; empty when it cannot be read."""
+    parts, size = [], 0
+    for chunk in blobs.read_unchecked(layout.get_root(), sha256):
+        parts.append(chunk[: MOST_BYTES - size])
+        size += len(chunk)
+        if size >= MOST_BYTES:
+            break
+    return b"".join(parts).decode(errors="replace")
+
+
+REPORTED = ("session_id", "turn_id", "candidate_fact", "reason")
+# Outputs of tools are scanned in their records, unless they are too long to be put back into them.
+NOT_IN_RECORDS = Q(record_id=None) | ~Q(kind=OUTPUT_KIND) | Q(bytes__gt=MOST_BYTES)
+TABLES = (
+    Table(Source.DECISION, MemoryGateDecision, REPORTED, _build_reported),
+    Table(Source.WRITE, WriteGuardianAudit, REPORTED, _build_reported),
+    Table(Source.SNAPSHOT, FileSnapshot, ("content",), _build_snapshots, chunk=50),
+    Table(Source.PROMPT, GateWindow, ("body_zstd",), _build_windows, key="hash", chunk=200),
+    Table(
+        *(Source.ARTIFACT, Artifact, ("session_id", "content_type", "bytes"), _build_artifacts),
+        key="handle",
+        where=NOT_IN_RECORDS,
+        chunk=8,
+    ),
+)
+BY_SOURCE = {table.source.value: table for table in TABLES}

@@ -1,0 +1,125 @@
+"""Finds mail addresses of people and public IP addresses."""
+
+import ipaddress
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+from .scan_text import ScanText, compile_pattern
+from .spans import EMAIL, IP_ADDRESS, PHONE, Span
+
+_EMAIL = compile_pattern(
+    r"[A-Za-z0-9À-ɏ][A-Za-z0-9À-ɏ._%+'-]{0,63}@(?:[A-Za-z0-9À-ɏ](?:[A-Za-z0-9À-ɏ-]{0,62})\.){1,8}[A-Za-z]{2,24}"
+)
+# Names that no registry gives out, and ends that are names of files or units.
+RESERVED_ENDS = frozenset(
+    """
+    example test invalid localhost local internal lan home corp localdomain arpa onion
+    """.split()  # noqa: SIM905
+)
+FILE_ENDS = frozenset(
+    """
+    png jpg jpeg gif svg webp ico css js mjs cjs ts tsx jsx json yaml yml toml md txt html htm py rb rs go java
+    kt sh php xml csv log lock service socket timer target mount slice scope conf cfg ini so dll exe zip gz
+    """.split()  # noqa: SIM905
+)
+RESERVED_DOMAINS = re.compile(
+    r"(?:.*\.)?(?:example\.(?:com|org|net|edu|cn|co\.uk)|(?:test|domain|company|your-?domain|your-?company|my-?domain)\.com)"
+)
+ROLES = frozenset(
+    ["noreply", "no-reply", "no_reply", "donotreply", "do-not-reply", "mailer-daemon", "git", "hg", "svn"]
+)
+LOGINS = frozenset(["root", "ubuntu", "admin", "deploy", "ec2-user", "centos", "debian", "pi", "user", "git"])
+CHAT_DOMAINS = frozenset(["s.whatsapp.net", "c.us"])  # their local part is a telephone number
+_IP4 = compile_pattern(r"\b(?:\d{1,3}\.){3}\d{1,3}\b")
+_IP6 = compile_pattern(  # eight groups, or fewer with "::": most others are times
+    r"\b[23][0-9a-fA-F]{3}:(?:(?:[0-9a-fA-F]{1,4}:){6}[0-9a-fA-F]{1,4}|"
+    r"(?:[0-9a-fA-F]{1,4}:){0,5}:(?:[0-9a-fA-F]{1,4}:){0,5}[0-9a-fA-F]{0,4})"
+)
+_VERSION = re.compile(
+    r"(?i)(?<![a-z])(?:version|ver|release|build|section|chapter|assembly|revision|figure|clause|版本号?|章节?|第|升级到?|更新到|v|§|"
+    r"==|>=|<=|~=|[~^@])"
+    r"[\s:：=\"'(（是到为]{0,4}\Z"
+)
+_HOST = re.compile(
+    r"(?i)\b(?:ip|addr|address|host|hostname|server|from|to|client|peer|remote|ssh|ping|curl|dns|nameserver|resolver|"
+    r"inet|connect(?:ed|ing)?|gateway|proxy|route)\b|://|@|地址|服务器|主机|公网|来自|解析"
+)
+_PROTOCOLS = ipaddress.ip_network("192.0.0.0/24")
+_SMALL_OCTET = 20  # addresses of four such numbers look like versions
+
+
+def find_emails(text: ScanText) -> Iterator[Span]:
+    """Yield mail addresses; a number of WhatsApp in one is a telephone number."""
+    for start, end in text.find(_EMAIL, b"@"):
+        address = text.text[start:end]
+        local, domain = address.rsplit("@", 1)
+        domain = domain.lower()
+        if domain in CHAT_DOMAINS:
+            if re.fullmatch(r"\d{8,15}", local):
+                yield Span(start, start + len(local), PHONE, "whatsapp-id", 0.9)
+        elif _is_email(text.text, start, end, local.lower(), domain):
+            yield Span(start, end, EMAIL, "email")
+
+
+def _is_email(text, start, end, local, domain):
+    last = domain.rsplit(".", 1)[1]
+    if last in RESERVED_ENDS or last in FILE_ENDS or RESERVED_DOMAINS.fullmatch(domain) or domain == "g.us":
+        return False
+    if local in ROLES or domain.startswith("users.noreply.") or re.search(r"\.\.|\.$", local):
+        return False
+    before, after = text[max(0, start - 3) : start], text[end : end + 2]
+    if before.endswith("!"):
+        return False  # nick!user@host of IRC
+    if before.endswith("://") or (
+        before.endswith(":") and re.search(r"://[^\s/@]*\Z", text[max(0, start - 90) : start])
+    ):
+        return False  # the user or password of an address
+    if after[:1] == "@" or (after[:1] in ("(", "=") and after[:1]):
+        return False
+    return not (after[:1] == ":" and (after[1:] in ("/", "~") or local in LOGINS))
+
+
+def find_ip_addresses(text: ScanText) -> Iterator[Span]:
+    """Yield public addresses of both versions of IP; four small numbers need a word near by."""
+    for start, end in text.find(_IP4, b"."):
+        if _is_public4(text.text, start, end):
+            yield Span(start, end, IP_ADDRESS, "ipv4")
+    for start, end in text.find(_IP6, b":"):
+        if span := _judge_ip6(text.text, start, end):
+            yield span
+
+
+def _is_public4(text, start, end):
+    if not _is_public(text[start:end]):
+        return False
+    octets = text[start:end].split(".")
+    before, after = text[max(0, start - 24) : start], text[end : end + 2]
+    if (
+        re.search(r"[\w.+~^-]\Z", before, re.ASCII)
+        or re.search(r"[^/]/\Z", before)
+        or re.match(r"[.-]?[\w]", after, re.ASCII)
+    ):
+        return False
+    if (_VERSION.search(before) and not before.endswith("@")) or octets[3] == "0":
+        return False
+    return max(map(int, octets)) > _SMALL_OCTET or bool(_HOST.search(text, max(0, start - 40), start))
+
+
+def _judge_ip6(text, start, end):
+    if re.search(r"[\w:.-]\Z", text[max(0, start - 1) : start], re.ASCII) or re.match(
+        r"[\w]", text[end : end + 1], re.ASCII
+    ):
+        return None
+    if text[end - 1] == ":":
+        end -= 1
+    return Span(start, end, IP_ADDRESS, "ipv6") if _is_public(text[start:end]) else None
+
+
+@lru_cache(maxsize=10_000)  # logs repeat their addresses
+def _is_public(value):
+    try:
+        address = ipaddress.ip_address(value)
+    except ValueError:
+        return False
+    return address.is_global and not address.is_multicast and address not in _PROTOCOLS

@@ -1,0 +1,87 @@
+"""Finds passwords in command lines, addresses and headers, and seed phrases."""
+
+import base64
+import re
+from collections.abc import Iterator
+
+from .placeholders import is_password, is_strong
+from .scan_text import ScanText, compile_pattern
+from .spans import PASSWORD, SECRET, Span
+from .value_bounds import find_value, narrow_value
+
+_FLAGS = compile_pattern(
+    r"(?i)(?:^|[\s'\"\[(])--?(?:password|passwd|pass|passphrase|token|secret|api-?key|auth-?token|access-?token|client-?secret)"
+    r"[ \t]+[^\s-]|"
+    r"\bsshpass[ \t]+-p[ \t]*\S|\bidentified[ \t]+by[ \t]+['\"]|\blogin[ \t]+\S{1,60}[ \t]+password[ \t]+\S|"
+    r"\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n|;]{0,80}?[ \t]-p[^\s-]|"
+    r"\bdocker[ \t]+login\b[^\n|;]{0,80}?[ \t]-p[ \t]+\S|\bredis-cli\b[^\n|;]{0,80}?[ \t]-a[ \t]+\S|"
+    r"\b(?:unzip|zip)\b[^\n|;]{0,40}?[ \t]-P[ \t]*\S|\b7z\b[^\n|;]{0,40}?[ \t]-p[^\s-]|"
+    r"\bsmbclient\b[^\n|;]{0,80}?[ \t]-U[ \t]+[A-Za-z0-9_.\\-]{1,40}%\S|\bldap[a-z]+\b[^\n|;]{0,120}?[ \t]-w[ \t]+\S"
+)
+_USER = compile_pattern(r"(?:[ \t'\"]-u|--user|--proxy-user)[ \t=]+['\"]?[A-Za-z0-9_.@+-]{1,64}:[^\s'\"]")
+_URL = compile_pattern(r"(?i)\b[a-z][a-z0-9+.-]{1,30}://[^\s:/@\"'<>`]{0,80}:[^\s/\"'<>`]{1,200}@[A-Za-z0-9\[$_%{.-]")
+_BASIC = compile_pattern(r"(?i)\bbasic[ \t]+[A-Za-z0-9+/]{8,}={0,2}")
+_MNEMONIC = compile_pattern(
+    r"(?i:mnemonic|seed phrase|recovery phrase|助记词)[^a-zA-Z]{0,12}(?: is | are )?[^a-zA-Z]{0,3}"
+    r"(?:[a-z]{3,8} ){11,23}[a-z]{3,8}"
+)
+_USER_VALUE = re.compile(r"[^\s'\"`]{1,128}")
+
+
+def find_credentials(text: ScanText) -> Iterator[Span]:
+    """Yield values of flags, passwords of users and addresses, and phrases that restore a wallet."""
+    for start, end in text.find(_FLAGS):
+        if span := _judge_flag(text.text, start, end):
+            yield span
+    for _start, end in text.find(_USER, b"-u"):
+        if span := _judge_user(text.text, end - 1):
+            yield span
+    for start, end in text.find(_BASIC):
+        encoded = text.text[start:end].split()[1]
+        if _is_user_and_password(encoded):
+            yield Span(end - len(encoded), end, PASSWORD, "basic-auth", 0.9)
+    for start, end in text.find(_URL, b"://"):
+        if span := _judge_url(text.text, start, end):
+            yield span
+    yield from _find_mnemonics(text)
+
+
+def _judge_flag(text, start, end):
+    value_start, value_end, is_quoted = find_value(text, end - 1, " ")
+    value_start, value_end = narrow_value(text, start, value_start, value_end, is_quoted)
+    value = text[value_start:value_end]
+    if re.search(r"(?i)token|secret|key", text[start : end - 1]):
+        return Span(value_start, value_end, SECRET, "flag-secret", 0.8) if is_strong(value) else None
+    return Span(value_start, value_end, PASSWORD, "flag-password", 0.8) if is_password(value, is_quoted) else None
+
+
+def _find_mnemonics(text):
+    for start, end in text.find(_MNEMONIC):
+        words = re.search(r"(?:[a-z]{3,8} ){11,23}[a-z]{3,8}\Z", text.text[start:end])
+        yield Span(start + words.start(), end, SECRET, "mnemonic", 0.9)
+
+
+def _judge_user(text, place):
+    match = _USER_VALUE.match(text, place)
+    if not is_password(match[0].rstrip(",;"), True):
+        return None
+    return Span(place, place + len(match[0].rstrip(",;")), PASSWORD, "user-password", 0.9)
+
+
+def _judge_url(text, start, end):
+    colon = text.index(":", text.index("://", start) + 3)
+    stop = text.rindex("@", start, end)
+    value = text[colon + 1 : stop]
+    user = text[text.index("://", start) + 3 : colon]
+    if value == user or not is_password(value, True) or (":" in value and "@" in value):
+        return None
+    return Span(colon + 1, stop, PASSWORD, "url-password", 0.95)
+
+
+def _is_user_and_password(encoded):
+    try:
+        decoded = base64.b64decode(encoded + "=" * (-len(encoded) % 4)).decode("ascii")
+    except ValueError:
+        return False
+    user, colon, password = decoded.partition(":")
+    return bool(colon) and decoded.isprintable() and " " not in user and is_password(password, True)

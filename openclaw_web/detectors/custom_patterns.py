@@ -1,0 +1,102 @@
+"""Patterns that operators add: compiled with RE2, refused where they would match everything or nothing.
+
+The default patterns of the spec name assignments, whose values are found without them; they become no pattern.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import re2
+
+NAMES_OF_ASSIGNMENTS = frozenset(["api[_-]?key", "password", "token", "secret", "-----BEGIN.*-----"])
+MAX_PATTERNS, MAX_CHARS, MAX_SIZE = 100, 500, 3_000  # MAX_SIZE: instructions of RE2
+MOST_SHARE = 0.5  # of the characters of ORDINARY that a pattern may match
+ORDINARY = (
+    "Please check the report of Tuesday and send the three largest numbers to the team, then write a short summary. "
+    "The build took 12 minutes; two tests failed. 请检查昨天的报告，然后写一个简短的总结。一共有三个问题需要处理。"
+)
+EVERYTHING = "The pattern {pattern} would match most of an ordinary sentence, and redact nearly every text."
+EMPTY = "The pattern {pattern} would match the empty text, which is everywhere."
+NOTHING = "The pattern {pattern} would match nothing: no text can satisfy it."
+UNKNOWN = "The pattern {pattern} is no regular expression of RE2: {reason}"
+BLANK = "An empty pattern would match everywhere."
+LARGE = "The pattern {pattern} is too large: use fewer repetitions and at most 500 characters."
+MANY = "There are {count} patterns; at most 100 can be searched for."
+
+
+_ESCAPED = re.compile(r"\\[^zA]|\[[^\]]*\]")  # these hold no signs of a place
+_BEYOND = re.compile(r"(?:\$|\\z)[A-Za-z0-9^](?![?*{])")
+
+
+class CustomPatterns:
+    """Compiled patterns of an operator; `find` gives what they match."""
+
+    def __init__(self, patterns: Sequence[tuple[str, Any]] = ()) -> None:
+        self.patterns = tuple(patterns)
+
+    def find(self, text: str) -> Iterator[tuple[int, int, str]]:
+        """Yield start, end and pattern of each match that is not empty."""
+        if not self.patterns:
+            return
+        safe = text.encode("utf-8", "replace").decode()
+        for pattern, compiled in self.patterns:
+            for match in compiled.finditer(safe):
+                if match.end() > match.start():
+                    yield match.start(), match.end(), pattern
+
+
+def compile_patterns(texts: Sequence[str]) -> CustomPatterns:
+    """Compile the patterns of an operator; the names of assignments among them are passed over.
+
+    Raises ValueError with a sentence that says what a pattern would do.
+    """
+    custom = [text for text in texts if text not in NAMES_OF_ASSIGNMENTS]
+    if len(custom) > MAX_PATTERNS:
+        raise ValueError(MANY.format(count=len(custom)))
+    return CustomPatterns([(text, _compile_pattern(text)) for text in dict.fromkeys(custom)])
+
+
+def _compile_pattern(text):
+    if not text.strip():
+        raise ValueError(BLANK)
+    if len(text) > MAX_CHARS:
+        raise ValueError(LARGE.format(pattern=text[:60] + "…"))
+    options = re2.Options()
+    options.log_errors = False
+    options.never_capture = True
+    try:
+        compiled = re2.compile(text, options)
+    except (re2.error, UnicodeEncodeError) as error:
+        raise ValueError(
+            UNKNOWN.format(pattern=text.encode("utf-8", "replace").decode(), reason=_read_reason(error))
+        ) from error
+    if compiled.programsize > MAX_SIZE:
+        raise ValueError(LARGE.format(pattern=text))
+    _check_reach(text, compiled)
+    return compiled
+
+
+def _read_reason(error):
+    reason = error.args[0] if error.args else ""
+    return reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
+
+
+def _is_impossible(text, compiled):
+    """Whether no text can match: an empty class, letters before its beginning or after its end."""
+    if compiled.programsize <= 1:
+        return True
+    plain = _ESCAPED.sub("-", text)
+    return "(?m" not in text and bool(_BEYOND.search(plain) or re.search(r"[A-Za-z0-9](?:\^|\\A)", plain))
+
+
+def _check_reach(text, compiled):
+    if _is_impossible(text, compiled):
+        raise ValueError(NOTHING.format(pattern=text))
+    if compiled.search("") is not None or compiled.fullmatch("") is not None:
+        raise ValueError(EMPTY.format(pattern=text))
+    if any(match.start() == match.end() for match in compiled.finditer(ORDINARY)):
+        raise ValueError(EMPTY.format(pattern=text))
+    matched = sum(match.end() - match.start() for match in compiled.finditer(ORDINARY))
+    if matched > MOST_SHARE * len(ORDINARY):
+        raise ValueError(EVERYTHING.format(pattern=text))

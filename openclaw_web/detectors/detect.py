@@ -1,0 +1,133 @@
+"""Finds personal data and secrets in texts and in decoded values of JSON."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from . import addresses, assignments, credentials, identifiers, keys, phones
+from .custom_patterns import CustomPatterns
+from .json_layers import BREAK, KEY_BREAK, Layer, build_layers
+from .scan_text import ScanText
+from .spans import (
+    CARD,
+    CUSTOM,
+    EMAIL,
+    IBAN,
+    ID_NUMBER,
+    IP_ADDRESS,
+    JWT,
+    KEY,
+    PASSWORD,
+    PHONE,
+    PRIVATE_KEY,
+    SECRET,
+    Span,
+)
+from .token_bounds import TokenBounds
+
+FINDERS = (
+    *(
+        keys.find_private_keys,
+        keys.find_jwts,
+        keys.find_keys,
+        assignments.find_assignments,
+        credentials.find_credentials,
+    ),
+    *(identifiers.find_ibans, identifiers.find_id_numbers, identifiers.find_cards),
+    *(addresses.find_emails, addresses.find_ip_addresses, phones.find_phones),
+)
+# Of findings that overlap the first of these is whole; of two of a kind the longer.
+ORDER = (PRIVATE_KEY, JWT, KEY, PASSWORD, IBAN, ID_NUMBER, CARD, SECRET, EMAIL, IP_ADDRESS, PHONE, CUSTOM)
+RANKS = {kind: rank for rank, kind in enumerate(ORDER)}
+_FREE = re.compile(rb"\0+")
+_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_PLACES = re.compile(r"\w{3}")
+
+
+def find_spans(text: str, custom: CustomPatterns | None = None) -> list[Span]:
+    """The personal data and secrets of a text, sorted and disjoint, in characters of the text.
+
+    In JSON, and in JSON within its strings, spans lie inside strings and cut no escape.
+    """
+    spans: list[Span] = []
+    for layer in build_layers(text):
+        for span in _find_in_layer(layer, custom):
+            spans.append(span._replace(start=layer.find_origin(span.start), end=layer.find_origin(span.end)))
+    return resolve_overlaps(text, spans)
+
+
+def find_spans_in_value(value: Any, custom: CustomPatterns | None = None) -> list[tuple[str, Span]]:
+    """The findings in a decoded value of JSON, each with its path: `$.a[0].b`.
+
+    Characters are those of the string, or of the number as JSON writes it. A key gives its value a name.
+    """
+    findings = []
+    for path, name, leaf in _walk(value):
+        is_number = not isinstance(leaf, str)
+        text = str(leaf)
+        start = len(name) + 2
+        for span in find_spans(f"{BREAK}{name}{KEY_BREAK}{text}{BREAK}", custom):
+            if span.start >= start:
+                span = span._replace(start=span.start - start, end=min(span.end - start, len(text)))
+                findings.append((path, span._replace(is_bare=True, quote='"') if is_number else span))
+    return findings
+
+
+def _walk(value):
+    """Yield path, nearest key and leaf of a value, in its order."""
+    stack = [("$", "", value)]
+    while stack:
+        path, name, part = stack.pop()
+        if isinstance(part, dict):
+            stack += [(_join_path(path, str(key)), str(key), child) for key, child in reversed(part.items())]
+        elif isinstance(part, list | tuple):
+            stack += [(f"{path}[{place}]", name, part[place]) for place in range(len(part) - 1, -1, -1)]
+        elif isinstance(part, str) or (isinstance(part, int | float) and not isinstance(part, bool)):
+            yield path, name, part
+
+
+def _join_path(path, key):
+    if _NAME.fullmatch(key):
+        return f"{path}.{key}"
+    escaped = key.replace("\\", "\\\\").replace("'", "\\'")
+    return f"{path}['{escaped}']"
+
+
+def _find_in_layer(layer: Layer, custom: CustomPatterns | None) -> Iterator[Span]:
+    scan, bounds = ScanText(layer.text), TokenBounds(layer)
+    for finder in FINDERS if scan.may_match() else ():
+        for span in finder(scan):
+            yield from bounds.fit(span)
+    for start, end, pattern in custom.find(layer.text) if custom else ():
+        yield from bounds.fit(Span(start, end, CUSTOM, pattern))
+
+
+def resolve_overlaps(text: str, spans: list[Span]) -> list[Span]:
+    """Findings without overlaps, sorted: in each group that overlaps the stronger kind stays whole."""
+    result: list[Span] = []
+    group: list[Span] = []
+    end = 0
+    for span in sorted(spans):
+        if group and span.start >= end:
+            result += _resolve_group(text, group)
+            group = []
+        group.append(span)
+        end = max(end, span.end) if len(group) > 1 else span.end
+    return result + _resolve_group(text, group)
+
+
+def _resolve_group(text, group):
+    if len(group) < 2:
+        return group
+    first = group[0].start
+    covered = bytearray(max(span.end for span in group) - first)
+    chosen = []
+    for span in sorted(group, key=lambda span: (RANKS[span.kind], span.start - span.end, -span.confidence)):
+        start, end = span.start - first, span.end - first
+        if covered.find(1, start, end) < 0:
+            chosen.append(span)
+        elif span.kind == CUSTOM and not span.is_bare:
+            parts = [(part.start() + first, part.end() + first) for part in _FREE.finditer(covered, start, end)]
+            chosen += [span._replace(start=a, end=b) for a, b in parts if _PLACES.search(text, a, b)]
+        covered[start:end] = b"\1" * (end - start)
+    return sorted(chosen)

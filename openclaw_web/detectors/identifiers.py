@@ -1,0 +1,170 @@
+"""Finds payment cards, IBANs and resident ids by checksum, other ids by words near by."""
+
+import datetime
+import re
+from collections.abc import Iterator
+
+from .scan_text import ScanText, compile_pattern
+from .spans import CARD, IBAN, ID_NUMBER, Span
+
+_CARD = compile_pattern(
+    r"\b(?:[2-6]\d{3}(?:[ -]\d{4}){3}(?:[ -]?\d{1,3})?|3[47]\d{2}[ -]\d{6}[ -]\d{5}|3[0689]\d{2}[ -]\d{6}[ -]\d{4}|"
+    r"62\d{4} \d{10,13}|[2-6]\d{12,18})\b"
+)
+_CARD_WORD = compile_pattern(
+    r"(?i)card|visa|master|amex|maestro|diners|discover|unionpay|\bpan\b|credit|debit|payment|charge|"
+    r"银行卡|信用卡|卡号|储蓄卡|借记卡|银联"
+)
+_ORDER_WORD = re.compile(
+    r"(?i)(?:order|tracking|ticket|invoice|serial|batch|transaction|trace|ref(?:erence)?|isbn|imei|sku|seq|"
+    r"offset|timestamp|snowflake|rng|seed|"
+    r"(?:message|channel|guild|user|chat|tweet|status|post|video)[ _]?id|"
+    r"订单|运单|快递|单号|流水|批次|编号|合同|发票|序列)[号\w]{0,4}[\s\"':：=#(]{0,4}\Z"
+)
+_IBAN = compile_pattern(r"\b[A-Z]{2}\d{2}(?:[A-Z0-9]{11,30}\b|(?:[ -][A-Z0-9]{4}){2,7}(?:[ -][A-Z0-9]{1,3})?\b)")
+_LENGTHS = """
+    AD:24 AE:23 AL:28 AT:20 AZ:28 BA:20 BE:16 BG:22 BH:22 BI:27 BR:29 BY:28 CH:21 CR:22 CY:28 CZ:24 DE:22 DJ:27
+    DK:18 DO:28 EE:20 EG:29 ES:24 FI:18 FK:18 FO:18 FR:27 GB:22 GE:22 GI:23 GL:18 GR:27 GT:28 HR:21 HU:28 IE:22
+    IL:23 IQ:23 IS:26 IT:27 JO:30 KW:30 KZ:20 LB:28 LC:32 LI:21 LT:20 LU:20 LV:21 LY:25 MC:27 MD:24 ME:22 MK:19
+    MN:20 MR:27 MT:31 MU:30 NI:28 NL:18 NO:15 OM:23 PK:24 PL:28 PS:29 PT:25 QA:29 RO:24 RS:22 RU:33 SA:24 SC:31
+    SD:18 SE:24 SI:19 SK:24 SM:27 SO:23 ST:25 SV:28 TL:23 TN:24 TR:26 UA:29 VA:22 VG:24 XK:20 YE:30
+"""
+IBAN_LENGTHS = {entry[:2]: int(entry[3:]) for entry in _LENGTHS.split()}
+_RESIDENT = compile_pattern(r"\b[1-9]\d{5}[ -]?(?:18|19|20)\d{2}[ -]?[01]\d[ -]?[0-3]\d[ -]?\d{3}[\dXx]")
+_WEIGHTS = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
+_NATIONAL = compile_pattern(
+    r"\b(?:\d{3}-\d{2}-\d{4}\b|\d{9}\b|[1-9]\d{14}\b|[A-Z]\d{9}\b|[A-Z]{1,2}\d{6}[(（][0-9A][)）]|[A-Z]{1,2}\d{6,8}[A-D]?\b|"
+    r"[A-Z]{2}(?: ?\d{2}){3} ?[A-D]\b|\d{8}-?[A-Z]\b|[XYZ]\d{7}[A-Z]\b|[A-Z]{6}\d{2}[A-Z]\d{2}[A-Z]\d{3}[A-Z]\b)"
+)
+_SSN_WORD = compile_pattern(r"(?i)\bssn\b|social[ _-]?security|tax[ _-]?(?:payer)?[ _-]?id|\bitin\b|社会安全号|社保号")
+_PASSPORT_WORD = compile_pattern(r"(?i)passport|reisepass|passeport|pasaporte|护照|通行证")
+_ID_WORD = compile_pattern(
+    r"(?i)身份证|身分證|证件号|id ?card|identity|national (?:id|insurance)|\bnino\b|\bni (?:number|no)|"
+    r"\bdni\b|\bnie\b|codice fiscale|hkid|统一证号"
+)
+_JOINED_BEFORE = re.compile(r"[A-Za-z0-9_]\Z|[A-Za-z0-9]-\Z|\.\Z")
+_JOINED_AFTER = re.compile(r"[A-Za-z0-9_]|[-.][A-Za-z0-9]")
+_NEAR = 48  # characters before a number in which words are looked for
+
+
+def find_cards(text: ScanText) -> Iterator[Span]:
+    """Yield numbers of payment cards: a known beginning, its length, and Luhn's digit."""
+    for start, end in text.find(_CARD):
+        for stop in _possible_ends(text.text, start, end):
+            digits = re.sub(r"\D", "", text.text[start:stop])
+            if _is_card(digits) and _stands_alone(text.text, start, stop):
+                if _is_card_place(text, start, digits):
+                    yield Span(start, stop, CARD, "card")
+                break
+
+
+def _possible_ends(text, start, end):
+    yield end
+    groups = text[start:end].replace("-", " ").split(" ")
+    if len(groups) > 4:
+        yield start + len(" ".join(groups[:4]))
+
+
+def _is_card(digits):
+    length = len(digits)
+    if digits[:2] in ("34", "37"):
+        is_known = length == 15
+    elif digits[:2] in ("30", "36", "38", "39"):
+        is_known = length == 14
+    elif digits[:2] in ("62", "81"):
+        is_known = 16 <= length <= 19
+    elif digits[0] == "4":
+        is_known = length in (13, 16, 19)
+    elif 51 <= int(digits[:2]) <= 55 or 2200 <= int(digits[:4]) <= 2204 or 2221 <= int(digits[:4]) <= 2720:
+        is_known = length == 16
+    else:
+        is_known = digits[:2] in ("60", "64", "65", "50", "56", "57", "58", "63", "67", "35") and length == 16
+    return is_known and len(set(digits)) > 1 and has_luhn_digit(digits)
+
+
+def has_luhn_digit(digits: str) -> bool:
+    """Whether the last digit is Luhn's for the others."""
+    total = sum(int(digit) for digit in digits[-1::-2])
+    return (total + sum(sum(divmod(2 * int(digit), 10)) for digit in digits[-2::-2])) % 10 == 0
+
+
+def _is_card_place(text, start, digits):
+    if text.has_near(_CARD_WORD, start - _NEAR, start):
+        return True
+    return (
+        len(digits) in (15, 16, 19)
+        and not _ORDER_WORD.search(text.text, max(0, start - _NEAR), start)
+        and (len(digits) != 19 or digits.startswith("62"))
+    )
+
+
+def find_ibans(text: ScanText) -> Iterator[Span]:
+    """Yield IBANs: the length of their country and a remainder of 1 by 97."""
+    for start, end in text.find(_IBAN):
+        if end := _find_iban_end(text.text, start, end):
+            yield Span(start, end, IBAN, "iban")
+
+
+def _find_iban_end(text, start, end):
+    length = IBAN_LENGTHS.get(text[start : start + 2], 0)
+    compact = ""
+    for place in range(start, end):
+        if text[place] not in " -":
+            compact += text[place]
+        if len(compact) == length:
+            is_alone = _stands_alone(text, start, place + 1)
+            return place + 1 if is_alone and is_iban(compact) else None
+    return None
+
+
+def is_iban(compact: str) -> bool:
+    """Whether an IBAN without blanks has the remainder that it must have."""
+    return int("".join(str(int(char, 36)) for char in compact[4:] + compact[:4])) % 97 == 1
+
+
+def find_id_numbers(text: ScanText) -> Iterator[Span]:
+    """Yield resident ids of China, and ids of other countries that a word names."""
+    for start, end in text.find(_RESIDENT):
+        compact = re.sub(r"[ -]", "", text.text[start:end])
+        if is_resident_id(compact) and _stands_alone(text.text, start, end):
+            yield Span(start, end, ID_NUMBER, "resident-id")
+    for start, end in text.find(_NATIONAL):
+        if rule := _name_national(text, start, end):
+            yield Span(start, end, ID_NUMBER, rule, 0.8)
+
+
+def is_resident_id(number: str) -> bool:
+    """Whether 18 characters have a past date and the check character of GB 11643."""
+    try:
+        born = datetime.date(int(number[6:10]), int(number[10:12]), int(number[12:14]))
+    except ValueError:
+        return False
+    total = sum(weight * int(digit) for weight, digit in zip(_WEIGHTS, number, strict=False))
+    return (
+        datetime.date(1880, 1, 1) <= born <= datetime.date.today() and "10X98765432"[total % 11] == number[17].upper()
+    )
+
+
+def _name_national(text, start, end):
+    if not _stands_alone(text.text, start, end):
+        return None
+    number, near = text.text[start:end], (start - _NEAR, start)
+    if re.fullmatch(r"\d{3}-\d{2}-\d{4}|\d{9}", number) and text.has_near(_SSN_WORD, *near):
+        is_given = number[:3] not in ("000", "666") and number[-4:] != "0000"
+        return "social-security" if is_given else None
+    if text.has_near(_PASSPORT_WORD, *near) and re.fullmatch(r"[A-Z]{1,2}\d{6,8}|\d{9}", number):
+        return "passport"
+    if not text.has_near(_ID_WORD, *near):
+        return None
+    if len(number) == 15 and number.isdigit():
+        return "resident-id-15" if _is_date(number[6:12]) else None
+    return None if number.isdigit() else "national-id"
+
+
+def _is_date(number):
+    return 1 <= int(number[2:4]) <= 12 and 1 <= int(number[4:6]) <= 31
+
+
+def _stands_alone(text: str, start: int, end: int) -> bool:
+    """Whether no letter, digit or further group of a number, version or UUID touches it."""
+    return not _JOINED_BEFORE.search(text, max(0, start - 2), start) and not _JOINED_AFTER.match(text, end, end + 2)

@@ -1,0 +1,159 @@
+"""Strings of JSON within a text, decoded layer by layer, with a way back.
+
+A string token that holds escapes is decoded into the next layer, with the name of its key; in its own layer it is
+masked. So each character is searched once for each depth, and no quote has to be guessed: a token begins after one of
+`{[,:` and ends before one of `:,]}`, which holds in any JSON and in pieces of it within prose.
+"""
+
+import re
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterator
+from itertools import accumulate
+
+MAX_DEPTH = 5
+BREAK, KEY_BREAK = "\0", "\x01"  # stand after a decoded value, and between the name of a key and its value
+MASK = "\x02"  # stands for each character of a string that the layer below has decoded
+LOST = "\ufffd"  # for a NUL or half a character: it takes one place and matches nothing
+_TOKEN = re.compile(
+    r'(?:\A|(?<=[\0\x01])|[{\[,:])[ \t\r\n]*+"((?:[^"\\\x00-\x1f]++|\\[^\x00-\x1f])*+)"(?=[ \t\r\n]*+(?:[:,}\]\0]|\Z))'
+)
+_ESCAPE = re.compile(r"(\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.))", re.DOTALL)
+MAX_CHUNK = 4_096  # pieces of a token, each without or of one escape, that are decoded at once
+_CHUNK = re.compile(rf"(?:[^\\]++|{_ESCAPE.pattern}){{1,{MAX_CHUNK}}}+", re.DOTALL)
+MAX_CACHED = 10_000  # escapes whose character is remembered
+_LETTERS = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
+_COLON = re.compile(r"[ \t\r\n]*+:[ \t\r\n]*+\Z")
+
+
+class Layer:
+    """One depth of a text: `text` has MASKs where strings were decoded into the layer below.
+
+    `depth` is 0 for the text itself.
+    """
+
+    def __init__(self, text: str, parent: "Layer | None" = None, starts: array | None = None, origins=None) -> None:
+        self.text, self.parent = text, parent
+        self.depth = parent.depth + 1 if parent else 0
+        self._starts, self._origins = starts, origins
+
+    def find_origin(self, place: int) -> int:
+        """The place in the whole text of a place in this layer; never within an escape."""
+        layer = self
+        while layer.parent is not None:
+            number = bisect_right(layer._starts, place) - 1
+            place = layer._origins[number] + place - layer._starts[number]
+            layer = layer.parent
+        return place
+
+
+def build_layers(text: str) -> Iterator[Layer]:
+    """Yield the layers of a text, the text itself first; at most MAX_DEPTH are decoded."""
+    layer = Layer(text)
+    while "\\" in layer.text and layer.depth < MAX_DEPTH:
+        tokens = _find_escaped_tokens(layer.text)
+        if not tokens:
+            break
+        below = _decode_tokens(layer, tokens)
+        layer.text = _mask(layer.text, tokens)
+        yield layer
+        layer = below
+    yield layer
+
+
+def find_tokens(text: str) -> Iterator[tuple[int, int]]:
+    """Yield start and end of what each string token of JSON holds, without its quotes."""
+    return (match.span(1) for match in _TOKEN.finditer(text))
+
+
+def _find_escaped_tokens(text):
+    """The tokens to decode as (start, end, is the name of a key), in order.
+
+    These are tokens with escapes, and both of a key and its value where one has them.
+    """
+    tokens, before = [], None  # `before`: the token before, as (start, end, was it taken)
+    for match in _TOKEN.finditer(text):
+        start, end = match.span(1)
+        is_escaped = text.find("\\", start, end) >= 0
+        if before and (is_escaped or before[2]) and _COLON.match(text, before[1] + 1, start - 1):
+            if before[2]:
+                tokens.pop()
+            tokens += [(before[0], before[1], True), (start, end, False)]
+            before = (start, end, False)  # a value is no key
+        else:
+            if is_escaped:
+                tokens.append((start, end, False))
+            before = (start, end, is_escaped)
+    return tokens
+
+
+def _decode_tokens(layer, tokens):
+    decoder = _Decoder(layer.text)
+    for start, end, is_key in tokens:
+        decoder.add(start, end, KEY_BREAK if is_key else BREAK)
+    return Layer("".join(decoder.pieces), layer, decoder.starts, decoder.origins)
+
+
+class _Decoder:
+    """Collects decoded tokens as pieces, and for each piece where it begins in both texts."""
+
+    def __init__(self, text):
+        self.text, self.length = text, 0
+        self.pieces, self.starts, self.origins = [], array("q"), array("q")
+        self._take([BREAK], 0, [1])
+
+    def add(self, start, end, after):
+        """Take a token, some thousand escapes at a time, and the sign that stands after it."""
+        if end - start <= MAX_CHUNK:
+            self._take_parts(self.text[start:end], start, after)
+            return
+        for chunk in _CHUNK.finditer(self.text, start, end):
+            self._take_parts(chunk[0], chunk.start(), after if chunk.end() == end else None)
+
+    def _take_parts(self, chunk, origin, after):
+        parts = _ESCAPE.split(chunk)
+        lengths = list(map(len, parts))
+        parts[1::2] = map(_DECODED.__getitem__, parts[1::2])
+        if after:
+            parts.append(after)
+            lengths.append(1)
+        self._take(parts, origin, lengths)
+
+    def _take(self, parts, origin, lengths):
+        """Take pieces that begin at a place of the text and have these lengths there."""
+        self.pieces.append("".join(parts))
+        self.origins.extend(accumulate(lengths[:-1], initial=origin))
+        self.starts.extend(accumulate(map(len, parts[:-1]), initial=self.length))
+        self.length += len(self.pieces[-1])
+
+
+class _Escapes(dict):
+    """The character of each escape, decoded once; LOST for NUL and for half a character."""
+
+    def __missing__(self, escape):
+        character = _decode_escape(escape)
+        if len(self) < MAX_CACHED:
+            self[escape] = character
+        return character
+
+
+_DECODED = _Escapes()
+
+
+def _decode_escape(escape):
+    if len(escape) == 2:
+        return _LETTERS.get(escape[1], escape[1] if escape[1] >= " " else LOST)
+    code = int(escape[2:6], 16)
+    if len(escape) == 12:
+        return chr(0x10000 + ((code - 0xD800) << 10) + int(escape[8:], 16) - 0xDC00)
+    return LOST if code < 3 or 0xD800 <= code < 0xE000 else chr(code)
+
+
+def _mask(text, tokens):
+    pieces, place = [], 0
+    for start, end, is_key in tokens:
+        if not is_key or text.find("\\", start, end) >= 0:
+            pieces += (text[place:start], MASK * (end - start))
+            place = end
+    pieces.append(text[place:])
+    return "".join(pieces)

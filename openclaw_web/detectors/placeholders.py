@@ -1,0 +1,138 @@
+"""Tells values that stand for a secret from secrets: placeholders, code, words, sentences."""
+
+import math
+import re
+from collections import Counter
+from itertools import pairwise
+
+from .json_layers import BREAK, KEY_BREAK, LOST, MASK
+
+# Whole values, lower case, without separators at their ends.
+WORDS = frozenset(
+    """
+    null none nil undefined true false yes no on off empty unset required optional string str int integer number bool
+    boolean bytes text any object array default value values here todo tbd n/a na unknown missing invalid wrong
+    incorrect expired hidden masked redacted removed secret secrets password passwords passwd pass pwd passphrase
+    token tokens apikey api_key api-key key keys credential credentials username user login admin-password changeme
+    change_me change-me changeit placeholder dummy sample example test testing foo bar baz foobar public private basic
+    bearer digest oauth oauth2 plain plaintext encrypted hashed env environ environment vault keychain prompt stdin
+    file path self this type input output data name field label title form const let var function return async await
+    secretstr optionalstr mypassword my_password my-password mysecret my_secret mytoken my_token my-token
+    yourpassword the a an it and or not must should your my new old current same different confirm enter cleartext
+    """.split()  # noqa: SIM905
+)
+PARTS = re.compile(
+    r"(?i)your[-_ ]|<your|[-_ ]your\b|^your|example|placeholder|change[-_ ]?me|replace[-_ ]?(?:me|with|this)|"
+    r"insert[-_ ]|redacted|dummy|\bfake|not[-_ ]?a[-_ ]?real|todo|process\.env|os\.environ|getenv|\benv[.(\[]|"
+    r"secrets\.|\bvault\b|xxxx|\*\*\*|•••|\.\.\.|…|____|\bgoes[-_ ]here|[-_ ]here\b|\bfrom[-_ ]env|"
+    r"0123456789abcdef|1234567890abcd|abcdefghij|_ENV_|OPENCLAW_REDACTED"
+)
+# A value within brackets, a variable of a shell or template, a call, a chain of attributes, a type.
+CODE = re.compile(
+    r"<[^<>]*>|\[[^\[\]]*\]|\(.*\)|\$\w+|\$[({].*|.*\$\{.*|.*\{\{.*|.*<%.*|%\w+%|%[sdr]|\{\w*\}|@\w+@|&\w+|"
+    r"[A-Za-z_$][\w.$]*[\[(].*|.*\{[A-Za-z_][^{}]*\}.*|\(\?.*|\w+::\w+.*|.*%\(\w+\)[sdr].*|\).*|.*%[sdr]\b.*|"
+    r"(?i:[a-z_-]*(?:password|passwd|pwd|secret|token)[_-]?\d?)",
+    re.DOTALL,
+)
+# What only code begins with: a value like this is a secret where it stands in quotes.
+OPERATOR = re.compile(
+    r"(?:->|[=\[\](){}:,<]|\.\w|(?:null|undefined|true|false|nil|None|void)[;,)\]}]|[\w$]+\|\||[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)+\W).*",
+    re.DOTALL,
+)
+SENTENCE = re.compile(
+    r"(?i)\b(?:must|least|characters?|enter|required?|is|are|the|an?|your|to|of|for|in|not|invalid|wrong|should|with|"
+    r"and|or|please|forgot|reset|confirm|incorrect|this|that|from|will|be|has|have|if|when|use|used|new|via)\b"
+)
+ADDRESS = re.compile(r"(?i)(?:[a-z][a-z0-9+.-]*://|/[\w.-]+/?\Z|\.{0,2}/[\w.~-]+/|~/|[a-z]:[\\/]|\./).*")
+# A chain of attributes, as code names values: unless its last part looks random.
+CHAIN = re.compile(r"[A-Za-z_]\w*(?:\??\.[A-Za-z_]\w*)+")
+BASE64 = re.compile(r"(?=.*[A-Z])(?=.*[a-z])(?=.*\d)[A-Za-z0-9/+]{30,}={0,2}")  # may begin like a path
+DATE = re.compile(r"\d{4}-\d\d-\d\d.*|\d{1,2}:\d\d(?::\d\d)?")
+RANGE = re.compile(r"\d{1,3}[-~–]\d{1,3}|(?i:\d+(?:\.\d+)?(?:k|m|ms|s|h|d|px|%|kb|mb|gb))")
+NAME = re.compile(
+    r"_{0,2}(?:[A-Za-z][a-z]*(?:[A-Z][a-z]+)*|[A-Z_]+|[a-z]+(?:[-_.][a-z]+)*|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)_{0,2}"
+)
+IDENTIFIER = re.compile(r"[a-z][a-z0-9]{0,14}(?:[-_][a-z0-9]{1,14})+")
+HANDLE = re.compile(r"(?i)sha(?:1|256|384|512)[:-].*|ocm_artifact:.*|agent:.*")
+NAMED = re.compile(r"(?i)pass|pwd|secret|token")
+WORDY = re.compile(r"(?i)password|username|secret_?key")
+TURNS = 0.36  # of upper and lower case for each character: half in random letters, a quarter in joined words
+LOWER_DIGITS = 0.15  # the least share of digits in random text without upper case
+MIN_ENTROPY = 2.6  # bits for each character
+
+
+def is_placeholder(value: str) -> bool:
+    """Whether a value is empty, a variable, a call, a mask or words of an example."""
+    bare = value.strip(" \t'\"`,;.:?!")
+    if len(set(bare)) < 3 or any(sign in value for sign in (BREAK, KEY_BREAK, MASK, LOST)):
+        return True
+    if bare.lower() in WORDS or PARTS.search(value):
+        return True
+    if CHAIN.fullmatch(value) and not _is_random_part(value.rsplit(".", 1)[1]):
+        return True
+    is_address = ADDRESS.fullmatch(value) and not BASE64.fullmatch(value)
+    return bool(CODE.fullmatch(value) or is_address or DATE.fullmatch(value) or HANDLE.fullmatch(value))
+
+
+def is_password(value: str, is_quoted: bool) -> bool:
+    """Whether a value that is called a password can be one; words have to be quoted."""
+    if not 4 <= len(value) <= 128 or is_placeholder(value) or not _is_latin(value) or RANGE.fullmatch(value):
+        return False
+    if not is_quoted and OPERATOR.fullmatch(value):
+        return False
+    if " " in value:
+        words = value.split()
+        is_phrase = _has_digit(value) or (len(words) >= 4 and value.islower())
+        return is_quoted and len(words) <= 6 and is_phrase and not SENTENCE.search(value)
+    if NAME.fullmatch(value):
+        is_word = value.isalpha() and not value.istitle()
+        return is_quoted and len(value) >= 6 and (is_word or value.count("-") >= 3) and not NAMED.search(value)
+    return _has_digit(value) or is_quoted or not NAMED.search(value)
+
+
+def is_strong(value: str) -> bool:
+    """Whether a value looks random: of letters and digits, long, no words."""
+    if not 12 <= len(value) <= 4096 or value.isdigit() or " " in value or is_placeholder(value) or not _is_latin(value):
+        return False
+    if OPERATOR.fullmatch(value):
+        return False
+    digits = sum(char.isdigit() for char in value)
+    if NAME.fullmatch(value) or WORDY.search(value) or (IDENTIFIER.fullmatch(value) and digits < len(value) / 4):
+        return False
+    return (digits > 0 or _count_turns(value) >= TURNS * len(value)) and measure_entropy(value) >= MIN_ENTROPY
+
+
+def is_repetitive(body: str) -> bool:
+    """Whether the body of a key is not random: x's, words, few different characters."""
+    return (
+        bool(PARTS.search(body)) or len(set(body)) < min(8, len(body) // 2) or not _has_digit(body + _case_mark(body))
+    )
+
+
+def measure_entropy(value: str) -> float:
+    """The Shannon entropy of the characters of a value, in bits for each."""
+    return -sum(count / len(value) * math.log2(count / len(value)) for count in Counter(value).values())
+
+
+def _is_random_part(part):
+    """Whether a part has digits and an upper case letter, or is long with both cases."""
+    return _has_digit(part) and part.lower() != part and not part.isupper()
+
+
+def _case_mark(body):
+    """A digit where upper and lower case alternate, as they do in random texts without digits."""
+    return "0" if _count_turns(body) >= 4 else ""
+
+
+def _count_turns(value):
+    """How often upper case follows lower case or the other way round."""
+    cases = [char.isupper() for char in value if char.isalpha()]
+    return sum(first != second for first, second in pairwise(cases))
+
+
+def _has_digit(value):
+    return any("0" <= char <= "9" for char in value)
+
+
+def _is_latin(value):
+    return sum(char <= "ÿ" for char in value) >= len(value) * 0.8
