@@ -182,6 +182,8 @@ def test_an_agents_file_holds_only_agent_tables(real_files):
         "episodic_events",
         "file_contents",
         "file_snapshots",
+        "finding_scans",
+        "findings",
         "indexed_files",
         *GATE_TABLES,
         *GUARDIAN_TABLES,

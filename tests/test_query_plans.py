@@ -22,6 +22,7 @@ from openclaw_web.lists import segments
 from openclaw_web.lists.declaration import find_lists
 from openclaw_web.sqlite import time_limits
 from tests.conftest import ALL
+from tests.datasets.dataset_rows import DATASET, VALUE, fill_datasets
 from tests.episodes.ledger_events import store_event
 from tests.factories import AgentFactory, UserFactory
 from tests.openclaw_web.test_api import operations
@@ -33,7 +34,7 @@ from tests.whole.pages import TABLE
 ROWS = 130  # more than two pages of everything
 ROOT = "/api/v1"
 
-AGENT = {"agent": "ada", "file": "MEMORY.md"}
+AGENT = {"agent": "ada", "file": "MEMORY.md", "dataset": DATASET}
 # The address of each declared list, and of each page whose lists have no filters or only tabs.
 PAGES = {page.on: page.place(AGENT).partition("?")[0] for page in TABLE.values() if page.on}
 PLAIN_PAGES = [f"{page.place(AGENT)}{plan}" for page in TABLE.values() for plan in page.plans if plan or not page.on]
@@ -46,6 +47,7 @@ VALUES = {
     "by": "user1",
     "channel": "irc",
     "cost": "0.005",
+    "created_by": "user1",
     "slow": "0.5",
     "file": "nowhere",
     "from": "2026-01-02",
@@ -75,6 +77,11 @@ VALUES = {
     "types": "user",
 }
 IDS = {
+    "dataset_id": DATASET,
+    "number": "1",
+    "value_hash": VALUE,
+    "benchmark_id": f"{1:026d}",
+    "sample_id": f"{1:026d}",
     "agent": "ada",
     "session_id": "00000001",
     "scope": "global",
@@ -92,7 +99,9 @@ NOT_FILTERS = {"after", "before", "limit", "sort", "format"}
 SMALL = {
     "agent_summaries": "a row for each agent, sorted by any of its columns",
     "agents": "filters offer all of them",
-    "behavior_corrections": "people make them one by one",
+    **dict.fromkeys(
+        ("behavior_corrections", "datasets", "dataset_versions", "benchmarks"), "people make them one by one"
+    ),
     "api_tokens": "people make them one by one",
     "collector_sources": "which folder each agent is from: an index of one row an agent",
     "cron_run_logs": "the last 100 runs of each job of a page; OpenClaw keeps some thousand of a job",
@@ -136,6 +145,7 @@ def filled(django_db_setup, django_db_blocker):
         bulk_rows.fill_artifacts("agent_ada", ROWS)
         bulk_rows.fill_site(ROWS, agent="ada")
         bulk_rows.fill_extras(ROWS, agent="ada")
+        fill_datasets(ROWS, agent="ada", db="agent_ada")
         for number in range(3):
             guardian.store_version("agent_ada", VALUES["name"], b"%d" % number, modified_ms=number)
         for number in range(ROWS):

@@ -66,8 +66,8 @@ def describe(row: FindingVerdict, value: FindingValue | None) -> str:
         (Scope.VALUE.value, False): _("%(kind)s: dismissed wherever it stands."),
         (Scope.PLACE.value, True): _("%(kind)s: confirmed in this place."),
         (Scope.PLACE.value, False): _("%(kind)s: dismissed in this place."),
-        (Scope.RULE.value, True): _("Everything that the rule %(rule)s finds is confirmed."),
-        (Scope.RULE.value, False): _("Everything that the rule %(rule)s finds is dismissed."),
+        (Scope.RULE.value, True): _("Rule %(rule)s: everything that it finds is confirmed."),
+        (Scope.RULE.value, False): _("Rule %(rule)s: everything that it finds is dismissed."),
     }[str(row.scope), is_confirmed]
     return sentence % {"kind": words.get_kind_word(value.kind) if value else "", "rule": row.rule or ""}
 

@@ -113,7 +113,11 @@ def read_added(agent_id: str, session_id: str) -> list[tuple[str, str]]:
     db = databases.find_alias(agent_id) if session_id else None
     if db is None:
         return []
-    rows = Finding.objects.using(db).filter(session_id=session_id, state=Finding.State.ADDED.value).order_by("id")
+    rows = (
+        Finding.objects.using(db)
+        .filter(session_id=session_id, state=Finding.State.ADDED.value)
+        .order_by("turn_number", "id")
+    )
     pairs = [(row.kind, places.read_value(db, row)) for row in rows[:MOST_ADDED]]
     return list(dict.fromkeys((kind, value) for kind, value in pairs if value))
 

@@ -23,7 +23,7 @@ SEARCH_MS = 200  # for the values of one agent among all others
 class ValueFilters(DayFilters):
     """The filters of the list of values."""
 
-    ORDERS, DEFAULT = {"found": ("first_found_at", "value_hash"), "places": ("places", "value_hash")}, "-found"
+    ORDERS, DEFAULT = {"appeared": ("first_found_at", "value_hash"), "places": ("places", "value_hash")}, "-appeared"
     kind = forms.ChoiceField(label=_("Kind"), required=False, choices=[("", _("All kinds")), *words.KIND_WORDS.items()])
     state = forms.ChoiceField(label=_("Status"), required=False, choices=states.choices(FindingValue.State))
     agent = forms.ChoiceField(label=_("Agent"), required=False)
@@ -73,7 +73,7 @@ VALUES = List(
         ("places", _("Places"), True, NAMED),
         ("", _("Agents"), True, NAMED),
         ("", _("Rule"), False),
-        ("found", _("First found"), True, PLAIN),
+        ("appeared", _("First found"), True, PLAIN),
         ("", _("Verdict"), False, PLAIN),
     ),
     table=FindingValue,

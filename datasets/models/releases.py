@@ -99,6 +99,7 @@ class DatasetMember(models.Model):
         constraints = [models.UniqueConstraint(fields=["version", "sample_id"], name="idx_member_sample_of_version")]
         indexes = [
             models.Index(fields=["sample_id", "version"], name="idx_member_sample"),
+            models.Index(fields=["version", "id"], name="idx_member_version"),
             models.Index(fields=["version", "side", "id"], name="idx_member_side"),
         ]
 

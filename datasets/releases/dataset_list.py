@@ -17,7 +17,7 @@ COLUMNS = {"name": "name__icontains", "by": "created_by"}
 class DatasetFilters(DayFilters):
     """The filters of the list of datasets."""
 
-    ORDERS, DEFAULT = {"when": ("created_at", "id")}, "-when"
+    ORDERS, DEFAULT = {"made": ("created_at", "id")}, "-made"
     RARE = ("by",)
     name = forms.CharField(label=_("Name"), required=False, max_length=120)
     by = forms.CharField(label=_("By"), required=False, max_length=150)
@@ -57,7 +57,7 @@ DATASETS = List(
         ("", _("Latest release"), True, NAMED),
         ("", _("Members"), True, NAMED),
         ("", _("By"), False),
-        ("when", _("Created"), True, PLAIN),
+        ("made", _("Created"), True, PLAIN),
     ),
     table=Dataset,
     fields=file_columns(Dataset, "id", "name"),

@@ -12,6 +12,7 @@ from ..exports.builder.splits import SIDES as SIDE_NAMES
 from ..exports.options import BY_TIME
 from ..exports.words import DUPLICATE_WORDS, EXCLUSIONS, TASK_WORDS
 from ..models import Benchmark, DatasetVersion, VersionTaint
+from .dataset_store import DEFAULTS
 
 SIDES = {
     "train": gettext_lazy("Training"),
@@ -43,13 +44,14 @@ INCLUDED = {
 
 
 def describe_options(options: dict[str, Any]) -> list[tuple[str, str]]:
-    """The options of a dataset as labels and values."""
+    """The options of a dataset as labels and values; those that it lacks have their defaults."""
+    options = DEFAULTS | options
     facts = [
         (_("Task"), TASK_WORDS.get(options["task"], options["task"])),
         (_("Agent"), options["agent"] or _("All agents")),
         (_("Samples"), _("Approved only") if options["only_approved"] else _("All except rejected")),
         (_("Split"), _describe_split(options)),
-        (_("Duplicates"), DUPLICATE_WORDS[options["duplicates"]]),
+        (_("Duplicates"), DUPLICATE_WORDS.get(options["duplicates"], options["duplicates"])),
     ]
     if options["min_quality"] is not None:
         facts.append((_("Minimum quality"), options["min_quality"]))

@@ -38,6 +38,10 @@ SESSIONS = Way("ledger:session_list", ("agent",), _("All sessions of this agent"
 SESSION = Way("ledger:session_detail", ("agent", "session_id"), _("The session"))
 JOBS = Way("jobs:job_list", (), _("All jobs"))
 SAMPLES = Way("datasets:sample_list", (), _("All samples"))
+DATASETS = Way("datasets:dataset_list", (), _("All datasets"))
+DATASET = Way("datasets:dataset_detail", ("dataset_id",), _("The dataset"))
+BENCHMARKS = Way("datasets:benchmark_list", (), _("All benchmarks"))
+FINDINGS = Way("datasets:finding_list", (), _("All findings"))
 EXPORTS = Way("datasets:export_list", (), _("All exports"))
 USERS = Way("people:user_list", (), _("All users"))
 PROBLEMS = Way("operations:system", (), _("All problems"))
@@ -73,6 +77,11 @@ BY_PART = {
     "session_id": ("session_id", _("There is no session %(name)s."), (SESSIONS, AGENTS)),
     "sha256": ("sha256", _("There is no artifact %(name)s."), (ARTIFACTS,)),
     "sample_id": ("sample_id", _("There is no sample %(name)s."), (SAMPLES,)),
+    "number": ("number", _("There is no release %(name)s of this dataset."), (DATASET, DATASETS)),
+    "version_id": ("version_id", _("There is no release %(name)s."), (DATASETS,)),
+    "dataset_id": ("dataset_id", _("There is no dataset %(name)s."), (DATASETS,)),
+    "benchmark_id": ("benchmark_id", _("There is no benchmark %(name)s."), (BENCHMARKS,)),
+    "value_hash": ("value_hash", _("There is no finding %(name)s."), (FINDINGS,)),
     "export_id": ("export_id", _("There is no export %(name)s."), (EXPORTS,)),
     "job_id": ("job_id", _("There is no job %(name)s."), (JOBS,)),
     "backup_id": ("backup_id", _("There is no backup %(name)s."), (BACKUPS,)),
@@ -99,6 +108,10 @@ PART_OF_MODEL = {
     "Session": "session_id",
     "DatasetSample": "sample_id",
     "DatasetExport": "export_id",
+    "Dataset": "dataset_id",
+    "DatasetVersion": "number",
+    "Benchmark": "benchmark_id",
+    "FindingValue": "value_hash",
     "MemoryGateDecision": "decision_id",
     "WriteGuardianAudit": "audit_id",
 }

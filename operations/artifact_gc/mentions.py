@@ -34,11 +34,11 @@ EVIDENCE_TABLES = ("memory_gate_decisions",)
 GLOBAL_LABELS = ("datasets",)
 GLOBAL_TABLES = ("cron_jobs", "cron_run_logs", "subagent_runs", "task_runs", "flow_runs")
 NO_TEXTS = frozenset({"sample_signatures", "benchmarks"})  # their bytes are numbers
-NOT_PACKED = frozenset({"raw"})  # bytes of a version, which has a text column too
+NOT_PACKED = frozenset({"raw", "records_hash"})  # bytes of a version, which has a text column too; a hash
 # Tables whose rows change after they were stored.
 CHANGED_IN_PLACE = frozenset(
     {
-        *("cron_jobs", "subagent_runs", "task_runs", "flow_runs", "sample_drafts"),
+        *("cron_jobs", "subagent_runs", "task_runs", "flow_runs", "sample_drafts", "sample_exchanges"),
         *("memory_gate_decisions", "gate_calls", "gate_replay_decisions"),
         *("write_guardian_audit", "rollback_intents", "behavior_corrections", "episode_heads", "episode_captures"),
     }

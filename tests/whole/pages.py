@@ -85,19 +85,34 @@ ROWS = (
     apart("datasets:decision_verdicts", "viewer", VERDICTS),
     Page("datasets:export_detail", "viewer", "/exports/{export}/", "{export_name}", 7, ONE),
     apart("datasets:export_file", "viewer", FILE),
-    Page("datasets:export_list", "viewer", "/exports/", "Exports", 7, PLAIN, on="exports"),
+    Page("datasets:export_list", "viewer", "/exports/", "Exports", 9, PLAIN, on="exports"),
     apart("datasets:export_zip", "viewer", FILE),
     Page("datasets:replay_verdicts", "viewer", "replays/{replay}/verdicts/", "Replay and verdicts", 13, ONE),
-    Page("datasets:review", "labeller", "/review/", "Review", 23, REVIEWS),
+    Page("datasets:review", "labeller", "/review/", "Review", 25, REVIEWS),
     Page("datasets:review_keys", "labeller", "/review/keys/", "Your keys", 3, ONE),
     part("datasets:review_waiting", "labeller", "/review/waiting/", 3, PLAIN, NUMBER),
-    Page("datasets:sample_detail", "viewer", "/samples/{sample}/", "Turn ", 19, ONE),
+    Page("datasets:sample_detail", "viewer", "/samples/{sample}/", "Turn ", 21, ONE),
     Page("datasets:sample_list", "viewer", "/samples/", "Samples", 8, ("?status=pending",), on="samples"),
     Page("datasets:samples_bulk", "labeller", "/samples/bulk/?verdict=approved", "Approve ", 7, ONE),
     part("datasets:session_samples", "viewer", "sessions/{session}/samples/of/" + OF_TURNS, 4, ONE, LINKS),
     Page("datasets:write_opinion", "labeller", "opinions/{write}/?opinion=should_say", "Wrong: should say …", 36, ONE),
     apart("datasets:write_verdict", "viewer", "a part of a page; tests/datasets/kinds looks at it"),
     apart("datasets:write_verdicts", "viewer", VERDICTS),
+    Page("datasets:benchmark_list", "viewer", "/benchmarks/", "Benchmarks", 8, PLAIN),
+    Page("datasets:dataset_detail", "viewer", "/datasets/{dataset}/", "{dataset_name}", 12, ONE),
+    Page("datasets:dataset_list", "viewer", "/datasets/", "Datasets", 9, PLAIN, on="datasets"),
+    apart("datasets:difference_list", "viewer", "needs two releases; tests/datasets/releases looks at it"),
+    apart("datasets:finding_lag", "viewer", "a part of a page; tests/datasets/finding_values looks at it"),
+    apart("datasets:finding_detail", "viewer", "reads each of ten places; tests/datasets/finding_values looks at it"),
+    Page("datasets:finding_list", "viewer", "/findings/", "Findings", 8, PLAIN, on="findings"),
+    apart("datasets:finding_texts", "labeller", "values for places in a list"),
+    Page("datasets:member_list", "viewer", "/datasets/{dataset}/1/members/", "Members", 10, PLAIN),
+    Page("datasets:sample_uses", "viewer", "/samples/{sample}/uses/", "Releases and files", 12, ONE),
+    Page("datasets:statistics", "viewer", "/datasets/statistics/", "Sample statistics", 8, ONE),
+    Page("datasets:taint_list", "viewer", "/datasets/{dataset}/1/taints/", "Members that should", 10, PLAIN),
+    Page("datasets:version_detail", "viewer", "/datasets/{dataset}/1/", "{dataset_name}", 20, ONE),
+    apart("datasets:version_of", "viewer", "leads to the page of a release; tests/datasets/releases looks at it"),
+    Page("datasets:write_uses", "viewer", "write-uses/{write}/", "Files that learnt", 12, ONE),
     Page("episodes:event_detail", "viewer", "episodes/event/{event}/?scope=global", "Event", 13, ONE),
     Page("episodes:event_list", "viewer", "episodes/scope/?scope=global", "Events of {agent}", 8, PLAIN, on="episodes"),
     Page(
@@ -202,7 +217,7 @@ ROWS = (
     Page("ledger:turn_list", "viewer", "turns/", "Turns of {agent}", 8, PLAIN, on="turns"),
     Page("operations:artifact_store", "admin", "/operations/artifacts/", "Artifact store", 3, PLAIN),
     apart("operations:backup_file", "admin", FILE),
-    Page("operations:backup_list", "operator", "/operations/backups/", "Backups", 16, PLAIN),
+    Page("operations:backup_list", "operator", "/operations/backups/", "Backups", 19, PLAIN),
     Page("operations:checkpoint_detail", "viewer", "checkpoints/{checkpoint}/", "Checkpoint", 8, ONE),
     Page("operations:doctor", "operator", "/operations/doctor/", "Doctor", 13, PLAIN),
     Page("operations:lint_list", "viewer", "lint/", "Lint of {agent}", 10, PLAIN),
@@ -236,11 +251,14 @@ FORMS = {
         datasets:export_verify datasets:replay_queue datasets:review_discard datasets:review_draft
         datasets:review_keys_reset datasets:review_keys_save datasets:review_label datasets:review_reason
         datasets:review_skip datasets:review_undo datasets:sample_label datasets:samples_bulk_label
-        datasets:samples_make datasets:write_judge datasets:write_opinion_save datasets:writes_queue
+        datasets:samples_make datasets:finding_judge datasets:finding_undo datasets:sample_finding
+        datasets:dataset_create datasets:dataset_release datasets:version_verify datasets:version_check
+        datasets:version_compare datasets:benchmark_add datasets:export_again datasets:write_judge
+        datasets:write_opinion_save datasets:writes_queue
         guardian:correct_save jobs:job_cancel operations:checkpoint_make
     """,
     "operator": """
-        collecting:collect_start episodes:head_give_out episodes:redact_do episodes:verify_start
+        collecting:collect_start datasets:findings_scan episodes:head_give_out episodes:redact_do episodes:verify_start
         gate:own_gate_run gate:replay_continue gate:replay_plan gate:replay_start guardian:handover_check
         guardian:own_guardian_run guardian:proposal_approve guardian:proposal_decline
         guardian:proposal_hand_over guardian:rollback_do guardian:rollback_hand_over guardian:rollback_settle

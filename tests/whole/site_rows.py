@@ -26,6 +26,7 @@ from people.accounts import invitations, services, tokens
 from people.configuration import saved_views
 from people.models import SignIn
 from tests import factories
+from tests.datasets.dataset_rows import DATASET, fill_datasets
 from tests.episodes.ledger_events import store_event
 from tests.guardian.corrections.correction_rows import create_correction
 from tests.guardian.write_rows import create_write
@@ -65,6 +66,7 @@ def fill_everything(count, person):
         | _fill_operations(count)
         | _fill_people(count, person)
     )
+    fill_datasets(count, agent="ada", db=DB)
     verdict_store.copy_all(agent)
     return (
         facts
@@ -73,6 +75,8 @@ def fill_everything(count, person):
             "artifact_name": "ls 1",
             "guest": f"other{count - 1}",
             "person": person.username,
+            "dataset": DATASET,
+            "dataset_name": "dataset 0",
         }
     )
 

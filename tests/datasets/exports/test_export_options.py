@@ -41,7 +41,9 @@ CHOICES = {
     },
 }
 ASKED = {"name": "one", "format": "sharegpt", "task": "reply"}
-NOT_CHOSEN = {"format", "task", "sample_types"}
+# Tested in tests/datasets/releases and in texts/test_exports_redacted.py.
+ELSEWHERE = {"release", "split_by", "split_day", "benchmark", "include_pii"}
+NOT_CHOSEN = {"format", "task", "sample_types"} | ELSEWHERE
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ LABELS = {
     "gate": {"Memory gate"},
     "guardian": {"Writes", "Files"},
     "artifacts": {"Artifacts", "Lint"},
-    "datasets": {"Review", "Samples", "Exports"},
+    "datasets": {"Review", "Samples", "Findings", "Datasets", "Exports"},
     "episodes": {"Episodes"},
     "automation": {"Scheduled tasks", "Sub-agents", "Background", "Automation"},
 }

@@ -40,6 +40,8 @@ SHAPES = {
         "event_json": "json_object('type', 'message', 'id', 'r' || i, 'message', json_object('content', {words}))",
     },
     "exports": {"file_path": "'exports/' || i", "sample_types": "'[]'", "filters": "NULL", "reasons_json": "'[]'"},
+    "findings": {"value_hash": "printf('%032x', i)", "kind": "iif(i % 3, 'phone', 'email')", "rule": "{words}"},
+    "datasets": {"name": "{words} || i", "options_json": "'{}'"},
     "jobs": {"kind": "iif(i % 3, 'collect', 'doctor')", "result_json": "'{}'"},
     "memory": {
         "agent_id": "'agent' || (i / 2)",

@@ -33,6 +33,8 @@ DAYS = {"from": "2026-01-06", "to": "2026-01-07"}  # the last one included
 COLUMNS = {"cost": "cost_usd", "prompt": "prompt_version", "tokens": "total_tokens", "size": "bytes"}
 # Columns of orders.
 ORDERS = {
+    "appeared": "first_found_at",
+    "places": "places",
     "cost": "cost_usd",
     "activity": "last_activity_at",
     "errors": "error_count",
@@ -87,13 +89,21 @@ OTHERS = {
     "writes unmatched": ("on", lambda row: row["turn_id"] is None),
 }
 # Filters that need other rows: the tests of their lists cover them.
-ELSEWHERE = {"artifacts each", "turns branches", "turns counted"}
+ELSEWHERE = {"artifacts each", "findings agent", "turns branches", "turns counted"}
 # Names of filters in the API that are neither the filter's name nor `<name>_id` nor `<done>_by`.
 IN_API = {"episodes type": "types", "exports export_format": "kind", "events kind": "types"}
 
 
 # Filters for which the API accepts any text; no row fits an unknown text.
-OPEN_IN_API = {"events kind", "jobs kind", "problems kind", "rejected reason", "samples agent", "skipped reason"}
+OPEN_IN_API = {
+    "events kind",
+    "findings agent",
+    "jobs kind",
+    "problems kind",
+    "rejected reason",
+    "samples agent",
+    "skipped reason",
+}
 API_WHOLE = {"episodes": {"scope": "global"}, "problems": {"state": "all"}}  # required, or shows a part by default
 OLDEST_FIRST = {"episodes"}  # in the API, where `to_ts` is included
 

@@ -45,7 +45,8 @@ NOT_LOOKED_THROUGH = {
     "migration_runs", "migration_sources", "one_time_links", "operator_audit", "problem_checks", "sign_ins",
     "site_spans", "users",
     "newest_sessions", "newest_writes", "problems",  # beginnings of texts in agents' tables
-    "sample_signatures",  # numbers
+    "sample_signatures", "benchmarks",  # numbers
+    "findings", "finding_scans",  # places and hashes
 }  # fmt: skip
 
 

@@ -522,6 +522,10 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='datasetmember',
+            index=models.Index(fields=['version', 'id'], name='idx_member_version'),
+        ),
+        migrations.AddIndex(
+            model_name='datasetmember',
             index=models.Index(fields=['version', 'side', 'id'], name='idx_member_side'),
         ),
         migrations.AddConstraint(

@@ -1,0 +1,115 @@
+"""Adds any number of datasets, releases, members, benchmarks and found values."""
+
+from benchmarks.bulk_rows import T0, insert
+from datasets.models import (
+    Benchmark,
+    Dataset,
+    DatasetMember,
+    DatasetVersion,
+    FindingValue,
+    FindingValueAgent,
+    VersionTaint,
+)
+from findings.models import Finding
+
+DATASET, VERSION, VALUE = f"{0:026d}", f"{0:026d}", f"{0:032x}"
+
+
+def fill_datasets(count, *, agent, db):
+    """Insert `count` rows of each table; one dataset has all releases, and the first release all members."""
+    moment = f"{T0} + i * 6000"
+    ids = "printf('%026d', i)"
+    insert(
+        "default",
+        Dataset,
+        count,
+        id=ids,
+        name="'dataset ' || i",
+        options_json="'{}'",
+        created_by="'user1'",
+        created_at=moment,
+    )
+    insert(
+        "default",
+        DatasetVersion,
+        count,
+        id=ids,
+        dataset_id=f"'{DATASET}'",
+        number="i + 1",
+        state="'released'",
+        options_json="'{}'",
+        counts_json="""'{"members": 1}'""",
+        member_count="1",
+        released_by="'user1'",
+        released_at=moment,
+    )
+    insert(
+        "default",
+        DatasetMember,
+        count,
+        id="i + 1",
+        version_id=f"'{VERSION}'",
+        sample_id=ids,
+        agent_id=f"'{agent}'",
+        session_id="printf('%08d', i / 10)",
+        turn_number="i % 10",
+        side="CASE WHEN i % 5 THEN 'train' ELSE 'test' END",
+        status="'approved'",
+        content_hash="printf('%064x', i)",
+    )
+    insert(
+        "default",
+        VersionTaint,
+        count,
+        id="i + 1",
+        version_id=f"'{VERSION}'",
+        sample_id=ids,
+        reason="'removed'",
+        noted_at=moment,
+    )
+    insert(
+        "default",
+        Benchmark,
+        count,
+        id=ids,
+        name="'benchmark ' || i",
+        questions="1",
+        grams="x''",
+        sha256="printf('%064x', i)",
+        added_by="'user1'",
+        added_at=moment,
+    )
+    hashes = "printf('%032x', i)"
+    insert(
+        "default",
+        FindingValue,
+        count,
+        value_hash=hashes,
+        kind="CASE WHEN i % 2 THEN 'phone' ELSE 'email' END",
+        rule="'rule-1'",
+        confidence="1.0",
+        state="CASE WHEN i % 3 THEN 'open' ELSE 'dismissed' END",
+        places="1",
+        agents="1",
+        first_found_at=moment,
+    )
+    insert("default", FindingValueAgent, count, id="i + 1", value_hash=hashes, agent_id=f"'{agent}'", places="1")
+    insert(
+        db,
+        Finding,
+        count,
+        id="i + 1",
+        source="'record'",
+        source_id="printf('%08d', 1) || '/' || i",
+        session_id="printf('%08d', 1)",
+        turn_number="1",
+        path="'$'",
+        start="i",
+        end="i + 4",
+        kind="'phone'",
+        rule="'rule-1'",
+        confidence="1.0",
+        value_hash=f"'{VALUE}'",
+        state="'open'",
+        found_at=moment,
+    )
