@@ -119,7 +119,7 @@ def hash_records(rows: Iterable[Row]) -> bytes:
 
 def _store_batch(db, session_id, samples):
     rows = _read_turns(db, session_id, [sample.turn_number for sample in samples])
-    exchanges = [exchange for sample in samples if (exchange := _build_exchange(sample, rows.get(sample.turn_number)))]
+    exchanges = [_build_exchange(sample, rows.get(sample.turn_number, [])) for sample in samples]
     if exchanges:
         with write_queue.global_transaction():
             stored = set(

@@ -37,8 +37,8 @@ SOURCE_WORDS = {
 }
 # A verdict on its own, as a list of verdicts names it.
 DECIDED_WORDS = {
-    (Scope.VALUE.value, Verdict.CONFIRMED.value): _("Confirmed"),
-    (Scope.VALUE.value, Verdict.DISMISSED.value): _("Dismissed"),
+    (Scope.VALUE.value, Verdict.CONFIRMED.value): _("Confirmed wherever it stands"),
+    (Scope.VALUE.value, Verdict.DISMISSED.value): _("Dismissed wherever it stands"),
     (Scope.VALUE.value, Verdict.ADDED.value): _("Added by hand"),
     (Scope.PLACE.value, Verdict.CONFIRMED.value): _("Confirmed in one place"),
     (Scope.PLACE.value, Verdict.DISMISSED.value): _("Dismissed in one place"),

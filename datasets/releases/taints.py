@@ -163,7 +163,7 @@ JOB = Kind(
     run=run,
     label=gettext_lazy("Check of releases"),
     audit_text=gettext_lazy("started a check of releases"),
-    cancel_text=gettext_lazy("Members already checked stay noted; the next check begins again."),
+    cancel_text=gettext_lazy("Members already checked remain noted; the next check begins again."),
     describe_result=lambda result: str(result["message"]),
     schedule=Schedule("schedule.releaseCheckHours", HOUR_MS, dict, has_releases),
 )

@@ -20,7 +20,7 @@ SIDES = {
     "test": gettext_lazy("Testing"),
 }
 DIFFERENCES = {
-    "added": gettext_lazy("Added"),
+    "added": gettext_lazy("Added samples"),
     "gone": gettext_lazy("No longer in it"),
     "changed": gettext_lazy("With other content"),
     "judged_again": gettext_lazy("Judged again"),
@@ -31,7 +31,7 @@ TAINTS = {
     VersionTaint.Reason.REMOVED.value: gettext_lazy("Session removed"),
     VersionTaint.Reason.OPTED_OUT.value: gettext_lazy("Opted out"),
     VersionTaint.Reason.ROLLED_BACK.value: gettext_lazy("Write rolled back"),
-    VersionTaint.Reason.REJECTED.value: gettext_lazy("Rejected"),
+    VersionTaint.Reason.REJECTED.value: gettext_lazy("Rejected since"),
 }
 # The switches of a dataset's options that differ from the default.
 INCLUDED = {

@@ -112,7 +112,7 @@ def _format_differences(dataset, result):
     yield _("%(name)s, release %(first)s to release %(last)s") % words
     for label, kind in (
         (_("added"), differences.ADDED),
-        (_("gone"), differences.GONE),
+        (_("removed"), differences.GONE),
         (_("changed"), differences.CHANGED),
         (_("judged again"), differences.JUDGED),
         (_("on another side"), differences.MOVED),

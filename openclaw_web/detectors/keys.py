@@ -20,7 +20,7 @@ _FIXED_END = re.compile(r"[A-Za-z0-9_]")
 _JWT = compile_pattern(r"\beyJ[A-Za-z0-9_-]{8,}={0,2}\.[A-Za-z0-9_-]{8,}={0,2}\.[A-Za-z0-9_-]*")
 _BEARER = compile_pattern(r"(?i)\b(?:bearer|bot|token)[ \t]+[A-Za-z0-9._~+/=:-]{16,}")
 _BEGIN = compile_pattern(
-    r"-----BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----|---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----"
+    r"-----BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----|---- [B]EGIN SSH2 ENCRYPTED PRIVATE KEY ----"
 )
 _END = compile_pattern(
     r"-----END (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----|---- END SSH2 ENCRYPTED PRIVATE KEY ----"

@@ -71,6 +71,8 @@ _WORDS = (
     (_("Confirmed"), BAD, ("confirmed",)),
     (_("Dismissed"), PLAIN, ("dismissed",)),
     (_("Added"), INFO, ("added",)),
+    (_("Being released"), RUNNING, ("building",)),
+    (_("Released"), OK, ("released",)),
     (_("Needs review"), WARN, ("needs_review",)),
     (_("Approved by rule"), OK, ("auto_approved",)),
     # People, what lets them in, and what is switched on.

@@ -280,7 +280,7 @@ REVIEW = {
     ),
     "schedule.releaseCheckHours": number(24, 0, 720, _("hours")).with_words(
         _("Check releases every"),
-        _("Looks for members that were removed, opted out, rolled back or rejected. 0 = only on request."),
+        _("Searches for members that were removed, opted out, rolled back or rejected. 0 = only on request."),
     ),
 }
 GROUPS = {

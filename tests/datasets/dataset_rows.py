@@ -16,7 +16,10 @@ DATASET, VERSION, VALUE = f"{0:026d}", f"{0:026d}", f"{0:032x}"
 
 
 def fill_datasets(count, *, agent, db):
-    """Insert `count` rows of each table; one dataset has all releases, and the first release all members."""
+    """Insert `count` rows of each table.
+
+    One dataset has all releases, and the first release all members.
+    """
     moment = f"{T0} + i * 6000"
     ids = "printf('%026d', i)"
     insert(

@@ -59,7 +59,7 @@ def _build_rows(request, export):
         )
         return context | {"problem": sentence}
     if kind == DatasetExport.Format.PARQUET:
-        sentence = _("Rows of Parquet files are not shown. Export the format messages to look at them.")
+        sentence = _("Rows of Parquet files are not shown. Export the format messages to preview them.")
         return context | {"problem": sentence}
     rows, number_text = ExportRows(export), request.GET.get("row", "")
     is_number = number_text.isascii() and number_text.isdecimal() and len(number_text) <= LONGEST_NUMBER

@@ -143,7 +143,7 @@ def test_the_reply_is_on_the_first_screen_of_the_review(visit):
 
 def test_the_bar_of_a_phone_has_every_entry(visit):
     page = visit("/", viewport=PHONE)
-    names = ["Overview", "Agents", "Review", "Samples", "Exports", "System"]
+    names = ["Overview", "Agents", "Review", "Samples", "Findings", "Datasets", "Exports", "System"]
     assert [element.inner_text() for element in page.locator(".rail__list a > span").all()] == names
     assert len({element.bounding_box()["y"] for element in page.locator(".rail__list li").all()}) == 1
     expect(page.locator("#rail-fold")).to_be_hidden()

@@ -18,6 +18,7 @@ PASSES = re.compile(r"\|\s*(ago|number|tokens|money)\b|\bcounted\b|\bcounter=")
 ACTS = {
     "guardian/rule_try.html",
     "datasets/export_rows.html",
+    "datasets/version_parts.html",
     "datasets/samples_bulk.html",
     "episodes/redaction_preview.html",
     "episodes/scope_retention.html",

@@ -183,6 +183,7 @@ def test_hostile_text(exports):
 
 def test_the_tick_does_it_once_a_day(exports):
     create_turn(1)
+    configuration.put("schedule.findingsScanMinutes", 0)
     assert automatic_tasks.start_due() == []
     configuration.put("jsonlExport.enabled", True)
     (job,) = automatic_tasks.start_due()

@@ -60,7 +60,7 @@ def add_samples(*records, **columns):
 
 
 def add_planted_samples():
-    """Two turns with values in every place of a row, and verdicts that let them be exported."""
+    """Two turns with values in every place of a row, and verdicts that allow their export."""
     question, reply = f"I am {MAIL}, call {PHONE}. {NAME}", f"Noted, {OTHER_MAIL}: {KEY} {CUSTOM}"
     earlier = (user(f"Hello from {NAME}, {MAIL}"), assistant(f"Welcome {OTHER_MAIL}"))
     work = (assistant(f"Let me write to {MAIL}.", ("c", "exec", CALL)), result("c", RESULT))
