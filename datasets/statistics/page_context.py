@@ -86,7 +86,7 @@ def _build_created_chart(parts: list[Part], statistics: Statistics) -> Chart:
         for part in parts
     ]
     if statistics.by_status[UNDONE_STATUS]:
-        series.append(Series(_("Undone"), "accent"))
+        series.append(Series(_("Verdict undone"), "accent"))
         points = [
             _build_point(part.period, (*point.values, part.created[UNDONE_STATUS]), is_linked=True)
             for part, point in zip(parts, points, strict=True)
