@@ -25,7 +25,7 @@ def sample_uses(request, sample_id):
         "rows": lineage.find_rows(sample_id),
         "sample_id": sample_id,
     }
-    return render_page(request, "datasets/dataset_uses.html", context)
+    return render_page(request, "datasets/sample_uses.html", context)
 
 
 @require_safe
@@ -41,7 +41,7 @@ def write_uses(request, agent, audit_id):
         "rows": [place for sample_id in samples for place in lineage.find_rows(sample_id)],
         "may_export": request.user.has_role("labeller"),
     }
-    return render_page(request, "datasets/dataset_write_uses.html", context)
+    return render_page(request, "datasets/write_uses.html", context)
 
 
 @require_POST

@@ -128,7 +128,7 @@ def member_list(request, dataset_id, number):
         "page": page_of(members, order=("id",), **read_cursors(request)),
         "tabs": words.build_side_tabs(version, side),
     }
-    return render_page(request, "datasets/version_members.html", context)
+    return render_page(request, "datasets/member_list.html", context)
 
 
 @require_safe
@@ -145,7 +145,7 @@ def taint_list(request, dataset_id, number):
         "rows": [(taint.sample_id, words.TAINTS[taint.reason], taint.noted_at) for taint in page],
         "title": words.TAINTED,
     }
-    return render_page(request, "datasets/version_samples.html", context)
+    return render_page(request, "datasets/taint_list.html", context)
 
 
 @require_safe
@@ -166,7 +166,7 @@ def difference_list(request, dataset_id, number, kind):
         "rows": [(sample_id, None, None) for sample_id in page],
         "title": words.DIFFERENCES[kind],
     }
-    return render_page(request, "datasets/version_samples.html", context)
+    return render_page(request, "datasets/difference_list.html", context)
 
 
 @require_POST

@@ -15,6 +15,7 @@ from findings.models import Finding
 DATASET, VERSION, VALUE = f"{0:026d}", f"{0:026d}", f"{0:032x}"
 
 
+# Long, as it names the columns of eight tables.
 def fill_datasets(count, *, agent, db):
     """Insert `count` rows of each table.
 
