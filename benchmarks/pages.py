@@ -74,6 +74,7 @@ def fill(options):
     """Write the rows; return every page's address and kind."""
     from agents import databases, services
     from agents.models import Agent
+    from tests.datasets.dataset_rows import fill_datasets
 
     for name, count in (("small", SMALL), ("middle", options.rows // 10), ("big", options.rows)):
         db = services.register(name).db
@@ -82,6 +83,7 @@ def fill(options):
         bulk_rows.fill_artifacts(db, min(count, options.artifacts))
         bulk_rows.checkpoint_wal(db)
     bulk_rows.fill_site(options.rows, agent="big")
+    fill_datasets(options.rows, agent="big", db=db)
     bulk_rows.fill_agents(AGENTS)
     for agent_id in Agent.objects.filter(agent_id__startswith="agent-").values_list("agent_id", flat=True):
         databases.create(agent_id)  # a page says which files are missing
@@ -161,6 +163,22 @@ LISTS = {
     "samples, by nobody": ("/samples/?by=nobody", "search"),
     "review": ("/review/", "list"),
     "review, none of a type": ("/review/?type=memory_gate_positive", "list"),
+    "findings": ("/findings/", "list"),
+    "findings, by places": ("/findings/?sort=-places", "list"),
+    "findings, of a kind": ("/findings/?kind=email", "list"),
+    "findings, none of a kind and state": ("/findings/?kind=key&state=open", "list"),
+    "findings, of an agent": ("/findings/?agent=big", "search"),
+    "findings, of no rule": ("/findings/?rule=none", "search"),
+    "finding": (f"/findings/{0:032x}/", "detail"),
+    "datasets": ("/datasets/", "list"),
+    "dataset": (f"/datasets/{0:026d}/", "detail"),
+    "release": (f"/datasets/{0:026d}/1/", "detail"),
+    "members": (f"/datasets/{0:026d}/1/members/", "list"),
+    "members, of a side": (f"/datasets/{0:026d}/1/members/?side=test", "list"),
+    "members not to be used": (f"/datasets/{0:026d}/1/taints/", "list"),
+    "uses of a sample": (f"/samples/{7:026d}/uses/", "detail"),
+    "sample": (f"/samples/{7:026d}/", "detail"),
+    "statistics of samples": ("/datasets/statistics/", "detail"),
     "jobs": ("/operations/jobs/", "list"),
     "jobs, none of a kind": ("/operations/jobs/?kind=doctor", "list"),
     "jobs, none of a state": ("/operations/jobs/?state=refused", "list"),

@@ -6,16 +6,23 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from django.utils.translation import gettext
+
 from openclaw_web.clock import now_ms
 from openclaw_web.detectors import detect, spans
-from openclaw_web.detectors.custom_patterns import NAMES_OF_ASSIGNMENTS, CustomPatterns, compile_patterns
+from openclaw_web.detectors.custom_patterns import (
+    NAMES_OF_ASSIGNMENTS,
+    CustomPatterns,
+    UnusablePatternError,
+    compile_patterns,
+)
 from openclaw_web.detectors.json_layers import BREAK, KEY_BREAK
 from openclaw_web.errors import Refused
 from people.configuration import setting_values as configuration
 
 from .documents import Document, find_text, list_leaves
 from .models import Finding, Source
-from .value_hash import compute_value_hash
+from .value_hash import compute_value_hash, read_key_mark
 
 PATTERNS = "datasetCollection.privacyFiltering.redactPatterns"  # the setting with patterns that operators added
 JOINED_SIZE = 200_000  # characters of documents that are searched as one text
@@ -27,7 +34,7 @@ LONGEST_PATH = 1_000  # characters: the keys in it are as long as whoever wrote 
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """Rules for a scan: `version` differs when the detectors or the operators' patterns do."""
+    """Rules for a scan: `version` differs when detectors, operators' patterns or SECRET_KEY do."""
 
     version: int
     custom: CustomPatterns | None
@@ -124,7 +131,8 @@ def _read_patterns():
 
 
 def _compute_version(patterns):
-    checksum = zlib.crc32("\n".join(patterns).encode(errors="surrogatepass")) if patterns else 0
+    # With another SECRET_KEY all hashes differ: then everything is scanned again, as after a change of the rules.
+    checksum = zlib.crc32("\n".join((read_key_mark(), *patterns)).encode(errors="surrogatepass"))
     return (spans.RULES << 32) | checksum
 
 
@@ -132,8 +140,8 @@ def _compute_version(patterns):
 def _compile(patterns):
     try:
         return compile_patterns(patterns) if patterns else None
-    except ValueError as problem:
-        raise Refused(str(problem)) from problem
+    except UnusablePatternError as problem:
+        raise Refused(gettext(problem.sentence) % problem.values) from problem
 
 
 def _build_row(source, document, path, span, text):

@@ -12,6 +12,7 @@ from openclaw_web.clock import now_ms
 from openclaw_web.sqlite import write_queue
 
 from .models import Finding, FindingScan
+from .value_hash import read_key_mark
 
 ROWS = 500  # that one statement inserts
 DELETED = 1_000  # findings that one statement removes
@@ -67,6 +68,12 @@ def read_positions(db: str, source: str, session_ids: Collection[str]) -> dict[s
     """Read how far the records of these sessions were scanned; others have no entry."""
     rows = FindingScan.objects.using(db).filter(source=source, session_id__in=session_ids)
     return {row.session_id: _build_position(row) for row in rows}
+
+
+def read_table_positions(db: str, sources: Collection[str]) -> dict[str, Position]:
+    """Read how far these tables were scanned; one that was not has an empty position."""
+    rows = FindingScan.objects.using(db).filter(source__in=sources, session_id="")
+    return dict.fromkeys(sources, Position()) | {row.source: _build_position(row) for row in rows}
 
 
 def _build_position(row):
@@ -167,7 +174,7 @@ def refresh_summary(agent_id: str, db: str, hashes: Collection[str], last_id: in
     """Have values counted again, and note that the summary has findings up to an id."""
     call_summary(agent_id, db, hashes)
     with write_queue.agent_transaction(db):
-        save_positions(db, {(SUMMED, ""): Position(last_id)})
+        save_positions(db, {(SUMMED, ""): Position(last_id, read_key_mark())})
 
 
 def resume_summary(agent_id: str, db: str) -> None:

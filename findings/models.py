@@ -12,10 +12,13 @@ class Source(models.TextChoices):
     """The sort of text that a finding stands in."""
 
     RECORD = "record"  # a record of a transcript
-    DECISION = "decision"  # the fact and reason of a gate decision
+    DECISION = "decision"  # the fact, reason and answer of a gate decision
     WRITE = "write"  # the fact of a write
     SNAPSHOT = "snapshot"  # a version of a memory file
-    PROMPT = "prompt"  # a stored prompt
+    FILE = "file"  # a version of another workspace file
+    CORRECTION = "correction"  # the facts and the pattern of a correction
+    PROMPT = "prompt"  # what the gate was shown: a window
+    INSTRUCTION = "instruction"  # the prompt of the gate
     ARTIFACT = "artifact"  # the content of an artifact
 
 

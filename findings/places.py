@@ -1,7 +1,12 @@
 """Places of findings: the texts that they stand in, read again."""
 
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from functools import reduce
+from operator import or_
 from typing import NamedTuple
 
+from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from ledger import consent
@@ -11,7 +16,7 @@ from openclaw_web.detectors import spans
 from .documents import Document, find_text
 from .models import Finding, Source
 from .tables import BY_SOURCE
-from .transcript_documents import read_record
+from .transcript_documents import read_records
 from .value_hash import compute_value_hash
 
 AROUND = 80  # characters of a text that are shown on each side of a value
@@ -32,10 +37,22 @@ class Excerpt(NamedTuple):
 
 def read_document(db: str, source: str, source_id: str) -> Document | None:
     """Read the texts of a record or row again; None when it is gone."""
-    if source == Source.RECORD:
-        session_id, _slash, seq = source_id.rpartition("/")
-        return read_record(db, session_id, int(seq)) if seq.isdecimal() else None
-    return BY_SOURCE[source].read_document(db, source_id) if source in BY_SOURCE else None
+    return read_documents(db, [(source, source_id)]).get((source, source_id))
+
+
+def read_documents(db: str, names: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Document]:
+    """Read the texts of a few records and rows, by source and id.
+
+    Those that are gone have no entry.
+    """
+    ids: dict[str, dict[str, None]] = defaultdict(dict)
+    for source, source_id in names:
+        ids[source][source_id] = None
+    documents = {}
+    for source, own in ids.items():
+        for document in _read_of_source(db, source, list(own)):
+            documents[source, document.source_id] = document
+    return documents
 
 
 def read_value(db: str, finding: Finding) -> str | None:
@@ -50,13 +67,20 @@ def read_excerpt(db: str, finding: Finding) -> Excerpt | None:
     Keys, passwords and other secrets are masked. None when the text is gone, has changed, or belongs to a turn whose
     words may not be used today.
     """
-    if _is_withheld(db, finding):
-        return None
-    text = _read_text(db, finding)
-    if text is None:
-        return None
-    before, after = text[max(0, finding.start - AROUND) : finding.start], text[finding.end : finding.end + AROUND]
-    return Excerpt(before, mask(finding.kind, text[finding.start : finding.end]), after)
+    return read_excerpts(db, [finding])[0]
+
+
+def read_excerpts(db: str, findings: Sequence[Finding]) -> list[Excerpt | None]:
+    """Read the excerpts of the findings of a page, as `read_excerpt`, in a few queries."""
+    withheld = _find_withheld(db, findings)
+    readable = [finding for finding in findings if (finding.session_id, finding.turn_number) not in withheld]
+    documents = read_documents(db, [(finding.source, finding.source_id) for finding in readable])
+    return [
+        None
+        if (finding.session_id, finding.turn_number) in withheld
+        else _cut_excerpt(finding, documents.get((finding.source, finding.source_id)))
+        for finding in findings
+    ]
 
 
 def mask(kind: str, value: str) -> str:
@@ -110,16 +134,43 @@ def parse_place(place: str) -> dict[str, str | int]:
 
 
 def _read_text(db, finding):
-    document = read_document(db, finding.source, finding.source_id)
+    return _find_value_text(finding, read_document(db, finding.source, finding.source_id))
+
+
+def _read_of_source(db, source, source_ids):
+    if source == Source.RECORD:
+        parts = [source_id.rpartition("/") for source_id in source_ids]
+        return read_records(db, [(session_id, int(seq)) for session_id, _slash, seq in parts if seq.isdecimal()])
+    return BY_SOURCE[source].read_documents(db, source_ids) if source in BY_SOURCE else ()
+
+
+def _cut_excerpt(finding, document):
+    text = _find_value_text(finding, document)
+    if text is None:
+        return None
+    before, after = text[max(0, finding.start - AROUND) : finding.start], text[finding.end : finding.end + AROUND]
+    return Excerpt(before, mask(finding.kind, text[finding.start : finding.end]), after)
+
+
+def _find_value_text(finding, document):
+    """The text that a finding stands in; None when it is gone or changed."""
     text = find_text(document.value, finding.path) if document else None
     if text is None or compute_value_hash(finding.kind, text[finding.start : finding.end]) != finding.value_hash:
         return None
     return text
 
 
-def _is_withheld(db, finding):
-    if finding.session_id is None or finding.turn_number is None or not consent.read_opted_out():
-        return False
-    turns = ConversationTurn.objects.using(db).filter(session_id=finding.session_id, turn_number=finding.turn_number)
-    ids = list(turns.values_list("id", flat=True))
-    return not ids or bool(consent.find_withheld_keys(db, ids))
+def _find_withheld(db, findings):
+    """The turns of findings that are gone, or whose words may not be used today.
+
+    Pairs of session and number.
+    """
+    pairs = {(row.session_id, row.turn_number) for row in findings}
+    turns = {pair for pair in pairs if None not in pair}
+    if not turns or not consent.read_opted_out():
+        return set()
+    chosen = reduce(or_, (Q(session_id=session_id, turn_number=number) for session_id, number in turns))
+    rows = ConversationTurn.objects.using(db).filter(chosen).values_list("id", "session_id", "turn_number")
+    ids = {turn_id: pair for turn_id, *pair in rows}
+    withheld = consent.find_withheld_keys(db, list(ids))
+    return turns - {tuple(pair) for turn_id, pair in ids.items() if turn_id not in withheld}

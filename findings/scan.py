@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 from agents import databases
 from agents.models import Agent
 
-from . import finding_store, table_scan, transcript_scan
+from . import finding_store, rescan, table_scan, transcript_scan
 from .detection import Detection, read_detection, read_version
 from .finding_store import Step
 
@@ -82,10 +82,15 @@ def scan_agent(db: str, progress: Any = None, limit: int | None = None) -> ScanR
 
     With `limit` the scan ends once as many texts were scanned, or a few more. Raises what `progress.update` raises.
     """
-    detection, total = read_detection(), ScanResult()
-    agent_id = db.removeprefix("agent_")
-    planned = _count(db, detection.version) if progress else 0
-    return _scan(agent_id, db, detection, limit, _report(progress, total, planned, agent_id))
+    detection, agent_id, planned = read_detection(), db.removeprefix("agent_"), 0
+
+    def report(scanned: int) -> None:
+        nonlocal planned
+        if progress and scanned:  # counted once something was new: nearly always nothing is
+            planned = planned or scanned + _count(db, detection.version)
+            progress.update(scanned, max(planned, scanned), _describe_scanning(agent_id))
+
+    return _scan(agent_id, db, detection, limit, report)
 
 
 def count_unscanned(db: str) -> int:
@@ -97,7 +102,10 @@ def is_needed() -> bool:
     """Whether an agent has texts that were not scanned, or findings of removed sessions."""
     rules = read_version()
     return any(
-        transcript_scan.is_unscanned(db, rules) or transcript_scan.has_deleted(db) or table_scan.is_unscanned(db, rules)
+        transcript_scan.is_unscanned(db, rules)
+        or transcript_scan.has_deleted(db)
+        or table_scan.is_unscanned(db, rules)
+        or rescan.select_noted(db).exists()
         for _agent_id, db in _open_agents()
     )
 
@@ -139,6 +147,7 @@ def describe(result: ScanResult) -> str:
 
 
 def _scan(agent_id, db, detection: Detection, limit, report):
+    rescan.follow_key(agent_id, db)
     finding_store.resume_summary(agent_id, db)
     transcript_scan.remove_deleted(agent_id, db)
     table_scan.remove_deleted(agent_id, db)
@@ -150,7 +159,8 @@ def _scan(agent_id, db, detection: Detection, limit, report):
             if limit is not None and result.scanned >= limit:
                 break
     _store(agent_id, db, batch, result, report)
-    result.remaining = _count(db, detection.version)
+    result.findings += rescan.scan_noted(agent_id, db, detection)
+    result.remaining = _count(db, detection.version) if result.scanned else 0
     return result
 
 
@@ -168,13 +178,17 @@ def _report(progress, total, planned, agent_id):
     def report(scanned):
         if progress:
             done = total.scanned + scanned
-            progress.update(done, max(planned, done), _("Scanning texts of %(agent)s") % {"agent": agent_id})
+            progress.update(done, max(planned, done), _describe_scanning(agent_id))
 
     return report
 
 
+def _describe_scanning(agent_id):
+    return _("Scanning texts of %(agent)s") % {"agent": agent_id}
+
+
 def _count(db, rules):
-    return transcript_scan.count_records(db, rules) + table_scan.count_rows(db, rules)
+    return transcript_scan.count_records(db, rules) + table_scan.count_rows(db, rules) + rescan.select_noted(db).count()
 
 
 def _open_agents() -> Iterator[tuple[str, str]]:

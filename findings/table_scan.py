@@ -18,21 +18,19 @@ MOST_IN_STEP = 20_000  # findings of the rows that are read at once
 
 def count_rows(db: str, rules: int) -> int:
     """Count the rows that were not scanned by these rules."""
-    return sum(_count_after(db, table, rules) for table in TABLES)
+    return sum(rows.count() for rows in _select_unscanned(db, rules))
 
 
 def is_unscanned(db: str, rules: int) -> bool:
     """Whether a table has rows that were not scanned by these rules."""
-    return any(_rows_after(db, table, rules).exists() for table in TABLES)
+    return any(rows.exists() for rows in _select_unscanned(db, rules))
 
 
-def _rows_after(db, table, rules):
-    position = finding_store.read_position(db, table.source.value)
-    return table.select_rows(db).filter(place__gt=position.place if position.rules == rules else -1)
-
-
-def _count_after(db, table, rules):
-    return _rows_after(db, table, rules).count()
+def _select_unscanned(db, rules):
+    positions = finding_store.read_table_positions(db, [table.source.value for table in TABLES])
+    for table in TABLES:
+        position = positions[table.source.value]
+        yield table.select_rows(db).filter(place__gt=position.place if position.rules == rules else -1)
 
 
 def scan_tables(db: str, detection: Detection) -> Iterator[Step]:

@@ -1,19 +1,19 @@
-"""Rows beside transcripts that hold texts: decisions, writes, memory files, windows of the gate, artifacts."""
+"""Rows beside transcripts that hold texts: decisions, writes, files, corrections, prompts, artifacts."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
-from django.db.models import Model, Q, QuerySet
+from django.db.models import Min, Model, Q, QuerySet
 
 from artifacts import handles
 from artifacts.contents import content_types
 from artifacts.models import Artifact
 from artifacts.services import OUTPUT_KIND
 from artifacts.store import blobs, layout
-from gate.models import GateWindow, MemoryGateDecision
-from guardian.models import FileSnapshot, WriteGuardianAudit
+from gate.models import GatePrompt, GateWindow, MemoryGateDecision
+from guardian.models import BehaviorCorrection, FileSnapshot, WorkspaceFile, WriteGuardianAudit
 from ledger.models import ConversationTurn
 from openclaw_web.disk import packing
 from openclaw_web.errors import Refused
@@ -51,19 +51,26 @@ class Table:
         rows = self.select_rows(db).filter(place__gt=after).order_by("place")
         return list(rows.values("place", self.key, *self.columns)[: self.chunk])
 
-    def read_document(self, db: str, source_id: str) -> Document | None:
-        """The document of one row; None when there is none, or no text."""
-        rows = self.select_rows(db).filter(**{self.key: source_id}).order_by("place")
-        documents = self.build(db, list(rows.values("place", self.key, *self.columns)[:1]))
-        return next(iter(documents), None)
+    def read_documents(self, db: str, source_ids: Collection[str]) -> Iterable[Document]:
+        """The documents of a few rows, those without a row or text left out.
+
+        An artifact has a row for each use: all of them have one document.
+        """
+        rows = self.select_rows(db).filter(**{f"{self.key}__in": list(source_ids)})
+        firsts = rows.order_by().values(self.key).annotate(first=Min("place")).values_list("first", flat=True)
+        chosen = self.select_rows(db).filter(place__in=list(firsts)).order_by("place")
+        return self.build(db, list(chosen.values("place", self.key, *self.columns)))
 
 
 def _build_reported(db, rows) -> Iterator[Document]:
-    """Documents of decisions and writes: their fact and reason."""
+    """Documents of decisions and writes: their fact and reason, and what the model answered.
+
+    A long answer is an artifact: of it, only the handle stands here.
+    """
     ids = {row["turn_id"] for row in rows if row["turn_id"]}
     numbers = dict(ConversationTurn.objects.using(db).filter(id__in=ids).values_list("id", "turn_number"))
     for row in rows:
-        texts = {name: row[name] for name in ("candidate_fact", "reason") if row[name]}
+        texts = {name: row[name] for name in SAID if row.get(name)}
         size = sum(map(len, texts.values()))
         yield Document(row["id"], texts, row["session_id"], numbers.get(row["turn_id"]), size=size)
 
@@ -71,6 +78,17 @@ def _build_reported(db, rows) -> Iterator[Document]:
 def _build_snapshots(_db, rows) -> Iterator[Document]:
     for row in rows:
         yield Document(row["id"], row["content"], size=len(row["content"]))
+
+
+def _build_corrections(_db, rows) -> Iterator[Document]:
+    for row in rows:
+        texts = {name: row[name] for name in CORRECTED if row[name]}
+        yield Document(row["id"], texts, size=sum(map(len, texts.values())))
+
+
+def _build_instructions(_db, rows) -> Iterator[Document]:
+    for row in rows:
+        yield Document(row["id"], row["text"], size=len(row["text"]))
 
 
 def _build_windows(_db, rows) -> Iterator[Document]:
@@ -101,13 +119,18 @@ def _read_text(sha256):
     return b"".join(parts).decode(errors="replace")
 
 
+SAID = ("candidate_fact", "reason", "raw_response")
+CORRECTED = ("original_candidate_fact", "corrected_candidate_fact", "correction_pattern", "rule_name")
 REPORTED = ("session_id", "turn_id", "candidate_fact", "reason")
 # Outputs of tools are scanned in their records, unless they are too long to be put back into them.
 NOT_IN_RECORDS = Q(record_id=None) | ~Q(kind=OUTPUT_KIND) | Q(bytes__gt=MOST_BYTES)
 TABLES = (
-    Table(Source.DECISION, MemoryGateDecision, REPORTED, _build_reported),
+    Table(Source.DECISION, MemoryGateDecision, (*REPORTED, "raw_response"), _build_reported),
     Table(Source.WRITE, WriteGuardianAudit, REPORTED, _build_reported),
     Table(Source.SNAPSHOT, FileSnapshot, ("content",), _build_snapshots, chunk=50),
+    Table(Source.FILE, WorkspaceFile, ("content",), _build_snapshots, chunk=50),
+    Table(Source.CORRECTION, BehaviorCorrection, CORRECTED, _build_corrections),
+    Table(Source.INSTRUCTION, GatePrompt, ("text",), _build_instructions, chunk=50),
     Table(Source.PROMPT, GateWindow, ("body_zstd",), _build_windows, key="hash", chunk=200),
     Table(
         *(Source.ARTIFACT, Artifact, ("session_id", "content_type", "bytes"), _build_artifacts),

@@ -1,6 +1,9 @@
 """Records of transcripts as documents, read in parts."""
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
 
 from django.db.models import Count, Q
 
@@ -90,11 +93,22 @@ def read_part(db: str, session_id: str, after: int) -> Part:
 
 def read_record(db: str, session_id: str, seq: int) -> Document | None:
     """The document of one record; None when it is not stored, withheld or unreadable."""
-    events = TranscriptEvent.objects.using(db).filter(session_id=session_id, seq=seq).exclude(kind=WITHHELD)
+    documents = read_records(db, [(session_id, seq)])
+    return documents[0] if documents else None
+
+
+def read_records(db: str, pairs: Collection[tuple[str, int]]) -> list[Document]:
+    """The documents of a few records, by pairs of session and seq.
+
+    Those that are not stored, withheld or unreadable are left out.
+    """
+    chosen = [Q(session_id=session_id, seq=seq) for session_id, seq in pairs]
     part = Part()
-    for row in events.values(*COLUMNS):
-        _add_document(part, session_id, row)
-    return part.documents[0] if part.documents else None
+    if chosen:
+        events = TranscriptEvent.objects.using(db).filter(reduce(or_, chosen)).exclude(kind=WITHHELD)
+        for row in events.values("session_id", *COLUMNS):
+            _add_document(part, row["session_id"], row)
+    return part.documents
 
 
 def _add_document(part, session_id, row):

@@ -23,4 +23,9 @@ def compute_value_hash(kind: str, value: str) -> str:
     return salted_hmac(PURPOSE, data, algorithm="sha256").hexdigest()[:HASH_CHARACTERS]
 
 
+def read_key_mark() -> str:
+    """Return what tells one SECRET_KEY from another."""
+    return compute_value_hash("", "")
+
+
 NUMBERED = frozenset({"phone", "card", "iban", "id_number"})

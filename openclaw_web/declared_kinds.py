@@ -15,6 +15,8 @@ JOB_KINDS = {
     "export": "datasets.exports.jobs.JOB",
     "export_verify": "datasets.exports.jobs.VERIFY_JOB",
     "findings_scan": "findings.jobs.JOB",
+    "finding_verdict": "datasets.finding_values.copying.COPY_JOB",
+    "sample_privacy": "datasets.finding_values.copying.CHECK_JOB",
     "gate": "gate.runner.job.JOB",
     "gate_replay": "gate.replays.job.JOB",
     "gate_new_turns": "gate.runner.auto_run.JOB",

@@ -126,6 +126,7 @@ APPROVED_DECISIONS = "datasets.decision_samples.replays.find_approved_ids"  # of
 GATE_VERDICTS = "datasets.decision_samples.verdict_copies.copy_new"  # copies new verdicts into an agent's file
 ARTIFACT_CALLS = "ledger.outputs.calls.find_calls"  # the calls that artifacts came from
 MEMORY_SUMS = "overview.memory_sums.refresh_alias"  # counts writes to memory again when some were recorded
+CHANGED_ROWS = "findings.rescan.note"  # has rows scanned again whose texts changed
 FINDING_SUMMARY = "datasets.finding_values.summary.refresh"  # counts values again after findings were stored
 PROBLEM_PLACES = "agents.problems.checked_agents.list_checked_agents"  # the agents with their files, for checks
 LAST_IMPORT = "overview.summaries.find_last_import"  # when something was imported last

@@ -150,6 +150,7 @@ document.addEventListener("htmx:afterRequest", (event) => {
 /* A part of an answer whose place has left the page (a list shows other rows by now) is left out. */
 
 document.addEventListener("htmx:beforeSwap", (event) => {
+  focused = document.activeElement ? document.activeElement.id : "";
   const answer = document.createElement("template");
   answer.innerHTML = event.detail.serverResponse;
   const gone = [...answer.content.querySelectorAll("[hx-swap-oob][id]")].filter((part) => !document.getElementById(part.id));
@@ -161,10 +162,6 @@ document.addEventListener("htmx:beforeSwap", (event) => {
 
 let focused = "";
 
-document.addEventListener("htmx:beforeSwap", () => {
-  focused = document.activeElement ? document.activeElement.id : "";
-});
-
 document.addEventListener("htmx:afterSettle", (event) => {
   const lost = !document.activeElement || document.activeElement === document.body;
   const target = event.target.querySelector("[data-focus]") || (lost && document.getElementById(focused));
@@ -173,12 +170,15 @@ document.addEventListener("htmx:afterSettle", (event) => {
   if (spoken) announce(spoken.dataset.announce);
 });
 
-function showFailure() {
-  document.getElementById("failed").hidden = false;
-}
+const showFailure = () => (document.getElementById("failed").hidden = false);
 
 document.addEventListener("htmx:responseError", showFailure);
 document.addEventListener("htmx:sendError", showFailure);
+/* Hidden again once something that a person pressed works; what a page asks for by itself says nothing of that. */
+document.addEventListener("htmx:afterRequest", (event) => {
+  const { successful, requestConfig } = event.detail;
+  if (successful && ["click", "submit"].includes(requestConfig.triggeringEvent?.type)) document.getElementById("failed").hidden = true;
+});
 
 /* Deep links: #r-<record> that is on another part of a long page is asked for once. */
 

@@ -35,7 +35,17 @@ FINDS = (
     "from 78.47.216.133",
 )
 FLOOR = (r"[a-z0-9.]+@[a-z0-9.]+", r"sk-[A-Za-z0-9]{20}", r"password\s*[:=]", r"\d{4}[ -]?\d{4}", r"(?:\d+\.){3}\d+")
-REPEATED = {"digits": "1234567890", "quotes": '"', "backslashes": "\\", "keys": "-----BEGIN PRIVATE KEY-----"}
+REPEATED = {
+    "digits": "1234567890",
+    "quotes": '"',
+    "backslashes": "\\",
+    "keys": "-----BEGIN PRIVATE KEY-----",
+    "passwords": "password=",
+    "tokens": '"token":',
+    "countries": "+49 ",
+    "ats": "@",
+    "base64": "QWJjZDEyMzQ1",
+}
 KINDS = ("transcripts", "prose", "logs")
 BAR = 3  # megabytes a second
 

@@ -4,11 +4,14 @@
 a band by chance are excluded by the whole signatures, and the rest by the texts: no pair counts as similar that is not.
 """
 
-from collections.abc import Callable, Iterator, Sequence, Set
-from itertools import combinations
+from array import array
+from collections import defaultdict
+from collections.abc import Callable, Sequence, Set
+from itertools import chain, combinations
 from typing import Protocol
 
 from .minhash import BYTES, NUMBERS
+from .places import find_buckets
 from .signature_file import BAND_BYTES, BANDS, SignatureFile
 from .texts import ALIKE, jaccard
 
@@ -42,32 +45,15 @@ def join_similar(numbers: SignatureFile, order: Sequence[int], grams_of: GramsOf
     """
     numbers.complete()
     for band in range(BANDS):
-        small: dict[int, list[list[int]]] = {}
+        small: defaultdict[int, array[int]] = defaultdict(lambda: array("I"))  # places, one bucket after another
         for places in _find_sharing(numbers, band, order):
             if len(places) <= SMALL:
-                small.setdefault(len(places), []).append(places)
+                small[len(places)].extend(places)
             else:
                 _compare_with_best(numbers, band, places, grams_of, groups)
-        for buckets_of_size in small.values():
-            for places in buckets_of_size:
-                _compare_pairs(numbers, band, places, grams_of, groups)
-
-
-def find_buckets(keys: Sequence[int], order: Sequence[int]) -> Iterator[list[int]]:
-    """Yield the places of `order` that share a key, in that order.
-
-    Places that share their key with no other are in no bucket.
-    """
-    seen: set[int] = set()
-    note = seen.add
-    repeated = {key for key in map(keys.__getitem__, order) if key in seen or note(key)}
-    del seen
-    sharing: dict[int, list[int]] = {}
-    for place in order if repeated else ():
-        if (key := keys[place]) in repeated:
-            sharing.setdefault(key, []).append(place)
-    for key in sorted(sharing):
-        yield sharing[key]
+        for size, buckets in small.items():
+            for start in range(0, len(buckets), size):
+                _compare_pairs(numbers, band, buckets[start : start + size], grams_of, groups)
 
 
 def _find_sharing(numbers, band, order):
@@ -75,13 +61,10 @@ def _find_sharing(numbers, band, order):
 
     Few places share half of a band: only the bands of those are read one by one.
     """
-    sharing: dict[int, list[int]] = {}
-    for places in find_buckets(numbers.halves(band), order):
-        for place in places:
-            sharing.setdefault(numbers.key(place, band), []).append(place)
-    for key in sorted(sharing):
-        if len(sharing[key]) > 1:
-            yield sharing[key]
+    places = array("I", chain.from_iterable(find_buckets(numbers.halves(band), order)))
+    keys = array("Q", (numbers.key(place, band) for place in places))
+    for indexes in find_buckets(keys, range(len(places))):
+        yield [places[index] for index in indexes]
 
 
 def _compare_pairs(numbers, band, places, grams_of, groups):

@@ -10,6 +10,7 @@ from typing import Any
 from ..models import DatasetSample, SampleSignature
 from . import signatures
 from .fixed_sides import FixedSides
+from .places import sort_places
 from .signature_file import SignatureFile
 from .signatures import Signature
 from .split_plan import compute_key
@@ -40,7 +41,7 @@ class Features:
                 "words": "Q",  # of the hash of their words
                 "handle": "q",  # the id of the signature
                 "turn": "q",
-                "session": "q",  # its number, in the order of places
+                "session": "I",  # its number, in the order of places
                 "name": "q",  # the hash of the session's id; one for each session
                 "judgement": "B",
                 "quality": "d",
@@ -79,26 +80,32 @@ class Features:
         """A column: one number for each sample; in `name`, for each session."""
         return self._columns[name]
 
-    def rank_places(self) -> list[int]:
+    def rank_places(self) -> "array[int]":
         """The places of the samples, the better ones first.
 
         Better is edited by a person, then approved by a person, approved by rule, of higher quality, earlier in its
         session; then the words of the sample and of its session decide. Names decide between sessions with the same
         words. Samples of an earlier release precede all others.
         """
+        of_session = self._mix_sessions()
+        names = (*(("is_new",) if self.fixed else ()), "judgement", "quality", "turn", "pair", "session")
+        *firsts, judgements, qualities, turns, pairs, sessions = map(self.column, names)
+
+        def build_key(place: int) -> tuple[float, ...]:
+            own = (judgements[place], -qualities[place], turns[place], pairs[place], of_session[sessions[place]])
+            return (*[first[place] for first in firsts], *own) if firsts else own
+
+        return sort_places(range(len(self)), build_key)
+
+    def _mix_sessions(self):
+        """For each session a number of the words of all its samples."""
         of_session = array("Q", bytes(8 * self.session_count))
         columns = ("session", "pair", "turn", "judgement")
         bits = array("Q", self.column("quality").tobytes())
         for session, pair, turn, judgement, quality in zip(*map(self.column, columns), bits, strict=True):
             mixed = mix_bits(mix_bits(mix_bits(mix_bits(pair) ^ (turn & MAX_UINT64)) ^ judgement) ^ quality)
             of_session[session] = (of_session[session] + mixed) & MAX_UINT64
-        sessions = self.column("session")
-        order = sorted(range(len(self)), key=lambda place: of_session[sessions[place]])
-        for name, is_reversed in (("pair", False), ("turn", False), ("quality", True), ("judgement", False)):
-            order.sort(key=self.column(name).__getitem__, reverse=is_reversed)  # sorting is stable
-        if self.fixed:
-            order.sort(key=self.column("is_new").__getitem__)
-        return order
+        return of_session
 
     def _extend(self, name, values):
         self._columns[name].extend(values)

@@ -4,7 +4,7 @@ import hashlib
 from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Set
-from itertools import groupby
+from itertools import compress, groupby
 from pathlib import Path
 
 from django.db import DEFAULT_DB_ALIAS
@@ -16,6 +16,7 @@ from ..models import DatasetSample
 from . import clusters, signatures
 from .features import MAX_UINT64, Features, Row, mix_bits, read_features
 from .fixed_sides import NO_SIDE, FixedSides, SetSides
+from .places import find_buckets, sort_places
 from .signature_file import SignatureFile
 from .split_plan import DUPLICATE, ONE, SHORT, SplitPlan
 from .texts import build_grams, compute_identity, split_words
@@ -78,7 +79,7 @@ def build_split_plan(
 
     `batches` are rows of features.COLUMNS in the order of their places. `duplicates`: ONE keeps one of those that are
     similar; KEEP keeps all, and puts their sessions on the same side. Sessions with one id share a side, whichever
-    agents have them. `side_of` gives the number of the side for a number of 64 bits. `folder` needs space for 512 bytes
+    agents have them. `side_of` gives the number of the side for a number of 64 bits. `folder` needs space for 768 bytes
     a sample. `fixed`: sessions that have a side keep it, and of similar samples on different sides one is kept, first
     that of an earlier release.
     """
@@ -129,7 +130,7 @@ class _KeepOne(_GroupBase):
     def __init__(self, features: Features, texts: "_TextReader"):
         super().__init__(features, texts)
         # For each sample a better one; following them leads to one that is kept.
-        self.winners = array("q", range(len(features)))
+        self.winners = array("I", range(len(features)))
 
     def is_worth(self, place: int, other: int) -> bool:
         return bool(self.is_kept[place] and self.is_kept[other])
@@ -175,7 +176,7 @@ class _KeepAll(_GroupBase):
 
     def teachers(self) -> "array[int]":
         """For each sample its own place."""
-        return array("q", range(len(self.is_kept)))
+        return array("I", range(len(self.is_kept)))
 
 
 class _TextReader:
@@ -229,20 +230,19 @@ def _find_similar(features, groups, texts):
     """Join in `groups` the samples with the same words, then those with nearly the same."""
     order, has_numbers = features.rank_places(), features.column("has_numbers")
     is_first = bytearray(b"\x01") * len(order)
-    for best, *others in clusters.find_buckets(features.column("words"), order):
+    for best, *others in find_buckets(features.column("words"), order):
         groups.join(best, others)
         for place in others:
             is_first[place] = False
-    order = [place for place in order if is_first[place] and has_numbers[place]]
+    order = array("I", (place for place in order if is_first[place] and has_numbers[place]))
     clusters.join_similar(features.numbers, order, texts.grams_of, groups)
 
 
 def _build_plan(features, groups, seed, side_of):
     sessions, pairs, keys = (features.column(name) for name in ("session", "pair", "key"))
-    kept_places = [place for place, is_kept in enumerate(groups.is_kept) if is_kept]
     smallest_keys = array("Q", [MAX_UINT64]) * features.session_count
     seed_number = _hash_seed(seed)
-    for place in kept_places:
+    for place in compress(range(len(keys)), groups.is_kept):
         session = sessions[place]
         smallest_keys[session] = min(smallest_keys[session], mix_bits(pairs[place] ^ seed_number))
     # The minimum of many numbers is small, so it is spread evenly again.
@@ -254,14 +254,14 @@ def _build_plan(features, groups, seed, side_of):
     taught, taught_on = find_taught(features.column("words"), bytes(fates[place] for place in groups.teachers()))
     for place, is_kept in enumerate(groups.is_kept):
         fates[place] += 0 if is_kept else DUPLICATE
-    order = sorted(range(len(keys)), key=keys.__getitem__)
+    order = sort_places(range(len(keys)), keys.__getitem__)
     return SplitPlan(
         array("q", (keys[place] for place in order)),
         bytes(fates[place] for place in order),
         taught,
         taught_on,
-        samples=len(kept_places),
-        largest_set=max(Counter(map(groups.set_of, kept_places)).values(), default=0),
+        samples=sum(groups.is_kept),
+        largest_set=max(Counter(map(groups.set_of, compress(range(len(keys)), groups.is_kept))).values(), default=0),
     )
 
 
@@ -273,7 +273,7 @@ def find_taught(words: "array[int]", sides: bytes) -> tuple["array[int]", bytes]
     numbers, taught_on = array("Q"), bytearray()
     if len(set(sides)) < 2:
         return numbers, b""
-    for number, places in groupby(sorted(range(len(words)), key=words.__getitem__), key=words.__getitem__):
+    for number, places in groupby(sort_places(range(len(words)), words.__getitem__), words.__getitem__):
         numbers.append(number)
         taught_on.append(sum(1 << side for side in {sides[place] for place in places}))
     return numbers, bytes(taught_on)

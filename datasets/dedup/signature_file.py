@@ -1,6 +1,6 @@
-"""The signatures of many samples in a temporary file without a name.
+"""The signatures of many samples in temporary files without names.
 
-A million signatures take 512 MB, of which little is in memory at a time.
+A million signatures take 768 MB, of which little is in memory at a time.
 """
 
 import os
@@ -23,11 +23,13 @@ MOST = 2**64 - 1
 
 
 class SignatureFile:
-    """A file of signatures in the order in which they were added."""
+    """Signatures in the order in which they were added."""
 
     def __init__(self, folder: Path):
         self.count = 0
         self._file = TemporaryFile(dir=folder)  # noqa: SIM115 - closed by `close`
+        # The first halves of all bands: AT_ONCE of one band, then those of the next, so that a band is read alone.
+        self._halves = TemporaryFile(dir=folder)  # noqa: SIM115 - closed by `close`
 
     def add(self, signatures: Sequence[bytes]) -> None:
         """Append signatures; an empty one takes the space of a full one."""
@@ -37,10 +39,16 @@ class SignatureFile:
     def complete(self) -> None:
         """Make all added signatures readable."""
         self._file.flush()
+        for start in range(0, self.count, AT_ONCE):
+            numbers = array("Q", os.pread(self._file.fileno(), BYTES * AT_ONCE, BYTES * start))
+            for band in range(BANDS):
+                self._halves.write(numbers[2 * band :: NUMBERS // 2])
+        self._halves.flush()
 
     def close(self) -> None:
-        """Close the file, which frees its space."""
+        """Close the files, which frees their space."""
         self._file.close()
+        self._halves.close()
 
     def signature(self, place: int) -> int:
         """The signature at a place as one number, the first of 128 at the lower end."""
@@ -53,8 +61,8 @@ class SignatureFile:
         """
         halves = array("Q")
         for start in range(0, self.count, AT_ONCE):
-            data = os.pread(self._file.fileno(), BYTES * AT_ONCE, BYTES * start)
-            halves.extend(memoryview(data).cast("Q")[2 * band :: NUMBERS // 2].tolist())
+            size = 8 * min(AT_ONCE, self.count - start)
+            halves.frombytes(os.pread(self._halves.fileno(), size, 8 * BANDS * start + size * band))
         return halves
 
     def key(self, place: int, band: int) -> int:

@@ -6,7 +6,7 @@ kind, and four for a keyed hash of the value. It is written to no file. JSON and
 
 import re
 import secrets
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
@@ -72,9 +72,10 @@ class TokenNumbers:
     __slots__ = ("_counts", "_line", "_tokens", "has_open", "places")
 
     def __init__(self) -> None:
-        self.places: Counter[str] = Counter()
+        # Plain dictionaries: each row has such numbers, and most rows have no token.
+        self.places: defaultdict[str, int] = defaultdict(int)
         self.has_open = False
-        self._counts: Counter[str] = Counter()
+        self._counts: defaultdict[str, int] = defaultdict(int)
         self._tokens: dict[tuple[str, bytes], bytes] = {}
         self._line = b""
 

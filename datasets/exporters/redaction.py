@@ -4,6 +4,7 @@ The whole of a text is searched before any format cuts, joins or encodes it, so 
 """
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -13,7 +14,7 @@ import re2
 
 from openclaw_web.detectors.spans import BLOCKING, CARD, EMAIL, IBAN, ID_NUMBER, IP_ADDRESS, PHONE, Span
 
-from .json_output import dump_json
+from .json_output import REPLACEMENT, dump_json
 from .json_places import DEPTHS, QuoteWriter, find_number, is_json, is_kept, is_number, looks_like_json
 from .markers import build_marker, has_marker
 from .samples import ExportSample, GateAnswer
@@ -21,6 +22,8 @@ from .writes import WriteAnswer, WriteRequest
 
 OPEN, CONFIRMED, DISMISSED = "open", "confirmed", "dismissed"  # of datasets.finding_values
 PERSONAL = frozenset({EMAIL, PHONE, CARD, IBAN, ID_NUMBER, IP_ADDRESS})  # kinds that are no secrets
+HALVES = re.compile("[\ud800-\udfff]")
+MEMORY = 256 * 1024 * 1024  # of the pattern of added values; 10,000 of them do not fit into RE2's own limit
 MOST_REMEMBERED = 1_000_000  # characters of texts whose findings are remembered, twice
 # Columns of a stored sample that nobody wrote as text: ids, names of states, times.
 PLAIN_COLUMNS = frozenset(
@@ -137,8 +140,6 @@ class Redactor:
 
     def _build_marker(self, value, place):
         """The marker of a value; None where it stays."""
-        if value.kind in self.rules.exempt:
-            return None
         state = CONFIRMED if value.is_added else self._find_state(value, place)
         if state == DISMISSED:
             return None
@@ -169,6 +170,7 @@ class Redactor:
         values = [
             Value(*span[:4], self._hash(span.kind, text[span.start : span.end]), span.is_bare, span.quote)
             for span in spans
+            if span.kind not in self.rules.exempt  # else an added value within one would stay
         ]
         return tuple(_merge(values, self._added.find(text)) if self._added else values)
 
@@ -182,16 +184,18 @@ class _AddedValues:
     def __init__(self, rules: Rules):
         self.kinds: dict[str, tuple[str, str]] = {}
         for kind, value in rules.added:
-            for spelling in _spell(value):
+            if kind in rules.exempt:
+                continue
+            for spelling in map(_fold, _spell(value)):
                 self.kinds.setdefault(spelling, (kind, rules.hash_value(kind, value)))
         longest_first = sorted(filter(None, self.kinds), key=len, reverse=True)
-        self.pattern = re2.compile("|".join(map(re2.escape, longest_first))) if longest_first else None
+        self.pattern = _compile_choice(longest_first) if longest_first else None
 
     def find(self, text: str) -> list[Value]:
         """The added values in a text, in order."""
         if self.pattern is None:
             return []
-        hits = [(match.start(), match.end(), match[0]) for match in self.pattern.finditer(text)]
+        hits = [(match.start(), match.end(), match[0]) for match in self.pattern.finditer(_fold(text))]
         has_json = bool(hits) and looks_like_json(text) and is_json(text)
         values = []
         for start, end, spelling in hits:
@@ -270,6 +274,24 @@ def _join(first, second):
     is_added = first.is_added or second.is_added
     start, end = min(first.start, second.start), max(first.end, second.end)
     return whole._replace(start=start, end=end, is_added=is_added, is_bare=first.is_bare or second.is_bare)
+
+
+def _compile_choice(texts):
+    options = re2.Options()
+    options.max_mem = MEMORY
+    return re2.compile("|".join(map(re2.escape, texts)), options)
+
+
+def _fold(text):
+    """A text of the same length in lower case, which RE2 can read.
+
+    Halves of surrogate pairs are replaced.
+    """
+    if text.isascii():
+        return text.lower()
+    text = HALVES.sub(REPLACEMENT, text)
+    folded = text.lower()
+    return folded if len(folded) == len(text) else "".join(sign.lower()[:1] for sign in text)
 
 
 def _spell(value):

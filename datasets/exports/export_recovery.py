@@ -5,6 +5,7 @@ given up, and its name is free; it is finished when only its row was missing.
 """
 
 from collections.abc import Callable, Collection
+from itertools import islice
 
 from django.utils.translation import gettext as _
 
@@ -16,8 +17,10 @@ from openclaw_web.disk import locks
 from ..models import DatasetExport
 from . import exports
 from .detail import differences
+from .release_members.row_index import list_indexes, remove_index
 
 BY = "command line"
+IDS_AT_ONCE = 500
 
 
 def recover_exports(
@@ -35,6 +38,18 @@ def recover_exports(
             say(_("Unfinished files were removed from the folder of exports."))
         elif export and (export_id in removed or _is_lost(export)):
             say(_end_export(export, is_server) % {"name": export.export_name})
+
+
+def remove_stray_indexes() -> None:
+    """Remove the indexes of exports without files, and of unknown ones.
+
+    An export that is being built is known, so its index stays.
+    """
+    ids = iter(list(list_indexes()))
+    while batch := list(islice(ids, IDS_AT_ONCE)):
+        known = DatasetExport.objects.filter(id__in=batch).exclude(state__in=exports.STATES_WITHOUT_FILES)
+        for export_id in set(batch).difference(known.values_list("id", flat=True)):
+            remove_index(export_id)
 
 
 def _end_export(export, is_server):

@@ -33,6 +33,7 @@ from .builder.redactions import Redaction, scan_agents
 from .builder.source import LISTED, Source, find_other_task
 from .builder.writer import ExportWriter
 from .options import BY_TASK, Options, check_name, check_options, read_options
+from .release_members import row_index
 
 MANIFEST = "manifest.json"
 REHEARSAL = "dry-run"  # the name of an export that is not kept
@@ -145,6 +146,7 @@ def give_up(export_id: str, sentence: str) -> None:
         folder = folder_of(export)
         drafts.remove_drafts(folder)
         shutil.rmtree(folder, ignore_errors=True)
+        row_index.remove_index(export.id)
     rows.update(state=DatasetExport.State.FAILED, sentence=sentence, reasons_json="[]")
 
 
@@ -235,8 +237,12 @@ def _write(export, folder, progress):
     with _write_draft(read_options(export), folder, export.export_name, progress) as (writer, draft):
         writer.finish()
         writer.close()
-        writer.row_index.write(export.id)
-        drafts.publish(draft, folder)
+        try:
+            writer.row_index.write(export.id)
+            drafts.publish(draft, folder)
+        finally:
+            if not folder.is_dir():
+                row_index.remove_index(export.id)
 
 
 @contextmanager

@@ -54,7 +54,7 @@ class ExportForm(forms.Form):
         label=_("Only approved samples"),
         required=False,
         initial=True,
-        help_text=_("Turn off to include samples nobody has reviewed. Rejected samples are never exported."),
+        help_text=_("Turn off to include samples nobody has reviewed. Only KTO exports rejected samples."),
     )
     train_split = forms.FloatField(
         label=_("Training share"),
@@ -162,6 +162,11 @@ class ExportForm(forms.Form):
         label=_("Without the samples in a benchmark"),
         required=False,
         help_text=_("Samples with a text of which it has more than half are left out."),
+    )
+    without_rolled_back = forms.BooleanField(
+        label=_("Without writes that were rolled back"),
+        required=False,
+        help_text=_("Their samples are left out, and those of their turns."),
     )
     include_injected = forms.BooleanField(
         label=_("Include turns that OpenClaw started itself"),

@@ -32,6 +32,10 @@ def clear_killed_exports(say: Callable[[str], object], *, is_server: bool) -> No
             from . import export_recovery
 
             export_recovery.recover_exports(sorted(export_ids), removed, say, is_server=is_server)
+        if is_server:
+            from . import export_recovery
+
+            export_recovery.remove_stray_indexes()
     except DatabaseError as exc:  # new, not up to date, or damaged: the command itself reports it
         log.debug("exports that were killed could not be looked up: %s", exc)
     except OSError as exc:

@@ -69,6 +69,7 @@ class Options:
     release: str | None = None  # id of a DatasetVersion: its members, on their sides
     split_by: str = BY_SESSION
     split_day: str | None = None  # 2026-11-27: with BY_TIME, sessions that ended before this day are for training
+    without_rolled_back: bool = False  # samples of writes that were rolled back, and of their turns
     benchmark: str | None = None  # id of a Benchmark: rows with more than half of their grams in it are left out
 
     def __post_init__(self):

@@ -112,6 +112,9 @@ class ExportIn(Body):
         "session", description="`time`: sessions that ended before `split_day` are for training, the others for testing"
     )
     split_day: str | None = Field(None, max_length=10, description="a date (UTC), such as 2026-11-27")
+    without_rolled_back: bool = Field(
+        False, description="leave out samples of writes that were rolled back, and of their turns"
+    )
     benchmark: str | None = Field(
         None, max_length=26, description="id of a benchmark: samples with half of a text in it are left out"
     )
@@ -171,6 +174,7 @@ class OptionsOut(Schema):
     release: str | None
     split_by: str = Field(description="session or time")
     split_day: str | None
+    without_rolled_back: bool
     benchmark: str | None
 
 

@@ -192,6 +192,8 @@ def _list_included(chosen):
     yield _("Messages in unknown envelopes"), chosen.include_unrecognized
     yield _("Answers that ended with a tool call"), chosen.include_interrupted
     yield _("Questions with a picture or file"), chosen.include_pictures
+    if chosen.without_rolled_back:
+        yield _("Writes that were rolled back"), False
     if chosen.include_flagged:
         yield _("Keys and passwords that nobody has judged"), True
     if chosen.include_pii:

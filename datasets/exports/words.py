@@ -143,6 +143,7 @@ EXCLUSIONS = {
     DUPLICATE: gettext_lazy("Duplicates: they say the same as another sample, or nearly"),
     "tainted": gettext_lazy("Of the release, but removed, opted out, rolled back or rejected since"),
     "changed_since_release": gettext_lazy("Of the release, but edited since"),
+    "rolled_back": gettext_lazy("Of a write that was rolled back, or of its turn"),
     "contaminated": gettext_lazy("In the benchmark: it has more than half of a text"),
     "unreadable": gettext_lazy("With a content that cannot be read"),
     "changed": gettext_lazy("Edited or approved while the export was being created"),

@@ -15,9 +15,11 @@ from findings.models import Finding, FindingScan
 from openclaw_web.sqlite.integrity import DIFFERENT, Check
 
 from ..models import FindingValue, FindingValueAgent
+from . import copying, sample_privacy
 from .summary import rebuild
 
 CHUNK = 2_000
+SAMPLED, DEEPLY_SAMPLED = 200, 5_000  # newest samples that are searched again
 
 
 def find_wrong_counts(_db: str) -> Iterator[str]:
@@ -47,6 +49,20 @@ def find_wrong_sums(_db: str) -> Iterator[str]:
 def repair(_agent: Agent | None) -> int:
     """Count all values again; return how many."""
     return rebuild()
+
+
+def find_outdated_samples(_db: str, most: int = SAMPLED) -> Iterator[str]:
+    """Yield samples whose columns do not follow from findings and verdicts, among the newest.
+
+    None while a job that sets them is waiting or under way.
+    """
+    if not (copying.is_check_needed() or copying.is_under_way()):
+        yield from sample_privacy.find_outdated(most)
+
+
+def search_samples(_agent: Agent | None) -> int:
+    """Search all samples again; return how many."""
+    return sample_privacy.refresh_all()
 
 
 def _compare(agent_id, db):
@@ -84,6 +100,16 @@ CHECKS = (
         target=_("the findings of the agents"),
         find=find_wrong_sums,
         repair=repair,
+        is_last=True,
+    ),
+    Check(
+        name="sample_privacy",
+        sentence=DIFFERENT,
+        noun="samples",
+        target=_("the findings and verdicts"),
+        find=find_outdated_samples,
+        find_deep=lambda db: find_outdated_samples(db, DEEPLY_SAMPLED),
+        repair=search_samples,
         is_last=True,
     ),
 )

@@ -42,8 +42,11 @@ class Decisions:
         A verdict on the place counts before one on the value, and that before one on the rule. `kind` has no verdicts
         of its own. Without `agent_id`, a place that agents share is dismissed only if it is so for each of them.
         """
-        judgment = self._find_place(value_hash, place, agent_id) or self.find_judgment(rule, value_hash)
-        return to_state(judgment.verdict)
+        return to_state(self.find_place_judgment(rule, value_hash, place, agent_id).verdict)
+
+    def find_place_judgment(self, rule: str, value_hash: str, place: str, agent_id: str = "") -> Judgment:
+        """Return the verdict on a value found in a place, or NONE; `agent_id` as in `find_state`."""
+        return self._find_place(value_hash, place, agent_id) or self.find_judgment(rule, value_hash)
 
     def find_judgment(self, rule: str, value_hash: str) -> Judgment:
         """Return the verdict on a value wherever it stands, or NONE."""

@@ -1,11 +1,14 @@
 """The columns of samples about personal data: searched, found, and the content without it."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS
+from django.utils.translation import gettext as _
 
 from agents import databases
+from agents.models import Agent
 from findings import places
 from findings.detection import read_detection
 from findings.models import Finding
@@ -22,8 +25,8 @@ from .decisions import DecisionCache
 COLUMNS = ("privacy_checked", "contains_pii", "pii_redacted_content")
 UPDATE = f"UPDATE dataset_samples SET {', '.join(f'{name} = %s' for name in COLUMNS)} WHERE id = %s AND content = %s"  # noqa: S608
 BATCH = 20  # samples whose contents are in memory
-MOST_SAMPLES = 500  # that one verdict refreshes at once
-MOST_SESSIONS = 200
+MOST_SAMPLES = 500  # that one verdict refreshes at once, and of which the ids are in memory
+MOST_SESSIONS = 200  # whose samples are looked up at once
 MOST_ADDED = 50  # values that people added in one session
 LONGEST = 2_000_000  # characters of a content that is searched
 
@@ -54,9 +57,9 @@ def refresh(sample_ids: Iterable[str]) -> int:
     ids, count = list(sample_ids), 0
     for start in range(0, len(ids), BATCH):
         samples = list(DatasetSample.objects.filter(id__in=ids[start : start + BATCH]))
-        before = [[getattr(sample, name) for name in COLUMNS] for sample in samples]
+        before = [_read_columns(sample) for sample in samples]
         set_columns(samples)
-        after = [[getattr(sample, name) for name in COLUMNS] for sample in samples]
+        after = [_read_columns(sample) for sample in samples]
         changed = [
             [*values, sample.id, sample.content]
             for sample, old, values in zip(samples, before, after, strict=True)
@@ -74,35 +77,60 @@ def refresh_gate(sample_id: str) -> None:
     refresh(DatasetSample.objects.filter(id=sample_id, sample_type__in=GATE_TYPES).values_list("id", flat=True))
 
 
-def refresh_value(agent_ids: Iterable[str], value_hash: str) -> int:
-    """Refresh the samples of sessions in which a value stands; return how many.
+def refresh_found(holders: Iterable[tuple[Agent, str]], columns: Mapping[str, Any], progress: Any = None) -> int:
+    """Refresh the samples of sessions with such findings; return how many.
 
-    At most 500: what more there are follows with their next verdict, or with `refresh_all`.
+    `holders` are agents with the aliases of their files. Raises what `progress.update` raises.
     """
     count = 0
-    for agent_id in agent_ids:
-        if db := databases.find_alias(agent_id):
-            rows = Finding.objects.using(db).filter(value_hash=value_hash).exclude(session_id=None)
-            sessions = list(rows.values_list("session_id", flat=True).distinct()[:MOST_SESSIONS])
-            count += refresh(_find_samples(agent_id, sessions)[: MOST_SAMPLES - count])
+    for agent, db in holders:
+        for sessions in _read_sessions(db, columns):
+            for ids in _read_samples(agent_id=agent.agent_id, session_id__in=sessions):
+                count += refresh(ids)
+                _report(progress, count)
     return count
+
+
+def is_large(holders: Iterable[tuple[Agent, str]], columns: Mapping[str, Any]) -> bool:
+    """Whether sessions with such findings are too many for one request, or their samples are."""
+    room = MOST_SAMPLES
+    for agent, db in holders:
+        sessions = next(_read_sessions(db, columns), [])
+        rows = DatasetSample.objects.filter(agent_id=agent.agent_id, session_id__in=sessions)
+        room -= rows[: room + 1].count()
+        if room < 0 or len(sessions) >= MOST_SESSIONS:
+            return True
+    return False
 
 
 def refresh_place(agent_id: str, place: str) -> int:
     """Refresh the samples of a turn's session; return how many. Other places have none."""
     session_id = place.removeprefix("record:").rpartition("/")[0] if place.startswith("record:") else ""
-    return refresh(_find_samples(agent_id, [session_id])) if session_id else 0
+    return sum(map(refresh, _read_samples(agent_id=agent_id, session_id=session_id))) if session_id else 0
 
 
-def refresh_all() -> int:
-    """Refresh every sample, in constant memory; return how many were read."""
-    last, count = "", 0
-    while ids := list(
-        DatasetSample.objects.filter(id__gt=last).order_by("id").values_list("id", flat=True)[:MOST_SAMPLES]
-    ):
+def refresh_all(progress: Any = None) -> int:
+    """Refresh every sample, in constant memory; return how many were read.
+
+    Raises what `progress.update` raises.
+    """
+    count = 0
+    for ids in _read_samples():
         count += refresh(ids)
-        last = ids[-1]
+        _report(progress, count)
     return count
+
+
+def find_outdated(most: int) -> Iterator[str]:
+    """Yield samples whose columns do not follow from findings and verdicts, among the newest `most`."""
+    rows = DatasetSample.objects.order_by("-created_at", "-id")
+    for start in range(0, most, BATCH):
+        samples = list(rows[start : min(start + BATCH, most)])
+        before = [_read_columns(sample) for sample in samples]
+        set_columns(samples)
+        yield from (sample.id for sample, old in zip(samples, before, strict=True) if _read_columns(sample) != old)
+        if len(samples) < BATCH:
+            return
 
 
 def read_added(agent_id: str, session_id: str) -> list[tuple[str, str]]:
@@ -142,6 +170,29 @@ def _put_tokens(text):
     return TokenNumbers().encode(text.encode(errors="surrogatepass")).decode(errors="surrogatepass")
 
 
-def _find_samples(agent_id: str, sessions: Collection[str]) -> list[str]:
-    rows = DatasetSample.objects.filter(agent_id=agent_id, session_id__in=sessions)
-    return list(rows.order_by("session_id", "turn_number").values_list("id", flat=True)[:MOST_SAMPLES])
+def _read_columns(sample):
+    return [getattr(sample, name) for name in COLUMNS]
+
+
+def _read_sessions(db, columns) -> Iterator[list[str]]:
+    """The sessions with such findings, each once, in parts."""
+    last = ""
+    rows = Finding.objects.using(db).filter(**columns).exclude(session_id=None).order_by("session_id")
+    ids = rows.values_list("session_id", flat=True).distinct()
+    while part := list(ids.filter(session_id__gt=last)[:MOST_SESSIONS]):
+        yield part
+        last = part[-1]
+
+
+def _read_samples(**columns: Any) -> Iterator[list[str]]:
+    """The ids of samples with these columns, in parts."""
+    last = ""
+    rows = DatasetSample.objects.filter(**columns).order_by("id").values_list("id", flat=True)
+    while ids := list(rows.filter(id__gt=last)[:MOST_SAMPLES]):
+        yield ids
+        last = ids[-1]
+
+
+def _report(progress, count):
+    if progress:
+        progress.update(count, None, _("Searching samples: %(count)s so far") % {"count": f"{count:,}"})

@@ -1,19 +1,24 @@
 """Copies of verdicts: the states in the summary and in the agents' files."""
 
-from collections.abc import Collection, Iterator
-from itertools import islice
+from collections import defaultdict
+from collections.abc import Collection
+
+from django.db.models import QuerySet
 
 from agents import databases
 from agents.models import Agent
+from findings import places
 from findings import services as findings
 from findings.finding_store import PERSON_RULE
 from findings.models import Finding
 from openclaw_web.sqlite import write_queue
 
 from ..models import FindingValue, FindingValueAgent, FindingVerdict
-from .decisions import NONE, Decisions, read_decisions, to_state
+from .decisions import Decisions, read_decisions, to_state
 
 BATCH = 500  # values in one transaction
+PLACES = 2_000  # in one transaction: a value may stand in a million
+PLACE_COLUMNS = ("source", "source_id", "session_id", "turn_number", "rule", "value_hash", "state")
 COLUMNS = ("state", "decided_by", "decided_at")
 Verdict = FindingVerdict.Verdict
 # The state of a place by the verdict in force. One that a person added is so as long as nobody dismisses it.
@@ -45,46 +50,73 @@ def copy_to_values(agent_id: str, db: str, value_hashes: Collection[str], decisi
                 _set_places(db, judgment.verdict, value_hash=value_hash, place=place)
 
 
-def copy_value(value_hash: str) -> list[Agent]:
-    """Copy the verdicts on a value to all its places; return the agents.
-
-    Agents whose file is missing are left out.
-    """
-    decisions = read_decisions([value_hash])
+def copy_value_to_summary(value_hash: str) -> None:
+    """Copy the verdicts on a value to its row in the summary."""
     with write_queue.global_transaction():
         value = FindingValue.objects.filter(value_hash=value_hash).first()
         if value:
-            set_state(value, decisions)
+            set_state(value, read_decisions([value_hash]))
             value.save(update_fields=COLUMNS)
-    ids = FindingValueAgent.objects.filter(value_hash=value_hash).values_list("agent_id", flat=True)
-    agents = []
-    for agent, db in _open_agents(ids):
-        with write_queue.agent_transaction(db):
-            _set_places(db, "", value_hash=value_hash)
-            copy_to_values(agent.agent_id, db, [value_hash], decisions)
-        agents.append(agent)
-    return agents
 
 
-def copy_rule(rule: str) -> list[Agent]:
-    """Copy a verdict on a rule to the places of all agents; return the agents.
+def copy_value(value_hash: str) -> None:
+    """Copy the verdicts on a value to all its places.
+
+    Agents whose file is missing are left out.
+    """
+    copy_value_to_summary(value_hash)
+    decisions = read_decisions([value_hash])
+    for agent, db in list_holders(value_hash=value_hash):
+        _copy_to_places(agent.agent_id, findings.list_value(db, value_hash), decisions)
+
+
+def copy_rule(rule: str) -> None:
+    """Copy the verdicts on a rule to the summary, and to the places of all agents.
 
     The verdicts on single values and places stay in force.
     """
     decisions = read_decisions()
     _copy_rule_to_summary(rule, decisions)
-    agents = []
-    for agent, db in _open_agents(Agent.objects.values_list("agent_id", flat=True)):
-        own = FindingValueAgent.objects.filter(agent_id=agent.agent_id)
-        judged = iter(dict.fromkeys([*decisions.values, *decisions.places]))
+    for agent, db in list_holders():
+        rows = Finding.objects.using(db).filter(rule=rule).order_by("id")
+        _copy_to_places(agent.agent_id, rows, decisions)
+
+
+def list_holders(**columns: str) -> list[tuple[Agent, str]]:
+    """The agents whose counts have these columns, or all, with the aliases of files."""
+    agents = Agent.objects.order_by("agent_id")
+    if columns:
+        counts = FindingValueAgent.objects.filter(**columns)
+        agents = agents.filter(agent_id__in=list(counts.values_list("agent_id", flat=True)))
+    return [(agent, db) for agent in agents if (db := databases.find_alias(agent.agent_id))]
+
+
+def _copy_to_places(agent_id, rows: QuerySet[Finding], decisions: Decisions):
+    """Set the states of findings from the verdicts in force, a part at a time."""
+    last = 0
+    while part := list(rows.filter(id__gt=last).only(*PLACE_COLUMNS)[:PLACES]):
+        changed = defaultdict(list)
+        for finding in part:
+            if (state := _find_state(finding, agent_id, decisions)) != finding.state:
+                changed[state].append(finding.id)
+        _store_states(rows.db, changed)
+        last = part[-1].id
+
+
+def _find_state(finding, agent_id, decisions):
+    place = places.find_place_id(finding)
+    verdict = decisions.find_place_judgment(finding.rule, finding.value_hash, place, agent_id).verdict
+    if finding.rule == PERSON_RULE and verdict in (Verdict.CONFIRMED, Verdict.ADDED):
+        return Finding.State.ADDED.value
+    return PLACE_STATES[verdict]
+
+
+def _store_states(db, ids_by_state):
+    if ids_by_state:
         with write_queue.agent_transaction(db):
-            _set_places(db, decisions.rules.get(rule, NONE).verdict, rule=rule)
-        while batch := list(islice(judged, BATCH)):
-            present = set(own.filter(value_hash__in=batch).values_list("value_hash", flat=True))
-            with write_queue.agent_transaction(db):
-                copy_to_values(agent.agent_id, db, present, decisions)
-        agents.append(agent)
-    return agents
+            for state, ids in ids_by_state.items():
+                for start in range(0, len(ids), BATCH):
+                    Finding.objects.using(db).filter(id__in=ids[start : start + BATCH]).update(state=state)
 
 
 def _set_places(db, verdict, **subject):
@@ -105,9 +137,3 @@ def _copy_rule_to_summary(rule, decisions):
         if len(part) < BATCH:
             return
         last = part[-1].value_hash
-
-
-def _open_agents(agent_ids) -> Iterator[tuple[Agent, str]]:
-    for agent in Agent.objects.filter(agent_id__in=list(agent_ids)).order_by("agent_id"):
-        if db := databases.find_alias(agent.agent_id):
-            yield agent, db

@@ -18,7 +18,7 @@ from openclaw_web.pages.formatting import number
 from ..models import FindingValue, FindingValueAgent, FindingVerdict
 from . import words
 
-PLACES = 10  # on a page: each is read from its source
+PLACES = 10  # on a page: all are read from their sources
 TRIED = 5  # places that are read to find a value whose text has changed
 MOST_VERDICTS = 50
 PLACE_ORDER = ("id",)
@@ -52,7 +52,11 @@ def read_places(value_hash: str, agent: Agent, *, with_texts: bool, size: int = 
     """A page of `PlaceOfValue` in one agent's file, in the order in which they were found."""
     rows = Finding.objects.using(agent.db).filter(value_hash=value_hash)
     page = page_of(rows, order=PLACE_ORDER, size=size, **place)
-    page[:] = [_build_place(agent, finding, with_text=with_texts) for finding in page]
+    excerpts = places.read_excerpts(agent.db, page) if with_texts else [None] * len(page)
+    page[:] = [
+        PlaceOfValue(finding, agent.agent_id, places.find_place_id(finding), excerpt)
+        for finding, excerpt in zip(page, excerpts, strict=True)
+    ]
     return page
 
 
@@ -108,8 +112,3 @@ def describe_lag() -> tuple[int, str]:
     """The count of texts that are not scanned, and a sentence about it."""
     count = count_all_unscanned()
     return count, str(words.UNSCANNED % {"count": count, "shown": number(count)} if count else words.ALL_SCANNED)
-
-
-def _build_place(agent, finding, *, with_text):
-    excerpt = places.read_excerpt(agent.db, finding) if with_text else None
-    return PlaceOfValue(finding, agent.agent_id, places.find_place_id(finding), excerpt)

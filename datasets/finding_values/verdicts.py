@@ -12,7 +12,7 @@ from openclaw_web.sqlite import write_queue
 from people.audit import log as audit
 
 from ..models import FindingValueAgent, FindingVerdict
-from . import sample_privacy, state_copies, summary
+from . import copying, sample_privacy, summary
 from .decisions import Decisions, read_decisions
 
 __all__ = ["Decisions", "decide", "find_last", "find_undoable", "read_decisions", "undo"]
@@ -35,7 +35,8 @@ def decide(
     """Add a verdict on a value, a place or a rule, and return its row.
 
     `agent` is the id of the place's agent, `place` its text as findings.places writes it. The states in the summary
-    and in the agents' files follow. Raises Refused for a verdict without its subject, and for an unknown one.
+    and in the agents' files, and the columns of samples follow: of a value in many places, by a job. Raises Refused for
+    a verdict without its subject, and for an unknown one.
     """
     row = FindingVerdict(
         scope=scope, verdict=verdict, value_hash=value_hash, rule=rule, agent_id=agent, place=place, notes=notes
@@ -46,7 +47,7 @@ def decide(
         audit.record(
             by, "finding_judged", **_name_subject(row), verdict=str(row.verdict), scope=str(row.scope),
         )  # fmt: skip
-    _copy(row)
+    copying.copy_or_queue(row, by=by)
     return row
 
 
@@ -67,7 +68,7 @@ def undo(verdict_id: str, *, by: str) -> FindingVerdict:
         )  # fmt: skip
     if undone.verdict == Verdict.ADDED:
         _remove_added(undone)
-    _copy(row)
+    copying.copy_or_queue(row, by=by)
     return row
 
 
@@ -132,12 +133,3 @@ def _remove_added(undone):
             summary.refresh(agent_id, db, [undone.value_hash])
     if undone.agent_id and undone.place:
         sample_privacy.refresh_place(undone.agent_id, undone.place)
-
-
-def _copy(row):
-    """Copy a verdict into the agents' files and into the samples with its value."""
-    if row.scope == Scope.RULE:
-        state_copies.copy_rule(row.rule)
-        return
-    agents = state_copies.copy_value(row.value_hash)
-    sample_privacy.refresh_value([agent.agent_id for agent in agents], row.value_hash)

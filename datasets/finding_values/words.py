@@ -32,7 +32,10 @@ SOURCE_WORDS = {
     Source.DECISION.value: _("Decision of the memory gate"),
     Source.WRITE.value: _("Write to a memory file"),
     Source.SNAPSHOT.value: _("Version of a memory file"),
+    Source.FILE.value: _("Version of a workspace file"),
+    Source.CORRECTION.value: _("Correction of a write"),
     Source.PROMPT.value: _("What the memory gate saw"),
+    Source.INSTRUCTION.value: _("Prompt of the memory gate"),
     Source.ARTIFACT.value: _("Artifact"),
 }
 # A verdict on its own, as a list of verdicts names it.

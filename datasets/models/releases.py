@@ -142,6 +142,7 @@ class VersionTaint(models.Model):
     class Meta:
         db_table = "version_taints"
         constraints = [models.UniqueConstraint(fields=["version", "sample_id", "reason"], name="idx_taint_once")]
+        indexes = [models.Index(fields=["version", "reason", "sample_id"], name="idx_taint_reason")]
 
     def __str__(self):
         return f"{self.version_id} {self.sample_id} {self.reason}"

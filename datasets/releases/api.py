@@ -1,5 +1,6 @@
 """API of datasets: create, release, compare, verify, and find where a sample went."""
 
+from io import BytesIO
 from typing import Any
 
 from django.http import Http404
@@ -147,7 +148,7 @@ def benchmark_list(request, filters: Query[PageQuery]):
 @needs("labeller")
 def benchmark_create(request, body: BenchmarkIn):
     """Store the word groups of a benchmark; nothing is stored when a line is no JSON."""
-    lines = split_lines(body.text.encode(errors="surrogatepass"))
+    lines = split_lines(BytesIO(body.text.encode(errors="surrogatepass")))
     return Status(201, add_benchmark(body.name, lines, by=request.user.username))
 
 

@@ -13,7 +13,7 @@ from openclaw_web.pages.roles import needs
 
 from ..models import Benchmark, DatasetVersion
 from . import contamination
-from .contamination import LONGEST_LINE, add_benchmark
+from .contamination import add_benchmark, split_lines
 from .forms import BenchmarkChoice, BenchmarkForm
 
 
@@ -32,8 +32,7 @@ def benchmark_add(request):
     if form.is_valid():
         upload = form.cleaned_data["file"]
         try:
-            lines = iter(lambda: upload.readline(LONGEST_LINE + 1), b"")
-            add_benchmark(form.cleaned_data["name"], lines, by=request.user.username)
+            add_benchmark(form.cleaned_data["name"], split_lines(upload), by=request.user.username)
         except Refused as refused:
             form.add_error(None, refused.sentence)
         else:

@@ -4,7 +4,8 @@ import hashlib
 from array import array
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any
+from itertools import groupby
+from typing import Any, Protocol
 
 import orjson
 import zstandard
@@ -29,13 +30,22 @@ from ..models import Benchmark, Dataset, DatasetExport, DatasetVersion
 from .dataset_store import build_options
 
 MOST_GRAMS = 4_000_000  # 32 MB of hashes
+MOST_UNSORTED = 5_000_000  # well above, so that a file of nearly that many is not sorted for each of its texts
+PARTS = 16  # of the hashes, by their highest bits; sorting all at once would take ten times the memory
 LONGEST_LINE = 4_000_000  # bytes
+PART = 1_000_000  # bytes of a file that are read at a time
 MOST_VALUES = 10_000  # texts of a line
 JOB_KIND = "benchmark_report"
 LISTED = 200  # samples above the limit
 BINS = 10
 COLUMNS = tuple(dict.fromkeys((*ORDER, *signatures.SAMPLE_COLUMNS)))
 Subject = Dataset | DatasetVersion | DatasetExport
+
+
+class Readable(Protocol):
+    """A file that is read in parts."""
+
+    def read(self, size: int, /) -> bytes: ...
 
 
 def add_benchmark(name: str, lines: Iterable[bytes], *, by: str) -> Benchmark:
@@ -45,6 +55,8 @@ def add_benchmark(name: str, lines: Iterable[bytes], *, by: str) -> Benchmark:
     without a text of five words, and for one that is too large.
     Nothing is stored then.
     """
+    if not name.strip():
+        raise Refused(_("Enter a name for the benchmark."))
     name = check_name(name)
     if Benchmark.objects.filter(name=name).exists():
         raise Refused(_describe_taken(name))
@@ -56,26 +68,24 @@ def add_benchmark(name: str, lines: Iterable[bytes], *, by: str) -> Benchmark:
         questions += 1
         for text in _read_texts(line, number):
             grams.extend(hash_grams(text))
-            if len(grams) > MOST_GRAMS:
+            if len(grams) > MOST_UNSORTED:
                 grams = _sort(grams)
     grams = _sort(grams)
     if not grams:
         raise Refused(_("This file has no text of five words or more, so no row could be compared with it."))
-    row = Benchmark(
-        id=str(ULID()),
-        name=name,
-        questions=questions,
-        grams=zstandard.ZstdCompressor().compress(grams.tobytes()),
-        sha256=digest.hexdigest(),
-        added_by=by,
-        added_at=clock.now_ms(),
-    )
+    packed = zstandard.ZstdCompressor().compress(grams)
+    del grams  # the database copies what it stores
+    return _store(Benchmark(name=name, questions=questions, grams=packed, sha256=digest.hexdigest()), by)
+
+
+def _store(row, by):
+    row.id, row.added_by, row.added_at = str(ULID()), by, clock.now_ms()
     try:
         with transaction.atomic():
             row.save(force_insert=True)
-            audit.record(by, "benchmark_added", object_type="benchmark", object_id=row.id, name=name)
+            audit.record(by, "benchmark_added", object_type="benchmark", object_id=row.id, name=row.name)
     except IntegrityError as exc:
-        raise Refused(_describe_taken(name)) from exc
+        raise Refused(_describe_taken(row.name)) from exc
     return row
 
 
@@ -87,9 +97,20 @@ def find_benchmark(name: str) -> Benchmark:
     return benchmark
 
 
-def split_lines(data: bytes) -> Iterator[bytes]:
-    """The lines of a file in memory, each with its end."""
-    return iter(data.splitlines(keepends=True))
+def split_lines(file: Readable) -> Iterator[bytes]:
+    """The lines of a file, each with its end: LF, CR or both.
+
+    Of a line that is too long, a piece is yielded that is too long as well.
+    """
+    rest = b""  # the last line stays here, as its CR may have its LF in the next part
+    while part := file.read(PART):
+        *lines, rest = (rest + part).splitlines(keepends=True)
+        yield from lines
+        if len(rest) > LONGEST_LINE:
+            yield rest
+            rest = b""
+    if rest:
+        yield rest
 
 
 def _read_texts(line, number) -> Iterator[str]:
@@ -120,7 +141,9 @@ def _read_texts(line, number) -> Iterator[str]:
 
 def _sort(grams):
     """The grams sorted, each once. Raises Refused when there are too many."""
-    unique = array("Q", sorted(set(grams)))
+    unique = array("Q")
+    for part in range(PARTS):
+        unique.extend(gram for gram, _same in groupby(sorted(gram for gram in grams if gram >> 60 == part)))
     if len(unique) > MOST_GRAMS:
         raise Refused(_("This file has more than %(most)s different word groups.") % {"most": f"{MOST_GRAMS:,}"})
     return unique

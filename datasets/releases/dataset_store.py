@@ -35,6 +35,8 @@ def create_dataset(name: str, *, description: str = "", options: Mapping[str, An
     `options` are some of CHOICES, with the values of exports.options.Options. Raises Refused for options that cannot
     be used, and for a name that is taken.
     """
+    if not name.strip():
+        raise Refused(_("Enter a name for the dataset."))
     name = check_name(name)
     if len(description) > LONGEST_DESCRIPTION:
         raise Refused(
@@ -65,7 +67,10 @@ def find_dataset(name: str) -> Dataset:
     """The dataset with this name or id. Raises Refused when there is none."""
     dataset = Dataset.objects.filter(name=name).first() or Dataset.objects.filter(id=name).first()
     if dataset is None:
-        raise Refused(_("There is no dataset named %(name)s. Create it first.") % {"name": name})
+        raise Refused(
+            _("There is no dataset named %(name)s. Create it on the page Datasets, or with release --create.")
+            % {"name": name}
+        )
     return dataset
 
 

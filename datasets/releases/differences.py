@@ -1,16 +1,24 @@
 """Compares the members of two releases."""
 
+import shlex
+import time
 from collections.abc import Iterator
 from typing import Any
 
+from django.db.models import Exists, OuterRef, TextField, Value
+from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
 from openclaw_web.errors import Refused
+from openclaw_web.lists.paging import WINDOW, Page
 
-from ..models import DatasetVersion
+from ..models import DatasetMember, DatasetVersion
 from .members import MEMBER_COLUMNS, read_members
 
 LISTED = 20  # samples of each kind of difference
+PAGE = 100  # samples of a page of differences
+SEARCH_SECONDS = 1.0  # for a page
+MOST_COMPARED = 200_000  # members of two releases, while somebody waits for the answer
 ADDED, GONE, CHANGED, JUDGED, MOVED = KINDS = ("added", "gone", "changed", "judged_again", "moved")
 SAMPLE, SIDE, STATUS, LABEL, CONTENT = range(len(MEMBER_COLUMNS))
 Member = tuple[Any, ...]
@@ -42,16 +50,27 @@ def compare(version: DatasetVersion, other: DatasetVersion) -> dict[str, Any]:
 def find_difference(version: DatasetVersion, other: int | None) -> dict[str, Any]:
     """The differences of a release from another one of its dataset; None: the one before.
 
-    Raises Refused when there is none.
+    Raises Refused when there is none, and when both together are too large to be compared while somebody waits.
     """
     stored = version.counts.get("difference")
     if stored and other in (None, stored["from"]["number"]):
         return stored
     released = DatasetVersion.objects.filter(dataset_id=version.dataset_id, state=DatasetVersion.State.RELEASED)
-    before = released.filter(number=other).first() if other is not None else None
+    before = released.filter(number=other).exclude(id=version.id).first() if other is not None else None
     if before is None:
         raise Refused(_("There is no other release to compare with."))
+    if before.member_count + version.member_count > MOST_COMPARED:
+        raise Refused(_describe_too_large(before, version))
     return compare(before, version)
+
+
+def _describe_too_large(*versions):
+    first, last = sorted(version.number for version in versions)
+    command = f"openclaw-web reflection dataset diff {shlex.quote(versions[0].dataset.name)} --from {first} --to {last}"
+    sentence = _(
+        "Releases %(first)s and %(last)s are too large to be compared here. Compare them in a terminal: %(command)s"
+    )
+    return sentence % {"first": first, "last": last, "command": command}
 
 
 def find_kinds(before: Member | None, after: Member | None) -> list[str]:
@@ -65,16 +84,61 @@ def find_kinds(before: Member | None, after: Member | None) -> list[str]:
     return [kind for kind, places in pairs.items() if any(before[place] != after[place] for place in places)]
 
 
-def list_samples(version: DatasetVersion, other: DatasetVersion, kind: str, *, after_sample: str = "") -> Iterator[str]:
-    """Yield the ids of the samples with one kind of difference, sorted, those after `after_sample`."""
-    for before, after in _pair_members(version, other, after_sample):
-        if kind in find_kinds(before, after):
-            yield (after or before or ("",))[SAMPLE]
+def list_samples(version: DatasetVersion, kind: str, *, after: str = "") -> tuple[Page, int]:
+    """A page of the samples with one kind of difference from the release before, by id.
+
+    With it, the number of members that were searched. `after`: the `next` of the page before. A page is searched for
+    SEARCH_SECONDS at most, and begins with the first sample that was found when the difference was stored. Raises
+    Refused without a release before.
+    """
+    difference = find_difference(version, None)
+    page, group = Page(), difference[kind]
+    if group["count"] <= len(group["samples"]):
+        page[:] = [sample for sample in group["samples"] if sample > after]
+        return page, len(page)
+    if not after:
+        page[:] = group["samples"][:1]
+    before_id = difference["from"]["id"]
+    own, other = (before_id, version.id) if kind == GONE else (version.id, before_id)
+    members = DatasetMember.objects.filter(version=own).order_by("sample_id")
+    return page, _search(members, _build_condition(kind, other), page, after or page[-1])
 
 
-def _pair_members(version, other, after_sample="") -> Iterator[tuple[Member | None, Member | None]]:
+def _search(members, condition, page, after):
+    """Fill a page with members after a sample; return how many were searched."""
+    until, searched, end = time.monotonic() + SEARCH_SECONDS, 0, after
+    while end is not None and page.next is None:
+        ahead = members.filter(sample_id__gt=end).values_list("sample_id", flat=True)
+        end = ahead[WINDOW - 1 : WINDOW].first()
+        window = ahead if end is None else ahead.filter(sample_id__lte=end)
+        page.extend(window.filter(condition)[: PAGE + 1 - len(page)])
+        searched += WINDOW
+        if len(page) > PAGE:
+            del page[PAGE:]
+            page.next = page[-1]
+        elif end is not None and time.monotonic() >= until:
+            page.next, page.is_partial = end, True
+    return searched
+
+
+def _build_condition(kind, other_id):
+    """Whether a member has a kind of difference from a release, as `find_kinds` says."""
+    label = Coalesce("label_id", Value(""), output_field=TextField())
+    own_label = Coalesce(OuterRef("label_id"), Value(""), output_field=TextField())
+    pair = DatasetMember.objects.filter(version=other_id, sample_id=OuterRef("sample_id")).alias(label=label)
+    equal = {
+        CHANGED: {"content_hash": OuterRef("content_hash")},
+        JUDGED: {"status": OuterRef("status"), "label": own_label},
+        MOVED: {"side": OuterRef("side")},
+    }
+    if kind not in equal:
+        return ~Exists(pair)
+    return Exists(pair) & ~Exists(pair.filter(**equal[kind]))
+
+
+def _pair_members(version, other) -> Iterator[tuple[Member | None, Member | None]]:
     """Both members of each sample, in one pass over both releases."""
-    first, second = _iterate(version, after_sample), _iterate(other, after_sample)
+    first, second = _iterate(version), _iterate(other)
     before, after = next(first, None), next(second, None)
     while before is not None or after is not None:
         if after is None or (before is not None and before[SAMPLE] < after[SAMPLE]):
@@ -88,6 +152,6 @@ def _pair_members(version, other, after_sample="") -> Iterator[tuple[Member | No
             before, after = next(first, None), next(second, None)
 
 
-def _iterate(version, after_sample):
-    for batch in read_members(version, after=after_sample):
+def _iterate(version):
+    for batch in read_members(version):
         yield from batch

@@ -92,13 +92,14 @@ def find_write_samples(agent: Agent, write: WriteGuardianAudit) -> list[str]:
 
 
 def start_again(export: DatasetExport, *, by: str, is_admin: bool) -> DatasetExport:
-    """Export a release once more with the same options.
+    """Export once more with the same options, without writes that were rolled back.
 
-    Members that should not be used are left out. Its name has the next free number. Raises Refused for options that
-    cannot be exported any more.
+    Of a release, all members that are known to be unusable are left out too. Its name has the next free number. Raises
+    Refused for options that cannot be exported any more.
     """
     options = read_options(export)
     choices = {name: getattr(options, name) for name in CHOICES} | {"sample_types": options.sample_types}
+    choices["without_rolled_back"] = True  # looked for by the job, also of a release that was not checked since
     taken = set(
         DatasetExport.objects.filter(export_name__startswith=export.export_name[:NAME_CHARACTERS]).values_list(
             "export_name", flat=True

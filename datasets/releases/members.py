@@ -14,15 +14,13 @@ BATCH = 500
 NO_ID = "agent:"  # before the id of an agent: its sessions without an id
 
 
-def read_members(
-    version: DatasetVersion, columns: tuple[str, ...] = MEMBER_COLUMNS, *, after: str = ""
-) -> Iterator[list[tuple[Any, ...]]]:
+def read_members(version: DatasetVersion, columns: tuple[str, ...] = MEMBER_COLUMNS) -> Iterator[list[tuple[Any, ...]]]:
     """Yield the members of a release in the order of their samples' ids, in batches.
 
-    `columns` begin with `sample_id`. `after`: the id of a sample; the members after it are read.
+    `columns` begin with `sample_id`.
     """
     rows = DatasetMember.objects.filter(version=version).order_by("sample_id").values_list(*columns)
-    batch = list((rows.filter(sample_id__gt=after) if after else rows)[:BATCH])
+    batch = list(rows[:BATCH])
     while batch:
         yield batch
         batch = list(rows.filter(sample_id__gt=batch[-1][0])[:BATCH])

@@ -18,15 +18,17 @@ from ..exports.options import check_options
 from ..models import Dataset, DatasetVersion
 from . import version_builder
 from .dataset_store import build_options
+from .release_checks import find_latest
 
 JOB_KIND = "dataset_release"
 LONGEST_NOTES = 2_000
 
 
 def start_release(dataset: Dataset, *, by: str, notes: str = "") -> JobRun:
-    """Queue the job that releases the next version, or return the job under way.
+    """Queue the job that releases the next version, or return the same one under way.
 
-    Raises Refused for options that can no longer be used.
+    Raises Refused for options that can no longer be used, and while a release of somebody else, or with other notes, is
+    under way.
     """
     with transaction.atomic():
         version = _prepare_version(dataset, by, notes)
@@ -91,19 +93,38 @@ def _prepare_version(dataset, by, notes):
     if len(notes) > LONGEST_NOTES:
         raise Refused(_("The notes may have at most %(count)s characters.") % {"count": f"{LONGEST_NOTES:,}"})
     check_options(build_options(dataset.options))
+    notes = notes.strip()
     unfinished = dataset.versions.filter(state=DatasetVersion.State.BUILDING).first()
     if unfinished:
-        return unfinished
+        return _take_over(unfinished, by, notes)
     latest = dataset.versions.order_by("-number").first()
     return DatasetVersion.objects.create(
         id=str(ULID()),
         dataset=dataset,
         number=latest.number + 1 if latest else 1,
         options=dataset.options,
-        notes=notes.strip(),
+        notes=notes,
         released_by=by,
         released_at=clock.now_ms(),
     )
+
+
+def _take_over(version, by, notes):
+    """The unfinished version for a new request, unless another one is under way."""
+    if (version.released_by, version.notes) == (by, notes):
+        return version
+    if _is_under_way(version):
+        sentence = _("A release of this dataset is under way, started by %(name)s.")
+        raise Refused(sentence % {"name": version.released_by})
+    version.released_by, version.notes = by, notes
+    version.save(update_fields=["released_by", "notes"])
+    return version
+
+
+def _is_under_way(version):
+    """Whether a job builds a version, or waits to do so."""
+    job = find_latest(version, JOB_KIND)
+    return job is not None and not job.has_ended and not (job.state == JobRun.State.RUNNING and jobs.is_lost(job))
 
 
 def _give_up(params):

@@ -1,14 +1,13 @@
 """Pages of the releases and files that have a sample, and the export without it."""
 
+from django.db import transaction
 from django.shortcuts import get_object_or_404
-from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from agents.models import Agent
 from guardian.models import WriteGuardianAudit
 from jobs.models import JobRun
 from jobs.notices import redirect_after_start
-from openclaw_web.errors import Refused
 from openclaw_web.pages.html import render_page
 from openclaw_web.pages.roles import needs
 
@@ -47,11 +46,10 @@ def write_uses(request, agent, audit_id):
 @require_POST
 @needs("labeller")
 def export_again(request, export_id):
-    """Export a release once more without members that should not be used."""
+    """Export once more without writes that were rolled back, or members that should not be used."""
     export = get_object_or_404(DatasetExport, id=export_id)
-    version = DatasetVersion.objects.filter(id=export.version_id).first()
-    if version is None:
-        raise Refused(_("This export is of no release. Reject the sample, then export with the same options."))
-    taints.find_taints(version)
-    another = lineage.start_again(export, by=request.user.username, is_admin=request.user.has_role("admin"))
+    with transaction.atomic():
+        if version := DatasetVersion.objects.filter(id=export.version_id).first():
+            taints.start_check(version, by=request.user.username)
+        another = lineage.start_again(export, by=request.user.username, is_admin=request.user.has_role("admin"))
     return redirect_after_start(request, JobRun(id=another.job_id), to=another)

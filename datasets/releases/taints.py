@@ -19,6 +19,7 @@ from openclaw_web import clock
 from openclaw_web.sqlite.write_queue import global_transaction
 from people.models import AuditEntry
 
+from ..exports.release_members.rolled_back import is_rolled_back
 from ..models import DatasetExport, DatasetSample, DatasetVersion, VersionTaint
 from .members import read_members
 
@@ -26,7 +27,7 @@ JOB_KIND = "dataset_taints"
 COLUMNS = ("sample_id", "agent_id", "session_id")
 SAMPLE_COLUMNS = ("id", "annotation_status", "turn_id", "audit_id")
 FETCHING = ("downloaded", "fetched")
-MOST_NAMES = 100
+MOST_NAMES, MOST_FETCHES = 100, 10_000
 Reason = VersionTaint.Reason
 Found = set[tuple[str, str]]  # sample and reason
 
@@ -57,17 +58,20 @@ def count_taints(version: DatasetVersion) -> dict[str, int]:
 def list_downloads(version: DatasetVersion) -> list[dict[str, Any]]:
     """The people who created or downloaded exports of a release.
 
-    Each has the exports and the last time. At most MOST_NAMES names of each export.
+    Each has the exports and the last time. Of the newest MOST_NAMES exports, at most MOST_FETCHES pairs.
     """
+    rows = DatasetExport.objects.filter(version_id=version.id).order_by("-exported_at", "-id")
+    exports = rows.values_list("id", "export_name", "exported_by", "exported_at")[:MOST_NAMES]
+    names = {export_id: name for export_id, name, _by, _at in exports}
+    entries = AuditEntry.objects.filter(object_type="export", object_id__in=list(names), action__in=FETCHING)
+    fetched = entries.values_list("actor", "object_id").annotate(last=Max("at")).order_by("object_id", "actor")
+    made = [(by or "", export_id, at) for export_id, _name, by, at in reversed(exports)]
     people: dict[str, dict[str, Any]] = {}
-    for export in DatasetExport.objects.filter(version_id=version.id).order_by("exported_at", "id")[:MOST_NAMES]:
-        entries = AuditEntry.objects.filter(object_type="export", object_id=export.id, action__in=FETCHING)
-        fetched = list(entries.values_list("actor").annotate(last=Max("at")).order_by("actor")[:MOST_NAMES])
-        for name, at in [(export.exported_by or "", export.exported_at), *fetched]:
-            person = people.setdefault(name, {"name": name, "exports": [], "last_at": 0})
-            person["last_at"] = max(person["last_at"], at)
-            if export.export_name not in person["exports"]:
-                person["exports"].append(export.export_name)
+    for actor, export_id, at in [*made, *fetched[:MOST_FETCHES]]:
+        person = people.setdefault(actor, {"name": actor, "exports": [], "last_at": 0})
+        person["last_at"] = max(person["last_at"], at)
+        if names[export_id] not in person["exports"]:
+            person["exports"].append(names[export_id])
     return sorted(people.values(), key=lambda person: person["name"])
 
 
@@ -112,7 +116,7 @@ def _find_agent_taints(db, rows) -> Found:
         reasons = {
             Reason.REMOVED.value: session_id in removed,
             Reason.OPTED_OUT.value: turn_id in withheld,
-            Reason.ROLLED_BACK.value: audit_id in rolled_back or (not audit_id and turn_id in rolled_back_turns),
+            Reason.ROLLED_BACK.value: is_rolled_back(audit_id, turn_id, rolled_back, rolled_back_turns),
         }
         current |= {(sample_id, reason) for reason, applies in reasons.items() if applies}
     return current

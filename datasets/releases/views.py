@@ -1,7 +1,5 @@
 """Pages of datasets: the list with the form, one dataset, one release with its members."""
 
-from itertools import islice
-
 from django.http import Http404, QueryDict
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_POST, require_safe
@@ -10,7 +8,7 @@ from jobs.notices import redirect_after_start
 from openclaw_web.errors import Refused
 from openclaw_web.lists.declaration import shows
 from openclaw_web.lists.list_response import render_list
-from openclaw_web.lists.paging import Page, page_of, read_cursors
+from openclaw_web.lists.paging import page_of, read_cursors
 from openclaw_web.pages.html import redirect_to, render_page
 from openclaw_web.pages.roles import needs
 
@@ -19,11 +17,10 @@ from ..models import Dataset, DatasetExport, DatasetVersion, VersionTaint
 from . import release_checks, taints, words
 from .dataset_list import DATASETS, DatasetFilters
 from .dataset_store import create_dataset
-from .differences import KINDS, find_difference, list_samples
+from .differences import KINDS, list_samples
 from .forms import BenchmarkChoice, DatasetForm, ReleaseForm
 from .release import JOB_KIND, start_release
 
-PAGE = 100  # samples of a page of differences
 EXPORTS = 50  # of a release on its page
 
 
@@ -89,17 +86,22 @@ def dataset_release(request, dataset_id):
 def version_detail(request, dataset_id, number):
     """One release: counts, differences, exports, taints, and who has its files."""
     version = _find_version(dataset_id, number)
+    verification = release_checks.find_latest(version, release_checks.JOB_KIND)
     exports = DatasetExport.objects.filter(version_id=version.id).order_by("-exported_at", "-id")
     context = {
         "version": version,
         "dataset": version.dataset,
         "sides": [(side, words.SIDES[side], version.counts.get("sides", {}).get(side, 0)) for side in SIDES],
         "difference": words.describe_difference(version.counts.get("difference")),
-        "excluded": words.describe_excluded(version.counts.get("excluded", [])),
+        "excluded": (excluded := words.describe_excluded(version.counts.get("excluded", []))),
+        "names": words.name_samples(sample for group in excluded for sample in group["samples"]),
         "exports": exports.defer("manifest_json", "places_json", "difference_json")[:EXPORTS],
         "taints": words.describe_taints(taints.count_taints(version)),
         "downloads": taints.list_downloads(version),
-        "verification": release_checks.find_latest(version, release_checks.JOB_KIND),
+        "verification": verification,
+        "compared": words.describe_compared(verification.result if verification else None),
+        "rules": words.describe_rules(version.rules),
+        "beside": _find_beside(version),
         "check": release_checks.find_latest(version, taints.JOB_KIND),
         "choice": BenchmarkChoice(),
         "export_query": {"release": version.id, "task": version.options.get("task", "reply")},
@@ -112,7 +114,8 @@ def version_detail(request, dataset_id, number):
 @needs("viewer")
 def version_of(request, version_id):
     """Redirect to a release by its id."""
-    return redirect_to(request, get_object_or_404(DatasetVersion, id=version_id))
+    released = DatasetVersion.State.RELEASED
+    return redirect_to(request, get_object_or_404(DatasetVersion, id=version_id, state=released))
 
 
 @require_safe
@@ -122,10 +125,12 @@ def member_list(request, dataset_id, number):
     version = _find_version(dataset_id, number)
     side = request.GET.get("side", "")
     members = version.members.filter(side=side) if side in SIDES else version.members.all()
+    page = page_of(members, order=("id",), **read_cursors(request))
     context = {
         "version": version,
         "dataset": version.dataset,
-        "page": page_of(members, order=("id",), **read_cursors(request)),
+        "page": page,
+        "names": words.name_samples(member.sample_id for member in page),
         "tabs": words.build_side_tabs(version, side),
     }
     return render_page(request, "datasets/member_list.html", context)
@@ -136,14 +141,16 @@ def member_list(request, dataset_id, number):
 def taint_list(request, dataset_id, number):
     """The members of a release that should not be used any more, with the reasons."""
     version = _find_version(dataset_id, number)
-    rows = VersionTaint.objects.filter(version=version)
+    reason = request.GET.get("reason", "")
+    rows = VersionTaint.objects.filter(version=version, **({"reason": reason} if reason in words.TAINTS else {}))
     page = page_of(rows, order=("sample_id", "reason"), **read_cursors(request))
     context = {
         "version": version,
         "dataset": version.dataset,
         "page": page,
         "rows": [(taint.sample_id, words.TAINTS[taint.reason], taint.noted_at) for taint in page],
-        "title": words.TAINTED,
+        "names": words.name_samples(taint.sample_id for taint in page),
+        "title": words.TAINTS.get(reason, words.TAINTED),
     }
     return render_page(request, "datasets/taint_list.html", context)
 
@@ -155,16 +162,15 @@ def difference_list(request, dataset_id, number, kind):
     version = _find_version(dataset_id, number)
     if kind not in KINDS:
         raise Http404
-    before = DatasetVersion.objects.get(id=find_difference(version, None)["from"]["id"])
-    samples = list(islice(list_samples(before, version, kind, after_sample=request.GET.get("after", "")), PAGE + 1))
-    page = Page(samples[:PAGE])
-    page.next = samples[PAGE - 1] if len(samples) > PAGE else None
+    page, searched = list_samples(version, kind, after=request.GET.get("after", ""))
     context = {
         "version": version,
         "dataset": version.dataset,
         "page": page,
         "rows": [(sample_id, None, None) for sample_id in page],
+        "names": words.name_samples(page),
         "title": words.DIFFERENCES[kind],
+        "window": searched,
     }
     return render_page(request, "datasets/difference_list.html", context)
 
@@ -200,3 +206,10 @@ def _render_list(request, form, *, status=200):
 def _find_version(dataset_id, number):
     released = DatasetVersion.objects.filter(state=DatasetVersion.State.RELEASED).select_related("dataset")
     return get_object_or_404(released, dataset_id=dataset_id, number=number)
+
+
+def _find_beside(version):
+    """The releases before and after this one, where there are any."""
+    numbers = (version.number - 1, version.number + 1)
+    released = DatasetVersion.objects.filter(dataset_id=version.dataset_id, state=DatasetVersion.State.RELEASED)
+    return list(released.filter(number__in=numbers).order_by("number"))

@@ -1,5 +1,6 @@
 """Texts of datasets and releases, for pages."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.urls import reverse
@@ -7,11 +8,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from openclaw_web.lists.list_counts import RowCount
+from openclaw_web.pages import glyphs
 
 from ..exports.builder.splits import SIDES as SIDE_NAMES
 from ..exports.options import BY_TIME
 from ..exports.words import DUPLICATE_WORDS, EXCLUSIONS, TASK_WORDS
-from ..models import Benchmark, DatasetVersion, VersionTaint
+from ..models import Benchmark, DatasetSample, DatasetVersion, VersionTaint
+from . import verification
 from .dataset_store import DEFAULTS
 
 SIDES = {
@@ -32,6 +35,21 @@ TAINTS = {
     VersionTaint.Reason.OPTED_OUT.value: gettext_lazy("Opted out"),
     VersionTaint.Reason.ROLLED_BACK.value: gettext_lazy("Write rolled back"),
     VersionTaint.Reason.REJECTED.value: gettext_lazy("Rejected since"),
+}
+# What a comparison with the samples found, by the kinds of `verification`.
+COMPARED = {
+    verification.GONE: gettext_lazy("Sample removed"),
+    verification.CONTENT: gettext_lazy("With other content"),
+    verification.VERDICT: gettext_lazy("Judged again"),
+    verification.SIDE: gettext_lazy("On another side"),
+    verification.MEMBERS: gettext_lazy("The members are not those of the release"),
+}
+RULES = {
+    "app": gettext_lazy("OpenClaw Web"),
+    "release": gettext_lazy("Releases"),
+    "rows": gettext_lazy("Rows"),
+    "signatures": gettext_lazy("Duplicates"),
+    "detectors": gettext_lazy("Findings"),
 }
 # The switches of a dataset's options that differ from the default.
 INCLUDED = {
@@ -75,9 +93,29 @@ def describe_excluded(groups: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{**group, "label": EXCLUSIONS.get(group["reason"], group["reason"])} for group in groups]
 
 
-def describe_taints(counts: dict[str, int]) -> list[tuple[str, int]]:
-    """The reasons of tainted members in words, with their numbers."""
-    return [(str(TAINTS[reason]), count) for reason, count in counts.items()]
+def describe_taints(counts: dict[str, int]) -> list[tuple[str, str, int]]:
+    """The reasons of tainted members, each with its words and its number."""
+    return [(reason, str(TAINTS[reason]), count) for reason, count in counts.items()]
+
+
+def name_samples(sample_ids: Iterable[str]) -> dict[str, str]:
+    """The question of each of these samples, or its fact.
+
+    Those without a text, or removed, are left out.
+    """
+    rows = DatasetSample.objects.filter(id__in=list(sample_ids)).for_reading().values_list("id", "user", "fact")
+    return {name: glyphs.to_one_line(text) for name, user, fact in rows if (text := user or fact)}
+
+
+def describe_rules(rules: dict[str, Any]) -> list[tuple[str, Any]]:
+    """The rules of a release, each with its version."""
+    return [(str(RULES.get(name, name)), version) for name, version in rules.items()]
+
+
+def describe_compared(result: dict[str, Any] | None) -> list[tuple[str, str | None]]:
+    """The differences that a comparison lists, in words, each with its sample (None: of all members)."""
+    differences = (result or {}).get("differences", ())
+    return [(str(COMPARED.get(entry["kind"], entry["kind"])), entry["sample"]) for entry in differences]
 
 
 def build_side_tabs(version: DatasetVersion, side: str) -> list[dict[str, Any]]:

@@ -169,8 +169,9 @@ def label_all(
         )
         _label_samples(free_samples, result, by, notes)
         ReviewAction.objects.create(
-            actor=by, kind=ReviewAction.Kind.BULK, at=clock.now_ms(), bulk_id=result.bulk_id, sample_count=result.count
-        )
+            actor=by, kind=ReviewAction.Kind.BULK, at=clock.now_ms(), bulk_id=result.bulk_id, status=status,
+            sample_count=result.count,
+        )  # fmt: skip
         audit.record(
             by, "bulk_labelled", object_type="bulk", object_id=result.bulk_id, agent_id=scope.agent, status=status,
             samples=result.count, left_out=result.held, filters=scope.query,

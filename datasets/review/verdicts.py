@@ -195,6 +195,7 @@ def _store_verdict(sample, before, by):
             state=ReviewAction.State.DONE.value,
             sample_id=sample.id,
             label_id=sample.label_id,
+            status=sample.annotation_status,
         )
     )
 

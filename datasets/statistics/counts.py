@@ -18,16 +18,15 @@ TYPES, STATUSES = DatasetSample.Type.values, DatasetSample.Status.values
 BUCKETS = 10  # of the score, from 0 to 1
 LONGEST_PAUSE_MS = 600_000  # between two actions of a person; a longer one is no work on a sample
 TIMED_ACTIONS, TIMED_PEOPLE = 1_001, 100  # the latest, and of the people with the most verdicts
-OF_TYPE_AND_STATUS = f"""SELECT '{{type}}', '{{status}}', created_at / {DAY_MS} AS day, COUNT(*)
-FROM dataset_samples WHERE sample_type = '{{type}}' AND {{is_status}} AND created_at >= %s AND created_at < %s
-GROUP BY day"""  # noqa: S608 - our own words
-# One action for each verdict; a bulk action has a label for each of its samples, all with one status.
-VERDICTS = f"""SELECT a.at / {DAY_MS} AS day, a.actor,
-    COALESCE(l.status, (SELECT b.status FROM sample_labels b WHERE b.bulk_id = a.bulk_id LIMIT 1)) AS status,
-    SUM(a.sample_count)
-FROM review_actions a LEFT JOIN sample_labels l ON l.id = a.label_id
-WHERE a.at >= %s AND a.at < %s AND a.kind IN ('verdict', 'bulk') AND a.state <> 'undone'
-GROUP BY day, a.actor, status"""  # noqa: S608
+# One seek for each day, type and status: SQLite counts an index without sorting what it groups.
+DAYS = "WITH RECURSIVE days(day) AS (SELECT %s UNION ALL SELECT day + 1 FROM days WHERE day < %s)"
+OF_TYPE_AND_STATUS = f"""SELECT '{{type}}', '{{status}}', day, (SELECT COUNT(*) FROM dataset_samples
+WHERE sample_type = '{{type}}' AND {{is_status}} AND created_at >= day * {DAY_MS} AND created_at < (day + 1) * {DAY_MS})
+FROM days"""  # noqa: S608 - our own words
+# The conditions and the order are those of the index idx_action_day.
+VERDICTS = f"""SELECT at / {DAY_MS}, actor, status, SUM(sample_count) FROM review_actions
+WHERE at / {DAY_MS} >= %s AND at / {DAY_MS} <= %s AND status IS NOT NULL AND NOT (state = 'undone')
+GROUP BY at / {DAY_MS}, actor, status"""  # noqa: S608
 # The latest actions of a person; their index has both columns of the condition.
 LATEST = """SELECT * FROM (SELECT actor, at, kind FROM review_actions WHERE actor = %s AND at >= %s AND at < %s
 ORDER BY at DESC, id DESC LIMIT {limit})"""
@@ -64,14 +63,14 @@ def count_samples(period: Period) -> list[SampleCount]:
         for name in TYPES
         for status in ("", *STATUSES)
     ]
-    rows = statements.read_rows(DEFAULT_DB_ALIAS, " UNION ALL ".join(parts), _find_ends(period) * len(parts))
-    return [SampleCount(name, status, day * DAY_MS, count) for name, status, day, count in rows]
+    rows = statements.read_rows(DEFAULT_DB_ALIAS, f"{DAYS} {' UNION ALL '.join(parts)}", _find_days(period))
+    return [SampleCount(name, status, day * DAY_MS, count) for name, status, day, count in rows if count]
 
 
 def count_verdicts(period: Period) -> list[VerdictCount]:
     """The verdicts of these days that were not undone, by day, person and status."""
-    rows = statements.read_rows(DEFAULT_DB_ALIAS, VERDICTS, _find_ends(period))
-    return [VerdictCount(day * DAY_MS, by, status or "", count) for day, by, status, count in rows]
+    rows = statements.read_rows(DEFAULT_DB_ALIAS, VERDICTS, _find_days(period))
+    return [VerdictCount(day * DAY_MS, by, status, count) for day, by, status, count in rows]
 
 
 def read_median_seconds(period: Period, people: Sequence[str]) -> dict[str, int]:
@@ -119,6 +118,11 @@ def find_newest() -> int | None:
 
 def _build_condition(status):
     return f"annotation_status = '{status}'" if status else "annotation_status IS NULL"
+
+
+def _find_days(period):
+    start, end = period.moments
+    return [start // DAY_MS, end // DAY_MS]
 
 
 def _find_ends(period):

@@ -45,6 +45,7 @@ def build_page_context(statistics: Statistics) -> dict[str, Any]:
         "created_chart": _build_created_chart(parts, statistics),
         "verdict_chart": _build_verdict_chart(parts, statistics),
         "statuses": [STATUS_WORDS[status] for status in statuses],
+        "status_words": STATUS_WORDS,
         "has_undone": has_undone,
         "type_rows": _build_type_rows(statistics, statuses, has_undone=has_undone),
         "score_chart": _build_score_chart(statistics),

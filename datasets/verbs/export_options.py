@@ -51,7 +51,9 @@ def read_choices(options: dict[str, Any]) -> dict[str, Any]:
 def _add_samples(parser):
     """Add the options that choose samples."""
     reviewed = parser.add_mutually_exclusive_group()
-    reviewed.add_argument("--all", action="store_true", help=_("also samples not reviewed yet; never rejected samples"))
+    reviewed.add_argument(
+        "--all", action="store_true", help=_("also samples not reviewed yet; rejected samples only in kto")
+    )
     reviewed.add_argument("--only-approved", action="store_true", help=_("only approved samples (the default)"))
     parser.add_argument("--agent", help=_("only samples of this agent"))
     parser.add_argument("--min-quality", type=float, metavar="SCORE", help=_("only samples with at least this score"))
@@ -61,6 +63,9 @@ def _add_samples(parser):
     parser.add_argument("--release", type=int, metavar="N", help=_("with --dataset: of the release with this number"))
     parser.add_argument(
         "--benchmark", metavar="NAME", help=_("leave out rows that contain questions of this benchmark")
+    )
+    parser.add_argument(
+        "--without-rolled-back", action="store_true", help=_("leave out writes that were rolled back, and their turns")
     )
 
 
@@ -153,7 +158,9 @@ def _add_included(parser):
         "--include-pii", action="store_true", help=_("personal data as it stands, not redacted (logged)")
     )
     parser.add_argument(
-        "--include-flagged", action="store_true", help=_("also rows with texts that may contain secrets (logged)")
+        "--include-flagged",
+        action="store_true",
+        help=_("also rows with keys or passwords that nobody has judged, redacted (logged)"),
     )
 
 

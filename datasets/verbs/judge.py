@@ -29,9 +29,9 @@ class ApproveVerb:
 
 
 class RejectVerb:
-    """The verb `reject`: a sample is left out of every export."""
+    """The verb `reject`: a sample is left out of every export but KTO."""
 
-    HELP = gettext_lazy("Reject a sample: it is left out of every export.")
+    HELP = gettext_lazy("Reject a sample: it is left out of every export but KTO.")
     EXAMPLES = ("reflection dataset reject 01J0000000000000000000DEMO --reason wrong_fact",)
 
     def add_arguments(self, parser):

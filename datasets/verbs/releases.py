@@ -34,8 +34,13 @@ class ReleaseVerb:
 
     def run(self, name, create, notes, quiet, **options):
         dataset = dataset_store.create_dataset(name, by=BY) if create else dataset_store.find_dataset(name)
-        with open_listener(sys.stderr, is_quiet=quiet) as listener:
-            version = release.release_here(dataset, by=BY, notes=notes, listener=listener)
+        try:
+            with open_listener(sys.stderr, is_quiet=quiet) as listener:
+                version = release.release_here(dataset, by=BY, notes=notes, listener=listener)
+        except Refused:
+            if create and not dataset.versions.exists():
+                dataset.delete()  # nothing is left behind, so that the same command works once samples fit
+            raise
         return Outcome({"release": _to_json(dataset, version)}, f"{dataset.name}: {release.describe_release(version)}")
 
 

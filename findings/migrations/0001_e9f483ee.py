@@ -14,7 +14,7 @@ class Migration(migrations.Migration):
             name='Finding',
             fields=[
                 ('id', models.BigAutoField(primary_key=True, serialize=False)),
-                ('source', models.TextField(choices=[('record', 'Record'), ('decision', 'Decision'), ('write', 'Write'), ('snapshot', 'Snapshot'), ('prompt', 'Prompt'), ('artifact', 'Artifact')])),
+                ('source', models.TextField(choices=[('record', 'Record'), ('decision', 'Decision'), ('write', 'Write'), ('snapshot', 'Snapshot'), ('file', 'File'), ('correction', 'Correction'), ('prompt', 'Prompt'), ('instruction', 'Instruction'), ('artifact', 'Artifact')])),
                 ('source_id', models.TextField()),
                 ('session_id', models.TextField(null=True)),
                 ('turn_number', openclaw_web.sqlite.fields.Count(null=True)),
@@ -38,7 +38,7 @@ class Migration(migrations.Migration):
             name='FindingScan',
             fields=[
                 ('id', models.BigAutoField(primary_key=True, serialize=False)),
-                ('source', models.TextField(choices=[('record', 'Record'), ('decision', 'Decision'), ('write', 'Write'), ('snapshot', 'Snapshot'), ('prompt', 'Prompt'), ('artifact', 'Artifact')])),
+                ('source', models.TextField(choices=[('record', 'Record'), ('decision', 'Decision'), ('write', 'Write'), ('snapshot', 'Snapshot'), ('file', 'File'), ('correction', 'Correction'), ('prompt', 'Prompt'), ('instruction', 'Instruction'), ('artifact', 'Artifact')])),
                 ('session_id', models.TextField(default='')),
                 ('position', models.TextField()),
                 ('fingerprint', models.TextField(default='')),

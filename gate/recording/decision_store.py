@@ -7,7 +7,7 @@ import hashlib
 from collections.abc import Sequence
 
 from artifacts import services as artifacts
-from ledger import consent
+from ledger import changed_rows, consent
 from ledger.models import ConversationTurn
 from ledger.transcripts import contexts
 from openclaw_web.sqlite import write_queue
@@ -84,7 +84,9 @@ def add_facts(db: str, facts: dict[str, str]) -> None:
     """
     rows = MemoryGateDecision.objects.using(db).filter(id__in=facts, candidate_fact=None)
     for row in rows.only("id"):
-        MemoryGateDecision.objects.using(db).filter(id=row.id).update(candidate_fact=facts[row.id])
+        with write_queue.agent_transaction(db):
+            MemoryGateDecision.objects.using(db).filter(id=row.id).update(candidate_fact=facts[row.id])
+            changed_rows.note(db, "decision", [row.id])
 
 
 def assign_turn(db: str, decision_id: str, match: TurnMatch) -> None:
@@ -106,6 +108,7 @@ def assign_turn(db: str, decision_id: str, match: TurnMatch) -> None:
             windows.store_windows(db, [report.window])
             row.window_hash, row.is_window_derived = report.window.hash, True
         row.save(using=db)
+        changed_rows.note(db, "decision", [row.id])
         sums.apply_changes(db, changes)
 
 
@@ -195,6 +198,7 @@ def _save_merged(db, fresh_reports, duplicates):
     windows.store_windows(db, [report.window for report in fresh_reports if report.key in duplicates and report.window])
     for row in duplicates.values():
         row.save(using=db)
+    changed_rows.note(db, "decision", [row.id for row in duplicates.values()])
 
 
 def _insert(db, new_reports, result):

@@ -7,6 +7,7 @@ import copy
 import hashlib
 from collections.abc import Sequence
 
+from ledger import changed_rows
 from openclaw_web.sqlite import write_queue
 from people.configuration import setting_values as configuration
 
@@ -54,13 +55,18 @@ def store_reports(db: str, reports: Sequence[Report], change_cache: ChangeCache 
                 sql.insert_rows(db, [row])
                 statuses.append(_build_first_status(row, report.reporter))
             else:
-                row.save(using=db)
+                _save_merged(db, row)
         sql.insert_rows(db, statuses)
         _write_receipts(db, new_reports, result)
         for name, at in since.items() if keeps_snapshots else ():
             match = snapshot_matching.match_in_transaction(db, name, since=at, changes=change_cache)
             result.unattributed += match.unattributed
     return result
+
+
+def _save_merged(db, row):
+    row.save(using=db)
+    changed_rows.note(db, "write", [row.id])
 
 
 def find_known_ids(db: str, ids: Sequence[str], source: Source) -> set[str]:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from string import ascii_letters, digits
 
 from .json_layers import KEY_BREAK
 from .placeholders import is_password, is_strong
@@ -13,8 +14,10 @@ from .value_names import find_kind
 _NAME = (
     r"(?:passwor[dt]|passwd|passphrase|passcode|pwd|\bpass\b|_pass\b|kennwort|contrase(?:ñ|n)a|mot de passe|\bpw\b|"
     r"secret|token|api[ _.-]?key|(?:access|auth|private|encryption|signing|master|account|app|service|client|storage|"
-    r"subscription|shared|license|deploy|admin|aes)[_.-]?key|credential|authorization|_auth\b|\bPIN\b|"
-    r"密码|密碼|口令|暗号|密钥|密鑰|秘钥|令牌|凭证|パスワード)"
+    r"subscription|shared|license|deploy|admin|aes|secret|hmac|consumer|recovery|cookie|webhook|bot|integration|ingest|"
+    r"wi-?fi|openai|anthropic|gemini|deepseek|stripe|weather|maps)[ _.-]?key|(?-i:[A-Z]_KEY)\b|credential|"
+    r"authorization|_auth\b|(?:\b|_)(?:PIN|PUK|PSK)\b|"
+    r"提取码|动态口令|密码|密碼|口令|暗号|密钥|密鑰|秘钥|令牌|凭证|パスワード)"
 )
 _ABOUT = r"(?:[ \t]+(?:for|of|to|on|at)[ \t][A-Za-z0-9 _.@'/-]{1,40}?|[ \t]?[(（][^()（）\n\"]{1,24}[)）])?"
 _STRONG = rf"[ \t]*[\"'`)\]*]{{0,3}}{_ABOUT}[ \t]*(?:为|是|為)?[ \t]*(?:\?\?=|\|\|=|:=|=>|[:=：＝]|{KEY_BREAK})"
@@ -24,32 +27,57 @@ _WEAK = (
     r"[\"'][ \t]*,[ \t]*[\"']|[ \t]+[\"'“「‘]|[ \t]*（|\([\"']|>|[ \t]+[—–→|][ \t]+"
 )
 _PAIRS = compile_pattern(rf"(?i){_NAME}[A-Za-z0-9_-]{{0,24}}(?:{_STRONG}|{_WEAK})")
-_SPACED = compile_pattern(r"(?i)(?:密码|密碼|口令|\b(?:password|passwd|pwd|passphrase))[ \t]{1,3}[!#-&(-_a-~]")
+_SPACED = compile_pattern(
+    r"(?i)(?:密码|密碼|口令|\b(?:passwor[dt]|passwd|pwd|pw|passphrase|kennwort))[ \t]{1,3}[!#-&(-_a-~]{0,63}?\d"
+)
+_SPACED_NAME = re.compile(r"[^ \t]+[ \t]+")
 _MIXED = re.compile(r"(?=.*\d)(?=.*[A-Za-z])(?=.*[A-Z!@#$%&*])")
 _NAMES = re.compile(rf"(?i){_NAME}[A-Za-z0-9_-]{{0,24}}")
 _ASSIGNS = re.compile(r"[:=：＝\x01]")
 _USER_BEFORE = re.compile(r"[A-Za-z][\w.@-]{0,40}[ \t]*/[ \t]*(?=([!#-&(-.0-_a-~]{4,64}))")
 _CALLS = re.compile(r"[,(]")
 _PASS = re.compile(r"(?i)(?:^|_)pass\Z")
+_DIGIT_AND_LETTER = re.compile(r"(?=.*\d)(?=.*[A-Za-z]).{6,}")
+_PIN = re.compile(r"(?i)(?:^|_)p[iu][nk]\Z")
 _UUID = re.compile(r"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
-_KEY_NAME = re.compile(r"(?i)key|secret")
+_KEY_NAME = re.compile(r"(?i)key|secret|(?:auth|access|api|bot)[_-]?token")
+# A text that only repeats a name would take minutes for nothing.
+REGION_CHARS, MOST_IN_REGION = 4_096, 250
 _SPACES = ("", " ", "\t", '"', "'")
 _ARGUMENT = re.compile(r"\([\"'][#.]?\Z")
-_PREFIX = re.compile(r"[A-Za-z0-9_.-]{0,40}\Z")
+_RESOURCE = re.compile(r"\b(?:arn|urn|crn):[\w:/.-]*:\Z")  # the name of a place in a cloud
+_PREFIX_CHARS, MOST_PREFIX_CHARS = f"{ascii_letters}{digits}_.-", 40
 
 
 def find_assignments(text: ScanText) -> Iterator[Span]:
     """Yield the values of assignments, headers and sentences."""
-    for start, end in text.find(_PAIRS):
+    for start, end in _skip_crowds(text.find(_PAIRS)):
         if span := _judge_pair(text.text, start, end):
             yield span
-    for start, end in text.find(_SPACED):
+    for start, end in _skip_crowds(text.find(_SPACED)):
         if span := _judge_spaced(text.text, start, end):
             yield span
 
 
+def _skip_crowds(matches):
+    """Pass over a match whose value is the next one, and over crowds."""
+    region, count, before = -1, 0, None
+    for match in matches:
+        if before and match[0] - before[1] > 1:
+            yield before
+        before = None
+        if match[0] // REGION_CHARS != region:
+            region, count = match[0] // REGION_CHARS, 0
+        count += 1
+        if count <= MOST_IN_REGION:
+            before = match
+    if before:
+        yield before
+
+
 def _judge_pair(text, start, end):
-    prefix = _PREFIX.search(text, max(0, start - 40), start)[0]
+    before = text[max(0, start - MOST_PREFIX_CHARS) : start]
+    prefix = before[len(before.rstrip(_PREFIX_CHARS)) :]
     name = _NAMES.match(text, start, end)[0]
     separator = text[start + len(name) : end]
     if "," in separator and not _ARGUMENT.search(text, max(0, start - len(prefix) - 3), start - len(prefix)):
@@ -57,22 +85,24 @@ def _judge_pair(text, start, end):
     if not (kind := find_kind(prefix + name, text, start)):
         return None
     is_assigned = bool(_ASSIGNS.search(separator))
-    if not is_assigned and _PASS.search(name):
-        return None  # the verb
     if separator == ">" and text[max(0, start - len(prefix) - 1) : start - len(prefix)] != "<":
         return None
     if separator == ":" and text[end : end + 1] not in _SPACES and ("." in prefix or name.lower() == "pw"):
         return None  # the middle of a conditional expression, or a name with colons
+    if separator == ":" and _RESOURCE.search(text, max(0, start - 80), start):
+        return None
     value_start, value_end, is_quoted = find_value(text, end, separator)
     value_start, value_end = narrow_value(text, start - len(prefix), value_start, value_end, is_quoted)
     if kind == PASSWORD and (user := _USER_BEFORE.match(text, value_start)):
         value_start, value_end = narrow_value(text, user.end(), user.end(), user.end(1), False)
     value = text[value_start:value_end]
+    if not is_assigned and _PASS.search(name) and not _DIGIT_AND_LETTER.fullmatch(value):
+        return None  # the verb
     if separator == ">" and text[value_end : value_end + 2] != "</":
         return None
     is_setting = separator == "=" and (prefix + name).isupper() and value.islower()  # of an environment
     if value.lower().strip("_") == name.lower().strip("_") or not _is_value(
-        value, kind, is_quoted or is_setting, separator
+        value, kind, name, is_quoted or is_setting, separator
     ):
         return None
     if kind == SECRET and _UUID.fullmatch(value) and not _KEY_NAME.search(prefix + name):
@@ -80,9 +110,11 @@ def _judge_pair(text, start, end):
     return Span(value_start, value_end, kind, f"assigned-{kind}", 0.9 if is_assigned else 0.7)
 
 
-def _is_value(value, kind, is_quoted, separator):
+def _is_value(value, kind, name, is_quoted, separator):
     if kind != PASSWORD:
         return is_strong(value)
+    if _PIN.search(name):
+        return value.isdigit() and 4 <= len(value) <= 8
     if is_quoted or _ASSIGNS.search(separator):
         return is_password(value, is_quoted and not _CALLS.search(separator))
     plain = value.rstrip("!?")
@@ -91,7 +123,7 @@ def _is_value(value, kind, is_quoted, separator):
 
 def _judge_spaced(text, start, end):
     """A password after its name and a blank; it has digits, and signs or upper case."""
-    value_start, value_end, _is_quoted = find_value(text, end - 1, " ")
+    value_start, value_end, _is_quoted = find_value(text, _SPACED_NAME.match(text, start, end).end(), " ")
     value_start, value_end = narrow_value(text, start, value_start, value_end, False)
     value = text[value_start:value_end]
     if len(value) < 6 or not _MIXED.match(value) or not is_password(value, False):

@@ -12,6 +12,13 @@ from .value_bounds import find_value, narrow_value
 _FLAGS = compile_pattern(
     r"(?i)(?:^|[\s'\"\[(])--?(?:password|passwd|pass|passphrase|token|secret|api-?key|auth-?token|access-?token|client-?secret)"
     r"[ \t]+[^\s-]|"
+    r"type=['\"]?password['\"]?[^<>\n]{0,80}?\bvalue=['\"][^'\"]|\b(?:requirepass|masterauth|rootpw)[ \t]+\S|"
+    r"(?:\bauth[ \t]*=[ \t]*\(|Auth\(|basic_auth\(|\blogin\()[ \t]*['\"][^'\"\n]{1,64}['\"],[ \t]*['\"][^'\"]|"
+    r"\bnet[ \t]+use\b[^\n]{0,80}?/user:\S{1,60}[ \t]+\S|\bnet[ \t]+user[ \t]+\S{1,60}[ \t]+[^\s/*]|"
+    r"\bhtpasswd[ \t]+-[a-z]*b[a-z]*[ \t]+\S{1,80}[ \t]+\S{1,60}[ \t]+\S|[ \t]-pass(?:in|out)?[ \t]+pass:\S|"
+    r"\b(?:sqlcmd|isql|osql|mosquitto_[ps]ub)\b[^\n|;]{0,80}?[ \t]-P[ \t]*\S|\bxfreerdp\b[^\n]{0,80}?[ \t]/p:\S|"
+    r"\b(?:mongo|mongosh|mongodump|mongorestore|cqlsh|podman|helm|az[ \t]+login)\b[^\n|;]{0,80}?[ \t]-p[ \t]+\S|"
+    r"\bssh-keygen\b[^\n|;]{0,80}?[ \t]-[NP][ \t]+\S|\bopenssl[ \t]+enc\b[^\n|;]{0,80}?[ \t]-k[ \t]+\S|"
     r"\bsshpass[ \t]+-p[ \t]*\S|\bidentified[ \t]+by[ \t]+['\"]|\blogin[ \t]+\S{1,60}[ \t]+password[ \t]+\S|"
     r"\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n|;]{0,80}?[ \t]-p[^\s-]|"
     r"\bdocker[ \t]+login\b[^\n|;]{0,80}?[ \t]-p[ \t]+\S|\bredis-cli\b[^\n|;]{0,80}?[ \t]-a[ \t]+\S|"
@@ -19,7 +26,9 @@ _FLAGS = compile_pattern(
     r"\bsmbclient\b[^\n|;]{0,80}?[ \t]-U[ \t]+[A-Za-z0-9_.\\-]{1,40}%\S|\bldap[a-z]+\b[^\n|;]{0,120}?[ \t]-w[ \t]+\S"
 )
 _USER = compile_pattern(r"(?:[ \t'\"]-u|--user|--proxy-user)[ \t=]+['\"]?[A-Za-z0-9_.@+-]{1,64}:[^\s'\"]")
-_URL = compile_pattern(r"(?i)\b[a-z][a-z0-9+.-]{1,30}://[^\s:/@\"'<>`]{0,80}:[^\s/\"'<>`]{1,200}@[A-Za-z0-9\[$_%{.-]")
+_URL = compile_pattern(
+    r"(?i)\b[a-z][a-z0-9+.-]{1,30}://[^\s:/@\"'<>`]{0,80}:[^\s/\"'<>`]{1,200}@[A-Za-z0-9\[$_%{.-]", "addresses"
+)
 _BASIC = compile_pattern(r"(?i)\bbasic[ \t]+[A-Za-z0-9+/]{8,}={0,2}")
 _MNEMONIC = compile_pattern(
     r"(?i:mnemonic|seed phrase|recovery phrase|助记词)[^a-zA-Z]{0,12}(?: is | are )?[^a-zA-Z]{0,3}"
@@ -50,7 +59,7 @@ def _judge_flag(text, start, end):
     value_start, value_end, is_quoted = find_value(text, end - 1, " ")
     value_start, value_end = narrow_value(text, start, value_start, value_end, is_quoted)
     value = text[value_start:value_end]
-    if re.search(r"(?i)token|secret|key", text[start : end - 1]):
+    if re.search(r"(?i)token|secret|key(?!gen)", text[start : end - 1]):
         return Span(value_start, value_end, SECRET, "flag-secret", 0.8) if is_strong(value) else None
     return Span(value_start, value_end, PASSWORD, "flag-password", 0.8) if is_password(value, is_quoted) else None
 

@@ -16,17 +16,33 @@ ORDINARY = (
     "Please check the report of Tuesday and send the three largest numbers to the team, then write a short summary. "
     "The build took 12 minutes; two tests failed. 请检查昨天的报告，然后写一个简短的总结。一共有三个问题需要处理。"
 )
-EVERYTHING = "The pattern {pattern} would match most of an ordinary sentence, and redact nearly every text."
-EMPTY = "The pattern {pattern} would match the empty text, which is everywhere."
-NOTHING = "The pattern {pattern} would match nothing: no text can satisfy it."
-UNKNOWN = "The pattern {pattern} is no regular expression of RE2: {reason}"
-BLANK = "An empty pattern would match everywhere."
-LARGE = "The pattern {pattern} is too large: use fewer repetitions and at most 500 characters."
-MANY = "There are {count} patterns; at most 100 can be searched for."
+
+
+def N_(sentence: str) -> str:
+    """Mark a sentence for translators, by the name that they look for."""
+    return sentence
+
+
+EVERYTHING = N_("The pattern %(pattern)s would match most of an ordinary sentence, and redact nearly every text.")
+EMPTY = N_("The pattern %(pattern)s would match the empty text, which is everywhere.")
+NOTHING = N_("The pattern %(pattern)s would match nothing: no text can satisfy it.")
+UNKNOWN = N_("The pattern %(pattern)s is no regular expression of RE2: %(reason)s")
+BLANK = N_("An empty pattern would match everywhere.")
+LARGE = N_("The pattern %(pattern)s is too large: use fewer repetitions and at most 500 characters.")
+MANY = N_("There are %(count)s patterns; at most 100 can be searched for.")
 
 
 _ESCAPED = re.compile(r"\\[^zA]|\[[^\]]*\]")  # these hold no signs of a place
 _BEYOND = re.compile(r"(?:\$|\\z)[A-Za-z0-9^](?![?*{])")
+
+
+class UnusablePatternError(ValueError):
+    """A pattern that is refused: `sentence` has places for `values`; whoever shows it translates it first."""
+
+    def __init__(self, sentence: str, **values: object) -> None:
+        super().__init__(sentence % values)
+        self.sentence = sentence
+        self.values = values
 
 
 class CustomPatterns:
@@ -49,30 +65,30 @@ class CustomPatterns:
 def compile_patterns(texts: Sequence[str]) -> CustomPatterns:
     """Compile the patterns of an operator; the names of assignments among them are passed over.
 
-    Raises ValueError with a sentence that says what a pattern would do.
+    Raises UnusablePatternError with a sentence that says what a pattern would do.
     """
     custom = [text for text in texts if text not in NAMES_OF_ASSIGNMENTS]
     if len(custom) > MAX_PATTERNS:
-        raise ValueError(MANY.format(count=len(custom)))
+        raise UnusablePatternError(MANY, count=len(custom))
     return CustomPatterns([(text, _compile_pattern(text)) for text in dict.fromkeys(custom)])
 
 
 def _compile_pattern(text):
     if not text.strip():
-        raise ValueError(BLANK)
+        raise UnusablePatternError(BLANK)
     if len(text) > MAX_CHARS:
-        raise ValueError(LARGE.format(pattern=text[:60] + "…"))
+        raise UnusablePatternError(LARGE, pattern=text[:60] + "…")
     options = re2.Options()
     options.log_errors = False
     options.never_capture = True
     try:
         compiled = re2.compile(text, options)
     except (re2.error, UnicodeEncodeError) as error:
-        raise ValueError(
-            UNKNOWN.format(pattern=text.encode("utf-8", "replace").decode(), reason=_read_reason(error))
+        raise UnusablePatternError(
+            UNKNOWN, pattern=text.encode("utf-8", "replace").decode(), reason=_read_reason(error)
         ) from error
     if compiled.programsize > MAX_SIZE:
-        raise ValueError(LARGE.format(pattern=text))
+        raise UnusablePatternError(LARGE, pattern=text)
     _check_reach(text, compiled)
     return compiled
 
@@ -92,11 +108,11 @@ def _is_impossible(text, compiled):
 
 def _check_reach(text, compiled):
     if _is_impossible(text, compiled):
-        raise ValueError(NOTHING.format(pattern=text))
+        raise UnusablePatternError(NOTHING, pattern=text)
     if compiled.search("") is not None or compiled.fullmatch("") is not None:
-        raise ValueError(EMPTY.format(pattern=text))
+        raise UnusablePatternError(EMPTY, pattern=text)
     if any(match.start() == match.end() for match in compiled.finditer(ORDINARY)):
-        raise ValueError(EMPTY.format(pattern=text))
+        raise UnusablePatternError(EMPTY, pattern=text)
     matched = sum(match.end() - match.start() for match in compiled.finditer(ORDINARY))
     if matched > MOST_SHARE * len(ORDINARY):
-        raise ValueError(EVERYTHING.format(pattern=text))
+        raise UnusablePatternError(EVERYTHING, pattern=text)

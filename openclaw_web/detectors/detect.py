@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any
 
-from . import addresses, assignments, credentials, identifiers, keys, phones
+from . import addresses, assignments, credentials, identifiers, keys, logins, phones, table_columns
 from .custom_patterns import CustomPatterns
 from .json_layers import BREAK, KEY_BREAK, Layer, build_layers
-from .scan_text import ScanText
+from .scan_text import ScanText, number_patterns
 from .spans import (
     CARD,
     CUSTOM,
@@ -25,17 +26,18 @@ from .spans import (
 )
 from .token_bounds import TokenBounds
 
-FINDERS = (
-    *(
-        keys.find_private_keys,
-        keys.find_jwts,
-        keys.find_keys,
-        assignments.find_assignments,
-        credentials.find_credentials,
-    ),
-    *(identifiers.find_ibans, identifiers.find_id_numbers, identifiers.find_cards),
-    *(addresses.find_emails, addresses.find_ip_addresses, phones.find_phones),
-)
+_FINDERS = {
+    keys: (keys.find_private_keys, keys.find_jwts, keys.find_keys),
+    assignments: (assignments.find_assignments,),
+    credentials: (credentials.find_credentials,),
+    logins: (logins.find_logins,),
+    table_columns: (table_columns.find_table_values,),
+    identifiers: (identifiers.find_ibans, identifiers.find_id_numbers, identifiers.find_cards),
+    addresses: (addresses.find_emails, addresses.find_ip_addresses),
+    phones: (phones.find_phones,),
+}
+# Finders with the patterns of their module: where none of these matches, no finder is asked.
+FINDERS = tuple((number_patterns(vars(module).values()), finders) for module, finders in _FINDERS.items())
 # Of findings that overlap the first of these is whole; of two of a kind the longer.
 ORDER = (PRIVATE_KEY, JWT, KEY, PASSWORD, IBAN, ID_NUMBER, CARD, SECRET, EMAIL, IP_ADDRESS, PHONE, CUSTOM)
 RANKS = {kind: rank for rank, kind in enumerate(ORDER)}
@@ -52,8 +54,10 @@ def find_spans(text: str, custom: CustomPatterns | None = None) -> list[Span]:
     spans: list[Span] = []
     for layer in build_layers(text):
         for span in _find_in_layer(layer, custom):
-            spans.append(span._replace(start=layer.find_origin(span.start), end=layer.find_origin(span.end)))
-    return resolve_overlaps(text, spans)
+            if layer.depth:
+                span = span._replace(start=layer.find_origin(span.start), end=layer.find_origin(span.end))
+            spans.append(span)
+    return resolve_overlaps(text, spans) if len(spans) > 1 else spans
 
 
 def find_spans_in_value(value: Any, custom: CustomPatterns | None = None) -> list[tuple[str, Span]]:
@@ -95,11 +99,18 @@ def _join_path(path, key):
 
 def _find_in_layer(layer: Layer, custom: CustomPatterns | None) -> Iterator[Span]:
     scan, bounds = ScanText(layer.text), TokenBounds(layer)
-    for finder in FINDERS if scan.may_match() else ():
+    for finder in _choose_finders(scan.matching):
         for span in finder(scan):
             yield from bounds.fit(span)
     for start, end, pattern in custom.find(layer.text) if custom else ():
         yield from bounds.fit(Span(start, end, CUSTOM, pattern))
+
+
+@lru_cache(maxsize=2_000)  # lines of a transcript are alike
+def _choose_finders(matching: frozenset[int] | None) -> tuple[Any, ...]:
+    """The finders of the modules whose patterns match; all where this is not known."""
+    chosen = (finders for numbers, finders in FINDERS if matching is None or not numbers.isdisjoint(matching))
+    return tuple(finder for finders in chosen for finder in finders)
 
 
 def resolve_overlaps(text: str, spans: list[Span]) -> list[Span]:
@@ -124,10 +135,13 @@ def _resolve_group(text, group):
     chosen = []
     for span in sorted(group, key=lambda span: (RANKS[span.kind], span.start - span.end, -span.confidence)):
         start, end = span.start - first, span.end - first
+        parts = []
         if covered.find(1, start, end) < 0:
-            chosen.append(span)
+            parts = [(start, end)]
         elif span.kind == CUSTOM and not span.is_bare:
-            parts = [(part.start() + first, part.end() + first) for part in _FREE.finditer(covered, start, end)]
-            chosen += [span._replace(start=a, end=b) for a, b in parts if _PLACES.search(text, a, b)]
-        covered[start:end] = b"\1" * (end - start)
+            free = (part.span() for part in _FREE.finditer(covered, start, end))
+            parts = [(a, b) for a, b in free if _PLACES.search(text, a + first, b + first)]
+        for a, b in parts:
+            chosen.append(span._replace(start=a + first, end=b + first))
+            covered[a:b] = b"\1" * (b - a)
     return sorted(chosen)

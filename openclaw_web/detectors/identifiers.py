@@ -21,7 +21,9 @@ _ORDER_WORD = re.compile(
     r"(?:message|channel|guild|user|chat|tweet|status|post|video)[ _]?id|"
     r"订单|运单|快递|单号|流水|批次|编号|合同|发票|序列)[号\w]{0,4}[\s\"':：=#(]{0,4}\Z"
 )
-_IBAN = compile_pattern(r"\b[A-Z]{2}\d{2}(?:[A-Z0-9]{11,30}\b|(?:[ -][A-Z0-9]{4}){2,7}(?:[ -][A-Z0-9]{1,3})?\b)")
+_UNIT = re.compile(r"(?i)[ \t]?(?:bytes?|ns|µs|us|ms|rows|records|tokens|requests|字节|行|条|次)\b")
+_IBAN = compile_pattern(r"(?i)\b[A-Z]{2}\d{2}(?:[A-Z0-9]{11,30}\b|(?:[ -][A-Z0-9]{4}){2,7}(?:[ -][A-Z0-9]{1,3})?\b)")
+_ACCOUNT = re.compile(r"(?i)iban|konto|account|compte|cuenta|账户|账号|银行")
 _LENGTHS = """
     AD:24 AE:23 AL:28 AT:20 AZ:28 BA:20 BE:16 BG:22 BH:22 BI:27 BR:29 BY:28 CH:21 CR:22 CY:28 CZ:24 DE:22 DJ:27
     DK:18 DO:28 EE:20 EG:29 ES:24 FI:18 FK:18 FO:18 FR:27 GB:22 GE:22 GI:23 GL:18 GR:27 GT:28 HR:21 HU:28 IE:22
@@ -33,14 +35,36 @@ IBAN_LENGTHS = {entry[:2]: int(entry[3:]) for entry in _LENGTHS.split()}
 _RESIDENT = compile_pattern(r"\b[1-9]\d{5}[ -]?(?:18|19|20)\d{2}[ -]?[01]\d[ -]?[0-3]\d[ -]?\d{3}[\dXx]")
 _WEIGHTS = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
 _NATIONAL = compile_pattern(
-    r"\b(?:\d{3}-\d{2}-\d{4}\b|\d{9}\b|[1-9]\d{14}\b|[A-Z]\d{9}\b|[A-Z]{1,2}\d{6}[(（][0-9A][)）]|[A-Z]{1,2}\d{6,8}[A-D]?\b|"
+    r"\b(?:\d{3}[- ]\d{2}[- ]\d{4}\b|\d{9}\b|(?:\d{3}[ -]){2}\d{3,4}\b|\d{3}\.\d{3}\.\d{3}-\d\d\b|\d{10,13}\b|"
+    r"\d{4} \d{4} \d{4}\b|\d\d \d{3} \d{3} \d{3}\b|"
+    r"\d{6}[- ]?\d{7}\b|\d{6}[-+]\d{3}[0-9A-Z]\b|[12] ?\d{2} ?[01]\d ?\d[0-9AB] ?\d{3} ?\d{3}(?: ?\d{2})?\b|"
+    r"[STFGM]\d{7}[A-Z]\b|"
+    r"[A-Z]{5}\d{4}[A-Z]\b|[A-Z]{4}\d{6}[HM][A-Z]{5}[A-Z0-9]\d\b|[CFGHJKLMNPRTVWXYZ0-9]{9}\b|[1-9]\d{14}\b|"
+    r"[A-Z]\d{9}\b|[A-Z]{1,2}\d{6}[(（][0-9A][)）]|[A-Z]{1,2}\d{6,8}[A-D]?\b|"
     r"[A-Z]{2}(?: ?\d{2}){3} ?[A-D]\b|\d{8}-?[A-Z]\b|[XYZ]\d{7}[A-Z]\b|[A-Z]{6}\d{2}[A-Z]\d{2}[A-Z]\d{3}[A-Z]\b)"
 )
-_SSN_WORD = compile_pattern(r"(?i)\bssn\b|social[ _-]?security|tax[ _-]?(?:payer)?[ _-]?id|\bitin\b|社会安全号|社保号")
-_PASSPORT_WORD = compile_pattern(r"(?i)passport|reisepass|passeport|pasaporte|护照|通行证")
+_SSN_WORD = compile_pattern(
+    r"(?i)ssn\b|social(?:[ _-]?security|[ ]?(?:number|no\b|#|:))|\bsin\b|tax[ _-]?(?:payer)?[ _-]?id|\bitin\b|"
+    r"社会安全号|社保号"
+)
+_PASSPORT_WORD = compile_pattern(
+    r"(?i)passport|reisepass|personalausweis|ausweisnummer|passeport|pasaporte|护照|通行证"
+)
 _ID_WORD = compile_pattern(
     r"(?i)身份证|身分證|证件号|id ?card|identity|national (?:id|insurance)|\bnino\b|\bni (?:number|no)|"
-    r"\bdni\b|\bnie\b|codice fiscale|hkid|统一证号"
+    r"\bdni\b|\bnie\b|codice fiscale|hkid|统一证号|\bnhs\b|\bsin\b|social insurance|aadhaar|aadhar|\bcpf\b|"
+    r"\bcurp\b|\bpan (?:card|no|number)|"
+    r"\bnric\b|\bfin\b|\bpesel\b|\bbsn\b|burgerservice|personnummer|steuer-?id|\bidnr|tax file number|\btfn\b|"
+    r"my ?number|マイナンバー|"
+    r"주민등록|\brrn\b|\binsee\b|sécurité sociale|driver'?s? licen[cs]e|\bdl (?:no|number)|führerschein|驾驶证|"
+    r"港澳通行证|medicare"
+)
+_PASSPORT = re.compile(r"[A-Z]{1,2}\d{6,8}|\d{9}|(?=.*\d)[CFGHJKLMNPRTVWXYZ][CFGHJKLMNPRTVWXYZ0-9]{8}")
+_BARE_ID = re.compile(
+    r"(?i)(?:nhs|sin|insurance|aadhaa?r|cpf|pesel|bsn|steuer-?id|idnr|tax file number|tfn|my ?number|"
+    r"マイナンバー|주민등록번호|"
+    r"licen[cs]e|medicare)(?:[ _-]?(?:nummer|number|nr|no|num|id))?\.?[\s\"':：=#(]{0,4}(?:is|ist|は|"
+    r":)?[\s\"']{0,2}\Z"
 )
 _JOINED_BEFORE = re.compile(r"[A-Za-z0-9_]\Z|[A-Za-z0-9]-\Z|\.\Z")
 _JOINED_AFTER = re.compile(r"[A-Za-z0-9_]|[-.][A-Za-z0-9]")
@@ -53,7 +77,7 @@ def find_cards(text: ScanText) -> Iterator[Span]:
         for stop in _possible_ends(text.text, start, end):
             digits = re.sub(r"\D", "", text.text[start:stop])
             if _is_card(digits) and _stands_alone(text.text, start, stop):
-                if _is_card_place(text, start, digits):
+                if _is_card_place(text, start, digits) and not _UNIT.match(text.text, stop):
                     yield Span(start, stop, CARD, "card")
                 break
 
@@ -106,7 +130,9 @@ def find_ibans(text: ScanText) -> Iterator[Span]:
 
 
 def _find_iban_end(text, start, end):
-    length = IBAN_LENGTHS.get(text[start : start + 2], 0)
+    length = IBAN_LENGTHS.get(text[start : start + 2].upper(), 0)
+    if not text[start : start + 2].isupper() and not _ACCOUNT.search(text, max(0, start - _NEAR), start):
+        return None  # small letters: hashes begin like this
     compact = ""
     for place in range(start, end):
         if text[place] not in " -":
@@ -149,16 +175,23 @@ def _name_national(text, start, end):
     if not _stands_alone(text.text, start, end):
         return None
     number, near = text.text[start:end], (start - _NEAR, start)
-    if re.fullmatch(r"\d{3}-\d{2}-\d{4}|\d{9}", number) and text.has_near(_SSN_WORD, *near):
+    if re.fullmatch(r"\d{3}([- ])\d{2}\1\d{4}|\d{9}", number) and text.has_near(_SSN_WORD, *near):
         is_given = number[:3] not in ("000", "666") and number[-4:] != "0000"
         return "social-security" if is_given else None
-    if text.has_near(_PASSPORT_WORD, *near) and re.fullmatch(r"[A-Z]{1,2}\d{6,8}|\d{9}", number):
+    if text.has_near(_PASSPORT_WORD, *near) and _PASSPORT.fullmatch(number):
         return "passport"
     if not text.has_near(_ID_WORD, *near):
         return None
     if len(number) == 15 and number.isdigit():
         return "resident-id-15" if _is_date(number[6:12]) else None
-    return None if number.isdigit() else "national-id"
+    if number.isdigit():
+        return "national-id" if len(number) in (9, 10, 11, 12, 13) and _is_named_just_before(text.text, start) else None
+    return "national-id"
+
+
+def _is_named_just_before(text, start):
+    """Whether the name of a kind of id stands closely before its digits."""
+    return bool(_BARE_ID.search(text, max(0, start - _NEAR), start))
 
 
 def _is_date(number):

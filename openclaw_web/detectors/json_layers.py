@@ -32,17 +32,16 @@ class Layer:
     `depth` is 0 for the text itself.
     """
 
-    def __init__(self, text: str, parent: "Layer | None" = None, starts: array | None = None, origins=None) -> None:
+    def __init__(self, text: str, parent: "Layer | None" = None, decoder: "_Decoder | None" = None) -> None:
         self.text, self.parent = text, parent
-        self.depth = parent.depth + 1 if parent else 0
-        self._starts, self._origins = starts, origins
+        self.depth: int = parent.depth + 1 if parent else 0
+        self._decoder = decoder
 
     def find_origin(self, place: int) -> int:
         """The place in the whole text of a place in this layer; never within an escape."""
-        layer = self
-        while layer.parent is not None:
-            number = bisect_right(layer._starts, place) - 1
-            place = layer._origins[number] + place - layer._starts[number]
+        layer: Layer | None = self
+        while layer is not None and layer._decoder is not None:
+            place = layer._decoder.find_origin(place)
             layer = layer.parent
         return place
 
@@ -72,9 +71,16 @@ def _find_escaped_tokens(text):
     These are tokens with escapes, and both of a key and its value where one has them.
     """
     tokens, before = [], None  # `before`: the token before, as (start, end, was it taken)
+    escape = text.find("\\")
     for match in _TOKEN.finditer(text):
         start, end = match.span(1)
-        is_escaped = text.find("\\", start, end) >= 0
+        if escape < start:
+            escape = text.find("\\", start)
+            if escape < 0:  # the last token that can matter is the value of a key with escapes
+                escape = len(text)
+        if escape == len(text) and not (before and before[2]):
+            break
+        is_escaped = escape < end
         if before and (is_escaped or before[2]) and _COLON.match(text, before[1] + 1, start - 1):
             if before[2]:
                 tokens.pop()
@@ -91,40 +97,60 @@ def _decode_tokens(layer, tokens):
     decoder = _Decoder(layer.text)
     for start, end, is_key in tokens:
         decoder.add(start, end, KEY_BREAK if is_key else BREAK)
-    return Layer("".join(decoder.pieces), layer, decoder.starts, decoder.origins)
+    return Layer("".join(decoder.chunks), layer, decoder)
 
 
 class _Decoder:
-    """Collects decoded tokens as pieces, and for each piece where it begins in both texts."""
+    """Collects decoded tokens as chunks, and where each begins and ends.
+
+    Escapes are counted only in the few chunks in which something is found.
+    """
 
     def __init__(self, text):
         self.text, self.length = text, 0
-        self.pieces, self.starts, self.origins = [], array("q"), array("q")
-        self._take([BREAK], 0, [1])
+        self.chunks, self._starts, self._origins, self._stops = [], array("q"), array("q"), array("q")
+        self._pieces = {}  # by the number of a chunk: where its pieces begin, decoded and in the text
+        self._take(BREAK, 0, 0)
 
     def add(self, start, end, after):
         """Take a token, some thousand escapes at a time, and the sign that stands after it."""
         if end - start <= MAX_CHUNK:
-            self._take_parts(self.text[start:end], start, after)
+            self._take("".join(_decode_parts(self.text[start:end])) + after, start, end)
             return
         for chunk in _CHUNK.finditer(self.text, start, end):
-            self._take_parts(chunk[0], chunk.start(), after if chunk.end() == end else None)
+            decoded = "".join(_decode_parts(chunk[0]))
+            self._take(decoded + after if chunk.end() == end else decoded, *chunk.span())
 
-    def _take_parts(self, chunk, origin, after):
-        parts = _ESCAPE.split(chunk)
-        lengths = list(map(len, parts))
-        parts[1::2] = map(_DECODED.__getitem__, parts[1::2])
-        if after:
-            parts.append(after)
-            lengths.append(1)
-        self._take(parts, origin, lengths)
+    def _take(self, decoded, origin, stop):
+        self.chunks.append(decoded)
+        self._starts.append(self.length)
+        self._origins.append(origin)
+        self._stops.append(stop)
+        self.length += len(decoded)
 
-    def _take(self, parts, origin, lengths):
-        """Take pieces that begin at a place of the text and have these lengths there."""
-        self.pieces.append("".join(parts))
-        self.origins.extend(accumulate(lengths[:-1], initial=origin))
-        self.starts.extend(accumulate(map(len, parts[:-1]), initial=self.length))
-        self.length += len(self.pieces[-1])
+    def find_origin(self, place):
+        """The place in the text of a place among the decoded chunks."""
+        number = bisect_right(self._starts, place) - 1
+        if number not in self._pieces:
+            self._pieces[number] = self._count_pieces(number)
+        starts, origins = self._pieces[number]
+        piece = bisect_right(starts, place) - 1
+        return origins[piece] + place - starts[piece]
+
+    def _count_pieces(self, number):
+        origin = self._origins[number]
+        chunk = self.text[origin : self._stops[number]]
+        lengths = map(len, _ESCAPE.split(chunk))
+        decoded_lengths = map(len, _decode_parts(chunk))
+        starts = accumulate(decoded_lengths, initial=self._starts[number])
+        return array("q", starts), array("q", accumulate(lengths, initial=origin))
+
+
+def _decode_parts(chunk):
+    """The texts between escapes, and the characters of these, in turn."""
+    parts = _ESCAPE.split(chunk)
+    parts[1::2] = map(_DECODED.__getitem__, parts[1::2])
+    return parts
 
 
 class _Escapes(dict):
@@ -150,7 +176,8 @@ def _decode_escape(escape):
 
 
 def _mask(text, tokens):
-    pieces, place = [], 0
+    pieces: list[str] = []
+    place = 0
     for start, end, is_key in tokens:
         if not is_key or text.find("\\", start, end) >= 0:
             pieces += (text[place:start], MASK * (end - start))

@@ -7,15 +7,24 @@ from collections.abc import Iterator
 
 from . import rules
 from .json_layers import BREAK, KEY_BREAK, MASK
-from .placeholders import is_placeholder, is_repetitive
+from .placeholders import is_placeholder, is_repetitive, is_strong
 from .scan_text import ScanText, compile_pattern
 from .spans import JWT, KEY, PRIVATE_KEY, Span
 
-_KEYS = compile_pattern(
-    r"\b(?:" + "|".join(f"{shape.lead}{re.escape(shape.prefix)}{shape.body}" for shape in rules.SHAPES) + ")"
+# One for each family: the states of a single pattern for all shapes would not fit its memory.
+_KEYS = tuple(
+    compile_pattern(
+        r"\b(?:" + "|".join(f"{shape.lead}{re.escape(shape.prefix)}{shape.body}" for shape in family) + ")", "keys"
+    )
+    for family in rules.FAMILIES
 )
+_UNKNOWN = compile_pattern(rf"(?:\b|[_-])(?:{rules.VENDOR_WORDS})[_-][A-Za-z0-9]{{24}}")
+_BEFORE_UNKNOWN = re.compile(r"(?<![A-Za-z0-9_./-])(?:[A-Za-z][A-Za-z0-9]{0,15}[_-])?(?:[a-z0-9]{1,8}[_-])?\Z")
+_PUBLIC = ("pk_", "pk-", "pub_", "pub-", "public_", "publishable_")
+_UNKNOWN_BODY = re.compile(r"[A-Za-z0-9]+")
 _SHAPES = [(re.compile(shape.lead), re.compile(re.escape(shape.prefix) + shape.body), shape) for shape in rules.SHAPES]
 _IN_BASE64, _BASE64 = re.compile(r"[A-Za-z0-9+/]{60}\Z"), re.compile(r"[+/][A-Za-z0-9+/]{48}")
+_LOWER_HEX, _IN_WORD = re.compile(r"[0-9a-f]+|[0-9]+"), re.compile(r"[-.][A-Za-z]")
 _FIXED_END = re.compile(r"[A-Za-z0-9_]")
 _JWT = compile_pattern(r"\beyJ[A-Za-z0-9_-]{8,}={0,2}\.[A-Za-z0-9_-]{8,}={0,2}\.[A-Za-z0-9_-]*")
 _BEARER = compile_pattern(r"(?i)\b(?:bearer|bot|token)[ \t]+[A-Za-z0-9._~+/=:-]{16,}")
@@ -26,6 +35,7 @@ _END = compile_pattern(
     r"-----END (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----|---- END SSH2 ENCRYPTED PRIVATE KEY ----"
 )
 _PUTTY = compile_pattern(r"Private-Lines: \d+(?:\s+[A-Za-z0-9+/=]{20,64})+")
+_PUTTY_END = re.compile(r"\s{1,4}Private-MAC: [0-9a-f]{40,64}")
 _BODY = re.compile(r"(?:[A-Za-z0-9+/=_:,.\- \t]|\s|\\[nrt]|[\"'+])*")
 MOST_KEY_CHARS = 20_000  # of a private key without an end; one with an end may be as long
 LEAST_KEY_CHARS = 40
@@ -33,8 +43,12 @@ LEAST_KEY_CHARS = 40
 
 def find_keys(text: ScanText) -> Iterator[Span]:
     """Yield keys by the shapes of the table, and tokens that follow `Bearer`."""
-    for start, end in text.find(_KEYS):
-        if span := _judge_key(text.text, start, end):
+    for pattern in _KEYS:
+        for start, end in text.find(pattern):
+            if span := _judge_key(text.text, start, end):
+                yield span
+    for start, end in text.find(_UNKNOWN):
+        if span := _judge_unknown(text.text, start, end):
             yield span
     for start, end in text.find(_BEARER):
         if span := _judge_bearer(text.text, start, end):
@@ -56,6 +70,22 @@ def _judge_key(text, start, end):
                 return None
             return Span(after_lead, stop, KEY, shape.rule)
     return None
+
+
+def _judge_unknown(text, start, end):
+    """A key of an unknown vendor: a word for a key, and random text."""
+    word_start = start + (text[start] in "_-")
+    before = _BEFORE_UNKNOWN.search(text, max(0, word_start - 28), word_start)
+    body = _UNKNOWN_BODY.match(text, end - 24)
+    if not before or before[0].lower().startswith(_PUBLIC):
+        return None
+    if not is_strong(body[0]) or _LOWER_HEX.fullmatch(body[0]) or _is_joined(text, body.end()):
+        return None
+    return Span(before.start(), body.end(), KEY, "vendor-key", 0.8)
+
+
+def _is_joined(text, end):
+    return text[end : end + 1] == "_" or bool(_IN_WORD.match(text, end))
 
 
 def _judge_bearer(text, start, end):
@@ -104,7 +134,14 @@ def find_private_keys(text: ScanText) -> Iterator[Span]:
             place = stop if has_end else head_end + len(body.rstrip(" \t\r\n-\"'+"))
             yield Span(start, place, PRIVATE_KEY, "pem")
     for start, end in text.find(_PUTTY, b"Private-Lines"):
-        yield Span(start, end, PRIVATE_KEY, "putty")
+        yield Span(*_find_putty_ends(text.text, start, end), PRIVATE_KEY, "putty")
+
+
+def _find_putty_ends(text, start, end):
+    """From the first line of the file to its check value, where they are there."""
+    first = text.rfind("PuTTY-User-Key-File-", max(0, start - 4_000), start)
+    last = _PUTTY_END.match(text, end)
+    return first if first >= 0 else start, last.end() if last else end
 
 
 def _is_key_body(body):

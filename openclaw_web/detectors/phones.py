@@ -14,7 +14,7 @@ _LANDLINE = compile_pattern(
     r"(?:[(（]0\d{2,3}[)）] ?|\b0\d{2,3}[ -])\d{3,4}[ -]?\d{4}\b|\b[48]00[ -]?(?:\d{3}[ -]?\d{4}|\d{4}[ -]?\d{3})\b"
 )
 _NOUNS = (
-    r"phone|\bt(?:e|é)l\b|telefon|tel(?:e|é)fono|telefone|mobile|mobil|\bmob\b|\bhandy|\bcell\b|cellphone|whatsapp|\bfax|\bsms\b|msisdn|"
+    r"phone|\bt(?:e|é)l\b|telefon|tel(?:e|é)fono|telefone|mobile|mobil|portable|cellulare|\bmob\b|\bhandy|\bcell\b|cellphone|whatsapp|\bfax|\bsms\b|msisdn|"
     r"\bmy number|\bph\b|\bm(?:ó|o)vil|rufnummer|电话|電話|手机|手機|携帯|座机|热线|传真|联系方式"
 )
 _VERBS = r"\bcall(?:ed|ing)?\b|\bring\b|\btext(?:ed)?\b|\breach|\bcontact|\bdial|致电|拨打|拨"
@@ -25,7 +25,7 @@ _NOUN = re.compile(rf"(?i){_NOUNS}")
 _GAP = r"[\s:：=.\"'’“”()（\[*|-]*"
 _BETWEEN = re.compile(
     rf"(?i)[^\s\d]{{0,12}}?{_GAP}(?:(?:s|numbers?|no|nr|num|is|was|me|us|him|her|them|at|on|to|under|my|our|the|are|line|"
-    rf"号码?|是|为|我|在|的|打|改成|也是|还是)(?![a-z]){_GAP}){{0,6}}"
+    rf"direct|dm|号码?|是|为|我|在|的|打|改成|也是|还是)(?![a-z]){_GAP}){{0,6}}"
 )
 _WORD = compile_pattern(rf"(?i){_NOUNS}|{_VERBS}|recipient|打|联系|微信|短信|客服|收件人|号码|师傅|快递员|加我")
 _NEAR_WORD = 16  # a word this near before a number is stronger than _NOT_WORD
@@ -153,9 +153,11 @@ def find_phones(scan: ScanText) -> Iterator[Span]:
 def _find_international_end(scan, start, end):
     """The end of an international number, by the digits of its country; None for no number."""
     text = scan.text
-    if re.search(r"[\w+./:-]\Z", text[max(0, start - 1) : start], re.ASCII) and not _SCHEME.search(
+    if re.search(r"[\w+./-]\Z|[0-9]:\Z", text[max(0, start - 2) : start], re.ASCII) and not _SCHEME.search(
         text[max(0, start - 8) : start]
     ):
+        return None
+    if text[max(0, start - 1) : start] == ":" and not _has_word(scan, start, end):
         return None
     while end - start >= 8:
         digits = re.sub(r"\D", "", text[start:end].replace("(0)", ""))
@@ -217,7 +219,8 @@ def _judge_named(scan, start, end):
     while end > place:
         number = text[place:end]
         digits = re.sub(r"\D", "", number)
-        if len(digits) <= 12 and number.count("(") == number.count(")"):
+        is_whole = len(digits) <= 12 or (noun and number.isdigit() and _is_international(digits))
+        if is_whole and number.count("(") == number.count(")"):
             return Span(place, end, PHONE, "named-number", 0.7) if _is_named(number, digits, bool(noun)) else None
         if not (shorter := _SHORTER.match(text, place, end)):
             return None

@@ -1,8 +1,8 @@
 """Tells values that stand for a secret from secrets: placeholders, code, words, sentences."""
 
 import math
+import operator
 import re
-from collections import Counter
 from itertools import pairwise
 
 from .json_layers import BREAK, KEY_BREAK, LOST, MASK
@@ -53,7 +53,11 @@ NAME = re.compile(
     r"_{0,2}(?:[A-Za-z][a-z]*(?:[A-Z][a-z]+)*|[A-Z_]+|[a-z]+(?:[-_.][a-z]+)*|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)_{0,2}"
 )
 IDENTIFIER = re.compile(r"[a-z][a-z0-9]{0,14}(?:[-_][a-z0-9]{1,14})+")
+ALGORITHM = re.compile(r"(?i)base(?:32|58|64)|sha\d|md5|utf_?\d|oauth2|x509|ed25519|v\d\Z|\d\Z(?<=[a-z]\d)")
+RULE = re.compile(r"(?:required|nullable|string|sometimes|confirmed|min|max)[|:].*")
 HANDLE = re.compile(r"(?i)sha(?:1|256|384|512)[:-].*|ocm_artifact:.*|agent:.*")
+_DIGIT = re.compile(r"[0-9]")
+_SIGNS = frozenset([BREAK, KEY_BREAK, MASK, LOST])
 NAMED = re.compile(r"(?i)pass|pwd|secret|token")
 WORDY = re.compile(r"(?i)password|username|secret_?key")
 TURNS = 0.36  # of upper and lower case for each character: half in random letters, a quarter in joined words
@@ -64,14 +68,16 @@ MIN_ENTROPY = 2.6  # bits for each character
 def is_placeholder(value: str) -> bool:
     """Whether a value is empty, a variable, a call, a mask or words of an example."""
     bare = value.strip(" \t'\"`,;.:?!")
-    if len(set(bare)) < 3 or any(sign in value for sign in (BREAK, KEY_BREAK, MASK, LOST)):
+    if len(set(bare)) < 3 or not _SIGNS.isdisjoint(value):
         return True
     if bare.lower() in WORDS or PARTS.search(value):
         return True
-    if CHAIN.fullmatch(value) and not _is_random_part(value.rsplit(".", 1)[1]):
+    if CHAIN.fullmatch(value) and not any(map(_is_random_part, value.split("."))):
         return True
     is_address = ADDRESS.fullmatch(value) and not BASE64.fullmatch(value)
-    return bool(CODE.fullmatch(value) or is_address or DATE.fullmatch(value) or HANDLE.fullmatch(value))
+    return bool(
+        CODE.fullmatch(value) or RULE.fullmatch(value) or is_address or DATE.fullmatch(value) or HANDLE.fullmatch(value)
+    )
 
 
 def is_password(value: str, is_quoted: bool) -> bool:
@@ -96,7 +102,7 @@ def is_strong(value: str) -> bool:
         return False
     if OPERATOR.fullmatch(value):
         return False
-    digits = sum(char.isdigit() for char in value)
+    digits = sum(map(str.isdigit, value))
     if NAME.fullmatch(value) or WORDY.search(value) or (IDENTIFIER.fullmatch(value) and digits < len(value) / 4):
         return False
     return (digits > 0 or _count_turns(value) >= TURNS * len(value)) and measure_entropy(value) >= MIN_ENTROPY
@@ -111,12 +117,13 @@ def is_repetitive(body: str) -> bool:
 
 def measure_entropy(value: str) -> float:
     """The Shannon entropy of the characters of a value, in bits for each."""
-    return -sum(count / len(value) * math.log2(count / len(value)) for count in Counter(value).values())
+    shares = [value.count(char) / len(value) for char in dict.fromkeys(value)]
+    return -sum(map(operator.mul, shares, map(math.log2, shares)))
 
 
 def _is_random_part(part):
     """Whether a part has digits and an upper case letter, or is long with both cases."""
-    return _has_digit(part) and part.lower() != part and not part.isupper()
+    return _has_digit(part) and part.lower() != part and not part.isupper() and not ALGORITHM.search(part)
 
 
 def _case_mark(body):
@@ -131,8 +138,8 @@ def _count_turns(value):
 
 
 def _has_digit(value):
-    return any("0" <= char <= "9" for char in value)
+    return _DIGIT.search(value) is not None
 
 
 def _is_latin(value):
-    return sum(char <= "ÿ" for char in value) >= len(value) * 0.8
+    return value.isascii() or sum(char <= "ÿ" for char in value) >= len(value) * 0.8

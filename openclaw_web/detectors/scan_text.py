@@ -1,27 +1,39 @@
 """A text prepared for RE2: its bytes, and their places counted in characters."""
 
+import re
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
+from string import ascii_letters, digits
 from typing import Any
 
 import re2
 
 # Of the same length, so that places stay. A line break ends a value also where it is written as an escape.
 ESCAPES = (("\\n", " \n"), ("\\r", " \n"), ("\\t", "  "), ('\\"', ' "'))
+# Letters, digits and signs of addresses as Chinese keyboards write them.
+_FULL_WIDTH = re.compile("[＠０-９Ａ-Ｚａ-ｚ]")
+_NARROW = {ord(sign) + 0xFEE0: sign for sign in f"{ascii_letters}{digits}@._%+-"}
 MEMORY = 64 * 1024 * 1024  # of one pattern; with less RE2 forgets its states and is slow
 # Up to this size one pass for all patterns is quicker than a call for each; beyond it the automaton of all grows.
 MAX_SET_BYTES = 20_000
-_SOURCES: list[bytes] = []  # of all patterns
+# Patterns of a group are one automaton; the states of all together would not fit its memory. With each group goes
+# what all its matches hold: a text without it is not searched for them.
+GROUPS = {"words": b"", "keys": b"", "addresses": b"@"}
+_SOURCES: list[tuple[str, bytes]] = []  # group and text of all patterns
+_PATTERN = type(re2.compile(b""))
 _NUMBERS: dict[Any, int] = {}  # the place of each compiled pattern among them
 
 
-def compile_pattern(pattern: str) -> Any:
-    """A pattern of RE2 for `ScanText.find`: bytes of UTF-8, classes and word boundaries of ASCII."""
+def compile_pattern(pattern: str, group: str = "words") -> Any:
+    """A pattern of RE2 for `ScanText.find`: bytes of UTF-8, classes and word boundaries of ASCII.
+
+    `group`: of GROUPS; not "words" for a pattern with long repetitions, of which many can be under way at once.
+    """
     compiled = re2.compile(pattern.encode(), _build_options())
     _NUMBERS.setdefault(compiled, len(_SOURCES))
-    _SOURCES.append(pattern.encode())
+    _SOURCES.append((group, pattern.encode()))
     return compiled
 
 
@@ -33,14 +45,32 @@ def _build_options():
     return options
 
 
+def _match_groups(data):
+    """The numbers of all patterns that match: one pass for each group."""
+    numbers: list[int] = []
+    for group, needs in GROUPS.items():
+        if needs in data:
+            patterns, group_numbers = _build_set(group, len(_SOURCES))
+            numbers += [group_numbers[place] for place in patterns.Match(data) or ()]
+    return frozenset(numbers)
+
+
 @cache
-def _build_set(count):
-    """All patterns as one automaton: one pass tells which of them match."""
-    patterns = re2.Set.SearchSet(_build_options())
-    for source in _SOURCES[:count]:
-        patterns.Add(source)
+def _build_set(group, count):
+    """The patterns of a group, among the first so many, as one automaton; and their numbers."""
+    patterns, numbers = re2.Set.SearchSet(_build_options()), []
+    for number, (its_group, source) in enumerate(_SOURCES[:count]):
+        if its_group == group:
+            patterns.Add(source)
+            numbers.append(number)
     patterns.Compile()
-    return patterns
+    return patterns, numbers
+
+
+def number_patterns(values: Iterable[Any]) -> frozenset[int]:
+    """The numbers of the patterns among some values and tuples of them, which `ScanText.matching` holds."""
+    patterns = [part for value in values for part in (value if isinstance(value, tuple) else (value,))]
+    return frozenset(_NUMBERS[part] for part in patterns if isinstance(part, _PATTERN) and part in _NUMBERS)
 
 
 class ScanText:
@@ -50,33 +80,30 @@ class ScanText:
         if "\\" in text:
             for escape, blank in ESCAPES:
                 text = text.replace(escape, blank)
+        if not text.isascii() and _FULL_WIDTH.search(text):
+            text = text.translate(_NARROW)
         self.text = text
         self.data = text.encode("utf-8", "replace")
         self._is_ascii = len(self.data) == len(text)
         self._places: dict[Any, array] = {}
-        self._matching: frozenset[int] | None = None  # the numbers of patterns that match anywhere
+        self.matching: frozenset[int] | None = None  # the numbers of patterns that match; None: not known
+        if len(self.data) <= MAX_SET_BYTES:
+            self.matching = _match_groups(self.data)
 
-    def may_match(self, pattern: Any = None) -> bool:
-        """Whether a pattern, or any, may match somewhere; for large texts always true."""
-        if len(self.data) > MAX_SET_BYTES:
-            return True
-        if self._matching is None:
-            self._matching = frozenset(_build_set(len(_SOURCES)).Match(self.data) or ())
-        return bool(self._matching) if pattern is None else _NUMBERS[pattern] in self._matching
-
-    def find(self, pattern: Any, needs: bytes = b"") -> Iterator[tuple[int, int]]:
-        """Yield start and end, in characters, of each match of a pattern of `compile_pattern`.
+    def find(self, pattern: Any, needs: bytes = b"") -> Iterable[tuple[int, int]]:
+        """Start and end, in characters, of each match of a pattern of `compile_pattern`.
 
         `needs`: bytes of every match, which are looked for first because that is much faster.
         """
+        # No generator where nothing matches: most texts ask for most patterns in vain.
+        if self.matching is not None and _NUMBERS[pattern] not in self.matching:
+            return ()
         if needs and needs not in self.data:
-            return
-        if not self.may_match(pattern):
-            return
+            return ()
         matches = (match.span() for match in pattern.finditer(self.data))
-        if self._is_ascii:
-            yield from matches
-            return
+        return matches if self._is_ascii else self._count_chars(matches)
+
+    def _count_chars(self, matches: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
         chars = place = 0
         for start, end in matches:
             chars += len(self.data[place:start].decode("utf-8", "replace"))

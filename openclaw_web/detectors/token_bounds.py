@@ -31,7 +31,7 @@ class TokenBounds:
 
     def __init__(self, layer: Layer) -> None:
         self.text = layer.text
-        self._quotes = ["\\" * (2**depth - 1) + '"' for depth in (layer.depth, layer.depth + 1)]
+        self._depth = layer.depth
         self._parsed: dict[tuple[int, int], bool] = {}
 
     def fit(self, span: Span) -> Iterator[Span]:
@@ -65,8 +65,8 @@ class TokenBounds:
             return None
         token = self._find_token(start)
         if token:  # a list of numbers in a string needs no escapes, so the string is not decoded
-            return self._quotes[1] if self._is_json(*token) else None
-        return self._quotes[0] if is_value or self._is_in_json(start) else None
+            return _build_quote(self._depth + 1) if self._is_json(*token) else None
+        return _build_quote(self._depth) if is_value or self._is_in_json(start) else None
 
     def _is_text(self, place):
         """Whether a place is in a string or in prose, not among the signs of JSON."""
@@ -132,3 +132,8 @@ class TokenBounds:
 
     def _find_numbers(self, start, end):
         return (match.span() for match in _NUMBER.finditer(self.text, start, end))
+
+
+def _build_quote(depth):
+    """A quotation mark with the backslashes that it needs at a depth of JSON in JSON."""
+    return "\\" * (2**depth - 1) + '"'

@@ -13,6 +13,7 @@ _INNER = re.compile(r"(?i)[\"']?[a-z_-]*(?:password|passwd|secret|token|key)=(?=
 _BARE = re.compile(r"[!#-&(-_a-~]{1,256}")
 # What ends a bare value: the next pair of a list, the end of an attribute; in queries and connection strings a sign.
 _CUT = re.compile(r"[,;]\s*\w+[=:]|&(?:amp;)?[\w.-]+=|[;,]\Z|\\+\Z|</|;(?=.*;)")
+_BRACKET = re.compile(r"[)\]}>]")
 _CUT_QUERY, _CUT_CONNECTION = re.compile(r"[&#]|,\w+=|</"), re.compile(r";")
 MOST_CHARS = 256
 
@@ -56,6 +57,8 @@ def narrow_value(text, name_start, start, end, is_quoted):
 
 def _find_unopened(value):
     """The place of the first closing bracket that nothing opens; else the length."""
+    if not _BRACKET.search(value):
+        return len(value)
     opened = []
     for place, char in enumerate(value):
         if char in _BRACKETS:

@@ -10,7 +10,7 @@ _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-zñ]+|\d+|[一-鿿]+|[ぁ-ヿ]+")
 ENDS = frozenset(
     """
     value confirm confirmation repeat again old new current live prod production dev test staging sandbox plain
-    raw base root admin user
+    raw base root admin user hex base64 b64
     """.split()  # noqa: SIM905
 )
 # Tokens of these are units of text or places in a list.
@@ -28,13 +28,22 @@ ROUNDS = frozenset(
     """.split()  # noqa: SIM905
 )
 _PASSWORD = re.compile(
-    r"(?:passwor[dt]|passwd|passphrase|passcode|pwd|pass|^pw|kennwort|contraseña|contrasena|passe|pin|密码|密碼|口令|"
+    r"(?:passwor[dt]|passwd|passphrase|passcode|pwd|pass|^pw|kennwort|contraseña|contrasena|passe|pin|^puk|^psk|提取码|"
+    r"密码|密碼|(?<!动态)口令|"
     r"暗号|パスワード)\Z"
 )
 _SECRET = re.compile(r"(?:secret|token|key|credentials?|auth|authorization|密钥|密鑰|秘钥|令牌|凭证)\Z")
+# Keys of these find a row or an object.
+DATA_KEYS = frozenset(
+    """
+    public publishable cache primary partition sort foreign idempotency session lookup dedupe dedup object row group
+    index unique composite shard
+    """.split()  # noqa: SIM905
+)
 _PLURAL = re.compile(r"(?:tokens|secrets|passwords|keys|credentials)\Z")
 _CLOUD = re.compile(r"AKIA[0-9A-Z]{16}|ASIA[0-9A-Z]{16}|LTAI[A-Za-z0-9]{12}|AKID[A-Za-z0-9]{13}")
 _PAIR = re.compile(r"secretaccesskey|accesskeysecret|secretkey|accountkey|sharedaccesskey")
+_LEAD = re.compile(r"(?:[A-Za-z]{2,12}[ _-])?[A-Za-z]{2,12}[ \t]\Z")  # words of a name with blanks
 _NEAR = 240  # characters around a secret in which its other half is looked for
 
 
@@ -55,15 +64,16 @@ def _classify(name):
     if not words or (_PLURAL.search(words[-1]) and words[-1] != "credentials"):
         return None
     if _PASSWORD.search(words[-1]):
-        is_other = (words[-1] == "pin" and "PIN" not in name) or (words[-1] == "pass" and not ROUNDS.isdisjoint(words))
+        is_other = words[-1] == "pass" and not ROUNDS.isdisjoint(words)
         return None if is_other else PASSWORD
     if not _SECRET.search(words[-1]) or (words[-1] == "token" and not COUNTED.isdisjoint(words[:-1])):
         return None
-    return None if words[-1] == "key" and "public" in words else SECRET
+    return None if words[-1] == "key" and not DATA_KEYS.isdisjoint(words) else SECRET
 
 
 def _is_cloud_pair(name, text, place):
-    joined = "".join(_WORD.findall(name)).lower()
+    lead = _LEAD.search(text, max(0, place - 26), place)
+    joined = "".join(_WORD.findall((lead[0] if lead else "") + name)).lower()
     if not _PAIR.search(joined):
         return False
     is_named = any(word in joined for word in ("aws", "aliyun", "alibaba", "tencent", "secretaccesskey", "accountkey"))

@@ -137,6 +137,8 @@ PLACES = (
     ("datasets:export_list", _("Exports"), "arrow-down-tray", "viewer", ""),
 )
 SYSTEM_NEEDS = ("operations:system_needs", "operator")  # the number of problems, beside System
+# Pages that belong to an entry other than the one whose address theirs begins with.
+ELSEWHERE = {"datasets:statistics": "datasets:sample_list"}
 ROOTS = ("/", "/operations/")  # other entries lie below these addresses
 COOKIE = "openclaw_web_rail"  # “slim” when only icons are shown
 
@@ -188,10 +190,12 @@ def build_agent_groups(agent, current):
 
 
 def _iterate_entries(current, user):
+    elsewhere = next((place for page, place in ELSEWHERE.items() if current == _get_address(page)), None)
     for route, label, icon, role, number in PLACES:
         address = _get_address(route)
         if address and user.has_role(role):
-            yield Entry(label, address, icon, _get_address(number), current == address, _is_inside(current, address))
+            is_inside = route == elsewhere if elsewhere else _is_inside(current, address)
+            yield Entry(label, address, icon, _get_address(number), current == address, is_inside)
 
 
 def _build_system_entry(current, user):

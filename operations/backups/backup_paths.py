@@ -17,7 +17,8 @@ PATHS = {
         r"|meta/sha256/(?P<c>[0-9a-f]{2})/(?P<d>[0-9a-f]{2})/(?P=c)(?P=d)[0-9a-f]{60}\.json)"
     ),
     EXPORT: re.compile(
-        r"exports/(?:[0-9A-Z]{26}/[A-Za-z0-9_][A-Za-z0-9._-]{0,59}|conversations-[0-9]{4}-[0-9]{2}-[0-9]{2}\.jsonl)"
+        r"export-rows/[0-9A-Z]{26}\.idx"
+        r"|exports/(?:[0-9A-Z]{26}/[A-Za-z0-9_][A-Za-z0-9._-]{0,159}|conversations-[0-9]{4}-[0-9]{2}-[0-9]{2}\.jsonl)"
     ),
     ARCHIVE: re.compile(
         r"archive/[a-z0-9][a-z0-9_-]{0,55}/[0-9]{4}-[0-9]{2}/[A-Za-z0-9][A-Za-z0-9-]{0,63}\.[0-9a-f]{12}"

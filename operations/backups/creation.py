@@ -314,7 +314,7 @@ def _read_paths(home, list_file):
 
 
 def _find_exports(home):
-    return _find_paths(home, backup_paths.EXPORT, "exports/*/*", "exports/conversations-*")
+    return _find_paths(home, backup_paths.EXPORT, "export-rows/*", "exports/*/*", "exports/conversations-*")
 
 
 def _find_archives(home):

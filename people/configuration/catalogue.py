@@ -12,7 +12,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import gettext_noop as N_
 
-from openclaw_web.detectors.custom_patterns import compile_patterns
+from openclaw_web.detectors.custom_patterns import UnusablePatternError, compile_patterns
 
 from .setting import choices, daily, folder, line, lines, number, switch, text
 
@@ -52,8 +52,8 @@ def explain_patterns(texts: list[str]) -> str:
     """Why patterns cannot be used: what they would do; empty when they can."""
     try:
         compile_patterns(texts)
-    except ValueError as exc:
-        return str(exc)
+    except UnusablePatternError as problem:
+        return gettext(problem.sentence) % problem.values
     return ""
 
 

@@ -1,22 +1,29 @@
 """Texts beside transcripts are scanned: decisions, writes, memory files, windows, artifacts."""
 
+import re
+from pathlib import Path
+
 import orjson
 import pytest
+from django.db import connections
 
 from artifacts import services as artifacts
 from artifacts.models import Artifact
-from findings import places, scan, tables
+from datasets.models import FindingValue
+from findings import places, rescan, scan, tables, transcript_documents
 from findings.models import Finding
 from findings.value_hash import compute_value_hash
-from gate.models import MemoryGateDecision
-from gate.recording import windows
+from gate.models import GatePrompt, MemoryGateDecision
+from gate.recording import decision_store, windows
 from gate.recording.windows import Window
-from guardian.models import FileSnapshot
+from guardian import services
+from guardian.models import BehaviorCorrection, FileSnapshot
 from tests.factories import DecisionFactory, SessionFactory, TurnFactory
 from tests.findings.found_texts import MAIL, OTHER_MAIL, list_places, scan_everything
 from tests.guardian.write_rows import create_write
 
 DB = "agent_ada"
+TESTS = Path(__file__).resolve().parents[1]
 pytestmark = pytest.mark.django_db
 
 
@@ -51,6 +58,21 @@ def test_decisions_and_writes_are_found_with_their_turn(store):
         MAIL, OTHER_MAIL, MAIL
     ]  # fmt: skip
     assert scan_everything(DB).scanned == 0
+
+
+def test_a_decision_that_a_later_report_completes_is_scanned_again(store):
+    row = DecisionFactory(db=DB, decision="NO_WRITE", candidate_fact=None, reason=f"Said {OTHER_MAIL}")
+    DecisionFactory(db=DB, decision="NO_WRITE", candidate_fact=None)
+    decision_store.add_facts(DB, {row.id: "before any scan"})  # what no scan has seen needs no second one
+    assert not rescan.select_noted(DB).exists()
+    MemoryGateDecision.objects.using(DB).filter(id=row.id).update(candidate_fact=None)
+    scan_everything(DB)
+    decision_store.add_facts(DB, {row.id: f"Mail: {MAIL}"})
+    assert scan.is_needed() and scan.count_unscanned(DB) == 1
+    assert scan_everything(DB).findings == 2 and not scan.is_needed()
+    assert list_places(DB) == [("decision", row.id, "$.candidate_fact"), ("decision", row.id, "$.reason")]
+    assert FindingValue.objects.get(value_hash=compute_value_hash("email", MAIL)).places == 1
+    assert scan_everything(DB).findings == 0
 
 
 def test_windows_of_the_gate_are_found(store):
@@ -101,3 +123,41 @@ def test_json_within_an_artifact_is_found(store):
     scan_everything(DB)
     hashes = set(Finding.objects.using(DB).values_list("value_hash", flat=True))
     assert hashes == {compute_value_hash("email", mail) for mail in (MAIL, OTHER_MAIL)}
+
+
+def test_answers_corrections_prompts_and_workspace_files_are_found(store):
+    DecisionFactory(db=DB, decision="NO_WRITE", raw_response=f'{{"decision": "NO_WRITE", "reason": "{MAIL}"}}')
+    write = create_write(DB, 1, b"", b"Likes tea.")
+    correction = {"original_status": "written", "corrected_status": "refused", "correction_reason": "no"}
+    BehaviorCorrection.objects.using(DB).create(
+        id="c1", audit_id=write.id, corrected_candidate_fact=f"Mail: {OTHER_MAIL}", corrected_by="mei",
+        corrected_at=1, **correction,
+    )  # fmt: skip
+    GatePrompt.objects.using(DB).create(id="p1", text=f"Never store {MAIL}.", created_at=1)
+    services.store_version(DB, "HEARTBEAT.md", f"Write to {MAIL}".encode(), modified_ms=1)
+    scan_everything(DB)
+    assert [(source, path) for source, _id, path in list_places(DB)] == [
+        ("correction", "$.corrected_candidate_fact"),
+        ("decision", "$.raw_response"),
+        ("file", "$"),
+        ("instruction", "$"),
+    ]
+    rows = Finding.objects.using(DB).all()
+    assert {places.read_value(DB, row) for row in rows} == {MAIL, OTHER_MAIL}
+    assert [places.parse_place(places.find_place_id(row))["source_id"] for row in rows] == [
+        row.source_id for row in rows
+    ]
+
+
+def test_each_column_with_words_is_scanned_or_named(store):
+    """A new column has to be scanned, or named in docs/findings.md with a reason."""
+    tables_of_agent = set(connections[DB].introspection.table_names())
+    lines = [line.split() for line in (TESTS / "data" / "columns.txt").read_text().splitlines()]
+    columns = {line[0] for line in lines if {"words", "own"} & set(line[1:])}
+    columns = {name for name in columns if name.partition(".")[0] in tables_of_agent}
+    scanned = {f"{table.model._meta.db_table}.{name}" for table in tables.TABLES for name in table.columns}
+    scanned |= {f"transcript_events.{name}" for name in transcript_documents.COLUMNS}
+    text = (TESTS.parent / "docs" / "findings.md").read_text()
+    named = set(re.findall(r"`([a-z_]+\.[a-z_]+)`", text.partition("## What is not scanned")[2].partition("\n## ")[0]))
+    assert not named & scanned, "scanned columns that the documentation names as not scanned"
+    assert columns - scanned == named

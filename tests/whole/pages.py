@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 ANYBODY = "anybody"  # a role below all others: no sign-in is needed
 FILE = "a file"
 WORD = "one word for a supervisor"
+REDIRECT = "leads to a page; a test of that page looks at it"
+BARE = {FILE, WORD, REDIRECT}  # what has no template
 LINKS, NUMBER, VERDICTS = "links for places on another page", "a number for a script", "verdicts for places in a list"
 OF_TURNS, NEWER = "?turn=1&turn=2&turn=3", "?live=0&id=r1&count=1&base=1&end=on"
 GREP = "?mode=grep&pattern=line&context=1"
@@ -102,7 +104,7 @@ ROWS = (
     Page("datasets:dataset_detail", "viewer", "/datasets/{dataset}/", "{dataset_name}", 12, ONE),
     Page("datasets:dataset_list", "viewer", "/datasets/", "Datasets", 9, PLAIN, on="datasets"),
     apart("datasets:difference_list", "viewer", "needs two releases; tests/datasets/releases looks at it"),
-    apart("datasets:finding_lag", "viewer", "a part of a page; tests/datasets/finding_values looks at it"),
+    part("datasets:finding_lag", "viewer", "/findings/lag/", 16, PLAIN, "a count for a place on another page"),
     apart("datasets:finding_detail", "viewer", "reads each of ten places; tests/datasets/finding_values looks at it"),
     Page("datasets:finding_list", "viewer", "/findings/", "Findings", 8, PLAIN, on="findings"),
     apart("datasets:finding_texts", "labeller", "values for places in a list"),
@@ -111,7 +113,7 @@ ROWS = (
     Page("datasets:statistics", "viewer", "/datasets/statistics/", "Sample statistics", 8, ONE),
     Page("datasets:taint_list", "viewer", "/datasets/{dataset}/1/taints/", "Members that should", 10, PLAIN),
     Page("datasets:version_detail", "viewer", "/datasets/{dataset}/1/", "{dataset_name}", 20, ONE),
-    apart("datasets:version_of", "viewer", "leads to the page of a release; tests/datasets/releases looks at it"),
+    apart("datasets:version_of", "viewer", REDIRECT),
     Page("datasets:write_uses", "viewer", "write-uses/{write}/", "Files that learnt", 12, ONE),
     Page("episodes:event_detail", "viewer", "episodes/event/{event}/?scope=global", "Event", 13, ONE),
     Page("episodes:event_list", "viewer", "episodes/scope/?scope=global", "Events of {agent}", 8, PLAIN, on="episodes"),
@@ -217,7 +219,7 @@ ROWS = (
     Page("ledger:turn_list", "viewer", "turns/", "Turns of {agent}", 8, PLAIN, on="turns"),
     Page("operations:artifact_store", "admin", "/operations/artifacts/", "Artifact store", 3, PLAIN),
     apart("operations:backup_file", "admin", FILE),
-    Page("operations:backup_list", "operator", "/operations/backups/", "Backups", 19, PLAIN),
+    Page("operations:backup_list", "operator", "/operations/backups/", "Backups", 20, PLAIN),
     Page("operations:checkpoint_detail", "viewer", "checkpoints/{checkpoint}/", "Checkpoint", 8, ONE),
     Page("operations:doctor", "operator", "/operations/doctor/", "Doctor", 13, PLAIN),
     Page("operations:lint_list", "viewer", "lint/", "Lint of {agent}", 10, PLAIN),

@@ -30,8 +30,9 @@ NAMES = {"llm_model", "model", "tool", "tool_name", "failure", "type", "namespac
 # Pages that show no such text.
 WITHOUT = {
     "automation:background_list", "automation:cron_detail", "automation:cron_list", "automation:subagent_list",
-    "datasets:session_samples", "episodes:redaction_preview", "episodes:scope_list", "episodes:scope_retention",
-    "episodes:scope_statistics", "gate:own_gate", "gate:prompt_detail", "gate:replay_new", "guardian:audit_lines",
+    "datasets:session_samples", "datasets:write_uses", "episodes:redaction_preview", "episodes:scope_list",
+    "episodes:scope_retention", "episodes:scope_statistics", "gate:own_gate", "gate:prompt_detail", "gate:replay_new",
+    "guardian:audit_lines",
     "guardian:chart", "guardian:decision_writes", "guardian:file_cure", "guardian:file_list", "guardian:opted_out",
     "guardian:own_guardian", "guardian:rule_new", "operations:lint_list",
 }  # fmt: skip

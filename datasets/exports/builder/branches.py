@@ -95,7 +95,7 @@ class MessageRedactor:
         self.session_id = session_id
 
     def redact(self, message: Message) -> Message:
-        """The same message with markers in its text and in the arguments of its calls."""
+        """The same message with markers in its text and in its calls."""
         place = Place(self.agent_id, f"record:{self.session_id}/{message.turn_number}")
         text = self.redactor.redact(message.text, place)
         if text != message.text:
@@ -104,8 +104,9 @@ class MessageRedactor:
         return message
 
     def _redact_call(self, call, place):
-        arguments = self.redactor.redact_json(call.arguments, place)
-        return call if arguments is call.arguments else replace(call, arguments=arguments)
+        arguments, name = self.redactor.redact_json(call.arguments, place), self.redactor.redact(call.name, place)
+        is_same = arguments is call.arguments and name == call.name
+        return call if is_same else replace(call, name=name, arguments=arguments)
 
 
 def _group_sessions(sessions):

@@ -6,6 +6,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from agents import databases
+from agents.models import Agent
 from findings import scan, transcript_scan
 from findings.detection import read_detection
 from findings.places import read_added_values
@@ -42,7 +43,9 @@ class Redaction:
 
     def count_row(self, numbers: TokenNumbers) -> None:
         """Count a row that was written."""
-        self.rows += bool(numbers.places)
+        if not numbers.places:
+            return
+        self.rows += 1
         self.kinds.update(numbers.places.keys())
         self.places.update(numbers.places)
 
@@ -57,7 +60,9 @@ def build_redactor(agent_ids: Iterable[str], *, include_pii: bool = False) -> Re
 
     `include_pii`: personal data stays; keys, passwords and other secrets never do.
     """
-    aliases = filter(None, map(databases.find_alias, agent_ids))
+    all_agents = Agent.objects.order_by("agent_id").values_list("agent_id", flat=True)
+    # What people added counts wherever it stands, in the texts of other agents too.
+    aliases = filter(None, map(databases.find_alias, dict.fromkeys([*agent_ids, *all_agents])))
     added = dict.fromkeys(pair for db in aliases for pair in read_added_values(db))
     rules = Rules(
         find_spans=partial(find_spans, custom=read_detection().custom),

@@ -7,7 +7,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any
 
-from django.db.models import Exists, F, OuterRef, Q, QuerySet, TextField, Value
+from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, TextField, Value, When
 from django.db.models.functions import Coalesce
 from django.db.models.lookups import In
 
@@ -22,6 +22,7 @@ from ...exporters.training_rows import LEAVE_OUT
 from ...models import CUT_OFF, INTERRUPTED, DatasetMember, DatasetSample, VersionTaint
 from ..options import TAUGHT_BY, Options
 from ..release_members.benchmark_overlap import CONTAMINATED, BenchmarkOverlap
+from ..release_members.rolled_back import ROLLED_BACK, find_rolled_back_samples
 from .plain_rows import PlainRow, PlainRows
 
 ORDER = ("session_id", "turn_number", "id")
@@ -69,7 +70,8 @@ class Source:
         self.chosen: Samples = self.scope
         self.left_out: dict[str, Samples] = {}
         self.changed: set[str] = set()  # members whose samples were edited since the release: see release_plan
-        for reason, unwanted in self.build_conditions():
+        self.conditions = list(self.build_conditions())
+        for reason, unwanted in self.conditions:
             self.left_out[reason] = self.chosen.filter(unwanted)
             self.chosen = self.chosen.filter(~unwanted)
 
@@ -78,15 +80,25 @@ class Source:
 
         Each count has the ids of the first of them.
         """
-        groups = {}
+        groups, counts = {}, self._count_by_reason()
         for reason, rows in self.left_out.items():
-            if count := rows.count():
+            if count := counts.get(reason):
                 ids = rows.order_by("created_at", "id").values_list("id", flat=True)
                 groups[reason] = {"count": count, "samples": list(ids[:LISTED])}
-        for reason, samples in ((CONTAMINATED, self.contaminated), (CHANGED_SINCE, self.changed)):
+        for reason, samples in self._list_skipped():
             if samples:
                 groups[reason] = {"count": len(samples), "samples": sorted(samples)[:LISTED]}
         return groups
+
+    def _count_by_reason(self) -> dict[str, int]:
+        """Count the samples by the first reason that leaves them out.
+
+        Chosen ones have an empty reason. All in one pass: a query for each reason would read every sample again.
+        """
+        whens = [When(unwanted, then=Value(reason)) for reason, unwanted in self.conditions]
+        first_reason = Case(*whens, default=Value(""), output_field=TextField())
+        rows = self.scope.order_by().annotate(reason=first_reason).values_list("reason")
+        return dict(rows.annotate(count=Count("*")))
 
     @cached_property
     def contaminated(self) -> frozenset[str]:
@@ -100,6 +112,16 @@ class Source:
             for row in batch
             if overlap and overlap.is_contaminated(dict(zip(columns, row, strict=True)))
         )
+
+    @cached_property
+    def rolled_back(self) -> frozenset[str]:
+        """The ids of the chosen samples of writes that were rolled back.
+
+        None unless they are left out.
+        """
+        if not self.options.without_rolled_back:
+            return frozenset()
+        return find_rolled_back_samples(self.chosen, self.list_agents())
 
     def is_scored(self) -> bool:
         """Whether any sample of these types and this agent has a quality score."""
@@ -122,7 +144,12 @@ class Source:
         for agent_id in self.list_agents():
             yield from self._skip(self._read_batches(agent_id, columns, long_column), columns)
 
-    def list_agents(self):
+    def list_agents(self) -> list[str]:
+        """The agents of the chosen samples, in order, read once."""
+        return self._agents
+
+    @cached_property
+    def _agents(self) -> list[str]:
         if self.options.agent is not None:
             return [self.options.agent]
         return list(self.chosen.order_by("agent_id").values_list("agent_id", flat=True).distinct())
@@ -177,9 +204,15 @@ class Source:
             for row in batch:
                 yield dict(zip(self.columns, row, strict=True))
 
+    def _list_skipped(self):
+        """The samples that no column leaves out, by reason; each under its first one."""
+        yield ROLLED_BACK, self.rolled_back
+        yield CONTAMINATED, self.contaminated - self.rolled_back
+        yield CHANGED_SINCE, self.changed
+
     def _skip(self, batches, columns) -> Iterator[list[PlainRow]]:
         """The batches without the samples that no column of theirs leaves out."""
-        sample, skipped = columns.index("id"), self.contaminated | self.changed
+        sample, skipped = columns.index("id"), self.rolled_back | self.contaminated | self.changed
         for batch in batches:
             yield [row for row in batch if row[sample] not in skipped] if skipped else batch
 

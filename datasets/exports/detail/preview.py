@@ -66,6 +66,7 @@ def _add_row(preview, plain, options, outcome):
         preview.blocked += 1
         return
     view = build_row_view(Line(preview.built, data, is_csv=options.format == "csv"), options.format)
+    view.sample_id = outcome.sample.sample_id  # rows of some formats have it in a file beside them
     preview.redacted += bool(numbers.places)
     if numbers.places:
         preview.rows.append(view)

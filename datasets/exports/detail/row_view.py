@@ -74,6 +74,11 @@ class RowView:
         return split_tokens(text)
 
     @property
+    def question(self) -> list[tuple[str, bool]]:
+        """The last question as the file has it, in pieces like those of its parts."""
+        return next((part.pieces for part in reversed(self.parts) if part.tone == "user" and part.text), [])
+
+    @property
     def has_masked(self) -> bool:
         """Whether something in it is not learned."""
         return any(part.is_masked for part in self.parts)

@@ -7,6 +7,7 @@ import hashlib
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from django.conf import settings
@@ -14,6 +15,7 @@ from django.conf import settings
 from ..builder.splits import SIDES
 
 FOLDER = "export-rows"  # in the home; what is missing there is known to nobody, and an export again brings it
+SUFFIX = ".idx"
 SIDE_BITS, ROW_BITS = 2, 24
 MOST_ROWS = 1 << ROW_BITS
 SHIFT = SIDE_BITS + ROW_BITS
@@ -51,7 +53,21 @@ class RowIndex:
 
 def find_index(export_id: str) -> Path:
     """The path of the index of an export, which may not exist."""
-    return Path(settings.HOME_DIR) / FOLDER / f"{export_id}.idx"
+    return Path(settings.HOME_DIR) / FOLDER / f"{export_id}{SUFFIX}"
+
+
+def remove_index(export_id: str) -> None:
+    """Remove the index of an export that has no files, if there is one."""
+    with suppress(OSError):  # what cannot be removed now is tried again when the server starts
+        find_index(export_id).unlink(missing_ok=True)
+
+
+def list_indexes() -> Iterator[str]:
+    """The ids of the exports that have an index."""
+    with suppress(FileNotFoundError):
+        for path in (Path(settings.HOME_DIR) / FOLDER).iterdir():
+            if path.suffix == SUFFIX:
+                yield path.stem
 
 
 def read_rows_of(export_id: str, sample_id: str) -> list[tuple[str, int]] | None:

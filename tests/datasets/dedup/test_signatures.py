@@ -149,7 +149,8 @@ def test_a_sample_that_cannot_be_read_has_one_and_is_like_none():
 
 
 def test_the_job_runs_by_itself_where_one_is_missing():
-    configuration.put("schedule.exchangeMinutes", 0)
+    for other in ("schedule.exchangeMinutes", "schedule.findingsScanMinutes"):
+        configuration.put(other, 0)
     add_sample("one", near_text())
     assert [job.kind for job in automatic_tasks.start_due()] == ["signatures"]
     run_now("signatures", {}, by="ann")

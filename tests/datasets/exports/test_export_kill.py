@@ -47,6 +47,7 @@ def test_the_next_command_clears_away_what_a_kill_left_and_says_so(tmp_path, sto
         assert state in ("ready", "failed"), output
         assert (f"The export “n{number}” was interrupted" in output) == (not is_done), output
         assert {folder.name for folder in folders.glob("*")} | {*folders.glob(".*")} == find_ready(store)
+        assert find_indexes(tmp_path) == find_ready(store)
         running = store.execute(
             "SELECT count(*) FROM job_runs WHERE state IN ('running', 'queued') AND kind = 'export'"
         ).fetchone()
@@ -93,12 +94,15 @@ def test_what_the_site_promised_is_written_again_by_its_worker(tmp_path, store):
     output = read_stderr(tmp_path, "jobs")
     assert "The export “asked” was interrupted. The job worker writes its files again." in output
     assert not list(folders.glob(".*"))
+    (tmp_path / "export-rows").mkdir(exist_ok=True)
+    (tmp_path / "export-rows" / "01J0000000000000000000DEAD.idx").write_bytes(bytes(8))  # of an export that is no more
     worker = start_python(tmp_path, "manage.py", "work")
     state = "SELECT state FROM job_runs WHERE kind = 'export'"
     wait_for(lambda: store.execute(state).fetchone() == ("finished",))
     worker.terminate()
     worker.wait()
     assert store.execute("SELECT state, total_samples FROM dataset_exports").fetchone() == ("ready", SAMPLES)
+    assert find_indexes(tmp_path) == find_ready(store)
     message = store.execute("SELECT message FROM job_runs WHERE kind = 'export'").fetchone()[0]
     assert message.startswith("Interrupted before")
     # An undisturbed export has the same rows.
@@ -125,6 +129,11 @@ def test_after_a_kill_when_the_files_were_complete_its_rows_can_be_looked_at(tmp
     )
     assert store.execute(noted).fetchone() == before
     assert read_stderr(tmp_path, "jobs") == "", "it is said once"
+
+
+def find_indexes(home):
+    """The ids of the exports that have an index of their rows."""
+    return {path.stem for path in (home / "export-rows").glob("*")}
 
 
 def kill_after(seconds, home, store, name):

@@ -18,7 +18,7 @@ def stored(ada, bob):
 
 
 def find_wrong():
-    return [list(check.find("default")) for check in checks.CHECKS]
+    return [list(check.find("default")) for check in checks.CHECKS if check.name != "sample_privacy"]
 
 
 def lose_value():

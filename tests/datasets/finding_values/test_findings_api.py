@@ -3,18 +3,10 @@
 import pytest
 
 from datasets.models import FindingValue, FindingVerdict
-from tests.datasets.finding_values.found_values import KEY, KEY_HASH, MAIL, MAIL_HASH, find, states
+from tests.datasets.finding_values.found_values import KEY, KEY_HASH, MAIL, MAIL_HASH, states
 
 pytestmark = pytest.mark.django_db
 ROOT = "/api/v1/findings"
-
-
-@pytest.fixture
-def stored(ada, bob):
-    """An address in two agents' texts, and a key in one."""
-    find(ada, "s", 1, f"Write to {MAIL} today", MAIL)
-    find(bob, "t", 1, f"Mail {MAIL}", MAIL)
-    return find(ada, "s", 2, f"The key is {KEY}, keep it", KEY, "key")
 
 
 @pytest.fixture
@@ -53,7 +45,7 @@ def test_a_value_with_its_places(call, stored):
     )
     assert KEY not in str(call(f"/{KEY_HASH}"))
     (place,) = call(f"/{MAIL_HASH}/places?agent=ada")["items"]
-    assert (place["before"], place["value"], place["after"]) == ("Write to ", MAIL, " today")
+    assert (place["before"], place["value"], place["after"]) == ("Write to ", MAIL, " <b>today</b>")
     assert (place["place"], place["path"], place["start"]) == ("record:s/1", "$.message.content[0].text", 9)
     call("/x", status=404)
     call("/x/places?agent=ada", status=404)

@@ -28,6 +28,20 @@ from datasets.releases.dataset_store import find_dataset
 from datasets.releases.release import release_here
 release_here(find_dataset(sys.argv[1]), by="ann")
 """
+AT_ONCE = """
+import pathlib, sys, time
+from datasets.releases.dataset_store import find_dataset
+from datasets.releases.release import release_here
+from openclaw_web.errors import Refused
+dataset, (home, by) = find_dataset("killed"), sys.argv[1:]
+pathlib.Path(home, f"ready-{by}").touch()
+while len(list(pathlib.Path(home).glob("ready-*"))) < 2:
+    time.sleep(0.001)
+try:
+    release_here(dataset, by=by)
+except Refused as refused:
+    sys.exit(refused.sentence)
+"""
 SETUP = """
 import django
 django.setup()
@@ -38,6 +52,7 @@ WHERE dataset.name = ? AND number = ? AND state = 'released' ORDER BY sample_id"
 BUILDING = "SELECT count(*) FROM dataset_versions WHERE state = 'building'"
 RELEASED = """SELECT number FROM dataset_versions version JOIN datasets dataset ON dataset.id = dataset_id
 WHERE name = 'killed' AND state = 'released' ORDER BY number"""
+WINNERS = "SELECT number, released_by, member_count FROM dataset_versions WHERE state = 'released'"
 HALF = "SELECT count(*) FROM dataset_members m JOIN dataset_versions v ON v.id = version_id WHERE state = 'building'"
 pytestmark = pytest.mark.kill
 
@@ -74,6 +89,20 @@ def test_kills_leave_no_half_release_and_move_nobody(tmp_path, store):
     assert not store.execute(BUILDING).fetchone()[0]
 
 
+def test_of_two_releases_at_once_one_wins(tmp_path, store):
+    assert start_python(tmp_path, CREATE).wait() == 0
+    processes = {by: start_python(tmp_path, AT_ONCE, str(tmp_path), by, stderr=subprocess.PIPE) for by in ("ann", "bo")}
+    refusals = {by: process.communicate()[1].decode().strip() for by, process in processes.items()}
+    [(number, winner, members)] = store.execute(WINNERS).fetchall()
+    [loser] = processes.keys() - {winner}
+    assert (number, members) == (1, SAMPLES)
+    assert (processes[winner].returncode, refusals[winner]) == (0, "")
+    assert (processes[loser].returncode, refusals[loser]) == (
+        1,
+        f"A release of this dataset is under way, started by {winner}.",
+    )
+
+
 def insert_samples(store):
     columns = "id, sample_type, session_id, content, annotation_status, created_at, agent_id, turn_number"
     columns += ", prompted_by, reply_stop, turn_traits"
@@ -103,7 +132,7 @@ def kill_after(seconds, home, store):
     assert process.wait() in (0, -signal.SIGKILL)
 
 
-def start_python(home, code, *words):
+def start_python(home, code, *words, **streams):
     environment = {**os.environ, "OPENCLAW_WEB_HOME": str(home), "DJANGO_SETTINGS_MODULE": "openclaw_web.settings"}
     environment.pop("PYTHONDEVMODE", None)
-    return subprocess.Popen([sys.executable, "-c", SETUP + code, *words], cwd=ROOT, env=environment)
+    return subprocess.Popen([sys.executable, "-c", SETUP + code, *words], cwd=ROOT, env=environment, **streams)

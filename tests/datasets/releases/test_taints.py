@@ -3,7 +3,8 @@
 import pytest
 from django.urls import reverse
 
-from datasets.models import DatasetExport, VersionTaint
+from datasets.exports import exports
+from datasets.models import DatasetExport, DatasetSample, VersionTaint
 from datasets.releases.problems import check_releases
 from datasets.releases.taints import find_taints
 from guardian.models import WriteGuardianAudit
@@ -12,8 +13,10 @@ from ledger.models import RemovedSession
 from people.configuration import setting_values as configuration
 from tests.datasets.dedup.sample_texts import add_sample
 from tests.datasets.dedup.test_sides import approve, store_exchanges
+from tests.datasets.exports.branches import Steps
 from tests.datasets.exports.export_helpers import build_export, excluded_samples, read_rows
 from tests.datasets.releases.release_helpers import make_dataset, make_release
+from tests.datasets.releases.release_pages import run_jobs
 from tests.guardian.write_rows import create_write
 
 pytestmark = pytest.mark.django_db
@@ -67,8 +70,51 @@ def test_a_write_that_was_rolled_back_names_the_files_that_learnt_it(as_reviewer
     page = as_reviewer.get(address).text
     assert "This write was rolled back, and these files teach it." in page and "Export again without it" in page
     assert as_reviewer.post(reverse("datasets:export_again", args=[export.id])).status_code == 302
+    assert reasons(version) == {}  # all members are looked at by a job, and not while somebody waits
+    run_jobs()
     assert reasons(version) == {"x1": "rolled_back"}
-    execution.run_next()
     again = DatasetExport.objects.get(export_name="learnt 2")
     assert [row["sample_id"] for row in read_rows(again)] == ["x2"]
     assert excluded_samples(again) == {"tainted": ["x1"]}
+
+
+def test_a_release_that_was_not_checked_is_exported_without_what_was_rolled_back(as_reviewer, ada):
+    create_write(ada.db, 1, b"# Memory\n", b"# Memory\nTea.\n", turn_id="s1:u1", session_id="s1")
+    add_sample("x1", "Reply number one of two", session="s1", turn_id="s1:u1")
+    add_sample("x2", "Another reply of somebody else", session="s2", turn_id="s2:u1")
+    version = make_release(make_dataset(train_split=1))
+    export = build_export("alpaca", name="learnt", release=version.id)
+    WriteGuardianAudit.objects.using(ada.db).filter(id="w1").update(status="rolled_back")
+    assert as_reviewer.post(reverse("datasets:export_again", args=[export.id])).status_code == 302
+    again = DatasetExport.objects.get(export_name="learnt 2")
+    build_now(again)  # before the check: workers take jobs at the same time
+    assert read_ids(again) == {"x2"} and excluded_samples(again) == {"rolled_back": ["x1"]}
+
+
+@pytest.mark.parametrize("kind", ["alpaca", "sharegpt", "messages", "raw"])
+def test_an_export_of_no_release_is_made_again_without_what_was_rolled_back(as_reviewer, ada, kind):
+    create_write(ada.db, 1, b"# Memory\n", b"# Memory\nTea.\n", turn_id="s1:u0", session_id="s1")
+    create_write(ada.db, 2, b"# Memory\nTea.\n", b"# Memory\nTea.\nCake.\n", turn_id="s1:u1", session_id="s1")
+    store_exchanges("s1", [("I like tea, as you know", "Tea it is"), ("And I like cake, too", "Cake as well")])
+    approve(ada)
+    learnt = build_export(kind, name="learnt", train_split=1)
+    turns = dict(DatasetSample.objects.values_list("turn_id", "id"))
+    WriteGuardianAudit.objects.using(ada.db).filter(id="w2").update(status="rolled_back")
+    address = reverse("datasets:write_uses", args=["ada", "w2"])
+    assert "Export again without it" in as_reviewer.get(address).text
+    assert as_reviewer.post(reverse("datasets:export_again", args=[learnt.id])).status_code == 302
+    execution.run_next()
+    again = DatasetExport.objects.get(export_name="learnt 2")
+    assert again.choices["withoutRolledBack"] and not learnt.choices["withoutRolledBack"]
+    assert read_ids(learnt) == {turns["s1:u0"], turns["s1:u1"]}
+    assert read_ids(again) == {turns["s1:u0"]}
+    assert excluded_samples(again) == {"rolled_back": [turns["s1:u1"]]}
+
+
+def build_now(export):
+    exports.build_export(export.id, Steps())
+    export.refresh_from_db()
+
+
+def read_ids(export):
+    return {row.get("sample_id") or row["id"] for row in read_rows(export)}

@@ -155,3 +155,11 @@ def test_days_that_are_none_are_a_sentence(as_reviewer):
     assert "Write days like 2026-02-21." in as_reviewer.get(PAGE, {"from": "soon"}).content.decode()
     assert as_reviewer.get(API, {"from": "soon"}).status_code == 422
     assert as_reviewer.get(PAGE, {"from": "2026-01-05T10:00", "to": "2026-01-07T10:00"}).status_code == 200
+
+
+def test_words_and_the_rail_are_those_of_the_page(as_reviewer, samples):
+    judge(SampleFactory().id, "approved", T0)
+    text = as_reviewer.get(PAGE, RANGE, headers={"Accept-Language": "zh-CN"}).content.decode()
+    assert '<th scope="col" class="num">已批准</th>' in text.partition('id="labellers"')[2]
+    assert re.search(r'<a href="/samples/"[^>]* aria-current="true"', text)
+    assert not re.search(r'<a href="/datasets/"[^>]* aria-current', text)

@@ -53,6 +53,8 @@ def test_a_scan_is_a_job():
     ("words", "status", "sentence"),
     [
         (("--dismiss", "nothing"), 3, "There is no finding nothing."),
+        (("--agent", "nope"), 3, "There is no agent nope."),
+        (("--agent", "nope", "--scan", "--quiet"), 3, "There is no agent nope."),
         (("--dismiss", MAIL, "--confirm", MAIL), 2, "not allowed with argument"),
         (("--limit", "0"), 2, "--limit must be 1 to 1000."),
         (("--kind", "name"), 2, "invalid choice"),
@@ -60,4 +62,4 @@ def test_a_scan_is_a_job():
 )
 def test_wrong_use_is_a_sentence(values, words, status, sentence):
     assert sentence in read_refusal("findings", *words, status=status)
-    assert not FindingVerdict.objects.exists()
+    assert not FindingVerdict.objects.exists() and not JobRun.objects.exists()

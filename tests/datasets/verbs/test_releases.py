@@ -63,7 +63,7 @@ def test_two_releases_are_compared():
     assert (result["added"]["samples"], result["gone"]["samples"]) == (["sample-6"], ["sample-0"])
     assert read_receipt("diff", "support", "--from", 1, "--to", 2)["difference"] == result
     out = run_verb("diff", "support")[1]
-    assert out.startswith("support, release 1 to release 2\n  added: 1\n    sample-6\n  gone: 1\n    sample-0\n")
+    assert out.startswith("support, release 1 to release 2\n  added: 1\n    sample-6\n  removed: 1\n    sample-0\n")
 
 
 def test_a_release_is_exported_with_its_sides(tmp_path):
@@ -82,8 +82,14 @@ def test_a_release_is_exported_with_its_sides(tmp_path):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("release", "nothing"), "There is no dataset named nothing. Create it first."),
-        (("verify", "nothing"), "There is no dataset named nothing. Create it first."),
+        (
+            ("release", "nothing"),
+            "There is no dataset named nothing. Create it on the page Datasets, or with release --create.",
+        ),
+        (
+            ("verify", "nothing"),
+            "There is no dataset named nothing. Create it on the page Datasets, or with release --create.",
+        ),
         (("release", "support", "--create"), "There is already a dataset named support. Choose another name."),
         (("verify", "support", "--number", 7), "The dataset support has no release 7."),
         (("diff", "support"), "The dataset support has no release before release 1."),
@@ -102,3 +108,11 @@ def test_releases_in_the_wrong_order_are_wrong_use():
     assert read_refusal("diff", "support", "--from", 2, "--to", 1, status=2) == (
         "--from must be an earlier release than --to."
     )
+
+
+def test_a_refused_first_release_leaves_no_dataset_behind():
+    DatasetSample.objects.all().delete()
+    assert read_refusal("release", "support", "--create")
+    assert not Dataset.objects.exists()
+    add_sample(0)
+    assert release("--create")["number"] == 1

@@ -218,11 +218,27 @@ class TestKinds:
             ("10.0.0.5, 127.0.0.1, 203.0.113.7, 78.47.216.133", [("ip_address", "78.47.216.133")]),
             ("version 120.45.3.9 of Chrome/131.0.6.85", []),
             ("mail user@example.com or git@github.com:a/b", []),
+            ("alice.meyer@firma-nord.de.md, logo@2x.png, a@b.min.md", [("email", "alice.meyer@firma-nord.de")]),
             ("size 13800138000 bytes; 打13800138000找我", [("phone", "13800138000")]),
+            (
+                '{"phone": 4915123456789, "手机": "4915123456788"}',
+                [("phone", "4915123456789"), ("phone", "4915123456788")],
+            ),
+            ("agent:main:whatsapp:direct:4915123456789", [("phone", "4915123456789")]),
+            ('{"phone": 1732012345678} phone call 4915123456789', []),  # a time; a verb says less than a noun
+            (
+                "mail x＠firma-nord.de or ｊｏ＠ｆｉｒｍａ．ｄｅ",
+                [("email", "x＠firma-nord.de"), ("email", "ｊｏ＠ｆｉｒｍａ．ｄｅ")],
+            ),
         ],
     )
     def test_texts(self, text, findings):
         assert find_texts(text) == findings
+
+    @pytest.mark.parametrize("key", ["ghp_" + "a1B2c3D4e5F6" * 3, KEY])
+    def test_a_finding_that_gives_way_hides_no_other(self, key):
+        text = f'{{"password": "alice.meyer@firma-nord.de {key}"}}'
+        assert find_texts(text) == [("email", "alice.meyer@firma-nord.de"), ("key", key)]
 
     def test_open_keys_and_passwords_block(self):
         assert {"key", "password"} == BLOCKING

@@ -1,6 +1,6 @@
-"""Recall and precision of the detectors on two labelled sets.
+"""Recall and precision of the detectors on four labelled sets.
 
-The first was known while patterns were written, the second was not."""
+The first was known while patterns were written; the others were written before, or without sight of, the patterns."""
 
 import json
 from collections import Counter
@@ -11,7 +11,7 @@ import pytest
 from openclaw_web.detectors.detect import find_spans
 
 HERE = Path(__file__).parent
-SETS = ("labelled_first.jsonl", "labelled_second.jsonl")
+SETS = ("labelled_first.jsonl", "labelled_second.jsonl", "labelled_third.jsonl", "labelled_fourth.jsonl")
 RECALL = {
     **dict.fromkeys(["key", "jwt", "private_key", "email", "card", "iban", "id_number", "ip_address"], 0.98),
     "phone": 0.95,
@@ -19,6 +19,7 @@ RECALL = {
     "secret": 0.85,
 }
 PRECISION = 0.95
+REACHED = {"labelled_fourth.jsonl": 0.96}  # once its classes were mended; 0.961 and 0.971 when it was unseen
 LOOK_ALIKES = ("UUID", "sha256", "git SHA", "time", "version", "lock file", "date", "hash", "timestamp")
 
 
@@ -49,12 +50,12 @@ class TestLabelledSets:
         counts = count_hits(read_cases(name))
         recall = {kind: counts["found"][kind] / labelled for kind, labelled in counts["labelled"].items()}
         assert set(recall) == set(RECALL)
-        assert {kind: share for kind, share in recall.items() if share < RECALL[kind]} == {}
+        assert {kind: share for kind, share in recall.items() if share < max(RECALL[kind], REACHED.get(name, 0))} == {}
 
     def test_precision(self, name):
         counts = count_hits(read_cases(name))
         hits, false_alarms = sum(counts["found"].values()), sum(counts["false"].values())
-        assert hits / (hits + false_alarms) >= PRECISION
+        assert hits / (hits + false_alarms) >= max(PRECISION, REACHED.get(name, 0))
 
     def test_identifiers_hashes_times_and_versions_are_nothing(self, name):
         cases = [case for case in read_cases(name) if case["note"].startswith(LOOK_ALIKES) and not case["spans"]]

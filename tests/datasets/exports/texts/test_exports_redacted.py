@@ -197,6 +197,32 @@ def test_a_dismissed_value_stays_in_its_turn_only():
     assert (words[1], words[3]) == (f"answer 1 from {MAIL}", "answer 2 from [EMAIL_1]")
 
 
+def test_an_added_value_is_redacted_for_every_agent_and_beside_half_a_character():
+    add_planted_samples()
+    reply = "\\ud800 about Project Nightjar"
+    content = body(1, agentReply="?").replace('"?"', f'"{reply}"')
+    SampleFactory(id="b1", agent_id="bob", session_id="b", content=content, annotation_status="approved")
+    assert build_and_read("alpaca", agent="bob")[1]["b1"]["output"] == "\ufffd about [CUSTOM_1]"
+
+
+def test_an_added_value_within_personal_data_that_stays_is_redacted():
+    question = f"Ask {NAME} or {NAME}@firma-nord.de".replace(NAME, "nightjar")
+    add_samples(user(question), assistant("answer 1"), bodies={1: body(1, userMessage=question)})
+    place = {"session_id": "s1", "seq": 0, "path": "$.message.content[0].text"}
+    services.add_finding("agent_ada", **place, start=4, end=12)
+    row = build_and_read("alpaca", include_pii=True)[1]["sample-1"]
+    assert row["instruction"] == "Ask [CUSTOM_1] or [CUSTOM_1]@firma-nord.de"
+
+
+@pytest.mark.parametrize("format_", ["sharegpt", "openai", "messages", "sharegpt_reflection"])
+def test_names_of_tools_are_redacted_with_their_schemas(format_):
+    call, name = assistant("", ("c", f"mail_{MAIL}", {"a": 1})), f"mail_{MAIL}"
+    add_samples(user("question 1"), call, result("c", name=name), assistant("answer 1"))
+    export = build_export(format_)
+    data = b"".join(read_files(export).values())
+    assert export.total_samples == 1 and b"firma" not in data
+
+
 def test_a_rule_that_people_dismissed_redacts_nothing():
     SampleFactory(id="one", content=body(1, agentReply=f"mail {MAIL}"), annotation_status="approved")
     decide("dismissed", scope="rule", rule="email", by="root")

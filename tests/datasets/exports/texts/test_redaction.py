@@ -162,6 +162,13 @@ def test_added_values_are_replaced_wherever_they_stand_whole_numbers_too():
     assert encode(redactor.redact(f"mail Project Nightjar@{EMAILS[0]}")).count("Nightjar") == 0
 
 
+def test_added_values_are_found_in_any_case_and_ten_thousand_of_them():
+    added = [("custom", f"Project Nr {number} Größe") for number in range(10_000)]
+    redactor = build_redactor(find_spans=lambda text: [], added=added)
+    text = "İ \ud800 PROJECT NR 77 GRÖßE, project nr 77 größe and project nr 77"
+    assert encode(redactor.redact(text).replace("\ud800", "?")) == "İ ? [CUSTOM_1], [CUSTOM_1] and project nr 77"
+
+
 def test_an_added_value_around_a_found_one_is_one_token():
     redactor = build_redactor(added=[("custom", f"Alice <{EMAILS[0]}>")])
     assert encode(redactor.redact(f"to Alice <{EMAILS[0]}> now")) == "to [CUSTOM_1] now"

@@ -1,5 +1,6 @@
 import datasets.fields
 import django.db.models.deletion
+import django.db.models.expressions
 import openclaw_web.sqlite.fields
 from django.db import migrations, models
 
@@ -164,6 +165,7 @@ class Migration(migrations.Migration):
                 ('sample_id', models.TextField(null=True)),
                 ('label_id', models.TextField(null=True)),
                 ('bulk_id', models.TextField(null=True)),
+                ('status', models.TextField(choices=[('pending', 'Pending'), ('approved', 'Approved'), ('rejected', 'Rejected'), ('needs_review', 'Needs Review'), ('auto_approved', 'Auto Approved')], null=True)),
                 ('sample_count', openclaw_web.sqlite.fields.Count(default=1)),
             ],
             options={
@@ -462,6 +464,10 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='reviewaction',
+            index=models.Index(django.db.models.expressions.CombinedExpression(models.F('at'), '/', models.Value(86400000)), models.F('actor'), models.F('status'), models.F('sample_count'), condition=models.Q(('status__isnull', False), models.Q(('state', 'undone'), _negated=True)), name='idx_action_day'),
+        ),
+        migrations.AddIndex(
+            model_name='reviewaction',
             index=models.Index(fields=['actor', 'at'], name='idx_action_actor'),
         ),
         migrations.AddIndex(
@@ -543,6 +549,10 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='sessionside',
             constraint=models.UniqueConstraint(fields=('dataset', 'session_id'), name='idx_side_session'),
+        ),
+        migrations.AddIndex(
+            model_name='versiontaint',
+            index=models.Index(fields=['version', 'reason', 'sample_id'], name='idx_taint_reason'),
         ),
         migrations.AddConstraint(
             model_name='versiontaint',
