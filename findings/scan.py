@@ -188,7 +188,8 @@ def _describe_scanning(agent_id):
 
 
 def _count(db, rules):
-    return transcript_scan.count_records(db, rules) + table_scan.count_rows(db, rules) + rescan.select_noted(db).count()
+    noted = rescan.select_noted(db)[: table_scan.MOST_COUNTED].count()
+    return transcript_scan.count_records(db, rules) + table_scan.count_rows(db, rules) + noted
 
 
 def _open_agents() -> Iterator[tuple[str, str]]:

@@ -12,7 +12,7 @@ from jobs.kinds import MINUTE_MS, Kind, Schedule
 from jobs.models import JobRun
 from people.models.bookkeeping import KeyValue
 
-from ..models import FindingVerdict
+from ..models import DatasetSample, FindingVerdict
 from . import sample_privacy, state_copies
 
 COPY, CHECK = "finding_verdict", "sample_privacy"  # the names of the jobs
@@ -50,7 +50,9 @@ def run_check(_params: dict[str, Any], progress: Any) -> dict[str, Any]:
 
 
 def is_check_needed() -> bool:
-    """Whether other rules are in force than those by which all samples were searched."""
+    """Whether there are samples, and other rules are in force than those by which they were searched."""
+    if not DatasetSample.objects.exists():
+        return False
     noted = KeyValue.objects.filter(scope=NOTED[0], key=NOTED[1]).first()
     return noted is None or noted.value != read_version()
 

@@ -35,6 +35,7 @@ CHOICES = {
     "parallel_calls": "split",
     "history": "session",
     "duplicates": "keep",
+    "without_rolled_back": True,
     **{
         f"include_{name}": True
         for name in ("flagged", "injected", "cut_off", "unrecognized", "interrupted", "pictures")
