@@ -97,12 +97,20 @@ def fill_datasets(count, *, agent, db):
         agents="1",
         first_found_at=moment,
     )
-    insert("default", FindingValueAgent, count, id="i + 1", value_hash=hashes, agent_id=f"'{agent}'", places="1")
+    insert(
+        "default",
+        FindingValueAgent,
+        count,
+        id=_follow(FindingValueAgent),
+        value_hash=hashes,
+        agent_id=f"'{agent}'",
+        places="1",
+    )
     insert(
         db,
         Finding,
         count,
-        id="i + 1",
+        id=_follow(Finding),
         source="'record'",
         source_id="printf('%08d', 1) || '/' || i",
         session_id="printf('%08d', 1)",
@@ -117,3 +125,8 @@ def fill_datasets(count, *, agent, db):
         state="'open'",
         found_at=moment,
     )
+
+
+def _follow(model):
+    """Ids after those that a demonstration has."""
+    return f"i + 1 + (SELECT coalesce(max(id), 0) FROM {model._meta.db_table})"
