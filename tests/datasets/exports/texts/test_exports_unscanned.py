@@ -61,6 +61,9 @@ def test_its_sample_is_left_out_and_counted_and_the_next_export_has_it(sessions,
 def test_more_records_of_a_session_that_was_scanned_leave_it_out_too(sessions):
     store_session(user("question 1"), assistant("answer 1"), session_id="late")
     build_export(name="before")
+    store_session(
+        user("question 3"), assistant("answer 3"), session_id="new"
+    )  # what the scan of the export is busy with
     more = (user("question 2"), assistant("answer 2"))
     records = (user("question 1"), assistant("answer 1"), *more)
     export = build_during_import("alpaca", *records, name="during")
