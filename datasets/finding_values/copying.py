@@ -50,7 +50,7 @@ def run_check(_params: dict[str, Any], progress: Any) -> dict[str, Any]:
 
 
 def is_check_needed() -> bool:
-    """Whether there are samples, and other rules are in force than those by which they were searched."""
+    """Whether there are samples that were searched by other rules than those in force."""
     if not DatasetSample.objects.exists():
         return False
     noted = KeyValue.objects.filter(scope=NOTED[0], key=NOTED[1]).first()
