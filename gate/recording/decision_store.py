@@ -82,11 +82,12 @@ def add_facts(db: str, facts: dict[str, str]) -> None:
 
     The plugin writes facts down later, in another file. `facts` are texts by the id of a decision.
     """
-    rows = MemoryGateDecision.objects.using(db).filter(id__in=facts, candidate_fact=None)
-    for row in rows.only("id"):
-        with write_queue.agent_transaction(db):
-            MemoryGateDecision.objects.using(db).filter(id=row.id).update(candidate_fact=facts[row.id])
-            changed_rows.note(db, "decision", [row.id])
+    with write_queue.agent_transaction(db):
+        rows = list(MemoryGateDecision.objects.using(db).filter(id__in=facts, candidate_fact=None).only("id"))
+        for row in rows:
+            row.candidate_fact = facts[row.id]
+        MemoryGateDecision.objects.using(db).bulk_update(rows, ["candidate_fact"], batch_size=500)
+        changed_rows.note(db, "decision", [row.id for row in rows])
 
 
 def assign_turn(db: str, decision_id: str, match: TurnMatch) -> None:

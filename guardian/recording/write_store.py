@@ -44,29 +44,23 @@ def store_reports(db: str, reports: Sequence[Report], change_cache: ChangeCache 
         statuses: list[GuardianStatus] = []
         for report in new_reports:
             duplicate = duplicates.get(report.key)
-            if duplicate is None:
-                row = _take_new_row(report, result)
-            else:
-                row = _merge_into(db, report, duplicate, result, active_rules)
+            is_new = duplicate is None
+            row = _take_new_row(report, result) if is_new else _merge_into(db, report, duplicate, result, active_rules)
             at = _fill_versions(db, row, report, changes.get(report.key))
             if at is not None:
                 since[row.target_file] = min(at, since.get(row.target_file, at))
-            if duplicate is None:
+            if is_new:
                 sql.insert_rows(db, [row])
                 statuses.append(_build_first_status(row, report.reporter))
             else:
-                _save_merged(db, row)
+                row.save(using=db)
         sql.insert_rows(db, statuses)
+        changed_rows.note(db, "write", [row.id for row in duplicates.values()])
         _write_receipts(db, new_reports, result)
         for name, at in since.items() if keeps_snapshots else ():
             match = snapshot_matching.match_in_transaction(db, name, since=at, changes=change_cache)
             result.unattributed += match.unattributed
     return result
-
-
-def _save_merged(db, row):
-    row.save(using=db)
-    changed_rows.note(db, "write", [row.id])
 
 
 def find_known_ids(db: str, ids: Sequence[str], source: Source) -> set[str]:
