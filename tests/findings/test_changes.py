@@ -9,7 +9,7 @@ from findings.models import Finding, FindingScan
 from findings.value_hash import compute_value_hash
 from ledger.transcripts import removal
 from tests.collecting.collect_runs import MAIN, run
-from tests.findings.found_texts import MAIL, OTHER_MAIL, list_places, scan_everything, write_mails
+from tests.findings.scan_helpers import MAIL, OTHER_MAIL, list_places, scan_everything, write_mails
 from tests.homes import user
 
 MAIL_HASH = compute_value_hash("email", MAIL)

@@ -9,7 +9,7 @@ from ledger.transcripts import removal
 from openclaw_web import clock
 from openclaw_web.sqlite.integrity import find_check
 from tests.collecting.collect_runs import MAIN, run
-from tests.findings.found_texts import list_places, scan_everything, write_mails
+from tests.findings.scan_helpers import list_places, scan_everything, write_mails
 
 pytestmark = pytest.mark.django_db
 DAY_MS = 86_400_000

@@ -7,7 +7,7 @@ from findings.models import Finding
 from findings.value_hash import compute_value_hash
 from openclaw_web.errors import Refused
 from tests.collecting.collect_runs import MAIN, run
-from tests.findings.found_texts import MAIL, list_places, scan_everything, write_mails
+from tests.findings.scan_helpers import MAIL, list_places, scan_everything, write_mails
 from tests.homes import user
 
 TEXT = "$.message.content[0].text"

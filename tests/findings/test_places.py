@@ -10,7 +10,7 @@ from gate.models import MemoryGateDecision
 from people.configuration import setting_values as configuration
 from tests.collecting.collect_runs import MAIN, run
 from tests.factories import DecisionFactory
-from tests.findings.found_texts import MAIL, scan_everything, write_mails
+from tests.findings.scan_helpers import MAIL, scan_everything, write_mails
 from tests.homes import assistant, user
 
 pytestmark = pytest.mark.django_db

@@ -18,7 +18,7 @@ from ledger.models import TranscriptEvent
 from ledger.transcripts import removal
 from people.configuration import setting_values as configuration
 from tests.collecting.collect_runs import LONG, MAIN, run
-from tests.findings.found_texts import KEY, MAIL, OTHER_MAIL, list_places, scan_everything, write_mails
+from tests.findings.scan_helpers import KEY, MAIL, OTHER_MAIL, list_places, scan_everything, write_mails
 from tests.homes import Home, assistant, result, user
 
 HOMES = Path(__file__).resolve().parents[3] / "shared" / "data"

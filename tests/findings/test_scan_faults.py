@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.findings.found_texts import write_mails
+from tests.findings.scan_helpers import write_mails
 from tests.findings.test_scan_kill import collect, read_rows, start, start_scan
 from tests.homes import Home
 from tests.suite import fixture_cache

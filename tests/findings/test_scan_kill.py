@@ -9,7 +9,7 @@ from contextlib import closing
 
 import pytest
 
-from tests.findings.found_texts import write_mails
+from tests.findings.scan_helpers import write_mails
 from tests.homes import Home
 from tests.jobs import fork_server
 from tests.processes import Killer, until_met

@@ -19,7 +19,7 @@ from gate.recording.windows import Window
 from guardian import services
 from guardian.models import BehaviorCorrection, FileSnapshot
 from tests.factories import DecisionFactory, SessionFactory, TurnFactory
-from tests.findings.found_texts import MAIL, OTHER_MAIL, list_places, scan_everything
+from tests.findings.scan_helpers import MAIL, OTHER_MAIL, list_places, scan_everything
 from tests.guardian.write_rows import create_write
 
 DB = "agent_ada"

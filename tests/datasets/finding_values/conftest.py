@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.datasets.finding_values.found_values import KEY, MAIL, find
+from tests.datasets.finding_values.finding_rows import KEY, MAIL, find
 
 
 @pytest.fixture

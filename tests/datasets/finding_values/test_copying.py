@@ -13,7 +13,7 @@ from jobs import services as jobs
 from jobs.models import JobRun
 from openclaw_web.detectors import detect
 from people.configuration import setting_values as configuration
-from tests.datasets.finding_values.found_values import KEY, MAIL, MAIL_HASH, find, states
+from tests.datasets.finding_values.finding_rows import KEY, MAIL, MAIL_HASH, find, states
 
 pytestmark = pytest.mark.django_db
 

@@ -13,7 +13,7 @@ from findings.models import Finding
 from findings.value_hash import compute_value_hash
 from jobs import services as jobs
 from tests.collecting.collect_runs import MAIN, run
-from tests.findings.found_texts import KEY
+from tests.findings.scan_helpers import KEY
 from tests.homes import assistant, user
 
 MAIL = "planted.canary@hanamail.jp"

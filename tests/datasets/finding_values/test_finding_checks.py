@@ -5,7 +5,7 @@ import pytest
 from datasets.finding_values import checks
 from datasets.models import FindingValue, FindingValueAgent
 from findings.models import Finding
-from tests.datasets.finding_values.found_values import MAIL, MAIL_HASH, find
+from tests.datasets.finding_values.finding_rows import MAIL, MAIL_HASH, find
 
 pytestmark = pytest.mark.django_db
 

@@ -7,7 +7,7 @@ from django.urls import reverse
 
 from datasets.models import FindingValue
 from ledger.models import TranscriptEvent
-from tests.datasets.finding_values.found_values import KEY, KEY_HASH, MAIL, MAIL_HASH, find
+from tests.datasets.finding_values.finding_rows import KEY, KEY_HASH, MAIL, MAIL_HASH, find
 from tests.datasets.page_text import read_text
 
 pytestmark = pytest.mark.django_db

@@ -6,7 +6,7 @@ from django.urls import reverse
 from findings import scan
 from jobs.models import JobRun
 from ledger.models import Session
-from tests.datasets.finding_values.found_values import MAIL
+from tests.datasets.finding_values.finding_rows import MAIL
 from tests.datasets.page_text import read_text
 from tests.homes import assistant, user
 from tests.ledger.transcript_records import store_session

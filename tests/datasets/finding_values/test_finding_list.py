@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from datasets.finding_values.value_list import VALUES
 from datasets.models import FindingValue
-from tests.datasets.finding_values.found_values import KEY, KEY_HASH, MAIL, MAIL_HASH, find
+from tests.datasets.finding_values.finding_rows import KEY, KEY_HASH, MAIL, MAIL_HASH, find
 from tests.datasets.page_text import HTMX, read_text
 
 pytestmark = pytest.mark.django_db

@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from findings.value_hash import compute_value_hash
 from ledger.models import TranscriptEvent
-from tests.datasets.finding_values.found_values import KEY, KEY_HASH, MAIL, MAIL_HASH, find
+from tests.datasets.finding_values.finding_rows import KEY, KEY_HASH, MAIL, MAIL_HASH, find
 
 pytestmark = pytest.mark.django_db
 TEXTS = reverse("datasets:finding_texts")

@@ -5,7 +5,7 @@ from django.urls import reverse
 
 from datasets.finding_values import verdicts
 from datasets.models import FindingValue, FindingVerdict
-from tests.datasets.finding_values.found_values import MAIL, MAIL_HASH, find, states
+from tests.datasets.finding_values.finding_rows import MAIL, MAIL_HASH, find, states
 
 pytestmark = pytest.mark.django_db
 LIST, UNDO = reverse("datasets:finding_list"), reverse("datasets:finding_undo")

@@ -3,7 +3,7 @@
 import pytest
 
 from datasets.models import FindingValue, FindingVerdict
-from tests.datasets.finding_values.found_values import KEY, KEY_HASH, MAIL, MAIL_HASH, states
+from tests.datasets.finding_values.finding_rows import KEY, KEY_HASH, MAIL, MAIL_HASH, states
 
 pytestmark = pytest.mark.django_db
 ROOT = "/api/v1/findings"

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.datasets.browser_sessions import open_page
-from tests.datasets.finding_values.found_values import KEY, MAIL
+from tests.datasets.finding_values.finding_rows import KEY, MAIL
 
 pytestmark = pytest.mark.browser
 NAME = "Project Bluebird"

@@ -10,7 +10,7 @@ from datasets.models import DatasetSample, FindingValue, FindingVerdict
 from findings import places
 from findings.models import Finding
 from tests.datasets.conversations import agent, store_session, store_turns, user
-from tests.datasets.finding_values.found_values import MAIL, MAIL_HASH, find
+from tests.datasets.finding_values.finding_rows import MAIL, MAIL_HASH, find
 
 pytestmark = pytest.mark.django_db
 NAME = "Project Bluebird"

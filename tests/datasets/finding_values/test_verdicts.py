@@ -8,7 +8,7 @@ from findings import places
 from findings.models import Finding
 from openclaw_web.errors import Refused
 from people.models.bookkeeping import AuditEntry
-from tests.datasets.finding_values.found_values import MAIL, MAIL_HASH, find, states
+from tests.datasets.finding_values.finding_rows import MAIL, MAIL_HASH, find, states
 from tests.factories import AgentFactory
 
 pytestmark = pytest.mark.django_db
