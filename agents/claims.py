@@ -94,8 +94,11 @@ def resolve_names(home: Home, *, as_name: str | None = None, folder: str | None 
         is_ours = holder and holder.root == str(home.root) and normalise_or_empty(holder.path) == agent_id
         if holder and not is_ours and (holder.root, holder.path) != (str(home.root), name):
             raise Refused(
-                _("The agent “%(agent)s” was imported from %(root)s. Import these agents under another name.")
-                % {"agent": agent_id, "root": holder.root}
+                _(
+                    "The agent “%(agent)s” was imported from %(root)s. If that folder was moved to %(place)s, run "
+                    "“openclaw-web collect --moved-from %(root)s”; otherwise import these agents under another name."
+                )
+                % {"agent": agent_id, "root": holder.root, "place": home.root}
             )
     return agent_ids
 

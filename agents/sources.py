@@ -76,7 +76,7 @@ class SourceBook:
     def __init__(self, root: Path):
         self.root = root
         self._rows = {
-            _build_row_key(row.kind, row.path, row.agent_id): row
+            build_row_key(row.kind, row.path, row.agent_id): row
             for row in CollectorSource.objects.filter(root=str(root)).exclude(kind=CollectorSource.Kind.AGENT)
         }
         self._unsaved: dict[str, CollectorSource] | None = None  # by key, in a block of `save_together`
@@ -151,7 +151,7 @@ class SourceBook:
 
         `agent_id` matters for files that agents may share: each agent reads them.
         """
-        row = self._rows.get(_build_row_key(kind, self.name(path), agent_id))
+        row = self._rows.get(build_row_key(kind, self.name(path), agent_id))
         return row is not None and (row.inode, row.size_bytes, row.mtime_ns) == get_file_state(stat)
 
     def offset(self, kind: str, path: Path, *, agent_id: str = "") -> int:
@@ -159,7 +159,7 @@ class SourceBook:
 
         `agent_id` as in `is_known`.
         """
-        row = self._rows.get(_build_row_key(kind, self.name(path), agent_id))
+        row = self._rows.get(build_row_key(kind, self.name(path), agent_id))
         return row.byte_offset if row else 0
 
     def has_other_files(self, workspace: Path, agent_id: str) -> bool:
@@ -232,7 +232,7 @@ class SourceBook:
 
         `agent_id` as in `is_known`.
         """
-        row = self._rows.get(_build_row_key(kind, self.name(path), agent_id))
+        row = self._rows.get(build_row_key(kind, self.name(path), agent_id))
         is_same = row is not None and (row.inode, row.size_bytes, row.mtime_ns) == get_file_state(stat)
         return is_same and row.head_sha256 == _sha256(how)
 
@@ -304,7 +304,7 @@ class SourceBook:
         self._save(kind, self.name(path), get_file_state(stat), agent_id, stat.st_size, (0, _sha256(how), ""))
 
     def _save(self, kind, name, state, agent_id, offset, fingerprint, session_id=""):
-        row_key = _build_row_key(kind, name, agent_id)
+        row_key = build_row_key(kind, name, agent_id)
         row = self._rows.get(row_key) or CollectorSource(
             source_key=compute_source_key(self.root, *row_key), kind=kind, root=str(self.root), path=name
         )
@@ -335,7 +335,11 @@ class SourceBook:
         return get_relative_name(self.root, path)
 
 
-def _build_row_key(kind, name, agent_id):
+def build_row_key(kind: str, name: str, agent_id: str) -> tuple[str, ...]:
+    """Return the values that identify a row within its home.
+
+    A file that agents may share has a row for each of them.
+    """
     return (kind, name, agent_id) if kind in OF_AGENTS else (kind, name)
 
 

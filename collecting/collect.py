@@ -37,10 +37,10 @@ from overview import future_times, memory_standings, memory_sums, summaries
 from people.configuration import setting_values as configuration
 
 from . import agent_reimport as collect_again
-from . import episode_import, opt_out_report, watcher_state
+from . import episode_import, moved_homes, opt_out_report, watcher_state
 from . import report as collect_report
-from .deleted_sessions import includes_deleted
 from .inventory import folders, index_entries
+from .inventory.deleted_sessions import includes_deleted
 from .migration_runs import find_ignored_sessions
 from .stages import agent_files as collect_agent
 from .stages import decisions, home_state, mem_store, writes
@@ -122,10 +122,11 @@ class Collection:
 def run(params: dict[str, Any], progress: Any, copies: Copies | None = None) -> dict[str, Any]:
     """Import `params["source"]` (default: the configured home); returns the results as JSON values.
 
-    `params` may hold `as` (another name for the agents), `include_deleted`, and `agent` (import only this one). Raises
-    Refused when there is nothing to read, a name is taken, a session does not exist or the disk is full. It may be run
-    again and then reads only what is new. With `again`, sessions are rebuilt from their sources afterwards: those in
-    `session` (ids or keys), else all. `copies` are the database copies that a watcher keeps.
+    `params` may hold `as` (another name for the agents), `moved_from` (the earlier place of this folder),
+    `include_deleted`, and `agent` (import only this one). Raises Refused when there is nothing to read, a name is
+    taken, a session does not exist or the disk is full. It may be run again and then reads only what is new. With
+    `again`, sessions are rebuilt from their sources afterwards: those in `session` (ids or keys), else all. `copies`
+    are the database copies that a watcher keeps.
     """
     source = find_root(params.get("source") or settings.STATE_DIR)
     if source.resolve() == settings.HOME_DIR.resolve():
@@ -141,6 +142,8 @@ def run(params: dict[str, Any], progress: Any, copies: Copies | None = None) -> 
         nullcontext(copies) if copies else Copies() as own_copies,
     ):
         home = read_home(source)
+        if params.get("moved_from"):
+            moved_homes.move_home(params["moved_from"], home)
         _check_sessions(home, params, own_copies, progress)
         collection = _build_collection(home, _claim_agents(home, params), params, own_copies, progress)
         openclaw_version.note_version(home.root, home.version)

@@ -15,6 +15,7 @@ from openclaw_web import clock
 from .models import MigrationRun, MigrationSource
 
 Status = MigrationRun.Status
+SESSION = "session"  # the kind of a row that excludes one session
 CANCELLED = gettext_lazy("The run was canceled. Imports finished so far are kept. Run the import again to continue.")
 
 
@@ -78,6 +79,11 @@ def finish_run(run: MigrationRun, status: str, message: str, report: dict[str, A
 def compute_source_key(root: str, name: str, mtime_ns: int, size: int, sha256: str, target: str) -> str:
     """The key of a source; a changed file has another key."""
     return hashlib.sha256("\0".join([root, name, str(mtime_ns), str(size), sha256, target]).encode()).hexdigest()
+
+
+def compute_session_key(root: str, agent_id: str, session_id: str) -> str:
+    """The key of a row that excludes one session."""
+    return compute_source_key(root, f"{agent_id}/{session_id}", 0, 0, "", SESSION)
 
 
 def save_sources(rows: Iterable[MigrationSource]) -> None:

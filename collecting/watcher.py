@@ -13,7 +13,7 @@ from watchfiles import watch as changes_in
 
 from agents.claims import find_root, follow_reported_workspaces, resolve_names
 from agents.database_copies import WAL, Copies
-from agents.homes import AGENT_DATABASE, NEVER_FOLDERS, NEVER_NAMES, STATE_DATABASE, NoHome
+from agents.homes import AGENT_DATABASE, NEVER_FOLDERS, NEVER_NAMES, STATE_DATABASE, NoHome, UnreadableHome
 from agents.layout.home_agents import read_home
 from jobs.progress import Progress
 from openclaw_web import amounts
@@ -71,15 +71,17 @@ def _run_watcher(params, say, waits):
 
 def _wait_for_folders(source, stop, say):
     """Wait for folders to watch; none when it is stopped before."""
-    words = _("No OpenClaw agents at %(source)s yet. The import starts automatically with the first agent.")
+    absent = _("No OpenClaw agents at %(source)s yet. The import starts automatically with the first agent.")
+    last_sentence = ""
     while not stop.is_set():
         try:
             return _find_folders(source)
         except NoHome as exc:
-            if words:
+            sentence = str(exc.sentence) if isinstance(exc, UnreadableHome) else absent % {"source": source}
+            if sentence != last_sentence:
                 _note_refusal(source, str(exc.sentence))
-                say(words % {"source": source})
-                words = ""
+                say(sentence)
+                last_sentence = sentence
             stop.wait(WAIT_SECONDS)
     return []
 

@@ -20,7 +20,7 @@ from . import report
 
 Kind = CollectorSource.Kind
 Status = MigrationSource.Status
-SESSION = "session"  # the kind of a row that excludes one session
+SESSION = migration_runs.SESSION
 ORDER = ("agent_id", "source_key")
 TARGET = "transcript_events"
 UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
@@ -70,7 +70,7 @@ def ignore_sessions(run: MigrationRun, agent_id: str, ids: set[str]) -> None:
 
 def _build_row(run, agent_id, session_id, place):
     return MigrationSource(
-        source_key=_build_key(run.root, agent_id, session_id),
+        source_key=migration_runs.compute_session_key(run.root, agent_id, session_id),
         migration_kind=SESSION,
         source_path=place,
         target_table=TARGET,
@@ -80,10 +80,6 @@ def _build_row(run, agent_id, session_id, place):
         root=run.root,
         agent_id=agent_id,
     )
-
-
-def _build_key(root, agent_id, session_id):
-    return migration_runs.compute_source_key(root, f"{agent_id}/{session_id}", 0, 0, "", SESSION)
 
 
 def as_json(row: MigrationSource) -> dict[str, Any]:

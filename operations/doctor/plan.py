@@ -16,7 +16,7 @@ from agents.layout.home_agents import read_home
 from agents.models import Agent
 from agents.sources import SourceBook
 from collecting import collect, migration_runs
-from collecting.deleted_sessions import includes_deleted
+from collecting.inventory.deleted_sessions import includes_deleted
 from collecting.report import DATABASE_REASONS
 from jobs import kinds as job_kinds
 from ledger import consent

@@ -15,6 +15,7 @@ class Command(Verb):
         "collect",
         "collect --source /srv/openclaw --as lab",
         "collect --watch",
+        "collect --source /openclaw --moved-from ~/.openclaw",
         "collect --again --agent main",
         "collect --json --quiet | jq .agents",
     )
@@ -26,18 +27,22 @@ class Command(Verb):
         add = parser.add_argument
         add("--source", metavar="DIR", help=_("the OpenClaw folder (OPENCLAW_STATE_DIR, else ~/.openclaw)"))
         add("--as", dest="as_name", metavar="NAME", help=_("another name for the agents of this folder"))
+        add("--moved-from", metavar="DIR", help=_("the path of this folder at its last import, before it was moved"))
         add("--watch", action="store_true", help=_("keep running and import whenever something changes"))
         add("--include-deleted", action="store_true", help=_("also import deleted and reset sessions"))
         add("--agent", metavar="NAME", help=_("only this agent"))
         add("--again", action="store_true", help=_("rebuild sessions from every source that contains them"))
         add("--session", metavar="ID", action="append", help=_("--again: only this session, by id or key"))
 
-    def run(self, source, as_name, watch, include_deleted, agent, again, session, quiet, **options):
+    def run(self, source, as_name, moved_from, watch, include_deleted, agent, again, session, quiet, **options):
         if watch and again:
             self.fail(_("Use either --watch or --again."), WRONG_USE)
+        if moved_from and (watch or as_name):
+            self.fail(_("--moved-from cannot be used with --watch or --as."), WRONG_USE)
         if session and not again:
             self.fail(_("--session can be used only with --again."), WRONG_USE)
         params = {"source": source, "as": as_name, "include_deleted": include_deleted, "again": again, "agent": agent}
+        params["moved_from"] = moved_from
         params = {name: value for name, value in params.items() if value}
         if session:  # a session belongs to one agent
             params |= {"agent": agent or "main", "session": sorted(set(session))}

@@ -119,7 +119,7 @@ def test_a_second_home_with_the_same_agent_needs_another_name(home, tmp_path):
     run(home)
     other = Home(tmp_path / "other", agents=("main", "research"))
     other.transcript(user("Two"))
-    with pytest.raises(Exception, match="Import these agents under another name"):
+    with pytest.raises(Exception, match="import these agents under another name"):
         run(other)
     run(other, **{"as": "laptop"})
     assert set(Agent.objects.values_list("agent_id", flat=True)) == {"main", "laptop", "laptop-research"}

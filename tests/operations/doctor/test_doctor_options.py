@@ -29,9 +29,9 @@ def test_another_name(home, source, tmp_path):
     other.transcript(user("Hello"), assistant("Hello"))
     for words in (("collect", "--quiet"), ("doctor", "--fix", "--quiet")):
         _status, _out, err = run(home, *words, "--source", str(other.root))
-        assert err.endswith("Import these agents under another name. Use --as NAME.\n"), words
+        assert err.endswith("import these agents under another name. Use --as NAME.\n"), words
         _status, _out, err = run(home, *words, "--source", str(other.root), "--as", "main")
-        assert err.endswith("Import these agents under another name.\n"), words
+        assert err.endswith("import these agents under another name.\n"), words
     assert run(home, "collect", "--source", str(other.root), "--as", "lab")[0] == 0
 
 
