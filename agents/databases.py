@@ -126,9 +126,21 @@ def migrate(agent_id):
     """Bring one agent's file up to the current schema."""
     name = f"agent_{agent_id}"
     _ensure_registered(name, agent_id)
-    if known_migrations.is_other_version(_read_migrations(name, agent_id)):
-        raise OldAgentFile(describe_other_version(agent_id))
+    applied = _read_migrations(name, agent_id)
+    if known_migrations.is_other_version(applied):
+        raise OldAgentFile(describe_other_version(agent_id, applied))
     _migrate(name)
+
+
+def is_outdated(agent_id: str) -> bool:
+    """Whether an agent's file can be read and only lacks migrations of this version."""
+    name = f"agent_{agent_id}"
+    try:
+        _ensure_registered(name, agent_id)
+        applied = _read_migrations(name, agent_id)
+    except UnusableAgent:
+        return False
+    return not known_migrations.is_other_version(applied) and bool(known_migrations.list_agent_migrations() - applied)
 
 
 def get_schema_version():
@@ -239,14 +251,21 @@ def _read_migrations(name, agent_id):
 def _refuse_old(name, agent_id):
     applied = _read_migrations(name, agent_id)
     if known_migrations.is_other_version(applied):
-        raise OldAgentFile(describe_other_version(agent_id))
+        raise OldAgentFile(describe_other_version(agent_id, applied))
     if known_migrations.list_agent_migrations() - applied:
-        sentence = _("The database of agent %(agent)s is not up to date. Run: openclaw-web migrate_agents")
+        sentence = _(
+            "The database of agent %(agent)s is not up to date. Run openclaw-web serve, which creates a backup and "
+            "updates it."
+        )
         raise OldAgentFile(sentence % {"agent": agent_id})
 
 
-def describe_other_version(agent_id):
-    """Return the sentence about a file that another version of this program created."""
+def describe_other_version(agent_id, applied):
+    """Return the sentence about a file with migrations of another version of this program."""
+    if known_migrations.is_newer_version(applied, known_migrations.list_agent_migrations()):
+        sentence = _("The database of agent %(agent)s was updated by a newer version than this one (%(version)s).")
+        words = {"agent": agent_id, "version": settings.VERSION}
+        return f"{sentence % words} {known_migrations.describe_way_back()}"
     sentence = _(
         "The database of agent %(agent)s was created by another version; keep it and import again into a new home."
     )

@@ -59,6 +59,10 @@ class NoHome(Refused):
     """There is no home of OpenClaw, or no agent in it has written anything yet."""
 
 
+class UnreadableHome(NoHome):
+    """This process may not read a home of OpenClaw."""
+
+
 @dataclass(frozen=True, slots=True)
 class HomeAgent:
     """One agent of a home: its folder's name, and the places of its files (None: missing).

@@ -96,7 +96,7 @@ def _silence_log():
 
 def _check_folder(folder, is_used):
     if is_used and not (folder / MARKER).exists():
-        sentence = _("%(folder)s contains files that are not from the demo. Use ./dev demo, or set %(variable)s.")
+        sentence = _("%(folder)s contains files that are not from the demo. Set %(variable)s to an empty folder.")
         variable = "OPENCLAW_STATE_DIR" if folder == settings.STATE_DIR else "OPENCLAW_WEB_HOME"
         raise Refused(sentence % {"folder": folder, "variable": variable})
 

@@ -15,6 +15,7 @@ from .declared_kinds import JOB_KINDS as JOB_KINDS
 from .declared_kinds import PROBLEM_KINDS as PROBLEM_KINDS
 from .declared_kinds import STORE_CHECKS as STORE_CHECKS
 from .disk import home, publication, reserve
+from .pages import proxy_headers
 from .sqlite import connection_options
 
 env = environ.Env()
@@ -26,9 +27,15 @@ BASE_DIR = PROJECT_DIR.parent
 def env_path(name, default):
     """The folder that the environment variable `name` holds, made absolute."""
     try:
-        return Path(env.str(name, "") or default).expanduser().absolute()
+        path = Path(env.str(name, "") or default).expanduser().absolute()
+        str(path).encode()
+    except UnicodeEncodeError as exc:
+        raise ImproperlyConfigured(f"{name} does not name a possible folder: the name is not valid UTF-8.") from exc
+    except FileNotFoundError as exc:  # a relative path
+        raise ImproperlyConfigured(f"{name} is a relative path, and the current folder was removed.") from exc
     except (RuntimeError, ValueError) as exc:  # "~somebody" without an account here
         raise ImproperlyConfigured(f"{name} does not name a possible folder: {exc}") from exc
+    return path
 
 
 def env_number(name, default):
@@ -49,7 +56,7 @@ def env_switch(name):
 
 def asset_dir(name):
     """Folder of templates, static files or catalogues: beside the apps, in a wheel inside the package."""
-    return BASE_DIR / name if (BASE_DIR / name).is_dir() else PROJECT_DIR / name
+    return PROJECT_DIR / name if (PROJECT_DIR / name).is_dir() else BASE_DIR / name
 
 
 def secret_key(file):
@@ -75,30 +82,28 @@ STATE_DIR = env_path("OPENCLAW_STATE_DIR", "~/.openclaw")
 
 os.umask(0o077)  # files of this process are for its owner only: folders 0700, files 0600
 FILE_UPLOAD_PERMISSIONS = 0o600  # Django's own default would open collected static files to everybody
+ONLY_LOOKS = home.is_left_alone()  # `uninstall` creates nothing, also where there is no home
 try:
-    home.prepare(HOME_DIR)
-    SECRET_KEY = secret_key(HOME_DIR / "secret.key")
+    if not ONLY_LOOKS:
+        if problem := home.find_problem(HOME_DIR, may_be_remote=env_switch("OPENCLAW_WEB_NETWORK_DISK")):
+            raise ImproperlyConfigured(f"{HOME_DIR} cannot be the home (OPENCLAW_WEB_HOME): {problem}")
+        home.prepare(HOME_DIR)
+    SECRET_KEY = secrets.token_urlsafe(50) if ONLY_LOOKS else secret_key(HOME_DIR / "secret.key")
 except OSError as exc:
     raise ImproperlyConfigured(f"{HOME_DIR} cannot be the home (OPENCLAW_WEB_HOME): {exc.strerror}.") from exc
 
 DEBUG = env_switch("OPENCLAW_WEB_DEBUG")
 ALLOWED_HOSTS = env.list("OPENCLAW_WEB_ALLOWED_HOSTS", default=["127.0.0.1", "localhost", "[::1]"])
 HTTPS = env_switch("OPENCLAW_WEB_HTTPS")
+# Addresses and networks of reverse proxies whose X-Forwarded-For and X-Forwarded-Proto count.
+PROXIES = proxy_headers.read_proxies(
+    env.str("OPENCLAW_WEB_PROXIES", "").strip() or (proxy_headers.LOOPBACK if HTTPS else "")
+)
 LOG_LEVEL = (env.str("OPENCLAW_WEB_LOG_LEVEL", "") or "INFO").upper()
 if LOG_LEVEL not in ("DEBUG", "INFO", "WARNING", "ERROR"):
     raise ImproperlyConfigured("OPENCLAW_WEB_LOG_LEVEL must be DEBUG, INFO, WARNING or ERROR.")
 
-INSTALLED_APPS = [
-    "django.contrib.contenttypes",
-    "django.contrib.auth",
-    "django.contrib.sessions",
-    "django.contrib.messages",
-    "whitenoise.runserver_nostatic",
-    "django.contrib.staticfiles",
-    "django.forms",  # the templates of form widgets
-    "axes",
-    "csp",
-    *("django_htmx", "heroicons", "ninja"),
+OWN_APPS = [
     "people",
     "problems",
     "jobs",
@@ -117,11 +122,25 @@ INSTALLED_APPS = [
     "demo",
     "openclaw_web",
 ]
+INSTALLED_APPS = [
+    "django.contrib.contenttypes",
+    "django.contrib.auth",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "whitenoise.runserver_nostatic",
+    "django.contrib.staticfiles",
+    "django.forms",  # the templates of form widgets
+    "axes",
+    "csp",
+    *("django_htmx", "heroicons", "ninja"),
+    *OWN_APPS,
+]
 
 # Functions of apps above that an app below calls by name, because no app imports upwards.
 # Backups that still hold what a collect has taken out.
 BACKUPS_THAT_ARE_THERE = "operations.backups.runs.find_existing_paths"
 BACKUP_HEADS = "operations.backups.runs.read_heads"  # heads of an agent's ledger, in manifests of backups
+RESTORABLE_BACKUP = "operations.backups.upgrade_backups.find_restorable"  # the newest that this version can restore
 APPROVED_DECISIONS = "datasets.decision_samples.replays.find_approved_ids"  # of an agent, in approved samples: ids
 GATE_VERDICTS = "datasets.decision_samples.verdict_copies.copy_new"  # copies new verdicts into an agent's file
 ARTIFACT_CALLS = "ledger.outputs.calls.find_calls"  # the calls that artifacts came from
@@ -143,6 +162,7 @@ AUTH_USER_MODEL = "people.User"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 MIDDLEWARE = [
+    "openclaw_web.pages.proxy_headers.ProxyHeadersMiddleware",  # before all that reads addresses and schemes
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "openclaw_web.pages.compression.CompressionMiddleware",
@@ -212,7 +232,7 @@ DATABASES = {
         HOME_DIR / "state" / "openclaw.sqlite",
         timeout=env_number("OPENCLAW_WEB_BUSY_SECONDS", 5),
         max_age_seconds=60,
-        is_short=reserve.is_short(HOME_DIR),
+        is_short=not ONLY_LOOKS and reserve.is_short(HOME_DIR),
     )
 }
 DATABASE_ROUTERS = ["agents.routers.AgentRouter"]
@@ -294,6 +314,7 @@ SECURE_CONTENT_TYPE_NOSNIFF = True
 X_FRAME_OPTIONS = "DENY"
 # A loopback site has no certificate; behind a proxy that ends TLS, OPENCLAW_WEB_HTTPS=1 turns all of this on.
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE_SSL_REDIRECT = HTTPS
+SECURE_REDIRECT_EXEMPT = [r"^healthz$"]  # health checks come from this machine, not through the proxy
 SECURE_HSTS_SECONDS = 31536000 if HTTPS else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE_HSTS_PRELOAD = HTTPS
 if HTTPS:

@@ -150,7 +150,7 @@ def test_an_old_file_is_refused_until_it_is_migrated(real_files, as_admin):
     databases.remove_alias(agent.db)
     for address in ("/agents/zoe/sessions/", "/api/v1/agents/zoe/sessions"):
         answer = as_admin.get(address)
-        assert answer.status_code == 503 and "migrate_agents" in answer.text
+        assert answer.status_code == 503 and "Run openclaw-web serve" in answer.text
     call_command("migrate_agents", verbosity=0)
     assert as_admin.get("/agents/zoe/sessions/").status_code == 200
 

@@ -17,6 +17,7 @@ from ..homes import (
     HomeAgent,
     NoHome,
     NotReadable,
+    UnreadableHome,
     describe_undecodable,
     is_utf8_name,
     normalise_or_empty,
@@ -30,6 +31,8 @@ from .places import FolderState, Oddity, OddityReason, Place
 
 def read_home(root: Path) -> Home:
     """Return the agents of the home at `root`. Raises NoHome when there are none."""
+    if problem := places.find_access_problem(root):
+        raise UnreadableHome(problem)
     try:
         is_there = root.is_dir()
     except OSError:

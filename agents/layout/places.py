@@ -95,6 +95,33 @@ def read_folder_state(root: Path, folder: Path) -> FolderState:
     return FolderState.FOLDER if os.access(folder, os.R_OK | os.X_OK, effective_ids=True) else FolderState.UNREADABLE
 
 
+def find_access_problem(root: Path) -> str:
+    """Say why this process may not read the home at `root`; empty without a reason."""
+    for folder in (root, root / "agents"):
+        words = {"path": escape_name(str(folder)), "user": os.geteuid()}
+        try:
+            words["owner"] = folder.stat().st_uid
+        except PermissionError:
+            return _("User %(user)s, who runs OpenClaw Web, may not open a folder above %(path)s.") % words
+        except (OSError, ValueError):
+            return ""
+        if not os.access(folder, os.R_OK | os.X_OK, effective_ids=True):
+            return _describe_missing_access(words) % words
+    return ""
+
+
+def _describe_missing_access(words):
+    if words["owner"] == words["user"]:
+        return _(
+            "OpenClaw Web may not read %(path)s, although the folder belongs to its user %(user)s. Check the mode of "
+            "the folder, and the rules of SELinux if the system uses it."
+        )
+    return _(
+        "OpenClaw Web runs as user %(user)s and may not read %(path)s, which belongs to user %(owner)s. Run it as user "
+        "%(owner)s, or give user %(user)s read access."
+    )
+
+
 def is_link(path: Path) -> bool:
     """Return whether a link is at `path`, as far as that can be seen."""
     with suppress(OSError, ValueError):

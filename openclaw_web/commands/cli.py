@@ -1,14 +1,18 @@
 """The `openclaw-web` command: our own verbs under one name, Django's commands behind them."""
 
 import difflib
+import io
 import os
+import signal
 import sys
 from collections.abc import Callable, Collection, Iterator
 from contextlib import suppress
 
-from .. import capabilities
+from .. import VERSION, capabilities
 
 SERVERS = {"serve", "demo", "runserver"}
+LOOKERS = {"uninstall"}  # create nothing, and no home
+FOR_OTHERS = {"service"}  # root runs them for another user, in the home of that user
 FAILED = 1
 NO_SUCH_COMMAND = WRONG_USE = 2
 REFUSED = 3
@@ -27,6 +31,7 @@ VERBS = {
         "serve": "Serve the site, run its jobs and watch the OpenClaw folder, until stopped.",
         "work": "Run jobs until stopped. `serve` starts such a worker automatically.",
         "demo": "Create demonstration data, import it and serve the site, until stopped.",
+        "service": "Install the site as a service of systemd; show and remove the service.",
     },
     N_("Data"): {
         "collect": "Import an OpenClaw folder. Running the command again imports only what is new.",
@@ -52,10 +57,12 @@ VERBS = {
         "settings": "Show and change settings.",
         "migrate_agents": "Bring the database of every agent up to the current schema.",
         "records": "Print the answers of the API and the columns of files that a table becomes.",
+        "uninstall": "List every place of this site on the disk, with the commands that remove them.",
         "completion": "Print a script that completes our commands in a shell.",
     },
 }
 OURS = [verb for verbs in VERBS.values() for verb in verbs]
+DEMO_FOLDER = "~/.openclaw-web-demo"
 VALUE_OPTIONS = ("--db", "--harness-home")
 USAGE = N_("usage: openclaw-web COMMAND [OPTIONS]")
 MORE = N_("openclaw-web COMMAND --help lists the options, with examples.")
@@ -64,17 +71,60 @@ OF_DJANGO = N_("Django's own commands are also available: migrate, shell, check,
 
 def main():
     """Run `openclaw-web <command> ...` and end with its status: see docs/commands.md."""
+    if os.getpid() == 1:
+        _end_on_signals()
     words = sys.argv[1:]
+    _open_streams(is_receipt="--json" in words)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "openclaw_web.settings")
     if words in ([], ["help"], ["-h"], ["--help"]):
         disabled = capabilities.split_names(os.environ.get("OPENCLAW_WEB_DISABLED", ""))
         print(overview(disabled=disabled))  # noqa: T201 - Django, which has a stream for it, is not there yet
     elif words == ["--version"]:
-        from .. import VERSION
-
-        print(f"openclaw-web {VERSION}")  # noqa: T201
+        print(_describe_version())  # noqa: T201
     else:
+        if words[0] == "demo":
+            _choose_demo_folders()
         _run(adapt_words(words))
+
+
+def _choose_demo_folders():
+    # Without folders of its own, the demo would write into the home and the OpenClaw folder of the person.
+    if not os.environ.get("OPENCLAW_WEB_HOME") and not os.environ.get("OPENCLAW_STATE_DIR"):
+        os.environ["OPENCLAW_WEB_HOME"] = f"{DEMO_FOLDER}/home"
+        os.environ["OPENCLAW_STATE_DIR"] = f"{DEMO_FOLDER}/openclaw"
+
+
+def _open_streams(*, is_receipt):
+    """Open standard streams that are closed, and let them print every character.
+
+    Without this the next file that is opened, such as a database, would get the number of a stream and its texts.
+    """
+    for number, mode in enumerate("rww"):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number
+            os.set_inheritable(number, True)
+            setattr(sys, ("stdin", "stdout", "stderr")[number], open(number, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # where the encoding of the terminal lacks a character
+    if is_receipt and isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")  # JSON has no other
+
+
+def _describe_version():
+    import platform
+
+    from ..sqlite.dialect import read_library_version  # only here: help answers sooner without it
+
+    return f"openclaw-web {VERSION} (Python {platform.python_version()}, SQLite {read_library_version()})"
+
+
+def _end_on_signals():
+    """Have signals end the first process of a container: the kernel ignores those without a handler."""
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda number, _frame: sys.exit(128 + number))
 
 
 def adapt_words(words: list[str]) -> list[str]:
@@ -117,10 +167,17 @@ def _run(words):
     from django.core.management import ManagementUtility
     from django.db import DatabaseError
 
+    from ..disk import home
     from ..errors import Refused
 
+    if words[0] in LOOKERS:
+        home.leave_alone()
+    if words[0] in FOR_OTHERS:
+        home.accept_other_owner()
     _choose_settings(words)
     _read_settings()
+    if words[0] in SERVERS:
+        _leave_removed_folder()
     if words[0] not in (*OURS, "help"):
         _check_exists(words[0])
         _enter_home()
@@ -137,6 +194,14 @@ def _run(words):
     except BrokenPipeError:  # `openclaw-web jobs | head`: the reader has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
+
+
+def _leave_removed_folder():
+    # Paths are absolute by now. A server needs no others, and its libraries need some current folder.
+    try:
+        os.getcwd()  # noqa: PTH109
+    except FileNotFoundError:
+        os.chdir("/")
 
 
 def _report_damage(exc):

@@ -58,6 +58,9 @@ STATUSES = {
 }
 REASONS_SHOWN = 20
 TO_SERVE = 4 * reserve.TO_READ  # several processes, for long
+OLD_HOME = gettext_lazy(
+    "The databases are not up to date. Run openclaw-web serve, which creates a backup and updates them."
+)
 NO_ROOM = gettext_lazy(
     "No space left on the disk of the home. To free space: run openclaw-web artifact gc, openclaw-web retention "
     "--days N --remove or openclaw-web archive --out on another disk, or remove files in %(home)s/backups by hand."
@@ -162,7 +165,8 @@ class Verb(BaseCommand):
             reserve.give_back(settings.HOME_DIR)
 
     def _run_on_database(self, options):
-        reserve.release(settings.HOME_DIR, TO_SERVE if self.is_server else reserve.TO_READ)
+        if not home.is_left_alone():
+            reserve.release(settings.HOME_DIR, TO_SERVE if self.is_server else reserve.TO_READ)
         try:
             if self.needs_database:
                 with suppress(DatabaseError) if self.works_on_damage else nullcontext():
@@ -177,6 +181,8 @@ class Verb(BaseCommand):
             self.is_json = options.get("json", False)
             if reserve.is_full(exc, settings.HOME_DIR):
                 self.fail(NO_ROOM % {"home": settings.HOME_DIR}, FAILED)
+            if _is_folder_removed(exc):
+                self.fail(_("The current folder was removed. Change to another folder and try again."), REFUSED)
             if not failures.is_damage(exc):
                 raise
             sentence = failures.describe_damage(exc, settings.HOME_DIR)
@@ -217,7 +223,7 @@ class Verb(BaseCommand):
             self.fail(refused.sentence, REFUSED, reasons=refused.reasons)
         except OperationalError as exc:
             if failures.is_old(exc):  # table or column
-                self.fail(_("The database is not up to date. Run: openclaw-web migrate"), FAILED)
+                self.fail(OLD_HOME, FAILED)
             if failures.is_locked(exc):
                 self.fail(_("Another process is writing to the database. Try again in a minute."), FAILED)
             if reserve.is_full(exc, settings.HOME_DIR):
@@ -277,6 +283,11 @@ def _make_database():
     if not connection.introspection.table_names():
         creation.make_tables(connection)
     known_migrations.refuse_other_version(connection)
+
+
+def _is_folder_removed(exc):
+    """Whether a relative path had no folder to begin from; the system names no file then."""
+    return isinstance(exc, FileNotFoundError) and exc.filename is None
 
 
 def _say_on_stderr(sentence):

@@ -5,18 +5,59 @@ knows that the folder stays in place until it lets go.
 """
 
 import os
+import pwd
 from datetime import UTC, datetime
 from pathlib import Path
 
 from django.utils.translation import gettext as _
 
 from ..errors import Refused
-from . import locks
+from . import locks, mounts
 
+LONGEST = 350  # bytes: SQLite opens no file whose path has more than 512
 LOCK = Path("state") / locks.HOME
 # Exists in a restored home until the home before it has been put aside.
 RESTORE_MARK = Path("state") / "restoring"
 _prepared: dict[Path, tuple[int, int]] = {}
+_is_left_alone = [False]
+_may_be_of_another = [False]
+
+
+def leave_alone() -> None:
+    """Have this process create no home and nothing in one; called before the settings are read."""
+    _is_left_alone[0] = True
+
+
+def accept_other_owner() -> None:
+    """Let root work in the home of another user, for whom it installs the service."""
+    _may_be_of_another[0] = True
+
+
+def is_left_alone() -> bool:
+    """Whether this process only looks at homes."""
+    return _is_left_alone[0]
+
+
+def find_problem(home: Path, *, may_be_remote: bool = False) -> str:
+    """Describe why a folder cannot be a home; "" when nothing is known against it.
+
+    The text is English, because the settings are not read yet. Errors of the system are left to the first use.
+    """
+    if len(os.fsencode(home)) > LONGEST:
+        return f"The path has more than {LONGEST} bytes, which is too long for SQLite."
+    if home.is_symlink() and not home.exists():
+        return f"It is a link to {str(home.readlink())!r}, which does not exist."
+    folder = _find_existing(home)
+    if problem := _find_owner_problem(folder):
+        return problem
+    file_system = None if may_be_remote else mounts.find_file_system(folder)
+    if file_system and file_system.is_remote:
+        return (
+            f"It is on a network disk or a shared folder ({file_system.kind}), where SQLite loses data when two "
+            "processes write. Move the folder to a disk of this machine, or set OPENCLAW_WEB_NETWORK_DISK=1 if that is "
+            "wrong (docs/settings.md)."
+        )
+    return ""
 
 
 def prepare(home: Path) -> None:
@@ -76,6 +117,30 @@ def put_back(home: Path) -> None:
         old.rename(find_replaced_path(home, datetime.now(UTC)))
     else:
         old.rename(home)
+
+
+def _find_owner_problem(folder):
+    """Describe why root must not work in a folder of somebody else."""
+    owner = folder.stat().st_uid
+    if os.geteuid() != 0 or owner == 0 or _may_be_of_another[0]:
+        return ""
+    name = _find_user_name(owner)
+    return (
+        f"{folder} belongs to {name}, who could not read the files that root creates there. Run the command as this "
+        f"user (sudo -u {name} -H openclaw-web ...), or name a folder that belongs to root."
+    )
+
+
+def _find_existing(path):
+    """The folder itself, or the nearest one above it that exists."""
+    return next(folder for folder in (path, *path.parents) if folder.exists())
+
+
+def _find_user_name(number):
+    try:
+        return pwd.getpwuid(number).pw_name
+    except KeyError:  # of another machine or container
+        return f"#{number}"
 
 
 def _undo_killed_restore(home):

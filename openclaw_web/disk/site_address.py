@@ -1,6 +1,7 @@
 """The address of the running site, stored in the home for links in commands.
 
-`serve` writes it, and commands print their links with it.
+`serve` writes it, and commands print their links with it. A second line says where the site listens, for the health
+check (operations/server/health_check.py): behind a proxy the address is another.
 
 The file counts only while the lock of the server is held. The kernel releases that lock however the server ends, so
 an address that a killed server left behind is never used.
@@ -24,7 +25,7 @@ def site_address(host: str = "127.0.0.1", port: int = PORT) -> str:
     """
     if public := _find_public_host():
         return f"https://{public}"
-    reached = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - not to listen on
+    reached = _find_reachable_host(host)
     return f"http://[{reached}]:{port}" if ":" in reached else f"http://{reached}:{port}"
 
 
@@ -36,7 +37,7 @@ def write_site_address(host: str, port: int) -> None:
     file = _get_path()
     draft = file.with_suffix(".new")
     with suppress(OSError):
-        draft.write_text(site_address(host, port))
+        draft.write_text(f"{site_address(host, port)}\n{_find_reachable_host(host)} {port}\n")
         draft.chmod(0o600)
         draft.replace(file)
 
@@ -55,7 +56,7 @@ def running_site_address() -> str | None:
     if not locks.is_held(_get_path().with_name(locks.SERVING)):
         return None
     try:
-        address = _get_path().read_text()[:LONGEST].strip()
+        address = _get_path().read_text()[:LONGEST].partition("\n")[0].strip()
     except (OSError, UnicodeDecodeError):
         return None
     return address if address.startswith(("http://", "https://")) and not set(address) & set(" \n\r\t") else None
@@ -67,6 +68,11 @@ def address_of_links(chosen: str | None = None) -> str:
     That is the chosen one, else that of the running site, else the usual one.
     """
     return (chosen or running_site_address() or site_address()).rstrip("/")
+
+
+def _find_reachable_host(host):
+    """The host by which this machine reaches a site that listens on `host`."""
+    return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - not to listen on
 
 
 def _find_public_host():

@@ -8,13 +8,14 @@ Answers of Django itself, before any operation is reached, have the same shape.
 import secrets
 
 import orjson
-from django.http import HttpResponse, HttpResponseServerError
+from django.http import HttpResponse, HttpResponseBadRequest, HttpResponseServerError
 from django.shortcuts import render
 from django.template.loader import get_template
 from django.utils.translation import gettext as _
 from django.views import csrf, defaults
 
 from ..pages import not_found_page
+from ..pages.proxy_headers import ProxyFault
 
 CODES = {
     400: "bad_request",
@@ -86,10 +87,18 @@ def with_json_refusals(view):
 
 
 def bad_request(request, exception):
-    """Answer a request that Django refuses: an unknown host, or too many fields."""
+    """Answer a refused request: an unknown host, too many fields, a fault of the proxy."""
+    if isinstance(exception, ProxyFault):
+        return _answer_proxy_fault(request, str(exception))
     if not _is_api(request):
         return defaults.bad_request(request, exception)
     return build_error(400, _("This request cannot be read. Check its host, its fields and its body."))
+
+
+def _answer_proxy_fault(request, sentence):
+    if _is_api(request):
+        return build_error(400, sentence, code="proxy")
+    return HttpResponseBadRequest(get_template("refused.html").render({"sentence": sentence}))
 
 
 def not_allowed(request, exception):

@@ -1,4 +1,6 @@
-"""SQLite's own SQL, for statements that are written by hand."""
+"""SQLite's own SQL, for statements that are written by hand, and the version of the library."""
+
+import sqlite3
 
 MAIN, ATTACHED = "main", "beside"  # the file of a connection, and one that is attached to it (upkeep.attach_database)
 INSERT_OR_LEAVE, INSERT_OR_REPLACE = "INSERT OR IGNORE", "INSERT OR REPLACE"
@@ -49,3 +51,8 @@ def json_column_items(column: str, name: str) -> str:
     It is empty for invalid JSON.
     """
     return f"json_each(CASE WHEN json_valid({column}) THEN {column} END) AS {name}"
+
+
+def read_library_version() -> str:
+    """The version of the SQLite library that this Python uses."""
+    return sqlite3.sqlite_version

@@ -9,6 +9,7 @@ from django.apps import apps
 from django.conf import settings
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.migrations.recorder import MigrationRecorder
+from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 
 from ..errors import Refused
@@ -38,7 +39,33 @@ def is_other_version(seen: Iterable[Migration]) -> bool:
     return not list_migrations().issuperset(seen)
 
 
+def is_newer_version(seen: Iterable[Migration], known: frozenset[Migration] | None = None) -> bool:
+    """Whether a newer version updated a file: all migrations are there, and others.
+
+    `known` are those that the file has after an update by this version; None: all.
+    """
+    return set(seen) > (list_migrations() if known is None else known) and is_other_version(seen)
+
+
+def describe_way_back() -> str:
+    """Say what to do with a file that a newer version updated.
+
+    The newest backup that fits is named.
+    """
+    backup = import_string(settings.RESTORABLE_BACKUP)()
+    if backup is None:
+        return _("Install that version again, or restore a backup that was created before the update.")
+    return _(
+        "Install that version again, or restore the backup from before the update: "
+        "openclaw-web backup restore %(path)s --replace"
+    ) % {"path": backup}
+
+
 def refuse_other_version(connection: BaseDatabaseWrapper) -> None:
     """Raise Refused for a home whose global file was made by another version."""
-    if is_other_version(MigrationRecorder(connection).applied_migrations()):
+    applied = set(MigrationRecorder(connection).applied_migrations())
+    if is_newer_version(applied):
+        sentence = _("This home was updated by a newer version than this one (%(version)s).")
+        raise Refused(f"{sentence % {'version': settings.VERSION}} {describe_way_back()}")
+    if is_other_version(applied):
         raise Refused(_("This home was created by another version; keep it and import again into a new one."))

@@ -18,6 +18,7 @@ from django.utils.translation import gettext as _
 from agents import databases
 from artifacts.store import inventory, layout, locks
 from episodes.chain import heads
+from openclaw_web import reasons
 from openclaw_web.disk import publication, room
 from openclaw_web.disk.drafts import create_draft, sync_folder
 from openclaw_web.errors import Refused
@@ -200,7 +201,9 @@ def _copy_database(work, home, path):
     except OperationalError:  # a full disk or a busy database: callers have messages for these
         raise
     except DatabaseError as exc:
-        raise Refused(_("%(path)s is damaged: %(why)s") % {"path": path, "why": exc}) from exc
+        raise Refused(
+            _("%(path)s is damaged: %(why)s") % {"path": path, "why": f"{reasons.describe_error(exc)}."}
+        ) from exc
     return snapshot
 
 

@@ -231,7 +231,7 @@ def _run_post_restore(home, backup_id, by, path, lacks):
         "OPENCLAW_WEB_LOG_LEVEL": "ERROR",
         "PYTHONPATH": os.pathsep.join(filter(None, [str(settings.BASE_DIR), *sys.path])),
     }
-    command = [sys.executable, "-m", "operations.backups.post_restore", backup_id, by, str(path), lacks]
+    command = [sys.executable, "-P", "-m", "operations.backups.post_restore", backup_id, by, str(path), lacks]
     process = subprocess.run(command, env=environment, capture_output=True, text=True)
     if process.returncode:
         why = (process.stderr.strip().splitlines() or [_("the process was killed")])[-1]

@@ -1,6 +1,6 @@
 """Jobs of backups: create one, verify one, test one by restoring it. Each records its result."""
 
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ def create(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     newest verified backups of the folder are removed after the new one is stored.
     """
     folder = _get_folder(params)
-    with _hold_backup_lock():
+    with hold_backup_lock():
         runs.sync_with_disk()
         run = runs.begin(by=params.get("by", ""))
         with runs.note_failure(run):
@@ -45,7 +45,7 @@ def create(params: dict[str, Any], progress: Any) -> dict[str, Any]:
 
 def clean_up(params: dict[str, Any]) -> None:
     """Clean up after a canceled or killed backup: its draft and its running row."""
-    with suppress(Refused), _hold_backup_lock():  # a backup that is running does the same
+    with suppress(Refused), hold_backup_lock():  # a backup that is running does the same
         runs.break_off(_("The backup was canceled."))
         remove_drafts(_get_folder(params) / "backup")
 
@@ -125,7 +125,8 @@ def _get_folder(params):
     return Path(params["folder"]) if params.get("folder") else runs.get_backup_folder()
 
 
-def _hold_backup_lock():
+def hold_backup_lock() -> AbstractContextManager[None]:
+    """Hold the lock of backups for the block. Raises Refused while another backup is running."""
     return locks.exclusive_lock(locks.BACKING_UP, _("Another backup is running. Wait until that backup has ended."))
 
 

@@ -12,15 +12,13 @@ from wsgiref.util import setup_testing_defaults
 
 from django.conf import settings
 from django.contrib.staticfiles import finders
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
 from django.db import DEFAULT_DB_ALIAS, connections
-from django.db.migrations.executor import MigrationExecutor
 from django.urls import get_resolver, reverse
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 
 from agents import database_loss, databases
-from agents.models import Agent
 from guardian.rollbacks import recovery
 from jobs import kinds as job_kinds
 from openclaw_web.disk import reserve
@@ -29,26 +27,20 @@ from openclaw_web.pages import templates
 from openclaw_web.sqlite import known_migrations
 from problems import kinds as problem_kinds
 
+from . import database_update
 from .processes import die_with_parent
 
 log = logging.getLogger(__name__)
 
 
-def bring_up_to_date(say: Callable[[str], object]) -> None:
+def bring_up_to_date(say: Callable[[str], object], *, with_backup: bool = True) -> None:
     """Update the databases and static files of the home; fast when they are current.
 
-    Raises Refused when that is not possible.
+    Databases with content are backed up before. Raises Refused when that is not possible.
     """
     known_migrations.refuse_other_version(connections[DEFAULT_DB_ALIAS])
+    database_update.update_databases(say, with_backup=with_backup)
     collector_pid = None if settings.DEBUG else _collect_static()
-    executor = MigrationExecutor(connections[DEFAULT_DB_ALIAS])
-    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
-        call_command("migrate", verbosity=0)
-    if any(_is_old(agent.agent_id) for agent in Agent.objects.all()):
-        try:
-            call_command("migrate_agents", verbosity=0)
-        except CommandError as exc:  # the pages of these agents say so; the other agents work
-            say(str(exc))
     for problem in database_loss.find_problems().values():
         say(problem)
     for sentence in recovery.recover_all():
@@ -76,21 +68,12 @@ def load_site() -> None:
 def _answer_once(application):
     """Request a page without sign-in, to load what every fork would load again."""
     host = settings.ALLOWED_HOSTS[0].lstrip("*.") or "localhost"
-    environ = {"PATH_INFO": reverse(settings.LOGIN_URL), "HTTP_HOST": host, "REMOTE_ADDR": "127.0.0.1"}
+    scheme = "https" if settings.HTTPS else "http"  # a redirect to https would load nothing
+    environ = {"PATH_INFO": reverse(settings.LOGIN_URL), "HTTP_HOST": host, "wsgi.url_scheme": scheme}
     setup_testing_defaults(environ)
     for _part in (answer := application(environ, lambda *_: None)):
         pass
     answer.close()
-
-
-def _is_old(agent_id):
-    try:
-        databases.get_alias(agent_id)
-    except databases.UnknownAgent:  # its problem is reported elsewhere
-        return False
-    except databases.OldAgentFile:
-        return True
-    return False
 
 
 def _collect_static():

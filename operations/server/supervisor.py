@@ -41,7 +41,8 @@ SWITCH_SECONDS = 0.001
 class Options:
     """Options of a server: address, web processes, threads, and whether to watch OpenClaw's home.
 
-    With `include_deleted`, every import of this server includes reset and deleted sessions.
+    With `include_deleted`, every import of this server includes reset and deleted sessions. `with_backup`: a home that
+    has to be updated is backed up before.
     """
 
     host: str = "127.0.0.1"
@@ -50,6 +51,7 @@ class Options:
     threads: int = 8
     watch: bool = True
     include_deleted: bool = False
+    with_backup: bool = True
 
 
 def serve(options: Options, say: Callable[[str], object]) -> int:
@@ -59,7 +61,7 @@ def serve(options: Options, say: Callable[[str], object]) -> int:
     use, or the home cannot be updated.
     """
     with _hold_server_lock(), _open_listener(options) as listener:
-        preparation.bring_up_to_date(say)
+        preparation.bring_up_to_date(say, with_backup=options.with_backup)
         link = None if links.has_admin() else accounts.make_first_admin_link()
         preparation.load_site()
         settings.INCLUDE_DELETED = (
@@ -83,6 +85,11 @@ class Site(BaseApplication):
             "preload_app": True,
             "loglevel": "warning",
             "control_socket_disable": True,
+            # openclaw_web/pages/proxy_headers.py decides whose headers count: gunicorn would believe all of loopback.
+            "forwarded_allow_ips": "",
+            "secure_scheme_headers": {},
+            "header_map": "drop",  # X_Forwarded_For would be read as X-Forwarded-For
+            "proxy_protocol": "off",
             "forwarder_headers": "",  # gunicorn takes SCRIPT_NAME and PATH_INFO from loopback, where proxies are
             "worker_tmp_dir": str(shared_memory) if os.access(shared_memory, os.W_OK) else None,
             "post_fork": lambda server, _worker: _begin_web_process(server.pid),

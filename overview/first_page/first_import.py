@@ -6,6 +6,7 @@ from pathlib import Path
 from django.conf import settings
 from django.db.models import Count, Sum
 
+from agents.layout import places
 from agents.models import Agent, CollectedSession
 from jobs.models import JobRun
 from openclaw_web import clock
@@ -19,7 +20,8 @@ DEMO_PORT = 8766
 class FirstImport:
     """The state of a new site.
 
-    `folder` is the folder of OpenClaw; `percent` is that of the import job, None: not known.
+    `folder` is the folder of OpenClaw, `problem` says why it cannot be read. `percent` is that of the import job, None:
+    not known.
     """
 
     folder: str
@@ -29,6 +31,7 @@ class FirstImport:
     sessions: int = 0
     records: int = 0
     percent: int | None = None
+    problem: str = ""
 
     @property
     def seconds(self) -> int:
@@ -54,11 +57,12 @@ def find_first_import(has_agents: bool) -> FirstImport | None:
         return None
     folder = Path(settings.STATE_DIR)
     if not is_importing:
-        return FirstImport(str(folder), folder.is_dir(), is_importing=False)
+        problem = places.find_access_problem(folder)
+        return FirstImport(str(folder), not problem and folder.is_dir(), is_importing=False, problem=problem)
     sessions = CollectedSession.objects.aggregate(count=Count("session_id"), records=Sum("record_count"))
     return FirstImport(
         str(folder),
-        folder.is_dir(),
+        has_folder=True,
         is_importing=True,
         agents=Agent.objects.count(),
         sessions=sessions["count"],

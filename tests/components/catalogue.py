@@ -7,7 +7,7 @@ from functools import cache
 from django.contrib.staticfiles import finders
 from django.template import engines
 
-from tests.openclaw_web import test_colours
+from tests.openclaw_web.pages import test_colours
 
 GROUNDS = ("surface", "raised")
 TOKEN = re.compile(r"--([\w-]+): light-dark\((#\w{6}), (#\w{6})\);")

@@ -11,7 +11,7 @@ import pytest
 from django.template import engines
 
 from tests.components import catalogue, page
-from tests.openclaw_web.test_colours import TOKENS
+from tests.openclaw_web.pages.test_colours import TOKENS
 
 PAGE = "/components/"
 STATIC = Path(__file__).resolve().parents[2] / "static"

@@ -10,6 +10,7 @@ import contextlib
 import ctypes
 import functools
 import gc
+import io
 import json
 import os
 import runpy
@@ -170,6 +171,7 @@ def _run_request(files, words, env, new_session):
         os.dup2(file, number)
     for file in files:
         os.close(file)
+    _open_output()
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)  # under nohup the template ignores it
     os.environ.clear()
@@ -182,6 +184,15 @@ def _run_request(files, words, env, new_session):
     _forget_settings()
     sys.argv = [words[0], *words[1:]]
     runpy.run_module(words[0], run_name="__main__", alter_sys=True)
+
+
+def _open_output():
+    """Open both outputs anew: an open stream remembers whether its first file could seek."""
+    for number, name in ((1, "stdout"), (2, "stderr")):
+        old = getattr(sys, name)
+        buffer = open(number, "wb", 0 if old.write_through else -1, closefd=False)  # noqa: SIM115
+        stream = io.TextIOWrapper(buffer, old.encoding, old.errors, None, old.line_buffering, old.write_through)
+        setattr(sys, name, stream)
 
 
 def _forget_settings():

@@ -1,11 +1,13 @@
 """`openclaw-web` in a terminal: help, receipts, exit statuses, completion, progress."""
 
 import os
+import platform
 import pty
 import re
 import select
 import shlex
 import shutil
+import sqlite3
 import subprocess
 import sys
 import time
@@ -58,9 +60,13 @@ RECEIPTS = {
         "message", "days", "out", "dry_run", "before", "sessions", "records", "turns", "kept", "bytes", "failed",
         "failed_count", "agents",
     },
+    "service": {
+        "verb", "path", "is_installed", "is_changed", "active", "enabled", "difference", "address", "left", "unit",
+    },
     "settings": {"settings", "dry_run", "ignored", "ignored_count"},
     "sign_in_link": {"name", "link"},
     "turn_context": {"turn_id", "session_id", "turn_number", "is_kept", "left_out", "items", "model_prompt"},
+    "uninstall": {"is_running", "locations", "problems", "unknown"},
     "verify_export": {"exports", "export_id", "name", "is_intact", "message", "files", "state", "reason"},
 }  # fmt: skip
 FAILURE = {"ok", "error", "reasons"}
@@ -97,7 +103,8 @@ def test_it_works(run, tmp_path):
     assert (status, err) == (0, "")
     assert all(re.search(rf"^  {verb} +{re.escape(sentence)}$", out, re.MULTILINE) for verb, sentence in HELP.items())
     assert run()[1] == out and run("help")[1] == out
-    assert run("--version")[1] == f"openclaw-web {VERSION}\n"
+    versions = f"Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}"
+    assert run("--version") == (0, f"openclaw-web {VERSION} ({versions})\n", "")
     assert not (tmp_path / "home").exists()  # help creates no home
 
 
@@ -166,6 +173,7 @@ WRONG_SETTINGS = {
     "OPENCLAW_WEB_DEBUG": "maybe",
     "OPENCLAW_WEB_HTTPS": "2",
     "OPENCLAW_WEB_LOG_LEVEL": "LOUD",
+    "OPENCLAW_WEB_PROXIES": "localhost",
     "OPENCLAW_WEB_HOME": "~nobody-is-called-that",
     "OPENCLAW_STATE_DIR": "~nobody-is-called-that",
 }

@@ -13,9 +13,11 @@ from pathlib import Path
 CHECKOUT = Path(__file__).resolve().parents[2]
 BASES = ("main", "origin/main", "master", "origin/master")
 # Tests of all apps together.
-ALWAYS = ("tests/whole", "tests/suite", "tests/test_*.py")
+ALWAYS = ("tests/whole", "tests/installation", "tests/suite", "tests/test_*.py")
 # Files that change no app: documents, and files that only these tests read.
-OF_NO_APP = ("docs/", "benchmarks/", "tests/whole/", "tests/suite/test_", "tests/test_", ".gitignore")
+OF_NO_APP = (
+    *("docs/", "benchmarks/", "tests/whole/", "tests/installation/", "tests/suite/test_", "tests/test_", ".gitignore"),
+)
 GROUND = ("templates/", "static/", "locale/")  # beside the apps; `templates/<app>/` is the app's
 CONSUMERS = "tests/consumers/"  # of exports
 

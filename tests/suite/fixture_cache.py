@@ -45,12 +45,12 @@ databases._template()
 
 def databases():
     """The folder of two empty databases, `default.sqlite` and `agent.sqlite`."""
-    return _prepare_folder("databases", OF_TABLES, _make_databases)
+    return prepare_folder("databases", OF_TABLES, _make_databases)
 
 
 def home():
     """The folder of an unused home, with the empty file for new agents."""
-    return _prepare_folder("home", OF_TABLES, _make_home)
+    return prepare_folder("home", OF_TABLES, _make_home)
 
 
 def copy_home(place):
@@ -60,12 +60,12 @@ def copy_home(place):
 
 def served_home():
     """The folder of such a home with collected static files and compiled templates."""
-    return _prepare_folder("served", OF_SITE, _make_served)
+    return prepare_folder("served", OF_SITE, _make_served)
 
 
 def templates():
     """The folder for templates that tests have compiled."""
-    return _prepare_folder("templates", OF_TEMPLATES, Path.mkdir)
+    return prepare_folder("templates", OF_TEMPLATES, Path.mkdir)
 
 
 def fill_connection(connection, file):
@@ -78,7 +78,7 @@ def fill_connection(connection, file):
         source.backup(connection.connection)
 
 
-def _prepare_folder(name, patterns, make):
+def prepare_folder(name, patterns, make):
     """The folder `name` for the current files; if it is missing, one process makes it.
 
     It is made in a draft and renamed, so that it is always whole.

@@ -86,7 +86,6 @@ SMALL_PACKAGES = {
     "ledger/outputs": "the topic of docs/artifacts.md",
     "operations/checkpoints": "views, api and schemas exist once in a folder",
     "operations/lint": "views, api and schemas exist once in a folder",
-    "operations/server": "the processes of `serve`, which know only each other",
 }
 
 

@@ -80,14 +80,14 @@ def test_it_is_made_once_for_files_as_they_are(checkout):
         made.append(folder)
         folder.mkdir()
 
-    first = fixture_cache._prepare_folder("x", fixture_cache.OF_TABLES, make)
-    assert fixture_cache._prepare_folder("x", fixture_cache.OF_TABLES, make) == first and len(made) == 1
+    first = fixture_cache.prepare_folder("x", fixture_cache.OF_TABLES, make)
+    assert fixture_cache.prepare_folder("x", fixture_cache.OF_TABLES, make) == first and len(made) == 1
     (checkout / "ledger" / "models.py").write_text("two")
-    assert fixture_cache._prepare_folder("x", fixture_cache.OF_TABLES, make) != first and len(made) == 2
+    assert fixture_cache.prepare_folder("x", fixture_cache.OF_TABLES, make) != first and len(made) == 2
     assert first.exists()
     os.utime(first, (0, 0))
     (checkout / "ledger" / "models.py").write_text("three")
-    fixture_cache._prepare_folder("x", fixture_cache.OF_TABLES, make)
+    fixture_cache.prepare_folder("x", fixture_cache.OF_TABLES, make)
     assert not first.exists()
 
 
@@ -101,7 +101,7 @@ def test_what_was_killed_while_it_was_made_is_made_again(checkout):
         (folder / "whole").touch()
 
     with pytest.raises(KeyboardInterrupt):
-        fixture_cache._prepare_folder("x", fixture_cache.OF_TABLES, dies)
-    made = fixture_cache._prepare_folder("x", fixture_cache.OF_TABLES, make)
+        fixture_cache.prepare_folder("x", fixture_cache.OF_TABLES, dies)
+    made = fixture_cache.prepare_folder("x", fixture_cache.OF_TABLES, make)
     assert [file.name for file in made.iterdir()] == ["whole"]
     shutil.rmtree(made)

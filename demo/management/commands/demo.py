@@ -2,6 +2,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from openclaw_web.commands import option_types
 from openclaw_web.commands.verbs import DONE, FAILED, INTERRUPTED, REFUSED, WRONG_USE, Verb
 from openclaw_web.disk import site_address
 from operations.server import supervisor
@@ -18,7 +19,9 @@ class Command(Verb):
     needs_database = False  # brought up to date on the way
 
     def add_arguments(self, parser):
-        parser.add_argument("--port", type=int, default=site_address.PORT, help=_("port to listen on (8765)"))
+        parser.add_argument(
+            "--port", type=option_types.port, default=site_address.PORT, help=_("port to listen on (8765)")
+        )
         parser.add_argument("--fresh", action="store_true", help=_("remove an earlier demo and create a new one"))
         parser.add_argument("--no-serve", dest="serve", action="store_false", help=_("only prepare the data"))
 

@@ -100,7 +100,7 @@ def _check_agent(agent, is_deep):
         yield Finding("integrity", _("The database of agent %(agent)s is damaged: %(why)s.") % words, **place)
         return
     if known_migrations.is_other_version(state.migrations):
-        yield Finding("schema", databases.describe_other_version(agent.agent_id), **place)
+        yield Finding("schema", databases.describe_other_version(agent.agent_id, state.migrations), **place)
     elif has_pending_migrations(state, is_global=False):
         sentence = _("The database of agent %(agent)s is not up to date.") % {"agent": agent.agent_id}
         yield Finding("schema", sentence, repair="migrate_agents", **place)

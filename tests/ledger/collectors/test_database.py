@@ -35,6 +35,24 @@ def test_it_works(file):
         assert list(database.rows("memory_index_sources", "path")) == []
 
 
+def test_a_database_with_a_search_index_is_checked_without_opening_the_index(file):
+    """A check by SQLite 3.44 or newer would open it, and run code on its content."""
+    with closing(sqlite3.connect(file)) as store:
+        store.execute("CREATE VIRTUAL TABLE memory_index_paths_fts USING fts5(path, source UNINDEXED)")
+        store.execute("INSERT INTO memory_index_paths_fts VALUES ('MEMORY.md', 'memory')")
+        store.commit()
+        [page] = store.execute("SELECT rootpage FROM sqlite_master WHERE name = 'transcript_events'").fetchone()
+        [size] = store.execute("PRAGMA page_size").fetchone()
+    with Database(file, database_tables.AGENT) as database:
+        database.check()
+        assert list(database.rows("transcript_events", "seq")) == [(0,)]
+    with file.open("r+b") as damaged:
+        damaged.seek((page - 1) * size)
+        damaged.write(b"garbage!" * 10)
+    with pytest.raises(DamagedDatabase), Database(file, database_tables.AGENT) as database:
+        database.check()
+
+
 @pytest.mark.parametrize(
     "sql",
     [

@@ -1,6 +1,7 @@
-"""Homes and backups of another version are refused and left unchanged.
+"""Homes and backups with other migrations than ours are refused and left unchanged.
 
-The refusal is one sentence, which does not guess which version is newer.
+The refusal is one sentence, which does not guess which version is newer. Homes of a newer version, which have all of
+ours too: `tests/installation/test_upgrades.py`.
 """
 
 import sqlite3
@@ -54,8 +55,9 @@ def home(migrated, tmp_path):
 
 
 def add_migration(file, migration):
-    """Let a database have a migration which is not ours."""
+    """Let a database have a migration which is not ours, and lack one of ours."""
     with closing(sqlite3.connect(file)) as db, db:
+        db.execute("DELETE FROM django_migrations WHERE app = 'ledger'")
         db.execute("INSERT INTO django_migrations (app, name, applied) VALUES (?, ?, '2026-11-22')", migration)
 
 
@@ -121,3 +123,6 @@ def test_what_was_not_applied_yet_is_known():
     assert not known_migrations.is_other_version(migrations[:3])
     assert known_migrations.list_agent_migrations() < known_migrations.list_migrations()
     assert known_migrations.is_other_version([*migrations, OTHERS[0]])
+    assert known_migrations.is_newer_version([*migrations, OTHERS[0]])
+    assert not known_migrations.is_newer_version(migrations)
+    assert not known_migrations.is_newer_version([*migrations[1:], OTHERS[0]])

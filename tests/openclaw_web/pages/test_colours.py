@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-CSS = (Path(__file__).resolve().parents[2] / "static" / "app.css").read_text()
+CSS = (Path(__file__).resolve().parents[3] / "static" / "app.css").read_text()
 TOKENS = {
     name: (light, dark) for name, light, dark in re.findall(r"--([\w-]+): light-dark\((#\w{6}), (#\w{6})\);", CSS)
 }

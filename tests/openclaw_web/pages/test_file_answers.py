@@ -4,7 +4,7 @@ import hashlib
 
 import pytest
 
-from tests.openclaw_web.test_downloads import create_export
+from tests.openclaw_web.pages.test_downloads import create_export
 
 pytestmark = pytest.mark.django_db
 DATA = b'{"n": 1}\n' * 100

@@ -17,7 +17,7 @@ import pytest
 from openclaw_web.pages.downloads import StreamedDownload, TooManyDownloads
 from people.models.bookkeeping import AuditEntry
 from tests.factories import SessionFactory
-from tests.openclaw_web.test_downloads import create_export
+from tests.openclaw_web.pages.test_downloads import create_export
 from tests.people.test_api_limits import MAKE_A_TOKEN
 from tests.processes import HANG, Home
 

@@ -1,0 +1,273 @@
+"""Every place where something of this site lies, for people who remove it.
+
+Nothing is created, locked or changed. The places that only the store knows are read from it without Django's models,
+so that a home of another version, or one in use, is read as well.
+"""
+
+import os
+import re
+import shlex
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+from django.db import Error
+from django.utils.translation import gettext as _
+
+from openclaw_web import reasons
+from openclaw_web.commands.cli import DEMO_FOLDER
+from openclaw_web.disk import drafts, locks
+from openclaw_web.sqlite import failures, files
+
+SCHEMA = "openclaw-web.uninstall.v1"
+REPLACED = "replaced_home"
+GLOBAL = Path("state") / "openclaw.sqlite"
+LISTED = 100  # files of one place in a receipt
+BACKUP_FILES = ("openclaw-web-*.tar.zst", "openclaw-sources-*")
+ARCHIVE_FILES = (".jsonl.zst", ".manifest.json")
+DRAFT = re.compile(rf"\..+\.{drafts.NAME.pattern}")
+DEMO_MARKER = "openclaw-web-demo.json"  # demo/showcase.py writes it
+ROLLBACK_DRAFTS = (".*.rollback", ".*.rollback.old")
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A place with files of ours, and the command that removes them.
+
+    `files` are the files or folders that are ours, where the place holds other files too; empty: all of it is ours. An
+    empty `remove` means that nothing has to be removed; `note` says why, or what to think of first.
+    """
+
+    kind: str
+    path: Path
+    remove: str
+    note: str = ""
+    files: tuple[Path, ...] = ()
+    is_measured: bool = True
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is something, a dangling link included."""
+        return any(map(os.path.lexists, self.files or (self.path,)))
+
+    def count_bytes(self) -> int | None:
+        """Bytes of all files; None when they are not counted, or a folder cannot be read."""
+        if not self.is_measured:
+            return None
+        try:
+            return sum(_measure(path) for path in self.files or (self.path,))
+        except OSError:
+            return None
+
+    def as_json(self) -> dict[str, Any]:
+        """The place in a receipt."""
+        return {
+            "kind": self.kind,
+            "path": str(self.path),
+            "exists": self.exists,
+            "bytes": self.count_bytes() if self.exists else 0,
+            "files": [str(path) for path in self.files[:LISTED]],
+            "file_count": len(self.files),
+            "remove": self.remove if self.exists else "",
+            "note": self.note,
+        }
+
+
+@dataclass
+class StoredPlaces:
+    """Places outside of the home that the store names; `problems` says what could not be read."""
+
+    backup_folders: set[Path] = field(default_factory=set)
+    archive_files: set[Path] = field(default_factory=set)
+    head_files: set[Path] = field(default_factory=set)
+    workspaces: dict[Path, set[str]] = field(default_factory=dict)  # memory files that this site wrote, by folder
+    problems: list[str] = field(default_factory=list)
+
+
+def find_data(home: Path, source: Path) -> tuple[list[Location], list[str]]:
+    """Find the places of data of a home, and sentences about what could not be read.
+
+    `source` is the OpenClaw folder, of which only a demo is ours.
+    """
+    beside = list(_list_beside(home))
+    stored = StoredPlaces()
+    # A restore may have brought back a store that does not know what was written after its backup.
+    for folder in (home, *(location.path for location in beside if location.kind == REPLACED)):
+        _read_store(stored, folder)
+    locations = [Location("home", home, _remove(home), note=_describe_home(home)), *beside]
+    locations += _list_backups(home, stored.backup_folders)
+    locations += _list_archives(home, stored.archive_files)
+    locations += [
+        Location("ledger_head", file, _remove(file), note=_("Proof that the ledger was not changed since."))
+        for file in sorted(stored.head_files)
+        if os.path.lexists(file) and not _is_below(file, home)
+    ]
+    locations += _list_workspaces(stored.workspaces)
+    for folder in (source, Path(DEMO_FOLDER).expanduser()):
+        if (folder / DEMO_MARKER).is_file() or (folder / "openclaw" / DEMO_MARKER).is_file():
+            note = _("Demonstration data that this site wrote.")
+            locations.append(Location("demo", folder, _remove(folder), note=note))
+    return locations, stored.problems
+
+
+def is_served(home: Path) -> bool:
+    """Whether a server runs in a home, from the kernel's list of locks."""
+    try:
+        status = (home / "state" / locks.SERVING).stat()
+        lines = Path("/proc/locks").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return False
+    device = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
+    return any("FLOCK" in line and device in line.split() for line in lines)
+
+
+def build_remove_command(paths: Iterable[Path]) -> str:
+    """The command that removes files or folders."""
+    return " ".join(["rm", "-r", "--", *(shlex.quote(str(path)) for path in paths)])
+
+
+def _remove(*paths):
+    return build_remove_command(paths)
+
+
+def _measure(path):
+    """Bytes of a file, or of all files in a folder; links are not followed."""
+    if path.is_symlink() or not path.is_dir():
+        return path.lstat().st_size if os.path.lexists(path) else 0
+    return sum(_measure(entry) for entry in path.iterdir())
+
+
+def _is_below(path, folder):
+    return os.path.realpath(path).startswith(os.path.realpath(folder) + os.sep)
+
+
+def _describe_home(home):
+    if home.is_symlink():
+        return _("This is a link to %(folder)s: remove that folder too.") % {"folder": os.path.realpath(home)}
+    if os.path.ismount(home):
+        return _("This is a mount point, such as a volume of a container: remove the volume instead.")
+    return ""
+
+
+def _list_beside(home) -> Iterator[Location]:
+    """Homes that restores put aside, and drafts of restores that were killed: openclaw_web/disk/home.py."""
+    name = re.escape(home.name)
+    replaced = re.compile(rf"{name}\.(before-restore-\d{{8}}T\d{{6}}Z(-\d+)?|between|blank(-\d+)?)")
+    draft = re.compile(rf"\.{name}\.restoring\.{drafts.NAME.pattern}")
+    for path in _list_folder(home.parent):
+        if replaced.fullmatch(path.name) and (path / "state").is_dir():
+            yield Location(REPLACED, path, _remove(path), note=_("The home before a restore."))
+        elif draft.fullmatch(path.name):
+            yield Location("draft", path, _remove(path), note=_("Left by a restore that was killed."))
+
+
+def _list_backups(home, folders) -> Iterator[Location]:
+    for folder in sorted(folders):
+        if _is_below(folder / "x", home):
+            continue
+        ours = [path for path in _list_folder(folder) if _is_backup(path)]
+        if ours:
+            note = _("Backups: the only way back to this data. Other files of the folder are not ours.")
+            yield Location("backups", folder, _remove(*ours), note=note, files=tuple(ours))
+
+
+def _is_backup(path):
+    return any(path.match(pattern) for pattern in BACKUP_FILES) or bool(DRAFT.fullmatch(path.name))
+
+
+def _list_archives(home, paths) -> Iterator[Location]:
+    """Archived sessions outside of the home, with their manifests: operations/retention/archive_files.py."""
+    by_folder: dict[Path, list[Path]] = {}
+    for path in sorted(paths):
+        if not _is_below(path, home):
+            stem = path.name.removesuffix(ARCHIVE_FILES[0])
+            files = [path.with_name(stem + ending) for ending in ARCHIVE_FILES]
+            by_folder.setdefault(path.parent, []).extend(filter(os.path.lexists, files))
+    for folder, files in by_folder.items():
+        if files:
+            note = _("Archived sessions, which are nowhere else.")
+            yield Location("archive", folder, _remove(*files), note=note, files=tuple(files))
+
+
+def _list_workspaces(workspaces) -> Iterator[Location]:
+    """Drafts that killed rollbacks left, and memory files that this site wrote."""
+    for folder, names in sorted(workspaces.items()):
+        leftovers = [path for pattern in ROLLBACK_DRAFTS for path in folder.glob(pattern) if path.is_file()]
+        if leftovers:
+            note = _("Left by a rollback that was killed. The next start of the site finishes the rollback.")
+            yield Location("rollback_draft", folder, _remove(*leftovers), note=note, files=tuple(leftovers))
+        written = [folder / name for name in sorted(names) if (folder / name).is_file()]
+        if written:
+            note = _("Memory files that a rollback or an approved write of this site wrote. They belong to the agent.")
+            yield Location("memory_files", folder, "", note=note, files=tuple(written))
+
+
+def _list_folder(folder) -> list[Path]:
+    with suppress(OSError):
+        return sorted(folder.iterdir())
+    return []
+
+
+def _read_store(stored, home) -> None:
+    """Read the places that the store of a home names; a missing home has none."""
+    if not os.path.lexists(home):
+        return
+    if not os.access(home / GLOBAL, os.R_OK):
+        text = _("%(file)s is missing or cannot be read: places outside of the home that it names are unknown.")
+        stored.problems.append(text % {"file": home / GLOBAL})
+    for values in _query(stored, home / GLOBAL, "SELECT value_json FROM kv WHERE key = 'backup.folder'"):
+        with suppress(orjson.JSONDecodeError):
+            _add(stored.backup_folders, str(orjson.loads(values[0])))
+    for values in _query(stored, home / GLOBAL, "SELECT archive_path FROM backup_runs"):
+        if values[0]:
+            _add(stored.backup_folders, str(Path(values[0]).parent))
+    for values in _query(stored, home / GLOBAL, "SELECT report_json FROM migration_runs"):
+        with suppress(orjson.JSONDecodeError, AttributeError):
+            if archive := orjson.loads(values[0]).get("source_archive"):
+                _add(stored.backup_folders, str(Path(archive["path"]).parent))
+    for file in sorted((home / "agents").glob("*/agent/openclaw-agent.sqlite")):
+        _read_agent(stored, file)
+
+
+def _read_agent(stored, file):
+    for values in _query(stored, file, "SELECT archive FROM removed_sessions WHERE archive != ''"):
+        if Path(values[0]).is_absolute():
+            stored.archive_files.add(Path(values[0]))
+    for values in _query(stored, file, "SELECT DISTINCT destination FROM episode_heads"):
+        if str(values[0]).startswith("/"):
+            stored.head_files.add(Path(values[0]))
+    for name, state, details in _query(stored, file, "SELECT file_name, state, told_json FROM rollback_intents"):
+        with suppress(orjson.JSONDecodeError, AttributeError):
+            if place := orjson.loads(details).get("place"):
+                names = stored.workspaces.setdefault(Path(place), set())
+                names.update([name] if state == "done" else [])
+
+
+def _add(folders, text):
+    if text:
+        folders.add(Path(text).expanduser())
+
+
+def _query(stored, file, query) -> list[tuple[Any, ...]]:
+    """All rows of a query on a file of any version.
+
+    A file without rows in a log is read without the files that SQLite would create beside it.
+    """
+    if not os.access(file, os.R_OK):
+        return []
+    log, shared = (file.with_name(f"{file.name}{ending}") for ending in ("-wal", "-shm"))
+    in_use = shared.exists() and log.exists() and log.stat().st_size > 0
+    try:
+        with files.open_database(file, is_still=not in_use) as database:
+            return database.execute(query).fetchall()
+    except Error as exc:
+        if failures.is_old(exc):  # a home of another version, without this table
+            return []
+        words = {"file": file, "why": reasons.describe_error(exc)}
+        sentence = _("%(file)s cannot be read (%(why)s): places that it names may be missing here.") % words
+        if sentence not in stored.problems:
+            stored.problems.append(sentence)
+        return []

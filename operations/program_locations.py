@@ -1,0 +1,138 @@
+"""Places of the program itself: its environment or checkout, the service, completion scripts."""
+
+import os
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from importlib import metadata
+from pathlib import Path
+
+from django.conf import settings
+from django.utils.translation import gettext as _
+
+from .data_locations import Location, build_remove_command
+
+COMMAND = "openclaw-web"
+SERVICE = f"{COMMAND}.service"
+CONTAINERS = (Path("/run/.containerenv"), Path("/.dockerenv"))  # of podman and of docker
+ALWAYS_THERE = {COMMAND, "pip", "setuptools", "wheel"}
+COMPLETED = f"{COMMAND} completion"  # in a line of a file that a shell reads when it starts
+
+
+def find_program() -> list[Location]:
+    """Find every place of the program: what is installed, the service, scripts of shells."""
+    return [*_list_installations(), *_list_services(), *_list_completions(), *_list_shell_lines()]
+
+
+def _list_installations() -> Iterator[Location]:
+    environment, checkout = Path(sys.prefix), settings.BASE_DIR
+    is_checkout = (checkout / "pyproject.toml").is_file() and (checkout / "dev").is_file()
+    if any(path.exists() for path in CONTAINERS):
+        note = _("This runs in a container. Remove the container, its image and its volumes with podman or docker.")
+        yield Location("container", Path("/"), "", note=note, is_measured=False)
+    if is_checkout:
+        note = _("The checkout, with everything that ./dev installs and creates in it.")
+        yield Location("checkout", checkout, build_remove_command([checkout]), note=note)
+        if not environment.is_relative_to(checkout):
+            yield _describe_environment(environment)
+    else:
+        yield _describe_environment(environment)
+    yield from _list_launchers(environment)
+
+
+def _describe_environment(environment):
+    if (environment / "pipx_metadata.json").is_file():
+        return Location("pipx", environment, f"pipx uninstall {COMMAND}")
+    if (environment / "uv-receipt.toml").is_file():
+        return Location("uv_tool", environment, f"uv tool uninstall {COMMAND}")
+    pip = f"{shlex.quote(sys.executable)} -m pip uninstall {COMMAND}"
+    if sys.prefix == sys.base_prefix:
+        note = _("It was installed into the Python of the system; its dependencies are kept.")
+        return Location("python", environment, pip, note=note)
+    if others := _list_other_programs():
+        note = _("Other programs are installed in this environment: %(names)s. Dependencies of OpenClaw Web are kept.")
+        return Location("environment", environment, pip, note=note % {"names": ", ".join(others[:5])})
+    return Location("environment", environment, build_remove_command([environment]))
+
+
+def _list_other_programs():
+    """Programs in this environment that somebody chose, besides this one."""
+    names = {
+        distribution.name
+        for distribution in metadata.distributions()
+        if distribution.read_text("REQUESTED") is not None  # dependencies have no such file
+    }
+    return sorted(name for name in names if name and name.lower().replace("_", "-") not in ALWAYS_THERE)
+
+
+def _list_launchers(environment) -> Iterator[Location]:
+    """Links or scripts of that name elsewhere on the search path; pipx and uv remove theirs."""
+    if any((environment / name).is_file() for name in ("pipx_metadata.json", "uv-receipt.toml")):
+        return
+    for folder in dict.fromkeys(os.environ.get("PATH", "").split(os.pathsep)):
+        path = Path(folder, COMMAND)
+        if folder and path.is_symlink() and path.resolve().is_relative_to(environment.resolve()):
+            yield Location("launcher", path, build_remove_command([path]))
+
+
+def _list_services() -> Iterator[Location]:
+    """Units of the user and of the system, with their changes and files for secrets."""
+    for folder, is_system in ((_config_folder(), False), (Path("/etc"), True)):
+        units = folder / "systemd" / ("system" if is_system else "user")
+        control = "sudo systemctl" if is_system else "systemctl --user"
+        prefix = "sudo " if is_system else ""
+        names = (SERVICE, f"{SERVICE}.d", f"default.target.wants/{SERVICE}", f"multi-user.target.wants/{SERVICE}")
+        unit_files = [units / name for name in names if os.path.lexists(units / name)]
+        if unit_files:
+            remove = f"{control} disable --now {SERVICE}; {prefix}{build_remove_command(unit_files)}"
+            note = _("openclaw-web service remove does the same, except for changes by systemctl edit.")
+            yield Location("service", units / SERVICE, remove, note=note, files=tuple(unit_files))
+        secrets = folder / COMMAND
+        if os.path.lexists(secrets):
+            note = _("Variables with secrets, for the service.")
+            yield Location("service_secrets", secrets, prefix + build_remove_command([secrets]), note=note)
+
+
+def _config_folder():
+    chosen = Path(os.environ.get("XDG_CONFIG_HOME", ""))
+    return chosen if chosen.is_absolute() else _home_of_user() / ".config"
+
+
+def _home_of_user():
+    with suppress(RuntimeError):
+        return Path.home()
+    return Path("/")  # a number without an account has nothing there
+
+
+def _list_completions() -> Iterator[Location]:
+    """Scripts of `openclaw-web completion` where bash, zsh and fish look for them."""
+    user = _home_of_user()
+    data = Path(os.environ.get("XDG_DATA_HOME") or user / ".local" / "share")
+    bash = Path(os.environ.get("BASH_COMPLETION_USER_DIR") or data / "bash-completion") / "completions" / COMMAND
+    zsh = [Path(folder, f"_{COMMAND}") for folder in os.environ.get("FPATH", "").split(os.pathsep) if folder]
+    places = [
+        bash,
+        Path("/etc/bash_completion.d", COMMAND),
+        Path("/usr/local/share/bash-completion/completions", COMMAND),
+        Path("/usr/share/bash-completion/completions", COMMAND),
+        user / ".zfunc" / f"_{COMMAND}",
+        Path("/usr/local/share/zsh/site-functions", f"_{COMMAND}"),
+        *zsh,
+        _config_folder() / "fish" / "completions" / f"{COMMAND}.fish",
+        Path("/etc/fish/completions", f"{COMMAND}.fish"),
+    ]
+    for path in dict.fromkeys(places):
+        if os.path.lexists(path):
+            yield Location("completion", path, build_remove_command([path]))
+
+
+def _list_shell_lines() -> Iterator[Location]:
+    """Files that a shell reads when it starts, with a line that loads our completions."""
+    user = _home_of_user()
+    names = (".bashrc", ".bash_profile", ".profile", ".zshrc")
+    for path in (*(user / name for name in names), _config_folder() / "fish" / "config.fish"):
+        with suppress(OSError):
+            if COMPLETED in path.read_text(encoding="utf-8", errors="replace"):
+                remove = f"sed -i '/{COMPLETED}/d' {shlex.quote(str(path))}"
+                yield Location("shell_line", path, remove, note=_("Only the line that loads our completions is ours."))

@@ -1,0 +1,203 @@
+"""Values that a unit takes over from the environment of `install`: folders, variables, the command itself."""
+
+import os
+import pwd
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from django.conf import settings
+from django.db import DatabaseError, connections
+from django.utils.translation import gettext as _
+
+from agents.models import Agent
+from openclaw_web import reasons
+from openclaw_web.commands.groups import WrongUse
+from openclaw_web.errors import Refused
+
+from ..backups.runs import get_backup_folder
+
+PREFIX = "OPENCLAW_WEB_"
+# Words at the end of the name of a variable whose value does not go into the unit, which others may read.
+SECRET_ENDINGS = ("KEY", "TOKEN", "SECRET", "PASSWORD")
+# The command of OpenClaw gets these from us.
+OF_OPENCLAW = ("PATH", "OPENCLAW_CONFIG_PATH")
+PROBE_SECONDS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceValues:
+    """All values in a unit, which belongs to the machine (`is_system`) or to a user."""
+
+    program: Path
+    host: str
+    port: int
+    home: Path
+    state_dir: Path
+    secrets_file: Path
+    user: str
+    home_directory: Path
+    variables: dict[str, str]
+    is_system: bool = False
+    writable_paths: tuple[Path, ...] = ()
+    has_user_namespaces: bool = True
+
+    @property
+    def openclaw_command(self) -> str:
+        """The command that changes are handed to; empty for none."""
+        return self.variables.get("OPENCLAW_WEB_OPENCLAW", "")
+
+
+def collect_values(host: str, port: int, user: str) -> ServiceValues:
+    """Collect the values from the environment, the settings and the account of the service.
+
+    Raises Refused for an account that cannot run the service, and WrongUse for `user` without root.
+    """
+    account = _find_account(user)
+    program = find_program()
+    is_system = os.geteuid() == 0
+    if is_system:
+        _check_access(account, program)
+    variables = _read_variables()
+    return ServiceValues(
+        program=program,
+        host=host,
+        port=port,
+        home=settings.HOME_DIR,
+        state_dir=settings.STATE_DIR,
+        secrets_file=get_config_folder() / "openclaw-web" / "service.env",
+        user=account.pw_name,
+        home_directory=Path(account.pw_dir),
+        variables=variables,
+        is_system=is_system,
+        writable_paths=_list_writable_paths(variables),
+        has_user_namespaces=is_system or _can_make_namespaces(),
+    )
+
+
+def get_config_folder() -> Path:
+    """The folder of configuration: /etc for root, else that of the user."""
+    if os.geteuid() == 0:
+        return Path("/etc")
+    chosen = Path(os.environ.get("XDG_CONFIG_HOME", ""))
+    return chosen if chosen.is_absolute() else Path.home() / ".config"
+
+
+def list_secret_names() -> list[str]:
+    """Names of variables with secrets that are set now."""
+    names = ("SECRET_KEY", *(name for name in os.environ if name.startswith(PREFIX) and _is_secret(name)))
+    return sorted(name for name in names if os.environ.get(name))
+
+
+def find_program() -> Path:
+    """The command of this installation: the one on PATH, or the one beside its interpreter.
+
+    pipx and uv put a link on PATH, which remains when they make the environment behind it again. Raises Refused.
+    """
+    own = Path(sys.prefix).absolute() / "bin" / "openclaw-web"
+    if not os.access(own, os.X_OK):
+        raise Refused(_("%(file)s is missing: install OpenClaw Web with pipx, uv tool or pip.") % {"file": own})
+    on_path = Path(shutil.which("openclaw-web") or own).absolute()
+    return on_path if on_path.samefile(own) else own
+
+
+def _find_account(user):
+    if os.geteuid() != 0:
+        if user:
+            raise WrongUse(_("--user is for root: your own unit runs the site as you."))
+        return _get_own_account()
+    owner = settings.HOME_DIR.stat().st_uid
+    try:
+        account = pwd.getpwnam(user) if user else pwd.getpwuid(owner)
+    except KeyError as exc:
+        raise Refused(_("There is no user %(user)s on this machine.") % {"user": user or owner}) from exc
+    if not user and owner == 0:
+        sentence = _(
+            "The site would run as root, because %(home)s belongs to root. Set OPENCLAW_WEB_HOME and "
+            "OPENCLAW_STATE_DIR to the folders of the user that runs OpenClaw; or run the site as root: --user root"
+        )
+        raise Refused(sentence % {"home": settings.HOME_DIR})
+    _check_owner(account)
+    return account
+
+
+def _get_own_account():
+    try:
+        return pwd.getpwuid(os.getuid())
+    except KeyError:  # a number without a name, as in containers
+        number = os.getuid()
+        return pwd.struct_passwd((str(number), "", number, os.getgid(), "", str(Path.home()), ""))
+
+
+def _check_owner(account):
+    """Refuse a home with files that the user could not write.
+
+    A command that root ran in it may have created some.
+    """
+    home = settings.HOME_DIR
+    names = (".", "secret.key", "state", "state/home.lock", "state/serve.lock", "state/openclaw.sqlite")
+    for path in filter(os.path.lexists, (home / name for name in names)):
+        if path.lstat().st_uid != account.pw_uid:
+            sentence = _(
+                "%(file)s does not belong to %(user)s. Set OPENCLAW_WEB_HOME to a home of this user, or run: "
+                "chown -R %(user)s %(home)s"
+            )
+            raise Refused(sentence % {"file": path, "home": home, "user": account.pw_name})
+
+
+def _check_access(account, program):
+    test = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []} if account.pw_uid else {}
+    done = subprocess.run(["test", "-x", program], check=False, timeout=PROBE_SECONDS, cwd="/", **test)
+    if done.returncode:
+        sentence = _("%(user)s may not run %(program)s. Install OpenClaw Web where every user can read it, as in /opt.")
+        raise Refused(sentence % {"user": account.pw_name, "program": program})
+
+
+def _read_variables():
+    names = sorted(name for name in os.environ if name.startswith(PREFIX) and not _is_secret(name))
+    variables = {name: os.environ[name] for name in names if os.environ[name] and name != "OPENCLAW_WEB_HOME"}
+    # Every command sets this value for itself: openclaw_web/commands/cli.py.
+    if variables.get("OPENCLAW_WEB_BUSY_SECONDS") == "30":
+        del variables["OPENCLAW_WEB_BUSY_SECONDS"]
+    if settings.OPENCLAW_COMMAND:
+        variables |= {name: os.environ[name] for name in OF_OPENCLAW if os.environ.get(name)}
+    return variables
+
+
+def _is_secret(name):
+    return name.endswith(SECRET_ENDINGS)
+
+
+def _list_writable_paths(variables):
+    """Folders outside the home that the site writes into."""
+    paths = _read_stored_folders()
+    if settings.WORKSPACE_WRITES or variables.get("OPENCLAW_WEB_OPENCLAW"):  # which writes files of its own
+        paths.append(settings.STATE_DIR)
+    outside = {path for path in paths if path.is_absolute() and not path.is_relative_to(settings.HOME_DIR)}
+    return tuple(sorted(path for path in outside if not outside.intersection(path.parents)))
+
+
+def _read_stored_folders():
+    """The folder of backups, and the workspaces into which the site may write."""
+    if not (settings.HOME_DIR / "state" / "openclaw.sqlite").exists():  # opening it would create it
+        return []
+    try:
+        if not connections["default"].introspection.table_names():
+            return []
+        workspaces = Agent.objects.exclude(workspace="").values_list("workspace", flat=True)
+        return [get_backup_folder(), *(map(Path, workspaces) if settings.WORKSPACE_WRITES else ())]
+    except DatabaseError as exc:
+        sentence = _("The folders that the site writes into cannot be read: %(why)s. Run: openclaw-web doctor")
+        raise Refused(sentence % {"why": reasons.describe_error(exc)}) from exc
+
+
+def _can_make_namespaces():
+    """Whether an unprivileged process gets a user namespace with mounts; some systems forbid that."""
+    command = ["unshare", "--user", "--mount", "true"]
+    try:
+        done = subprocess.run(command, check=False, capture_output=True, timeout=PROBE_SECONDS)
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0

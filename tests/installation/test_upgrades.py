@@ -1,0 +1,286 @@
+"""A next version updates a home after a verified backup, and this version refuses the result.
+
+The next version is a copy of the packages with further migrations (`next_version.py`), started as a real process.
+"""
+
+import random
+import shutil
+import sqlite3
+import subprocess
+from contextlib import closing
+
+import pytest
+
+from tests.installation import next_version, upgraded_homes
+from tests.installation.upgraded_homes import AGENT, BACKUPS, GLOBAL, run, serve
+from tests.processes import FEW, Killer, until_met, wait_for
+from tests.suite.sources import ROOT
+
+pytestmark = pytest.mark.kill
+
+UPDATING = "Updating the databases in {home} for version 0.2.0. A backup is created first.\n"
+WITHOUT = (
+    "No database was updated. Solve this and start again, or update the databases without a backup: "
+    "openclaw-web serve --no-backup\n"
+)
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    """The next version."""
+    return next_version.make_next_version(tmp_path_factory.mktemp("next"))
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory):
+    """A home that this version filled, and that nothing uses."""
+    home = tmp_path_factory.mktemp("filled") / "home"
+    upgraded_homes.fill(ROOT, home)
+    return home
+
+
+@pytest.fixture
+def home(filled, tmp_path):
+    return shutil.copytree(filled, tmp_path / "home")
+
+
+def check_refusal(home, before, status, output, reason):
+    """A start was refused with the way out, and the home is unchanged."""
+    assert (status, output) == (3, UPDATING.format(home=home) + f"{reason} {WITHOUT}")
+    assert upgraded_homes.list_files(home) == before
+
+
+def check_updated(home, tables):
+    """Both databases have the new tables and columns, and every row of before."""
+    assert upgraded_homes.find_losses(tables, upgraded_homes.read_tables(home)) == []
+    for file in (GLOBAL, AGENT):
+        names = {name[:11] for name in upgraded_homes.read_migrations(home / file) if name.startswith("ledger.")}
+        assert names == {"ledger.0001", "ledger.0002"}
+    assert not (home / "state" / "upgrade-backup.json").exists()
+
+
+def test_an_update_keeps_the_data_and_creates_a_backup_before(program, home, tmp_path):
+    tables = upgraded_homes.read_tables(home)
+    assert len(tables) > 40
+    status, output = serve(program, home)
+    [backup] = home.glob(BACKUPS)
+    first, second, third = output.splitlines()
+    assert (status, f"{first}\n") == (0, UPDATING.format(home=home))
+    assert second.startswith(f"Backup: {backup}, ") and second.endswith(" kB, opened and verified.")
+    assert upgraded_homes.RUNNING.search(third)
+    check_updated(home, tables)
+    assert upgraded_homes.read_backup_rows(home) == [("verified", str(backup), "upgrade")]
+    assert run(program, home, "backup", "verify", str(backup))[0] == 0
+    restored = tmp_path / "restored"
+    assert run(ROOT, restored, "backup", "restore", str(backup))[0] == 0
+    assert upgraded_homes.find_losses(tables, upgraded_homes.read_tables(restored)) == []
+    assert len(serve(program, home)[1].splitlines()) == 1  # the next start has nothing to do
+    assert [*home.glob(BACKUPS)] == [backup]
+
+
+def test_a_current_home_and_a_blank_one_need_no_backup(home, program, tmp_path):
+    for version, place in ((ROOT, home), (program, tmp_path / "blank")):
+        status, output = serve(version, place)
+        assert (status, "backup" in output.lower(), [*place.glob(BACKUPS)]) == (0, False, [])
+
+
+def test_a_backup_goes_to_the_folder_of_the_setting(program, home, tmp_path):
+    assert run(ROOT, home, "settings", "set", "backup.folder", str(tmp_path / "elsewhere"))[0] == 0
+    assert serve(program, home)[0] == 0
+    [backup] = (tmp_path / "elsewhere").iterdir()
+    assert upgraded_homes.read_backup_rows(home) == [("verified", str(backup), "upgrade")]
+    assert not (home / "backups").exists()
+
+
+def test_without_a_backup_it_only_migrates(program, home):
+    tables = upgraded_homes.read_tables(home)
+    status, output = serve(program, home, "--no-backup")
+    assert (status, len(output.splitlines())) == (0, 1), output
+    check_updated(home, tables)
+    assert not (home / "backups").exists()
+
+
+def test_a_command_of_the_next_version_says_what_updates_the_databases(program, home):
+    before = upgraded_homes.read_tables(home)
+    sentence = "The databases are not up to date. Run openclaw-web serve, which creates a backup and updates them.\n"
+    assert run(program, home, "backup", "list") == (1, sentence)
+    agents = (
+        "The database of agent main is not up to date. Run openclaw-web serve, which creates a backup and updates it."
+    )
+    assert (
+        agents
+        in run(program, home, "shell", "--no-imports", "-c", "from agents import databases as d; d.get_alias('main')")[
+            1
+        ]
+    )
+    assert upgraded_homes.read_tables(home) == before
+
+
+def test_a_home_of_a_newer_version_is_refused_in_one_sentence(program, home):
+    assert serve(program, home)[0] == 0
+    [backup] = home.glob(BACKUPS)
+    later = run(program, home, "backup", "create", "--quiet")  # one that this version cannot restore
+    assert later[0] == 0
+    before = upgraded_homes.list_files(home)
+    sentence = (
+        "This home was updated by a newer version than this one (0.1.0). Install that version again, or restore the "
+        f"backup from before the update: openclaw-web backup restore {backup} --replace\n"
+    )
+    for words in (("jobs",), ("collect",), ("backup", "list"), ("migrate_agents",), ("settings",)):
+        assert (words, run(ROOT, home, *words)) == (words, (3, sentence))
+    assert serve(ROOT, home) == (3, sentence)
+    status, output = run(ROOT, home, "migrate")
+    assert (status, output.endswith(sentence)) == (3, True)
+    assert upgraded_homes.list_files(home) == before
+    assert run(ROOT, home, "backup", "restore", str(backup), "--replace")[0] == 0
+    assert serve(ROOT, home)[0] == 0
+
+
+def test_an_agents_database_of_a_newer_version_is_named_and_left(program, home, filled):
+    assert serve(program, home, "--no-backup")[0] == 0
+    for suffix in ("", "-wal", "-shm"):
+        (home / f"{GLOBAL}{suffix}").unlink(missing_ok=True)
+    shutil.copy(filled / GLOBAL, home / GLOBAL)
+    before = upgraded_homes.list_files(home)[str(AGENT)]
+    status, output = serve(ROOT, home)
+    assert status == 0
+    assert (
+        "The database of agent main was updated by a newer version than this one (0.1.0). Install that version again, "
+        "or restore a backup that was created before the update."
+    ) in output
+    assert upgraded_homes.list_files(home)[str(AGENT)] == before
+
+
+@pytest.mark.parametrize("size", ["0", "48k"])
+def test_a_full_disk_refuses_the_update(program, home, tmp_path, size):
+    """The backup folder is a disk of its own, without a byte or with too few."""
+    small = tmp_path / "small"
+    small.mkdir()
+    if subprocess.run(["unshare", "-Urm", "true"], check=False).returncode:
+        pytest.skip("this system has no user namespaces")
+    assert run(ROOT, home, "settings", "set", "backup.folder", str(small))[0] == 0
+    before = upgraded_homes.list_files(home)
+    space = f"dd if=/dev/zero of={small}/fill bs=4k 2>/dev/null;" if size == "0" else ""
+    mount = f'mount -t tmpfs -o size={size if size != "0" else "64k"} tmpfs {small} && {{ {space} exec "$@"; }}'
+    status, output = serve(program, home, before=("unshare", "-Urm", "sh", "-c", mount, "sh"))
+    first, reason = output.splitlines()
+    assert (status, f"{first}\n") == (3, UPDATING.format(home=home))
+    assert reason.startswith(f"Not enough space in {small}: ") and reason.endswith(WITHOUT.strip())
+    assert upgraded_homes.list_files(home) == before
+
+
+def test_a_backup_folder_that_cannot_be_written_refuses_the_update(program, home, tmp_path):
+    (tmp_path / "file").touch()
+    folder = tmp_path / "file" / "backups"
+    assert run(ROOT, home, "settings", "set", "backup.folder", str(folder))[0] == 0
+    before = upgraded_homes.list_files(home)
+    reason = f"Backups cannot be written to {folder}. Choose another folder."
+    check_refusal(home, before, *serve(program, home), reason)
+
+
+def test_a_missing_database_refuses_the_update(program, home):
+    (home / AGENT).unlink()
+    before = upgraded_homes.list_files(home)
+    reason = "The database of agent main is not where it should be. No backup was created."
+    check_refusal(home, before, *serve(program, home), reason)
+    status, output = serve(program, home, "--no-backup")
+    assert (status, "The database of agent main is missing" in output) == (0, True)
+
+
+def test_a_damaged_database_refuses_the_update(program, home):
+    data = bytearray((home / AGENT).read_bytes())
+    half = len(data) // 2
+    data[half : half + 40_000] = random.Random(7).randbytes(40_000)
+    (home / AGENT).write_bytes(data)
+    before = upgraded_homes.list_files(home)
+    status, output = serve(program, home)
+    first, reason = output.splitlines()
+    assert (status, f"{first}\n") == (3, UPDATING.format(home=home))
+    assert reason.startswith(f"{AGENT} is damaged: ") and reason.endswith(WITHOUT.strip())
+    assert upgraded_homes.list_files(home) == before
+
+
+def test_a_failed_migration_keeps_one_backup_however_often_it_starts(program, home, tmp_path):
+    tables = upgraded_homes.read_tables(home)
+    broken = shutil.copytree(program, tmp_path / "broken")
+    migration = next_version.add_failing_migration(broken, "INSERT INTO no_such_table VALUES (1)")
+    outputs = [serve(broken, home) for _start in range(4)]
+    assert {status for status, _output in outputs} == {1}
+    backups = sorted(home.glob(BACKUPS))
+    assert len(backups) <= 2  # one of the home as it was; one more when other migrations went before
+    advice = (
+        f"The backup created before is {backups[-1]}. Start again when this is solved, or return to the version "
+        f"used before: install it, and run openclaw-web backup restore {backups[-1]} --replace\n"
+    )
+    assert "The databases were not updated: SQLite says: no such table: no_such_table." in outputs[-1][1]
+    assert outputs[-1][1].endswith(advice) and "which is used again." in outputs[-1][1]
+    assert "Traceback" not in "".join(output for _status, output in outputs)
+    with closing(sqlite3.connect(home / GLOBAL)) as db:
+        assert not db.execute("SELECT 1 FROM sqlite_schema WHERE name = 'half_done'").fetchall()
+    restored = tmp_path / "restored"
+    assert run(ROOT, restored, "backup", "restore", str(backups[0]))[0] == 0
+    assert upgraded_homes.find_losses(tables, upgraded_homes.read_tables(restored)) == []
+    migration.unlink()
+    assert serve(broken, home)[0] == 0
+    check_updated(home, tables)
+    assert sorted(home.glob(BACKUPS)) == backups
+    rows = upgraded_homes.read_backup_rows(home)
+    assert ("verified", str(backups[-1]), "upgrade") in rows
+
+
+def test_work_after_a_failed_update_is_in_the_next_backup(program, home, tmp_path):
+    broken = shutil.copytree(program, tmp_path / "broken")
+    next_version.fail_first(broken)
+    for _start in range(2):
+        assert serve(broken, home)[0] == 1
+    [first] = home.glob(BACKUPS)
+    assert run(ROOT, home, "create_user", "ada", "--role", "viewer")[0] == 0  # with the version before, meanwhile
+    assert serve(broken, home)[0] == 1
+    second = max(home.glob(BACKUPS))
+    assert second != first
+    assert run(ROOT, tmp_path / "restored", "backup", "restore", str(second))[0] == 0
+    assert "ada" in {row["username"] for row in upgraded_homes.read_tables(tmp_path / "restored")[str(GLOBAL), "users"]}
+
+
+class Update:
+    """A start that updates a home; a kill that comes after its update is too late."""
+
+    def __init__(self, program, home):
+        self.home = home
+        self.process = upgraded_homes.start(program, home, "serve", "--port", "0", "--no-watch")
+
+    def poll(self):
+        return None if self.process.poll() is None and has_work(self.home) else 0
+
+    def kill(self):
+        self.process.kill()
+
+    def communicate(self):
+        self.process.communicate()
+
+
+def has_work(home):
+    """Whether an update of a database, or the row of the backup, is missing."""
+    names = [name for file in (GLOBAL, AGENT) for name in upgraded_homes.read_migrations(home / file)]
+    return names.count("gate.0002_slow") < 2 or (home / "state" / "upgrade-backup.json").exists()
+
+
+@pytest.mark.parametrize("moment", ["backup", "migrations"])
+def test_a_kill_loses_nothing(program, filled, tmp_path, moment):
+    tables = upgraded_homes.read_tables(filled)
+    slow = shutil.copytree(program, tmp_path / "slow")
+    next_version.add_slow_migrations(slow)
+    killer = Killer(11, 0.4 if moment == "backup" else 2)
+    for number in until_met(killer, kills=FEW):
+        home = shutil.copytree(filled, tmp_path / f"home{number}")
+        update = Update(slow, home)
+        begun = ".backup.*" if moment == "backup" else "openclaw-web-*"
+        wait_for(lambda home=home, begun=begun: [*(home / "backups").glob(begun)])
+        killer.kill(update)
+        status, output = serve(slow, home)
+        assert status == 0, output
+        check_updated(home, tables)
+        backups = sorted(home.glob(BACKUPS))
+        assert backups and not [*(home / "backups").glob(".*")]
+        assert run(ROOT, tmp_path / f"restored{number}", "backup", "restore", str(backups[0]))[0] == 0
+        assert upgraded_homes.find_losses(tables, upgraded_homes.read_tables(tmp_path / f"restored{number}")) == []
