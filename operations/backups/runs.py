@@ -1,7 +1,7 @@
 """Writes `backup_runs`: created backups, the state of their files, and their last restore test."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 
 from django.conf import settings
@@ -11,6 +11,7 @@ from ulid import ULID
 
 from jobs.progress import CancelledJob
 from openclaw_web import clock
+from openclaw_web.disk import locks
 from openclaw_web.errors import Refused
 from people.configuration import setting_values as configuration
 
@@ -24,6 +25,11 @@ def get_backup_folder() -> Path:
     """The folder of backups: the setting, or `backups` in the home."""
     chosen = configuration.get_text("backup.folder")
     return Path(chosen).expanduser() if chosen else settings.HOME_DIR / "backups"
+
+
+def hold_backup_lock() -> AbstractContextManager[None]:
+    """Hold the lock of backups for the block. Raises Refused while another backup is running."""
+    return locks.exclusive_lock(locks.BACKING_UP, _("Another backup is running. Wait until that backup has ended."))
 
 
 def begin(*, by: str) -> BackupRun:

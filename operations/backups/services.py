@@ -1,6 +1,6 @@
 """Jobs of backups: create one, verify one, test one by restoring it. Each records its result."""
 
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy
 
 from jobs.kinds import BY_SCHEDULE, DAY_MS, HOUR_MS, Kind, Schedule
 from openclaw_web import amounts, clock
-from openclaw_web.disk import locks, room
+from openclaw_web.disk import room
 from openclaw_web.disk.drafts import create_draft, remove_drafts
 from openclaw_web.errors import Refused
 from openclaw_web.pages.formatting import size
@@ -26,7 +26,7 @@ def create(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     newest verified backups of the folder are removed after the new one is stored.
     """
     folder = _get_folder(params)
-    with hold_backup_lock():
+    with runs.hold_backup_lock():
         runs.sync_with_disk()
         run = runs.begin(by=params.get("by", ""))
         with runs.note_failure(run):
@@ -45,7 +45,7 @@ def create(params: dict[str, Any], progress: Any) -> dict[str, Any]:
 
 def clean_up(params: dict[str, Any]) -> None:
     """Clean up after a canceled or killed backup: its draft and its running row."""
-    with suppress(Refused), hold_backup_lock():  # a backup that is running does the same
+    with suppress(Refused), runs.hold_backup_lock():  # a backup that is running does the same
         runs.break_off(_("The backup was canceled."))
         remove_drafts(_get_folder(params) / "backup")
 
@@ -123,11 +123,6 @@ def build_facts(run: BackupRun) -> dict[str, Any]:
 
 def _get_folder(params):
     return Path(params["folder"]) if params.get("folder") else runs.get_backup_folder()
-
-
-def hold_backup_lock() -> AbstractContextManager[None]:
-    """Hold the lock of backups for the block. Raises Refused while another backup is running."""
-    return locks.exclusive_lock(locks.BACKING_UP, _("Another backup is running. Wait until that backup has ended."))
 
 
 @contextmanager

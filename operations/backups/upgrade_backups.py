@@ -21,7 +21,7 @@ from openclaw_web.errors import Refused
 from openclaw_web.sqlite import database_copies
 
 from ..models import BackupRun
-from . import backup_reader, creation, manifest, runs, services
+from . import backup_reader, creation, manifest, runs
 
 NOTE = Path("state") / "upgrade-backup.json"
 BY = "upgrade"
@@ -53,7 +53,7 @@ def ensure_backup(outdated: list[Path]) -> tuple[UpgradeBackup, bool]:
     noted = read_note()
     if noted and noted.files.items() >= hashes.items() and _is_readable(noted):
         return noted, False
-    with services.hold_backup_lock():
+    with runs.hold_backup_lock():
         backup_id, created_at = str(ULID()), clock.now_ms()
         folder = runs.get_backup_folder()
         result = creation.write_backup(backup_id, created_at, folder, with_exports=False, progress=Progress())

@@ -24,8 +24,9 @@ def quote_word(text: str | Path) -> str:
 def quote_program(path: Path) -> str:
     """Quote the first word of `ExecStart=`.
 
-    The colon turns off the variables (`$`) of the whole line. Raises NotQuotable for a path that systemd does not
-    start, however it is quoted.
+    The colon turns off the variables (`$`) of the whole line.
+
+    Raises NotQuotable for a path that systemd does not start, however it is quoted.
     """
     if set(str(path)) & set("\"'\\"):
         sentence = _("systemd starts no program with quotation marks or backslashes in its path: %(file)s")

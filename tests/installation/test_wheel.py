@@ -135,8 +135,10 @@ def test_migrations_and_settings_are_those_of_the_checkout(person):
 
 
 def test_the_demo_is_there(person):
-    places = {"OPENCLAW_WEB_HOME": f"{person.person}/demo", "OPENCLAW_STATE_DIR": f"{person.person}/demo OpenClaw"}
-    assert "/welcome/" in person.run("demo", "--no-serve", **places)
+    assert "/welcome/" in person.run("demo", "--no-serve")
+    assert not (person.person / ".openclaw-web").exists() and not (person.person / ".openclaw").exists()
+    demo = person.person / ".openclaw-web-demo"
+    places = {"OPENCLAW_WEB_HOME": f"{demo}/home", "OPENCLAW_STATE_DIR": f"{demo}/openclaw"}
     person.run("collect", **places)  # the demo changed memory files after its import
     assert json.loads(person.run("doctor", "--json", **places))["ok"] is True
 
