@@ -1,15 +1,27 @@
 """Connection settings of our database files, and the first statements of a connection."""
 
+import sqlite3
 from pathlib import Path
 from typing import Any
 
-# auto_vacuum only takes effect while a file is still empty: it must come before WAL.
-FIRST = (
-    "PRAGMA auto_vacuum=INCREMENTAL; PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; "
-    "PRAGMA journal_size_limit=67108864"
-)
+FIRST = "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA journal_size_limit=67108864"
 # On a nearly full disk the -wal has to stay short; usually it grows by megabytes before its content moves to the file.
 SHORT_LOG = "; PRAGMA wal_autocheckpoint=32"
+
+
+class Connection(sqlite3.Connection):
+    """A connection that creates new files with an incremental vacuum.
+
+    `page_bytes`: the page size of a new file; 0 for SQLite's default.
+    """
+
+    def __init__(self, *arguments: Any, page_bytes: int = 0, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        # Only an empty file takes these. On any other, auto_vacuum would wait for the write lock and write a page.
+        if not self.execute("PRAGMA page_count").fetchone()[0]:
+            if page_bytes:
+                self.execute(f"PRAGMA page_size={page_bytes}")  # before auto_vacuum, which writes the first page
+            self.execute("PRAGMA auto_vacuum=INCREMENTAL")
 
 
 def build_database_settings(
@@ -27,6 +39,7 @@ def build_database_settings(
         "OPTIONS": {
             "transaction_mode": "IMMEDIATE",
             "timeout": timeout,
+            "factory": Connection,
             "init_command": FIRST + (SHORT_LOG if is_short else ""),
         },
     }
@@ -34,7 +47,7 @@ def build_database_settings(
 
 def with_page_size(options: dict[str, Any], page_bytes: int) -> dict[str, Any]:
     """Options that create a new file with pages of `page_bytes` bytes."""
-    return options | {"init_command": f"PRAGMA page_size={page_bytes}; {options['init_command']}"}
+    return options | {"page_bytes": page_bytes}
 
 
 def disable_sync(options: dict[str, Any]) -> None:

@@ -12,7 +12,6 @@ from . import files
 
 BUSY_SECONDS = 30
 LOOKING_CACHE_KB = 32_768
-HEADER_BYTES, CHUNK_BYTES = 100, 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,19 +63,13 @@ def clear_copy(copy: Path, tables: Iterable[str], columns: Iterable[tuple[str, s
 
 
 def hash_database(file: Path) -> str:
-    """The hash of a database without the counters that every opening changes.
-
-    The content of its -wal is moved into the file first, as a copy does.
-    """
+    """The hash of a database with its -wal, whose content is moved into the file first, as a copy does."""
     with suppress(DatabaseError), files.open_database(file, "rw") as db:  # a copy would report damage
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     digest = hashlib.sha256()
     for path in (file, file.with_name(f"{file.name}-wal")):
         with suppress(FileNotFoundError), path.open("rb") as source:
-            header = source.read(HEADER_BYTES)
-            digest.update(header[:24] + header[28:92] + header[96:])
-            while chunk := source.read(CHUNK_BYTES):
-                digest.update(chunk)
+            digest.update(hashlib.file_digest(source, "sha256").digest())
     return digest.hexdigest()
 
 

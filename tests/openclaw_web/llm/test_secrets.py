@@ -111,4 +111,5 @@ def test_backups_and_reports_cannot_hold_the_key():
     settings = {"openclaw_web/settings.py", "openclaw_web/settings_test.py"}
     assert {name for name, text in texts.items() if "LLM_API_" in text} - settings == {"openclaw_web/llm/endpoint.py"}
     named = {name for name, text in texts.items() if "OPENCLAW_WEB_LLM_KEY" in text} - settings
-    assert named == {"openclaw_web/llm/endpoint.py", "openclaw_web/llm/failures.py"}
+    of_people = {"openclaw_web/llm/failures.py", "operations/service/unit_file.py"}
+    assert named == {"openclaw_web/llm/endpoint.py", *of_people}
