@@ -4,6 +4,7 @@ Positions of reading, claims on agents and runs of the doctor are known by the p
 that was restored on another machine, or in a container, would take the same folder for another one.
 """
 
+import os
 from pathlib import Path
 
 from django.db import DEFAULT_DB_ALIAS, transaction
@@ -36,7 +37,7 @@ def move_home(old: str, home: Home) -> None:
     """
     claims = CollectorSource.objects.filter(kind=CollectorSource.Kind.AGENT)
     roots = set(claims.values_list("root", flat=True))
-    root = old if old in roots else str(Path(old).expanduser().absolute())
+    root = old if old in roots else str(Path(os.path.expanduser(old)).absolute())  # noqa: PTH111 - raises for ~nobody
     names = set(claims.filter(root=root).values_list("path", flat=True))
     _check_move(root, home, names, roots)
     new = str(home.root)

@@ -12,7 +12,7 @@ from ledger.models import RemovedSession
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite.integrity import DAMAGED, MISSING, Check, find_file_problem
 
-from .backups import backup_reader
+from .backups import backup_reader, runs
 from .models import BackupRun
 from .retention import archive_files as archives
 
@@ -40,20 +40,20 @@ def _read_size(path):
 
 def _read_backups():
     """Paths and sizes of verified backups; `backup verify` reads them completely."""
-    runs = BackupRun.objects.filter(status__in=CHECKED).order_by("-created_at", "-id")
-    return runs.values_list("archive_path", "archive_bytes").iterator()
+    rows = BackupRun.objects.filter(status__in=CHECKED).order_by("-created_at", "-id")
+    return rows.values_list("archive_path", "archive_bytes").iterator()
 
 
 def _find_damaged_backups(_db) -> Iterator[str]:
     for path, size in _read_backups():
-        if Path(path).is_file() and (
+        if runs.has_archive(path) and (
             problem := _find_problem(Path(path), path, size, partial(_open, backup_reader.open_backup))
         ):
             yield problem if path in problem else f"{path} ({problem})"
 
 
 def _find_removed_backups(_db) -> Iterator[str]:
-    return (path for path, _size in _read_backups() if not Path(path).is_file())
+    return (path for path, _size in _read_backups() if not runs.has_archive(path))
 
 
 def _find_problem(path, name, size, read):

@@ -9,7 +9,7 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +22,22 @@ from openclaw_web.commands.cli import DEMO_FOLDER
 from openclaw_web.disk import drafts, locks
 from openclaw_web.sqlite import failures, files
 
+from .backups import backup_paths
+
 SCHEMA = "openclaw-web.uninstall.v1"
 REPLACED = "replaced_home"
 GLOBAL = Path("state") / "openclaw.sqlite"
 LISTED = 100  # files of one place in a receipt
-BACKUP_FILES = ("openclaw-web-*.tar.zst", "openclaw-sources-*")
+ULID = drafts.NAME.pattern
+BACKUP_FILE = re.compile(
+    rf"{backup_paths.BACKUP_NAME.pattern}|openclaw-sources-{ULID}(\.tar\.zst)?|\.(backup|unpacking|looking|sources)\.{ULID}"
+)
+# All that a home has in its folder. `--check` has to leave everything else alone when a home shares its folder.
+HOME_NAMES = re.compile(
+    r"agents|archive|artifacts|backups|export-rows|exports|rollback-copies|secret\.(key|\d+)|state|static"
+    r"|openclaw-web-demo\.json"
+)
 ARCHIVE_FILES = (".jsonl.zst", ".manifest.json")
-DRAFT = re.compile(rf"\..+\.{drafts.NAME.pattern}")
 DEMO_MARKER = "openclaw-web-demo.json"  # demo/showcase.py writes it
 ROLLBACK_DRAFTS = (".*.rollback", ".*.rollback.old")
 
@@ -66,13 +75,13 @@ class Location:
         """The place in a receipt."""
         return {
             "kind": self.kind,
-            "path": str(self.path),
+            "path": _escape(str(self.path)),
             "exists": self.exists,
             "bytes": self.count_bytes() if self.exists else 0,
-            "files": [str(path) for path in self.files[:LISTED]],
+            "files": [_escape(str(path)) for path in self.files[:LISTED]],
             "file_count": len(self.files),
-            "remove": self.remove if self.exists else "",
-            "note": self.note,
+            "remove": _escape(self.remove) if self.exists else "",
+            "note": _escape(self.note),
         }
 
 
@@ -97,7 +106,7 @@ def find_data(home: Path, source: Path) -> tuple[list[Location], list[str]]:
     # A restore may have brought back a store that does not know what was written after its backup.
     for folder in (home, *(location.path for location in beside if location.kind == REPLACED)):
         _read_store(stored, folder)
-    locations = [Location("home", home, _remove(home), note=_describe_home(home)), *beside]
+    locations = [_describe_home(home, source), *beside]
     locations += _list_backups(home, stored.backup_folders)
     locations += _list_archives(home, stored.archive_files)
     locations += [
@@ -106,11 +115,27 @@ def find_data(home: Path, source: Path) -> tuple[list[Location], list[str]]:
         if os.path.lexists(file) and not _is_below(file, home)
     ]
     locations += _list_workspaces(stored.workspaces)
-    for folder in (source, Path(DEMO_FOLDER).expanduser()):
-        if (folder / DEMO_MARKER).is_file() or (folder / "openclaw" / DEMO_MARKER).is_file():
+    usual_demo = Path(DEMO_FOLDER).expanduser()
+    for folder, marker in ((source, source / DEMO_MARKER), (usual_demo, usual_demo / "openclaw" / DEMO_MARKER)):
+        if marker.is_file():
             note = _("Demonstration data that this site wrote.")
             locations.append(Location("demo", folder, _remove(folder), note=note))
     return locations, stored.problems
+
+
+def protect(locations: Iterable[Location], source: Path) -> Iterator[Location]:
+    """Leave out commands that would also remove the OpenClaw folder `source`, or the person's own."""
+    others = [Path("/"), _find_person_folder()]
+    if not (source / DEMO_MARKER).is_file():
+        others.append(source)
+    for location in locations:
+        removed = (location.files or (location.path,)) if location.remove else ()
+        holds = {other for other in others for path in removed if not path.is_symlink() and _holds(path, other)}
+        if holds:
+            text = _("This place also holds %(folder)s, which is not ours: remove only our own files, by hand.")
+            note = f"{location.note} {text % {'folder': max(holds)}}".strip()
+            location = replace(location, remove="", note=note, is_measured=False)
+        yield location
 
 
 def is_served(home: Path) -> bool:
@@ -129,6 +154,11 @@ def build_remove_command(paths: Iterable[Path]) -> str:
     return " ".join(["rm", "-r", "--", *(shlex.quote(str(path)) for path in paths)])
 
 
+def _escape(text):
+    """The text with bytes that are not UTF-8 as escapes, because JSON cannot hold them."""
+    return os.fsencode(text).decode(errors="backslashreplace")
+
+
 def _remove(*paths):
     return build_remove_command(paths)
 
@@ -141,15 +171,35 @@ def _measure(path):
 
 
 def _is_below(path, folder):
-    return os.path.realpath(path).startswith(os.path.realpath(folder) + os.sep)
+    return os.path.realpath(path).startswith(os.path.realpath(folder).rstrip(os.sep) + os.sep)
 
 
-def _describe_home(home):
+def _find_person_folder():
+    return Path(os.path.expanduser("~"))  # noqa: PTH111 - Path.home() fails for a number without an account
+
+
+def _holds(path, other):
+    """Whether a removal of `path` would remove `other`."""
+    return os.path.realpath(path) == os.path.realpath(other) or _is_below(other, path)
+
+
+def _describe_home(home, source):
+    """The home, or in a folder with other files only what is ours there."""
+    ours = tuple(path for path in _list_folder(home) if HOME_NAMES.fullmatch(path.name))
+    is_shared = len(ours) < len(_list_folder(home)) or os.path.realpath(home) == os.path.realpath(_find_person_folder())
+    if os.path.realpath(home) == os.path.realpath(source):  # both have a folder `agents`
+        note = _("This is the OpenClaw folder, too: remove only our own files, by hand.")
+        return Location("home", home, "", note=note, is_measured=False)
+    if is_shared:
+        note = _("Other files of the folder are not ours.")
+        return Location("home", home, _remove(*ours) if ours else "", note=note, files=ours, is_measured=bool(ours))
     if home.is_symlink():
-        return _("This is a link to %(folder)s: remove that folder too.") % {"folder": os.path.realpath(home)}
-    if os.path.ismount(home):
-        return _("This is a mount point, such as a volume of a container: remove the volume instead.")
-    return ""
+        note = _("This is a link to %(folder)s: remove that folder too.") % {"folder": os.path.realpath(home)}
+    elif os.path.ismount(home):
+        note = _("This is a mount point, such as a volume of a container: remove the volume instead.")
+    else:
+        note = ""
+    return Location("home", home, _remove(home), note=note)
 
 
 def _list_beside(home) -> Iterator[Location]:
@@ -168,14 +218,10 @@ def _list_backups(home, folders) -> Iterator[Location]:
     for folder in sorted(folders):
         if _is_below(folder / "x", home):
             continue
-        ours = [path for path in _list_folder(folder) if _is_backup(path)]
+        ours = [path for path in _list_folder(folder) if BACKUP_FILE.fullmatch(path.name)]
         if ours:
             note = _("Backups: the only way back to this data. Other files of the folder are not ours.")
             yield Location("backups", folder, _remove(*ours), note=note, files=tuple(ours))
-
-
-def _is_backup(path):
-    return any(path.match(pattern) for pattern in BACKUP_FILES) or bool(DRAFT.fullmatch(path.name))
 
 
 def _list_archives(home, paths) -> Iterator[Location]:

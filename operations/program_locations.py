@@ -1,6 +1,7 @@
 """Places of the program itself: its environment or checkout, the service, completion scripts."""
 
 import os
+import re
 import shlex
 import sys
 from collections.abc import Iterator
@@ -16,8 +17,17 @@ from .data_locations import Location, build_remove_command
 COMMAND = "openclaw-web"
 SERVICE = f"{COMMAND}.service"
 CONTAINERS = (Path("/run/.containerenv"), Path("/.dockerenv"))  # of podman and of docker
+NAME = re.compile(r"[A-Za-z0-9._-]+")  # at the beginning of a requirement
 ALWAYS_THERE = {COMMAND, "pip", "setuptools", "wheel"}
 COMPLETED = f"{COMMAND} completion"  # in a line of a file that a shell reads when it starts
+# Such a line that does nothing else: without one that is part of an `if`, a shell could not read the file.
+LONE_LINE = re.compile(
+    rf"""(source|\.) <\({COMPLETED} \w+\)|eval "?\$\({COMPLETED} \w+\)"?|{COMPLETED} fish \| source""", re.ASCII
+)
+# What venv, pip and ./dev put into an environment.
+OF_ENVIRONMENTS = re.compile(
+    r"bin|etc|include|lib|lib64|man|share|pyvenv\.cfg|\.gitignore|\.lock|\.installed-.*|CACHEDIR\.TAG"
+)
 
 
 def find_program() -> list[Location]:
@@ -28,7 +38,8 @@ def find_program() -> list[Location]:
 def _list_installations() -> Iterator[Location]:
     environment, checkout = Path(sys.prefix), settings.BASE_DIR
     is_checkout = (checkout / "pyproject.toml").is_file() and (checkout / "dev").is_file()
-    if any(path.exists() for path in CONTAINERS):
+    is_container = bool(os.environ.get("container"))  # noqa: SIM112 - podman's own spelling
+    if is_container or any(path.exists() for path in CONTAINERS):
         note = _("This runs in a container. Remove the container, its image and its volumes with podman or docker.")
         yield Location("container", Path("/"), "", note=note, is_measured=False)
     if is_checkout:
@@ -53,17 +64,38 @@ def _describe_environment(environment):
     if others := _list_other_programs():
         note = _("Other programs are installed in this environment: %(names)s. Dependencies of OpenClaw Web are kept.")
         return Location("environment", environment, pip, note=note % {"names": ", ".join(others[:5])})
+    if not all(OF_ENVIRONMENTS.fullmatch(path.name) for path in environment.iterdir()):
+        note = _("Other files of the folder are not ours. Dependencies of OpenClaw Web are kept.")
+        return Location("environment", environment, pip, note=note)
     return Location("environment", environment, build_remove_command([environment]))
 
 
 def _list_other_programs():
     """Programs in this environment that somebody chose, besides this one."""
-    names = {
-        distribution.name
+    chosen = {
+        _normalise(distribution.name)
         for distribution in metadata.distributions()
-        if distribution.read_text("REQUESTED") is not None  # dependencies have no such file
+        # Dependencies have no such file, unless they were installed from the lock.
+        if distribution.name and distribution.read_text("REQUESTED") is not None
     }
-    return sorted(name for name in names if name and name.lower().replace("_", "-") not in ALWAYS_THERE)
+    return sorted(chosen - ALWAYS_THERE - _find_dependencies())
+
+
+def _find_dependencies():
+    """Names of everything that this program needs, with all extras."""
+    needed, waiting = set(), [COMMAND]
+    while waiting:
+        with suppress(metadata.PackageNotFoundError):
+            for text in metadata.requires(waiting.pop()) or ():
+                name = _normalise(NAME.match(text)[0])
+                if name not in needed:
+                    needed.add(name)
+                    waiting.append(name)
+    return needed
+
+
+def _normalise(name):
+    return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def _list_launchers(environment) -> Iterator[Location]:
@@ -133,6 +165,11 @@ def _list_shell_lines() -> Iterator[Location]:
     names = (".bashrc", ".bash_profile", ".profile", ".zshrc")
     for path in (*(user / name for name in names), _config_folder() / "fish" / "config.fish"):
         with suppress(OSError):
-            if COMPLETED in path.read_text(encoding="utf-8", errors="replace"):
+            lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+            ours = [line for line in lines if COMPLETED in line]
+            if ours and not path.is_symlink() and all(map(LONE_LINE.fullmatch, ours)):
                 remove = f"sed -i '/{COMPLETED}/d' {shlex.quote(str(path))}"
                 yield Location("shell_line", path, remove, note=_("Only the line that loads our completions is ours."))
+            elif ours:
+                note = _("Remove the line that loads our completions in an editor: it is part of other lines.")
+                yield Location("shell_line", path, "", note=note)

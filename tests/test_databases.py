@@ -74,8 +74,20 @@ def test_a_new_agent_has_a_private_file_and_is_in_the_registry(real_files):
     assert (row.agent_id, row.path) == ("zoe", "agents/zoe/agent/openclaw-agent.sqlite")
     assert services.register("zoe") == agent
     with connections[agent.db].cursor() as cursor:
-        pragmas = {name: cursor.execute(f"PRAGMA {name}").fetchone()[0] for name in ("journal_mode", "auto_vacuum")}
-    assert pragmas == {"journal_mode": "wal", "auto_vacuum": 2}
+        names = ("journal_mode", "auto_vacuum", "page_size")
+        pragmas = {name: cursor.execute(f"PRAGMA {name}").fetchone()[0] for name in names}
+    assert pragmas == {"journal_mode": "wal", "auto_vacuum": 2, "page_size": databases.PAGE_BYTES}
+
+
+def test_opening_a_file_waits_for_no_writer_and_changes_no_byte(real_files):
+    agent, file = services.register("zoe"), databases.get_path("zoe")
+    connections[agent.db].close()
+    before = file.read_bytes()
+    with closing(sqlite3.connect(file, isolation_level=None)) as writer:
+        writer.execute("BEGIN IMMEDIATE")
+        assert Session.objects.using(agent.db).count() == 0
+    connections[agent.db].close()
+    assert file.read_bytes() == before
 
 
 def test_of_many_makers_of_one_agent_one_wins(real_files):

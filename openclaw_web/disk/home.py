@@ -33,6 +33,16 @@ def accept_other_owner() -> None:
     _may_be_of_another[0] = True
 
 
+def leave_to_other_owner(home: Path) -> None:
+    """Have root create nothing in a home of another user.
+
+    That user could have put links there, by which root would write to any file.
+    """
+    is_of_another = any(path.lstat().st_uid for path in (home, *home.parents) if os.path.lexists(path))
+    if _may_be_of_another[0] and os.geteuid() == 0 and is_of_another:
+        leave_alone()
+
+
 def is_left_alone() -> bool:
     """Whether this process only looks at homes."""
     return _is_left_alone[0]
@@ -55,7 +65,7 @@ def find_problem(home: Path, *, may_be_remote: bool = False) -> str:
         return (
             f"It is on a network disk or a shared folder ({file_system.kind}), where SQLite loses data when two "
             "processes write. Move the folder to a disk of this machine, or set OPENCLAW_WEB_NETWORK_DISK=1 if that is "
-            "wrong (docs/settings.md)."
+            "wrong."
         )
     return ""
 

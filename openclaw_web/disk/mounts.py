@@ -22,6 +22,7 @@ REMOTE = frozenset(
         *("fuse.smbnetfs", "fuse.sshfs", "fuse.vmhgfs-fuse"),
     )
 )
+IN_MEMORY = frozenset(("tmpfs", "ramfs"))
 WEB = ("http://", "https://")  # sources of davfs2, which calls itself only `fuse`
 
 
@@ -36,6 +37,11 @@ class FileSystem:
     def is_remote(self) -> bool:
         """Whether another machine holds the files."""
         return self.kind in REMOTE or (self.kind == "fuse" and self.source.startswith(WEB))
+
+    @property
+    def is_in_memory(self) -> bool:
+        """Whether the files are lost when the machine restarts."""
+        return self.kind in IN_MEMORY
 
 
 def find_file_system(folder: Path) -> FileSystem | None:

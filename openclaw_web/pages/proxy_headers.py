@@ -28,15 +28,16 @@ OWN_MACHINE = re.compile(r"(127\.[\d.]+|\[::1\]|([\w.-]+\.)?localhost)(:\d+)?", 
 FAULTS = {
     "unlisted": _(
         "The reverse proxy at %(address)s is not in OPENCLAW_WEB_PROXIES, so the site does not know whether the "
-        "connection is encrypted. Add the address to OPENCLAW_WEB_PROXIES; see docs/proxy.md."
+        "connection is encrypted. Add the address to OPENCLAW_WEB_PROXIES. See “Behind a reverse proxy” in the "
+        "documentation."
     ),
     "silent": _(
         "The reverse proxy does not say whether the connection is encrypted. It has to set X-Forwarded-Proto to "
-        "exactly one value, http or https; see docs/proxy.md."
+        "exactly one value, http or https. See “Behind a reverse proxy” in the documentation."
     ),
     "wrong": _(
         "The reverse proxy says that the connection is not encrypted, but the browser uses https. The proxy has to "
-        "set X-Forwarded-Proto to the scheme that the browser uses; see docs/proxy.md."
+        "set X-Forwarded-Proto to the scheme that the browser uses. See “Behind a reverse proxy” in the documentation."
     ),
 }
 

@@ -63,7 +63,10 @@ def clear_copy(copy: Path, tables: Iterable[str], columns: Iterable[tuple[str, s
 
 
 def hash_database(file: Path) -> str:
-    """The hash of a database with its -wal, whose content is moved into the file first, as a copy does."""
+    """The hash of a database and its -wal.
+
+    The content of the -wal is moved into the file first, as a copy does.
+    """
     with suppress(DatabaseError), files.open_database(file, "rw") as db:  # a copy would report damage
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     digest = hashlib.sha256()

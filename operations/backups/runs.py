@@ -1,5 +1,6 @@
 """Writes `backup_runs`: created backups, the state of their files, and their last restore test."""
 
+import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
@@ -103,6 +104,14 @@ def note_damaged(run: BackupRun, sentence: str) -> None:
     BackupRun.objects.filter(id=run.id).update(status=BackupRun.Status.DAMAGED, message=sentence)
 
 
+def has_archive(path: str) -> bool:
+    """Whether the file of a backup exists, as far as this user can see.
+
+    A restored home has backups of another machine and user, whose folder may be closed to this one.
+    """
+    return os.path.isfile(path)  # noqa: PTH113 - Path.is_file() raises in a closed folder
+
+
 def sync_with_disk(by: str = "") -> None:
     """Update the rows after archives were added to the folder or removed from the disk."""
     archives = {
@@ -112,7 +121,7 @@ def sync_with_disk(by: str = "") -> None:
     }
     finished = BackupRun.objects.exclude(status__in=[BackupRun.Status.RUNNING, BackupRun.Status.FAILED])
     for run in finished.exclude(status=BackupRun.Status.GONE):
-        if not Path(run.archive_path).is_file():
+        if not has_archive(run.archive_path):
             BackupRun.objects.filter(id=run.id).update(status=BackupRun.Status.GONE)
     known = set(finished.exclude(status=BackupRun.Status.GONE).values_list("archive_path", flat=True))
     for path in sorted(archives.keys() - known):
@@ -239,7 +248,7 @@ def get_advice(proven_at: int | None) -> str:
 def find_existing_paths(most: int) -> list[str]:
     """The archives of the newest `most` backups that still exist."""
     rows = BackupRun.objects.exclude(archive_path="").order_by("-created_at").values_list("archive_path", flat=True)
-    return [path for path in rows[:most] if Path(path).exists()]
+    return [path for path in rows[:most] if has_archive(path)]
 
 
 def read_heads(agent_id: str) -> list[tuple[str, str]]:

@@ -6,8 +6,9 @@ use the same backup again, as long as the databases that have to be updated hold
 """
 
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import get_origin
 
 import orjson
 from django.conf import settings
@@ -83,9 +84,11 @@ def record_backup(backup: UpgradeBackup) -> None:
 def read_note() -> UpgradeBackup | None:
     """The backup that was created before an update; None without a note."""
     try:
-        return UpgradeBackup(**orjson.loads((settings.HOME_DIR / NOTE).read_bytes()))
+        backup = UpgradeBackup(**orjson.loads((settings.HOME_DIR / NOTE).read_bytes()))
     except (FileNotFoundError, ValueError, TypeError):  # somebody changed it: as if there were none
         return None
+    kinds = {column.name: get_origin(column.type) or column.type for column in fields(UpgradeBackup)}
+    return backup if all(isinstance(getattr(backup, name), kind) for name, kind in kinds.items()) else None
 
 
 def remove_note() -> None:

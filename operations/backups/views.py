@@ -27,14 +27,15 @@ def backup_list(request):
     """The backups, newest first, and the automatic tasks."""
     page = page_of(BackupRun.objects.defer("manifest_json"), order=("-created_at", "-id"), **read_cursors(request))
     for run in page:
-        if run.status in BackupRun.USABLE and not Path(run.archive_path).is_file():
+        if run.status in BackupRun.USABLE and not runs.has_archive(run.archive_path):
             run.status = BackupRun.Status.GONE  # the file was removed since the last check
     proven_at, folder = runs.find_last_proven_at(), runs.get_backup_folder()
-    newest = BackupRun.objects.filter(status=BackupRun.Status.VERIFIED).order_by("-created_at", "-id")
+    # Without a range of the index, SQLite 3.46 reads and sorts all rows to find the first.
+    verified = BackupRun.objects.filter(status=BackupRun.Status.VERIFIED, created_at__gt=0)
     context = {
         "page": page,
         "rows": [(run, run.status in BackupRun.USABLE, _format_file(run, folder)) for run in page],
-        "newest": newest.defer("manifest_json").first(),
+        "newest": verified.order_by("-created_at", "-id").defer("manifest_json").first(),
         "proven_at": proven_at,
         "is_overdue": runs.is_overdue(proven_at),
         "advice": runs.get_advice(proven_at),
@@ -83,7 +84,7 @@ def backup_file(request, backup_id):
     """Download the archive, also in ranges."""
     run = _get_usable_backup(backup_id)
     path = Path(run.archive_path)
-    if not path.is_file():
+    if not runs.has_archive(run.archive_path):
         raise Http404
     return files.download(request, path, checksum=run.archive_sha256 or run.id, content_type="application/zstd")
 

@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from agents import databases
 from agents.models import Agent
 from openclaw_web import reasons
+from openclaw_web.disk import mounts
 from openclaw_web.errors import Refused
 from openclaw_web.pages.formatting import size
 from openclaw_web.sqlite import known_migrations
@@ -78,6 +79,9 @@ def _create_backup(outdated, say):
         say(sentence % (words | {"lacks": backup.lacks}))
     else:
         say(_("Backup: %(path)s, %(size)s, opened and verified.") % words)
+    file_system = mounts.find_file_system(Path(backup.path).parent)
+    if file_system and file_system.is_in_memory:
+        say(_("This folder is in memory: the backup is lost when the machine restarts. Copy it to a disk."))
     return backup
 
 

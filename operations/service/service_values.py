@@ -5,6 +5,8 @@ import pwd
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -67,12 +69,12 @@ def collect_values(host: str, port: int, user: str) -> ServiceValues:
         port=port,
         home=settings.HOME_DIR,
         state_dir=settings.STATE_DIR,
-        secrets_file=get_config_folder() / "openclaw-web" / "service.env",
+        secrets_file=get_secrets_file(),
         user=account.pw_name,
         home_directory=Path(account.pw_dir),
         variables=variables,
         is_system=is_system,
-        writable_paths=_list_writable_paths(variables),
+        writable_paths=_list_writable_paths(variables, account),
         has_user_namespaces=is_system or _can_make_namespaces(),
     )
 
@@ -83,6 +85,11 @@ def get_config_folder() -> Path:
         return Path("/etc")
     chosen = Path(os.environ.get("XDG_CONFIG_HOME", ""))
     return chosen if chosen.is_absolute() else Path.home() / ".config"
+
+
+def get_secrets_file() -> Path:
+    """The file from which the service reads variables with secrets."""
+    return get_config_folder() / "openclaw-web" / "service.env"
 
 
 def list_secret_names() -> list[str]:
@@ -108,6 +115,9 @@ def _find_account(user):
         if user:
             raise WrongUse(_("--user is for root: your own unit runs the site as you."))
         return _get_own_account()
+    if not settings.HOME_DIR.is_dir():
+        sentence = _("%(home)s does not exist. Create this folder first, as the user that shall run the site.")
+        raise Refused(sentence % {"home": settings.HOME_DIR})
     owner = settings.HOME_DIR.stat().st_uid
     try:
         account = pwd.getpwnam(user) if user else pwd.getpwuid(owner)
@@ -170,25 +180,48 @@ def _is_secret(name):
     return name.endswith(SECRET_ENDINGS)
 
 
-def _list_writable_paths(variables):
+def _list_writable_paths(variables, account):
     """Folders outside the home that the site writes into."""
-    paths = _read_stored_folders()
+    with _acting_as(account):
+        paths = _read_stored_folders()
     if settings.WORKSPACE_WRITES or variables.get("OPENCLAW_WEB_OPENCLAW"):  # which writes files of its own
         paths.append(settings.STATE_DIR)
     outside = {path for path in paths if path.is_absolute() and not path.is_relative_to(settings.HOME_DIR)}
     return tuple(sorted(path for path in outside if not outside.intersection(path.parents)))
 
 
+@contextmanager
+def _acting_as(account) -> Iterator[None]:
+    """Give root only the rights of a user for the block.
+
+    SQLite writes beside the database, where that user could have put links to any file.
+    """
+    if os.geteuid() != 0 or account.pw_uid == 0:
+        yield
+        return
+    groups, group = os.getgroups(), os.getegid()
+    os.setgroups([])
+    os.setegid(account.pw_gid)
+    os.seteuid(account.pw_uid)
+    try:
+        yield
+    finally:
+        connections["default"].close()
+        os.seteuid(0)
+        os.setegid(group)
+        os.setgroups(groups)
+
+
 def _read_stored_folders():
     """The folder of backups, and the workspaces into which the site may write."""
-    if not (settings.HOME_DIR / "state" / "openclaw.sqlite").exists():  # opening it would create it
-        return []
     try:
+        if not (settings.HOME_DIR / "state" / "openclaw.sqlite").exists():  # opening it would create it
+            return []
         if not connections["default"].introspection.table_names():
             return []
         workspaces = Agent.objects.exclude(workspace="").values_list("workspace", flat=True)
         return [get_backup_folder(), *(map(Path, workspaces) if settings.WORKSPACE_WRITES else ())]
-    except DatabaseError as exc:
+    except (DatabaseError, OSError) as exc:
         sentence = _("The folders that the site writes into cannot be read: %(why)s. Run: openclaw-web doctor")
         raise Refused(sentence % {"why": reasons.describe_error(exc)}) from exc
 

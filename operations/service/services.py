@@ -12,13 +12,18 @@ from openclaw_web.commands.groups import Failed
 from openclaw_web.disk import locks, site_address
 from openclaw_web.errors import Refused
 
-from .service_values import ServiceValues, collect_values, list_secret_names
+from .service_values import ServiceValues, collect_values, get_secrets_file, list_secret_names
 from .systemctl import Systemctl, has_lingering
 from .unit import InstalledOptions, build_unit, read_options
 from .unit_file import UnitFile, create_secrets_file, find_unit_file, remove_unused_secrets_file
 
 START_SECONDS = 60  # then the start goes on without us: a migration may take longer
 RUNNING = ("active", "activating", "reloading")
+# The receipt of a machine without the service.
+BLANK_FACTS: dict[str, Any] = {
+    "path": "", "is_installed": False, "is_changed": False, "active": "", "enabled": "", "difference": [],
+    "address": None, "left": [],
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +67,7 @@ def describe() -> Report:
     file, manager = find_unit_file(), Systemctl(is_system=os.geteuid() == 0)
     if file.text is None:
         facts = {"path": str(file.path), "is_installed": False}
-        return Report(NOTHING | facts, [_("The service is not installed.")])
+        return Report(BLANK_FACTS | facts, [_("The service is not installed.")])
     difference, problem = _compare_with_now(file)
     facts = _build_facts(manager, file, is_changed=bool(difference or problem), difference=difference)
     sentences = [
@@ -85,12 +90,12 @@ def remove() -> Report:
     file, manager = find_unit_file(), Systemctl(is_system=os.geteuid() == 0)
     if file.text is None:
         facts = {"path": str(file.path), "is_installed": False}
-        return Report(NOTHING | facts, [_("The service is not installed.")])
+        return Report(BLANK_FACTS | facts, [_("The service is not installed.")])
     manager.check_reachable()
     manager.run("disable", "--now", file.path.name)
     file.remove()
     manager.run("daemon-reload")
-    secrets_file = file.path.parents[2] / "openclaw-web" / "service.env"
+    secrets_file = get_secrets_file()
     sentences = [_("Stopped the service and removed %(file)s.") % {"file": file.path}]
     kept_files = [path for path in (file.drop_in_folder,) if path.exists()]
     kept_files += [] if remove_unused_secrets_file(secrets_file) else [secrets_file]
@@ -101,17 +106,11 @@ def remove() -> Report:
         % {"home": settings.HOME_DIR}
     )
     facts = {"path": str(file.path), "is_installed": False, "is_changed": True, "left": list(map(str, kept_files))}
-    return Report(NOTHING | facts, sentences)
-
-
-NOTHING: dict[str, Any] = {
-    "path": "", "is_installed": False, "is_changed": False, "active": "", "enabled": "", "difference": [],
-    "address": None, "left": [],
-}  # fmt: skip
+    return Report(BLANK_FACTS | facts, sentences)
 
 
 def _build_facts(manager, file, *, is_changed, difference):
-    return NOTHING | {
+    return BLANK_FACTS | {
         "path": str(file.path),
         "is_installed": True,
         "is_changed": is_changed,

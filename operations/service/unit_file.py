@@ -2,6 +2,7 @@
 
 import difflib
 import os
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,19 +47,13 @@ class UnitFile:
             self.path.unlink()
 
 
-class _refusing:
-    """Turns an error of a file into a sentence."""
-
-    def __init__(self, path):
-        self.path = path
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, _kind, exc, _traceback):
-        if isinstance(exc, OSError):
-            values = {"file": self.path, "why": reasons.describe_os_error(exc)}
-            raise Refused(_("%(file)s: %(why)s.") % values) from exc
+@contextmanager
+def _refusing(path):
+    """Turn an error of a file into a sentence."""
+    try:
+        yield
+    except OSError as exc:
+        raise Refused(_("%(file)s: %(why)s.") % {"file": path, "why": reasons.describe_os_error(exc)}) from exc
 
 
 def find_unit_file() -> UnitFile:

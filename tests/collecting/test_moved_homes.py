@@ -91,6 +91,8 @@ def test_what_is_no_move_is_refused(moved, tmp_path):
     before = find_rows_of(old)
     with pytest.raises(Refused, match=f"Nothing was imported from /not/there. Imported folders: {old}."):
         run(new, moved_from="/not/there")
+    with pytest.raises(Refused, match=r"Nothing was imported from .*~no-such-user"):
+        run(new, moved_from="~no-such-user")
     other = Home(tmp_path / "other", agents=("research",))
     other.transcript(user("Hello"), assistant("Hello"), agent="research")
     with pytest.raises(Refused, match="has none of the agents"):

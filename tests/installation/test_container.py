@@ -27,7 +27,7 @@ from tests.suite.sources import ORDER
 
 OBSTACLE = containers.find_obstacle()
 needs_engine = [pytest.mark.kill, pytest.mark.skipif(bool(OBSTACLE), reason=OBSTACLE)]
-HEALTH_CHECK = ["python", "-m", "operations.server.health_check"]
+HEALTH_CHECK = ["python", "-P", "-m", "operations.server.health_check"]
 RUNNING = re.compile(r"is running at (\S+)/")
 INVITATION = re.compile(r"first admin[^:]*: (\S+)")
 IMPORTED = re.compile(r"(\d+) new records, 0 rejected")

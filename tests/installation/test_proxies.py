@@ -276,7 +276,7 @@ class TestScheme:
             assert client.get("/healthz").status_code == 200
         assert (page.status_code, answer.status_code, answer.json()["code"]) == (400, 400, "proxy")
         for text in (page.text, answer.json()["detail"]):
-            assert "exactly one value, http or https; see docs/proxy.md" in text
+            assert "exactly one value, http or https. See “Behind a reverse proxy”" in text
         assert '<html lang="zh' in chinese.text
 
     def test_a_proxy_that_misstates_it_gets_a_sentence_from_browsers(self, nginx):

@@ -3,14 +3,18 @@
 The next version is a copy of the packages with further migrations (`next_version.py`), started as a real process.
 """
 
+import json
+import os
 import random
 import shutil
 import sqlite3
 import subprocess
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
+from openclaw_web.disk import mounts
 from tests.installation import next_version, upgraded_homes
 from tests.installation.upgraded_homes import AGENT, BACKUPS, GLOBAL, run, serve
 from tests.processes import FEW, Killer, until_met, wait_for
@@ -90,6 +94,38 @@ def test_a_backup_goes_to_the_folder_of_the_setting(program, home, tmp_path):
     [backup] = (tmp_path / "elsewhere").iterdir()
     assert upgraded_homes.read_backup_rows(home) == [("verified", str(backup), "upgrade")]
     assert not (home / "backups").exists()
+
+
+def test_a_backup_in_memory_is_named_as_such(program, home):
+    place = Path("/dev/shm") / f"openclaw-web-{os.getpid()}"
+    file_system = mounts.find_file_system(place.parent) if place.parent.is_dir() else None
+    if not file_system or not file_system.is_in_memory:
+        pytest.skip("/dev/shm is not in memory here")
+    try:
+        run(ROOT, home, "settings", "set", "backup.folder", str(place))
+        status, output = serve(program, home)
+        assert status == 0 and "is lost when the machine restarts" in output
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+
+
+@pytest.mark.parametrize("change", [{"files": None}, {"path": 5}, {"bytes": "many"}, {"more": 1}])
+def test_a_changed_note_of_a_backup_counts_as_none(program, home, change):
+    note = {
+        "id": "1",
+        "created_at": 1,
+        "finished_at": 1,
+        "path": "/",
+        "bytes": 1,
+        "sha256": "",
+        "lacks": "",
+        "files": {},
+    }
+    (home / "state" / "upgrade-backup.json").write_text(json.dumps(note | change))
+    status, output = serve(program, home)
+    assert status == 0 and "verified" in output
+    [row] = upgraded_homes.read_backup_rows(home)
+    assert row[0] == "verified" and Path(row[1]).parent == home / "backups"
 
 
 def test_without_a_backup_it_only_migrates(program, home):

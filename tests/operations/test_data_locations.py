@@ -70,6 +70,7 @@ def is_named(path, report):
 def write_everything(account):
     """Use every command that leaves files anywhere."""
     home = account.folder / ".openclaw-web"
+    account.env |= {"OPENCLAW_WEB_HOME": str(home), "OPENCLAW_STATE_DIR": str(account.folder / ".openclaw")}
     account.run("demo", "--no-serve")
     account.run("collect", "--quiet")
     account.run("backup", "create", "--quiet")
@@ -212,3 +213,88 @@ def test_a_file_as_the_home_is_only_named(account):
     report = account.check()
     assert report["locations"][0]["remove"] == f"rm -r -- {shlex.quote(str(account.folder / '.openclaw-web'))}"
     assert (account.folder / ".openclaw-web").read_text() == "a file"
+
+
+def hold_home_beside_other_files(folder):
+    """A home of ours in the person's own folder, which has much else."""
+    for name in ("state", "agents", "Documents"):
+        (folder / name).mkdir()
+        (folder / name / "file").touch()
+    (folder / "secret.key").touch()
+    return folder, folder / ".openclaw", {folder / name for name in ("state", "agents", "secret.key")}
+
+
+def hold_openclaw_in_home(folder):
+    home = folder / "srv"
+    (home / "state").mkdir(parents=True)
+    (home / "agents" / "claw").mkdir(parents=True)
+    return home, home / "agents" / "claw", set()
+
+
+def hold_home_in_openclaw(folder):
+    (folder / ".openclaw" / "web" / "state").mkdir(parents=True)
+    return folder / ".openclaw" / "web", folder / ".openclaw", {folder / ".openclaw" / "web"}
+
+
+def share_one_folder(folder):
+    (folder / ".openclaw" / "agents").mkdir(parents=True)
+    (folder / ".openclaw" / "state").mkdir()
+    return folder / ".openclaw", folder / ".openclaw", set()
+
+
+def be_root_folder(folder):
+    return Path("/"), folder / ".openclaw", set()
+
+
+def name_a_demo_below(folder):
+    """Only the demo of the usual place has its marker in a folder below."""
+    (folder / "mine" / "openclaw").mkdir(parents=True)
+    (folder / "mine" / "openclaw" / "openclaw-web-demo.json").touch()
+    return folder / "none", folder / "mine", set()
+
+
+@pytest.mark.parametrize(
+    "arrange",
+    [
+        hold_home_beside_other_files,
+        hold_openclaw_in_home,
+        hold_home_in_openclaw,
+        share_one_folder,
+        be_root_folder,
+        name_a_demo_below,
+    ],
+)
+def test_no_command_removes_what_is_not_ours(account, arrange):
+    home, source, named = arrange(account.folder)
+    account.env |= {"OPENCLAW_WEB_HOME": str(home), "OPENCLAW_STATE_DIR": str(source)}
+    report = account.check()
+    ours = {path for path in find_named(report) if path.is_relative_to(account.folder)}
+    assert ours == named and not any(path in (Path("/"), source) for path in find_named(report))
+    assert report["locations"][0]["note"] or named == {home} or not home.exists()
+
+
+def test_only_names_that_backups_have_are_named_in_their_folder(account):
+    account.run("settings", "set", "backup.folder", account.folder)
+    for name in ("openclaw-sources-fork", "openclaw-web-notes.tar.zst", ".mail.01JZZZZZZZZZZZZZZZZZZZZZZZ"):
+        (account.folder / name).mkdir()
+    ours = [f"openclaw-sources-01JZZZZZZZZZZZZZZZZZZZZZZZ{ending}" for ending in ("", ".tar.zst")]
+    ours += ["openclaw-web-20300101T000000Z-2.tar.zst", ".backup.01JZZZZZZZZZZZZZZZZZZZZZZZ"]
+    for name in ours:
+        (account.folder / name).touch()
+    [backups] = [place for place in account.check()["locations"] if place["kind"] == "backups"]
+    assert {Path(path).name for path in backups["files"]} == set(ours)
+
+
+def test_a_line_that_is_part_of_others_gets_no_command(account):
+    text = "if true; then\n  source <(openclaw-web completion bash)\nfi\n"
+    (account.folder / ".bashrc").write_text(text)
+    [line] = [place for place in account.check()["locations"] if place["kind"] == "shell_line"]
+    assert line["exists"] and line["remove"] == "" and "editor" in line["note"]
+
+
+def test_a_path_that_is_not_utf_8_is_escaped(account):
+    folder = account.folder / "config\udcff"
+    (folder / "openclaw-web").mkdir(parents=True)
+    account.env["XDG_CONFIG_HOME"] = str(folder)
+    [secrets] = [place for place in account.check()["locations"] if place["kind"] == "service_secrets"]
+    assert secrets["path"] == f"{account.folder}/config\\xff/openclaw-web" and secrets["exists"]

@@ -32,7 +32,7 @@ def read_contents(file):
 def test_the_databases_are_those_that_migrating_makes(tmp_path):
     assert backup_homes.run(tmp_path / "home", "migrate", "-v0")[0] == 0
     made = read_contents(tmp_path / "home" / "state" / "openclaw.sqlite")
-    assert len(made["schema"]) > 100 and len(made["django_migrations"]) > 10
+    assert len(made["schema"]) > 100 and len(made["django_migrations"]) > 10 and made["vacuum"] == (2,)
     assert made == read_contents(fixture_cache.databases() / "default.sqlite")
 
 

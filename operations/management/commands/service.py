@@ -5,6 +5,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from openclaw_web.commands import option_types
 from openclaw_web.commands.groups import Group, Outcome, WrongUse
 from openclaw_web.commands.verbs import DONE, FAILED, REFUSED, WRONG_USE
 from openclaw_web.disk import site_address
@@ -15,7 +16,6 @@ from ...service import services
 from ...service.unit import InstalledOptions
 
 HOST = re.compile(r"[0-9A-Za-z:][0-9A-Za-z.:-]*")  # addresses and names, without anything that a unit would need quoted
-MOST_PORT = 65_535
 
 
 class Install:
@@ -26,7 +26,12 @@ class Install:
         parser.add_argument(
             "--host", default="127.0.0.1", help=_("address to listen on (127.0.0.1: this machine only)")
         )
-        parser.add_argument("--port", type=int, default=site_address.PORT, help=_("port to listen on (8765)"))
+        parser.add_argument(
+            "--port",
+            type=option_types.whole_number(1, 65535),
+            default=site_address.PORT,
+            help=_("port to listen on (8765)"),
+        )
         parser.add_argument(
             "--user", default="", metavar="NAME", help=_("for root: the user that the site runs as (owner of the home)")
         )
@@ -36,14 +41,14 @@ class Install:
         )
 
     def run(self, host, port, user, start, json, **options):
-        chosen = InstalledOptions(_check_host(host), _check_port(port), user)
+        chosen = InstalledOptions(_check_host(host), port, user)
         if not options["print"]:
             return _build_outcome("install", services.install(chosen, starts=start))
         unit = services.print_unit(chosen)
         if not json:  # as it is: an escaped path would be another path
             sys.stdout.buffer.write(unit.encode())
             sys.stdout.flush()
-        return Outcome({**services.NOTHING, "verb": "install", "unit": unit}, "")
+        return Outcome({**services.BLANK_FACTS, "verb": "install", "unit": unit}, "")
 
 
 class Status:
@@ -88,12 +93,6 @@ def _check_host(host):
         )
         raise Refused(sentence % {"host": host})
     return host
-
-
-def _check_port(port):
-    if not 0 < port <= MOST_PORT:
-        raise WrongUse(_("--port must be a number from 1 to 65535."))
-    return port
 
 
 def _build_outcome(verb, report):

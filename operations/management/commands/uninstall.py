@@ -25,7 +25,8 @@ class Command(Verb):
             )
             self.fail(sentence, WRONG_USE)
         data, problems = data_locations.find_data(settings.HOME_DIR, settings.STATE_DIR)
-        locations = [place.as_json() for place in (*data, *program_locations.find_program())]
+        places = data_locations.protect((*data, *program_locations.find_program()), settings.STATE_DIR)
+        locations = [place.as_json() for place in places]
         is_running = data_locations.is_served(settings.HOME_DIR)
         if is_running:
             problems.insert(0, _("OpenClaw Web is running in %(home)s. Stop it first.") % {"home": settings.HOME_DIR})

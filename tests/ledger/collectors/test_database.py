@@ -53,6 +53,35 @@ def test_a_database_with_a_search_index_is_checked_without_opening_the_index(fil
         database.check()
 
 
+def test_a_page_that_two_tables_share_is_damage_also_beside_a_search_index(file):
+    """Such a page may hold rows of a table that must not be read."""
+    with closing(sqlite3.connect(file)) as store:
+        store.execute("CREATE VIRTUAL TABLE memory_index_paths_fts USING fts5(path, source UNINDEXED)")
+        sql = "INSERT INTO transcript_events (session_id, seq, event_json, created_at) VALUES ('s', ?, ?, 1)"
+        store.executemany(sql, [(number, "x" * 900) for number in range(1, 40)])
+        store.execute("CREATE TABLE secrets AS SELECT * FROM transcript_events")
+        store.commit()
+        roots = dict(store.execute("SELECT name, rootpage FROM sqlite_master WHERE rootpage > 0"))
+        [size] = store.execute("PRAGMA page_size").fetchone()
+    before = file.read_bytes()
+    with Database(file, database_tables.AGENT) as database:
+        database.check()
+    assert file.read_bytes() == before
+    changed = bytearray(before)
+    own, foreign = (_find_first_child(before, roots[name], size) for name in ("transcript_events", "secrets"))
+    changed[own : own + 4] = before[foreign : foreign + 4]
+    file.write_bytes(changed)
+    with Database(file, database_tables.AGENT) as database, pytest.raises(DamagedDatabase):
+        database.check()
+
+
+def _find_first_child(content, page, size):
+    """The place of the first page number in an inner page of a tree."""
+    start = (page - 1) * size
+    assert content[start] in (2, 5)
+    return start + int.from_bytes(content[start + 12 : start + 14])
+
+
 @pytest.mark.parametrize(
     "sql",
     [

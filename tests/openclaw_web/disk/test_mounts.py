@@ -78,6 +78,7 @@ def test_disks_of_other_machines_are_remote(kind, source):
 @pytest.mark.parametrize(("kind", "source"), LOCAL.items())
 def test_disks_of_this_machine_are_not(kind, source):
     assert not mounts.FileSystem(kind, source).is_remote
+    assert mounts.FileSystem(kind, source).is_in_memory == (kind == "tmpfs")
 
 
 def test_a_system_without_the_list_of_mounts_knows_nothing(tmp_path, monkeypatch):

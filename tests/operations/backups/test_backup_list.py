@@ -6,6 +6,8 @@ import pytest
 from jobs import automatic_tasks
 from jobs.models import JobRun
 from openclaw_web import clock
+from operations import checks
+from operations.backups import runs
 from people.configuration import setting_values as configuration
 from people.models.bookkeeping import AuditEntry
 from tests.factories import BackupRunFactory, UserFactory
@@ -173,3 +175,15 @@ class TestSchedule:
         both = [automatic_tasks.read_tasks(), automatic_tasks.read_tasks()]
         started = [automatic_tasks._start_if_due(state) for states in both for state in states]
         assert len([job for job in started if job]) == 1
+
+
+def test_a_file_that_cannot_be_looked_for_is_missing(as_admin, tmp_path):
+    """Nobody can look for this name, not even root: it is like a closed folder."""
+    run = BackupRunFactory(archive_path=str(tmp_path / ("x" * 300) / "openclaw-web-20261121T220000Z.tar.zst"))
+    text = as_admin.get(PAGE).text
+    assert ">Missing<" in text
+    assert as_admin.get(f"{PAGE}{run.id}/file").status_code == 404
+    assert list(next(check for check in checks.CHECKS if check.name == "backup_files").find("default")) == []
+    runs.sync_with_disk()
+    run.refresh_from_db()
+    assert run.status == "gone"

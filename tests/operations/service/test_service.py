@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+import tempfile
 import urllib.request
 from pathlib import Path
 
@@ -12,6 +13,7 @@ import pytest
 from openclaw_web.disk import locks
 from tests.operations.service.machines import IS_ROOT, machine
 from tests.processes import find_free_port
+from tests.suite import fixture_cache
 
 machine = machine
 
@@ -19,6 +21,7 @@ machine = machine
 @pytest.mark.kill
 def test_it_works(machine):
     """The service is installed, serves, is replaced by another port, and removed; the data stay."""
+    shutil.copytree(fixture_cache.served_home(), machine.home, dirs_exist_ok=True)  # a start without preparations
     port, next_port = str(find_free_port()), str(find_free_port())
     assert machine.service("status")[1] == "The service is not installed.\n"
     status, out, err = machine.service("install", "--port", port)
@@ -228,21 +231,53 @@ def test_root_does_not_run_the_site_by_accident(machine):
     assert (status, out) == (3, "") and f"{machine.home} does not belong to nobody" in err
 
 
-def test_root_installs_for_the_owner_of_the_home(machine):
+@pytest.fixture
+def home_of_nobody(machine):
+    """A blank home of another user, in a folder that this user can open."""
     if not (machine.is_system and IS_ROOT):
         pytest.skip("only root can give a home to another user")
-    for path in (machine.home, *machine.home.rglob("*")):
-        shutil.chown(path, "nobody")
-    program = Path(os.path.realpath(machine.folder)) / "bin"
-    status, out, err = machine.run("service", "install", "--print", PATH=f"{program}:{machine.env['PATH']}")
-    if "may not run" in err:
-        pytest.skip("the user nobody cannot read this checkout")
-    # The settings create the key and the folder `state` as root: a home that nobody used yet is refused.
-    assert status == 3 and "does not belong to nobody" in err
-    for path in machine.home.rglob("*"):
-        shutil.chown(path, "nobody")
-    status, out, err = machine.run("service", "install", "--print")
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o711)
+        home = Path(folder) / "home"
+        home.mkdir()
+        shutil.chown(home, "nobody")
+        machine.env["PATH"] = f"{Path(os.path.realpath(machine.folder)) / 'bin'}:{machine.env['PATH']}"
+        if "may not run" in machine.run("service", "install", "--print", OPENCLAW_WEB_HOME=str(home))[2]:
+            pytest.skip("the user nobody cannot read this checkout")
+        yield home
+
+
+def test_root_installs_for_the_owner_of_the_home(machine, home_of_nobody):
+    status, out, err = machine.run("service", "install", "--print", OPENCLAW_WEB_HOME=str(home_of_nobody))
     assert (status, err) == (0, "") and "\nUser=nobody\n" in out
+    assert list(home_of_nobody.iterdir()) == []
+
+
+def test_links_in_the_home_of_another_user_lead_root_nowhere(machine, home_of_nobody):
+    state, precious = home_of_nobody / "state", machine.folder / "precious"
+    state.mkdir()
+    assert machine.run("settings", "set", "backup.keep", "5")[0] == 0
+    shutil.copy(machine.home / "state" / "openclaw.sqlite", state)
+    for path in (state, state / "openclaw.sqlite"):
+        shutil.chown(path, "nobody")
+    precious.write_text("of root")
+    for name in ("openclaw.sqlite-shm", "reserve"):
+        (state / name).symlink_to(precious)
+    command = ("service", "install", "--print")
+    status, out, err = machine.run(*command, OPENCLAW_WEB_HOME=str(home_of_nobody))
+    assert (status, out) == (3, "") and "cannot be read" in err and precious.read_text() == "of root"
+    (state / "openclaw.sqlite-shm").unlink()
+    assert machine.run(*command, OPENCLAW_WEB_HOME=str(home_of_nobody))[0] == 0
+    assert not any(path.lstat().st_uid == 0 for path in state.iterdir() if not path.is_symlink())
+
+
+def test_root_creates_no_home_in_a_folder_of_another_user(machine):
+    if not (machine.is_system and IS_ROOT):
+        pytest.skip("only root can give a folder to another user")
+    machine.home.rmdir()
+    shutil.chown(machine.folder, "nobody")
+    status, out, err = machine.run("service", "install", "--print")
+    assert (status, out) == (3, "") and f"{machine.home} does not exist" in err and not machine.home.exists()
 
 
 def link_tools(machine):

@@ -12,6 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from jobs import worker
+from operations.server import supervisor
 from operations.service.quoting import NotQuotable
 from operations.service.service_values import ServiceValues
 from operations.service.unit import InstalledOptions, build_unit, is_ours, read_options
@@ -94,6 +96,14 @@ def test_a_user_unit_has_no_directive_of_the_system(tmp_path):
     assert "\nWantedBy=default.target\n" in unit and "\nPrivateUsers=yes\n" in unit
     plain = build_unit(replace(make_values(tmp_path, "user"), has_user_namespaces=False))
     assert "PrivateUsers" not in plain and "Protect" not in plain and "\nNoNewPrivileges=yes\n" in plain
+
+
+def test_a_stop_is_in_order_and_a_refusal_is_not_tried_again(tmp_path, kind):
+    """`serve` stops its processes itself; after 2 and 3 there is no restart."""
+    unit = build_unit(make_values(tmp_path, kind))
+    assert "\nKillMode=mixed\n" in unit and "\nRestartPreventExitStatus=2 3\n" in unit
+    seconds = int(re.search(r"^TimeoutStopSec=(\d+)$", unit, re.MULTILINE)[1])
+    assert seconds > supervisor.SITE_GRACE_SECONDS + worker.GRACE_SECONDS
 
 
 def test_a_private_tmp_does_not_hide_a_home(tmp_path, kind):
