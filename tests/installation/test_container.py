@@ -153,13 +153,8 @@ def home(tmp_path, migrated):
 
 def check_health(home):
     """The status and the words of the health check."""
-    process = subprocess.run(
-        [sys.executable, *HEALTH_CHECK[1:]],
-        cwd=CHECKOUT,
-        env=home.env | {"PYTHONPATH": str(CHECKOUT)},
-        capture_output=True,
-        text=True,
-    )
+    command, env = [sys.executable, *HEALTH_CHECK[1:]], home.env | {"PYTHONPATH": str(CHECKOUT)}
+    process = subprocess.run(command, cwd=CHECKOUT, env=env, capture_output=True, text=True)
     return process.returncode, process.stdout
 
 
