@@ -40,6 +40,11 @@ def make_values(folder, kind, name="plain"):
     program = base / "openclaw-web"
     program.write_text("#!/bin/sh\n")
     program.chmod(0o755)
+    return build_values(base, program, name, is_system=kind == "system")
+
+
+def build_values(base, program, name, *, is_system=False):
+    """Values with folders below `base`, which need not exist."""
     return ServiceValues(
         program=program,
         host="127.0.0.1",
@@ -50,7 +55,7 @@ def make_values(folder, kind, name="plain"):
         user="daemon",
         home_directory=base,
         variables={"OPENCLAW_WEB_LOG_LEVEL": name},
-        is_system=kind == "system",
+        is_system=is_system,
         writable_paths=(base / "backups",),
     )
 
@@ -153,19 +158,7 @@ def check_read_again(name):
         pytest.skip("systemd is missing (package systemd)")
     if Path(name).name in ("", ".", ".."):
         return
-    base = Path("/srv") / f"x{name}x"
-    values = ServiceValues(
-        program=Path("/srv/openclaw-web"),
-        host="127.0.0.1",
-        port=8765,
-        home=base / "home",
-        state_dir=base / "openclaw",
-        secrets_file=base / "service.env",
-        user="daemon",
-        home_directory=base,
-        variables={"OPENCLAW_WEB_LOG_LEVEL": name},
-        writable_paths=(base / "backups",),
-    )
+    values = build_values(Path("/srv") / f"x{name}x", Path("/srv/openclaw-web"), name)
     dump = read_with_systemd(build_unit(values))
     assert f"Environment: OPENCLAW_WEB_HOME={values.home}\n" in dump
     assert f"Environment: OPENCLAW_WEB_LOG_LEVEL={name}\n" in dump
