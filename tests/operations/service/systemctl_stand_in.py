@@ -29,7 +29,9 @@ def read_words(unit, key):
 def start(unit):
     program, *words = read_words(unit, "ExecStart")
     environment = os.environ | dict(word.split("=", 1) for word in read_words(unit, "Environment"))
-    code = f"{shlex.join([program.removeprefix(':'), *words])}; echo $? >{shlex.quote(str(STATE / 'status'))}"
+    command_line = shlex.join([program.removeprefix(":"), *words])
+    # The shell outlives the signal of a stop, which goes to the whole group, to write how the command ended.
+    code = f"trap : TERM; {command_line}; echo $? >{shlex.quote(str(STATE / 'status'))}"
     (STATE / "status").unlink(missing_ok=True)
     with (STATE / "journal").open("a") as journal:
         command = ["sh", "-c", code]
@@ -42,10 +44,6 @@ def stop():
         return
     os.killpg(int((STATE / "pid").read_text()), signal.SIGTERM)
     while not (STATE / "status").exists():
-        if subprocess.run(
-            ["kill", "-0", "--", f"-{(STATE / 'pid').read_text()}"], stderr=subprocess.DEVNULL
-        ).returncode:
-            (STATE / "status").write_text("0")
         time.sleep(0.02)
 
 

@@ -42,7 +42,8 @@ def test_it_works(machine):
     assert receipt["is_installed"] and not receipt["is_changed"] and receipt["difference"] == []
     assert (receipt["active"], receipt["enabled"], receipt["address"]) == ("active", "enabled", address[:-1])
 
-    status, out, _err = machine.service("install", "--port", next_port)
+    status, out, err = machine.service("install", "--port", next_port)
+    assert (status, err) == (0, "")
     assert re.search(rf"^  -ExecStart=.* --port {port}\n  \+ExecStart=.* --port {next_port}$", out, re.MULTILINE)
     assert machine.calls() == ["daemon-reload", "enable openclaw-web", "restart openclaw-web"]
     assert urllib.request.urlopen(f"http://127.0.0.1:{next_port}/healthz").status == 200
