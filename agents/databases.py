@@ -285,4 +285,7 @@ def _template():
             build_empty(draft)
             publication.restrict(draft, 0o600)
             draft.replace(target)
+            for other in target.parent.glob("agent-template-*.sqlite"):  # of earlier versions
+                if other != target:
+                    other.unlink(missing_ok=True)
     return target
