@@ -164,14 +164,15 @@ AUTH_USER_MODEL = "people.User"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 MIDDLEWARE = [
+    # These three read nothing of a request, and every answer gets their headers: refusals of the next as well.
+    "openclaw_web.pages.middleware.PrivateAnswersMiddleware",
+    "csp.middleware.CSPMiddleware",
+    "django_permissions_policy.PermissionsPolicyMiddleware",
     "openclaw_web.pages.proxy_headers.ProxyHeadersMiddleware",  # before all that reads addresses and schemes
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "openclaw_web.pages.compression.CompressionMiddleware",
-    "openclaw_web.pages.middleware.PrivateAnswersMiddleware",
     "people.audit.middleware.ActViaMiddleware",
-    "csp.middleware.CSPMiddleware",
-    "django_permissions_policy.PermissionsPolicyMiddleware",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.locale.LocaleMiddleware",
     "django.middleware.common.CommonMiddleware",

@@ -21,6 +21,7 @@ CLIENT, SCHEME = "HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_PROTO"
 SCHEMES = ("http", "https")
 MOST_HOPS = 20
 LONGEST_ENTRY = 100
+MAPPED = 96  # bits before an IPv4 address in an IPv6 one
 # An address, perhaps with a port: 192.0.2.1, 192.0.2.1:80, 2001:db8::1, [2001:db8::1]:80.
 ENTRY = re.compile(r"\[(?P<inner>[^]]*:[^]]*)\](:\d{1,5})?|(?P<plain>[^:]+)(:\d{1,5})?|(?P<bare>.*)", re.ASCII)
 # Hosts that browsers treat like https.
@@ -62,6 +63,12 @@ def _read_network(text):
         network = ipaddress.ip_network(text)
     except ValueError:
         network = None
+    if (
+        isinstance(network, ipaddress.IPv6Network)
+        and network.network_address.ipv4_mapped
+        and network.prefixlen >= MAPPED
+    ):
+        network = ipaddress.ip_network((network.network_address.ipv4_mapped, network.prefixlen - MAPPED))
     if network is None or not network.prefixlen:
         raise ImproperlyConfigured(
             f"{VARIABLE} must hold IP addresses or networks of reverse proxies such as 127.0.0.1,172.18.0.0/16, "

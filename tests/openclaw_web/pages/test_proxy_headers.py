@@ -103,8 +103,12 @@ def test_the_setting_lists_addresses_and_networks(text):
     ]
 
 
+def test_a_mapped_address_is_the_ipv4_address():
+    assert read_proxies("::ffff:192.0.2.1, ::ffff:10.0.0.0/104") == read_proxies("192.0.2.1, 10.0.0.0/8")
+
+
 @pytest.mark.parametrize(
-    "text", ["*", "localhost", "10.0.0.5/8", "10.0.0.0/33", "0.0.0.0/0", "::/0", "1.2.3.4 5.6.7.8"]
+    "text", ["*", "localhost", "10.0.0.5/8", "10.0.0.0/33", "0.0.0.0/0", "::/0", "::ffff:0:0/96", "1.2.3.4 5.6.7.8"]
 )
 def test_other_values_are_refused_in_a_sentence(text):
     with pytest.raises(
@@ -136,6 +140,8 @@ class TestRequests:
     def test_nobody_else_is(self, behind_proxy, peer):
         response = behind_proxy(REMOTE_ADDR=peer, **self.FORWARDED)
         assert response.status_code == 400 and f"proxy at {peer} is not in OPENCLAW_WEB_PROXIES" in response.text
+        assert "default-src 'none'" in response["Content-Security-Policy"] and response["Permissions-Policy"]
+        assert response["Cache-Control"] == "private, no-cache"
         response = behind_proxy(REMOTE_ADDR=peer, HTTP_X_FORWARDED_FOR="192.0.2.1")
         assert response.status_code == 301
 
