@@ -11,7 +11,7 @@ from django.db import DEFAULT_DB_ALIAS, transaction
 from django.utils.translation import gettext as _
 
 from agents import unread_parts
-from agents.homes import Home, NoHome
+from agents.homes import Home, NoHome, UnreadableHome
 from agents.layout import home_agents, openclaw_version
 from agents.models import CollectorSource, SkippedSource
 from agents.sources import build_row_key, compute_source_key
@@ -58,19 +58,25 @@ def _check_move(root, home, names, roots):
     if not names.intersection(agent.home_name for agent in home.agents):
         words |= {"names": listed(sorted(names))}
         raise Refused(_("%(new)s has none of the agents that were imported from %(old)s: %(names)s.") % words)
-    if _is_still_there(Path(root), home.root):
-        raise Refused(
-            _("There is still an OpenClaw folder at %(old)s, so %(new)s is another one. Import it with --as NAME.")
-            % words
-        )
+    _check_old_place(Path(root), home, words)
 
 
-def _is_still_there(old, new):
+def _check_old_place(old, home, words):
     try:
         home_agents.read_home(old)
+    except UnreadableHome:  # such as /root of a machine where OpenClaw ran as root: no reason to refuse
+        sentence = _(
+            "Permission to open %(old)s is missing: whether an OpenClaw folder is still there was not checked."
+        )
+        home.notes.append(sentence % words)
     except NoHome:
-        return False
-    return not old.samefile(new)
+        return
+    else:
+        if not old.samefile(home.root):
+            sentence = _(
+                "There is still an OpenClaw folder at %(old)s, so %(new)s is another one. Import it with --as NAME."
+            )
+            raise Refused(sentence % words)
 
 
 def _move_sources(old, new):

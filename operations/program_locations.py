@@ -13,9 +13,10 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from .data_locations import Location, build_remove_command
+from .service import unit_places
+from .service.unit_places import get_config_folder, get_home_directory
 
 COMMAND = "openclaw-web"
-SERVICE = f"{COMMAND}.service"
 CONTAINERS = (Path("/run/.containerenv"), Path("/.dockerenv"))  # of podman and of docker
 NAME = re.compile(r"[A-Za-z0-9._-]+")  # at the beginning of a requirement
 ALWAYS_THERE = {COMMAND, "pip", "setuptools", "wheel"}
@@ -110,36 +111,23 @@ def _list_launchers(environment) -> Iterator[Location]:
 
 def _list_services() -> Iterator[Location]:
     """Units of the user and of the system, with their changes and files for secrets."""
-    for folder, is_system in ((_config_folder(), False), (Path("/etc"), True)):
-        units = folder / "systemd" / ("system" if is_system else "user")
+    for is_system in (False, True):
         control = "sudo systemctl" if is_system else "systemctl --user"
         prefix = "sudo " if is_system else ""
-        names = (SERVICE, f"{SERVICE}.d", f"default.target.wants/{SERVICE}", f"multi-user.target.wants/{SERVICE}")
-        unit_files = [units / name for name in names if os.path.lexists(units / name)]
-        if unit_files:
-            remove = f"{control} disable --now {SERVICE}; {prefix}{build_remove_command(unit_files)}"
+        if unit_files := list(unit_places.find_unit_files(is_system=is_system)):
+            remove = f"{control} disable --now {unit_places.NAME}; {prefix}{build_remove_command(unit_files)}"
             note = _("openclaw-web service remove does the same, except for changes by systemctl edit.")
-            yield Location("service", units / SERVICE, remove, note=note, files=tuple(unit_files))
-        secrets = folder / COMMAND
+            unit = unit_places.get_unit_path(is_system=is_system)
+            yield Location("service", unit, remove, note=note, files=tuple(unit_files))
+        secrets = unit_places.get_secrets_file(is_system=is_system).parent
         if os.path.lexists(secrets):
             note = _("Variables with secrets, for the service.")
             yield Location("service_secrets", secrets, prefix + build_remove_command([secrets]), note=note)
 
 
-def _config_folder():
-    chosen = Path(os.environ.get("XDG_CONFIG_HOME", ""))
-    return chosen if chosen.is_absolute() else _home_of_user() / ".config"
-
-
-def _home_of_user():
-    with suppress(RuntimeError):
-        return Path.home()
-    return Path("/")  # a number without an account has nothing there
-
-
 def _list_completions() -> Iterator[Location]:
     """Scripts of `openclaw-web completion` where bash, zsh and fish look for them."""
-    user = _home_of_user()
+    user = get_home_directory()
     data = Path(os.environ.get("XDG_DATA_HOME") or user / ".local" / "share")
     bash = Path(os.environ.get("BASH_COMPLETION_USER_DIR") or data / "bash-completion") / "completions" / COMMAND
     zsh = [Path(folder, f"_{COMMAND}") for folder in os.environ.get("FPATH", "").split(os.pathsep) if folder]
@@ -151,7 +139,7 @@ def _list_completions() -> Iterator[Location]:
         user / ".zfunc" / f"_{COMMAND}",
         Path("/usr/local/share/zsh/site-functions", f"_{COMMAND}"),
         *zsh,
-        _config_folder() / "fish" / "completions" / f"{COMMAND}.fish",
+        get_config_folder(is_system=False) / "fish" / "completions" / f"{COMMAND}.fish",
         Path("/etc/fish/completions", f"{COMMAND}.fish"),
     ]
     for path in dict.fromkeys(places):
@@ -161,9 +149,9 @@ def _list_completions() -> Iterator[Location]:
 
 def _list_shell_lines() -> Iterator[Location]:
     """Files that a shell reads when it starts, with a line that loads our completions."""
-    user = _home_of_user()
+    user = get_home_directory()
     names = (".bashrc", ".bash_profile", ".profile", ".zshrc")
-    for path in (*(user / name for name in names), _config_folder() / "fish" / "config.fish"):
+    for path in (*(user / name for name in names), get_config_folder(is_system=False) / "fish" / "config.fish"):
         with suppress(OSError):
             lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
             ours = [line for line in lines if COMPLETED in line]

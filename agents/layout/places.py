@@ -4,7 +4,7 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import chain
 from pathlib import Path
@@ -221,7 +221,7 @@ def find_folder(root: Path, path: Path, agent: str, *, is_workspace: bool = Fals
     if state == FolderState.FOLDER:
         return Place(path)
     if problem := build_oddity(state, path, agent):
-        return Place(None, (problem,))
+        return Place(None, (_add_advice_after_move(problem, root, path, is_workspace),))
     if path.is_relative_to(root):
         return Place(None)
     words = {"path": escape_name(str(path))}
@@ -231,6 +231,20 @@ def find_folder(root: Path, path: Path, agent: str, *, is_workspace: bool = Fals
         return Place(inside, (Oddity(OddityReason.COPIED, str(path), sentence % words, agent),))
     sentence = _("%(path)s does not exist here, and no folder of the same name is in this OpenClaw folder.")
     return Place(None, (Oddity(OddityReason.ABSENT, str(path), sentence % words, agent),))
+
+
+def _add_advice_after_move(problem, root, path, is_workspace):
+    """Say that a path below a closed folder may be one of another machine."""
+    if problem.why != OddityReason.UNREADABLE or os.path.lexists(path):
+        return problem
+    inside = copied(root, path, is_workspace=is_workspace)
+    if inside is None:
+        return problem
+    sentence = _(
+        "If this OpenClaw folder was moved, its folder %(used)s may be the same: write the new path into openclaw.json."
+    )
+    words = {"used": escape_name(str(inside.relative_to(root)))}
+    return replace(problem, sentence=f"{problem.sentence} {sentence % words}")
 
 
 def find_first_folder(root: Path, candidates: list[Path], agent: str, *, is_workspace: bool = False) -> Place:

@@ -206,6 +206,7 @@ class Verb(BaseCommand):
     def _parse(self, argv):
         try:
             parser = self.create_parser("openclaw-web", argv[1])
+            _refuse_odd_bytes(argv, parser)
             return vars(parser.parse_args(argv[2:]))
         except Refused as refused:  # of a disabled capability
             self.is_json = self.has_receipt and "--json" in argv
@@ -265,6 +266,16 @@ class Verb(BaseCommand):
     def _print(self, text):
         if text:  # an empty text prints no empty line
             self.stdout.write(text if self.is_json else glyphs.to_terminal(str(text)))
+
+
+def _refuse_odd_bytes(words, parser):
+    # No database can hold such a word, and no receipt.
+    for word in words:
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            escaped = word.encode(errors="surrogateescape").decode(errors="backslashreplace")
+            parser.error(_("%(word)s is not UTF-8 text.") % {"word": escaped})
 
 
 def _receipt(**facts):

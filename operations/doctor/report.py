@@ -87,11 +87,9 @@ def _format_source(result):
     for agent in result["agents"]:
         states = listed(f"{count} {state}" for state, count in agent["sources"].items() if count)
         words = {"agent": agent["agent"], "layout": agent["layout"], "states": states or "0"}
-        words |= {
-            "records": amounts.format_amount("new records", agent["records"]),
-            "versions": listed(agent["versions"]),
-        }
-        yield _("  %(agent)s (%(layout)s): sources %(states)s; %(records)s; %(versions)s") % words
+        words["records"] = amounts.format_amount("new records", agent["records"])
+        sentence = _("  %(agent)s (%(layout)s): sources %(states)s; %(records)s") % words
+        yield "; ".join(filter(None, [sentence, listed(agent["versions"])]))
     for note in source["notes"]:
         yield f"  {note}"
 

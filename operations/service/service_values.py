@@ -18,8 +18,10 @@ from agents.models import Agent
 from openclaw_web import reasons
 from openclaw_web.commands.groups import WrongUse
 from openclaw_web.errors import Refused
+from openclaw_web.llm import endpoint
 
 from ..backups.runs import get_backup_folder
+from .unit_places import get_home_directory, get_secrets_file
 
 PREFIX = "OPENCLAW_WEB_"
 # Words at the end of the name of a variable whose value does not go into the unit, which others may read.
@@ -55,8 +57,11 @@ class ServiceValues:
 def collect_values(host: str, port: int, user: str) -> ServiceValues:
     """Collect the values from the environment, the settings and the account of the service.
 
-    Raises Refused for an account that cannot run the service, and WrongUse for `user` without root.
+    Raises Refused for an account that cannot run the service or an address of a model that cannot be used, and WrongUse
+    for `user` without root.
     """
+    if endpoint.is_configured() and (problem := endpoint.describe_problem()):
+        raise Refused(problem)  # it could hold a password, and others may read the unit
     account = _find_account(user)
     program = find_program()
     is_system = os.geteuid() == 0
@@ -69,7 +74,7 @@ def collect_values(host: str, port: int, user: str) -> ServiceValues:
         port=port,
         home=settings.HOME_DIR,
         state_dir=settings.STATE_DIR,
-        secrets_file=get_secrets_file(),
+        secrets_file=get_secrets_file(is_system=is_system),
         user=account.pw_name,
         home_directory=Path(account.pw_dir),
         variables=variables,
@@ -77,19 +82,6 @@ def collect_values(host: str, port: int, user: str) -> ServiceValues:
         writable_paths=_list_writable_paths(variables, account),
         has_user_namespaces=is_system or _can_make_namespaces(),
     )
-
-
-def get_config_folder() -> Path:
-    """The folder of configuration: /etc for root, else that of the user."""
-    if os.geteuid() == 0:
-        return Path("/etc")
-    chosen = Path(os.environ.get("XDG_CONFIG_HOME", ""))
-    return chosen if chosen.is_absolute() else Path.home() / ".config"
-
-
-def get_secrets_file() -> Path:
-    """The file from which the service reads variables with secrets."""
-    return get_config_folder() / "openclaw-web" / "service.env"
 
 
 def list_secret_names() -> list[str]:
@@ -138,7 +130,7 @@ def _get_own_account():
         return pwd.getpwuid(os.getuid())
     except KeyError:  # a number without a name, as in containers
         number = os.getuid()
-        return pwd.struct_passwd((str(number), "", number, os.getgid(), "", str(Path.home()), ""))
+        return pwd.struct_passwd((str(number), "", number, os.getgid(), "", str(get_home_directory()), ""))
 
 
 def _check_owner(account):

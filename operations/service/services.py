@@ -12,10 +12,11 @@ from openclaw_web.commands.groups import Failed
 from openclaw_web.disk import locks, site_address
 from openclaw_web.errors import Refused
 
-from .service_values import ServiceValues, collect_values, get_secrets_file, list_secret_names
+from .service_values import ServiceValues, collect_values, list_secret_names
 from .systemctl import Systemctl, has_lingering
 from .unit import InstalledOptions, build_unit, read_options
 from .unit_file import UnitFile, create_secrets_file, find_unit_file, remove_unused_secrets_file
+from .unit_places import get_secrets_file
 
 START_SECONDS = 60  # then the start goes on without us: a migration may take longer
 RUNNING = ("active", "activating", "reloading")
@@ -95,7 +96,7 @@ def remove() -> Report:
     manager.run("disable", "--now", file.path.name)
     file.remove()
     manager.run("daemon-reload")
-    secrets_file = get_secrets_file()
+    secrets_file = get_secrets_file(is_system=os.geteuid() == 0)
     sentences = [_("Stopped the service and removed %(file)s.") % {"file": file.path}]
     kept_files = [path for path in (file.drop_in_folder,) if path.exists()]
     kept_files += [] if remove_unused_secrets_file(secrets_file) else [secrets_file]

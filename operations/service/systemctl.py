@@ -10,7 +10,8 @@ from django.utils.translation import gettext as _
 from openclaw_web.commands.groups import Failed
 from openclaw_web.errors import Refused
 
-from .unit import NAME, STOP_SECONDS
+from .unit import STOP_SECONDS
+from .unit_places import NAME
 
 SECONDS = STOP_SECONDS + 60  # a call may wait until the site has stopped
 

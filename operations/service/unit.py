@@ -9,8 +9,8 @@ from ..server import supervisor
 from .quoting import quote_file_pattern, quote_program, quote_word
 from .sandbox import build_directives
 from .service_values import ServiceValues
+from .unit_places import WANTED_BY
 
-NAME = "openclaw-web.service"
 MARKER = "# Written by: openclaw-web service install"
 # Longer than a stop of `serve` takes: first the site, then the job worker.
 STOP_SECONDS = supervisor.SITE_GRACE_SECONDS + worker.GRACE_SECONDS + 15
@@ -29,11 +29,10 @@ def build_unit(values: ServiceValues) -> str:
     """Build the text of the unit file."""
     edit = "sudo systemctl edit" if values.is_system else "systemctl --user edit"
     head = f"{MARKER}\n# The next installation replaces this file; put changes of your own into: {edit} openclaw-web\n"
-    wanted_by = "multi-user.target" if values.is_system else "default.target"
     sections = {
         "Unit": _build_unit_section(values),
         "Service": [*_build_service_section(values), *build_directives(values)],
-        "Install": [("WantedBy", wanted_by)],
+        "Install": [("WantedBy", WANTED_BY[values.is_system])],
     }
     texts = ("\n".join([f"[{name}]", *(f"{key}={value}" for key, value in rows)]) for name, rows in sections.items())
     return head + "\n" + "\n\n".join(texts) + "\n"

@@ -11,8 +11,8 @@ from django.utils.translation import gettext as _
 from openclaw_web import reasons
 from openclaw_web.errors import Refused
 
-from .service_values import get_config_folder
-from .unit import NAME, is_ours
+from .unit import is_ours
+from .unit_places import get_drop_in_folder, get_unit_path
 
 SECRETS_TEMPLATE = """\
 # Secrets for openclaw-web.service, a line each, such as: OPENCLAW_WEB_LLM_KEY=...
@@ -30,7 +30,7 @@ class UnitFile:
     @property
     def drop_in_folder(self) -> Path:
         """The folder in which `systemctl edit` keeps changes of the operator."""
-        return self.path.with_name(f"{NAME}.d")
+        return get_drop_in_folder(self.path)
 
     def compare(self, new_text: str) -> list[str]:
         """List the lines that differ: `-` in the file, `+` in the new text."""
@@ -58,7 +58,7 @@ def _refusing(path):
 
 def find_unit_file() -> UnitFile:
     """Find our unit. Raises Refused for a unit of the same name that somebody else wrote."""
-    path = get_config_folder() / "systemd" / ("system" if os.geteuid() == 0 else "user") / NAME
+    path = get_unit_path(is_system=os.geteuid() == 0)
     with _refusing(path):
         text = path.read_text(errors="surrogateescape") if os.path.lexists(path) else None
     if text is not None and not is_ours(text):

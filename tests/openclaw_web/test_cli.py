@@ -146,6 +146,12 @@ def test_a_mistyped_verb_is_corrected(run):
     assert err == "There is no command “sign-in-lnk”. Did you mean sign_in_link?\n"
 
 
+@pytest.mark.parametrize("words", ["jobs", "backup create --to", "collect --source", "reflection gate list --agent"])
+def test_words_that_are_no_text_are_a_sentence(run, words):
+    status, out, err = run(*words.split(), b"a\xffb")
+    assert (status, out) == (2, "") and err.endswith("\na\\xffb is not UTF-8 text.\n")
+
+
 def test_a_home_that_cannot_be_one_is_a_sentence(run, tmp_path):
     file = tmp_path / "file"
     file.touch()

@@ -2,7 +2,6 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from agents.homes import is_utf8_name
 from collecting import advice
 from jobs import services as jobs
 from jobs.progress import Progress, open_listener
@@ -51,7 +50,7 @@ class Command(Verb):
         add("--unignore", metavar="WHAT", help=excluded)
 
     def run(self, quiet, fix, undo, unignore, source, as_name, include_deleted, deep, **options):
-        self._check_options(fix, undo, unignore, source, as_name, options)
+        self._check_options(fix, undo, unignore, options)
         check_params = given({"source": source, "as": as_name, "include_deleted": include_deleted, "deep": deep})
         fix_params = {name: options[name] for name in ONLY_FIX} | {"by": BY}
         try:
@@ -73,7 +72,7 @@ class Command(Verb):
             self.fail(f"{refused.sentence} {option}".strip(), WRONG_USE, reasons=refused.reasons)
         self._print_result(result, source, as_name)
 
-    def _check_options(self, fix, undo, unignore, source, as_name, options):
+    def _check_options(self, fix, undo, unignore, options):
         if sum(map(bool, (fix, undo, unignore))) > 1:
             self.fail(_("Use only one of --fix, --undo and --unignore."), WRONG_USE)
         if options["sources"] and not fix:
@@ -82,9 +81,6 @@ class Command(Verb):
             self.fail(_("--accept-losses can be used only with --fix."), WRONG_USE)
         if options["force"] and not (fix or undo):
             self.fail(_("--force can be used only with --fix or --undo."), WRONG_USE)
-        for option, value in (("--source", source), ("--as", as_name), ("--undo", undo), ("--unignore", unignore)):
-            if value and not is_utf8_name(value):
-                self.fail(_("%(option)s is not text.") % {"option": option}, WRONG_USE)
 
     def _run_check(self, params, quiet):
         with open_listener(self.stderr, is_quiet=quiet) as listener:

@@ -137,19 +137,47 @@ def test_one_damaged_database_of_openclaw_ends_nothing_else(place):
     assert result["records"] == 9 and result["agents"]["other"]["rejected"] == {"bad_database": 1}
 
 
-@pytest.mark.parametrize("name", PRIVATE)
-def test_what_another_user_keeps_to_themselves_is_named(public, name):
+@pytest.fixture
+def others_home(public):
+    """The home of that fixture, which belongs to another user here."""
     if os.geteuid() != 0:
         pytest.skip("only root can become somebody else")
     code = [*CHECKOUT.parents, *CHECKOUT.glob("*/migrations/*.py")]
     if not all(path.stat().st_mode & (0o001 if path.is_dir() else 0o004) for path in code):
         pytest.skip("others may not read this checkout")
-    home, source = public
-    private = source.root / name
-    private.chmod(0o700 if private.is_dir() else 0o600)
+    home, _source = public
     run(home, "collect", "--source", "/nonexistent")  # creates our home
     for path in (home, *home.rglob("*")):
         os.chown(path, NOBODY, NOBODY)
+    return home
+
+
+def test_places_of_another_machine_may_be_below_a_closed_folder(public, others_home):
+    """As below /root: where the folder has moved to, and what to do, is named."""
+    _home, source = public
+    as_nobody = {USER: str(NOBODY)}
+    assert collect(public, status=0, **as_nobody)["records"] == 9
+    closed = others_home.with_name("closed")
+    source.write("openclaw.json", {"agents": {"defaults": {"workspace": str(closed / "openclaw" / "workspace")}}})
+    (source.root / "openclaw.json").chmod(0o644)
+    closed.mkdir(mode=0o700)
+    moved = Home.__new__(Home)
+    moved.root = source.root.with_name("moved")
+    source.root.rename(moved.root)
+    shutil.copytree(moved.root, closed / "openclaw")
+    source.root.symlink_to(closed / "openclaw")
+    result = collect((others_home, moved), "--moved-from", str(source.root), **as_nobody)
+    assert result["records"] == 0
+    assert any(f"Permission to open {source.root} is missing" in note for note in result["notes"])
+    [sentence] = {sentence for sentence in result["unread"] if str(closed) in sentence}
+    assert "its folder workspace may be the same: write the new path into openclaw.json" in sentence
+
+
+@pytest.mark.parametrize("name", PRIVATE)
+def test_what_another_user_keeps_to_themselves_is_named(public, others_home, name):
+    _home, source = public
+    private = source.root / name
+    private.chmod(0o700 if private.is_dir() else 0o600)
     result = collect(public, **{USER: str(NOBODY)})
     assert result["records"] == (6 if name in PRIVATE[:2] else 9)
     assert any(name in sentence for sentence in result["unread"]), result

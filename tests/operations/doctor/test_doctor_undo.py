@@ -244,4 +244,4 @@ class TestLettingIn:
         assert "not excluded" in refused["error"]
         for option in ("--unignore", "--undo"):
             refused, _status = doctor(home, option, b"\xff/\xff", status=2)
-            assert "is not text" in refused["error"]
+            assert r"\xff/\xff is not UTF-8 text" in refused["error"]

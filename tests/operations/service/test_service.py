@@ -112,6 +112,12 @@ def test_secrets_are_not_in_the_unit(machine):
     assert machine.secrets_file.exists() and "service.env" in out
 
 
+def test_an_address_of_a_model_with_a_password_is_refused(machine):
+    status, out, err = machine.service("install", OPENCLAW_WEB_LLM_URL="https://mei:hidden@api.example.com/v1")
+    assert (status, out) == (3, "") and "OPENCLAW_WEB_LLM_URL" in err and "hidden" not in err
+    assert not machine.unit.exists()
+
+
 def test_variables_are_carried_over_and_compared(machine):
     machine.service("install", "--no-start", OPENCLAW_WEB_PAGE_SECONDS="9")
     unit = machine.unit.read_text()
