@@ -25,6 +25,7 @@ from openclaw_web.errors import Refused
 from tests.factories import SessionFactory, TurnFactory
 
 pytestmark = pytest.mark.django_db
+make_template = databases._template  # tests usually get a ready one instead
 GATE_TABLES = (
     *("gate_replay_decisions", "gate_replays", "gate_calls", "gate_hours", "gate_prompts", "gate_receipts"),
     *("gate_verdict_days", "gate_verdicts_state"),
@@ -177,6 +178,14 @@ def test_migrate_agents_names_every_failure_and_does_the_rest(real_files, capsys
     assert "amy: schema" in capsys.readouterr().out
     with warnings.catch_warnings(action="ignore", category=ResourceWarning):
         gc.collect()  # Django leaves a connection whose first statement failed to the collector, which warns
+
+
+def test_templates_of_earlier_versions_are_removed(real_files, monkeypatch):
+    monkeypatch.setattr(databases, "_template", make_template)
+    stale = real_files / "state" / "agent-template-0123456789ab.sqlite"
+    stale.touch()
+    databases.create("zoe")
+    assert [file for file in stale.parent.glob("agent-template-*") if file != make_template()] == []
 
 
 def test_an_agents_file_holds_only_agent_tables(real_files):
