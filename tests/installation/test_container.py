@@ -129,6 +129,8 @@ def test_compose_publishes_the_port_on_this_machine_and_gives_nothing_away(servi
 def test_compose_agrees_with_the_image(service, containerfile):
     places = containerfile.read_environment()
     assert service["environment"] == {name: places[name] for name in ("OPENCLAW_WEB_HOME", "OPENCLAW_STATE_DIR")}
+    read = re.findall(r"\$\{(\w+)", (CHECKOUT / "compose.yaml").read_text())
+    assert not set(read) & set(places)  # podman-compose would read what the container gets
     assert service["healthcheck"]["test"] == ["CMD", *HEALTH_CHECK]
     options = dict(re.findall(r"--(\S+)=(\S+)", containerfile.read("HEALTHCHECK")[0]))
     assert options == {

@@ -143,6 +143,33 @@ def test_the_demo_is_there(person):
     assert json.loads(person.run("doctor", "--json", **places))["ok"] is True
 
 
+@pytest.mark.parametrize(("tool", "kind", "words"), [("pipx", "pipx", "install"), ("uv", "uv_tool", "tool install")])
+def test_other_installers_install_and_remove_it(built, tmp_path, tool, kind, words):
+    """`uninstall --check` names the command that removes the program, and it does."""
+    if not (program := shutil.which(tool)):
+        pytest.skip(f"needs {tool}")
+    if not (interpreter := wheels.find_interpreter()):
+        pytest.skip("needs Python with the module ensurepip (Debian: python3-venv)")
+    env = wheels.make_offline_environment(interpreter) | {"HOME": str(tmp_path), "LANG": "C.UTF-8"}
+    env["PATH"] += f":{Path(program).parent}:{tmp_path}/.local/bin"
+
+    def run(command):
+        process = subprocess.run(command, env=env, cwd=tmp_path, shell=True, capture_output=True, text=True)
+        assert process.returncode == 0, process.stdout + process.stderr
+        return process.stdout
+
+    run(f"{tool} {words} {built[0]}")
+    assert run("openclaw-web --version").startswith(f"openclaw-web {VERSION} (")
+    [place] = [
+        place
+        for place in json.loads(run("openclaw-web uninstall --check --json"))["locations"]
+        if place["kind"] == kind
+    ]
+    assert Path(place["path"]).is_dir()
+    run(place["remove"])
+    assert not Path(place["path"]).exists() and not os.path.lexists(tmp_path / ".local" / "bin" / "openclaw-web")
+
+
 @pytest.fixture
 def site(person):
     """A running `serve` as (browser, link that makes the first admin)."""

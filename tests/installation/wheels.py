@@ -57,6 +57,13 @@ def make_environment(**more):
     return {"PATH": "/usr/local/bin:/usr/bin:/bin", "PIP_CONFIG_FILE": os.devnull, **more}
 
 
+def make_offline_environment(interpreter):
+    """The variables with which pipx and uv use an interpreter, and only the prepared wheels."""
+    pipx = {"PIPX_DEFAULT_PYTHON": interpreter, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(prepare_wheels())}
+    uv = {"UV_PYTHON": interpreter, "UV_OFFLINE": "1", "UV_NO_CONFIG": "1", "UV_FIND_LINKS": pipx["PIP_FIND_LINKS"]}
+    return make_environment(**pipx, **uv, UV_NO_INDEX="1")
+
+
 def prepare_wheels():
     """The folder of all wheels that the locks name for the interpreter; they are downloaded once."""
     version = subprocess.run(
