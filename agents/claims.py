@@ -49,16 +49,20 @@ def claim_agents(
 
     Raises Refused for a name that is taken, or when the files of all agents are lost.
 
-    `as_name` and `folder` as for `resolve_names`. Agents in `anew` get a new file when theirs is lost.
+    `as_name` and `folder` as for `resolve_names`. Agents in `anew` get a new file when theirs is lost
+    or damaged; a damaged one is kept beside it.
     """
     agents, lost = {}, {}
     for name, agent_id in resolve_names(home, as_name=as_name, folder=folder).items():
         try:
+            if agent_id in anew:
+                databases.move_damaged_aside(agent_id)
             agents[name] = _register(home.root, name, agent_id, anew=agent_id in anew)
         except databases.LostAgentFile as exc:
             lost[agent_id] = str(exc)
         except databases.OldAgentFile as exc:
-            lost[agent_id] = f"{exc} {databases.describe_recovery(agent_id)}"
+            is_damaged = databases.is_damaged(agent_id)  # else nothing is wrong with its content
+            lost[agent_id] = f"{exc} {databases.describe_recovery(agent_id)}" if is_damaged else str(exc)
     if lost and not agents:
         raise Refused(" ".join(lost.values()))
     return ClaimResult(agents, lost)

@@ -40,6 +40,8 @@ def find_loss(agent: Agent) -> Loss | None:
         record_count = _count_records(file, noted)
     except FileNotFoundError:
         return Loss(None, noted) if databases.is_on_disk(agent.agent_id) else None
+    except PermissionError:  # its pages say so
+        return None
     return None if record_count is None or record_count >= noted else Loss(record_count, noted)
 
 

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from openclaw_web import amounts, reasons
 from openclaw_web.disk import publication
 from openclaw_web.errors import UserFacingError
-from openclaw_web.sqlite import connection_options, connection_tuning, creation, files, known_migrations
+from openclaw_web.sqlite import connection_options, connection_tuning, creation, damaged_files, files, known_migrations
 from openclaw_web.sqlite.connection_tuning import settings_lock
 
 from . import connection_cache
@@ -114,7 +114,8 @@ def create(agent_id):
     shutil.copyfile(_template(), draft)
     publication.restrict(draft, 0o600)
     try:
-        publication.publish(draft, target)
+        with damaged_files.hold_place(target):
+            publication.publish(draft, target)
     except FileExistsError as exc:
         raise AgentExists(agent_id) from exc
     finally:
@@ -141,6 +142,47 @@ def is_outdated(agent_id: str) -> bool:
     except UnusableAgent:
         return False
     return not known_migrations.is_other_version(applied) and bool(known_migrations.list_agent_migrations() - applied)
+
+
+def is_missing(agent_id: str) -> bool:
+    """Whether there is no file of an agent; False where this process may not look."""
+    try:
+        get_path(agent_id).stat()
+    except PermissionError:
+        return False
+    except OSError:
+        return True
+    return False
+
+
+def is_damaged(agent_id: str) -> bool:
+    """Whether an agent's file is damaged or blank, and not merely busy, outdated or not readable."""
+    return is_on_disk(agent_id) and bool(damaged_files.find_damage(get_path(agent_id)))
+
+
+def is_unsettled(agent_id: str) -> bool:
+    """Whether a damaged file was moved aside, and the new one is not prepared yet."""
+    return is_on_disk(agent_id) and damaged_files.is_unsettled(get_path(agent_id))
+
+
+def move_damaged_aside(agent_id: str) -> None:
+    """Rename an agent's file when it is damaged, and leave its place free."""
+    name = f"agent_{agent_id}"
+    if is_damaged(agent_id):
+        if name in connections.settings:
+            connections[name].close()
+        _current.discard(name)
+        damaged_files.move_aside(get_path(agent_id))
+
+
+def settle(agent_id: str) -> list[str]:
+    """End the exchange of a damaged file, and say where the old one is."""
+    sentence = _(
+        "The database of agent %(agent)s was damaged. It is kept in %(path)s, and the agent was imported again into a "
+        "new one. To return to a backup instead: openclaw-web backup restore FILE --replace"
+    )
+    paths = damaged_files.settle(get_path(agent_id)) if is_on_disk(agent_id) else []
+    return [sentence % {"agent": agent_id, "path": path} for path in paths]
 
 
 def get_schema_version():
@@ -203,7 +245,10 @@ def _ensure_registered(name, agent_id):
     Raises UnknownAgent without a file, also when it was removed since.
     """
     if is_on_disk(agent_id):
-        identity = connection_cache.get_file_identity(get_path(agent_id))
+        try:
+            identity = connection_cache.get_file_identity(get_path(agent_id))
+        except PermissionError as exc:  # its folder is another user's
+            raise OldAgentFile(describe_unread(agent_id, reasons.describe_error(exc))) from exc
         if identity is None:
             raise UnknownAgent(agent_id)
         connection_cache.close_if_replaced(name, identity)
@@ -244,8 +289,15 @@ def _read_migrations(name, agent_id):
     try:
         return set(MigrationRecorder(connections[name]).migration_qs.values_list("app", "name"))
     except DatabaseError as exc:
-        sentence = _("The database of agent %(agent)s was not read: %(reason)s. Check the file and its permissions.")
-        raise OldAgentFile(sentence % {"agent": agent_id, "reason": reasons.describe_error(exc)}) from exc
+        blank = damaged_files.is_blank(get_path(agent_id))
+        reason = damaged_files.describe_blank() if blank else reasons.describe_error(exc)
+        raise OldAgentFile(describe_unread(agent_id, reason)) from exc
+
+
+def describe_unread(agent_id: str, reason: str) -> str:
+    """Say that an agent's file cannot be opened, or is no database."""
+    sentence = _("The database of agent %(agent)s was not read: %(reason)s. Check the file and its permissions.")
+    return sentence % {"agent": agent_id, "reason": reason}
 
 
 def _refuse_old(name, agent_id):

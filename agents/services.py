@@ -1,12 +1,12 @@
 """The registry of agents: registers agents, and finds them by name."""
 
 import re
-from contextlib import suppress
 
 from django.conf import settings
 from django.db import transaction
 from django.utils.translation import gettext as _
 
+from openclaw_web import reasons
 from openclaw_web.clock import now_ms
 from openclaw_web.errors import Refused
 
@@ -58,8 +58,12 @@ def register(agent_id: str, *, home_name: str = "", anew: bool = False) -> Agent
         raise Refused(_("“%(name)s” is not a valid agent name. Use letters, digits, - and _.") % {"name": agent_id})
     if not anew and is_lost(agent_id):
         raise databases.LostAgentFile(agent_id, AgentDatabase.get_record_count(agent_id))
-    with suppress(databases.AgentExists):
+    try:
         databases.create(agent_id)
+    except databases.AgentExists:
+        pass
+    except PermissionError as exc:  # its folder is another user's
+        raise databases.OldAgentFile(databases.describe_unread(agent_id, reasons.describe_error(exc))) from exc
     file = databases.get_path(agent_id).relative_to(settings.HOME_DIR).as_posix()
     now = now_ms()
     with transaction.atomic():
@@ -74,8 +78,13 @@ def register(agent_id: str, *, home_name: str = "", anew: bool = False) -> Agent
 
 def is_lost(agent_id: str) -> bool:
     """Return whether an agent is registered and its file is missing."""
-    is_missing = databases.is_on_disk(agent_id) and not databases.get_path(agent_id).exists()
+    is_missing = databases.is_on_disk(agent_id) and databases.is_missing(agent_id)
     return is_missing and Agent.objects.filter(agent_id=agent_id).exists()
+
+
+def needs_new_file(agent_id: str) -> bool:
+    """Return whether a repeated import needs a new file: this one is lost or damaged."""
+    return is_lost(agent_id) or databases.is_damaged(agent_id) or databases.is_unsettled(agent_id)
 
 
 def refresh_database_row(agent: Agent) -> None:

@@ -98,7 +98,7 @@ def _find_unknown(collection, home_agent, agent_id, report, requested):
     """
     try:
         stored = _read_stored(databases.get_alias(agent_id))
-    except (databases.UnknownAgent, databases.LostAgentFile):
+    except databases.UnusableAgent:  # missing or damaged: the import begins with a new file, or says why
         stored = {}
     known = _find_known(agent_id, stored)
     try:

@@ -11,14 +11,14 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from agents import database_loss, omissions, skipped_sources, unread_parts
+from agents import database_loss, databases, omissions, skipped_sources, unread_parts
 from agents.claims import ClaimResult, claim_agents, find_root, follow_reported_workspaces, resolve_names
 from agents.database_copies import Copies
 from agents.homes import Home
 from agents.layout import openclaw_version
 from agents.layout.home_agents import read_home
 from agents.models import Agent, CollectorSource
-from agents.services import is_lost
+from agents.services import needs_new_file
 from agents.sources import SourceBook
 from datasets import turn_facts
 from episodes.capture import services as episode_capture
@@ -142,7 +142,7 @@ def run(params: dict[str, Any], progress: Any, copies: Copies | None = None) -> 
         nullcontext(copies) if copies else Copies() as own_copies,
     ):
         home = read_home(source)
-        if params.get("moved_from"):
+        if params.get("moved_from") is not None:
             moved_homes.move_home(params["moved_from"], home)
         _check_sessions(home, params, own_copies, progress)
         collection = _build_collection(home, _claim_agents(home, params), params, own_copies, progress)
@@ -200,16 +200,15 @@ def _find_only_agent(home, params, claimed):
 
 
 def _claim_agents(home, params):
-    """Claim the agents of the home.
-
-    For a repeated import, an agent whose file is lost gets an empty file.
-    """
+    """Claim the agents; a repeated import gives a lost or damaged one an empty file."""
     names = _find_names(home, params).values()
-    anew = frozenset(agent_id for agent_id in names if params.get("again") and is_lost(agent_id))
+    anew = frozenset(agent_id for agent_id in names if params.get("again") and needs_new_file(agent_id))
     claimed = claim_agents(home, as_name=params.get("as"), folder=_find_renamed_folder(home, params), anew=anew)
-    follow_reported_workspaces(home, {name: agent.agent_id for name, agent in claimed.agents.items()})
-    for agent_id in anew:
+    agent_ids = {name: agent.agent_id for name, agent in claimed.agents.items()}
+    follow_reported_workspaces(home, agent_ids)
+    for agent_id in anew.intersection(agent_ids.values()):
         collect_again.prepare_agent(home.root, agent_id)
+        home.notes += databases.settle(agent_id)
     return claimed
 
 

@@ -37,7 +37,7 @@ def move_home(old: str, home: Home) -> None:
     """
     claims = CollectorSource.objects.filter(kind=CollectorSource.Kind.AGENT)
     roots = set(claims.values_list("root", flat=True))
-    root = old if old in roots else str(Path(os.path.expanduser(old)).absolute())  # noqa: PTH111 - raises for ~nobody
+    root = old if old in roots else os.path.abspath(os.path.expanduser(old))  # noqa: PTH100, PTH111 - keeps links, and ~nobody
     names = set(claims.filter(root=root).values_list("path", flat=True))
     _check_move(root, home, names, roots)
     new = str(home.root)

@@ -8,7 +8,8 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from django.db import DatabaseError, connection, connections
+from django.conf import settings
+from django.db import DatabaseError, OperationalError, connection, connections
 from django.db.models import F
 from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
@@ -17,6 +18,7 @@ from ulid import ULID
 from openclaw_web import clock
 from openclaw_web.disk import locks
 from openclaw_web.errors import Refused
+from openclaw_web.sqlite import failures
 
 from . import cancellation
 from . import kinds as job_kinds
@@ -182,9 +184,22 @@ def _outcome(job, progress):
         _write_end(job, progress, cancellation.undo_stopped(job) if job.ends_with_process else manually)
         raise
     except Exception as exc:
+        if sentence := _describe_database_failure(exc):
+            log.warning("job %s (%s) failed: %s", job.id, job.kind, exc)
+            return _ended(JobRun.State.FAILED, sentence)
         log.exception("job %s (%s) failed", job.id, job.kind)
         sentence = _("The job stopped on an unexpected error (%(name)s). See the server log.")
         return _ended(JobRun.State.FAILED, sentence % {"name": type(exc).__name__})
+
+
+def _describe_database_failure(exc):
+    """The sentence about a database that is outdated, closed to this user or damaged.
+
+    Empty for any other failure.
+    """
+    if isinstance(exc, OperationalError) and failures.is_old(exc):
+        return str(failures.OLD_HOME)
+    return failures.describe_unusable(exc, settings.HOME_DIR)
 
 
 @contextmanager

@@ -27,7 +27,12 @@ BASE_DIR = PROJECT_DIR.parent
 def env_path(name, default):
     """The folder that the environment variable `name` holds, made absolute."""
     try:
-        path = Path(env.str(name, "") or default).expanduser().absolute()
+        path = Path(env.str(name, "") or default)
+        if str(path).startswith("~") and not path.expanduser().is_absolute():
+            raise ImproperlyConfigured(
+                "HOME must be an absolute path, or OPENCLAW_WEB_HOME and OPENCLAW_STATE_DIR be set."
+            )
+        path = path.expanduser().absolute()
         str(path).encode()
     except UnicodeEncodeError as exc:
         raise ImproperlyConfigured(f"{name} does not name a possible folder: the name is not valid UTF-8.") from exc

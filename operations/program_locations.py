@@ -1,5 +1,8 @@
 """Places of the program itself: its environment or checkout, the service, completion scripts."""
 
+# pathlib's own methods raise PermissionError in a closed folder.
+# ruff: noqa: PTH113, PTH114
+
 import os
 import re
 import shlex
@@ -12,7 +15,9 @@ from pathlib import Path
 from django.conf import settings
 from django.utils.translation import gettext as _
 
-from .data_locations import Location, build_remove_command
+from openclaw_web import reasons
+
+from .data_locations import Location, build_remove_command, find_problem, list_folder, may_exist
 from .service import unit_places
 from .service.unit_places import get_config_folder, get_home_directory
 
@@ -38,15 +43,15 @@ def find_program() -> list[Location]:
 
 def _list_installations() -> Iterator[Location]:
     environment, checkout = Path(sys.prefix), settings.BASE_DIR
-    is_checkout = (checkout / "pyproject.toml").is_file() and (checkout / "dev").is_file()
+    is_checkout = os.path.isfile(checkout / "pyproject.toml") and os.path.isfile(checkout / "dev")
     is_container = bool(os.environ.get("container"))  # noqa: SIM112 - podman's own spelling
-    if is_container or any(path.exists() for path in CONTAINERS):
+    if is_container or any(map(os.path.exists, CONTAINERS)):
         note = _("This runs in a container. Remove the container, its image and its volumes with podman or docker.")
         yield Location("container", Path("/"), "", note=note, is_measured=False)
     if is_checkout:
         note = _("The checkout, with everything that ./dev installs and creates in it.")
         yield Location("checkout", checkout, build_remove_command([checkout]), note=note)
-        if not environment.is_relative_to(checkout):
+        if os.path.islink(environment) or not environment.is_relative_to(checkout):
             yield _describe_environment(environment)
     else:
         yield _describe_environment(environment)
@@ -54,9 +59,9 @@ def _list_installations() -> Iterator[Location]:
 
 
 def _describe_environment(environment):
-    if (environment / "pipx_metadata.json").is_file():
+    if os.path.isfile(environment / "pipx_metadata.json"):
         return Location("pipx", environment, f"pipx uninstall {COMMAND}")
-    if (environment / "uv-receipt.toml").is_file():
+    if os.path.isfile(environment / "uv-receipt.toml"):
         return Location("uv_tool", environment, f"uv tool uninstall {COMMAND}")
     pip = f"{shlex.quote(sys.executable)} -m pip uninstall {COMMAND}"
     if sys.prefix == sys.base_prefix:
@@ -65,9 +70,14 @@ def _describe_environment(environment):
     if others := _list_other_programs():
         note = _("Other programs are installed in this environment: %(names)s. Dependencies of OpenClaw Web are kept.")
         return Location("environment", environment, pip, note=note % {"names": ", ".join(others[:5])})
-    if not all(OF_ENVIRONMENTS.fullmatch(path.name) for path in environment.iterdir()):
+    entries, problem = list_folder(environment)
+    if problem or not all(OF_ENVIRONMENTS.fullmatch(path.name) for path in entries):
         note = _("Other files of the folder are not ours. Dependencies of OpenClaw Web are kept.")
         return Location("environment", environment, pip, note=note)
+    if os.path.islink(environment):
+        both = (environment, Path(os.path.realpath(environment)))
+        note = _("This is a link to %(folder)s: the command removes both.") % {"folder": both[1]}
+        return Location("environment", environment, build_remove_command(both), note=note, files=both)
     return Location("environment", environment, build_remove_command([environment]))
 
 
@@ -101,11 +111,15 @@ def _normalise(name):
 
 def _list_launchers(environment) -> Iterator[Location]:
     """Links or scripts of that name elsewhere on the search path; pipx and uv remove theirs."""
-    if any((environment / name).is_file() for name in ("pipx_metadata.json", "uv-receipt.toml")):
+    if any(os.path.isfile(environment / name) for name in ("pipx_metadata.json", "uv-receipt.toml")):
         return
     for folder in dict.fromkeys(os.environ.get("PATH", "").split(os.pathsep)):
         path = Path(folder, COMMAND)
-        if folder and path.is_symlink() and path.resolve().is_relative_to(environment.resolve()):
+        if not folder:
+            continue
+        if find_problem(path):
+            yield Location("launcher", path, "")
+        elif os.path.islink(path) and Path(os.path.realpath(path)).is_relative_to(os.path.realpath(environment)):
             yield Location("launcher", path, build_remove_command([path]))
 
 
@@ -114,13 +128,15 @@ def _list_services() -> Iterator[Location]:
     for is_system in (False, True):
         control = "sudo systemctl" if is_system else "systemctl --user"
         prefix = "sudo " if is_system else ""
-        if unit_files := list(unit_places.find_unit_files(is_system=is_system)):
+        unit = unit_places.get_unit_path(is_system=is_system)
+        if find_problem(unit):
+            yield Location("service", unit, "")
+        elif unit_files := list(unit_places.find_unit_files(is_system=is_system)):
             remove = f"{control} disable --now {unit_places.NAME}; {prefix}{build_remove_command(unit_files)}"
             note = _("openclaw-web service remove does the same, except for changes by systemctl edit.")
-            unit = unit_places.get_unit_path(is_system=is_system)
             yield Location("service", unit, remove, note=note, files=tuple(unit_files))
         secrets = unit_places.get_secrets_file(is_system=is_system).parent
-        if os.path.lexists(secrets):
+        if may_exist(secrets):
             note = _("Variables with secrets, for the service.")
             yield Location("service_secrets", secrets, prefix + build_remove_command([secrets]), note=note)
 
@@ -143,7 +159,7 @@ def _list_completions() -> Iterator[Location]:
         Path("/etc/fish/completions", f"{COMMAND}.fish"),
     ]
     for path in dict.fromkeys(places):
-        if os.path.lexists(path):
+        if may_exist(path):
             yield Location("completion", path, build_remove_command([path]))
 
 
@@ -152,12 +168,17 @@ def _list_shell_lines() -> Iterator[Location]:
     user = get_home_directory()
     names = (".bashrc", ".bash_profile", ".profile", ".zshrc")
     for path in (*(user / name for name in names), get_config_folder(is_system=False) / "fish" / "config.fish"):
-        with suppress(OSError):
+        try:
             lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-            ours = [line for line in lines if COMPLETED in line]
-            if ours and not path.is_symlink() and all(map(LONE_LINE.fullmatch, ours)):
-                remove = f"sed -i '/{COMPLETED}/d' {shlex.quote(str(path))}"
-                yield Location("shell_line", path, remove, note=_("Only the line that loads our completions is ours."))
-            elif ours:
-                note = _("Remove the line that loads our completions in an editor: it is part of other lines.")
-                yield Location("shell_line", path, "", note=note)
+        except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
+            continue
+        except OSError as exc:
+            yield Location("shell_line", path, "", problem=reasons.describe_os_error(exc))
+            continue
+        ours = [line for line in lines if COMPLETED in line]
+        if ours and not os.path.islink(path) and all(map(LONE_LINE.fullmatch, ours)):
+            remove = f"sed -i '/{COMPLETED}/d' {shlex.quote(str(path))}"
+            yield Location("shell_line", path, remove, note=_("Only the line that loads our completions is ours."))
+        elif ours:
+            note = _("Remove the line that loads our completions in an editor: it is part of other lines.")
+            yield Location("shell_line", path, "", note=note)

@@ -14,7 +14,6 @@ from django.core.management.base import CommandParser
 from django.utils.translation import gettext as _
 
 from openclaw_web import reasons
-from openclaw_web.commands import option_types
 from openclaw_web.commands.groups import Failed
 from openclaw_web.disk import drafts, publication, room
 from openclaw_web.errors import Refused
@@ -33,7 +32,6 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_argument(
         "-o",
         "--output",
-        type=option_types.text,
         metavar="FILE|FOLDER/",
         help=_(
             "also write the training rows to FILE and the other parts of the split beside it (FILE.jsonl: "

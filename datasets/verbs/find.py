@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from openclaw_web.commands import option_types
 from openclaw_web.commands.groups import Outcome, WrongUse
 from openclaw_web.lists.paging import Term
 from openclaw_web.pages import glyphs
@@ -31,10 +30,8 @@ def add_arguments(parser):
         "--needs-review", dest="status", action="store_const", const=NEEDS_REVIEW, help=_("only samples to be reviewed")
     )
     parser.add_argument("--type", "-t", choices=DatasetSample.Type.values, help=_("only samples of this type"))
-    parser.add_argument("--agent", type=option_types.text, default="", help=_("only samples of this agent"))
-    parser.add_argument(
-        "--session", "-s", type=option_types.text, default="", metavar="ID", help=_("only samples of this session")
-    )
+    parser.add_argument("--agent", default="", help=_("only samples of this agent"))
+    parser.add_argument("--session", "-s", default="", metavar="ID", help=_("only samples of this session"))
     parser.add_argument("--quality-above", type=float, metavar="SCORE", help=_("only samples with a higher score"))
     parser.add_argument("--limit", "-l", type=int, default=10, metavar="N", help=_("how many, 1 to 1000 (10)"))
 

@@ -10,7 +10,6 @@ from agents.models import Agent
 from jobs import services as jobs
 from jobs.models import JobRun
 from jobs.progress import open_listener
-from openclaw_web.commands import option_types
 from openclaw_web.commands.groups import Failed, Outcome
 from openclaw_web.detectors.spans import KINDS
 from openclaw_web.errors import Refused
@@ -32,16 +31,12 @@ VERDICTS = {"confirm": FindingVerdict.Verdict.CONFIRMED, "dismiss": FindingVerdi
 def add_arguments(parser):
     act = parser.add_mutually_exclusive_group()
     act.add_argument("--scan", action="store_true", help=_("first scan the texts that were not scanned yet"))
-    act.add_argument(
-        "--confirm", type=option_types.text, metavar="HASH", help=_("say that this value is what was found")
-    )
-    act.add_argument(
-        "--dismiss", type=option_types.text, metavar="HASH", help=_("say that this value is harmless: exports keep it")
-    )
-    parser.add_argument("--notes", type=option_types.text, default="", help=_("a note on the verdict"))
+    act.add_argument("--confirm", metavar="HASH", help=_("say that this value is what was found"))
+    act.add_argument("--dismiss", metavar="HASH", help=_("say that this value is harmless: exports keep it"))
+    parser.add_argument("--notes", default="", help=_("a note on the verdict"))
     parser.add_argument("--state", choices=FindingValue.State.values, help=_("only values with this state"))
     parser.add_argument("--kind", choices=KINDS, help=_("only values of this kind"))
-    parser.add_argument("--agent", type=option_types.text, help=_("only values in the texts of this agent"))
+    parser.add_argument("--agent", help=_("only values in the texts of this agent"))
     parser.add_argument("--limit", "-l", type=int, default=20, metavar="N", help=_("how many, 1 to 1000 (20)"))
     parser.add_argument("--quiet", action="store_true", help=_("do not show progress"))
 

@@ -3,7 +3,6 @@
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from openclaw_web.commands import option_types
 from openclaw_web.commands.groups import Outcome, WrongUse
 from openclaw_web.errors import Refused
 from openclaw_web.pages import glyphs
@@ -38,7 +37,6 @@ class RejectVerb:
         _add_sample(parser)
         parser.add_argument(
             "--reason",
-            type=option_types.text,
             metavar="CODE",
             help=_("why, a code of the setting review.rejectReasons"),
         )
@@ -48,8 +46,8 @@ class RejectVerb:
 
 
 def _add_sample(parser):
-    parser.add_argument("sample", type=option_types.text, metavar="SAMPLE", help=_("ID of the sample"))
-    parser.add_argument("--notes", type=option_types.text, default="", help=_("a note for other reviewers"))
+    parser.add_argument("sample", metavar="SAMPLE", help=_("ID of the sample"))
+    parser.add_argument("--notes", default="", help=_("a note for other reviewers"))
 
 
 def _label_sample(sample_id, status, notes, *, reason=None):

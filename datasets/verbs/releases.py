@@ -6,7 +6,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from jobs.progress import Progress, open_listener
-from openclaw_web.commands import option_types
 from openclaw_web.commands.groups import Outcome, WrongUse
 from openclaw_web.commands.verbs import FAILED
 from openclaw_web.errors import Refused
@@ -29,7 +28,7 @@ class ReleaseVerb:
     def add_arguments(self, parser):
         _add_name(parser)
         parser.add_argument("--create", action="store_true", help=_("create the dataset first"))
-        parser.add_argument("--notes", type=option_types.text, default="", help=_("what this release is about"))
+        parser.add_argument("--notes", default="", help=_("what this release is about"))
         parser.add_argument("--quiet", action="store_true", help=_("do not show progress"))
 
     def run(self, name, create, notes, quiet, **options):
@@ -89,7 +88,7 @@ class DiffVerb:
 
 
 def _add_name(parser):
-    parser.add_argument("name", type=option_types.text, metavar="NAME", help=_("name of the dataset"))
+    parser.add_argument("name", metavar="NAME", help=_("name of the dataset"))
 
 
 def _to_json(dataset, version):

@@ -8,7 +8,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from openclaw_web import reasons
-from openclaw_web.commands import option_types
 from openclaw_web.commands.groups import Failed, Outcome, WrongUse
 from openclaw_web.disk import drafts
 
@@ -24,7 +23,6 @@ MOST_BYTES = 200  # of the file of a head
 def add_arguments(parser):
     parser.add_argument(
         "--output",
-        type=option_types.text,
         metavar="FILE",
         help=_("write the head into this file; only a head of this ledger is replaced"),
     )

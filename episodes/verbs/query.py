@@ -1,7 +1,6 @@
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from openclaw_web.commands import option_types
 from openclaw_web.commands.groups import Outcome
 
 from ..queries import MOST_ROWS, EventQuery, read_events
@@ -16,7 +15,7 @@ EXAMPLES = (
 
 def add_arguments(parser):
     add_scope(parser)
-    parser.add_argument("--session-id", type=option_types.text, metavar="ID", help=_("only this session"))
+    parser.add_argument("--session-id", metavar="ID", help=_("only this session"))
     parser.add_argument("--from-ts-ms", type=int, metavar="MS", help=_("at or after this time, in Unix milliseconds"))
     parser.add_argument("--to-ts-ms", type=int, metavar="MS", help=_("at or before this time, in Unix milliseconds"))
     parser.add_argument(

@@ -1,7 +1,6 @@
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from openclaw_web.commands import option_types
 from openclaw_web.commands.groups import Outcome
 
 from .. import redaction
@@ -15,10 +14,8 @@ EXAMPLES = (
 
 
 def add_arguments(parser):
-    parser.add_argument("--event-id", type=option_types.text, metavar="ID", help=_("redact this event"))
-    parser.add_argument(
-        "--session-id", type=option_types.text, metavar="ID", help=_("redact every event of this session")
-    )
+    parser.add_argument("--event-id", metavar="ID", help=_("redact this event"))
+    parser.add_argument("--session-id", metavar="ID", help=_("redact every event of this session"))
     add_scope(parser)
     parser.add_argument(
         "--replacement",

@@ -8,7 +8,6 @@ from collections import Counter
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from openclaw_web.commands import option_types
 from openclaw_web.commands.groups import Outcome, WrongUse
 
 from ..events import WrongEvent
@@ -25,9 +24,7 @@ SNIPPET_CHARACTERS, SUMMARY_CHARACTERS = 60, 280
 
 
 def add_arguments(parser):
-    parser.add_argument(
-        "query", type=option_types.text, metavar="QUERY", help=_("words, or parts of words; every one has to occur")
-    )
+    parser.add_argument("query", metavar="QUERY", help=_("words, or parts of words; every one has to occur"))
     add_scope(parser)
     parser.add_argument("--limit", type=int, default=5, metavar="N", help=_("sessions to print, at most 500 (5)"))
     parser.add_argument(

@@ -4,7 +4,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from agents import services as agents
-from openclaw_web.commands import option_types
 from openclaw_web.commands.groups import Outcome
 from openclaw_web.pages import glyphs
 
@@ -22,22 +21,21 @@ EXAMPLES = (
 
 
 def add_arguments(parser):
-    parser.add_argument("audit", type=option_types.text, metavar="AUDIT", help=_("ID of the write"))
+    parser.add_argument("audit", metavar="AUDIT", help=_("ID of the write"))
     parser.add_argument(
         "--status", required=True, choices=correction_store.STATUSES, help=_("what should have become of it")
     )
-    parser.add_argument("--fact", type=option_types.text, help=_("the fact that should have been written (as it was)"))
+    parser.add_argument("--fact", help=_("the fact that should have been written (as it was)"))
     parser.add_argument("--file", choices=MEMORY_FILES, help=_("the file it should have been written to (as it was)"))
-    parser.add_argument("--reason", type=option_types.text, required=True, help=_("why"))
+    parser.add_argument("--reason", required=True, help=_("why"))
     parser.add_argument("--apply-to-future", action="store_true", help=_("apply it to similar facts, as a rule"))
-    parser.add_argument("--name", type=option_types.text, default="", help=_("what the rule is called (its words)"))
+    parser.add_argument("--name", default="", help=_("what the rule is called (its words)"))
     parser.add_argument(
-        "--contains", type=option_types.text, action="append", default=[], metavar="WORDS",
+        "--contains", action="append", default=[], metavar="WORDS",
         help=_("a word the facts contain, alternatives separated by commas; repeat for more, the facts contain all"),
     )  # fmt: skip
     parser.add_argument(
         "--pattern",
-        type=option_types.text,
         default="",
         help=_("which facts the rule is about (proposed from the fact)"),
     )

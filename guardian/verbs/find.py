@@ -10,7 +10,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from agents import services as agents
-from openclaw_web.commands import option_types
 from openclaw_web.commands.groups import Outcome, WrongUse
 from openclaw_web.errors import Refused
 from openclaw_web.pages import glyphs
@@ -37,9 +36,7 @@ class ListVerb:
     EXAMPLES = ("reflection guardian list", "reflection guardian list -f USER.md -s written --with-diff")
 
     def add_arguments(self, parser):
-        parser.add_argument(
-            "key", type=option_types.text, nargs="?", metavar="SESSION", help=_("only this session: its ID or key")
-        )
+        parser.add_argument("key", nargs="?", metavar="SESSION", help=_("only this session: its ID or key"))
         parser.add_argument("-l", "--limit", type=int, default=10, metavar="N", help=_("how many, 1 to 1000 (10)"))
         parser.add_argument("-d", "--with-diff", action="store_true", help=_("with what each changed"))
         filters.add_filters(parser)
@@ -63,7 +60,7 @@ class ShowVerb:
     EXAMPLES = ("reflection guardian show 01J0000000000000000000DEMO",)
 
     def add_arguments(self, parser):
-        parser.add_argument("id", type=option_types.text, metavar="AUDIT", help=_("ID of the write"))
+        parser.add_argument("id", metavar="AUDIT", help=_("ID of the write"))
 
     def run(self, agent, id, **options):
         row = _get_write(agent, id)
@@ -86,7 +83,7 @@ class DiffVerb:
     EXAMPLES = ("reflection guardian diff 01J0000000000000000000DEMO",)
 
     def add_arguments(self, parser):
-        parser.add_argument("id", type=option_types.text, metavar="AUDIT", help=_("ID of the write"))
+        parser.add_argument("id", metavar="AUDIT", help=_("ID of the write"))
 
     def run(self, agent, id, **options):
         row = _get_write(agent, id)

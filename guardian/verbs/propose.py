@@ -8,7 +8,6 @@ from django.utils.translation import gettext_lazy
 
 from agents import services as agents
 from gate.verbs import model_verbs
-from openclaw_web.commands import option_types
 
 from ..runner import job, plans
 from ..runner.fact_selection import FactChoice
@@ -23,9 +22,7 @@ def add_arguments(parser):
     parser.add_argument("-l", "--limit", type=int, metavar="N", help=_("at most N facts, the newest (all)"))
     parser.add_argument("-s", "--since", metavar="TIME", help=_("decisions at or after this ISO 8601 time"))
     parser.add_argument("-u", "--until", metavar="TIME", help=_("decisions before this ISO 8601 time"))
-    parser.add_argument(
-        "-S", "--session", type=option_types.text, metavar="SESSION", help=_("only this session: its ID or key")
-    )
+    parser.add_argument("-S", "--session", metavar="SESSION", help=_("only this session: its ID or key"))
     model_verbs.add_send_options(parser)
 
 

@@ -5,7 +5,6 @@ from django.utils.translation import gettext_lazy
 
 from agents import services as agents
 from gate.verbs import model_verbs
-from openclaw_web.commands import option_types
 
 from ..files import MEMORY_FILES
 from ..runner import plans, retries
@@ -20,8 +19,8 @@ EXAMPLES = (
 
 
 def add_arguments(parser):
-    parser.add_argument("audit", type=option_types.text, metavar="AUDIT", help=_("ID of a write"))
-    parser.add_argument("--fact", type=option_types.text, metavar="FACT", help=_("another fact (that of the write)"))
+    parser.add_argument("audit", metavar="AUDIT", help=_("ID of a write"))
+    parser.add_argument("--fact", metavar="FACT", help=_("another fact (that of the write)"))
     parser.add_argument("--file", metavar="FILE", choices=MEMORY_FILES, help=_("another file (that of the write)"))
     model_verbs.add_send_options(parser)
 

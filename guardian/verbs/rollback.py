@@ -10,7 +10,6 @@ from agents.models import Agent
 from gate.verbs import model_verbs, parse_moment
 from jobs import services as jobs
 from jobs.progress import open_listener
-from openclaw_web.commands import option_types
 from openclaw_web.commands.groups import Outcome, WrongUse
 from openclaw_web.commands.verbs import DONE, PARTLY, REFUSED
 
@@ -32,22 +31,19 @@ EXAMPLES = (
 
 
 def add_arguments(parser):
-    parser.add_argument("audit", type=option_types.text, nargs="?", metavar="AUDIT", help=_("ID of the write"))
-    parser.add_argument(
-        "--reason", "-r", type=option_types.text, metavar="TEXT", help=_("why; needed unless it is a preview")
-    )
+    parser.add_argument("audit", nargs="?", metavar="AUDIT", help=_("ID of the write"))
+    parser.add_argument("--reason", "-r", metavar="TEXT", help=_("why; needed unless it is a preview"))
     parser.add_argument("--preview", action="store_true", help=_("only show what would change"))
     parser.add_argument(
         "--session",
         "-S",
-        type=option_types.text,
         metavar="SESSION",
         help=_("all writes of this session: its ID or key"),
     )
     parser.add_argument("--since", metavar="TIME", help=_("of the session, only writes at or after this ISO 8601 time"))
     parser.add_argument("--until", metavar="TIME", help=_("of the session, only writes before this ISO 8601 time"))
     parser.add_argument(
-        "--leave-out", type=option_types.text, action="append", default=[], metavar="AUDIT",
+        "--leave-out", action="append", default=[], metavar="AUDIT",
         help=_("leave out this write of the session, before which nobody knows what the file held; may be repeated"),
     )  # fmt: skip
     parser.add_argument("--hunk", type=int, metavar="N", help=_("only the Nth change of the write"))

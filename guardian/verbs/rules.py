@@ -4,7 +4,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from agents import services as agents
-from openclaw_web.commands import option_types
 from openclaw_web.commands.groups import Outcome, WrongUse
 from openclaw_web.pages import glyphs, states
 
@@ -19,9 +18,9 @@ SHOWN = 500
 
 def add_arguments(parser):
     how = parser.add_mutually_exclusive_group()
-    how.add_argument("--check", type=option_types.text, metavar="FACT", help=_("what the rules say of this fact"))
-    how.add_argument("--off", type=option_types.text, metavar="ID", help=_("switch this rule off"))
-    how.add_argument("--on", type=option_types.text, metavar="ID", help=_("switch this rule on"))
+    how.add_argument("--check", metavar="FACT", help=_("what the rules say of this fact"))
+    how.add_argument("--off", metavar="ID", help=_("switch this rule off"))
+    how.add_argument("--on", metavar="ID", help=_("switch this rule on"))
     parser.add_argument("--file", choices=MEMORY_FILES, help=_("with --check: the file it would be written to"))
 
 

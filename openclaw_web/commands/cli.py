@@ -209,10 +209,10 @@ def _report_damage(exc):
 
     from ..sqlite import failures
 
-    if not failures.is_damage(exc):
+    sentence = failures.describe_unusable(exc, settings.HOME_DIR)
+    if not sentence:
         raise exc
-    damage, way_out = failures.describe_damage(exc, settings.HOME_DIR), failures.describe_way_out(settings.HOME_DIR)
-    print(damage, way_out, file=sys.stderr)  # noqa: T201
+    print(sentence, file=sys.stderr)  # noqa: T201
     sys.exit(FAILED)
 
 

@@ -6,18 +6,6 @@ from collections.abc import Callable
 from django.utils.translation import gettext as _
 
 
-def text(value: str) -> str:
-    """Check that a value of an option can be stored and printed.
-
-    Raises ArgumentTypeError for bytes that are not UTF-8.
-    """
-    try:
-        value.encode()
-    except UnicodeEncodeError as exc:  # Python carries such bytes through as halves of surrogate pairs
-        raise ArgumentTypeError(_("The text is not valid UTF-8.")) from exc
-    return value
-
-
 def whole_number(least: int, most: int) -> Callable[[str], int]:
     """Build the type of a number between two others, which are possible too."""
 
@@ -38,7 +26,12 @@ port = whole_number(0, 65535)
 
 
 def host(value: str) -> str:
-    """Check that a value could be the name or the address of a machine."""
+    """Check that a value could be the name or the address of a machine.
+
+    An IPv6 address may have brackets, as in links.
+    """
+    if value.startswith("[") and value.endswith("]"):
+        value = value[1:-1]
     try:
         is_possible = bool(value.encode("idna"))
     except UnicodeError:  # too long, or an empty part

@@ -20,7 +20,7 @@ from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from .. import capabilities
+from .. import capabilities, reasons
 from ..disk import home, reserve
 from ..errors import Refused
 from ..pages import glyphs
@@ -58,9 +58,6 @@ STATUSES = {
 }
 REASONS_SHOWN = 20
 TO_SERVE = 4 * reserve.TO_READ  # several processes, for long
-OLD_HOME = gettext_lazy(
-    "The databases are not up to date. Run openclaw-web serve, which creates a backup and updates them."
-)
 NO_ROOM = gettext_lazy(
     "No space left on the disk of the home. To free space: run openclaw-web artifact gc, openclaw-web retention "
     "--days N --remove or openclaw-web archive --out on another disk, or remove files in %(home)s/backups by hand."
@@ -166,6 +163,7 @@ class Verb(BaseCommand):
 
     def _run_on_database(self, options):
         if not home.is_left_alone():
+            reserve.choose_temporary_folder(settings.HOME_DIR)
             reserve.release(settings.HOME_DIR, TO_SERVE if self.is_server else reserve.TO_READ)
         try:
             if self.needs_database:
@@ -178,15 +176,13 @@ class Verb(BaseCommand):
             self.is_json = options.get("json", False)
             self.fail(refused.sentence, REFUSED if REFUSED in self.statuses else WRONG_USE)
         except (DatabaseError, OSError) as exc:
-            self.is_json = options.get("json", False)
-            if reserve.is_full(exc, settings.HOME_DIR):
-                self.fail(NO_ROOM % {"home": settings.HOME_DIR}, FAILED)
+            # When the output failed, a receipt cannot be printed either.
+            self.is_json = options.get("json", False) and not _is_of_output(exc)
             if _is_folder_removed(exc):
                 self.fail(_("The current folder was removed. Change to another folder and try again."), REFUSED)
-            if not failures.is_damage(exc):
-                raise
-            sentence = failures.describe_damage(exc, settings.HOME_DIR)
-            self.fail(f"{sentence} {failures.describe_way_out(settings.HOME_DIR)}", FAILED)
+            if sentence := _describe_failure(exc):
+                self.fail(sentence, FAILED)
+            raise
 
     @contextmanager
     def _hold_home(self, options):
@@ -224,11 +220,9 @@ class Verb(BaseCommand):
             self.fail(refused.sentence, REFUSED, reasons=refused.reasons)
         except OperationalError as exc:
             if failures.is_old(exc):  # table or column
-                self.fail(OLD_HOME, FAILED)
+                self.fail(failures.OLD_HOME, FAILED)
             if failures.is_locked(exc):
                 self.fail(_("Another process is writing to the database. Try again in a minute."), FAILED)
-            if reserve.is_full(exc, settings.HOME_DIR):
-                self.fail(NO_ROOM % {"home": settings.HOME_DIR}, FAILED)
             raise
 
     def run(self, **options):
@@ -299,6 +293,20 @@ def _make_database():
 def _is_folder_removed(exc):
     """Whether a relative path had no folder to begin from; the system names no file then."""
     return isinstance(exc, FileNotFoundError) and exc.filename is None
+
+
+def _is_of_output(exc):
+    """Whether standard output or error could not be written; the system names no file then."""
+    return isinstance(exc, OSError) and exc.errno in reserve.FULL and exc.filename is None
+
+
+def _describe_failure(exc):
+    """The sentence about a failure of a disk or a database; empty for any other."""
+    if reserve.is_full(exc, settings.HOME_DIR):
+        return NO_ROOM % {"home": settings.HOME_DIR}
+    if _is_of_output(exc):
+        return _("The output was not written: %(why)s.") % {"why": reasons.describe_os_error(exc)}
+    return failures.describe_unusable(exc, settings.HOME_DIR)
 
 
 def _say_on_stderr(sentence):

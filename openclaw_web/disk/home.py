@@ -6,6 +6,7 @@ knows that the folder stays in place until it lets go.
 
 import os
 import pwd
+import shlex
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -34,12 +35,14 @@ def accept_other_owner() -> None:
 
 
 def leave_to_other_owner(home: Path) -> None:
-    """Have root create nothing in a home of another user.
+    """Have root create no home for the service, and nothing in one of another user.
 
     That user could have put links there, by which root would write to any file.
     """
+    if not _may_be_of_another[0] or os.geteuid() != 0:
+        return
     is_of_another = any(path.lstat().st_uid for path in (home, *home.parents) if os.path.lexists(path))
-    if _may_be_of_another[0] and os.geteuid() == 0 and is_of_another:
+    if is_of_another or not os.path.lexists(home):
         leave_alone()
 
 
@@ -137,7 +140,7 @@ def _find_owner_problem(folder):
     name = _find_user_name(owner)
     return (
         f"{folder} belongs to {name}, who could not read the files that root creates there. Run the command as this "
-        f"user (sudo -u {name} -H openclaw-web ...), or name a folder that belongs to root."
+        f"user (sudo -u {shlex.quote(name)} -H openclaw-web ...), or name a folder that belongs to root."
     )
 
 

@@ -12,13 +12,16 @@ import shutil
 from contextlib import suppress
 from pathlib import Path
 
-from ..sqlite import failures
+from ..sqlite import failures, files
 
 FILE = Path("state") / "reserve"
 BYTES = 4 * 1024 * 1024
 TO_READ = 512 * 1024  # space for the files that SQLite needs beside the databases of a process
 SPARE = 64 * 1024 * 1024  # space that has to stay free when the reserve is created
 BLOCK = 4096
+# Variables and folders in which SQLite looks for a place for temporary files.
+TEMPORARY = ("SQLITE_TMPDIR", "TMPDIR")
+OF_SYSTEM = ("/var/tmp", "/usr/tmp", "/tmp")  # noqa: S108
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -63,6 +66,18 @@ def _grow(home, byte_count):
         file.write(os.urandom(max(0, byte_count)))  # zeros take no room on file systems that compress
 
 
+def choose_temporary_folder(home: Path) -> None:
+    """Have SQLite write temporary files into the home when the usual folder has no space.
+
+    Otherwise a full /tmp would fail an import although its home has space.
+    """
+    usual = next((folder for folder in map(os.environ.get, TEMPORARY) if folder), None)
+    folders = filter(None, (usual, *OF_SYSTEM))
+    chosen = next((folder for folder in folders if os.access(folder, os.W_OK | os.X_OK)), None)
+    if chosen is None or (is_short(Path(chosen)) and not is_short(home)):
+        files.choose_temporary_folder(home / FILE.parent)
+
+
 def is_short(home: Path) -> bool:
     """Whether the disk of `home` is nearly full.
 
@@ -72,9 +87,12 @@ def is_short(home: Path) -> bool:
 
 
 def is_full(exc: BaseException, home: Path) -> bool:
-    """Whether a failure means that no space is left on the disk."""
+    """Whether a failure means that no space is left on the disk of `home`.
+
+    Another disk may be the full one, such as that of the output.
+    """
     if isinstance(exc, OSError):
-        return exc.errno in FULL
+        return exc.errno in FULL and (exc.errno != errno.ENOSPC or is_short(home) or not os.statvfs(home).f_favail)
     # SQLite reports an I/O error when there is no space for the files beside a database.
     is_odd = failures.is_of_disk(exc) and shutil.disk_usage(home).free < TO_READ
     return failures.is_full(exc) or is_odd

@@ -8,11 +8,17 @@ from pathlib import Path
 
 from django.db import DatabaseError
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 # SQLite's messages about a file whose header or pages are not those of a database.
 DAMAGE = ("file is not a database", "malformed", "file is encrypted", "unsupported file format")
+# About a file that is not there, or belongs to another user; also when a process has too many open files.
+DENIED = ("unable to open", "readonly database")
 # Parts of the messages of a check of all pages.
 OF_PAGES = ("*** in database", "malformed", "btree", "Tree ", "Page ", "Freelist", "missing from index", "wrong #")
+OLD_HOME = gettext_lazy(
+    "The databases are not up to date. Run openclaw-web serve, which creates a backup and updates them."
+)
 BACKUPS = "openclaw-web-*.tar.zst"  # the name holds the time
 
 
@@ -54,6 +60,11 @@ def is_damage(exc: BaseException) -> bool:
     return is_of_database(exc) and any(words in str(exc) for words in DAMAGE)
 
 
+def is_denied(exc: BaseException) -> bool:
+    """Whether this process may not open or write the file of a database."""
+    return is_of_database(exc) and any(words in str(exc) for words in DENIED)
+
+
 def translate_message(text: str) -> str:
     """Translate a message of SQLite.
 
@@ -89,3 +100,21 @@ def describe_damage(exc: BaseException, home: Path) -> str:
     """A sentence that reports a damaged database of the home."""
     words = _("A database of %(home)s is damaged: %(why)s. Run openclaw-web doctor to find out which.")
     return words % {"home": home, "why": str(exc).rstrip(".")}
+
+
+def describe_unusable(exc: BaseException, home: Path) -> str:
+    """Describe a damaged or closed database of the home, with the way out.
+
+    Empty for any other failure.
+    """
+    if is_damage(exc):
+        return f"{describe_damage(exc, home)} {describe_way_out(home)}"
+    if not is_denied(exc):
+        return ""
+    sentence = _(
+        "A database of %(home)s cannot be used: %(why)s. Check that all files there belong to the user who runs this "
+        "command."
+    ) % {"home": home, "why": translate_message(str(exc))}
+    if "unable to open" in str(exc):
+        sentence += " " + _("If they do, this process has too many open files: ulimit -n 1024")
+    return sentence

@@ -1,5 +1,6 @@
 """Reads database files without Django: copies, backups and files of unknown schema."""
 
+import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
@@ -34,6 +35,14 @@ def open_database(
     name = file_uri(file, mode) + ("&immutable=1" if is_still else "")
     with _wrap_errors, closing(sqlite3.connect(name, uri=True, timeout=timeout, isolation_level=None)) as database:
         yield database
+
+
+def choose_temporary_folder(folder: Path) -> None:
+    """Have this process and those that it starts keep SQLite's temporary files in `folder`."""
+    os.environ["SQLITE_TMPDIR"] = str(folder)  # read when the library is loaded
+    quoted = str(folder).replace("'", "''")
+    with closing(sqlite3.connect(":memory:")) as database:
+        database.execute(f"PRAGMA temp_store_directory = '{quoted}'")
 
 
 def list_tables(database: sqlite3.Connection) -> list[str]:

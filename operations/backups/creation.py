@@ -12,20 +12,18 @@ from typing import Any, BinaryIO
 
 import orjson
 from django.conf import settings
-from django.db import DatabaseError, OperationalError
 from django.utils.translation import gettext as _
 
 from agents import databases
 from artifacts.store import inventory, layout, locks
 from episodes.chain import heads
-from openclaw_web import reasons
 from openclaw_web.disk import publication, room
 from openclaw_web.disk.drafts import create_draft, sync_folder
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import database_copies
 from people.configuration import setting_values as configuration
 
-from . import backup_paths, backup_reader
+from . import backup_paths, backup_reader, source_databases
 from .container import Writer, read_chunks
 from .manifest import LIST, MANIFEST, DatabaseEntry, FileEntry, Files, Manifest
 from .verification import DAMAGED_NAMED, VerificationResult, compare_content, verify_database
@@ -133,7 +131,10 @@ def _write_databases(work, home, run_id):
     """Copy, pack and check the databases; these three steps run at the same time."""
     with ThreadPoolExecutor(1) as taking, ThreadPoolExecutor(1) as checking:
         snapshot = _copy_global_database(work, home)
-        waiting = [(backup_paths.GLOBAL, None, backup_paths.GLOBAL_PATH), *_find_agent_databases(snapshot, home)]
+        waiting = [
+            (backup_paths.GLOBAL, None, backup_paths.GLOBAL_PATH),
+            *source_databases.find_agent_databases(snapshot, home),
+        ]
         taken: Future = Future()
         taken.set_result(snapshot)
         entries: list[Future] = []
@@ -172,38 +173,10 @@ def _copy_global_database(work, home):
     return snapshot
 
 
-def _find_agent_databases(snapshot, home):
-    """The databases of all agents as (role, agent, path).
-
-    Databases that the registry lost are included. Raises Refused when one that it names is missing.
-    """
-    known = database_copies.read_agents(snapshot)
-    paths = {path for _agent, path in known}
-    for file in sorted(home.glob("agents/*/agent/openclaw-agent.sqlite")):
-        path = file.relative_to(home).as_posix()
-        match = backup_paths.PATHS[backup_paths.AGENT].fullmatch(path)
-        if match and path not in paths:
-            known.append((match[1], path))
-    for agent, path in known:
-        if not backup_paths.PATHS[backup_paths.AGENT].fullmatch(path) or not (home / path).is_file():
-            raise Refused(
-                _("The database of agent %(agent)s is not where it should be. No backup was created.")
-                % {"agent": agent}
-            )
-        yield backup_paths.AGENT, agent, path
-
-
 def _copy_database(work, home, path):
     work.progress.update(min(work.done, work.total), work.total, _("Copying %(path)s") % {"path": path})
     snapshot = work.folder / f"{path.replace('/', '-')}.snapshot"
-    try:
-        database_copies.copy_database(home / path, snapshot)
-    except OperationalError:  # a full disk or a busy database: callers have messages for these
-        raise
-    except DatabaseError as exc:
-        raise Refused(
-            _("%(path)s is damaged: %(why)s") % {"path": path, "why": f"{reasons.describe_error(exc)}."}
-        ) from exc
+    source_databases.copy_database(home, path, snapshot)
     return snapshot
 
 

@@ -7,18 +7,17 @@ from contextlib import suppress
 from pathlib import Path
 
 from django.conf import settings
-from django.core.management import call_command
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
-from ulid import ULID
 
 from agents import databases, services
 from agents.models import Agent
 from openclaw_web import amounts
 from openclaw_web.disk import publication
 from openclaw_web.errors import Refused
-from openclaw_web.sqlite import database_copies, failures, inspection, integrity, upkeep
+from openclaw_web.sqlite import failures, inspection, integrity, upkeep
+from openclaw_web.sqlite.failures import OLD_HOME
 from overview import summaries
 from overview.models import AgentSummary
 
@@ -29,11 +28,6 @@ from .store import integrity_checks, own_store
 def repair_finding(finding: Finding) -> str:
     """Repair a finding; returns a sentence. Raises Refused when that is not possible."""
     return REPAIRS[finding.repair](finding)
-
-
-def migrate_global(finding: Finding) -> str:
-    call_command("migrate", verbosity=0)
-    return _("The global database has the schema of this version of OpenClaw Web.")
 
 
 def migrate_agents(finding: Finding) -> str:
@@ -98,7 +92,6 @@ def _refresh_summary(agent, *, is_whole=False):
 
 
 REPAIRS: dict[str, Callable[[Finding], str]] = {
-    "migrate_global": migrate_global,
     "migrate_agents": migrate_agents,
     "triggers": triggers,
     "register": register,
@@ -108,22 +101,12 @@ REPAIRS: dict[str, Callable[[Finding], str]] = {
 }
 
 
-def prepare_global_database(say: Callable[[str], object]) -> None:
-    """Migrate an outdated global database; a copy of it is kept beside it.
-
-    Without this no run could be recorded.
-
-    Raises Refused when it is damaged.
-    """
+def check_global_database() -> None:
+    """Raise Refused when the global database is damaged or outdated: no run could be recorded."""
     file = Path(connections[DEFAULT_DB_ALIAS].settings_dict["NAME"])
     state = inspection.inspect_file(file)
     if state.damage:
         sentence = _("The global database is damaged: %(why)s.") % {"why": state.damage[:300]}
         raise Refused(f"{sentence} {failures.describe_way_out(settings.HOME_DIR)}")
-    if not own_store.has_pending_migrations(state, is_global=True):
-        return
-    copy = file.with_name(f"openclaw.before-migrate-{ULID()}.sqlite")
-    database_copies.copy_database(file, copy)
-    publication.restrict(copy, 0o600)
-    say(_("The global database is not up to date. A copy is kept: %(path)s") % {"path": copy})
-    call_command("migrate", verbosity=0)
+    if own_store.has_pending_migrations(state, is_global=True):
+        raise Refused(str(OLD_HOME))

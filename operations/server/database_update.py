@@ -18,7 +18,7 @@ from openclaw_web.errors import Refused
 from openclaw_web.pages.formatting import size
 from openclaw_web.sqlite import known_migrations
 
-from ..backups import backup_paths, upgrade_backups
+from ..backups import backup_paths, source_databases, upgrade_backups
 from ..backups.upgrade_backups import UpgradeBackup
 
 FIRST_TABLES = {"agents", "kv"}  # without these a home is blank, or its creation was interrupted
@@ -66,11 +66,7 @@ def _create_backup(outdated, say):
     try:
         backup, is_new = upgrade_backups.ensure_backup(outdated)
     except Refused as refused:
-        advice = _(
-            "No database was updated. Solve this and start again, or update the databases without a backup: "
-            "openclaw-web serve --no-backup"
-        )
-        raise Refused(f"{refused.sentence} {advice}") from refused
+        raise Refused(f"{refused.sentence} {_describe_way_out(refused)}") from refused
     words = {"path": backup.path, "size": size(backup.bytes)}
     if not is_new:
         say(_("The databases are unchanged since their backup %(path)s (%(size)s), which is used again.") % words)
@@ -83,6 +79,21 @@ def _create_backup(outdated, say):
     if file_system and file_system.is_in_memory:
         say(_("This folder is in memory: the backup is lost when the machine restarts. Copy it to a disk."))
     return backup
+
+
+def _describe_way_out(refused):
+    """Say how to go on without a backup; an import by this version needs updated databases."""
+    if isinstance(refused, source_databases.UnusableAgentDatabase):
+        sentence = _(
+            "No database was updated. Restore a backup: openclaw-web backup restore FILE --replace. Or continue "
+            "without a backup: copy %(home)s to another folder, run openclaw-web serve --no-backup, and then import "
+            "the agent again: openclaw-web collect --again --agent %(agent)s"
+        )
+        return sentence % {"home": settings.HOME_DIR, "agent": refused.agent_id}
+    return _(
+        "No database was updated. Solve this and start again, or update the databases without a backup: "
+        "openclaw-web serve --no-backup"
+    )
 
 
 def _migrate_all(say):

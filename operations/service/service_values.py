@@ -2,6 +2,7 @@
 
 import os
 import pwd
+import shlex
 import shutil
 import subprocess
 import sys
@@ -65,21 +66,22 @@ def collect_values(host: str, port: int, user: str) -> ServiceValues:
     account = _find_account(user)
     program = find_program()
     is_system = os.geteuid() == 0
+    state_dir = _find_state_dir(account)
     if is_system:
-        _check_access(account, program)
+        _check_access(account, program, state_dir)
     variables = _read_variables()
     return ServiceValues(
         program=program,
         host=host,
         port=port,
         home=settings.HOME_DIR,
-        state_dir=settings.STATE_DIR,
+        state_dir=state_dir,
         secrets_file=get_secrets_file(is_system=is_system),
         user=account.pw_name,
         home_directory=Path(account.pw_dir),
         variables=variables,
         is_system=is_system,
-        writable_paths=_list_writable_paths(variables, account),
+        writable_paths=_list_writable_paths(variables, account, state_dir),
         has_user_namespaces=is_system or _can_make_namespaces(),
     )
 
@@ -108,7 +110,10 @@ def _find_account(user):
             raise WrongUse(_("--user is for root: your own unit runs the site as you."))
         return _get_own_account()
     if not settings.HOME_DIR.is_dir():
-        sentence = _("%(home)s does not exist. Create this folder first, as the user that shall run the site.")
+        sentence = _(
+            "%(home)s does not exist. Create this folder first, as the user that shall run the site; or set "
+            "OPENCLAW_WEB_HOME to the home of this user."
+        )
         raise Refused(sentence % {"home": settings.HOME_DIR})
     owner = settings.HOME_DIR.stat().st_uid
     try:
@@ -146,15 +151,36 @@ def _check_owner(account):
                 "%(file)s does not belong to %(user)s. Set OPENCLAW_WEB_HOME to a home of this user, or run: "
                 "chown -R %(user)s %(home)s"
             )
-            raise Refused(sentence % {"file": path, "home": home, "user": account.pw_name})
+            raise Refused(sentence % {"file": path, "home": shlex.quote(str(home)), "user": account.pw_name})
 
 
-def _check_access(account, program):
-    test = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []} if account.pw_uid else {}
-    done = subprocess.run(["test", "-x", program], check=False, timeout=PROBE_SECONDS, cwd="/", **test)
-    if done.returncode:
+def _find_state_dir(account):
+    """The OpenClaw folder that was named, or that of the account, which is not root's."""
+    if os.geteuid() != 0 or os.environ.get("OPENCLAW_STATE_DIR"):
+        return settings.STATE_DIR
+    return Path(account.pw_dir).absolute() / ".openclaw"
+
+
+def _check_access(account, program, state_dir):
+    if not _may_enter(account, program):
         sentence = _("%(user)s may not run %(program)s. Install OpenClaw Web where every user can read it, as in /opt.")
         raise Refused(sentence % {"user": account.pw_name, "program": program})
+    if state_dir.is_dir() and not _may_enter(account, state_dir):
+        sentence = _(
+            "%(user)s may not enter the OpenClaw folder %(folder)s. Set OPENCLAW_STATE_DIR to the folder of the "
+            "OpenClaw that this user runs, or give the user access to it."
+        )
+        raise Refused(sentence % {"user": account.pw_name, "folder": state_dir})
+
+
+def _may_enter(account, path):
+    """Whether the account may enter a folder or run a program."""
+    rights = {}
+    if account.pw_uid:
+        groups = os.getgrouplist(account.pw_name, account.pw_gid)  # systemd gives it all of them
+        rights = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": groups}
+    done = subprocess.run(["test", "-x", path], check=False, timeout=PROBE_SECONDS, cwd="/", **rights)
+    return done.returncode == 0
 
 
 def _read_variables():
@@ -172,12 +198,12 @@ def _is_secret(name):
     return name.endswith(SECRET_ENDINGS)
 
 
-def _list_writable_paths(variables, account):
+def _list_writable_paths(variables, account, state_dir):
     """Folders outside the home that the site writes into."""
     with _acting_as(account):
         paths = _read_stored_folders()
     if settings.WORKSPACE_WRITES or variables.get("OPENCLAW_WEB_OPENCLAW"):  # which writes files of its own
-        paths.append(settings.STATE_DIR)
+        paths.append(state_dir)
     outside = {path for path in paths if path.is_absolute() and not path.is_relative_to(settings.HOME_DIR)}
     return tuple(sorted(path for path in outside if not outside.intersection(path.parents)))
 

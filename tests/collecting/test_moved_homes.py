@@ -1,5 +1,6 @@
 """An OpenClaw folder that was moved, or is mounted elsewhere, is the same folder: `collect --moved-from`."""
 
+import os
 import shutil
 
 import pytest
@@ -106,6 +107,15 @@ def test_what_is_no_move_is_refused(moved, tmp_path):
     assert not any("was not checked" in note for note in notes)
     with pytest.raises(Refused, match="is already imported"):
         run(new, moved_from=str(new.root))
+
+
+@pytest.mark.parametrize("spelling", ["{old}/", "{old}/../{name}", "{relative}"])
+def test_the_old_path_may_be_spelled_in_other_ways(moved, tmp_path, monkeypatch, spelling):
+    old, new, _path = moved
+    monkeypatch.chdir(new.root)
+    relative = os.path.relpath(old, new.root)
+    assert run(new, moved_from=spelling.format(old=old, name=old.name, relative=relative))["records"] == 0
+    assert not find_rows_of(old) and find_rows_of(new.root)
 
 
 def test_the_folder_may_have_two_names(moved):

@@ -64,27 +64,6 @@ def test_the_history_of_a_file(writes, words):
     assert "A password." in out and "w2" not in out
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["correct", "w1", "--status", "refused", "--reason", "\udcff"],
-        ["correct", "w1", "--status", "written", "--reason", "No.", "--fact", "\udcff"],
-        ["correct", "w1", "--status", "refused", "--reason", "No.", "--apply-to-future", "--pattern", "\udcff"],
-        ["correct", "\udcff", "--status", "refused", "--reason", "No."],
-        ["rollback", "w1", "--reason", "\udcff"],
-        ["retry", "w1", "--fact", "\udcff"],
-        ["rules", "--check", "\udcff", "--file", "USER.md"],
-        ["rules", "--off", "\udcff"],
-        ["show", "\udcff"],
-        ["list", "\udcff"],
-        ["run", "--session", "\udcff"],
-    ],
-)
-def test_bytes_of_a_terminal_that_are_no_text_are_wrong_use(writes, words):
-    out, status = guardian(*words)
-    assert status == 2 and "The text is not valid UTF-8." in out
-
-
 @pytest.mark.parametrize("kind", ["json", "csv", "markdown"])
 def test_an_export_has_every_write_that_fits(writes, tmp_path, kind):
     file = tmp_path / "out"

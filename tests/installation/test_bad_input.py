@@ -4,6 +4,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import urllib.request
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.homes import Home, user
 from tests.processes import CHECKOUT, HANG, find_free_port, wait_for
 
 pytestmark = pytest.mark.kill
@@ -119,6 +121,12 @@ REFUSALS = {
     "a relative home in a removed folder": (
         SERVE, {"OPENCLAW_WEB_HOME": "home"}, "mkdir x; cd x; rmdir ../x", 2, "the current folder was removed",
     ),
+    "a relative folder HOME": (
+        ("jobs",), {"OPENCLAW_STATE_DIR": "", "HOME": "account"}, "", 2, "HOME must be an absolute path",
+    ),
+    "an output on a full disk": (
+        ("jobs", "--json"), {}, "exec >/dev/full", 1, "The output was not written: the disk is full",
+    ),
     "a relative folder of backups in a removed folder": (
         ("backup", "create", "--to", "x"), {}, "mkdir x; cd x; rmdir ../x", 3, "The current folder was removed",
     ),
@@ -186,6 +194,15 @@ def test_the_site_is_served_all_the_same(start, migrated, tmp_path, case):
     check_serves(process)
 
 
+def test_an_address_may_have_brackets(start, migrated, tmp_path):
+    try:
+        socket.create_server(("::1", 0), family=socket.AF_INET6).close()
+    except OSError:
+        pytest.skip("this machine has no IPv6")
+    shutil.copytree(migrated, tmp_path / "home")
+    check_serves(start(*SERVE, "--host", "[::1]"))
+
+
 def test_closed_streams_are_no_files_of_the_site(start, migrated, tmp_path):
     """The next file would get the number of a stream, and everything that is printed."""
     shutil.copytree(migrated, tmp_path / "home")
@@ -242,6 +259,31 @@ def test_a_read_only_home_is_refused(start, migrated, tmp_path):
         assert ended == (3 if name == "home" else 2), output
         assert "Read-only file system" in output and "Traceback" not in output
     assert not any((tmp_path / "no-home-yet").iterdir())
+
+
+@pytest.mark.parametrize(("mode", "sentence"), [(0, "the file cannot be opened"), (0o400, "the file is not writable")])
+def test_a_database_of_another_user_is_refused(start, migrated, tmp_path, mode, sentence):
+    shutil.copytree(migrated, tmp_path / "home")
+    (tmp_path / "home" / "state" / "openclaw.sqlite").chmod(mode)
+    for words in (("create_user", "mei"), SERVE, ("clearsessions",)):
+        ended, output = end(start(*words, before=AS_ANYBODY))
+        assert (ended, "Traceback" in output) == (1, False), output
+        assert f"A database of {tmp_path / 'home'} cannot be used: {sentence}. Check that all files" in output
+
+
+def test_an_import_needs_no_space_in_the_folder_for_temporary_files(start, tmp_path):
+    """SQLite keeps there what a savepoint has changed."""
+    source = Home(tmp_path / "openclaw")
+    scripts = [source.transcript(user("The first message.")) for _number in range(20)]
+    env = {"OPENCLAW_STATE_DIR": str(source.root), "TMPDIR": str(tmp_path / "full")}
+    assert end(start("collect", env=env))[0] == 0
+    for script in scripts:
+        script.add(*(user("A message. " * 90) for _number in range(100)))
+    shell = "set -e; mkdir full; mount -t tmpfs -o size=16k none full; head -c 1M /dev/zero >full/fill || true"
+    ended, output = end(start("collect", before=OWN_MOUNTS, shell=shell, env=env))
+    if "permitted" in output:
+        pytest.skip("this machine gives no mount namespace")
+    assert ended == 0 and "2,000 records (user 2,000)" in output, output
 
 
 def test_a_full_disk_at_the_first_start_leaves_no_key(start, tmp_path):

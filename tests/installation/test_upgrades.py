@@ -6,6 +6,7 @@ The next version is a copy of the packages with further migrations (`next_versio
 import json
 import os
 import random
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -27,6 +28,15 @@ WITHOUT = (
     "No database was updated. Solve this and start again, or update the databases without a backup: "
     "openclaw-web serve --no-backup\n"
 )
+WITHOUT_AGENT = (
+    "No database was updated. Restore a backup: openclaw-web backup restore FILE --replace. Or continue without a "
+    "backup: copy {home} to another folder, run openclaw-web serve --no-backup, and then import the agent again: "
+    "openclaw-web collect --again --agent main\n"
+)
+OUTDATED = "The databases are not up to date. Run openclaw-web serve, which creates a backup and updates them.\n"
+KEPT = re.compile(r"/openclaw-agent\.damaged-\w{26}\.sqlite$")
+# Root without its privileges: permissions count for it as for every user.
+AS_ANYBODY = ("setpriv", "--bounding-set=-all") if os.geteuid() == 0 else ()
 
 
 @pytest.fixture(scope="module")
@@ -214,26 +224,90 @@ def test_a_backup_folder_that_cannot_be_written_refuses_the_update(program, home
     check_refusal(home, before, *serve(program, home), reason)
 
 
-def test_a_missing_database_refuses_the_update(program, home):
-    (home / AGENT).unlink()
-    before = upgraded_homes.list_files(home)
-    reason = "The database of agent main is not where it should be. No backup was created."
-    check_refusal(home, before, *serve(program, home), reason)
-    status, output = serve(program, home, "--no-backup")
-    assert (status, "The database of agent main is missing" in output) == (0, True)
-
-
-def test_a_damaged_database_refuses_the_update(program, home):
-    data = bytearray((home / AGENT).read_bytes())
-    half = len(data) // 2
-    data[half : half + 40_000] = random.Random(7).randbytes(40_000)
-    (home / AGENT).write_bytes(data)
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        ("missing", "The database of agent main is not where it should be. No backup was created."),
+        ("blank", f"{AGENT} is damaged: the file is blank."),
+        ("beginning", f"{AGENT} is damaged: the file is not a SQLite database, or its beginning is damaged."),
+        ("pages", f"{AGENT} is damaged: pages of the file are damaged."),
+    ],
+)
+def test_a_missing_or_damaged_database_refuses_the_update_with_a_way_out(program, home, filled, damage, reason):
+    """The sentence names commands, and they work."""
+    records = upgraded_homes.read_tables(home)[AGENT.as_posix(), "transcript_event_identities"]
+    break_database(home / AGENT, damage)
     before = upgraded_homes.list_files(home)
     status, output = serve(program, home)
-    first, reason = output.splitlines()
-    assert (status, f"{first}\n") == (3, UPDATING.format(home=home))
-    assert reason.startswith(f"{AGENT} is damaged: ") and reason.endswith(WITHOUT.strip())
-    assert upgraded_homes.list_files(home) == before
+    way_out = WITHOUT_AGENT.format(home=home)
+    assert (status, output) == (3, f"{UPDATING.format(home=home)}{reason} {way_out}")
+    changed = {AGENT.as_posix()} if damage == "blank" else set()  # SQLite writes a first page when it opens the file
+    assert find_changes(home, before) == changed
+    for words in (("doctor", "--fix", "--quiet"), ("backup", "list")):
+        assert run(program, home, *words) == (2 if words[0] == "doctor" else 1, OUTDATED)
+    assert find_changes(home, before) == changed
+    assert serve(program, home, "--no-backup")[0] == 0
+    source = {"OPENCLAW_STATE_DIR": f"{filled}-source"}
+    status, output = run(program, home, "collect", "--again", "--agent", "main", "--quiet", **source)
+    assert (status, "is kept in" in output) == (0, damage != "missing"), output
+    after = upgraded_homes.read_tables(home)[AGENT.as_posix(), "transcript_event_identities"]
+    assert len(after) == len(records)
+    digests = [digest for path, digest in upgraded_homes.list_files(home).items() if KEPT.search(path)]
+    assert len(digests) == (damage != "missing")
+    if damage == "beginning":  # in the others, SQLite could still write
+        assert digests == [before[AGENT.as_posix()]]
+
+
+def find_changes(home, before):
+    """The paths of files that are not as before."""
+    return {path for path, _digest in upgraded_homes.list_files(home).items() ^ before.items()}
+
+
+def break_database(file, damage):
+    data = bytearray(file.read_bytes())
+    half = len(data) // 2
+    if damage == "missing":
+        file.unlink()
+    elif damage == "blank":
+        file.write_bytes(b"")
+    else:
+        start = 0 if damage == "beginning" else half
+        size = 50 if damage == "beginning" else 40_000
+        data[start : start + size] = random.Random(7).randbytes(size)
+        file.write_bytes(data)
+
+
+@pytest.mark.parametrize("place", [AGENT, AGENT.parent])
+def test_a_database_of_another_user_refuses_the_update(program, home, place):
+    mode = (home / place).stat().st_mode
+    (home / place).chmod(0)
+    try:
+        status, output = serve(program, home, before=AS_ANYBODY)
+        created, sentence = run(ROOT, home, "backup", "create", "--quiet", before=AS_ANYBODY)
+    finally:
+        (home / place).chmod(mode)
+    why = "the file cannot be opened" if place == AGENT else "permission to open or write is missing"
+    reason = f"{AGENT} was not read: {why}."
+    assert (status, output) == (3, f"{UPDATING.format(home=home)}{reason} {WITHOUT}")
+    assert created == 3 and reason in sentence and "Traceback" not in sentence
+
+
+def test_an_import_between_updates_says_only_what_updates_the_database(program, home, filled):
+    """Only the database of the agent is outdated; nothing is wrong with its records."""
+    assert serve(program, home, "--no-backup")[0] == 0
+    for suffix in ("", "-wal", "-shm"):
+        (home / f"{AGENT}{suffix}").unlink(missing_ok=True)
+    shutil.copy(filled / AGENT, home / AGENT)
+    sentence = (
+        "The database of agent main is not up to date. Run openclaw-web serve, which creates a backup and updates it.\n"
+    )
+    source = {"OPENCLAW_STATE_DIR": f"{filled}-source"}
+    for words in ((), ("--again",), ("--again", "--agent", "main")):
+        status, output = run(program, home, "collect", "--quiet", *words, **source)
+        assert (status, output) == (3, sentence)
+    assert [path for path in upgraded_homes.list_files(home) if KEPT.search(path)] == []
+    assert serve(program, home)[0] == 0
+    assert run(program, home, "collect", "--quiet", **source)[0] == 0
 
 
 def test_a_failed_migration_keeps_one_backup_however_often_it_starts(program, home, tmp_path):

@@ -146,7 +146,13 @@ def test_a_mistyped_verb_is_corrected(run):
     assert err == "There is no command “sign-in-lnk”. Did you mean sign_in_link?\n"
 
 
-@pytest.mark.parametrize("words", ["jobs", "backup create --to", "collect --source", "reflection gate list --agent"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        *("jobs", "backup create --to", "collect --source", "reflection gate list --agent"),
+        *("reflection guardian show", "reflection guardian rollback w1 --reason", "artifact peek"),
+    ],
+)
 def test_words_that_are_no_text_are_a_sentence(run, words):
     status, out, err = run(*words.split(), b"a\xffb")
     assert (status, out) == (2, "") and err.endswith("\na\\xffb is not UTF-8 text.\n")

@@ -7,53 +7,17 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import sysconfig
 from contextlib import closing
 from pathlib import Path
 
-import orjson
 import pytest
 
-from tests.processes import CHECKOUT, HANG, Home
+from tests.operations.accounts import account
+from tests.processes import Home
 
 pytestmark = pytest.mark.kill
-
-
-class Account:
-    """The account of a person, in a folder of its own, who types commands of openclaw-web."""
-
-    def __init__(self, folder):
-        self.folder = folder
-        folder.mkdir()
-        ours = ("OPENCLAW", "DJANGO", "XDG", "BASH_COMPLETION", "FPATH")
-        self.env = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
-        self.env |= {"HOME": str(folder), "PYTHONPATH": str(CHECKOUT), "TMPDIR": str(folder / "tmp")}
-        (folder / "tmp").mkdir()
-
-    def run(self, *words, statuses=(0,)):
-        command = [sys.executable, "-m", "openclaw_web", *map(str, words)]
-        done = subprocess.run(command, env=self.env, cwd=self.folder, capture_output=True, text=True, timeout=HANG)
-        assert done.returncode in statuses and "Traceback" not in done.stderr, (words, done.stdout, done.stderr)
-        return done.stdout
-
-    def check(self):
-        return orjson.loads(self.run("uninstall", "--check", "--json"))
-
-    def list_files(self):
-        """Every file below the account, links and odd files included, with its size and times."""
-        files = {}
-        for folder, folders, names in os.walk(self.folder):
-            for name in (*names, *folders):
-                status = Path(folder, name).lstat()
-                if name.endswith("-shm"):  # memory that processes of SQLite share, and no content
-                    continue
-                if name in names or Path(folder, name).is_symlink():
-                    files[Path(folder, name)] = (status.st_size, status.st_mtime_ns, status.st_ino)
-        return files
-
-
-@pytest.fixture
-def account(tmp_path):
-    return Account(tmp_path / "person")
+account = account
 
 
 def find_named(report):
@@ -298,3 +262,28 @@ def test_a_path_that_is_not_utf_8_is_escaped(account):
     account.env["XDG_CONFIG_HOME"] = str(folder)
     [secrets] = [place for place in account.check()["locations"] if place["kind"] == "service_secrets"]
     assert secrets["path"] == f"{account.folder}/config\\xff/openclaw-web" and secrets["exists"]
+
+
+def link_packages(folder):
+    """Have an environment use the packages of this one, as dependencies that nobody asked for."""
+    for entry in Path(sysconfig.get_path("purelib")).iterdir():
+        if entry.suffix == ".dist-info":
+            (folder / entry.name).mkdir()
+            for file in entry.iterdir():
+                if file.name != "REQUESTED":
+                    (folder / entry.name / file.name).symlink_to(file)
+        else:
+            (folder / entry.name).symlink_to(entry)
+
+
+def test_an_environment_behind_a_link_is_removed_with_its_link(account):
+    environment, link = account.folder / "opt", account.folder / "env"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", environment], check=True)
+    [packages] = (environment / "lib").glob("python*/site-packages")
+    link_packages(packages)
+    link.symlink_to(environment)
+    account.python = [link / "bin" / "python"]
+    [place] = [place for place in account.check()["locations"] if place["kind"] in ("environment", "python")]
+    assert str(environment) in place["note"] and place["exists"] and place["bytes"] > 0
+    subprocess.run(["bash", "-c", place["remove"]], check=True)
+    assert not os.path.lexists(link) and not environment.exists()

@@ -16,7 +16,8 @@ from agents import databases
 from agents.database_copies import find_leftovers
 from agents.models import Agent, AgentDatabase
 from agents.services import AGENT_ID
-from openclaw_web.sqlite import failures, inspection, known_migrations
+from openclaw_web.sqlite import damaged_files, failures, inspection, known_migrations
+from openclaw_web.sqlite.failures import OLD_HOME
 from openclaw_web.sqlite.integrity import count_rows
 
 from ..findings import NOTE, Finding, format_names
@@ -79,7 +80,7 @@ def _check_global(state):
         yield Finding("integrity", f"{sentence} {failures.describe_way_out(settings.HOME_DIR)}", path)
         return
     if has_pending_migrations(state, is_global=True):
-        yield Finding("schema", _("The global database is not up to date."), path, repair="migrate_global")
+        yield Finding("schema", str(OLD_HOME), path)
         return
     for name, sql in inspection.build_triggers().items():
         if state.triggers.get(name) != sql:
@@ -90,20 +91,28 @@ def _check_global(state):
 def _check_agent(agent, is_deep):
     file, path = databases.get_path(agent.agent_id), agent.agent_db_path
     place = {"path": path, "agent": agent.agent_id}
-    if not file.is_file():
+    if databases.is_missing(agent.agent_id):
         lost = databases.LostAgentFile(agent.agent_id, AgentDatabase.get_record_count(agent.agent_id))
         yield Finding("registry", lost.sentence, repair=IMPORT_AGAIN, **place)
         return
     state = inspection.inspect_file(file, is_deep=is_deep)
-    if state.damage:
-        words = {"agent": agent.agent_id, "why": state.damage[:300]}
-        yield Finding("integrity", _("The database of agent %(agent)s is damaged: %(why)s.") % words, **place)
+    if state.damage or not state.tables:
+        yield _build_damage_finding(agent, file, state, place)
         return
     if known_migrations.is_other_version(state.migrations):
         yield Finding("schema", databases.describe_other_version(agent.agent_id, state.migrations), **place)
     elif has_pending_migrations(state, is_global=False):
         sentence = _("The database of agent %(agent)s is not up to date.") % {"agent": agent.agent_id}
         yield Finding("schema", sentence, repair="migrate_agents", **place)
+
+
+def _build_damage_finding(agent, file, state, place):
+    words = {"agent": agent.agent_id, "why": (state.damage or damaged_files.describe_blank())[:300]}
+    sentence = _("The database of agent %(agent)s is damaged: %(why)s.") % words
+    if not damaged_files.find_damage(file):  # an index that only a deep check reads, or a file that cannot be opened
+        return Finding("integrity", sentence, **place)
+    way_out = databases.describe_recovery(agent.agent_id)
+    return Finding("integrity", f"{sentence} {way_out}", repair=IMPORT_AGAIN, **place)
 
 
 def has_pending_migrations(state: inspection.FileState, *, is_global: bool) -> bool:
@@ -184,6 +193,7 @@ def _find_leftovers():
     home = settings.HOME_DIR
     paths = [
         *(path for path in (home / "agents").glob("*/agent/openclaw-agent.[0-9]*-[0-9]*")),
+        *damaged_files.find_kept(home, "agents/*/agent/openclaw-agent.sqlite"),
         *find_leftovers(),
         *home.parent.glob(f"{home.name}.before-restore-*"),
     ]

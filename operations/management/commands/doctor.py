@@ -63,7 +63,7 @@ class Command(Verb):
                     undo_params = {"run": undo, "by": BY, "force": options["force"]}
                     result = self._run_job("doctor_undo", given(undo_params), quiet)
                 elif fix:
-                    repairs.prepare_global_database(self.say)
+                    repairs.check_global_database()
                     result = self._run_job("doctor", check_params | given(fix_params), quiet)
                 else:
                     result = self._run_check(check_params, quiet)

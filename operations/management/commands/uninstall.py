@@ -25,8 +25,9 @@ class Command(Verb):
             )
             self.fail(sentence, WRONG_USE)
         data, problems = data_locations.find_data(settings.HOME_DIR, settings.STATE_DIR)
-        places = data_locations.protect((*data, *program_locations.find_program()), settings.STATE_DIR)
-        locations = [place.as_json() for place in places]
+        places = (*data, *program_locations.find_program())
+        problems += data_locations.describe_unknown(places)
+        locations = [place.as_json() for place in data_locations.protect(places, settings.STATE_DIR)]
         is_running = data_locations.is_served(settings.HOME_DIR)
         if is_running:
             problems.insert(0, _("OpenClaw Web is running in %(home)s. Stop it first.") % {"home": settings.HOME_DIR})
@@ -58,7 +59,7 @@ def format_report(locations, problems, unknown) -> str:
     lines += [
         _("%(path)s (%(kind)s) does not exist.") % {"path": place["path"], "kind": place["kind"].replace("_", " ")}
         for place in locations
-        if not place["exists"]
+        if place["exists"] is False
     ]
     lines += ["", _("Not known, because it is stored nowhere:"), *(f"  {sentence}" for sentence in unknown)]
     return "\n".join([*lines, "", _("Nothing was removed.")])

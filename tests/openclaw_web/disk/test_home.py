@@ -34,4 +34,6 @@ def test_a_link_is_followed_to_a_folder_only(tmp_path):
 def test_root_works_in_its_own_folders_only(tmp_path):
     os.chown(tmp_path, 12345, 12345)
     for folder in (tmp_path, tmp_path / "new" / "home"):
-        assert "belongs to #12345" in home.find_problem(folder)  # a number without an account
+        problem = home.find_problem(folder)
+        assert "belongs to #12345" in problem  # a number without an account
+        assert "(sudo -u '#12345' -H openclaw-web" in problem  # unquoted, it would begin a comment

@@ -1,6 +1,7 @@
 """Backups of a home with lost artifacts are incomplete, never verified, and name the losses."""
 
 import json
+import shutil
 
 import pytest
 
@@ -128,3 +129,25 @@ def test_the_doctor_mends_with_an_incomplete_backup_and_says_so(home):
     assert fixed["run"]["backup"]["status"] == "incomplete" and len(find_archives(home)) == before + 1
     assert {repair["check"] for repair in fixed["run"]["repairs"]} == {"sums"}
     assert "incomplete" in fixed["message"]
+
+
+@pytest.mark.parametrize("damage", ["blank", "beginning", "missing"])
+def test_without_the_database_of_an_agent_there_is_no_backup(filled, tmp_path, damage):
+    home = shutil.copytree(filled, tmp_path / "home")
+    before = find_archives(home)
+    file = home / "agents" / "main" / "agent" / "openclaw-agent.sqlite"
+    for path in file.parent.glob(f"{file.name}-*"):
+        path.unlink()
+    if damage == "missing":
+        file.unlink()
+    else:
+        file.write_bytes(b"" if damage == "blank" else b"x" * 50 + file.read_bytes()[50:])
+    status, _out, err = run(home, "backup", "create", "--quiet")
+    reason = {
+        "blank": "agents/main/agent/openclaw-agent.sqlite is damaged: the file is blank.",
+        "beginning": "agents/main/agent/openclaw-agent.sqlite is damaged: the file is not a SQLite database, or its "
+        "beginning is damaged.",
+        "missing": "The database of agent main is not where it should be. No backup was created.",
+    }
+    assert (status, err) == (3, f"{reason[damage]}\n")
+    assert find_archives(home) == before

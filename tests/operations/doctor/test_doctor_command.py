@@ -238,9 +238,15 @@ class TestRepairs:
     def test_a_global_file_that_is_not_up_to_date(self, home):
         unmigrate(home, "problems")
         assert select_checks(doctor(home, status=1)[0]) == {("schema", "")}
-        doctor(home, "--fix")
+        before = (home / "state" / "openclaw.sqlite").read_bytes()
+        status, out, err = run(home, "doctor", "--fix", "--quiet")
+        sentence = (
+            "The databases are not up to date. Run openclaw-web serve, which creates a backup and updates them.\n"
+        )
+        assert (status, out, err) == (2, "", sentence)
+        assert (home / "state" / "openclaw.sqlite").read_bytes() == before
+        assert run(home, "migrate")[0] == 0
         doctor(home, status=0)
-        assert list((home / "state").glob("openclaw.before-migrate-*.sqlite"))
 
     def test_an_agents_file_that_is_gone(self, home):
         before = rows(home, "SELECT count(*) FROM transcript_events", "research")
@@ -259,13 +265,21 @@ class TestRepairs:
         looked, _status = doctor(home, status=0)
         assert [finding["check"] for finding in looked["store"] if finding["level"] == "note"] == ["links"]
 
-    def test_a_damaged_agent_file(self, home):
+    @pytest.mark.parametrize("damage", ["pages", "beginning", "blank"])
+    def test_a_damaged_agent_file(self, home, damage):
+        before = rows(home, "SELECT * FROM transcript_event_identities ORDER BY 1, 2", "main")
         file = home / "agents" / "main" / "agent" / "openclaw-agent.sqlite"
         data = bytearray(file.read_bytes())
-        data[4096 * 3 : 4096 * 9] = os.urandom(4096 * 6)
-        file.write_bytes(data)
-        assert select_checks(doctor(home, status=1)[0]) == {("integrity", "main")}
-        doctor(home, "--fix", status=2)
+        data[slice(0, 50) if damage == "beginning" else slice(4096 * 3, 4096 * 9)] = os.urandom(4096 * 6)
+        file.write_bytes(b"" if damage == "blank" else data)
+        looked, _status = doctor(home, status=1)
+        assert select_checks(looked) == {("integrity", "main")}
+        assert "collect --again --agent main" in looked["store"][0]["sentence"]
+        assert doctor(home, "--fix", status=0)[0]["run"]["refilled"] == ["main"]
+        assert rows(home, "SELECT * FROM transcript_event_identities ORDER BY 1, 2", "main") == before
+        [old_file] = file.parent.glob("openclaw-agent.damaged-*.sqlite")
+        notes = [finding["path"] for finding in doctor(home, status=0)[0]["store"] if finding["check"] == "leftover"]
+        assert notes == [old_file.relative_to(home).as_posix()]
 
     def test_artifacts(self, home):
         place = "from artifacts import services\nwith services.open_stash_batch('agent_main') as b:\n"

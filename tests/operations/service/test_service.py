@@ -1,6 +1,7 @@
 """`openclaw-web service` for a user and for root, with a systemctl that starts the site."""
 
 import os
+import pwd
 import re
 import shutil
 import tempfile
@@ -248,6 +249,7 @@ def home_of_nobody(machine):
         home = Path(folder) / "home"
         home.mkdir()
         shutil.chown(home, "nobody")
+        machine.env["OPENCLAW_STATE_DIR"] = str(Path(folder) / "openclaw")
         machine.env["PATH"] = f"{Path(os.path.realpath(machine.folder)) / 'bin'}:{machine.env['PATH']}"
         if "may not run" in machine.run("service", "install", "--print", OPENCLAW_WEB_HOME=str(home))[2]:
             pytest.skip("the user nobody cannot read this checkout")
@@ -258,6 +260,29 @@ def test_root_installs_for_the_owner_of_the_home(machine, home_of_nobody):
     status, out, err = machine.run("service", "install", "--print", OPENCLAW_WEB_HOME=str(home_of_nobody))
     assert (status, err) == (0, "") and "\nUser=nobody\n" in out
     assert list(home_of_nobody.iterdir()) == []
+
+
+def test_the_openclaw_folder_is_that_of_the_account(machine, home_of_nobody):
+    """That of root, the usual one of this process, is closed to the site."""
+    unset = {"OPENCLAW_WEB_HOME": str(home_of_nobody), "OPENCLAW_STATE_DIR": ""}
+    status, out, err = machine.run("service", "install", "--print", **unset)
+    folder = Path(pwd.getpwnam("nobody").pw_dir) / ".openclaw"
+    assert (status, err) == (0, "") and f'Environment="OPENCLAW_STATE_DIR={folder}"\n' in out
+    status, out, err = machine.run("service", "install", "--print", **unset, OPENCLAW_WEB_WORKSPACE_WRITES="1")
+    assert (status, err) == (0, "") and f'ReadWritePaths="{home_of_nobody}" "-{folder}"\n' in out
+
+
+def test_an_openclaw_folder_that_the_account_cannot_enter_is_refused(machine, home_of_nobody):
+    source = home_of_nobody.with_name("openclaw")
+    source.mkdir()
+    source.chmod(0o750)
+    os.chown(source, 0, 4242)
+    status, out, err = machine.run("service", "install", OPENCLAW_WEB_HOME=str(home_of_nobody))
+    assert (status, out) == (3, "") and f"nobody may not enter the OpenClaw folder {source}" in err
+    assert err.count("\n") == 1 and machine.calls() == [] and not machine.unit.exists()
+    with (machine.etc / "group").open("a") as groups:
+        groups.write("readers:x:4242:nobody\n")
+    assert machine.run("service", "install", "--print", OPENCLAW_WEB_HOME=str(home_of_nobody))[0] == 0
 
 
 def test_links_in_the_home_of_another_user_lead_root_nowhere(machine, home_of_nobody):
@@ -276,6 +301,20 @@ def test_links_in_the_home_of_another_user_lead_root_nowhere(machine, home_of_no
     (state / "openclaw.sqlite-shm").unlink()
     assert machine.run(*command, OPENCLAW_WEB_HOME=str(home_of_nobody))[0] == 0
     assert not any(path.lstat().st_uid == 0 for path in state.iterdir() if not path.is_symlink())
+
+
+@pytest.mark.parametrize("words", [("install",), ("install", "--user", "root"), ("status",), ("remove",)])
+def test_root_creates_no_home(machine, words):
+    if not machine.is_system:
+        pytest.skip("this is about root")
+    machine.home.rmdir()
+    status, out, err = machine.run("service", *words, OPENCLAW_WEB_HOME="")
+    if words[0] == "install":
+        home = machine.folder / ".openclaw-web"
+        assert (status, out) == (3, "") and f"{home} does not exist. Create this folder first" in err
+    else:
+        assert (status, err) == (0, "")
+    assert not list(machine.folder.glob("**/secret.key")) and not (machine.folder / ".openclaw-web").exists()
 
 
 def test_root_creates_no_home_in_a_folder_of_another_user(machine):
