@@ -62,7 +62,7 @@ def claim_agents(
             lost[agent_id] = str(exc)
         except databases.OldAgentFile as exc:
             is_damaged = databases.is_damaged(agent_id)  # else nothing is wrong with its content
-            lost[agent_id] = f"{exc} {databases.describe_recovery(agent_id)}" if is_damaged else str(exc)
+            lost[agent_id] = f"{exc} {databases.describe_replacement(agent_id)}" if is_damaged else str(exc)
     if lost and not agents:
         raise Refused(" ".join(lost.values()))
     return ClaimResult(agents, lost)

@@ -76,6 +76,15 @@ def describe_recovery(agent_id: str) -> str:
     ) % {"agent": agent_id}
 
 
+def describe_replacement(agent_id: str) -> str:
+    """Say how to recover a damaged file of an agent, and what only it holds."""
+    return _(
+        "Restore a backup: openclaw-web backup restore FILE --replace. Or import the agent again into a new database: "
+        "openclaw-web collect --again --agent %(agent)s. The damaged one is kept; what was entered here, such as "
+        "verdicts, is only in it and in backups."
+    ) % {"agent": agent_id}
+
+
 def get_path(agent_id):
     """Return the path of an agent's file, whether or not it exists."""
     return settings.HOME_DIR / "agents" / agent_id / "agent" / "openclaw-agent.sqlite"
@@ -160,6 +169,11 @@ def is_damaged(agent_id: str) -> bool:
     return is_on_disk(agent_id) and bool(damaged_files.find_damage(get_path(agent_id)))
 
 
+def is_blank(agent_id: str) -> bool:
+    """Whether an agent's file has no table, such as one of 0 bytes."""
+    return is_on_disk(agent_id) and damaged_files.is_blank(get_path(agent_id))
+
+
 def is_unsettled(agent_id: str) -> bool:
     """Whether a damaged file was moved aside, and the new one is not prepared yet."""
     return is_on_disk(agent_id) and damaged_files.is_unsettled(get_path(agent_id))
@@ -179,7 +193,8 @@ def settle(agent_id: str) -> list[str]:
     """End the exchange of a damaged file, and say where the old one is."""
     sentence = _(
         "The database of agent %(agent)s was damaged. It is kept in %(path)s, and the agent was imported again into a "
-        "new one. To return to a backup instead: openclaw-web backup restore FILE --replace"
+        "new one. What was entered here, such as verdicts, is only in the old one and in backups. To return to a "
+        "backup: openclaw-web backup restore FILE --replace"
     )
     paths = damaged_files.settle(get_path(agent_id)) if is_on_disk(agent_id) else []
     return [sentence % {"agent": agent_id, "path": path} for path in paths]

@@ -82,6 +82,11 @@ def is_lost(agent_id: str) -> bool:
     return is_missing and Agent.objects.filter(agent_id=agent_id).exists()
 
 
+def has_no_content(agent_id: str) -> bool:
+    """Return whether an agent's file is missing or blank: an import loses nothing in it."""
+    return is_lost(agent_id) or databases.is_blank(agent_id)
+
+
 def needs_new_file(agent_id: str) -> bool:
     """Return whether a repeated import needs a new file: this one is lost or damaged."""
     return is_lost(agent_id) or databases.is_damaged(agent_id) or databases.is_unsettled(agent_id)

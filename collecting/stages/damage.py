@@ -42,7 +42,7 @@ def run_without_damaged(collection: Any, stage: Callable[[Any], Any]) -> Any:
 
 
 def _exclude_agent(collection, name, agent: Agent, sentence):
-    collection.lost[agent.agent_id] = f"{sentence} {databases.describe_recovery(agent.agent_id)}"
+    collection.lost[agent.agent_id] = f"{sentence} {databases.describe_replacement(agent.agent_id)}"
     del collection.agents[name]
     if not collection.agents:
         raise Refused(" ".join(collection.lost.values()))

@@ -9,7 +9,7 @@ from agents import holdings
 from agents.database_copies import Copies
 from agents.holdings import Holding
 from agents.models import Agent, CollectorSource
-from agents.services import needs_new_file
+from agents.services import has_no_content
 from collecting import collect, episode_import
 from collecting.stages import holding_checks
 
@@ -32,12 +32,12 @@ def is_needed(repair_plan: Plan) -> bool:
 
 
 def import_lost_agents(repair_plan: Plan, params: dict[str, Any], progress: Any, facts: dict[str, Any]) -> None:
-    """Import agents of this home again whose files are lost or damaged.
+    """Import agents of this home again whose files are missing or blank.
 
     Each gets a new file: no backup is created without them.
     """
     for agent_id in repair_plan.names.values():
-        if needs_new_file(agent_id):
+        if has_no_content(agent_id):
             progress.log(_("Importing agent %(agent)s again") % {"agent": agent_id})
             _import_again(params, progress, agent_id, [])
             facts.setdefault("refilled", []).append(agent_id)
@@ -95,7 +95,7 @@ def _import_again(params, progress, agent_id, ids):
     import_params = {name: params[name] for name in IMPORT_PARAMS if params.get(name)} | {"agent": agent_id}
     if ids:
         import_params |= {"again": True, "session": ids}
-    elif needs_new_file(agent_id):
+    elif has_no_content(agent_id):
         import_params["again"] = True
     collect.run(import_params, progress)
 

@@ -109,10 +109,11 @@ def _check_agent(agent, is_deep):
 def _build_damage_finding(agent, file, state, place):
     words = {"agent": agent.agent_id, "why": (state.damage or damaged_files.describe_blank())[:300]}
     sentence = _("The database of agent %(agent)s is damaged: %(why)s.") % words
-    if not damaged_files.find_damage(file):  # an index that only a deep check reads, or a file that cannot be opened
-        return Finding("integrity", sentence, **place)
-    way_out = databases.describe_recovery(agent.agent_id)
-    return Finding("integrity", f"{sentence} {way_out}", repair=IMPORT_AGAIN, **place)
+    if damaged_files.is_blank(file):
+        return Finding("integrity", sentence, repair=IMPORT_AGAIN, **place)
+    if damaged_files.find_damage(file):  # else an index that only a deep check reads, or a file of somebody else
+        sentence += f" {databases.describe_replacement(agent.agent_id)}"
+    return Finding("integrity", sentence, **place)
 
 
 def has_pending_migrations(state: inspection.FileState, *, is_global: bool) -> bool:

@@ -274,8 +274,14 @@ class TestRepairs:
         file.write_bytes(b"" if damage == "blank" else data)
         looked, _status = doctor(home, status=1)
         assert select_checks(looked) == {("integrity", "main")}
-        assert "collect --again --agent main" in looked["store"][0]["sentence"]
-        assert doctor(home, "--fix", status=0)[0]["run"]["refilled"] == ["main"]
+        if damage == "blank":
+            assert doctor(home, "--fix", status=0)[0]["run"]["refilled"] == ["main"]
+        else:  # what people entered is only in the damaged file
+            assert "collect --again --agent main" in looked["store"][0]["sentence"]
+            damaged = file.read_bytes()
+            doctor(home, "--fix", status=2)
+            assert file.read_bytes() == damaged
+            assert run(home, "collect", "--again", "--agent", "main")[0] == 0
         assert rows(home, "SELECT * FROM transcript_event_identities ORDER BY 1, 2", "main") == before
         [old_file] = file.parent.glob("openclaw-agent.damaged-*.sqlite")
         notes = [finding["path"] for finding in doctor(home, status=0)[0]["store"] if finding["check"] == "leftover"]
