@@ -352,7 +352,7 @@ def _template():
             build_empty(draft)
             publication.restrict(draft, 0o600)
             draft.replace(target)
-            for other in target.parent.glob("agent-template-*.sqlite"):  # of earlier versions
+            for other in target.parent.glob("agent-template-*.sqlite"):  # with other tables
                 if other != target:
                     other.unlink(missing_ok=True)
     return target

@@ -180,7 +180,7 @@ def test_migrate_agents_names_every_failure_and_does_the_rest(real_files, capsys
         gc.collect()  # Django leaves a connection whose first statement failed to the collector, which warns
 
 
-def test_templates_of_earlier_versions_are_removed(real_files):
+def test_a_new_template_replaces_the_one_of_other_tables(real_files):
     stale = real_files / "state" / "agent-template-0123456789ab.sqlite"
     stale.touch()
     template = make_template()
