@@ -19,12 +19,14 @@ from django.utils.translation import gettext as _
 from agents import databases
 from agents.models import Agent
 from openclaw_web.errors import Refused
+from openclaw_web.sqlite import damaged_files
 
 from .. import handles
 from ..models import Artifact
 from . import inventory, layout, locks
 
 GC_SCHEMA = "openclaw-mem.artifact.gc.v1"
+AGENT_FILES = "agents/*/agent/openclaw-agent.sqlite"
 REMOVERS = 8
 BATCH = 5_000  # contents that are checked again, and removed, while others wait to adopt
 
@@ -96,8 +98,18 @@ def referred_among(db: str, candidates: list[str]) -> set[str]:
 
 
 def list_agent_aliases() -> list[str]:
-    """The aliases of all agents with a file or a row; Refused for an unreadable one."""
-    files = (settings.HOME_DIR / "agents").glob("*/agent/openclaw-agent.sqlite")
+    """The aliases of all agents with a file or a row.
+
+    Raises Refused for a file that cannot be read, or that was damaged and moved aside.
+    """
+    kept_paths = damaged_files.find_kept(settings.HOME_DIR, AGENT_FILES)
+    for path in (path for path in kept_paths if not damaged_files.is_blank(path)):
+        sentence = _(
+            "Nothing was removed: %(path)s is damaged, and the contents that it refers to are not known. When you do "
+            "not need this file any more, move it out of the home."
+        )
+        raise Refused(sentence % {"path": path})
+    files = settings.HOME_DIR.glob(AGENT_FILES)
     names = {file.parts[-3] for file in files} | set(Agent.objects.values_list("agent_id", flat=True))
     try:
         return [databases.get_alias(name) for name in sorted(names)]

@@ -7,12 +7,13 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from contextlib import closing
+from contextlib import closing, nullcontext
 
 import pytest
 from django.db import connections
 
 from agents import databases
+from artifacts.store import garbage
 from ledger.models import RemovedSession
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import damaged_files
@@ -77,6 +78,9 @@ def test_a_damaged_file_is_kept_and_filled_again(filled, how):
     [old_file] = [path for path in find_kept(file) if path.suffix == ".sqlite"]
     assert how == "blank" or old_file.read_bytes() == content
     assert [note for note in report["notes"] if str(old_file) in note]
+    refusal = pytest.raises(Refused, match=f"Nothing was removed: {old_file} is damaged")
+    with nullcontext() if how == "blank" else refusal:
+        garbage.collect(garbage.GarbageResult(is_dry_run=False))
     assert run(home, again=True)["notes"] == [] and dump_tables() == rows
     assert [path for path in find_kept(file) if path.suffix == ".sqlite"] == [old_file]
 
