@@ -71,6 +71,8 @@ def choose_temporary_folder(home: Path) -> None:
 
     Otherwise a full /tmp would fail an import although its home has space.
     """
+    if not (home / FILE.parent).is_dir():  # before a restore, for example
+        return
     usual = next((folder for folder in map(os.environ.get, TEMPORARY) if folder), None)
     folders = filter(None, (usual, *OF_SYSTEM))
     chosen = next((folder for folder in folders if os.access(folder, os.W_OK | os.X_OK)), None)
