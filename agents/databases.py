@@ -26,6 +26,7 @@ from . import connection_cache
 # then holds only one.
 PAGE_BYTES = 8_192
 KEPT_SECONDS = 60
+FILES = "agents/*/agent/openclaw-agent.sqlite"  # every file of an agent in a home, registered or not
 _current: set[str] = set()
 _files: set[str] = set()  # aliases that were registered here
 

@@ -18,7 +18,7 @@ from ulid import ULID
 from openclaw_web import clock
 from openclaw_web.disk import locks
 from openclaw_web.errors import Refused
-from openclaw_web.sqlite import failures
+from openclaw_web.sqlite import failures, known_migrations
 
 from . import cancellation
 from . import kinds as job_kinds
@@ -197,7 +197,7 @@ def _describe_database_failure(exc):
 
     Empty for any other failure.
     """
-    if isinstance(exc, OperationalError) and failures.is_old(exc):
+    if isinstance(exc, OperationalError) and failures.is_old(exc) and known_migrations.find_missing(connection):
         return str(failures.OLD_HOME)
     return failures.describe_unusable(exc, settings.HOME_DIR)
 

@@ -26,7 +26,6 @@ from ..models import Artifact
 from . import inventory, layout, locks
 
 GC_SCHEMA = "openclaw-mem.artifact.gc.v1"
-AGENT_FILES = "agents/*/agent/openclaw-agent.sqlite"
 REMOVERS = 8
 BATCH = 5_000  # contents that are checked again, and removed, while others wait to adopt
 
@@ -102,14 +101,14 @@ def list_agent_aliases() -> list[str]:
 
     Raises Refused for a file that cannot be read, or that was damaged and moved aside.
     """
-    kept_paths = damaged_files.find_kept(settings.HOME_DIR, AGENT_FILES)
+    kept_paths = damaged_files.find_kept(settings.HOME_DIR, databases.FILES)
     for path in (path for path in kept_paths if not damaged_files.is_blank(path)):
         sentence = _(
             "Nothing was removed: %(path)s is damaged, and the contents that it refers to are not known. When you do "
             "not need this file any more, move it out of the home."
         )
         raise Refused(sentence % {"path": path})
-    files = settings.HOME_DIR.glob(AGENT_FILES)
+    files = settings.HOME_DIR.glob(databases.FILES)
     names = {file.parts[-3] for file in files} | set(Agent.objects.values_list("agent_id", flat=True))
     try:
         return [databases.get_alias(name) for name in sorted(names)]

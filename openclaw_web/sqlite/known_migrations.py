@@ -34,6 +34,11 @@ def list_agent_migrations() -> frozenset[Migration]:
     return frozenset(migration for migration in list_migrations() if migration[0] in settings.AGENT_APPS)
 
 
+def find_missing(connection: BaseDatabaseWrapper) -> set[Migration]:
+    """The migrations of this version that the global database lacks."""
+    return set(list_migrations() - MigrationRecorder(connection).applied_migrations().keys())
+
+
 def is_other_version(seen: Iterable[Migration]) -> bool:
     """Whether another version of this program made a file with these migrations."""
     return not list_migrations().issuperset(seen)

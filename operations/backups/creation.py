@@ -350,8 +350,7 @@ def _read_configuration():
 
 def _measure_sizes(home, with_exports):
     """About how many bytes a backup reads, and the size of the biggest database."""
-    databases = [home / backup_paths.GLOBAL_PATH, *(home / "agents").glob("*/agent/openclaw-agent.sqlite")]
-    sizes = [file.stat().st_size for file in databases]
+    sizes = [file.stat().st_size for file in (home / backup_paths.GLOBAL_PATH, *home.glob(databases.FILES))]
     stored = sum(
         inventory.read_size_and_time(paths)[0] for _sha256, paths in inventory.list_contents(home / "artifacts")
     )

@@ -6,6 +6,7 @@ from pathlib import Path
 from django.db import DatabaseError, OperationalError
 from django.utils.translation import gettext as _
 
+from agents import databases
 from openclaw_web import reasons
 from openclaw_web.disk import reserve
 from openclaw_web.errors import Refused
@@ -30,7 +31,7 @@ def find_agent_databases(snapshot: Path, home: Path) -> Iterator[tuple[str, str,
     """
     known = database_copies.read_agents(snapshot)
     paths = {path for _agent, path in known}
-    for file in sorted(home.glob("agents/*/agent/openclaw-agent.sqlite")):
+    for file in sorted(home.glob(databases.FILES)):
         path = file.relative_to(home).as_posix()
         match = backup_paths.PATHS[backup_paths.AGENT].fullmatch(path)
         if match and path not in paths:

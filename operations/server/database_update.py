@@ -7,7 +7,6 @@ from pathlib import Path
 from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.db import DEFAULT_DB_ALIAS, DatabaseError, connections
-from django.db.migrations.recorder import MigrationRecorder
 from django.utils.translation import gettext as _
 
 from agents import databases
@@ -51,13 +50,9 @@ def find_outdated_databases() -> list[Path]:
         return []
     agents = Agent.objects.order_by("agent_id").values_list("agent_id", flat=True)  # other columns may be missing yet
     outdated = [databases.get_path(agent_id) for agent_id in agents if databases.is_outdated(agent_id)]
-    if _find_missing_migrations(connection):
+    if known_migrations.find_missing(connection):
         outdated.insert(0, settings.HOME_DIR / backup_paths.GLOBAL_PATH)
     return outdated
-
-
-def _find_missing_migrations(connection):
-    return known_migrations.list_migrations() - set(MigrationRecorder(connection).applied_migrations())
 
 
 def _create_backup(outdated, say):
@@ -97,7 +92,7 @@ def _describe_way_out(refused):
 
 
 def _migrate_all(say):
-    if _find_missing_migrations(connections[DEFAULT_DB_ALIAS]):
+    if known_migrations.find_missing(connections[DEFAULT_DB_ALIAS]):
         call_command("migrate", verbosity=0)
     if any(_needs_migration(agent.agent_id) for agent in Agent.objects.all()):
         try:

@@ -129,7 +129,7 @@ def has_pending_migrations(state: inspection.FileState, *, is_global: bool) -> b
 
 def find_agent_files() -> Iterator[tuple[str, Path]]:
     """Every database of an agent in the home with the agent's name, registered or not."""
-    for file in sorted((settings.HOME_DIR / "agents").glob("*/agent/openclaw-agent.sqlite")):
+    for file in sorted(settings.HOME_DIR.glob(databases.FILES)):
         if AGENT_ID.fullmatch(file.parent.parent.name):
             yield file.parent.parent.name, file
 
@@ -194,7 +194,7 @@ def _find_leftovers():
     home = settings.HOME_DIR
     paths = [
         *(path for path in (home / "agents").glob("*/agent/openclaw-agent.[0-9]*-[0-9]*")),
-        *damaged_files.find_kept(home, "agents/*/agent/openclaw-agent.sqlite"),
+        *damaged_files.find_kept(home, databases.FILES),
         *find_leftovers(),
         *home.parent.glob(f"{home.name}.before-restore-*"),
     ]
