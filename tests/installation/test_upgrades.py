@@ -146,7 +146,7 @@ def test_without_a_backup_it_only_migrates(program, home):
     assert not (home / "backups").exists()
 
 
-def test_a_command_of_the_next_version_says_what_updates_the_databases(program, home):
+def test_a_command_of_the_next_version_says_what_updates_the_databases(program, home, filled):
     before = upgraded_homes.read_tables(home)
     sentence = "The databases are not up to date. Run openclaw-web serve, which creates a backup and updates them.\n"
     assert run(program, home, "backup", "list") == (1, sentence)
@@ -160,6 +160,8 @@ def test_a_command_of_the_next_version_says_what_updates_the_databases(program, 
         ]
     )
     assert upgraded_homes.read_tables(home) == before
+    status, output = run(program, home, "collect", "--source", f"{filled}-source")  # this failure ends a job
+    assert status == 1 and output.endswith(sentence) and "Traceback" not in output, output
 
 
 def test_a_home_of_a_newer_version_is_refused_in_one_sentence(program, home):
