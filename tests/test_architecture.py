@@ -104,25 +104,6 @@ def test_what_reads_writes_and_exports_is_typed():
     fail_for(problem for path in typed for problem in find_untyped_functions(path))
 
 
-def test_a_module_is_one_topic():
-    lengths = ((path, len(source(path).lines)) for path in ALL_MODULES)
-    fail_for(f"{where(path, length)}  {length} lines, 400 at most" for path, length in lengths if length > 400)
-
-
-def find_long_functions(path):
-    lines = source(path).lines
-    for node in source(path).nodes(ast.FunctionDef, ast.AsyncFunctionDef):
-        first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-        has_reason = first > 1 and lines[first - 2].lstrip().startswith("#")
-        length = node.end_lineno - node.lineno + 1
-        if length > 40 and not has_reason:
-            yield f"{where(path, node.lineno)}  {node.name} has {length} lines: split it or say why above it"
-
-
-def test_a_function_fits_on_a_screen():
-    fail_for(problem for path in ALL_MODULES for problem in find_long_functions(path))
-
-
 def test_a_module_has_a_topic():
     fail_for(
         f"{where(path, 1)}  “{part}” is no topic"
