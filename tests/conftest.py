@@ -26,13 +26,14 @@ from tests.suite.browsers import BACKEND
 # Tests have no time limits, because a slow machine is no fault of the code. Hypothesis uses the same examples in every
 # run; HUNT=1 makes it look for new ones.
 settings.register_profile(
-    "suite",
+    "nightly",
     deadline=None,
     max_examples=60,
     suppress_health_check=[HealthCheck.too_slow],
     derandomize=not os.environ.get("HUNT"),
 )
-settings.load_profile("suite")
+settings.load_profile("nightly")
+EXAMPLES = 10  # of each property, without --nightly
 browsers.make_cheaper()
 PATIENCE_MS = 120_000
 expect.set_options(timeout=PATIENCE_MS)
@@ -42,18 +43,43 @@ STARTERS = {"subprocess", "backing_up", "old_sessions"}  # modules that test fil
 ROLES = ("viewer", "labeller", "operator", "admin")
 
 
-def pytest_collection_modifyitems(items):
-    """Let `django_db` tests use three databases, and run slow files first.
+def pytest_addoption(parser):
+    parser.addoption(
+        "--nightly", action="store_true", help="also run repetitions: more kills and examples, pictures, every browser"
+    )
+
+
+def pytest_configure(config):
+    if config.getoption("nightly"):
+        processes.KILLS, processes.FEW = processes.NIGHTLY_KILLS, processes.NIGHTLY_FEW
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leave out what is for --nightly, let `django_db` tests use three databases, and run slow files first.
 
     The databases are the global file and two agents' files. Slow files come first so that several workers end together:
     files that start processes, then those with many tests.
     """
+    if not config.getoption("nightly"):
+        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("nightly")])
+        items[:] = [item for item in items if not item.get_closest_marker("nightly")]
+        limit_examples(items)
     for item in items:
         for mark in item.iter_markers("django_db"):
             mark.kwargs.setdefault("databases", ALL)
     tests = Counter(item.path for item in items)
     slow = {item.path for item in items if STARTERS & vars(item.module).keys() or item.get_closest_marker("kill")}
     items.sort(key=lambda item: (item.path not in slow, -tests[item.path], item.path))
+
+
+def limit_examples(items):
+    """Let properties, of functions and of state machines, run EXAMPLES examples, whatever number they set."""
+    for item in items:
+        function = getattr(item.obj, "__func__", item.obj)
+        for holder, name in ((function, "_hypothesis_internal_use_settings"), (item.cls, "settings")):
+            own = getattr(holder, name, None)
+            if isinstance(own, settings) and own.max_examples > EXAMPLES:
+                setattr(holder, name, settings(own, max_examples=EXAMPLES))
 
 
 @pytest.hookimpl(wrapper=True)

@@ -47,19 +47,21 @@ def find_free_port():
         return port
 
 
-# How many kills a test needs: KILLS for each mechanism that keeps work whole (a job with progress, a transaction in an
-# agent's file, published drafts, a rollback, a backup, a restore, an import), FEW for everything that relies on these.
-KILLS, FEW, MOST_TRIES = 20, 3, 60
+# How many kills a test needs. With --nightly: KILLS for each mechanism that keeps work whole (a job with progress, a
+# transaction in an agent's file, published drafts, a rollback, a backup, a restore, an import), FEW for everything that
+# relies on these. tests/conftest.py sets both before it imports the tests.
+KILLS, FEW, MOST_TRIES = 1, 1, 60
+NIGHTLY_KILLS, NIGHTLY_FEW = 20, 3
 TALLIES = {}  # (kills that hit work, tries) by test, for the summary of the test run
 
 
-def until_met(*killers, kills=KILLS, and_until=lambda: True):
+def until_met(*killers, kills=None, and_until=lambda: True):
     """Yield the numbers of tries until enough kills hit a process at work.
 
-    Fails when fewer than `kills` of 60 tries did. `and_until` is a further condition, such as a kill between the first
-    row and the last.
+    Fails when fewer than `kills` of 60 tries did, KILLS when it is not given. `and_until` is a further condition, such
+    as a kill between the first row and the last.
     """
-    tries = 0
+    tries, kills = 0, kills or KILLS
     while ((met := sum(killer.met for killer in killers)) < kills or not and_until()) and tries < MOST_TRIES:
         yield tries
         tries += 1

@@ -1,7 +1,7 @@
-"""Checks every page with axe-core: both themes, desktop and phone, full and empty.
+"""Checks pages in a browser: layout and keys of every page, and axe-core in both themes, on desktop and phone.
 
-One site has demonstration data, one is new; both use one browser. Each page is opened once and checked four ways, and
-once more in Chinese, whose colours are the same.
+One site has demonstration data, one is new; both use one browser. A page of each kind is checked with axe-core in every
+run; --nightly checks all pages, also in Chinese and on the new site.
 """
 
 from importlib import resources
@@ -11,11 +11,19 @@ import pytest
 from tests.suite.sources import fail_for
 from tests.whole.conftest import DESK
 from tests.whole.pages import BEFORE_SIGN_IN, PAGES
+from tests.whole.test_keys import find_key_problems
 
 pytestmark = [pytest.mark.browser, pytest.mark.kill]
 
 WIDE, PHONE = ({"width": width, "height": 900} for width in (1440, 390))
 SIZES = dict.fromkeys(("gate:replay_detail", "gate:statistics"), (DESK, WIDE, PHONE))  # tables beside panels
+# A page of each kind: lists, things, forms, figures, files, links.
+KINDS = {
+    *("artifacts:artifact_detail", "automation:background_list", "datasets:export_list", "datasets:review"),
+    *("datasets:sample_detail", "gate:replay_detail", "gate:statistics", "guardian:audit_detail", "guardian:correct"),
+    *("ledger:session_detail", "ledger:session_list", "operations:backup_list", "overview:overview"),
+    *("people:account", "people:sign_in"),
+}
 FAILURES = {
     "404": "/nowhere/",
     "404 of an agent": "/agents/nobody/sessions/",
@@ -84,14 +92,18 @@ def find_tab_problems(site, page, name, address, looks, *, is_failure=False):
             page.emulate_media(color_scheme=theme, reduced_motion="reduce")
             violations = page.evaluate(RUN_AXE, rules)
             faults += [(size["width"], theme, *violation) for violation in violations if violation[0] not in skipped]
-        if page.evaluate(WIDER) > 0:
-            faults.append((size["width"], "scrolls sideways", page.evaluate(WIDEST)))
-        faults += [(size["width"], "a table is wider than its panel", excerpt) for excerpt in page.evaluate(SPILLING)]
-        faults += [(size["width"], "panels overlap", excerpt) for excerpt in page.evaluate(OVERLAPPING)]
+        faults += find_layout_problems(page, size)
     page.set_viewport_size(DESK)
     # Chromium itself reports an answer that is no success.
     complaints = [text for text in site.complaints if not (is_failure and "Failed to load resource" in text)]
     return map(str, [*faults, *complaints])
+
+
+def find_layout_problems(page, size):
+    if page.evaluate(WIDER) > 0:
+        yield size["width"], "scrolls sideways", page.evaluate(WIDEST)
+    yield from ((size["width"], "a table is wider than its panel", excerpt) for excerpt in page.evaluate(SPILLING))
+    yield from ((size["width"], "panels overlap", excerpt) for excerpt in page.evaluate(OVERLAPPING))
 
 
 def find_heading_problems(page):
@@ -108,11 +120,30 @@ def find_unseen_focus(page):
             yield f"focus cannot be seen: {unseen}"
 
 
-@pytest.mark.parametrize("name", PAGES)
+def test_every_page_fits_a_phone_shows_the_focus_and_lists_its_keys(full):
+    faults = []
+    for name, declared in PAGES.items():
+        page = full.stranger if name in BEFORE_SIGN_IN else full.page
+        full.complaints.clear()
+        page.set_viewport_size(DESK)
+        page.goto(full.address + declared.place(full.facts))
+        problems = [*find_heading_problems(page), *find_unseen_focus(page)]
+        problems += [] if name in BEFORE_SIGN_IN else find_key_problems(page)
+        page.set_viewport_size(PHONE)
+        problems += [*find_layout_problems(page, PHONE), *full.complaints]
+        page.set_viewport_size(DESK)
+        faults += [f"{name}  {problem}" for problem in problems]
+    fail_for(faults)
+
+
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=() if name in KINDS else pytest.mark.nightly) for name in PAGES]
+)
 def test_page(full, name):
     fail_for(find_page_problems(full, name, PAGES[name].place(full.facts)))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", PAGES)
 def test_page_in_chinese(full, name):
     page = full.stranger_in_chinese if name in BEFORE_SIGN_IN else full.in_chinese
@@ -123,11 +154,13 @@ def test_page_in_chinese(full, name):
 EMPTY_AT_FIRST = [name for name, page in PAGES.items() if page.address.startswith("/") and "{" not in page.address]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", EMPTY_AT_FIRST)
 def test_page_of_a_new_site(new, name):
     fail_for(find_page_problems(new, name, PAGES[name].address))
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("failure", FAILURES)
 def test_failure(full, failure):
     fail_for(find_page_problems(full, failure, FAILURES[failure].format(**full.facts), is_failure=True))

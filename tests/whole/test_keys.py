@@ -1,10 +1,12 @@
-"""Keyboard keys of every page: `?` lists exactly those that work, `/` opens the search."""
+"""Keyboard keys: `?` lists exactly those that work, `/` opens the search.
+
+test_accessibility.py asks every page for its keys.
+"""
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.suite.sources import fail_for
-from tests.whole.pages import BEFORE_SIGN_IN, PAGES
+from tests.whole.pages import PAGES
 
 pytestmark = [pytest.mark.browser, pytest.mark.kill]
 
@@ -32,7 +34,7 @@ def page(full):
     return full.page
 
 
-def find_key_problems(page, name):
+def find_key_problems(page):
     expect(page.locator(".htmx-request")).to_have_count(0)  # parts that arrive later have keys of their own
     page.get_by_role("button", name="Keys on this page").click()
     facts = page.evaluate(FACTS)
@@ -41,24 +43,16 @@ def find_key_problems(page, name):
     jumps = set("npeEcCtT") if facts["jumps"] else set()
     jumps |= set("np") if facts["hunks"] else set()
     does = pressed | jumps | set(facts["ofRows"]) | (ROW_KEYS if facts["rows"] else set())
-    yield from (f"{name}  lists {keys}, which do nothing" for keys in facts["listed"] if not does & set(keys))
+    yield from (f"lists {keys}, which do nothing" for keys in facts["listed"] if not does & set(keys))
     listed = {key for keys in facts["listed"] for key in keys}
-    yield from (f"{name}  does not list {key}" for key in pressed - listed)
+    yield from (f"does not list {key}" for key in pressed - listed)
     if facts["rows"]:
-        yield from (f"{name}  does not list {key} for its rows" for key in ROW_KEYS - listed)
+        yield from (f"does not list {key} for its rows" for key in ROW_KEYS - listed)
     if facts["search"]:
         page.keyboard.press("/")
         focused = page.evaluate("document.activeElement.matches('main input[type=search]')")
         if not focused:
-            yield f"{name}  has a search field that / does not lead to"
-
-
-def test_every_page_lists_its_keys_and_no_others(full, page):
-    faults = []
-    for name in PAGES.keys() - BEFORE_SIGN_IN:
-        page.goto(full.address + PAGES[name].place(full.facts))
-        faults += find_key_problems(page, name)
-    fail_for(faults)
+            yield "has a search field that / does not lead to"
 
 
 def test_a_page_without_rows_lists_no_keys_of_rows(full, page):

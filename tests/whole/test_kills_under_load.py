@@ -36,7 +36,7 @@ DatasetSample.objects.bulk_create(
 user, _link = accounts.add_user("root", "admin")
 print(tokens.make_token(user, name="x", role="admin")[1])
 """
-pytestmark = pytest.mark.kill
+pytestmark = [pytest.mark.kill, pytest.mark.nightly]
 
 
 @pytest.fixture

@@ -1,7 +1,7 @@
 """The pictures of README.md show the current site.
 
 Each picture has a fingerprint of the texts of its page, without numbers and times, and of its colours and sizes.
-`UPDATE_GOLDEN=1 ./dev test tests/whole/test_pictures.py` takes the pictures again.
+`UPDATE_GOLDEN=1 ./dev test --nightly tests/whole/test_pictures.py` takes the pictures again.
 """
 
 import hashlib
@@ -17,8 +17,6 @@ from demo.showcase import MARKER
 from tests.complaints import listen
 from tests.processes import Home
 from tests.suite.sources import ROOT
-
-pytestmark = [pytest.mark.browser, pytest.mark.kill]
 
 FOLDER = ROOT / "docs" / "images"
 FINGERPRINTS = FOLDER / "pictures.json"
@@ -139,6 +137,9 @@ def site(tmp_path_factory):
     home.close()
 
 
+@pytest.mark.browser
+@pytest.mark.kill
+@pytest.mark.nightly
 @pytest.mark.parametrize("picture", PICTURES, ids=[picture.name for picture in PICTURES])
 def test_it_shows_the_site_as_it_is(site, browser, picture):
     page = site.show(browser, picture)
@@ -149,7 +150,7 @@ def test_it_shows_the_site_as_it_is(site, browser, picture):
     page.context.close()
     assert site.complaints == []
     assert _read_fingerprints().get(picture.name) == seen, (
-        f"{picture.name}.png is stale: UPDATE_GOLDEN=1 ./dev test {__name__}"
+        f"{picture.name}.png is stale: UPDATE_GOLDEN=1 ./dev test --nightly {__file__}"
     )
 
 

@@ -73,7 +73,7 @@ def test_kills_leave_no_half_release_and_move_nobody(tmp_path, store):
     assert len(whole) == SAMPLES
     halves = 0  # kills that met a release with some of its members
     chance, seconds, kills, tries = random.Random(5), 1.0, 0, 0
-    while kills < KILLS and tries < MOST_TRIES:
+    while (kills < KILLS or not halves) and tries < MOST_TRIES:
         tries += 1
         kill_after(seconds * chance.random(), tmp_path, store)
         kills += store.execute(BUILDING).fetchone()[0]
@@ -81,7 +81,7 @@ def test_kills_leave_no_half_release_and_move_nobody(tmp_path, store):
         for (number,) in store.execute(RELEASED).fetchall():
             assert store.execute(MEMBERS, ["killed", number]).fetchall() == whole
     note_kills(kills, tries)
-    assert kills == KILLS and halves
+    assert kills >= KILLS and halves
     assert start_python(tmp_path, RELEASE, "killed").wait() == 0
     numbers = [number for (number,) in store.execute(RELEASED)]
     assert numbers == list(range(1, len(numbers) + 1)), "a number is used once, and none is lost"
