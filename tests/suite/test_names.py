@@ -59,6 +59,7 @@ FIXED = {
 
 RIDDLES = ("What", "Whatever", "Whoever", "Whose", "Nothing")
 
+
 def names_in(path):
     """Every (line, kind, name) that a module gives to functions, classes, parameters, variables and fields."""
     yield 1, "module", path.parent.name if path.stem == "__init__" else path.stem
