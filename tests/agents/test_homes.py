@@ -41,6 +41,27 @@ def test_a_link_in_the_path_is_not_followed(root):
         read(root, "../private/diary.md")
 
 
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("link.md", "link"),
+        ("second-name.md", "hard link"),
+        ("auth-profiles.json", "secrets"),
+        ("credentials/diary.md", "secrets"),
+    ],
+)
+def test_what_may_be_a_secret_is_not_opened(root, name, reason):
+    private = root.parent / "private"
+    (root / "link.md").symlink_to(private / "diary.md")
+    (private / "key").write_text("secret")
+    (root / "second-name.md").hardlink_to(private / "key")
+    (root / "auth-profiles.json").write_text("{}")
+    (root / "credentials").mkdir()
+    (root / "credentials" / "diary.md").write_text("secret")
+    with pytest.raises(NotReadable, match=reason):
+        read(root, name)
+
+
 @pytest.mark.parametrize("moment", ["workspace", "memory", "diary.md"])
 def test_a_folder_that_is_exchanged_for_a_link_meanwhile_leads_nowhere(root, moment):
     with faults.before_file_event("open", lambda path: path.endswith(moment), lambda: exchange(root)):

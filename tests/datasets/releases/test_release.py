@@ -122,6 +122,16 @@ def test_verify_says_what_changed(home):
     }
 
 
+@pytest.mark.parametrize(
+    "changed", [{"side": "test"}, {"status": "rejected"}, {"label_id": "l9"}, {"content_hash": "0" * 64}]
+)
+def test_the_checksum_covers_each_fact_of_a_member(home, changed):
+    add_session(1)
+    version = make_release(make_dataset())
+    version.members.update(**changed)
+    assert verify(version)["counts"]["members"] == 1
+
+
 def test_samples_that_are_judged_during_the_release_are_left_out_and_counted(home):
     for number in range(6):
         add_session(number)
