@@ -11,7 +11,6 @@ from contextlib import suppress
 from .. import VERSION, capabilities
 
 SERVERS = {"serve", "demo", "runserver"}
-LOOKERS = {"uninstall"}  # create nothing, and no home
 FOR_OTHERS = {"service"}  # root runs them for another user, in the home of that user
 FAILED = 1
 NO_SUCH_COMMAND = WRONG_USE = 2
@@ -57,7 +56,6 @@ VERBS = {
         "settings": "Show and change settings.",
         "migrate_agents": "Bring the database of every agent up to the current schema.",
         "records": "Print the answers of the API and the columns of files that a table becomes.",
-        "uninstall": "List every place of this site on the disk, with the commands that remove them.",
         "completion": "Print a script that completes our commands in a shell.",
     },
 }
@@ -170,8 +168,6 @@ def _run(words):
     from ..disk import home
     from ..errors import Refused
 
-    if words[0] in LOOKERS:
-        home.leave_alone()
     if words[0] in FOR_OTHERS:
         home.accept_other_owner()
     _choose_settings(words)

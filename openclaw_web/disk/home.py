@@ -24,11 +24,6 @@ _is_left_alone = [False]
 _may_be_of_another = [False]
 
 
-def leave_alone() -> None:
-    """Have this process create no home and nothing in one; called before the settings are read."""
-    _is_left_alone[0] = True
-
-
 def accept_other_owner() -> None:
     """Let root work in the home of another user, for whom it installs the service."""
     _may_be_of_another[0] = True
@@ -43,7 +38,7 @@ def leave_to_other_owner(home: Path) -> None:
         return
     is_of_another = any(path.lstat().st_uid for path in (home, *home.parents) if os.path.lexists(path))
     if is_of_another or not os.path.lexists(home):
-        leave_alone()
+        _is_left_alone[0] = True
 
 
 def is_left_alone() -> bool:

@@ -102,10 +102,7 @@ def remove() -> Report:
     kept_files += [] if remove_unused_secrets_file(secrets_file) else [secrets_file]
     if kept_files:
         sentences.append(_("Your own files are kept: %(files)s") % {"files": ", ".join(map(str, kept_files))})
-    sentences.append(
-        _("All data are kept in %(home)s. openclaw-web uninstall --check lists every place with data.")
-        % {"home": settings.HOME_DIR}
-    )
+    sentences.append(_("All data are kept in %(home)s.") % {"home": settings.HOME_DIR})
     facts = {"path": str(file.path), "is_installed": False, "is_changed": True, "left": list(map(str, kept_files))}
     return Report(BLANK_FACTS | facts, sentences)
 

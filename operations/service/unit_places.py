@@ -4,7 +4,6 @@ They are those of the machine (`is_system`), or of the user who runs this comman
 """
 
 import os
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -41,10 +40,3 @@ def get_drop_in_folder(unit: Path) -> Path:
 def get_secrets_file(*, is_system: bool) -> Path:
     """The file from which the service reads variables with secrets."""
     return get_config_folder(is_system=is_system) / "openclaw-web" / "service.env"
-
-
-def find_unit_files(*, is_system: bool) -> Iterator[Path]:
-    """Yield the existing ones of: unit, folder of its changes, link that starts it."""
-    unit = get_unit_path(is_system=is_system)
-    link = unit.parent / f"{WANTED_BY[is_system]}.wants" / NAME
-    yield from filter(os.path.lexists, (unit, get_drop_in_folder(unit), link))

@@ -24,6 +24,7 @@ from tests.installation.site_client import Browser
 from tests.processes import wait_for
 
 GOLDEN = Path(__file__).parent.parent / "data" / "wheel.txt"
+UNINSTALL = wheels.ROOT / "docs" / "uninstall.md"
 OTHER_MACHINE = {"LC_ALL": "zh_CN.UTF-8", "TZ": "Asia/Shanghai", "SOURCE_DATE_EPOCH": "1700000000", "UMASK": "077"}
 # Files that a checkout may have and nobody needs.
 JUNK = ("views.py~", ".#views.py", "#views.py#", "views.py.orig", ".views.py.swp", "views.po", "notes.rst", "a.sqlite")
@@ -143,9 +144,9 @@ def test_the_demo_is_there(person):
     assert json.loads(person.run("doctor", "--json", **places))["ok"] is True
 
 
-@pytest.mark.parametrize(("tool", "kind", "words"), [("pipx", "pipx", "install"), ("uv", "uv_tool", "tool install")])
-def test_other_installers_install_and_remove_it(built, tmp_path, tool, kind, words):
-    """`uninstall --check` names the command that removes the program, and it does."""
+@pytest.mark.parametrize(("tool", "words"), [("pipx", "install"), ("uv", "tool install")])
+def test_other_installers_install_and_remove_it(built, tmp_path, tool, words):
+    """docs/uninstall.md names the command that removes the program, and it does."""
     if not (program := shutil.which(tool)):
         pytest.skip(f"needs {tool}")
     if not (interpreter := wheels.find_interpreter()):
@@ -160,14 +161,11 @@ def test_other_installers_install_and_remove_it(built, tmp_path, tool, kind, wor
 
     run(f"{tool} {words} {built[0]}")
     assert run("openclaw-web --version").startswith(f"openclaw-web {VERSION} (")
-    [place] = [
-        place
-        for place in json.loads(run("openclaw-web uninstall --check --json"))["locations"]
-        if place["kind"] == kind
-    ]
-    assert Path(place["path"]).is_dir()
-    run(place["remove"])
-    assert not Path(place["path"]).exists() and not os.path.lexists(tmp_path / ".local" / "bin" / "openclaw-web")
+    command = tmp_path / ".local" / "bin" / "openclaw-web"
+    environment = command.resolve().parents[1]
+    assert (environment / "pyvenv.cfg").is_file()
+    run(re.search(rf"^\| {tool} \| `(.+)` \|$", UNINSTALL.read_text(), re.MULTILINE)[1])
+    assert not environment.exists() and not os.path.lexists(command)
 
 
 @pytest.fixture

@@ -66,7 +66,6 @@ RECEIPTS = {
     "settings": {"settings", "dry_run", "ignored", "ignored_count"},
     "sign_in_link": {"name", "link"},
     "turn_context": {"turn_id", "session_id", "turn_number", "is_kept", "left_out", "items", "model_prompt"},
-    "uninstall": {"is_running", "locations", "problems", "unknown"},
     "verify_export": {"exports", "export_id", "name", "is_intact", "message", "files", "state", "reason"},
 }  # fmt: skip
 FAILURE = {"ok", "error", "reasons"}

@@ -49,7 +49,6 @@ SOMETHING_ELSE = {
     ),
     "operations/backups/manifest.py": ("created by another version",),
     "operations/backups/home_restore.py": ("or of another version",),
-    "operations/data_locations.py": ("a home of another version",),
     "operations/doctor/api.py": ("imported legacy files",),
     "operations/doctor/fix_job.py": ("LEGACY",),
     "operations/doctor/sources/home_sources.py": ("LEGACY",),
