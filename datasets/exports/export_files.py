@@ -1,14 +1,11 @@
-"""The files of an export as its page shows them.
-
-With the commands to train with them, and their latest comparison with what was written.
-"""
+"""The files of an export as its page shows them, with their latest comparison with what was written."""
 
 from dataclasses import dataclass
 from typing import Any
 
 from jobs.models import JobRun
 
-from ..exporters.files.trainers import COMMAND_LINES, DATASETS_LINE
+from ..exporters.files.trainers import DATASETS_LINE
 from ..models import DatasetExport
 from . import exports, jobs, secret_access
 from .builder.card import README
@@ -17,15 +14,15 @@ from .verification import INTACT
 
 @dataclass(frozen=True, slots=True)
 class ExportFiles:
-    """Files of an export, the commands for them, and their latest comparison.
+    """Files of an export, and their latest comparison.
 
-    `rows`: each file with its state in that comparison, empty without one. `lines` are commands to type in the folder
-    of the export. `result` is that of the comparison, which `job` made. `is_for_admins`: the files are for admins, and
-    this person is none.
+    `rows`: each file with its state in that comparison, empty without one. `line` of Python loads the rows, in the
+    folder of the export: empty where there is no card. `result` is that of the comparison, which `job` made.
+    `is_for_admins`: the files are for admins, and this person is none.
     """
 
     rows: list[tuple[Any, dict[str, str]]]
-    lines: list[str]
+    line: str
     job: JobRun | None
     result: dict[str, Any]
     is_for_admins: bool
@@ -55,17 +52,11 @@ def read_export_files(export: DatasetExport, user: Any) -> ExportFiles:
     job = jobs.find_verification(export) if is_ready else None
     result = job.result if job and job.state == JobRun.State.FINISHED else {}
     states = {file["name"]: file for file in result.get("files", [])}
-    names = {file.name for file in files}
     return ExportFiles(
         rows=[(file, states.get(file.name, {})) for file in files],
-        lines=_list_commands(names),
+        line=DATASETS_LINE if README in {file.name for file in files} else "",
         job=job,
         result=result,
         is_for_admins=bool(secret_access.count_flagged_rows(export)) and not user.has_role("admin"),
         may_verify=user.has_role("labeller"),
     )
-
-
-def _list_commands(names):
-    lines = [line for name, line in COMMAND_LINES.items() if name in names]
-    return [*lines, DATASETS_LINE] if README in names else lines

@@ -14,6 +14,7 @@ from tests.consumers.consumer_exports import KINDS, write_everything
 
 READERS = Path(__file__).parent / "readers"
 ASKED_FOR_ALL = ("datasets", "unsloth")  # they also read exports that they do not take unchanged
+PLAIN = ("alpaca", "sharegpt", "sharegpt_reflection", "llamafactory_preference", "parquet")
 PLACE = os.environ.get("CONSUMERS", "")
 
 
@@ -69,7 +70,12 @@ def read_all(shared_results, folders, hand_over):
 
     def read(environment, reader):
         if environment not in shared_results["answers"]:
-            given = [kind.name for kind in KINDS if reader in (*kind.readers, *ASKED_FOR_ALL)]
+            is_old = environment == "datasets-4"  # the oldest that LLaMA-Factory takes; it has no type for messages
+            given = [
+                kind.name
+                for kind in KINDS
+                if reader in kind.readers or (reader in ASKED_FOR_ALL and not (is_old and kind.format not in PLAIN))
+            ]
             shared_results["answers"][environment] = hand_over(
                 environment, reader, {name: folders[name] for name in given}
             )

@@ -11,15 +11,13 @@ TAKEN = find_kinds_for("datasets")
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-@pytest.mark.parametrize("environment", VERSIONS)
-def test_load_py_counts_the_rows(environment, kind, read_all, folders):
-    read = read_all(environment, "datasets")["answers"][kind.name]
-    assert read["printed"] == f"train: {len(read_export_rows(folders[kind.name]))} rows\n"
+def test_every_row_is_loaded(kind, read_all, folders):
+    read = read_all("datasets-5", "datasets")["answers"][kind.name]
+    assert len(read["rows"]) == len(read_export_rows(folders[kind.name]))
 
 
-@pytest.mark.parametrize("environment", VERSIONS)
-def test_rows_of_openai_are_handed_out_as_they_are_but_for_nulls(environment, read_all, folders):
-    read = read_all(environment, "datasets")["answers"]["openai"]
+def test_rows_of_openai_are_handed_out_as_they_are_but_for_nulls(read_all, folders):
+    read = read_all("datasets-5", "datasets")["answers"]["openai"]
     assert [remove_nulls(row) for row in read["rows"]] == read_export_rows(folders["openai"])
     assert all(row["tools"] for row in read["rows"])
 

@@ -16,6 +16,10 @@ def test_trl_prepares_every_row(kind, folders, hand_over):
     rows = read_export_rows(folders[kind.name])
     assert read["rows"] == [{name: row[name] for name in COLUMNS if name in row} for row in rows]
     assert read["prepared"] == len(rows) > 0
+    if labels := [row["label"] for row in rows if "label" in row]:
+        good, bad = labels.count(True), labels.count(False)
+        weights = read["weights"]
+        assert weights["desirable_weight"] * good == pytest.approx(weights["undesirable_weight"] * bad, rel=0.01)
     for text, row in zip(read["prompts"], rows, strict=True):
         assert row["prompt"][-1]["content"].strip() in text
 
@@ -28,9 +32,8 @@ def test_llamafactory_prepares_every_pair(kind, folders, hand_over):
     assert read["pairs"] == [[row["chosen"]["value"], row["rejected"]["value"]] for row in rows]
 
 
-@pytest.mark.parametrize("environment", ["datasets-4", "datasets-5"])
-def test_openai_pairs_are_loaded_as_they_are(environment, read_all, folders):
-    read = read_all(environment, "datasets")["answers"]["openai-preference"]["rows"]
+def test_openai_pairs_are_loaded_as_they_are(read_all, folders):
+    read = read_all("datasets-5", "datasets")["answers"]["openai-preference"]["rows"]
     parsed = [row | {"input": parse(row["input"])} for row in read]
     rows = read_export_rows(folders["openai-preference"])
     keys = ("preferred_output", "non_preferred_output")

@@ -1,4 +1,4 @@
-"""LLaMA-Factory: its loader, converter and tokenizer, with the files beside the rows."""
+"""LLaMA-Factory: its loader, converter and tokenizer, with the settings of the card."""
 
 import json
 import shutil
@@ -21,7 +21,7 @@ TAKEN = find_kinds_for("llamafactory")
 @pytest.mark.parametrize("kind", TAKEN, ids=lambda kind: kind.name)
 def test_every_row_is_learned(kind, read_all, folders):
     read = read_all("llamafactory", "llamafactory")["answers"][kind.name]
-    # It does not read `train`: with `mask_history` of llamafactory.yaml it learns the last reply of a row.
+    # It does not read `train`: with `mask_history` of the card it learns the last reply of a row.
     assert_taught(read["learned"], folders[kind.name], last_only=kind.name == "sharegpt-context")
 
 

@@ -1,4 +1,4 @@
-"""Messages: `datasets` loads them with load.py, and the chat templates of vendors render calls as calls."""
+"""Messages: `datasets` loads them as the card says, and the chat templates of vendors render calls as calls."""
 
 import json
 
@@ -18,9 +18,8 @@ ONE_CALL = frozenset({"llama3_1"})  # refuses several calls in one message
 
 
 @pytest.mark.parametrize("name", KINDS)
-@pytest.mark.parametrize("environment", ["datasets-4", "datasets-5"])
-def test_load_py_loads_the_rows_of_the_file(environment, name, read_all, folders):
-    read = read_all(environment, "datasets")["answers"][name]["rows"]
+def test_the_rows_of_the_file_are_loaded(name, read_all, folders):
+    read = read_all("datasets-5", "datasets")["answers"][name]["rows"]
     assert [restore_row(row) for row in read] == read_export_rows(folders[name])
 
 

@@ -1,4 +1,4 @@
-"""TRL: its trainer with the rows of `load.py`, and its conversion of conversations."""
+"""TRL: its trainer with the rows that the card loads, and its conversion of conversations."""
 
 import json
 

@@ -13,7 +13,7 @@ from django.utils import translation
 from openclaw_web import amounts
 
 from ...exporters.files.checksums import CHECKSUM_FILE
-from ...exporters.files.trainers import COMMAND_LINES, DATASETS_LINE, INFO_FILE, WrittenRows
+from ...exporters.files.trainers import DATASETS_LINE, INFO_FILE, WrittenRows, list_settings
 from .. import words
 from ..options import find_unused_choices
 from ..release_members.croissant import CROISSANT_FILE
@@ -27,12 +27,12 @@ UNCHECKED = "These are samples as they are stored, in no form that a training to
 ESTIMATED = "Tokens are estimated without a tokenizer, and what a chat template adds is not counted"
 # How to keep a trainer from learning the earlier replies of a history that are not to be learned.
 UNLEARNED = {
-    "sharegpt": "Set `mask_history: true` in LLaMA-Factory or `message_field_training: train` in Axolotl, as the files "
-    "beside the rows do: else replies that nobody approved are learned",
+    "sharegpt": "Set `mask_history: true` in LLaMA-Factory or `message_field_training: train` in Axolotl, as "
+    "below: else replies that nobody approved are learned",
     "sharegpt_reflection": "Set `mask_history: true` in LLaMA-Factory or `message_field_training: train` in Axolotl",
     **dict.fromkeys(
         ("messages", "parquet"),
-        "Set `message_field_training: train` in Axolotl, or load the rows with `load_for_trl` of `load.py`: else "
+        "Set `message_field_training: train` in Axolotl, or load the rows for TRL as below: else "
         "replies that nobody approved are learned",
     ),
     "openai": "Replies with `weight` 0 are not to be learned: nobody approved them. A program that does not read "
@@ -78,6 +78,8 @@ def _text(name, written, manifest):
         yield from _section("To know", (str(words.NOTES[name]) for name in notes))
     yield from _section("Options", (f"`{key}`: {_format_value(value)}" for key, value in _options(manifest)))
     yield from _section("How to load", _loading(written, manifest))
+    for program, about, language, text in list_settings(written):
+        yield f"\n### {program}\n\n{about}\n\n```{language}\n{text}\n```"
     yield "\n## Before you publish\n"
     yield (
         "Personal data is in these rows: an admin asked for it. Keys and passwords are replaced by tokens."
@@ -170,8 +172,8 @@ def _loading(written, manifest):
             f"LLaMA-Factory: copy the rows into its data folder, add the entries of `{INFO_FILE}` to its own, and name "
             f"`{written.dataset}` as the data set"
         )
-    yield from (f"In this folder: `{line}`" for file, line in COMMAND_LINES.items() if file in names)
-    yield f"In Python, in this folder: `{DATASETS_LINE}`"
+    yield "Save the settings below as files of this folder, and run the commands and the Python in it"
+    yield f"In Python, without types: `{DATASETS_LINE}`"
     if written.is_marked:
         yield UNLEARNED[written.kind]
 

@@ -24,7 +24,7 @@ from ...exporters.files.file_names import dataset_name, file_name
 from ...exporters.files.lengths import Lengths, measure_row
 from ...exporters.files.lines import build_head, encode_csv, encode_line
 from ...exporters.files.parquet_file import ParquetFile
-from ...exporters.files.trainers import WrittenRows, build_trainer_files, dump_document
+from ...exporters.files.trainers import ENTRIES, INFO_FILE, WrittenRows, build_dataset_info, dump_document
 from ...exporters.formats import openai, raw, table
 from ...exporters.formats.checks import COLUMNS, find_broken_rules
 from ...exporters.formats.readers import list_checks
@@ -87,6 +87,7 @@ class ExportWriter:
         self.changes: Counter[str] = Counter()
         self.changed: defaultdict[str, list[str]] = defaultdict(list)  # the first samples of each change
         self.lengths = Lengths()
+        self.labels: Counter[bool] = Counter()  # of rows for training
         self.prompts = PromptCounts()
         self.broken: list[dict[str, str]] = []
         self.broken_rows = 0
@@ -153,14 +154,20 @@ class ExportWriter:
         columns = {"has_system": filled["system"] == self.rows, "has_tools": filled["tools"] > 0}
         columns["has_calls"] = self.prompts.calling > 0
         written_rows = WrittenRows(
-            self.dataset, self.options.format, tuple(written), history, **columns, above=self.lengths.above
+            self.dataset,
+            self.options.format,
+            tuple(written),
+            history,
+            **columns,
+            above=self.lengths.above,
+            labels=self.labels,
         )
         manifest = self._build_manifest(written)
         sources = [self.sources[side].finish() for side in splits.SIDES if side in self.sources]
         files = [
             *written.values(),
             *sources,
-            *(self._write_file(name, data) for name, data in build_trainer_files(written_rows)),
+            *self._write_entries(written_rows),
             *self._write_release_files(manifest, written),
         ]
         manifest["files"] = [facts.as_json() for facts in files]
@@ -170,6 +177,12 @@ class ExportWriter:
         self._write_file(
             checksums.CHECKSUM_FILE, checksums.format_checksums((facts.name, facts.sha256) for facts in files)
         )
+
+    def _write_entries(self, written_rows):
+        """The file that tells LLaMA-Factory how to read the rows, where it can."""
+        if written_rows.kind in ENTRIES:
+            info = build_dataset_info(written_rows.dataset, written_rows.kind, written_rows.files)
+            yield self._write_file(INFO_FILE, dump_document(info))
 
     def _write_release_files(self, manifest, written):
         """The files that only an export of a release has."""
@@ -251,6 +264,8 @@ class ExportWriter:
         self._note_row(file, [*outcome.others, sample])
         if source:
             self._open_source(self.side).add(*source)
+        if self.side == splits.TRAIN and "label" in row:
+            self.labels[row["label"]] += 1
         self.redaction.count_row(numbers)
         self.rows += 1
         if not self.shape.is_stored:

@@ -1,29 +1,29 @@
 """Run inside a consumer's environment: exports as axolotl tokenizes them. Prints one JSON object.
 
-Its own loading and prompt strategies, with the `axolotl.yaml` that lies beside the files.
+Its own loading and prompt strategies, with the settings of the card.
 """
 
 import contextlib
 import json
 import os
-import subprocess
 import sys
 from importlib.metadata import version
-from pathlib import Path
 
 import yaml
 from axolotl.utils.data.sft import _load_and_process_single_dataset
 from axolotl.utils.dict import DictDefault
 from axolotl.utils.schemas.datasets import SFTDataset
+from card_blocks import read_blocks, run_python
 from tiny_tokenizer import empty_system_turns, learned, tiny_tokenizer
 
 
 def read(folder):
     """The texts that axolotl learns from each row, and the number of empty system turns."""
     os.chdir(folder)  # its files name each other without a folder
-    if "--messages" in Path("axolotl.yaml").read_text():
-        subprocess.run([sys.executable, "load.py", "--messages"], check=True, stdout=sys.stderr)
-    [dataset] = yaml.safe_load(Path("axolotl.yaml").read_text())["datasets"]
+    blocks = read_blocks(".")
+    if ("Axolotl", "python") in blocks:
+        run_python(".", "HF datasets", "TRL", "Axolotl")
+    [dataset] = yaml.safe_load(blocks["Axolotl", "yaml"])["datasets"]
     dataset = DictDefault(SFTDataset(**dataset).model_dump(exclude_none=True))
     tokenizer = tiny_tokenizer()
     whole = DictDefault({"sequence_len": 1_000_000, "train_on_inputs": False, "datasets": [dataset]})

@@ -6,12 +6,12 @@ Prints one JSON object.
 import contextlib
 import json
 import os
-import runpy
 import sys
 from importlib.metadata import version
 
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
+from card_blocks import run_python
 from tiny_tokenizer import PLAIN, tiny_tokenizer
 from transformers import LlamaConfig, LlamaForCausalLM
 from trl import DPOConfig, DPOTrainer
@@ -24,12 +24,14 @@ except ImportError:
 
 def read(folder):
     """The rows that TRL reads, and how many of them its trainer prepared."""
-    rows = runpy.run_path(f"{folder}/load.py")["load_for_trl"]()["train"]
+    os.chdir(folder)
+    names = run_python(".", "HF datasets", "TRL")
+    rows = names["trl_rows"]["train"]
     tokenizer = tiny_tokenizer(PLAIN)
     size = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1}
     model, before = (LlamaForCausalLM(LlamaConfig(vocab_size=len(tokenizer), **size)) for _ in range(2))
     options = {"output_dir": str(folder), "use_cpu": True, "bf16": False, "report_to": [], "max_length": None}
-    options |= {"per_device_train_batch_size": 2}
+    options |= {"per_device_train_batch_size": 2} | names.get("weights", {})
     is_labelled = "label" in rows.column_names
     trainer_class, config_class = (KTOTrainer, KTOConfig) if is_labelled else (DPOTrainer, DPOConfig)
     arguments = config_class(**options)
@@ -38,7 +40,7 @@ def read(folder):
     prepared = trainer.train_dataset
     names = [name for name in ("prompt_ids", "prompt_input_ids") if name in prepared.column_names]
     texts = [tokenizer.decode(row[names[0]]) for row in prepared] if names else []
-    return {"rows": rows.to_list(), "prepared": len(prepared), "prompts": texts, "columns": prepared.column_names}
+    return {"rows": rows.to_list(), "prepared": len(prepared), "prompts": texts, "weights": names.get("weights")}
 
 
 with contextlib.redirect_stdout(sys.stderr):

@@ -1,7 +1,7 @@
 """Run inside a consumer's environment: exports as LLaMA-Factory prepares them for training. Prints one JSON object.
 
-Its own parser of settings, loader, converter and tokenizing, with `llamafactory.yaml` and `dataset_info.json` of the
-export. A second argument is another template of its own.
+Its own parser of settings, loader, converter and tokenizing, with the settings of the card and `dataset_info.json` of
+the export. A second argument is another template of its own.
 """
 
 import contextlib
@@ -11,12 +11,12 @@ import sys
 from importlib.machinery import ModuleSpec
 from importlib.metadata import version
 from importlib.util import find_spec
-from pathlib import Path
 from types import ModuleType
 
 os.environ["DISABLE_VERSION_CHECK"] = "1"  # its own switch: what trains a model is not installed
 
 import yaml
+from card_blocks import read_blocks
 from tiny_tokenizer import learned, tiny_tokenizer
 from transformers import HfArgumentParser, Seq2SeqTrainingArguments
 
@@ -31,7 +31,7 @@ from llamafactory.hparams import DataArguments, FinetuningArguments, ModelArgume
 def read(folder):
     """The texts that LLaMA-Factory learns from each row, and the whole rows."""
     os.chdir(folder)  # its files name each other without a folder
-    settings = yaml.safe_load(Path("llamafactory.yaml").read_text()) | OURS
+    settings = yaml.safe_load(read_blocks(".")["LLaMA-Factory", "yaml"]) | OURS
     parser = HfArgumentParser((DataArguments, ModelArguments, FinetuningArguments, Seq2SeqTrainingArguments))
     arguments, model, _, training = parser.parse_dict(settings)  # a key that none of them knows is an error
     tokenizer = tiny_tokenizer()

@@ -5,12 +5,13 @@ Prints one JSON object.
 
 import contextlib
 import json
-import runpy
+import os
 import sys
 from importlib.metadata import version
 from pathlib import Path
 
 import trl
+from card_blocks import run_python
 from tiny_tokenizer import tiny_tokenizer
 
 TEMPLATES = Path(trl.__file__).parent / "chat_templates"
@@ -18,7 +19,8 @@ TEMPLATES = Path(trl.__file__).parent / "chat_templates"
 
 def read(folder):
     """Each row as each template renders it, by template; an error as its words."""
-    rows = runpy.run_path(f"{folder}/load.py")["load_for_trl"]()["train"]
+    os.chdir(folder)
+    rows = run_python(".", "HF datasets", "TRL")["trl_rows"]["train"]
     return {name: [render(name, row) for row in rows] for name in sys.argv[2].split()}
 
 

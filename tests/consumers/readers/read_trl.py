@@ -3,12 +3,12 @@
 import contextlib
 import json
 import os
-import runpy
 import sys
 from importlib.metadata import version
 
 os.environ["CUDA_VISIBLE_DEVICES"] = ""
 
+from card_blocks import run_python
 from tiny_tokenizer import MARKED, learned, tiny_tokenizer
 from transformers import LlamaConfig, LlamaForCausalLM
 from trl import SFTConfig, SFTTrainer
@@ -18,13 +18,14 @@ from trl.data_utils import is_conversational, maybe_convert_to_chatml
 def read(folder):
     """The texts that TRL learns from each row, and the roles of converted rows.
 
-    The rows are loaded as `load.py` of the export does it.
+    The rows are loaded as the card does it.
     """
-    script = runpy.run_path(f"{folder}/load.py")
-    rows = script["load"]()["train"]
+    os.chdir(folder)
+    names = run_python(".", "HF datasets", "TRL")
+    rows = names["rows"]["train"]
     converted = [maybe_convert_to_chatml(row) for row in rows.to_list()]
     roles = [[message["role"] for message in row["messages"]] for row in converted if is_conversational(row)]
-    rows = script["load_for_trl"]()["train"] if "load_for_trl" in script else rows.map(parse_arguments)
+    rows = names["trl_rows"]["train"] if "trl_rows" in names else rows.map(parse_arguments)
     is_completed = "completion" in rows.column_names
     tokenizer = tiny_tokenizer(MARKED)
     size = {"hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1, "num_attention_heads": 1}

@@ -1,6 +1,7 @@
 """Messages, preference pairs and KTO in the files of whole exports."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -11,6 +12,8 @@ import yaml
 from datasets.exports import exports
 from datasets.models import DatasetSample
 from openclaw_web.errors import Refused
+from tests.consumers.conftest import READERS
+from tests.consumers.readers.card_blocks import read_blocks
 from tests.datasets.exporters.judged_samples import (
     ARGUMENTS,
     NEW,
@@ -94,7 +97,7 @@ def test_messages_that_are_context_are_marked():
         *(("user", False), ("assistant", True), ("tool", False), ("assistant", True)),
     ]
     folder = exports.folder_of(build_export("messages", history="context", name="two"))
-    [read] = yaml.safe_load((folder / "axolotl.yaml").read_text())["datasets"]
+    [read] = yaml.safe_load(read_blocks(folder)["Axolotl", "yaml"])["datasets"]
     assert (read["type"], read["field_messages"]) == ("chat_template", "messages")
     assert read["message_field_training"] == "train"
 
@@ -238,8 +241,9 @@ def test_llamafactory_is_told_that_its_pairs_are_pairs():
     [entry] = info.values()
     assert entry["ranking"] is True and entry["formatting"] == "sharegpt"
     assert (entry["columns"]["chosen"], entry["columns"]["rejected"]) == ("chosen", "rejected")
-    assert yaml.safe_load((folder / "llamafactory.yaml").read_text())["stage"] == "dpo"
-    assert not (folder / "axolotl.yaml").exists()
+    settings = read_blocks(folder)
+    assert yaml.safe_load(settings["LLaMA-Factory", "yaml"])["stage"] == "dpo"
+    assert ("Axolotl", "yaml") not in settings
 
 
 def test_nobody_corrected_anything():
@@ -318,14 +322,27 @@ def test_raw_rows_do_not_say_who_judged_them():
 
 
 @pytest.mark.parametrize("format_", ["sharegpt", "sharegpt_reflection"])
-def test_load_py_teaches_calls_as_calls(format_):
+def test_the_card_teaches_calls_as_calls(format_):
     folder = exports.folder_of(build_export(format_))
-    [read] = yaml.safe_load((folder / "axolotl.yaml").read_text())["datasets"]
+    [read] = yaml.safe_load(read_blocks(folder)["Axolotl", "yaml"])["datasets"]
     assert not (folder / read["path"]).exists()
-    command = [sys.executable, "-P", str(folder / "load.py"), "--messages"]
-    subprocess.run(command, check=True, cwd=folder)
+    pasted = "from card_blocks import run_python; run_python('.', 'HF datasets', 'TRL', 'Axolotl')"
+    environment = {**os.environ, "PYTHONPATH": str(READERS), "HF_HUB_OFFLINE": "1", "HF_HOME": str(folder / "hf")}
+    subprocess.run([sys.executable, "-c", pasted], check=True, cwd=folder, env=environment)
     rows = [orjson.loads(line) for line in (folder / read["path"]).read_bytes().splitlines()]
     call, answer = rows[1]["messages"][3:5]
     assert call["tool_calls"] == [{"type": "function", "function": {"name": "read", "arguments": ARGUMENTS}}]
     assert answer == {"role": "tool", "name": "read", "content": "notes"}
     assert json.loads(rows[1]["tools"])[0]["function"]["name"] == "read"
+
+
+def test_the_card_weighs_good_and_bad_rows_of_kto():
+    DatasetSample.objects.filter(id="sample-2").update(annotation_status="rejected")
+    export = build_export("kto")
+    labels = [row["label"] for row in read_rows(export)]
+    text = read_blocks(exports.folder_of(export))["TRL", "python"]
+    [weights] = [line for line in text.splitlines() if line.startswith("weights = ")]
+    weights = orjson.loads(weights.removeprefix("weights = "))
+    assert labels.count(True) and labels.count(False)
+    balanced = weights["undesirable_weight"] * labels.count(False)
+    assert weights["desirable_weight"] * labels.count(True) == pytest.approx(balanced, rel=0.01)

@@ -63,8 +63,7 @@ def test_it_works(own_home):
     assert (export.state, export.total_samples, export.approved_samples, export.rejected_samples) == ("ready", 3, 3, 0)
     assert [row["output"] for row in read_rows(export)] == ["answer 1", "answer 2", "answer 3"]
     assert sorted(contents(export)) == [
-        *("README.md", "SHA256SUMS", "axolotl.yaml", "dataset_info.json", "llamafactory.yaml", "load.py"),
-        *("manifest.json", "ocl_one_alpaca.train.jsonl"),
+        *("README.md", "SHA256SUMS", "dataset_info.json", "manifest.json", "ocl_one_alpaca.train.jsonl"),
     ]
     assert export.file_path == f"exports/{export.id}"
     assert oct((own_home / export.file_path).stat().st_mode & 0o777) == "0o700"
@@ -193,7 +192,7 @@ def test_an_empty_side_is_left_out_and_said():
     add_samples(2)
     export = build_export(train_split=0)
     assert sorted(contents(export)) == [
-        *("README.md", "SHA256SUMS", "dataset_info.json", "load.py", "manifest.json", "ocl_one_alpaca.test.jsonl"),
+        *("README.md", "SHA256SUMS", "dataset_info.json", "manifest.json", "ocl_one_alpaca.test.jsonl"),
     ]
     assert export.manifest["empty_sides"] == ["train"]
     assert list(orjson.loads(contents(export)["dataset_info.json"])) == ["ocl_one_alpaca_test"]

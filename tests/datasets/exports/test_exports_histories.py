@@ -5,6 +5,7 @@ import pytest
 from datasets.exports import exports
 from datasets.models import DatasetSample
 from datasets.services import make_samples
+from tests.consumers.readers.card_blocks import read_blocks
 from tests.datasets.conversations import store_turns
 from tests.datasets.exports.export_helpers import build_export, read_rows
 from tests.homes import assistant, user
@@ -32,8 +33,9 @@ def test_before_a_reply_stand_approved_turns():
     manifest, conversations, folder = build_and_read_parts("edited")
     texts = [[message["value"] for message in conversation] for conversation in conversations]
     assert texts == [["question 2", "answer 2"], ["question 2", "answer 2", "question 3", "answer 3"]]
-    assert manifest["rules"] == 2 and "mask_history" not in (folder / "llamafactory.yaml").read_text()
-    assert "message_field_training" not in (folder / "axolotl.yaml").read_text()
+    settings = read_blocks(folder)
+    assert manifest["rules"] == 2 and "mask_history" not in settings["LLaMA-Factory", "yaml"]
+    assert "message_field_training" not in settings["Axolotl", "yaml"]
 
 
 def test_a_session_is_one_row():
@@ -49,9 +51,10 @@ def test_context_is_marked_for_each_trainer():
         [False, False, False, True],
         [False, False, False, False, False, True],
     ]
-    assert "dataset: ocl_one_sharegpt\nmask_history: true\n" in (folder / "llamafactory.yaml").read_text()
-    assert "message_field_training: train\n" in (folder / "axolotl.yaml").read_text()
-    assert "llamafactory.yaml" in {file["name"] for file in manifest["files"]}
+    settings = read_blocks(folder)
+    assert "dataset: ocl_one_sharegpt\nmask_history: true\n" in settings["LLaMA-Factory", "yaml"]
+    assert "message_field_training: train\n" in settings["Axolotl", "yaml"]
+    assert "dataset_info.json" in {file["name"] for file in manifest["files"]}
 
 
 def test_what_the_model_saw_is_nobodys_words_and_a_reset_begins_anew(ada):

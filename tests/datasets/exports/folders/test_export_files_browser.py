@@ -45,12 +45,12 @@ def test_the_buttons_of_an_export(opened, tmp_path):
     assert download.value.suggested_filename == "ocl_Bakery-8c915f0a_sharegpt.zip"
     download.value.save_as(tmp_path / "all.zip")
     with zipfile.ZipFile(tmp_path / "all.zip") as archive:
-        assert archive.testzip() is None and len(archive.namelist()) == 9
+        assert archive.testzip() is None and len(archive.namelist()) == 6
 
     expect(page.locator("main")).to_contain_text("Not verified since the export")
     page.get_by_role("button", name="Verify files").click()
-    expect(page.locator("main")).to_contain_text("9 files compared, all intact.")
-    expect(page.locator(".badge", has_text="Intact")).to_have_count(9)
+    expect(page.locator("main")).to_contain_text("6 files compared, all intact.")
+    expect(page.locator(".badge", has_text="Intact")).to_have_count(6)
     assert not Axe().run(page).response["violations"]
 
     [rows] = (tmp_path / "store" / "exports").glob("*/*.train.jsonl")
@@ -60,6 +60,6 @@ def test_the_buttons_of_an_export(opened, tmp_path):
     expect(page.get_by_role("row", name=re.compile(rows.name))).to_contain_text("Not as written")
 
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
-    page.locator(".command", has_text="axolotl").get_by_role("button").click()
+    page.locator(".command", has_text="load_dataset").get_by_role("button").click()
     copied = page.evaluate("navigator.clipboard.readText()")
-    assert copied == "axolotl train axolotl.yaml --base-model MODEL"
+    assert copied == "datasets.load_dataset(os.getcwd())"

@@ -17,6 +17,8 @@ from datasets.exporters.files import file_names
 from datasets.exporters.files.trainers import DATASETS_LINE
 from datasets.exports import exports
 from datasets.exports.options import find_unused_choices
+from tests.consumers.conftest import READERS
+from tests.consumers.readers.card_blocks import read_blocks
 from tests.datasets.exports.branches import body
 from tests.datasets.exports.export_helpers import build_export
 from tests.factories import SampleFactory
@@ -44,6 +46,16 @@ def build_with_folder(format_="sharegpt", name="First try", **choices):
 
 def read_files(folder):
     return {file.name: file.read_bytes() for file in folder.iterdir()}
+
+
+PASTED = f"import json, sys; sys.path.insert(0, {str(READERS)!r}); from card_blocks import run_python"
+PASTED += "; names = run_python('.', 'HF datasets', 'TRL')"
+
+
+def read_settings(folder):
+    """The settings for LLaMA-Factory and Axolotl in the card; None where it has none."""
+    blocks = read_blocks(folder)
+    return [blocks.get((program, "yaml")) for program in ("LLaMA-Factory", "Axolotl")]
 
 
 def run(*words, folder):
@@ -159,15 +171,16 @@ def test_the_card_names_only_options_that_apply(samples):
     assert "`seed`" in named and "`history`" not in named and "`tool_results`" not in named
 
 
-def test_the_script_loads_each_split_and_converts_for_trl(samples, tmp_path):
-    convert = "import json, load; rows = load.load()['train']; print(json.dumps(load.for_trl(rows[0])))"
+def test_the_card_loads_each_split_and_converts_for_trl(samples, tmp_path):
+    convert = f"{PASTED}; print(json.dumps({{name: len(side) for name, side in names['rows'].items()}}))"
+    convert += "; print(json.dumps(names['trl_rows']['train'][0]))"
     answers = {}
     for format_, choices in (("sharegpt", {}), ("sharegpt", {"history": "context"}), ("alpaca", {})):
         made = build_with_folder(format_, **choices)
         counts = made.export.manifest["counts"]
-        output = run(sys.executable, str(made.folder / "load.py"), folder=made.folder)
-        assert output.splitlines() == [f"train: {counts['train']} rows", f"test: {counts['test']} rows"]
-        answers[format_, *choices.values()] = orjson.loads(run(sys.executable, "-c", convert, folder=made.folder))
+        loaded, first = map(orjson.loads, run(sys.executable, "-c", convert, folder=made.folder).splitlines()[-2:])
+        assert loaded == {"train": counts["train"], "test": counts["test"]}
+        answers[format_, *choices.values()] = first
         line = f"import os, datasets; print({DATASETS_LINE})"
         output = run(sys.executable, "-P", "-c", line, folder=made.folder)
         assert f"num_rows: {counts['train']}" in output and f"num_rows: {counts['test']}" in output
@@ -179,13 +192,11 @@ def test_the_script_loads_each_split_and_converts_for_trl(samples, tmp_path):
 
 
 @pytest.mark.parametrize(("history", "key"), [("edited", "messages"), ("context", "prompt")])
-def test_the_script_gives_trl_the_system_prompt_of_a_row(samples, history, key):
-    convert = (
-        "import json, load; row = load.load()['train'][0]; print(json.dumps(load.for_trl(row | json.loads('%s'))))"
-    )
+def test_the_card_gives_trl_the_system_prompt_of_a_row(samples, history, key):
+    convert = f"{PASTED}; print(json.dumps(names['for_trl'](names['rows']['train'][0] | json.loads('%s'))))"
     folder = build_with_folder(history=history).folder
     with_prompt, without = (
-        orjson.loads(run(sys.executable, "-c", convert % given, folder=folder))[key]
+        orjson.loads(run(sys.executable, "-c", convert % given, folder=folder).splitlines()[-1])[key]
         for given in ('{"system": "Be brief."}', "{}")
     )
     assert with_prompt == [{"role": "system", "content": "Be brief."}, *without]
@@ -197,8 +208,7 @@ def test_the_script_gives_trl_the_system_prompt_of_a_row(samples, history, key):
 def test_trainers_are_told_where_the_rows_are(samples, format_, history):
     folder = build_with_folder(format_, history=history).folder
     info = orjson.loads((folder / "dataset_info.json").read_bytes())
-    factory = yaml.safe_load((folder / "llamafactory.yaml").read_text())
-    axolotl = yaml.safe_load((folder / "axolotl.yaml").read_text())
+    factory, axolotl = (yaml.safe_load(text) for text in read_settings(folder))
     assert factory["dataset"] == f"ocl_First-try_{format_}" and factory["dataset_dir"] == "."
     assert info.keys() == {factory["dataset"], factory["dataset"] + "_test"}
     [read] = axolotl["datasets"]
@@ -220,7 +230,7 @@ def test_trainers_are_told_how_many_rows_are_longer_than_what_they_take(samples,
         reply = f"{number} {'wörds ' * words}"
         SampleFactory(id=f"long{number}", session_id="s9", annotation_status="approved", output=reply)
     folder = build_with_folder(format_, duplicates="keep", train_split=1, row_characters=100_000).folder
-    factory, axolotl = ((folder / name).read_text() for name in ("llamafactory.yaml", "axolotl.yaml"))
+    factory, axolotl = read_settings(folder)
     assert "are cut: an estimated 3 rows of all files.\ncutoff_len: 2048\n" in factory
     assert "are left out: an estimated 1 row of all files.\nsequence_len: 8192\n" in axolotl
     assert (yaml.safe_load(factory)["cutoff_len"], yaml.safe_load(axolotl)["sequence_len"]) == (2048, 8192)
@@ -241,7 +251,7 @@ def test_several_exports_fit_into_one_data_folder(samples):
 
 def test_without_rows_to_learn_from_no_training_is_described(samples):
     folder = build_with_folder(train_split=0).folder
-    assert not (folder / "llamafactory.yaml").exists() and not (folder / "axolotl.yaml").exists()
+    assert read_settings(folder) == [None, None]
     assert "axolotl" not in (folder / "README.md").read_text().partition("## How to load")[2].partition("##")[0]
 
 
