@@ -2,78 +2,118 @@
 
     python benchmarks/corpus.py --out DIR --sessions 1000 --turns 50
 
-It repeats the stories of the demo, one session after another.
+It repeats the exchanges of the demo's transcripts (a message of a person and everything up to the next one), each with
+new ids and times, in one session after another. The same arguments write the same bytes.
 """
 
 import argparse
 import json
+import random
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from demo.chance import Chance
-from demo.files.home import DEFAULT_UNTIL_MS, FOLDER, Home
-from demo.moments import DAY, HOUR
-from demo.places import Place
-from demo.screenplay import read_stories
-from demo.vocabulary import PEOPLE
+from demo.recording import DAY_MS, Recording
 
+HOUR_MS = 3_600_000
+UNTIL_MS = 1_780_272_000_000  # 2026-06-01 00:00 UTC
+FOLDER = "/home/crumb/.openclaw"  # where the transcripts say they were written
 SPAN_DAYS = 120
-MODELS = ("anthropic/claude-sonnet-4-5", "anthropic/claude-haiku-4-5", "openai/gpt-5.2")
-KINDS = ("telegram", "telegram", "openai", "group")
 PUT_AWAY_SHARE = 0.08
 
 
-def write_bulk_home(out, *, agents=4, sessions=1000, turns=50, seed=7, tool_bytes=0, until_ms=DEFAULT_UNTIL_MS):
-    """Write sessions of about `turns` turns, and return the truth about the home.
-
-    `sessions` is their number in all `agents` agents together.
-    """
-    home = Home(out, seed=seed, until_ms=until_ms, agents=_build_agents(agents), tool_bytes=tool_bytes)
+def write_bulk_home(out, *, agents=4, sessions=1000, turns=50, seed=7, tool_bytes=0):
+    """Write `sessions` sessions of about `turns` turns, spread over `agents` agents; return counts."""
+    exchanges = _read_exchanges()
+    names = [
+        ("main", "research")[number % 2] + (f"-{number // 2 + 1}" if number > 1 else "") for number in range(agents)
+    ]
+    indexes = {name: {} for name in names}
+    counts = dict.fromkeys(("files", "bytes", "sessions", "records", "turns", "tool_results"), 0)
+    for name in names:
+        (out / "agents" / name / "sessions").mkdir(parents=True)
     for number in range(sessions):
-        agent = home.agents[number % agents][0]
-        _write_session(home, agent, number, turns)
-    return home.finish()
+        agent, chance = names[number % agents], random.Random(f"{seed} {number}")
+        goal, records = chance.randint(max(1, turns // 2), max(1, turns * 3 // 2)), []
+        session_id, at_ms = _draw_uuid(chance), UNTIL_MS - chance.randint(20 * DAY_MS, SPAN_DAYS * DAY_MS)
+        _append(
+            records, {"type": "session", "version": 3, "id": session_id, "cwd": f"{FOLDER}/workspace"}, at_ms, chance
+        )
+        for _turn in range(goal):
+            first_ms, exchange = chance.choice(exchanges[agent.partition("-")[0]])
+            for record in exchange:
+                _append(records, _lengthen(json.loads(record), tool_bytes, chance), at_ms, chance, since_ms=first_ms)
+            at_ms += chance.randint(HOUR_MS // 4, 9 * HOUR_MS)
+        file = out / "agents" / agent / "sessions" / f"{session_id}.jsonl"
+        if chance.random() < PUT_AWAY_SHARE:
+            file = file.with_name(f"{file.name}.{chance.choice(('reset', 'deleted'))}.2026-05-31T00-00-00.000Z")
+        else:
+            key = f"agent:{agent}:telegram:direct:{555_100_000 + number}"
+            indexes[agent][key] = {"sessionId": session_id, "updatedAt": at_ms, "channel": "telegram"}
+            roles = [record.get("message", {}).get("role") for record in records]
+            counts["sessions"] += 1
+            counts["records"] += len(records)
+            counts["turns"] += roles.count("user")
+            counts["tool_results"] += roles.count("toolResult")
+        file.write_text("".join(f"{json.dumps(record, ensure_ascii=False)}\n" for record in records), encoding="utf-8")
+    for name, entries in indexes.items():
+        (out / "agents" / name / "sessions" / "sessions.json").write_text(json.dumps(entries), encoding="utf-8")
+    listed = [{"id": name, "workspace": f"{FOLDER}/workspace-{name}"} for name in names]
+    (out / "openclaw.json").write_text(json.dumps({"agents": {"list": listed}}), encoding="utf-8")
+    sizes = [file.stat().st_size for file in out.rglob("*") if file.is_file()]
+    return counts | {"files": len(sizes), "bytes": sum(sizes)}
 
 
-def _build_agents(count):
-    """Alternate bakeries and labs: main, research, main-2, research-2 and so on."""
-    agents = []
-    for number in range(count):
-        name = ("main", "research")[number % 2] + (f"-{number // 2 + 1}" if number > 1 else "")
-        folder = f"{FOLDER}/workspace" + ("" if name == "main" else f"-{name}")
-        agents.append((name, name.capitalize(), folder, MODELS[0]))
-    return tuple(agents)
+def _read_exchanges():
+    """The exchanges of each agent as (milliseconds of the first record, its records as JSON)."""
+    exchanges = {"main": [], "research": []}
+    for agent, records in Recording(UNTIL_MS).iterate_records():
+        exchange = []
+        for record in records:
+            if record.get("message", {}).get("role") == "user":
+                exchange = [json.dumps(record)]
+                exchanges[agent].append((record["message"]["timestamp"], exchange))
+            elif record["type"] == "message" and exchange and record["message"].get("timestamp"):
+                exchange.append(json.dumps(record))
+    return exchanges
 
 
-def _write_session(home, agent, number, turns):
-    chance = Chance.from_words(home.seed, "session", number)
-    kind = chance.choice(KINDS)
-    person = chance.choice(("hana", "zhou") if agent.startswith("research") else ("mei", "arjun", "xiaowen", "ben"))
-    name = f"{'-100' if kind == 'group' else ''}{555_100_000 + number}"
-    place = Place(agent, kind, name, PEOPLE[person].name, (person,))
-    # Each session has its own workspace, or MEMORY.md would grow by the notes of all sessions.
-    stage = home.open(place, model=chance.choice(MODELS), workspace=home.fresh_workspace(agent))
-    turn_goal, turn_count = chance.randint(max(1, turns // 2), max(1, turns * 3 // 2)), 0
-    at_ms = home.truth.until_ms - chance.randint(20 * DAY, SPAN_DAYS * DAY)
-    deck = _choose_stories(agent)
-    while turn_count < turn_goal:
-        story = read_stories()[chance.choice(deck)]
-        stage.perform(story, at_ms=at_ms, speaker=person)
-        turn_count += story.turns
-        at_ms += chance.randint(HOUR // 4, 9 * HOUR)
-    state = chance.choice(("reset", "deleted")) if chance.random() < PUT_AWAY_SHARE else "live"
-    home.close(stage, state=state)
+def _append(records, record, at_ms, chance, *, since_ms=None):
+    """Append a record as the child of the last one, moved from `since_ms` to `at_ms`."""
+    if since_ms is not None:
+        message = record["message"]
+        at_ms += max(0, message["timestamp"] - since_ms)
+        message["timestamp"] = at_ms
+        record |= {"id": f"{chance.getrandbits(32):08x}", "parentId": records[-1]["id"] if len(records) > 1 else None}
+    record["timestamp"] = f"{datetime.fromtimestamp(at_ms // 1000, UTC):%Y-%m-%dT%H:%M:%S}.{at_ms % 1000:03d}Z"
+    records.append(record)
 
 
-def _choose_stories(agent):
-    kind = "research" if agent.startswith("research") else "main"
-    return sorted(
-        name
-        for name, story in read_stories().items()
-        if story.fits(agent=kind) and "once" not in story.tags and "job" not in story.tags
-    )
+def _lengthen(record, tool_bytes, chance):
+    """Lengthen the output of a command to about `tool_bytes` bytes, with lines of an access log."""
+    message = record["message"]
+    if tool_bytes and message.get("toolName") == "exec" and message["content"]:
+        size = min(200_000, round(chance.lognormvariate(-0.5, 1.0) * tool_bytes))
+        lines = [message["content"][0].get("text", "")]
+        length = len(lines[0])
+        while length < size:
+            page, status = (
+                chance.choice(("orders", "slots", "prices", "till")),
+                chance.choice((200, 200, 200, 304, 500)),
+            )
+            lines.append(f"192.0.2.{chance.randint(1, 254)} GET /{page}/{chance.randint(1000, 9999)} {status} 512")
+            length += len(lines[-1]) + 1
+        message["content"][0]["text"] = "\n".join(lines)
+        if "aggregated" in message.get("details", {}):
+            message["details"]["aggregated"] = message["content"][0]["text"]
+    return record
+
+
+def _draw_uuid(chance):
+    digits = f"{chance.getrandbits(128):032x}"
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
 
 
 def main():
@@ -89,13 +129,10 @@ def main():
     out = options.pop("out")
     if out.exists() and any(out.iterdir()):
         parser.error(f"{out} is not empty")
-    truth = write_bulk_home(out, **options)
-    (out / "ground_truth.json").write_text(json.dumps(truth.as_dict(), ensure_ascii=False), encoding="utf-8")
-    live = truth.live
-    print(f"{truth.bytes / 1e6:.1f} MB in {truth.files} files: {live.sessions} live sessions, {live.records} records,")
-    print(
-        f"{live.turns} turns, {live.tool_results} tool results of which {live.failed_tools} failed, US$ {live.cost:.2f}"
-    )
+    counts = write_bulk_home(out, **options)
+    (out / "ground_truth.json").write_text(json.dumps(counts), encoding="utf-8")
+    print(f"{counts['bytes'] / 1e6:.1f} MB in {counts['files']} files: {counts['sessions']} live sessions,")
+    print(f"{counts['records']} records, {counts['turns']} turns, {counts['tool_results']} tool results")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Turns the generated home into a site to look at, and creates a user.
+"""Turns the recorded home into a site to look at, and creates a user.
 
-The site has imported sessions, verdicts and an export.
+The site has imported sessions, verdicts, datasets and an export.
 """
 
 import json
@@ -12,19 +12,12 @@ from pathlib import Path
 
 from django.conf import settings
 from django.db import connections
-from django.db.models import Min
 from django.utils.translation import gettext as _
 
 from agents.models import Agent
-from datasets.exports import jobs as exports
-from datasets.models import DatasetExport, DatasetSample
-from datasets.review.verdicts import label_sample
-from datasets.services import make_samples
-from guardian.services import store_version
 from jobs import services as jobs
 from jobs.models import JobRun
 from jobs.progress import Terminal
-from ledger.models import Session
 from openclaw_web import amounts, clock
 from openclaw_web.disk import locks
 from openclaw_web.errors import Refused
@@ -33,23 +26,12 @@ from operations.server import preparation
 from people.accounts import services as accounts
 from people.models import User
 
-from . import gate_decisions, memory_writes, replays, wrong_memory
-from .files.home import write_home
-from .files.workspace import read_shipped_files
-from .moments import DAY
-from .vocabulary import PEOPLE
+from . import judgments, reports, wrong_memory
+from .recording import Recording
 
-NOBODYS_WORDS = ("A new session was started", "[System Message]")
 MARKER = "openclaw-web-demo.json"
 NAME = "demo"
-SAMPLED = (
-    "agent:main:main",
-    "agent:main:openai:faq-widget",
-    "agent:main:openai:wholesale-quote",
-    "agent:research:main",
-    *(f"agent:main:telegram:direct:{PEOPLE[key].telegram}" for key in ("mei", "xiaowen", "arjun")),
-    *(f"agent:research:telegram:direct:{PEOPLE[key].telegram}" for key in ("hana", "zhou")),
-)
+DAY_MS = 86_400_000
 
 
 def prepare(say: Callable[[str], object], *, is_fresh: bool = False) -> str:
@@ -68,19 +50,16 @@ def prepare(say: Callable[[str], object], *, is_fresh: bool = False) -> str:
         _check_nobody_serves(store)
         _remove_files(source)
         _remove_files(store, keep=("secret.key", "state"))
-    _write_source(source, say)
+    recording = _write_source(source, say)
     _write_marker(store, is_complete=True)
     preparation.bring_up_to_date(say)
     _import_source(source)
-    _store_first_versions()
     with _silence_log():
         _create_checkpoint()
-        gate_decisions.record_decisions()
-        memory_writes.record_writes()
-        _judge_samples()
-        _create_export()
-        replays.record_replay(by=NAME)
-        wrong_memory.play_story(by=NAME)
+        for agent in Agent.objects.filter(agent_id__in=("main", "research")):
+            reports.record_reports(agent, recording)
+        judgments.judge(by=NAME)
+        wrong_memory.play_story(recording, by=NAME)
         return _create_link()
 
 
@@ -141,18 +120,22 @@ def _remove_state_files(folder):
 
 
 def _write_source(source, say):
-    """Write OpenClaw's home, once; one that was interrupted is written again."""
+    """Write OpenClaw's home, once; one that was interrupted is written again. Returns the recording of its day."""
     marker = source / MARKER
     if marker.exists():
-        if json.loads(marker.read_text())["complete"]:
-            return
+        state = json.loads(marker.read_text())
+        if state["complete"]:
+            return Recording(state["until_ms"])
         _remove_files(source)
+    until_ms = clock.now_ms() // DAY_MS * DAY_MS
     source.mkdir(parents=True, exist_ok=True)
     _write_marker(source, is_complete=False)
-    truth = write_home(source, until_ms=clock.now_ms() // DAY * DAY)
-    _write_marker(source, is_complete=True, truth=truth.as_dict())
-    counts = {name: amounts.format_amount(name, getattr(truth.live, name)) for name in ("sessions", "turns")}
+    recording = Recording(until_ms)
+    recording.write_home(source)
+    _write_marker(source, is_complete=True, until_ms=until_ms)
+    counts = {name: amounts.format_amount(name, recording.facts[name]) for name in ("sessions", "turns")}
     say(_("Wrote %(sessions)s with %(turns)s to %(folder)s") % (counts | {"folder": source}))
+    return recording
 
 
 def _write_marker(folder: Path, *, is_complete, **more):
@@ -168,66 +151,11 @@ def _import_source(source):
         raise Refused(job.message)
 
 
-def _store_first_versions():
-    """Store the first versions of the workspace files, as an import on that day would."""
-    for agent in Agent.objects.filter(agent_id__in=("main", "research")):
-        began = Session.objects.using(agent.db).aggregate(began=Min("created_at"))["began"] or 0
-        for name, text in read_shipped_files(agent.agent_id).items():
-            store_version(agent.db, name, text.encode(), modified_ms=began)
-
-
 def _create_checkpoint():
     """Create a checkpoint of the session whose compaction hid big outputs, always the same."""
     agent = Agent.objects.filter(agent_id="research").first()
     if agent:
         list(checkpoints.build_checkpoints(agent, checkpoints.find_session(agent, "agent:research:main"), by=NAME))
-
-
-def _judge_samples():
-    """Create samples of some sessions, and judge most of them.
-
-    If there are samples already, they are left as they are.
-    """
-    if DatasetSample.objects.exists():
-        return
-    for agent in Agent.objects.order_by("agent_id"):
-        sessions = Session.objects.using(agent.db).filter(session_key__in=SAMPLED).order_by("id")
-        for session_id in sessions.values_list("id", flat=True):
-            make_samples(agent, session_id, None, by=NAME)
-    for sample in DatasetSample.objects.order_by("id"):
-        if verdict := _choose_verdict(sample):
-            label_sample(sample.id, verdict[0], by=NAME, output=verdict[1], notes=verdict[2])
-
-
-def _choose_verdict(sample):
-    """The status, edited reply and notes of a sample; None for one that waits."""
-    status = DatasetSample.Status
-    body, draw = sample.body, int(sample.id[:4], 16) % 12
-    reply = body["agentReply"].strip()
-    first, _sep, rest = reply.partition("\n\n")
-    if "sk-fake" in body["userMessage"]:
-        return status.REJECTED, None, "There is a key in it."
-    if body["userMessage"].startswith(NOBODYS_WORDS):
-        return status.REJECTED, None, "Nobody said that, the gateway did."
-    if len(reply) < 8 or reply == "NO_REPLY":
-        return status.REJECTED, None, "Nothing to learn from."
-    if draw < 3:
-        return None
-    if draw == 3:
-        return status.NEEDS_REVIEW, None, "Is the number right? Ask the bakery."
-    if draw < 9 and rest and len(first) > 24:
-        return status.APPROVED, first, "The first paragraph is the answer."
-    if draw == 9 and len(reply) > 300:
-        return status.REJECTED, None, "Too long for a chat."
-    return status.APPROVED, None, ""
-
-
-def _create_export():
-    if DatasetExport.objects.filter(state=DatasetExport.State.READY).exists():
-        return
-    export, job = exports.make_here("Bakery replies", "sharegpt", "reply", by=NAME)
-    if export.state != export.State.READY:
-        raise Refused(job.message)
 
 
 def _create_link():

@@ -29,10 +29,8 @@ from openclaw_web import clock
 from openclaw_web.errors import Refused
 from openclaw_web.llm.endpoint import Endpoint
 
-from .files import memory
-from .files.workspace import Workspace
-from .gate_decisions import find_plugin_facts
-from .memory_writes import MODEL, PLUGIN
+from .recording import Recording
+from .reports import PLUGIN
 
 AGENT = "main"
 WRONG = "The tide sourdough contains no sesame."
@@ -46,11 +44,12 @@ CONTAINS = (
 ELSEWHERE = "The pages of the shop ask for free slots every minute."
 WHY_ELSEWHERE = "How the shop's site works belongs in TOOLS.md: Arjun looks there."
 GOOD = "There is no calendar tool. Reminders come from scheduled tasks."
+FLAGGED, REFUSED = "The pandan croissant contains no nuts.", "The cardamom knot contains no nuts."
 MINUTE, AFTER_MS = 60_000, 4_000
 Status = WriteGuardianAudit.Status
 
 
-def play_story(*, by: str) -> None:
+def play_story(recording: Recording, *, by: str) -> None:
     """Play the story, as far as it has not happened yet."""
     agent = Agent.objects.filter(agent_id=AGENT).first()
     wrong = agent and _find_write(agent, WRONG)
@@ -64,18 +63,14 @@ def play_story(*, by: str) -> None:
         options = {"status": "refused", "reason": WHY_RULE, "apply_to_future": True, "contains": CONTAINS}
         with clock.shift_to(_find_rollback_moment(agent) + MINUTE):
             correction_store.correct_write(agent, wrong.id, by=by, name=NAME, **options)
-        _write_later_facts(agent, by)
+        _write_later_facts(agent, recording, by)
         _make_samples(agent, by)
 
 
 def is_story_over(source: Path) -> bool:
-    """Whether the demo's files in a folder are those after the story.
-
-    The wrong line is gone from them.
-    """
-    wrote = any(WRONG in change.new for change in memory.read_changes(source).get(AGENT, ()))
+    """Whether the demo's files in a folder are those after the story: the wrong line is gone from them."""
     file = source / "workspace" / "MEMORY.md"
-    return wrote and file.is_file() and WRONG not in file.read_text(encoding="utf-8")
+    return file.is_file() and WRONG not in file.read_text(encoding="utf-8")
 
 
 def list_sights() -> list[tuple[str, str]]:
@@ -126,64 +121,36 @@ def _find_rollback_moment(agent):
 
     It is after all versions of the file until then; now, if there is no such moment.
     """
-    _changes, decisions = _find_later_facts(agent)
     versions = FileSnapshot.objects.using(agent.db).filter(file_name="MEMORY.md").order_by("-created_at")
     newest = versions.values_list("created_at", flat=True).first() or 0
-    first = min((decision.created_at for decision in decisions.values()), default=0)
+    first = min((decision.created_at for decision in _find_later_decisions(agent).values()), default=0)
     moment = max(first - 20 * MINUTE, newest + MINUTE)
     return moment if moment + 5 * MINUTE < first else clock.now_ms()
 
 
-def _find_later_facts(agent):
-    """The facts that wait to be written, and the decisions that chose them, by turn."""
-    changes = [change for change in find_plugin_facts(agent.agent_id).values() if change.by == "later"]
-    decisions = MemoryGateDecision.objects.using(agent.db).filter(turn_id__in=[change.turn for change in changes])
-    return changes, {decision.turn_id: decision for decision in decisions}
+def _find_later_decisions(agent):
+    """The decisions about the two facts that wait to be written, by fact."""
+    rows = MemoryGateDecision.objects.using(agent.db).filter(candidate_fact__in=(FLAGGED, REFUSED))
+    return {row.candidate_fact: row for row in rows}
 
 
-def _write_later_facts(agent, by):
-    """Write the two facts that wait to be written.
-
-    The plugin does not ask for rules, our own guardian does.
-    """
-    waiting, by_turn = _find_later_facts(agent)
-    changes = [change for change in waiting if change.turn in by_turn]
+def _write_later_facts(agent, recording, by):
+    """Write the two facts that wait: the plugin does not ask for rules, our own guardian does."""
+    decisions = _find_later_decisions(agent)
     rule_at = rules.find_active_rules(agent.db).values_list("corrected_at", flat=True).first() or 0
-    for number, change in enumerate(changes):
-        decision = by_turn[change.turn]
+    if decision := decisions.get(FLAGGED):
         with clock.shift_to(max(decision.created_at, rule_at) + AFTER_MS):
-            if number == 0:
-                _write_as_plugin(agent, change, decision)
-            elif fact_selection.is_open(agent.db, decision):
-                nobody = Guardian(Endpoint("", ""), "", {}, 1)  # the rule refuses before a model would be asked
-                fact_handler.handle_fact(
-                    agent, nobody, fact_handler.build_run(decision, by=by), wait=lambda _seconds: None
-                )
-
-
-def _write_as_plugin(agent, change: memory.MemoryChange, decision):
-    """Change the file, then report the write, which is flagged by the earlier rule."""
-    file = workspace_access.get_workspace(agent) / change.file
-    workspace = Workspace(agent.agent_id, "")
-    before = workspace.files[change.file] = file.read_text(encoding="utf-8")
-    after = memory.apply_change(workspace, change)
-    file.write_text(after, encoding="utf-8", newline="\n")
-    write = WriteIn(
-        id="demo-write-late",
-        turn_id=decision.turn_id,
-        decision_id=decision.id,
-        session_id=change.session_key,
-        target_file=change.file,
-        candidate_fact=change.fact,
-        status="written",
-        llm_model=MODEL,
-        llm_latency_ms=1_840,
-        agent_steps=3,
-        created_at=clock.now_ms(),
-        before=before,
-        after=after,
-    )
-    api_import.record_reports(agent, [write], by=PLUGIN)
+            (row,) = recording.read_rows("late_write", agent.agent_id)
+            write = WriteIn(**row | {"created_at": clock.now_ms()})
+            file = workspace_access.get_workspace(agent) / write.target_file
+            if file.read_text(encoding="utf-8") == write.before:
+                file.write_text(write.after, encoding="utf-8", newline="\n")
+                api_import.record_reports(agent, [write], by=PLUGIN)
+    decision = decisions.get(REFUSED)
+    if decision and fact_selection.is_open(agent.db, decision):
+        with clock.shift_to(max(decision.created_at, rule_at) + AFTER_MS):
+            nobody = Guardian(Endpoint("", ""), "", {}, 1)  # the rule refuses before a model would be asked
+            fact_handler.handle_fact(agent, nobody, fact_handler.build_run(decision, by=by), wait=lambda _seconds: None)
 
 
 def _make_samples(agent, by):

@@ -9,12 +9,11 @@ from contextlib import closing
 import pytest
 
 from agents.models import CollectorSource
+from benchmarks.corpus import UNTIL_MS
 from demo import wrong_memory
-from demo.files import memory
-from demo.files.home import write_home
-from demo.files.workspace import Workspace, read_shipped_files
-from demo.screenplay import read_stories
+from demo.recording import Recording
 from demo.showcase import MARKER
+from demo.wrong_memory import FLAGGED, REFUSED
 from guardian.corrections import phrases
 from tests.processes import Home
 
@@ -22,7 +21,6 @@ TOKEN = """
 from people.accounts import tokens
 print(tokens.make_token_for("demo", name="test", role="operator", days=1)[1])
 """
-FLAGGED, REFUSED = "The pandan croissant contains no nuts.", "The cardamom knot contains no nuts."
 
 
 class Site:
@@ -31,10 +29,9 @@ class Site:
     def __init__(self, path):
         self.home, self.openclaw = Home(path / "home"), path / "openclaw"
         self.home.env["OPENCLAW_STATE_DIR"] = str(self.openclaw)
-        write_home(self.openclaw)
-        (self.openclaw / MARKER).write_text('{"complete": true}')
+        Recording(UNTIL_MS).write_home(self.openclaw)
+        (self.openclaw / MARKER).write_text(json.dumps({"complete": True, "until_ms": UNTIL_MS}))
         self.said = self.prepare()
-        self.kept = memory.read_changes(self.openclaw)["main"]
 
     def prepare(self):
         run = self.home.start("demo", "--no-serve")
@@ -64,23 +61,14 @@ def site(tmp_path_factory):
     site.home.close()
 
 
-def replay_changes(changes):
-    """Return the content of MEMORY.md after these changes."""
-    workspace = Workspace("main", "")
-    for change in changes:
-        memory.apply_change(workspace, change)
-    return workspace.files["MEMORY.md"]
-
-
 @pytest.mark.kill
 def test_the_wrong_line_is_gone_and_later_lines_stay(site):
-    changes = [change for change in site.kept if change.by != "later"]
-    at = next(number for number, change in enumerate(changes) if change.fact == wrong_memory.WRONG)
-    late = next(change for change in site.kept if change.by == "later")
-    assert any(change.file == "MEMORY.md" for change in changes[at + 1 :])
-    assert site.file() == replay_changes([*changes[:at], *changes[at + 1 :], late])
-    copy = next((site.home.path / "rollback-copies" / "main").iterdir())
-    assert copy.read_text() == replay_changes(changes)
+    lines = site.file().split("\n")
+    (copy,) = (site.home.path / "rollback-copies" / "main").iterdir()
+    wrong = f"- {wrong_memory.WRONG}"
+    earlier = copy.read_text().split("\n")
+    assert wrong in earlier and earlier.index(wrong) < len(earlier) - 2
+    assert [line for line in lines if line != f"- {FLAGGED}"] == [line for line in earlier if line != wrong]
 
 
 @pytest.mark.kill
@@ -183,28 +171,3 @@ def test_the_demo_allows_itself_to_write_into_its_own_folder_only(home, settings
     CollectorSource.objects.create(source_key="theirs", path="agents/theirs", **columns)
     with wrong_memory.allow_own_workspaces():
         assert not settings.WORKSPACE_WRITES
-
-
-def test_facts_of_stories_have_a_place_in_the_files():
-    """Every fact of a story has its section, so no story fails on its first day."""
-    facts = [(story, beat) for story in read_stories().values() for beat in story.beats if beat.kind == "remember"]
-    assert len(facts) > 15
-    for story, beat in facts:
-        name, _, section = beat.head.removeprefix("later ").partition(" ")
-        agent = next(iter(story.tags["agent"]))
-        assert f"## {section}\n" in read_shipped_files(agent)[name], story.name
-
-
-def test_changes_are_put_in_the_order_of_time(tmp_path):
-    """Changes of overlapping sessions are ordered by time, not by the order of sessions."""
-    late = memory.MemoryChange(20, "plugin", "MEMORY.md", "Shop", "", "- Later.")
-    early = memory.MemoryChange(10, "plugin", "MEMORY.md", "Shop", "", "- Earlier.")
-    workspace = Workspace("main", "")
-    workspace.changes += [late, early, memory.MemoryChange(30, "plugin", "MEMORY.md", "Shop", "", "- Later.")]
-    memory.write_changes(tmp_path, {"main": workspace}, 40 * 86_400_000)
-    written = [entry for entry in memory.read_changes(tmp_path)["main"] if entry.by == "plugin"]
-    assert [entry.fact for entry in written] == ["Earlier.", "Later.", "Later."]
-    changes = list(memory.replay_changes("main", written))
-    assert [change.before == change.after for change in changes] == [False, False, True]
-    assert workspace.files["MEMORY.md"].index("- Earlier.\n- Later.\n") > 0
-    assert memory.read_changes(tmp_path / "elsewhere") == {}

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from demo.files.home import write_home
+from benchmarks.corpus import UNTIL_MS
+from demo.recording import Recording
 from demo.showcase import MARKER
 from tests.complaints import listen
 from tests.processes import Home
@@ -99,9 +100,9 @@ class Site:
     def __init__(self, home):
         openclaw = home.path.parent / "openclaw"
         home.env["OPENCLAW_STATE_DIR"] = str(openclaw)
-        # Written here with a fixed last day, because the verdicts in the demo depend on the day.
-        write_home(openclaw)
-        (openclaw / MARKER).write_text('{"complete": true}')
+        # With a fixed last day, so that pictures stay the same.
+        Recording(UNTIL_MS).write_home(openclaw)
+        (openclaw / MARKER).write_text(json.dumps({"complete": True, "until_ms": UNTIL_MS}))
         self.home, self.complaints = home, []
         command = home.start("demo", "--no-serve")
         assert command.end() == 0, command.said
