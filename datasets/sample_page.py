@@ -22,7 +22,7 @@ from .evidence import find_evidence, read_fact
 from .exporters.samples import GATE_TYPES, count_own_messages
 from .exporters.writes import WRITE
 from .finding_values import words as finding_words
-from .finding_values.text_marks import SampleMarks
+from .finding_values.sample_findings import SampleMarks
 from .forms import PartsForm, VerdictForm, normalise_text
 from .models import DatasetSample
 from .review import drafts, parts, reasons

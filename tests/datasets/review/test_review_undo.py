@@ -6,9 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
-from datasets.models import DatasetSample, ReviewAction, SampleLabel
+from datasets.finding_values import verdicts as value_verdicts
+from datasets.models import DatasetSample, FindingVerdict, ReviewAction, SampleLabel
 from datasets.review import bulk, skips, undo, verdicts
 from datasets.review.parts import PartVerdict
+from datasets.review.progress import read_progress
+from datasets.review.queues import Queue
 from openclaw_web.errors import Refused
 from people.models.bookkeeping import AuditEntry
 from tests.datasets.test_sample_detail import content
@@ -183,3 +186,23 @@ class TestAnyOrder(TestCase):
             undo.undo("ann")
         assert state() == before
         assert not ReviewAction.objects.filter(state="done").exists()
+
+
+def test_verdicts_on_values_are_in_the_same_history_and_no_number_counts_them(sample, reviewer):
+    verdicts.label_sample("one", "approved", by="reviewer")
+    row = value_verdicts.decide("dismissed", scope="value", value_hash="0" * 32, by="reviewer")
+    progress = read_progress(Queue(), "reviewer")
+    assert (progress.today, progress.mine, progress.may_undo) == (1, 1, True)
+    done = undo.undo("reviewer")
+    assert (done.kind, done.sample_id, done.sentence) == ("verdict", None, "The verdict was undone.")
+    assert FindingVerdict.objects.get(undoes=row.id).decided_by == "reviewer"
+    assert undo.undo("reviewer").sample_id == "one"
+    with pytest.raises(Refused, match="nothing to undo"):
+        undo.undo("reviewer")
+
+
+def test_what_the_history_of_findings_undid_is_not_undone_again(sample, reviewer, admin):
+    verdicts.label_sample("one", "approved", by="reviewer")
+    row = value_verdicts.decide("dismissed", scope="value", value_hash="0" * 32, by="reviewer")
+    value_verdicts.undo(admin, row.id)
+    assert undo.undo("reviewer").sample_id == "one"
