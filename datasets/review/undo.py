@@ -27,7 +27,7 @@ from ..finding_values import verdicts as value_verdicts
 from ..models import DatasetSample, ReviewAction, SampleClaim, SampleLabel
 from ..words import STATUS_WORDS
 from . import drafts, verdicts
-from .progress import REMEMBERED
+from .queues import REMEMBERED
 
 RECENT_MS = 15 * 60_000  # as long lists of decisions and writes offer to undo the last verdict
 BATCH = 500

@@ -8,10 +8,9 @@ from hypothesis.extra.django import TestCase
 
 from datasets.finding_values import verdicts as value_verdicts
 from datasets.models import DatasetSample, FindingVerdict, ReviewAction, SampleLabel
-from datasets.review import bulk, skips, undo, verdicts
+from datasets.review import bulk, undo, verdicts
 from datasets.review.parts import PartVerdict
-from datasets.review.progress import read_progress
-from datasets.review.queues import Queue
+from datasets.review.queues import Queue, read_progress
 from openclaw_web.errors import Refused
 from people.models.bookkeeping import AuditEntry
 from tests.datasets.test_sample_detail import content
@@ -76,7 +75,7 @@ def test_what_somebody_else_judged_since_stays_and_the_next_undo_goes_on(ada):
 
 
 def test_a_skip_is_taken_back(sample):
-    skips.skip_sample("one", by="ann")
+    verdicts.skip_sample("one", by="ann")
     done = undo.undo("ann")
     assert (done.kind, done.sample_id) == ("skip", "one")
     assert not SampleLabel.objects.exists()
@@ -161,7 +160,7 @@ def perform_step(kind, *arguments):
         if kind == "label":
             verdicts.label_sample(arguments[0], by="ann", **arguments[1])
         elif kind == "skip":
-            skips.skip_sample(arguments[0], by="ann")
+            verdicts.skip_sample(arguments[0], by="ann")
         elif kind == "bulk":
             waiting = DatasetSample.objects.filter(annotation_status__in=["pending", "needs_review"]).count()
             bulk.label_all(bulk.Scope(DatasetSample.objects.all()), arguments[0], by="ann", expected_count=waiting)
