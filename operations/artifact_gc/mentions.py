@@ -156,7 +156,16 @@ def _read_new_mentions(mentions):
                     yield from _read_content_mentions(db, before)
     for table in find_tables(GLOBAL_LABELS, GLOBAL_TABLES):
         yield from _read_row_mentions(mentions, DEFAULT_DB_ALIAS, table)
-    yield from _read_export_mentions(mentions)
+    for folder, _folders, names in os.walk(Path(settings.HOME_DIR) / "exports"):
+        for name in sorted(names):
+            path = Path(folder, name)
+            with suppress(FileNotFoundError):  # a finished export was renamed, and is read under its new name
+                status = path.lstat()
+                mark = (status.st_size, status.st_mtime_ns)
+                is_new = mentions._files.get(str(path)) != mark
+                if stat.S_ISREG(status.st_mode) and status.st_size >= LONGEST and is_new:
+                    mentions._files[str(path)] = mark
+                    yield list(_find_in_file(path))
 
 
 def _read_row_mentions(mentions, db, table):
@@ -180,19 +189,6 @@ def _read_content_mentions(db, before):
     rows = Artifact.objects.using(db).alias(place=RowId()).filter(place__gt=before)
     for handle in rows.filter(bytes__gte=LONGEST).values_list("handle", flat=True).distinct().iterator(5_000):
         yield find_in_content(handle[-64:])
-
-
-def _read_export_mentions(mentions):
-    for folder, _folders, names in os.walk(Path(settings.HOME_DIR) / "exports"):
-        for name in sorted(names):
-            path = Path(folder, name)
-            with suppress(FileNotFoundError):  # a finished export was renamed, and is read under its new name
-                status = path.lstat()
-                mark = (status.st_size, status.st_mtime_ns)
-                is_new = mentions._files.get(str(path)) != mark
-                if stat.S_ISREG(status.st_mode) and status.st_size >= LONGEST and is_new:
-                    mentions._files[str(path)] = mark
-                    yield list(_find_in_file(path))
 
 
 def _find_in_file(path):

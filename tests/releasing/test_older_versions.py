@@ -47,7 +47,7 @@ SOMETHING_ELSE = {
         *("by another version", "another version of this program", "Whether a newer version updated a file"),
         *("a file that a newer version updated", "updated by a newer version"),
     ),
-    "operations/backups/manifest.py": ("created by another version",),
+    "operations/backups/backup_format.py": ("created by another version",),
     "operations/backups/home_restore.py": ("or of another version",),
     "operations/doctor/api.py": ("imported legacy files",),
     "operations/doctor/fix_job.py": ("LEGACY",),
