@@ -72,7 +72,8 @@ class Table:
             hits |= Q(**{f"{name}__isnull": False})
         for name in self.columns:
             hits |= Q(GreaterThan(StrIndex(name, Value(handles.PREFIX)), 0))
-        rows = self.model._base_manager.using(db).alias(place=RowId()).filter(place__gt=start, place__lte=stop)
+        rows = self.model._base_manager.using(db).alias(arrival=RowId())  # no table has a column of this name
+        rows = rows.filter(arrival__gt=start, arrival__lte=stop)
         return rows.filter(hits).values_list(*self.columns, *self.packed)
 
 
@@ -186,7 +187,7 @@ def _find_in_value(value):
 
 def _read_content_mentions(db, before):
     """Mentions in contents of an agent's new rows: a stashed output is part of its record."""
-    rows = Artifact.objects.using(db).alias(place=RowId()).filter(place__gt=before)
+    rows = Artifact.objects.using(db).alias(arrival=RowId()).filter(arrival__gt=before)
     for handle in rows.filter(bytes__gte=LONGEST).values_list("handle", flat=True).distinct().iterator(5_000):
         yield find_in_content(handle[-64:])
 
