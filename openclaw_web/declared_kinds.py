@@ -22,7 +22,7 @@ JOB_KINDS = {
     "gate_new_turns": "gate.runner.auto_run.JOB",
     "guardian": "guardian.runner.job.JOB",
     "guardian_handover": "guardian.handover.job.JOB",
-    "guardian_new_facts": "guardian.runner.auto_run.JOB",
+    "guardian_new_facts": "guardian.runner.job.NEW_FACTS_JOB",
     "signatures": "datasets.dedup.job.JOB",
     "gate_statistics": "gate.statistics.job.JOB",
     "backup": "operations.backups.services.CREATE_JOB",

@@ -297,7 +297,7 @@ WORKSPACE_WRITES = env.bool("OPENCLAW_WEB_WORKSPACE_WRITES", False)
 LLM_API_URL = env.str("OPENCLAW_WEB_LLM_URL", "").strip()
 LLM_API_KEY = os.environ.get("OPENCLAW_WEB_LLM_KEY", "").strip()  # for env, $… is the name of another variable
 
-# The command of OpenClaw that a change of a memory file is handed to: guardian/handover/config.py alone reads it.
+# The command of OpenClaw that a change of a memory file is handed to; guardian/handover/external_command.py reads it.
 OPENCLAW_COMMAND = env.str("OPENCLAW_WEB_OPENCLAW", "").strip()
 
 # A browser may load our own files, and nothing else.

@@ -6,11 +6,11 @@ from django.core.exceptions import PermissionDenied
 from pydantic import Field
 
 from agents.decorators import agent_view
-from guardian.corrections import api_detail, patterns, phrases
+from guardian.corrections import patterns
+from guardian.corrections.api import correction_to_json
 from guardian.corrections.schemas import Contains, CorrectionOut, File, Text
-from guardian.handover.schemas import HandoverStarted
-from guardian.rollbacks.api import result_to_json
-from guardian.rollbacks.schemas import RolledBackOut
+from guardian.handover.api import HandoverStarted
+from guardian.rollbacks.api import RolledBackOut, result_to_json
 from openclaw_web.endpoints.operations import Operations
 from openclaw_web.endpoints.schemas import Body, Schema
 from openclaw_web.pages.roles import needs
@@ -77,8 +77,8 @@ class WritesQueuedOut(Schema):
 class OpinionRuleIn(Body):
     """A rule for facts like that of the write: its words, or a pattern."""
 
-    name: str = Field("", max_length=phrases.LONGEST_NAME, pattern=NO_NUL, description="in words")
-    contains: Contains = Field([], max_length=phrases.MOST_LINES, description="one piece of each of these lists")
+    name: str = Field("", max_length=patterns.LONGEST_NAME, pattern=NO_NUL, description="in words")
+    contains: Contains = Field([], max_length=patterns.MOST_LINES, description="one piece of each of these lists")
     pattern: str = Field("", max_length=patterns.LONGEST_PATTERN, pattern=NO_NUL, description="instead of `contains`")
 
 
@@ -176,7 +176,7 @@ def write_opinion(request, agent, audit_id: str, body: OpinionIn):
     )
     result = opinions.give_opinion(agent, audit_id, opinion, by=request.user.username)
     return {
-        "correction": api_detail.correction_to_json(result.correction) if result.correction else None,
+        "correction": correction_to_json(result.correction) if result.correction else None,
         "sample_id": result.sample.id if result.sample else None,
         "no_sample": result.problem,
         "rolled_back": result_to_json(result.rollback) if result.rollback else None,

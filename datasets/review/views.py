@@ -8,7 +8,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from agents.models import Agent
-from guardian.runner import proposal_counts
+from guardian.runner import proposals
 from openclaw_web.errors import Refused
 from openclaw_web.pages import states
 from openclaw_web.pages.html import read_next_address, redirect_after_post, redirect_to, refuse_post, render_page
@@ -210,7 +210,7 @@ def _render_step(request, queue, content, *, status=200):
         "progress": numbers,
         "badge": queues.build_badge(numbers.everywhere),
         "my_drafts": drafts.find_own_drafts(by),
-        "proposals": proposal_counts.read_counts() if request.user.has_role("operator") else {},
+        "proposals": proposals.read_counts() if request.user.has_role("operator") else {},
         "keys": _read_keys(request),
         "reason_keys": forms.find_free_keys(_read_keys(request)),
         **content,

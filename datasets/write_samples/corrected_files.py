@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from agents import databases
-from guardian import file_bytes, services
+from guardian import services
 from guardian.corrections import correction_store
 from guardian.corrections.correction_store import WriteState
 from guardian.models import BehaviorCorrection, Rollback, WriteGuardianAudit
@@ -140,7 +140,7 @@ def _read_version(db, name, at):
         return None
     version = services.find_held_versions(db, name).filter(created_at__lte=at).order_by("-created_at", "-id").first()
     try:
-        text = file_bytes.read_version_bytes(version).decode() if version else None
+        text = services.read_version_bytes(version).decode() if version else None
     except (Refused, UnicodeDecodeError):
         return None
     return None if text is None or len(text) > LONGEST_FILE or "\0" in text else text

@@ -30,7 +30,6 @@ SOMETHING_ELSE = {
     "datasets/exports/detail/differences.py": ("newest older export",),
     "datasets/forms.py": ("where an earlier verdict has one",),
     "datasets/review/verdicts.py": ("Earlier verdicts stay",),
-    "guardian/collectors/reflection_db.py": ("How many older rows",),
     "guardian/handover/offers.py": ("an older version's lines",),
     "guardian/detail/line_blame.py": (
         *("older versions in which restored lines", "with an older version or between"),
@@ -38,7 +37,7 @@ SOMETHING_ELSE = {
     ),
     "guardian/recording/write_store.py": ("without an earlier report",),
     "ledger/collectors/agent_database.py": ("under the names of older versions",),
-    "guardian/unknown_change.py": ("No later version of %(file)s",),
+    "guardian/detail/page.py": ("No later version of %(file)s",),
     "guardian/verbs/rules.py": ("older rules are not listed",),
     "guardian/words.py": ("the earlier version was restored",),
     "openclaw_web/disk/drafts.py": ("that no process writes any more",),

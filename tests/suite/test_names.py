@@ -42,7 +42,7 @@ FIXED = {
     **dict.fromkeys(
         [
             ("datasets/schemas.py", "left"),
-            ("guardian/detail/schemas.py", "left"),
+            ("guardian/detail/api.py", "left"),
             ("guardian/schemas.py", "left"),
             ("operations/doctor/api.py", "what"),
             ("operations/retention/api.py", "what"),

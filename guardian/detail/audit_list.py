@@ -1,16 +1,19 @@
 """The list of writes to memory files: its filters, query, columns and texts."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from django import forms
 from django.db.models import Q, QuerySet
 from django.db.models.functions import Substr
 from django.utils.translation import gettext_lazy as _
+from pydantic import Field
 
 from gate.lists import list_context
 from ledger.lists import facets
 from openclaw_web.amounts import ngettext_lazy
+from openclaw_web.endpoints.schemas import LARGEST_FIRST, SEGMENT, TimeRangeQuery
+from openclaw_web.endpoints.table_schemas import table_schema
 from openclaw_web.lists.declaration import NAMED, PLAIN, TITLE, List, Words, file_columns
 from openclaw_web.lists.filters import DayFilters
 from openclaw_web.lists.paging import Listing, Term, build_listing, build_terms, get_order_columns
@@ -18,9 +21,9 @@ from openclaw_web.lists.segments import EVERYTHING, Segment, Segments
 from openclaw_web.pages import states
 
 from .. import words
-from ..detail import rollback_chains
 from ..files import MEMORY_FILES
 from ..models import WriteGuardianAudit
+from . import related_writes
 
 TABLE = "write_guardian_audit"
 SEARCH_MS = 200  # for each page of a search for words
@@ -117,12 +120,12 @@ def _build_page_context(db, page):
     """Return the context of a page: rows, sessions, turns, and the subjects of rollbacks."""
     rollbacks = [row["id"] for row in page if row["origin"] == Origin.ROLLBACK]
     related_words = {**list_context.read_row_context(db, page), **words.build_row_words()}
-    restored_ids = rollback_chains.find_restored_ids(
+    restored_ids = related_writes.find_restored_ids(
         db, [row["id"] for row in page if row["status"] == Status.ROLLED_BACK]
     )
     return {
         "rows": page,
-        "rollback_subjects": rollback_chains.read_subjects(db, rollbacks),
+        "rollback_subjects": related_writes.read_subjects(db, rollbacks),
         "restored_ids": restored_ids,
         **related_words,
     }
@@ -155,3 +158,36 @@ WRITES = List(
     read=_read_columns,
     amounts=lambda agent, ms: SEGMENTS.amounts(lambda column: facets.count_values(agent.db, column, ms, TABLE)),
 )
+
+
+STATUS = Literal[tuple(WriteGuardianAudit.Status.values)]
+ORIGIN = Literal[tuple(WriteGuardianAudit.Origin.values)]
+SESSION = "id or key of a session; a key that several sessions had is searched for"
+
+
+class GuardianWriteQuery(TimeRangeQuery):
+    file: Literal[MEMORY_FILES] | None = None  # type: ignore[valid-type]
+    status: STATUS | None = None  # type: ignore[valid-type]
+    origin: ORIGIN | None = None  # type: ignore[valid-type]
+    segment: Literal[tuple(SEGMENTS.parts)] = Field("all", description=SEGMENT)  # type: ignore[valid-type]
+    session: str | None = Field(None, max_length=500, description=SESSION)
+    decision: str | None = Field(None, max_length=500, description="id of a decision of memory_gate")
+    turn: str | None = Field(None, max_length=1_000, description="id of a turn")
+    rule: str | None = Field(None, max_length=500, description="id of a rule")
+    flagged: bool = Field(False, description="only writes that a rule applies to")
+    unmatched: bool = Field(False, description="only writes without a turn")
+    q: str = Field("", max_length=200, description="words in the fact or the reason; a page searches for 200 ms")
+    sort: Literal[AuditFilters.sorts()] = Field(  # type: ignore[valid-type]
+        AuditFilters.DEFAULT, description=LARGEST_FIRST
+    )
+
+
+class GuardianWriteOut(table_schema(WriteGuardianAudit)):
+    """One write to a memory file, without its diff."""
+
+    sources: list[str] = Field(description="who told of it: `api`, `log`, `database`, `files`, `own`")
+
+    @staticmethod
+    def resolve_sources(row: Any) -> list[str]:
+        """Return the words of the bits."""
+        return [source.name.lower() for source in WriteGuardianAudit.Source if row.sources & source]
