@@ -242,7 +242,7 @@ def export(kind_and_quality):
     from jobs.progress import Progress
 
     kind, _, quality = kind_and_quality.partition(" ")
-    chosen = {"min_quality": float(quality) if quality else None, "include_flagged": True, "duplicates": "keep"}
+    chosen = {"min_quality": float(quality) if quality else None, "include": ("flagged",), "duplicates": "keep"}
     row = exports.create_export("benchmark", kind, "reply", by="benchmark", **chosen)
     started, worked = time.perf_counter(), time.process_time()
     manifest = exports.build_export(row.id, Progress())

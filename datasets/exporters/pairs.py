@@ -23,32 +23,31 @@ class AnswerPair:
     rejected: str
 
 
-def find_pair(task: str, sample: ExportSample, output: str = gate.LINES) -> AnswerPair | None:
+def find_pair(task: str, sample: ExportSample) -> AnswerPair | None:
     """The pair of a sample for a task; None where nobody corrected the answer.
 
-    It is of an edit, or of the correction of a decision or a write; a write that was rolled back has one. `output`: how
-    a decision is written, one of gate.OUTPUTS.
+    It is of an edit, or of the correction of a decision or a write; a write that was rolled back has one.
     """
-    chosen, rejected = _find_answers(task, sample, output)
+    chosen, rejected = _find_answers(task, sample)
     return AnswerPair(chosen, rejected) if chosen.strip() and rejected.strip() else None
 
 
-def _find_answers(task, sample, output):
+def _find_answers(task, sample):
     """The corrected and the original answer as texts, empty where there is none."""
     if task == REPLY:
         return sample.edited_reply or "", sample.agent_reply
     if task == GATE:
         answers = (sample.gate, sample.said_gate)
-        return tuple(gate.format_answer(answer, output)[0] if answer else "" for answer in answers)
+        return tuple(gate.format_answer(answer)[0] if answer else "" for answer in answers)
     return tuple(format_write(answer) if answer else "" for answer in (sample.guardian, sample.said_guardian))
 
 
-def find_pairless_reason(task: str, sample: ExportSample, output: str = gate.LINES) -> str:
+def find_pairless_reason(task: str, sample: ExportSample) -> str:
     """Why a sample has no pair to learn; empty where it has one.
 
     NO_PAIR, or SAME_ANSWER where blanks alone differ.
     """
-    pair = find_pair(task, sample, output)
+    pair = find_pair(task, sample)
     if pair is None or (task not in (REPLY, GATE) and _is_unknown(sample)):
         return NO_PAIR
     return SAME_ANSWER if "".join(pair.chosen.split()) == "".join(pair.rejected.split()) else ""

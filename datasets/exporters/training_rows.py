@@ -7,7 +7,7 @@ from typing import Any
 from . import pairs
 from .changes import NO_CHANGES, REBUILT, TOOL_RESULTS_MERGED, TOOLS_UNKNOWN
 from .conversations import conversation_builder, histories
-from .conversations.turns import LIST, SPLIT, BranchMessage
+from .conversations.turns import INPUT, KEEP, LIST, SPLIT, BranchMessage
 from .formats import alpaca, gate, messages, metadata, openai, preferences, raw, reflection, sharegpt, table
 from .outcomes import DUPLICATE, INTERRUPTED, RESTS_ON_TOOLS, Row, SampleOutcome
 from .prompts import PromptColumns, get_no_prompts
@@ -31,17 +31,14 @@ NO_DECISION, DECISION_INCORRECT, DECISION_UNKNOWN = "no_decision", "decision_inc
 OVERRULED = "overruled"
 WRITE_UNKNOWN, WRITE_INCORRECT, CONTENT_UNKNOWN = "write_unknown", "write_incorrect", "content_unknown"
 REPLY, GATE, GUARDIAN = "reply", "gate", "guardian"
-# Replies that rest on tool results, in rows without messages: no row, or the results in `input`.
-LEAVE_OUT, INPUT = TOOL_RESULTS = ("leave_out", "input")
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
     """The form of rows: format, task, longest length, and what stands before a reply.
 
-    `row_characters`: the longest row. `keep_text`: words before a tool call stay in the row. `history`: the turns
-    before a reply, one of histories.HISTORIES. `gate_output`: how a decision is written, one of gate.OUTPUTS.
-    `tool_results`: one of TOOL_RESULTS; for Alpaca. A turn with a change of `withheld` is in no row but its own;
+    `row_characters`: the longest row. `history`: the turns before a reply, one of histories.HISTORIES. `tool_calls`:
+    one of turns.TOOL_CALLS. A turn with a change of `withheld` is in no row but its own;
     `excluded`: reasons of outcomes for which a turn is in no row at all. `parallel_calls`: how calls that ran side by
     side are written, one of turns.PARALLEL.
     """
@@ -49,10 +46,8 @@ class Shape:
     format: str
     task: str
     row_characters: int = 32_000
-    keep_text: bool = False
     history: str = histories.EDITED
-    gate_output: str = gate.LINES
-    tool_results: str = LEAVE_OUT
+    tool_calls: str = KEEP
     withheld: Set[str] = NO_CHANGES
     parallel_calls: str = LIST
     excluded: Set[str] = NO_CHANGES
@@ -60,7 +55,7 @@ class Shape:
     @property
     def needs_branch(self) -> bool:
         """Whether a row needs messages that its sample does not have."""
-        return self.has_history or (self.format == "alpaca" and self.task == "reply" and self.tool_results == INPUT)
+        return self.has_history or (self.format == "alpaca" and self.task == "reply" and self.tool_calls == INPUT)
 
     @property
     def has_history(self) -> bool:
@@ -115,7 +110,7 @@ def find_unfit_reason(shape: Shape, sample: ExportSample) -> str | None:
 
 
 def _find_pairless_reason(shape, sample):
-    return (pairs.find_pairless_reason(shape.task, sample, shape.gate_output) or None) if shape.is_paired else None
+    return (pairs.find_pairless_reason(shape.task, sample) or None) if shape.is_paired else None
 
 
 def _find_unfit_gate_reason(shape, sample):
@@ -199,7 +194,6 @@ class _UniqueSamples:
 
 def _build_decisions(shape, samples):
     exporter = CONVERSATIONS.get(shape.format, alpaca)
-    options = {"characters": shape.row_characters, "output": shape.gate_output}
     for sample in samples:
         if reason := _find_pairless_reason(shape, sample):
             yield SampleOutcome(sample, None, left_out=reason)
@@ -208,7 +202,7 @@ def _build_decisions(shape, samples):
                 sample, *exporter.build_guardian_row(sample, sample.guardian, characters=shape.row_characters)
             )
         elif sample.gate:
-            yield SampleOutcome(sample, *exporter.build_gate_row(sample, sample.gate, **options))
+            yield SampleOutcome(sample, *exporter.build_gate_row(sample, sample.gate, characters=shape.row_characters))
 
 
 def _build_conversations(shape, samples, messages, given, elsewhere):
@@ -252,7 +246,7 @@ def _build_conversation(shape, sample, conversation, done, given):
 def _choose_spelling(shape):
     spelling = CONVERSATIONS[shape.format].SPELLING
     is_sharegpt = isinstance(spelling, sharegpt.ShareGPT)
-    return type(spelling)(shape.keep_text, shape.parallel_calls == SPLIT) if is_sharegpt else spelling
+    return type(spelling)(shape.parallel_calls == SPLIT) if is_sharegpt else spelling
 
 
 def _build_replies(shape, samples, messages):
@@ -264,13 +258,13 @@ def _build_replies(shape, samples, messages):
     joins = INTERRUPTED in shape.excluded
     for sample, turn in alpaca.pair_with_turns(samples, messages, sharegpt.SPELLING, joins_interrupted=joins):
         unknown = frozenset({TOOLS_UNKNOWN}) if GONE in sample.traits and not turn else NO_CHANGES
-        if turn and turn.work and shape.tool_results == INPUT:
+        if turn and turn.work and shape.tool_calls == INPUT:
             room = shape.row_characters - len(turn.question) - len(sample.reply)
             results, done = alpaca.fold_tool_calls(turn.work, room)
             row, more = alpaca.build_reply_row(sample, results, turn.question)
             others = turn.changes - {TOOL_RESULTS_MERGED} | conversation_builder.find_dropped_text(sample, turn)
             yield SampleOutcome(sample, row, done | more | others)
-        elif TOOLS in sample.traits and shape.tool_results == INPUT:  # not on the branch, or without their calls
+        elif TOOLS in sample.traits and shape.tool_calls == INPUT:  # not on the branch, or without their calls
             yield SampleOutcome(sample, None, left_out=RESTS_ON_TOOLS)
         else:
             row, done = alpaca.build_reply_row(sample)

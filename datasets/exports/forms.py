@@ -8,28 +8,17 @@ from agents.models import Agent
 from ..dedup.split_plan import ONE
 from ..exporters.conversations.histories import EDITED
 from ..exporters.conversations.turns import KEEP, LIST
-from ..exporters.formats.gate import LINES
-from ..exporters.training_rows import LEAVE_OUT
 from ..models import Benchmark, DatasetVersion
-from .options import (
-    BY_SESSION,
-    LEAST_CHARACTERS,
-    LONGEST_NAME,
-    LONGEST_SEED,
-    MOST_CHARACTERS,
-    PROMPT_CHARACTERS,
-    ROW_CHARACTERS,
-)
+from .options import BY_SESSION, LONGEST_NAME, LONGEST_SEED
 from .words import (
     DUPLICATE_WORDS,
     FORMAT_WORDS,
-    GATE_WORDS,
     HISTORY_WORDS,
+    INCLUDED_WORDS,
     PARALLEL_WORDS,
     SPLIT_WORDS,
     TASK_WORDS,
     TOOL_CALL_WORDS,
-    TOOL_WORDS,
 )
 
 RELEASES = 200  # releases and benchmarks to choose from
@@ -93,21 +82,6 @@ class ExportForm(forms.Form):
         required=False,
         widget=forms.NumberInput(attrs={"step": "0.05"}),
     )
-    row_characters = forms.IntegerField(
-        label=_("Maximum row length, in characters"),
-        min_value=LEAST_CHARACTERS,
-        max_value=MOST_CHARACTERS,
-        initial=ROW_CHARACTERS,
-        help_text=_("The oldest turns of longer conversations are left out."),
-    )
-    prompt_characters = forms.IntegerField(
-        label=_("Maximum prompt length, in characters"),
-        min_value=0,
-        max_value=MOST_CHARACTERS,
-        initial=PROMPT_CHARACTERS,
-        required=False,
-        help_text=_("For ShareGPT. A longer system prompt or tool list is left out. 0 = leave out all."),
-    )
     parallel_calls = forms.ChoiceField(
         label=_("Parallel tool calls"),
         choices=list(PARALLEL_WORDS.items()),
@@ -115,31 +89,15 @@ class ExportForm(forms.Form):
         required=False,
         help_text=_("For ShareGPT. GLM-4 accepts one call per message."),
     )
-    gate_output = forms.ChoiceField(
-        label=_("Decision format"),
-        choices=list(GATE_WORDS.items()),
-        initial=LINES,
-        required=False,
-        help_text=_("For the task “Gate”."),
-    )
-    tool_results = forms.ChoiceField(
-        label=_("Replies that rest on tool results"),
-        choices=list(TOOL_WORDS.items()),
-        initial=LEAVE_OUT,
-        required=False,
-        help_text=_("For Alpaca and the task “Reply”. A row without the results teaches invented ones."),
-    )
-    keep_text = forms.BooleanField(
-        label=_("Keep the agent's text before a tool call as its thought"),
-        required=False,
-        help_text=_("ShareGPT has no separate place for this text. Turn off to leave the text out."),
-    )
     tool_calls = forms.ChoiceField(
         label=_("Tool calls"),
         choices=list(TOOL_CALL_WORDS.items()),
         initial=KEEP,
         required=False,
-        help_text=_("For ShareGPT and OpenAI. Unsloth reads only conversations without tool calls."),
+        help_text=_(
+            "Unsloth reads only conversations without tool calls. Alpaca has no place for them but the input: a row "
+            "without the results teaches invented ones."
+        ),
     )
     release = forms.ChoiceField(
         label=_("Release"),
@@ -168,21 +126,12 @@ class ExportForm(forms.Form):
         required=False,
         help_text=_("Their samples are left out, and those of their turns."),
     )
-    include_injected = forms.BooleanField(
-        label=_("Include turns that OpenClaw started itself"),
+    include = forms.MultipleChoiceField(
+        label=_("Include"),
+        choices=list(INCLUDED_WORDS.items()),
         required=False,
-        help_text=_("Such as scheduled tasks and heartbeats, and replies that are not sent."),
-    )
-    include_cut_off = forms.BooleanField(label=_("Include replies that were cut off"), required=False)
-    include_unrecognized = forms.BooleanField(label=_("Include messages in unknown envelopes"), required=False)
-    include_interrupted = forms.BooleanField(label=_("Include answers that ended with a tool call"), required=False)
-    include_pictures = forms.BooleanField(label=_("Include questions with a picture or file"), required=False)
-    include_flagged = forms.BooleanField(
-        label=_("Include keys and passwords that nobody has judged"),
-        required=False,
-        help_text=_(
-            "They are redacted. Turn off to leave such rows out. With them, only admins can download the files."
-        ),
+        widget=forms.CheckboxSelectMultiple,
+        help_text=_("Each is left out otherwise. With keys and passwords, only admins can download the files."),
     )
     include_pii = forms.BooleanField(
         label=_("Leave personal data as it is"),
@@ -203,11 +152,7 @@ class ExportForm(forms.Form):
     def read_choices(self):
         """The chosen options, as `jobs.start_export` takes them."""
         data = self.cleaned_data
-        if data["prompt_characters"] is None:
-            data["prompt_characters"] = PROMPT_CHARACTERS
         defaults = {
-            "gate_output": LINES,
-            "tool_results": LEAVE_OUT,
             "tool_calls": KEEP,
             "parallel_calls": LIST,
             "validation_split": 0.0,

@@ -18,7 +18,7 @@ from ..models import DatasetExport
 from . import exports, secret_access, verification
 from .detail import differences
 from .exports import STATES_WITHOUT_FILES
-from .options import check_name
+from .options import FLAGGED, check_name
 
 
 def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
@@ -42,10 +42,10 @@ def start_export(
     """Create an export and queue the job that builds it.
 
     Raises Refused for options that cannot be exported. Only admins may include personal data (`include_pii`), and
-    findings that nobody judged (`include_flagged`).
+    findings that nobody judged.
     """
-    chosen = {name: choices.get(name, False) for name in secret_access.CHOICES}
-    secret_access.check_choices(**chosen, is_admin=is_admin)
+    include, include_pii = choices.get("include", ()), choices.get("include_pii", False)
+    secret_access.check_choices(include=include, include_pii=include_pii, is_admin=is_admin)
     with transaction.atomic():
         export = _create_export(name, format, task, by, choices)
         job = jobs.start("export", {"export_id": export.id}, by=by)
@@ -108,7 +108,8 @@ def _create_export(name, format, task, by, choices):
         check_dataset_name(name, format)
         export = exports.create_export(name, format, task, by=by, **choices)
         details = {"format": format, "task": task}
-        details |= {name: True for name in secret_access.CHOICES if choices.get(name)}
+        details |= {"include_flagged": True} if FLAGGED in choices.get("include", ()) else {}
+        details |= {"include_pii": True} if choices.get("include_pii") else {}
         audit.record(by, "exported", object_type="export", object_id=export.id, **details)
     return export
 

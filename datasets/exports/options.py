@@ -1,6 +1,7 @@
 """The options of an export: checked, stored in its row, and read back."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from datetime import date
 from typing import Any
@@ -16,9 +17,8 @@ from ..exporters import changes, outcomes
 from ..exporters.conversations import histories, turns
 from ..exporters.conversations.turns import LIST, PARALLEL
 from ..exporters.files import parquet_file
-from ..exporters.formats import gate
 from ..exporters.outcomes import RESTS_ON_TOOLS
-from ..exporters.training_rows import LEAVE_OUT, TOOL_RESULTS, Shape
+from ..exporters.training_rows import Shape
 from ..models import Benchmark, DatasetExport, DatasetSample, DatasetVersion
 
 FORMATS = DatasetExport.Format
@@ -30,11 +30,19 @@ TAUGHT_BY = {TASKS.REPLY: DEFAULT_TYPES, TASKS.GATE: GATE_TYPES, TASKS.GUARDIAN:
 BY_TASK: tuple[str, ...] = ("",)  # the types of samples that a task is taught by
 LONGEST_NAME, LONGEST_SEED = 120, 64
 BLANKS = re.compile(" +")
+CAPITAL = re.compile("[A-Z]")
 ROW_CHARACTERS = 32_000
 ROUNDING = 1e-9  # 0.7 and 0.3 may come to more than 1
-LEAST_CHARACTERS, MOST_CHARACTERS = 1_000, 1_000_000
+# What is left out unless it is included: turns that OpenClaw started itself, and replies that are not sent; replies
+# that were cut off; words in lines that look like OpenClaw's own and are not known; answers that ended with a call of a
+# tool; questions that came with an image or a file, which no row holds; and for admins only, what may be secret and
+# nobody judged.
+INJECTED, CUT_OFF, UNRECOGNIZED, INTERRUPTED, PICTURES, FLAGGED = INCLUDED = (
+    *("injected", "cut_off", "unrecognized", "interrupted", "pictures", "flagged"),
+)
+SAMPLE_KINDS = INCLUDED[:-1]  # of the samples that a release may have
 BY_SESSION, BY_TIME = SPLITS = ("session", "time")
-PROMPT_CHARACTERS = 32_768  # the longest text of a run that OpenClaw records whole
+PROMPT_CHARACTERS = 32_768  # a longer system prompt or tool list is left out: OpenClaw records no longer text whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,17 +58,7 @@ class Options:
     agent: str | None = None
     sample_types: tuple[str, ...] = BY_TASK
     min_quality: float | None = None
-    row_characters: int = ROW_CHARACTERS
-    keep_text: bool = False
-    include_flagged: bool = False  # rows with texts that may hold secrets: for admins only
-    include_injected: bool = False  # turns that OpenClaw started itself, and replies that are not sent
-    include_cut_off: bool = False
-    include_unrecognized: bool = False  # words in lines that look like OpenClaw's own and are not known
-    include_interrupted: bool = False  # answers that ended with a call of a tool
-    include_pictures: bool = False  # questions that came with an image or a file, which no row holds
-    gate_output: str = gate.LINES
-    tool_results: str = LEAVE_OUT  # Alpaca: replies that rest on them
-    prompt_characters: int = PROMPT_CHARACTERS  # a longer system prompt or tool list is left out; 0: all are
+    include: tuple[str, ...] = ()  # some of INCLUDED
     parallel_calls: str = LIST
     history: str = histories.EDITED  # what stands before a reply
     tool_calls: str = turns.KEEP
@@ -76,22 +74,21 @@ class Options:
         if self.sample_types is BY_TASK:
             types: dict[str, tuple[str, ...]] = {name.value: types for name, types in TAUGHT_BY.items()}
             object.__setattr__(self, "sample_types", types.get(self.task, DEFAULT_TYPES))
+        object.__setattr__(self, "include", tuple(sorted(set(self.include))))
 
     @property
     def shape(self) -> Shape:
         """The options that the exporters need."""
-        withheld = {changes.OUTPUT_LOST} if self.include_flagged else {changes.OUTPUT_LOST, changes.OPEN_FINDINGS}
+        withheld = {changes.OUTPUT_LOST} if FLAGGED in self.include else {changes.OUTPUT_LOST, changes.OPEN_FINDINGS}
         if self.tool_calls == turns.LEAVE_OUT:
             withheld.add(RESTS_ON_TOOLS)
         return Shape(
             format=self.format,
             task=self.task,
-            row_characters=self.row_characters,
-            keep_text=self.keep_text,
+            row_characters=ROW_CHARACTERS,
             parallel_calls=self.parallel_calls,
             history=self.history,
-            gate_output=self.gate_output,
-            tool_results=self.tool_results,
+            tool_calls=self.tool_calls,
             withheld=frozenset(withheld),
             excluded=self.excluded,
         )
@@ -99,17 +96,12 @@ class Options:
     @property
     def excluded(self) -> frozenset[str]:
         """The reasons for leaving turns out of every row that their records tell."""
-        chosen = (
-            (outcomes.INJECTED, self.include_injected),
-            (outcomes.UNKNOWN_ENVELOPE, self.include_unrecognized),
-            (outcomes.INTERRUPTED, self.include_interrupted),
-        )
-        return frozenset(reason for reason, is_included in chosen if not is_included)
-
-    @property
-    def fills_prompts(self) -> bool:
-        """Whether rows get what the model was given: its system prompt and its tools."""
-        return self.prompt_characters > 0 and self.shape.has_history
+        reasons = {
+            INJECTED: outcomes.INJECTED,
+            UNRECOGNIZED: outcomes.UNKNOWN_ENVELOPE,
+            INTERRUPTED: outcomes.INTERRUPTED,
+        }
+        return frozenset(reason for kind, reason in reasons.items() if kind not in self.include)
 
     @property
     def is_split(self) -> bool:
@@ -128,29 +120,35 @@ NO_CHOICES = {"format", "task", "sample_types"}  # columns of an export's row
 CHOICES = tuple(field.name for field in fields(Options) if field.name not in NO_CHOICES)
 
 
-def find_unused_choices(kind: str, task: str, tool_results: str = LEAVE_OUT) -> set[str]:
+def find_unused_choices(kind: str, task: str) -> set[str]:
     """The names of options that make no difference for a format and task."""
-    shape = Shape(format=kind, task=task, tool_results=tool_results)
-    is_reply, is_gate = task == TASKS.REPLY, task == TASKS.GATE and not shape.is_stored
+    shape = Shape(format=kind, task=task)
     used = {
         "history": shape.has_history,
-        "tool_calls": shape.has_history,
-        "prompt_characters": shape.has_history,
-        "keep_text": shape.is_sharegpt and is_reply,
-        "parallel_calls": shape.is_sharegpt and is_reply,
-        "tool_results": kind == FORMATS.ALPACA and is_reply,
-        "gate_output": is_gate,
-        "row_characters": (task != TASKS.REPLY and not shape.is_stored) or shape.needs_branch,
+        "tool_calls": shape.has_history or (kind, task) == (FORMATS.ALPACA, TASKS.REPLY),
+        "parallel_calls": shape.is_sharegpt,
     }
     return {name for name, is_used in used.items() if not is_used}
 
 
 def read_options(export: DatasetExport) -> Options:
     """The options of a stored export."""
-    filters = export.choices
-    chosen = {name: filters[_to_stored_name(name)] for name in CHOICES if _to_stored_name(name) in filters}
-    types = tuple(export.types)
-    return Options(format=export.export_format, task=export.task, sample_types=types, **chosen)
+    stored = translate_stored(export.choices, export.export_format)
+    chosen = {name: stored[name] for name in CHOICES if name in stored}
+    return Options(format=export.export_format, task=export.task, sample_types=tuple(export.types), **chosen)
+
+
+def translate_stored(stored: Mapping[str, Any], kind: str = "") -> dict[str, Any]:
+    """The options that an export of a format or a dataset has stored, by their names of today.
+
+    Earlier versions had an option for each kind of INCLUDED, and one for the tool results of Alpaca.
+    """
+    options = {CAPITAL.sub(lambda found: f"_{found[0].lower()}", name): value for name, value in stored.items()}
+    earlier = [kind for kind in INCLUDED if options.pop(f"include_{kind}", False)]
+    options["include"] = [*options.get("include", ()), *earlier]
+    if options.pop("tool_results", "") == turns.INPUT and kind == FORMATS.ALPACA:
+        options["tool_calls"] = turns.INPUT
+    return options
 
 
 def check_options(options: Options) -> None:
@@ -165,24 +163,17 @@ def check_options(options: Options) -> None:
     if options.format == FORMATS.PARQUET and not parquet_file.is_installed():
         raise Refused(_("Parquet files need pyarrow. Install it with: pip install openclaw-web[parquet]"))
     _check_choice(options.tool_calls, turns.TOOL_CALLS, _("Tool calls cannot be %(value)s. Choose %(choices)s."))
-    _check_choice(options.gate_output, gate.OUTPUTS, _("Decisions cannot be written as %(value)s. Choose %(choices)s."))
-    _check_choice(options.tool_results, TOOL_RESULTS, _("Tool results cannot be %(value)s. Choose %(choices)s."))
+    for name in options.include:
+        _check_choice(name, INCLUDED, _("%(value)s cannot be included. Choose %(choices)s."))
     _check_choice(
         options.parallel_calls, PARALLEL, _("There is no form of parallel calls %(value)s. Choose %(choices)s.")
     )
-    if not 0 <= options.prompt_characters <= MOST_CHARACTERS:
-        raise Refused(
-            _("The maximum prompt length must be from 0 to %(most)s characters.") % {"most": f"{MOST_CHARACTERS:,}"}
-        )
     _check_sides(options)
     _check_choice(options.duplicates, DUPLICATES, _("Duplicates cannot be %(value)s. Choose %(choices)s."))
     if not options.sample_types:
         raise Refused(_("Choose at least one sample type."))
     if options.min_quality is not None and not 0 <= options.min_quality <= 1:
         raise Refused(_("The minimum quality must be a number from 0 to 1, such as 0.6."))
-    if not LEAST_CHARACTERS <= options.row_characters <= MOST_CHARACTERS:
-        bounds = {"least": f"{LEAST_CHARACTERS:,}", "most": f"{MOST_CHARACTERS:,}"}
-        raise Refused(_("The maximum row length must be from %(least)s to %(most)s characters.") % bounds)
     if len(options.seed) > LONGEST_SEED:
         raise Refused(_("The seed may have at most %(count)s characters.") % {"count": LONGEST_SEED})
     if options.agent is not None and not _is_known(options.agent):
@@ -248,8 +239,6 @@ def _check_choice(value, choices, sentence):
 
 def _to_stored_name(name):
     """The name of an option in the columns of an export."""
-    if name == "keep_text":
-        return "keepTextBeforeToolCalls"
     first, *others = name.split("_")
     return first + "".join(map(str.title, others))
 

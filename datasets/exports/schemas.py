@@ -9,7 +9,7 @@ from openclaw_web.endpoints.table_schemas import table_schema
 
 from ..models import DatasetExport, DatasetSample
 from . import jobs
-from .options import LONGEST_NAME, LONGEST_SEED, PROMPT_CHARACTERS, ROW_CHARACTERS, Options, read_options
+from .options import LONGEST_NAME, LONGEST_SEED, Options, read_options
 
 FormatName = Literal[
     "alpaca",
@@ -25,6 +25,7 @@ FormatName = Literal[
     "llamafactory_preference",
     "kto",
 ]
+Kind = Literal["injected", "cut_off", "unrecognized", "interrupted", "pictures", "flagged"]
 
 
 class ExportQuery(PageQuery):
@@ -59,37 +60,8 @@ class ExportIn(Body):
         "`memory_gate_positive` and `memory_gate_negative` as well; for the task guardian `write_guardian_decision`",
     )
     min_quality: float | None = Field(None, ge=0, le=1)
-    row_characters: int = Field(
-        ROW_CHARACTERS, ge=0, le=10**9, description="the oldest turns of a longer row are left out"
-    )
-    prompt_characters: int = Field(
-        PROMPT_CHARACTERS,
-        ge=0,
-        le=10**9,
-        description="ShareGPT: a longer system prompt or tool list is left out of its row; 0: all are",
-    )
     parallel_calls: Literal["list", "split"] = Field(
         "list", description="ShareGPT: calls that ran in parallel as one list, or one after the other (for GLM-4)"
-    )
-    keep_text: bool = Field(False, description="keep the text before a tool call as a thought")
-    include_injected: bool = Field(
-        False, description="also turns that OpenClaw started itself (scheduled tasks, heartbeats), and silent replies"
-    )
-    include_cut_off: bool = Field(False, description="also replies that were cut off (aborted, error, length)")
-    include_unrecognized: bool = Field(
-        False, description="also messages in lines that look like OpenClaw's own and are not known"
-    )
-    include_interrupted: bool = Field(
-        False, description="also answers that ended with a tool call, because a person spoke"
-    )
-    include_pictures: bool = Field(False, description="also questions with an image or a file, which rows leave out")
-    gate_output: Literal["lines", "json"] = Field(
-        "lines", description="task gate: the decision as three lines, or as one JSON object"
-    )
-    tool_results: Literal["leave_out", "input"] = Field(
-        "leave_out",
-        description="Alpaca, task reply: samples whose replies rest on tool results are left out, or have the calls "
-        "and results in `input`",
     )
     history: Literal["edited", "session", "context"] = Field(
         "edited",
@@ -98,13 +70,19 @@ class ExportIn(Body):
         "turn that is not approved; `context`: all earlier turns, marked as not to be learned "
         "(`train: false`, `weight: 0`)",
     )
-    tool_calls: Literal["keep", "leave_out"] = Field(
+    tool_calls: Literal["keep", "leave_out", "input"] = Field(
         "keep",
-        description="ShareGPT and OpenAI: `leave_out` for rows without tool calls and results; samples whose reply "
-        "rests on them are left out",
+        description="`leave_out`: rows without tool calls and results; samples whose reply rests on them are left out. "
+        "Alpaca has no place for them and leaves these samples out, or with `input` has the calls and results there",
     )
-    include_flagged: bool = Field(
-        False, description="also rows with keys and passwords that nobody has judged, redacted; admins only"
+    include: list[Kind] = Field(
+        [],
+        max_length=6,
+        description="what is left out otherwise: `injected`: turns that OpenClaw started itself (scheduled tasks, "
+        "heartbeats), and silent replies; `cut_off`: replies that were cut off (aborted, error, length); "
+        "`unrecognized`: messages in lines that look like OpenClaw's own and are not known; `interrupted`: answers "
+        "that ended with a tool call, because a person spoke; `pictures`: questions with an image or a file, which "
+        "rows leave out; `flagged`: rows with keys and passwords that nobody has judged, redacted, for admins only",
     )
     include_pii: bool = Field(False, description="personal data stays as it is; admins only")
     release: str | None = Field(None, max_length=26, description="id of a release: exactly its members, on their sides")
@@ -156,20 +134,10 @@ class OptionsOut(Schema):
     agent: str | None
     sample_types: list[str]
     min_quality: float | None
-    row_characters: int
-    prompt_characters: int
     parallel_calls: str
-    keep_text: bool
-    include_injected: bool
-    include_cut_off: bool
-    include_unrecognized: bool
-    include_interrupted: bool
-    include_pictures: bool
-    gate_output: str
-    tool_results: str = Field(description="leave_out or input")
     history: str = Field(description="edited, session or context")
-    tool_calls: str
-    include_flagged: bool
+    tool_calls: str = Field(description="keep, leave_out or input")
+    include: list[str]
     include_pii: bool
     release: str | None
     split_by: str = Field(description="session or time")

@@ -3,6 +3,8 @@
 Only admins may create and download them, all of it in the audit log.
 """
 
+from collections.abc import Collection
+
 from django.utils.translation import gettext as _
 
 from artifacts.content_download import FlaggedArtifact
@@ -10,13 +12,12 @@ from people.audit import log as audit
 
 from ..exporters.changes import OPEN_FINDINGS
 from ..models import DatasetExport
+from .options import FLAGGED
 
-CHOICES = ("include_flagged", "include_pii")  # options for admins only
 
-
-def check_choices(*, include_flagged: bool = False, include_pii: bool = False, is_admin: bool) -> None:
+def check_choices(*, include: Collection[str] = (), include_pii: bool = False, is_admin: bool) -> None:
     """Raises FlaggedArtifact when somebody other than an admin chooses what only admins may."""
-    if include_flagged and not is_admin:
+    if FLAGGED in include and not is_admin:
         raise FlaggedArtifact(
             _("Only admins may export keys and passwords that nobody has judged. Leave them out, or ask an admin.")
         )

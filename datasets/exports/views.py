@@ -19,6 +19,7 @@ from openclaw_web.pages.downloads import FileDownload
 from openclaw_web.pages.html import render_page, stop_polling
 from openclaw_web.pages.roles import needs
 
+from ..exporters.conversations.turns import LEAVE_OUT
 from ..models import DatasetExport, DatasetSample
 from . import export_files, exports, secret_access, zip_download
 from . import words as export_words
@@ -26,7 +27,7 @@ from .detail import page as detail_page
 from .export_list import EXPORTS, WORKING, ExportFilters, resolve_state
 from .forms import ExportForm
 from .jobs import start_export, start_verify
-from .options import read_options
+from .options import FLAGGED, read_options
 
 
 @require_safe
@@ -40,6 +41,7 @@ def export_list(request):
     With other fields of the form than the ones that filters share, the address is what a new export starts with.
     """
     known = {name: value for name, value in request.GET.items() if name in ExportForm.base_fields}
+    known |= {"include": kinds} if (kinds := request.GET.getlist("include")) else {}
     known = known if known.keys() - {"format", "task"} else {}
     return render_list_page(request, ExportForm(initial=known), has_choices=bool(known))
 
@@ -126,6 +128,8 @@ def render_list_page(request, form, *, has_choices, status=200, **more):
 
     With `has_choices`, the form alone, as it was sent.
     """
+    if not request.user.has_role("admin"):
+        form.fields["include"].choices = [row for row in form.fields["include"].choices if row[0] != FLAGGED]
     return render_list(
         request,
         "datasets/export_list.html",
@@ -134,7 +138,7 @@ def render_list_page(request, form, *, has_choices, status=200, **more):
         form=form,
         has_choices=has_choices,
         may_export=request.user.has_role("labeller"),
-        may_include_flagged=request.user.has_role("admin"),
+        may_include_pii=request.user.has_role("admin"),
         status=status,
         **{"fits": None, **more},
     )
@@ -171,9 +175,7 @@ def _describe_options(export):
         "format": export_words.FORMAT_WORDS.get(export.export_format, export.export_format),
         "task": export_words.TASK_WORDS.get(export.task, export.task),
         "history": _describe_history(chosen),
-        "tool_calls": export_words.TOOL_CALL_WORDS.get(chosen.tool_calls) if chosen.shape.needs_branch else None,
-        "gate_output": export_words.GATE_WORDS.get(chosen.gate_output) if chosen.task == "gate" else None,
-        "tool_results": export_words.TOOL_WORDS[chosen.tool_results] if _has_inputs(chosen) else None,
+        "tool_calls": _describe_tool_calls(chosen),
         "parallel_calls": export_words.PARALLEL_WORDS.get(chosen.parallel_calls) if _splits_calls(chosen) else None,
         "duplicates": export_words.DUPLICATE_WORDS[chosen.duplicates],
         "included": list(_list_included(chosen)),
@@ -187,15 +189,11 @@ def _splits_calls(chosen):
 
 def _list_included(chosen):
     """The optional kinds of samples, in words, and whether the export has them."""
-    yield _("Turns that OpenClaw started itself"), chosen.include_injected
-    yield _("Replies that were cut off"), chosen.include_cut_off
-    yield _("Messages in unknown envelopes"), chosen.include_unrecognized
-    yield _("Answers that ended with a tool call"), chosen.include_interrupted
-    yield _("Questions with a picture or file"), chosen.include_pictures
+    for kind, word in export_words.INCLUDED_WORDS.items():
+        if kind != FLAGGED or FLAGGED in chosen.include:
+            yield word, kind in chosen.include
     if chosen.without_rolled_back:
         yield _("Writes that were rolled back"), False
-    if chosen.include_flagged:
-        yield _("Keys and passwords that nobody has judged"), True
     if chosen.include_pii:
         yield _("Personal data"), True
 
@@ -205,9 +203,12 @@ def _describe_history(chosen):
     return export_words.HISTORY_WORDS[chosen.history] if chosen.shape.has_history else None
 
 
-def _has_inputs(chosen):
-    """Whether rows have a place for tool results beside the instruction."""
-    return (chosen.format, chosen.task) == (DatasetExport.Format.ALPACA, DatasetExport.Task.REPLY)
+def _describe_tool_calls(chosen):
+    """The tool calls of rows, in words; None where rows have no place for them."""
+    if chosen.shape.has_history or chosen.shape.needs_branch:
+        return export_words.TOOL_CALL_WORDS[chosen.tool_calls]
+    is_alpaca = (chosen.format, chosen.task) == (DatasetExport.Format.ALPACA, DatasetExport.Task.REPLY)
+    return export_words.TOOL_CALL_WORDS[LEAVE_OUT] if is_alpaca else None
 
 
 def _build_retry_query(export):
@@ -217,9 +218,9 @@ def _build_retry_query(export):
     """
     chosen = read_options(export)
     names = [field.name for field in fields(chosen) if field.name in ExportForm.base_fields]
-    values = {name: _to_form_value(getattr(chosen, name)) for name in names if getattr(chosen, name) not in (None, "")}
+    values = {name: _to_form_value(value) for name in names if (value := getattr(chosen, name)) not in (None, "")}
     name = {"name": export.export_name} if export.state in exports.STATES_WITHOUT_FILES else {}
-    return "?" + urlencode({**name, **values})
+    return "?" + urlencode({**name, **values}, doseq=True)
 
 
 def _to_form_value(value):

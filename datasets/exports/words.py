@@ -14,14 +14,12 @@ from ..dedup.split_plan import DOMINANT_SET, KEEP, ONE
 from ..exporters import changes, pairs, prompts
 from ..exporters.conversations import histories, turns
 from ..exporters.conversations.turns import LIST, SPLIT
-from ..exporters.formats import gate, openai, readers
+from ..exporters.formats import openai, readers
 from ..exporters.outcomes import AFTER_GAP, BEYOND_ROW, DUPLICATE, RESTS_ON_TOOLS, SAME_TURN
 from ..exporters.training_rows import (
     CONTENT_UNKNOWN,
     DECISION_INCORRECT,
     DECISION_UNKNOWN,
-    INPUT,
-    LEAVE_OUT,
     NO_DECISION,
     OVERRULED,
     WRITE_INCORRECT,
@@ -31,6 +29,7 @@ from ..exporters.writes import CONTENT_ELSEWHERE, CONTENT_STALE
 from ..finding_values.words import KIND_WORDS
 from ..models import DatasetExport
 from ..words import EXCLUDED_WORDS
+from . import options
 
 FORMAT_WORDS = {
     DatasetExport.Format.ALPACA: gettext_lazy("Alpaca: instruction and output"),
@@ -61,6 +60,16 @@ HISTORY_WORDS = {
 TOOL_CALL_WORDS = {
     turns.KEEP: gettext_lazy("Included"),
     turns.LEAVE_OUT: gettext_lazy("Left out, with the turns whose reply rests on them"),
+    turns.INPUT: gettext_lazy("Exported with the tool calls and results as input"),
+}
+# What is left out unless it is included.
+INCLUDED_WORDS = {
+    options.INJECTED: gettext_lazy("Turns that OpenClaw started itself"),
+    options.CUT_OFF: gettext_lazy("Replies that were cut off"),
+    options.UNRECOGNIZED: gettext_lazy("Messages in unknown envelopes"),
+    options.INTERRUPTED: gettext_lazy("Answers that ended with a tool call"),
+    options.PICTURES: gettext_lazy("Questions with a picture or file"),
+    options.FLAGGED: gettext_lazy("Keys and passwords that nobody has judged"),
 }
 PARALLEL_WORDS = {
     LIST: gettext_lazy("One list of calls, one message of results"),
@@ -80,11 +89,6 @@ NOT_FILLED = {
 ALTERED = {
     prompts.WITH_PLACEHOLDERS: gettext_lazy("With placeholders for values of the moment"),
     prompts.INFERRED: gettext_lazy("Inferred from stored calls"),
-}
-GATE_WORDS = {gate.LINES: gettext_lazy("Three lines"), gate.JSON: gettext_lazy("JSON")}
-TOOL_WORDS = {
-    LEAVE_OUT: gettext_lazy("Left out"),
-    INPUT: gettext_lazy("Exported with the tool calls and results as input"),
 }
 DUPLICATE_WORDS = {
     ONE: gettext_lazy("Export one of each group"),

@@ -13,7 +13,7 @@ from openclaw_web.errors import Refused
 from openclaw_web.pages.formatting import listed
 from people.audit import log as audit
 
-from ..exports.options import Options, check_name, check_options
+from ..exports.options import SAMPLE_KINDS, Options, check_name, check_options, translate_stored
 from ..models import Dataset, DatasetExport, DatasetVersion
 
 # Rows of conversations leave out no sample for their form: a release has all that some format can teach.
@@ -21,7 +21,7 @@ NEUTRAL_FORMAT = DatasetExport.Format.SHAREGPT.value
 CHOICES = (
     *("task", "sample_types", "agent", "only_approved", "min_quality", "duplicates"),
     *("train_split", "validation_split", "seed", "split_by", "split_day", "benchmark"),
-    *("include_injected", "include_cut_off", "include_unrecognized", "include_interrupted", "include_pictures"),
+    "include",
 )
 DEFAULTS = {field.name: field.default for field in fields(Options) if field.name in CHOICES} | {
     "task": DatasetExport.Task.REPLY.value
@@ -90,8 +90,12 @@ def find_version(dataset: Dataset, number: int | None = None) -> DatasetVersion:
 
 
 def build_options(choices: Mapping[str, Any]) -> Options:
-    """The options of a dataset for choosing samples. Raises Refused for a choice that is unknown."""
-    if unknown := sorted(set(choices) - set(CHOICES)):
+    """The options of a dataset for choosing samples, also as it has stored them.
+
+    Raises Refused for a choice that is unknown.
+    """
+    choices = translate_stored(choices)
+    if unknown := sorted(set(choices) - set(CHOICES)) or sorted(set(choices["include"]) - set(SAMPLE_KINDS)):
         sentence = _("A dataset has no option %(value)s. Choose %(choices)s.")
         raise Refused(sentence % {"value": unknown[0], "choices": listed(CHOICES)})
     chosen = {**DEFAULTS, **choices}

@@ -6,8 +6,8 @@ from django.utils.translation import gettext_lazy as _
 from agents.models import Agent
 
 from ..dedup.split_plan import ONE
-from ..exports.options import BY_SESSION, LONGEST_NAME, LONGEST_SEED
-from ..exports.words import DUPLICATE_WORDS, SPLIT_WORDS, TASK_WORDS
+from ..exports.options import BY_SESSION, LONGEST_NAME, LONGEST_SEED, SAMPLE_KINDS
+from ..exports.words import DUPLICATE_WORDS, INCLUDED_WORDS, SPLIT_WORDS, TASK_WORDS
 from ..models import Benchmark
 from .dataset_store import LONGEST_DESCRIPTION
 from .release import LONGEST_NOTES
@@ -76,11 +76,12 @@ class DatasetForm(forms.Form):
     benchmark = BenchmarkField(
         label=_("Without the samples in"), required=False, help_text=_("Of a benchmark, when it has half of a text.")
     )
-    include_injected = forms.BooleanField(label=_("Include turns that OpenClaw started itself"), required=False)
-    include_cut_off = forms.BooleanField(label=_("Include replies that were cut off"), required=False)
-    include_unrecognized = forms.BooleanField(label=_("Include messages in unknown envelopes"), required=False)
-    include_interrupted = forms.BooleanField(label=_("Include answers that ended with a tool call"), required=False)
-    include_pictures = forms.BooleanField(label=_("Include questions with a picture or file"), required=False)
+    include = forms.MultipleChoiceField(
+        label=_("Include"),
+        choices=[(kind, INCLUDED_WORDS[kind]) for kind in SAMPLE_KINDS],
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+    )
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)

@@ -36,11 +36,9 @@ class DatasetOptions(Body):
     benchmark: str | None = Field(
         None, max_length=26, description="id of a benchmark: samples with half of a text in it are left out"
     )
-    include_injected: bool = False
-    include_cut_off: bool = False
-    include_unrecognized: bool = False
-    include_interrupted: bool = False
-    include_pictures: bool = False
+    include: list[Literal["injected", "cut_off", "unrecognized", "interrupted", "pictures"]] = Field(
+        [], max_length=5, description="what is left out otherwise, as for exports"
+    )
 
 
 class DatasetIn(Body):

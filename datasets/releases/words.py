@@ -11,8 +11,8 @@ from openclaw_web.lists.list_counts import RowCount
 from openclaw_web.pages import glyphs
 
 from ..exports.builder.splits import SIDES as SIDE_NAMES
-from ..exports.options import BY_TIME
-from ..exports.words import DUPLICATE_WORDS, EXCLUSIONS, TASK_WORDS
+from ..exports.options import BY_TIME, translate_stored
+from ..exports.words import DUPLICATE_WORDS, EXCLUSIONS, INCLUDED_WORDS, TASK_WORDS
 from ..models import Benchmark, DatasetSample, DatasetVersion, VersionTaint
 from . import verification
 from .dataset_store import DEFAULTS
@@ -51,19 +51,11 @@ RULES = {
     "signatures": gettext_lazy("Duplicates"),
     "detectors": gettext_lazy("Findings"),
 }
-# The switches of a dataset's options that differ from the default.
-INCLUDED = {
-    "include_injected": gettext_lazy("Turns that OpenClaw started itself"),
-    "include_cut_off": gettext_lazy("Replies that were cut off"),
-    "include_unrecognized": gettext_lazy("Messages in unknown envelopes"),
-    "include_interrupted": gettext_lazy("Answers that ended with a tool call"),
-    "include_pictures": gettext_lazy("Questions with a picture or file"),
-}
 
 
 def describe_options(options: dict[str, Any]) -> list[tuple[str, str]]:
     """The options of a dataset as labels and values; those that it lacks have their defaults."""
-    options = DEFAULTS | options
+    options = DEFAULTS | translate_stored(options)
     facts = [
         (_("Task"), TASK_WORDS.get(options["task"], options["task"])),
         (_("Agent"), options["agent"] or _("All agents")),
@@ -76,7 +68,7 @@ def describe_options(options: dict[str, Any]) -> list[tuple[str, str]]:
     if options["benchmark"]:
         name = Benchmark.objects.filter(id=options["benchmark"]).values_list("name", flat=True).first()
         facts.append((_("Without the samples in"), name or options["benchmark"]))
-    facts += [(label, _("Included")) for choice, label in INCLUDED.items() if options[choice]]
+    facts += [(INCLUDED_WORDS[kind], _("Included")) for kind in options["include"]]
     return [(str(label), str(value)) for label, value in facts]
 
 

@@ -12,9 +12,7 @@ from openclaw_web.errors import Refused
 from ..dedup.split_plan import DUPLICATES, ONE
 from ..exporters.conversations.histories import EDITED, HISTORIES
 from ..exporters.conversations.turns import KEEP, LIST, PARALLEL, TOOL_CALLS
-from ..exporters.formats.gate import LINES, OUTPUTS
-from ..exporters.training_rows import LEAVE_OUT, TOOL_RESULTS
-from ..exports.options import BY_SESSION, FORMATS, PROMPT_CHARACTERS, ROW_CHARACTERS, SPLITS, TASKS, Options
+from ..exports.options import BY_SESSION, FORMATS, SPLITS, TASKS, Options
 from ..models import Benchmark
 from ..releases import dataset_store
 
@@ -32,7 +30,6 @@ def add_arguments(parser: CommandParser) -> None:
     _add_rows(parser)
     _add_tools(parser)
     _add_included(parser)
-    _add_prompts(parser)
 
 
 def read_choices(options: dict[str, Any]) -> dict[str, Any]:
@@ -102,20 +99,10 @@ def _add_split(parser):
 def _add_rows(parser):
     """Add the options of a row's content."""
     parser.add_argument(
-        "--row-characters", type=int, default=ROW_CHARACTERS, metavar="N", help=_("longest row, in characters")
-    )
-    parser.add_argument("--keep-text", action="store_true", help=_("keep the text before a tool call, as a thought"))
-    parser.add_argument(
         "--history",
         choices=HISTORIES,
         default=EDITED,
         help=_("what stands before a reply: approved turns with edits, one row per session, or turns not learned"),
-    )
-    parser.add_argument(
-        "--gate-output",
-        choices=OUTPUTS,
-        default=LINES,
-        help=_("task gate: the decision as three lines or as JSON (lines)"),
     )
 
 
@@ -125,59 +112,35 @@ def _add_tools(parser):
         "--tool-calls",
         choices=TOOL_CALLS,
         default=KEEP,
-        help=_("tool calls and results: in the rows, or left out with the turns whose reply rests on them (keep)"),
-    )
-    parser.add_argument(
-        "--tool-results",
-        choices=TOOL_RESULTS,
-        default=LEAVE_OUT,
-        help=_("Alpaca replies that rest on tool results: left out, or with the results as input (leave_out)"),
-    )
-
-
-def _add_included(parser):
-    """Add the options that include samples and texts which are otherwise left out."""
-    parser.add_argument(
-        "--include-injected",
-        action="store_true",
-        help=_("also turns that OpenClaw started itself, such as scheduled tasks, and silent replies"),
-    )
-    parser.add_argument("--include-cut-off", action="store_true", help=_("also replies that were cut off"))
-    parser.add_argument(
-        "--include-unrecognized",
-        action="store_true",
-        help=_("also messages in lines like OpenClaw's own that are not known"),
-    )
-    parser.add_argument(
-        "--include-interrupted", action="store_true", help=_("also answers that ended with a tool call")
-    )
-    parser.add_argument(
-        "--include-pictures", action="store_true", help=_("also questions that came with a picture or file")
-    )
-    parser.add_argument(
-        "--include-pii", action="store_true", help=_("personal data as it stands, not redacted (logged)")
-    )
-    parser.add_argument(
-        "--include-flagged",
-        action="store_true",
-        help=_("also rows with keys or passwords that nobody has judged, redacted (logged)"),
-    )
-
-
-def _add_prompts(parser):
-    """Add the options of prompts and tools in ShareGPT rows."""
-    parser.add_argument(
-        "--prompt-characters",
-        type=int,
-        default=PROMPT_CHARACTERS,
-        metavar="N",
-        help=_("longest system prompt or tool list, in characters; 0 leaves out all (32768)"),
+        help=_(
+            "tool calls and results: in the rows, or left out with the turns whose reply rests on them; "
+            "for Alpaca, which leaves them out, also as input (keep)"
+        ),
     )
     parser.add_argument(
         "--parallel-calls",
         choices=PARALLEL,
         default=LIST,
         help=_("parallel tool calls as one list, or split, one after the other, for GLM-4 (list)"),
+    )
+
+
+def _add_included(parser):
+    """Add the options that include samples and texts which are otherwise left out."""
+    parser.add_argument(
+        "--include",
+        type=lambda text: tuple(text.split(",")),
+        default=(),
+        metavar="KIND,...",
+        help=_(
+            "also what is otherwise left out: injected (turns that OpenClaw started itself, and silent replies), "
+            "cut_off (replies), unrecognized (messages in lines like OpenClaw's own), interrupted (answers that ended "
+            "with a tool call), pictures (questions with a picture or file), flagged (keys or passwords that nobody "
+            "has judged, redacted; logged)"
+        ),
+    )
+    parser.add_argument(
+        "--include-pii", action="store_true", help=_("personal data as it stands, not redacted (logged)")
     )
 
 

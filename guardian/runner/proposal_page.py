@@ -77,6 +77,7 @@ class ProposalContext:
 
     @property
     def has_change(self) -> bool:
+        """Whether there is a change to show."""
         return self.run.after_zstd is not None
 
 

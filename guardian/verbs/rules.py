@@ -7,7 +7,7 @@ from agents import services as agents
 from openclaw_web.commands.groups import Outcome, WrongUse
 from openclaw_web.pages import glyphs, states
 
-from ..corrections import api, correction_store, rule_trial, rules
+from ..corrections import api_detail, rule_activation, rule_counts, rules
 from ..files import MEMORY_FILES
 from . import BY
 
@@ -29,19 +29,14 @@ def run(agent, check, file, off, on, **options):
         raise WrongUse(_("Use --check and --file together."))
     owner = agents.get(agent)
     if check is not None:
-        verdict = api.check_fact(owner.db, check, file)
-        if verdict["rule_id"] is None:
-            return Outcome(verdict, _("No rule speaks about this fact."))
-        fact, rule = glyphs.to_one_line(verdict["fact"]), glyphs.to_one_line(verdict["rule_id"])
-        words = {"status": states.word(verdict["status"]), "fact": fact, "file": verdict["file"], "rule": rule}
-        return Outcome(verdict, _("%(status)s: %(fact)s → %(file)s (rule %(rule)s)") % words)
+        return _check_fact(owner.db, check, file)
     if off or on:
-        correction_store.switch_rule(owner, off or on, on=bool(on), by=BY)
+        rule_activation.switch_rule(owner, off or on, on=bool(on), by=BY)
     all_rules = rules.find_rules(owner.db)
-    rows = rule_trial.read_rule_counts(owner.db, list(all_rules.order_by(*rules.NEWEST_FIRST)[:SHOWN]))
+    rows = rule_counts.read_rule_counts(owner.db, list(all_rules.order_by(*rules.NEWEST_FIRST)[:SHOWN]))
     more = all_rules.count() - len(rows)
     lines = [*map(_format_line, rows), *_count_left_out(more)] or [_("No rules.")]
-    return Outcome({"rules": [api.rule_to_json(row) for row in rows], "more": more}, "\n".join(lines))
+    return Outcome({"rules": [api_detail.rule_to_json(row) for row in rows], "more": more}, "\n".join(lines))
 
 
 def _count_left_out(more):
@@ -52,6 +47,15 @@ def _count_left_out(more):
             more,
         )
         yield words % {"count": f"{more:,}"}
+
+
+def _check_fact(db, fact, file):
+    verdict = api_detail.check_fact(db, fact, file)
+    if verdict["rule_id"] is None:
+        return Outcome(verdict, _("No rule speaks about this fact."))
+    fact, rule = glyphs.to_one_line(verdict["fact"]), glyphs.to_one_line(verdict["rule_id"])
+    words = {"status": states.word(verdict["status"]), "fact": fact, "file": verdict["file"], "rule": rule}
+    return Outcome(verdict, _("%(status)s: %(fact)s → %(file)s (rule %(rule)s)") % words)
 
 
 def _format_line(rule):

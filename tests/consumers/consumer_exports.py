@@ -55,17 +55,15 @@ class Kind:
 EVERYONE = ("datasets", "llamafactory", "axolotl", "trl")
 KINDS = (
     Kind("alpaca", "alpaca", EVERYONE),
-    Kind("alpaca-input", "alpaca", EVERYONE, options={"tool_results": "input"}),
+    Kind("alpaca-input", "alpaca", EVERYONE, options={"tool_calls": "input"}),
     Kind("alpaca-gate", "alpaca", EVERYONE, task="gate"),
     Kind("sharegpt-edited", "sharegpt", EVERYONE, options={"history": "edited"}),
     Kind("sharegpt-session", "sharegpt", EVERYONE, options={"history": "session"}),
     Kind("sharegpt-context", "sharegpt", EVERYONE, options={"history": "context"}),
-    Kind("sharegpt-thoughts", "sharegpt", EVERYONE, options={"keep_text": True}),
     Kind("sharegpt-gate", "sharegpt", (*EVERYONE, "unsloth"), task="gate"),
     Kind("sharegpt-split", "sharegpt", EVERYONE, options={"parallel_calls": "split"}),
     Kind("sharegpt-no-tools", "sharegpt", (*EVERYONE, "unsloth"), options={"tool_calls": "leave_out"}),
     Kind("sharegpt-words", "sharegpt", (*EVERYONE, "unsloth"), options={"agent": "bob"}),  # bob calls no tools
-    Kind("sharegpt-no-prompts", "sharegpt", (*EVERYONE, "unsloth"), options={"agent": "bob", "prompt_characters": 0}),
     Kind("sharegpt-reflection", "sharegpt_reflection", ("llamafactory", "axolotl", "trl")),
     Kind("openai", "openai", ("trl",)),
     Kind("messages", "messages", ("axolotl", "trl")),

@@ -38,7 +38,7 @@ def find_prompt(row):
 
 def test_some_exports_have_prompts_in_all_rows_in_some_and_in_none(folders):
     """Otherwise the tests above prove nothing."""
-    expected = {"sharegpt-words": {True}, "sharegpt-edited": {True, False}, "sharegpt-no-prompts": {False}}
+    expected = {"sharegpt-words": {True}, "sharegpt-edited": {True, False}, "sharegpt-gate": {False}}
     assert expected == {name: {bool(row["system"]) for row in read_export_rows(folders[name])} for name in expected}
 
 

@@ -51,24 +51,22 @@ def test_both_are_stored_with_new_samples(ada):
 
 
 @pytest.mark.parametrize(
-    ("choices", "rows"),
+    ("include", "rows"),
     [
-        ({}, 1),
-        ({"include_injected": True}, 9),
-        ({"include_cut_off": True}, 4),
-        ({"include_interrupted": True}, 2),
+        ([], 1),
+        (["injected"], 9),
+        (["cut_off"], 4),
+        (["interrupted"], 2),
     ],
 )
-def test_exports_leave_them_out_by_default_and_say_so(ada, choices, rows):
+def test_exports_leave_them_out_by_default_and_say_so(ada, include, rows):
     store_samples(ada)
     DatasetSample.objects.update(annotation_status="approved")
-    export = build_export(**choices)
+    export = build_export(include=include)
     manifest = export.manifest
     assert manifest["counts"]["rows"] == rows
-    assert excluded_counts(export) == {
-        name: count for name, count in LEFT_OUT.items() if f"include_{name}" not in choices
-    }
-    assert manifest["options"]["include_injected"] == choices.get("include_injected", False)
+    assert excluded_counts(export) == {name: count for name, count in LEFT_OUT.items() if name not in include}
+    assert manifest["options"]["include"] == include
 
 
 def test_a_turn_that_is_left_out_is_not_learned_with_the_next(ada):

@@ -13,8 +13,9 @@ from ..outcomes import RESTS_ON_TOOLS
 from ..samples import ExportSample
 from .spelling import Call, Message, Spelling, Step
 
-# Rows hold tool calls and results, or have no turn that rests on them.
-KEEP, LEAVE_OUT = TOOL_CALLS = ("keep", "leave_out")
+# Rows hold tool calls and results, or have no turn that rests on them. Alpaca has no place for them but its `input`:
+# without that it has no reply that rests on them.
+KEEP, LEAVE_OUT, INPUT = TOOL_CALLS = ("keep", "leave_out", "input")
 # How calls that ran side by side are written: as one list with one answer, or one after the other.
 LIST, SPLIT = PARALLEL = ("list", "split")
 ERROR = "[error]"  # stands before the result of a tool that failed

@@ -287,11 +287,10 @@ def messages_of(row):
     for said in row["conversations"]:
         message = {{"role": ROLES[said["from"]], "content": said["value"]}}
         if said["from"] == "function_call":
-            words, _, value = said["value"].rpartition("\\n</think>\\n\\n")
-            calls = json.loads(value)
+            calls = json.loads(said["value"])
             calls = calls if isinstance(calls, list) else [calls]
             names = [call["name"] for call in calls]
-            message["content"] = words.removeprefix("<think>\\n")
+            message["content"] = ""
             message["tool_calls"] = [{{"type": "function", "function": call}} for call in calls]
         elif said["from"] == "observation":
             message["name"] = names[0] if len(names) == 1 else ""

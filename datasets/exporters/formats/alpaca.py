@@ -37,12 +37,10 @@ def build_reply_row(sample: ExportSample, results: str = "", question: str = "")
     ) | {REPLY_EDITED}
 
 
-def build_gate_row(
-    sample: ExportSample, decision: GateAnswer, *, characters: int, output: str = gate.LINES
-) -> tuple[Row, Changes]:
+def build_gate_row(sample: ExportSample, decision: GateAnswer, *, characters: int) -> tuple[Row, Changes]:
     """The conversation and memory_gate's decision about it."""
     conversation_text, changes = gate.format_conversation(sample, characters)
-    answer, more = gate.format_answer(decision, output)
+    answer, more = gate.format_answer(decision)
     row = {
         "instruction": gate.INSTRUCTION,
         "input": conversation_text,

@@ -9,14 +9,14 @@ from . import gate, guardian
 
 
 def build_gate_exchange(
-    sample: ExportSample, decision: GateAnswer, spelling: Spelling, *, characters: int, output: str
+    sample: ExportSample, decision: GateAnswer, spelling: Spelling, *, characters: int
 ) -> tuple[Exchange, Changes]:
     """The conversation as a question, memory_gate's decision as its answer, and the changes.
 
-    `characters`: the longest question. `output`: one of gate.OUTPUTS.
+    `characters`: the longest question.
     """
     conversation_text, done = gate.format_conversation(sample, characters)
-    answer, more = gate.format_answer(decision, output)
+    answer, more = gate.format_answer(decision)
     return _build_exchange(sample, f"{gate.INSTRUCTION}\n{conversation_text}", answer, done, spelling), more
 
 

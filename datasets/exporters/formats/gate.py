@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 
 from ..changes import CONTEXT_SHORTENED, DECISION_FLATTENED, HISTORY_SHORTENED, NO_CHANGES, OVER_THE_BUDGET, Changes
-from ..json_output import clean_json
 from ..samples import ExportSample, GateAnswer, Pair
 
 INSTRUCTION = (
@@ -11,8 +10,6 @@ INSTRUCTION = (
 )
 DECISIONS = frozenset({"NO_WRITE", "UPDATE_MEMORY", "UPDATE_USER", "UPDATE_SOUL", "UPDATE_IDENTITY", "UPDATE_TOOLS"})
 NO_FACT = "none"
-# How a decision is written: three lines, or one object as the plugin answers.
-LINES, JSON = OUTPUTS = ("lines", "json")
 SPEAKERS = {"user": "User", "agent": "Agent"}
 
 
@@ -35,14 +32,8 @@ def format_conversation(sample: ExportSample, characters: int) -> tuple[str, Cha
     return "\n".join(context_lines[first:] + turn), frozenset(changes) if changes else NO_CHANGES
 
 
-def format_answer(gate: GateAnswer, output: str = LINES) -> tuple[str, Changes]:
-    """A decision as a model is to learn it, and the changes to it.
-
-    `output`: one of OUTPUTS; lines are three.
-    """
-    if output == JSON:
-        fields = {"decision": gate.decision, "reason": gate.reason, "candidateFact": gate.fact or None}
-        return clean_json(fields), NO_CHANGES
+def format_answer(gate: GateAnswer) -> tuple[str, Changes]:
+    """A decision as a model is to learn it, in three lines, and the changes to it."""
     fact, reason = (" ".join(text.split()) for text in (gate.fact, gate.reason))
     changes = NO_CHANGES if (fact, reason) == (gate.fact, gate.reason) else frozenset({DECISION_FLATTENED})
     return f"Decision: {gate.decision}\nFact: {fact or NO_FACT}\nReason: {reason}", changes

@@ -15,7 +15,7 @@ from ..outcomes import Row
 from ..prompts import NO_PROMPTS, SYSTEM, TOOLS, PromptColumns
 from ..samples import ExportSample, GateAnswer
 from ..writes import WriteAnswer
-from . import gate, metadata, openai
+from . import metadata, openai
 from .decisions import build_gate_exchange, build_guardian_exchange
 from .openai import AGENT, TOOL
 from .sharegpt import find_described_tools
@@ -92,11 +92,9 @@ def begin_with_prompt(exchanges: Sequence[Exchange], given: PromptColumns, spell
     return [openai.build_system_exchange(prompt, spelling, is_marked=is_marked), *exchanges]
 
 
-def build_gate_row(
-    sample: ExportSample, decision: GateAnswer, *, characters: int, output: str = gate.LINES
-) -> tuple[Row, Changes]:
+def build_gate_row(sample: ExportSample, decision: GateAnswer, *, characters: int) -> tuple[Row, Changes]:
     """The conversation as a question, and memory_gate's decision as its answer."""
-    exchange, done = build_gate_exchange(sample, decision, SPELLING, characters=characters, output=output)
+    exchange, done = build_gate_exchange(sample, decision, SPELLING, characters=characters)
     return build_row(sample, [exchange]), done | metadata.find_trait_changes(sample)
 
 

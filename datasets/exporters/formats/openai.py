@@ -22,7 +22,7 @@ from ..prompts import SYSTEM as GIVEN_SYSTEM
 from ..prompts import TOOLS as GIVEN_TOOLS
 from ..samples import ExportSample, GateAnswer
 from ..writes import WriteAnswer
-from . import gate, metadata
+from . import metadata
 from .decisions import build_gate_exchange, build_guardian_exchange
 from .tools import is_function
 
@@ -48,11 +48,9 @@ KEYS: dict[str, set[tuple[str, ...]]] = {
 }
 
 
-def build_gate_row(
-    sample: ExportSample, decision: GateAnswer, *, characters: int, output: str = gate.LINES
-) -> tuple[Row, Changes]:
+def build_gate_row(sample: ExportSample, decision: GateAnswer, *, characters: int) -> tuple[Row, Changes]:
     """The conversation as a question, and memory_gate's decision as its answer."""
-    exchange, done = build_gate_exchange(sample, decision, SPELLING, characters=characters, output=output)
+    exchange, done = build_gate_exchange(sample, decision, SPELLING, characters=characters)
     return build_row(sample, [exchange]), done
 
 

@@ -17,7 +17,7 @@ from ..pairs import AnswerPair
 from ..prompts import NO_PROMPTS, SYSTEM, TOOLS, PromptColumns
 from ..samples import ExportSample, GateAnswer
 from ..writes import WriteAnswer
-from . import gate, messages, metadata, openai, sharegpt
+from . import messages, metadata, openai, sharegpt
 from .decisions import build_gate_exchange, build_guardian_exchange
 
 ABOUT = (
@@ -78,12 +78,10 @@ class JudgedFormat(ABC):
         """The row of a reply; the exchanges end with it."""
         return self._build(pairs.REPLY, sample, exchanges, given)
 
-    def build_gate_row(
-        self, sample: ExportSample, decision: GateAnswer, *, characters: int, output: str = gate.LINES
-    ) -> tuple[Row, Changes]:
+    def build_gate_row(self, sample: ExportSample, decision: GateAnswer, *, characters: int) -> tuple[Row, Changes]:
         """The row of a decision of memory_gate."""
-        exchange, done = build_gate_exchange(sample, decision, self.SPELLING, characters=characters, output=output)
-        row = self._build(pairs.GATE, sample, [exchange], output=output)
+        exchange, done = build_gate_exchange(sample, decision, self.SPELLING, characters=characters)
+        row = self._build(pairs.GATE, sample, [exchange])
         return row, done | exchange.changes | metadata.find_trait_changes(sample)
 
     def build_guardian_row(
@@ -99,9 +97,8 @@ class JudgedFormat(ABC):
         sample: ExportSample,
         exchanges: Sequence[Exchange],
         given: PromptColumns = NO_PROMPTS,
-        output: str = gate.LINES,
     ) -> Row:
-        pair = pairs.find_pair(task, sample, output)
+        pair = pairs.find_pair(task, sample)
         if pair is None:
             raise ValueError("a sample without a pair has no row")
         return self.write(sample, self._cut_answer(exchanges), pair, given)
@@ -193,7 +190,6 @@ class KTO(JudgedFormat):
         sample: ExportSample,
         exchanges: Sequence[Exchange],
         given: PromptColumns = NO_PROMPTS,
-        output: str = gate.LINES,
     ) -> Row:
         is_right = {
             pairs.REPLY: sample.is_approved,

@@ -14,7 +14,7 @@ from ..outcomes import Row
 from ..prompts import NO_PROMPTS, PromptColumns
 from ..samples import ExportSample, GateAnswer
 from ..writes import WriteAnswer
-from . import gate, metadata, sharegpt
+from . import metadata, sharegpt
 from .decisions import build_gate_exchange, build_guardian_exchange
 from .sharegpt import find_described_tools
 
@@ -45,7 +45,7 @@ class Reflection(sharegpt.ShareGPT):
 
     def build_calls(self, step: Step, done: set[str]) -> list[Message]:
         """The messages of calls and their results."""
-        plain = sharegpt.ShareGPT(self.keep_text, self.is_split)
+        plain = sharegpt.ShareGPT(self.is_split)
         return [_add_notes(message) for message in plain.build_calls(step, done)]
 
     def read_texts(self, messages: Iterable[Message]) -> Iterable[str]:
@@ -64,11 +64,9 @@ def build_row(sample: ExportSample, exchanges: Sequence[Exchange], given: Prompt
     return sharegpt.build_row(sample, exchanges, given)
 
 
-def build_gate_row(
-    sample: ExportSample, decision: GateAnswer, *, characters: int, output: str = gate.LINES
-) -> tuple[Row, Changes]:
+def build_gate_row(sample: ExportSample, decision: GateAnswer, *, characters: int) -> tuple[Row, Changes]:
     """The conversation as a question, and memory_gate's decision as its answer."""
-    exchange, done = build_gate_exchange(sample, decision, SPELLING, characters=characters, output=output)
+    exchange, done = build_gate_exchange(sample, decision, SPELLING, characters=characters)
     return build_row(sample, [exchange]), done | metadata.find_trait_changes(sample)
 
 

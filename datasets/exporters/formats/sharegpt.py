@@ -20,7 +20,7 @@ from ..outcomes import Row
 from ..prompts import NO_PROMPTS, SYSTEM, TOOLS, PromptColumns
 from ..samples import ExportSample, GateAnswer
 from ..writes import WriteAnswer
-from . import gate, metadata
+from . import metadata
 from .decisions import build_gate_exchange, build_guardian_exchange
 
 COLUMNS = (
@@ -42,11 +42,9 @@ TAGS = ("<think>", "<tool_call>")
 THOUGHT = re.compile(rf"{THINK[0]}.*?{THINK[1]}", re.DOTALL)
 
 
-def build_gate_row(
-    sample: ExportSample, decision: GateAnswer, *, characters: int, output: str = gate.LINES
-) -> tuple[Row, Changes]:
+def build_gate_row(sample: ExportSample, decision: GateAnswer, *, characters: int) -> tuple[Row, Changes]:
     """The conversation as a question, and memory_gate's decision as its answer."""
-    exchange, done = build_gate_exchange(sample, decision, SPELLING, characters=characters, output=output)
+    exchange, done = build_gate_exchange(sample, decision, SPELLING, characters=characters)
     return build_row(sample, [exchange]), done | metadata.find_trait_changes(sample)
 
 
@@ -77,12 +75,10 @@ def find_described_tools(given: PromptColumns) -> tuple[frozenset[str], Changes]
 class ShareGPT:
     """How ShareGPT writes a conversation: see conversations.spelling.Spelling.
 
-    Calls that ran side by side are one message, and their results another. `keep_text`: what the agent said before a
-    call stays, as its thought; the format has no place of its own for it. `is_split`: each call with its result,
-    one after the other.
+    Calls that ran side by side are one message, and their results another. `is_split`: each call with its result,
+    one after the other. What the agent said before a call is left out: the format has no place for it.
     """
 
-    keep_text: bool = False
     is_split: bool = False
     column: ClassVar = "conversations"
     text: ClassVar = "value"
@@ -105,15 +101,15 @@ class ShareGPT:
 
         With `is_split`, a pair of messages for each call.
         """
-        thought = self._build_thought(step.words, done)
+        if step.words:
+            done.add(changes.TEXT_BEFORE_CALL_DROPPED)
         if len(step.calls) > 1:
             done.add(changes.CALLS_SPLIT if self.is_split else changes.TOOL_RESULTS_MERGED)
         if not self.is_split:
-            return _build_pair(thought + call_value(step.calls), "\n\n".join(step.results))
+            return _build_pair(call_value(step.calls), "\n\n".join(step.results))
         messages: list[Message] = []
         for call, result in zip(step.calls, step.results, strict=True):
-            messages += _build_pair(thought + call_value([call]), result)
-            thought = ""
+            messages += _build_pair(call_value([call]), result)
         return messages
 
     def mark_messages(self, messages: list[Message], train: bool) -> list[Message]:
@@ -133,13 +129,8 @@ class ShareGPT:
         return sum(len(message["value"]) for message in messages)
 
     def read_texts(self, messages: Iterable[Message]) -> Iterable[str]:
-        """The texts of the messages, without the tags around a thought."""
-        for message in messages:
-            text = message["value"]
-            if message["from"] == CALL and text.startswith(THINK[0]):
-                for tag in THINK:
-                    text = text.replace(tag, "", 1)
-            yield text
+        """The texts of the messages."""
+        return (message["value"] for message in messages)
 
     def find_called_tools(self, messages: Iterable[Message]) -> frozenset[str]:
         """The names of the tools that the messages call, of those that can be read."""
@@ -165,20 +156,6 @@ class ShareGPT:
         if not broken and before != AGENT:
             broken.append(BrokenRule("no_reply", str(len(messages))))
         return broken
-
-    def _build_thought(self, words, done):
-        """The words before a call as a thought; empty if they are dropped."""
-        if not words:
-            return ""
-        if not self.keep_text:
-            done.add(changes.TEXT_BEFORE_CALL_DROPPED)
-            return ""
-        done.add(changes.TEXT_BEFORE_CALL_KEPT)
-        text = "\n\n".join(words)
-        for tag in THINK:
-            text = text.replace(tag, "")
-        # With these line breaks nine of ten templates of LLaMA-Factory know a thought; without them its JSON is broken.
-        return f"{THINK[0]}\n{text}\n{THINK[1]}\n\n"
 
 
 SPELLING = ShareGPT()

@@ -161,7 +161,7 @@ def _prompts(counted, manifest):
 def _options(manifest):
     """The options that make a difference for the format and task."""
     options, kind, task = manifest["options"], manifest["format"], manifest["task"]
-    unused = find_unused_choices(kind, task, options["tool_results"])
+    unused = find_unused_choices(kind, task)
     return ((name, value) for name, value in options.items() if name not in unused)
 
 

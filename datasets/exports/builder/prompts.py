@@ -38,7 +38,7 @@ from ...exporters.prompts import (
 )
 from ...exporters.redaction import Redactor
 from ...exporters.samples import ExportSample
-from ..options import Options
+from ..options import FLAGGED, PROMPT_CHARACTERS, Options
 from .inferred_tools import build_inferred_part
 from .prompt_parts import PartCache, StoredContent
 
@@ -201,9 +201,9 @@ class PromptReader:
 
 def build_prompt_reader(options: Options, redactor: Redactor) -> PromptReader | None:
     """The reader of an export's prompts, redacted; None when its rows have none."""
-    if not options.fills_prompts:
+    if not options.shape.has_history:
         return None
-    return PromptReader(options.prompt_characters, redactor, include_flagged=options.include_flagged)
+    return PromptReader(PROMPT_CHARACTERS, redactor, include_flagged=FLAGGED in options.include)
 
 
 def _read_steps(db, session_ids) -> Iterator[tuple[str, str, RecordedPrompt]]:

@@ -15,11 +15,12 @@ from ledger import consent
 
 from ...dedup import signatures
 from ...exporters import outcomes
+from ...exporters.conversations.turns import INPUT
 from ...exporters.formats import raw
 from ...exporters.outcomes import RESTS_ON_TOOLS
 from ...exporters.samples import GATE_TYPES, IMAGES, TOOLS, UNRECOGNIZED
-from ...exporters.training_rows import LEAVE_OUT
 from ...models import CUT_OFF, INTERRUPTED, DatasetMember, DatasetSample, VersionTaint
+from .. import options as choices
 from ..options import TAUGHT_BY, Options
 from ..release_members.benchmark_overlap import CONTAMINATED, BenchmarkOverlap
 from ..release_members.rolled_back import ROLLED_BACK, find_rolled_back_samples
@@ -165,7 +166,7 @@ class Source:
             yield TAINTED, Q(_is_listed(VersionTaint, self.options.release))
         else:
             yield from self._list_choices()
-        if (self.options.format, self.options.task, self.options.tool_results) == ("alpaca", "reply", LEAVE_OUT):
+        if (self.options.format, self.options.task) == ("alpaca", "reply") and self.options.tool_calls != INPUT:
             yield RESTS_ON_TOOLS, RESTING
         if self.options.min_quality is not None and self.options.release is None:
             yield "low_quality", Q(quality_score=None) | Q(quality_score__lt=self.options.min_quality)
@@ -188,15 +189,15 @@ class Source:
 
         Without those that the options include.
         """
-        if not self.options.include_injected:
+        if choices.INJECTED not in self.options.include:
             yield outcomes.INJECTED, ~Q(prompted_by="")
-        if not self.options.include_unrecognized:
+        if choices.UNRECOGNIZED not in self.options.include:
             yield outcomes.UNKNOWN_ENVELOPE, Q(turn_traits__contains=UNRECOGNIZED)
-        if not self.options.include_interrupted:
+        if choices.INTERRUPTED not in self.options.include:
             yield outcomes.INTERRUPTED, Q(reply_stop__in=INTERRUPTED)
-        if not self.options.include_cut_off:
+        if choices.CUT_OFF not in self.options.include:
             yield "cut_off", Q(reply_stop__in=CUT_OFF)
-        if not self.options.include_pictures:
+        if choices.PICTURES not in self.options.include:
             yield outcomes.PICTURE, Q(turn_traits__contains=IMAGES)
 
     def _read_rows(self, agent_id) -> Iterator[Row]:

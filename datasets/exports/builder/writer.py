@@ -18,7 +18,7 @@ from ...exporters import changes
 from ...exporters.changes import NO_CHANGES
 from ...exporters.conversations.histories import CONTEXT
 from ...exporters.conversations.spelling import BrokenRule
-from ...exporters.conversations.turns import KEEP, BranchMessage
+from ...exporters.conversations.turns import LEAVE_OUT, BranchMessage
 from ...exporters.files import checksums, output_files
 from ...exporters.files.file_names import dataset_name, file_name
 from ...exporters.files.lengths import Lengths, measure_row
@@ -342,7 +342,7 @@ class ExportWriter:
             "lengths": None if self.shape.is_stored else self.lengths.as_json(),
             "checks": self._list_checks(),
             "notes": self._list_notes(written),
-            **({"prompts": self.prompts.as_json()} if self.options.fills_prompts else {}),
+            **({"prompts": self.prompts.as_json()} if self.shape.has_history else {}),
             "checksums": checksums.CHECKSUM_FILE,
         }
 
@@ -353,7 +353,7 @@ class ExportWriter:
 
     def _list_checks(self):
         """The checks that every row went through."""
-        has_tools = self.shape.has_history and self.options.tool_calls == KEEP
+        has_tools = self.shape.has_history and self.options.tool_calls != LEAVE_OUT
         return list_checks(self.options.format, is_marked=self._is_marked(), has_tools=has_tools)
 
     def _is_marked(self):

@@ -51,6 +51,7 @@ class Guardian(LanguageModel):
 
     @property
     def prompt_version(self) -> str:
+        """The version of its prompt."""
         return prompts.VERSION
 
     @property

@@ -94,7 +94,7 @@ def test_words_in_an_unknown_wrapper_are_left_out_by_default_and_counted(ada, re
     judge_decision(ada, "placed")
     export = build_export(task="gate")
     assert (excluded_counts(export)["unknown_envelope"], len(read_rows(export))) == (1, 1)
-    assert len(read_rows(build_export(task="gate", include_unrecognized=True))) == 2
+    assert len(read_rows(build_export(task="gate", include=["unrecognized"]))) == 2
 
 
 @pytest.mark.usefixtures("turns")

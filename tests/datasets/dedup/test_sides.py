@@ -158,7 +158,7 @@ def test_the_count_says_when_half_of_all_has_to_share_a_side(as_reviewer, capsys
     add_sample("more-5", "More of five.", session="long0", turn=10)
     assert (count_export(Options("alpaca", "reply", train_split=1)).set_counted) == 0
     sentence = "At least 6 of 11 samples are in sessions that share a part of the split"
-    fields = {"format": "alpaca", "task": "reply", "train_split": "0.5", "seed": "0", "row_characters": "32000"}
+    fields = {"format": "alpaca", "task": "reply", "train_split": "0.5", "seed": "0"}
     page = as_reviewer.post("/exports/count/", fields | {"only_approved": "on", "history": "edited"})
     assert sentence in page.text
     answer = as_reviewer.post("/api/v1/exports/count", {"format": "alpaca"}, content_type="application/json").json()

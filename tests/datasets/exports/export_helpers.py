@@ -18,7 +18,6 @@ FORM_FIELDS = {
     "only_approved": "on",
     "train_split": "1",
     "seed": "0",
-    "row_characters": "32000",
     "history": "edited",
 }
 

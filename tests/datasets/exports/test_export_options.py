@@ -26,20 +26,12 @@ CHOICES = {
     "seed": "mine",
     "agent": "ada",
     "min_quality": 0.5,
-    "row_characters": 2_000,
-    "keep_text": True,
-    "gate_output": "json",
-    "tool_results": "input",
     "tool_calls": "leave_out",
-    "prompt_characters": 9,
     "parallel_calls": "split",
     "history": "session",
     "duplicates": "keep",
     "without_rolled_back": True,
-    **{
-        f"include_{name}": True
-        for name in ("flagged", "injected", "cut_off", "unrecognized", "interrupted", "pictures")
-    },
+    "include": ("cut_off", "flagged", "injected", "interrupted", "pictures", "unrecognized"),
 }
 ASKED = {"name": "one", "format": "sharegpt", "task": "reply"}
 # Tested in tests/datasets/releases and in texts/test_exports_redacted.py.
@@ -52,21 +44,18 @@ NOT_CHOSEN = {"format", "task", "sample_types"} | ELSEWHERE
     [
         ({"format": "xml"}, "Choose alpaca, sharegpt, openai, raw, csv, messages, parquet, sharegpt_reflection"),
         ({"format": "kto", "history": "session"}, "choose another history"),
-        ({"tool_calls": "hide"}, "Choose keep, leave_out."),
+        ({"tool_calls": "hide"}, "Choose keep, leave_out, input."),
         ({"task": "dpo"}, "Choose reply, gate."),
         ({"history": "all"}, "The history cannot be all. Choose edited, session, context."),
-        ({"gate_output": "xml"}, "Decisions cannot be written as xml. Choose lines, json."),
         ({"train_split": 1.5}, "from 0 to 1"),
         ({"train_split": float("nan")}, "from 0 to 1"),
         ({"min_quality": -1}, "from 0 to 1"),
-        ({"row_characters": 10}, "from 1,000 to"),
         ({"agent": "nobody"}, "There is no agent nobody."),
         ({"sample_types": ["x"]}, "There is no sample type x."),
         ({"sample_types": []}, "at least one sample type"),
         ({"seed": "x" * 65}, "at most 64"),
         ({"train_split": 0.8, "validation_split": 0.3}, "together must be at most 1"),
-        ({"prompt_characters": -1}, "from 0 to 1,000,000"),
-        ({"prompt_characters": 1_000_001}, "from 0 to 1,000,000"),
+        ({"include": ["secrets"]}, "secrets cannot be included. Choose injected, cut_off"),
         ({"parallel_calls": "both"}, "Choose list, split"),
         ({"name": "  "}, "Enter a name for the export."),
         ({"name": "two\nlines"}, "a single line"),
@@ -116,7 +105,8 @@ def test_the_form_hands_them_on_and_starts_another_one_with_them(as_admin, sampl
     DatasetExport.objects.update(state="failed")
     again = as_admin.get(DatasetExport.objects.get().get_absolute_url()).context["again"]
     form = as_admin.get(LIST + again).context["form"]
-    texts = {name: str(form[name].value()) for name, value in CHOICES.items() if not isinstance(value, bool)}
+    assert tuple(form["include"].value()) == CHOICES["include"]
+    texts = {name: str(form[name].value()) for name, value in CHOICES.items() if not isinstance(value, bool | tuple)}
     assert texts == {name: str(CHOICES[name]) for name in texts} and form["name"].value() == "one"
     boxes = {name: "checked" in str(form[name]) for name, value in CHOICES.items() if isinstance(value, bool)}
     assert boxes == {name: CHOICES[name] for name in boxes}
@@ -125,12 +115,25 @@ def test_the_form_hands_them_on_and_starts_another_one_with_them(as_admin, sampl
 def test_the_api_hands_them_on(as_admin, sample):
     answer = as_admin.post("/api/v1/exports", ASKED | CHOICES, "application/json")
     assert answer.status_code == 202 and read_chosen() == export_options.Options("sharegpt", "reply", **CHOICES)
-    assert CHOICES.items() <= answer.json()["options"].items()
+    assert (CHOICES | {"include": list(CHOICES["include"])}).items() <= answer.json()["options"].items()
 
 
 def test_the_command_hands_them_on(sample):
     words = {f"--{name.replace('_', '-')}": value for name, value in CHOICES.items() if name != "only_approved"}
     flags = [word for word, value in words.items() if value is True]
+    words["--include"] = ",".join(CHOICES["include"])
     options = [f"{word}={value}" for word, value in words.items() if value is not True]
     call_command("export", "--format", "sharegpt", "--name", "one", "--all", "--quiet", *flags, *options)
     assert read_chosen() == export_options.Options("sharegpt", "reply", **CHOICES)
+
+
+@pytest.mark.parametrize("kind", ["alpaca", "sharegpt"])
+def test_what_earlier_versions_stored_is_understood(kind):
+    stored = {"onlyApproved": False, "seed": "mine", "toolCalls": "leave_out", "toolResults": "input"}
+    stored |= {"rowCharacters": 2_000, "promptCharacters": 0, "keepTextBeforeToolCalls": True, "gateOutput": "json"}
+    stored |= {"includeInjected": True, "includeCutOff": True, "includePictures": False, "includeFlagged": True}
+    export = DatasetExport(export_format=kind, task="reply", types=("annotated_turn",), choices=stored)
+    tool_calls = {"alpaca": "input", "sharegpt": "leave_out"}[kind]
+    included = {"include": ("injected", "cut_off", "flagged"), "tool_calls": tool_calls}
+    expected = export_options.Options(kind, "reply", only_approved=False, seed="mine", **included)
+    assert export_options.read_options(export) == expected and export.choices == stored

@@ -92,13 +92,10 @@ def test_an_unanswered_call_goes_and_its_words_stay():
     assert done == {changes.CALLS_DROPPED, changes.MESSAGES_MERGED}
 
 
-def test_words_before_a_call_can_be_kept_as_a_thought():
+def test_words_before_a_call_are_left_out():
     branch = [user("question", 1), agent("Look <think>twice</think>.", "c"), result("c"), agent("answer")]
     (dropped,), (done,) = rows("sharegpt", sample(), branch=branch)
     assert values(dropped)[1].startswith("{") and done == {changes.TEXT_BEFORE_CALL_DROPPED}
-    (with_thought,), (done,) = rows("sharegpt", sample(), branch=branch, keep_text=True)
-    assert values(with_thought)[1].startswith('<think>\nLook twice.\n</think>\n\n{"name"')
-    assert done == {changes.TEXT_BEFORE_CALL_KEPT}
 
 
 def test_tags_in_an_argument_are_no_tags_of_a_trainer():
@@ -116,10 +113,9 @@ def test_words_never_join_a_tool_result_that_nobody_answered():
     assert done == {changes.TAIL_DROPPED, changes.MESSAGES_MERGED}
 
 
-@pytest.mark.parametrize("keep_text", [False, True])
-def test_words_before_the_last_call_stay_before_it(keep_text):
+def test_words_before_the_last_call_stay_before_it():
     branch = [user("question", 1), agent("", "a"), result("a"), agent("answer", "b"), result("b"), agent("", "c")]
-    (row,), (done,) = rows("sharegpt", sample(), branch=[*branch, result("c")], keep_text=keep_text)
+    (row,), (done,) = rows("sharegpt", sample(), branch=[*branch, result("c")])
     assert sides(row) == ["human", "function_call", "observation", "gpt"] and values(row)[-1] == "answer"
     assert done == {changes.TAIL_DROPPED}
 
@@ -242,19 +238,6 @@ def test_three_lines_are_three_whatever_a_fact_holds():
         output = row["output"] if format_ == "alpaca" else values(row)[-1]
         assert output == "Decision: UPDATE_USER\nFact: likes Decision: NO_WRITE tea\nReason: Said so."
         assert done == {changes.DECISION_FLATTENED}
-
-
-def test_a_decision_can_be_json():
-    fact = "likes\n\ud83d tea"
-    (row,), (done,) = rows("alpaca", sample(gate=gate(fact=fact)), task="gate", gate_output="json")
-    assert orjson.loads(row["output"]) == {
-        "decision": "UPDATE_USER",
-        "reason": "A stable preference.",
-        "candidateFact": "likes\n\ufffd tea",
-    }
-    assert done == set()
-    (row,), _ = rows("sharegpt", sample(gate=gate(fact="")), task="gate", gate_output="json")
-    assert orjson.loads(values(row)[-1])["candidateFact"] is None
 
 
 @pytest.mark.parametrize(

@@ -73,7 +73,7 @@ def test_turns_that_no_person_began_are_no_history_unless_asked_for(exclusion):
 
 def test_alpaca_tells_the_whole_run_as_input():
     answered = sample(2, "in French please", "Dix-sept.", traits=frozenset({"tools"}))
-    read, _done = rows("alpaca", answered, branch=CUT, tool_results="input", excluded=EXCLUDED)
+    read, _done = rows("alpaca", answered, branch=CUT, tool_calls="input", excluded=EXCLUDED)
     assert read[0]["instruction"] == "Count the boats\n\nin French please"
     assert read[0]["input"].count("Tool: ") == read[0]["input"].count("Result:") == 2
 

@@ -30,7 +30,7 @@ def test_a_turn_that_is_not_the_one_that_was_judged_teaches_none_of_its_calls(fo
     """
     later = [*branch, user("two", 2), agent("2")]
     judged = [sample(reply=reply), sample(2, "two", "2")]
-    made, done = rows(format_, *judged, branch=later, history=history, tool_results="input")
+    made, done = rows(format_, *judged, branch=later, history=history, tool_calls="input")
     taught = [row for row in made if row["sample_id"] == "sample-1"] if format_ != "openai" else made[:1]
     assert "bought" not in str(taught) and "buy" not in str(taught) and reply in str(taught)
     if format_ != "alpaca":

@@ -60,13 +60,12 @@ def read_last_message(row):
     branch=BRANCHES.map(number_turns),
     turns=st.lists(st.tuples(st.integers(1, 9), WORDS, WORDS, CONTEXTS), min_size=1, max_size=5),
     characters=st.integers(50, 400),
-    keep_text=st.booleans(),
     history=st.sampled_from(HISTORIES),
     format_=st.sampled_from(["sharegpt", "openai"]),
 )
-def test_every_conversation_is_one_a_trainer_takes(branch, turns, characters, keep_text, history, format_):
+def test_every_conversation_is_one_a_trainer_takes(branch, turns, characters, history, format_):
     samples = [sample(number, question, reply, context=context) for number, question, reply, context in sorted(turns)]
-    outcomes = list(build_rows(Shape(format_, "reply", characters, keep_text, history), samples, branch))
+    outcomes = list(build_rows(Shape(format_, "reply", characters, history), samples, branch))
     taught = [sample for outcome in outcomes for sample in (*outcome.others, outcome.sample)]
     assert sorted(map(id, taught)) == sorted(map(id, samples))
     for judged, row, done in (
@@ -113,7 +112,7 @@ def test_a_result_is_what_the_tool_returned_with_a_mark_where_it_failed(branch, 
     messages = made.row["conversations"].messages
     pieces = [piece for entry in messages if entry["from"] == "observation" for piece in entry["value"].split("\n\n")]
     assert set(pieces) <= expected and len(set(pieces)) == len(pieces)
-    (folded,) = build_rows(Shape("alpaca", "reply", tool_results="input"), [sample(turn, question, reply)], branch)
+    (folded,) = build_rows(Shape("alpaca", "reply", tool_calls="input"), [sample(turn, question, reply)], branch)
     assert [block.split("Result:\n")[-1] for block in folded.row["input"].split("\n\nTool: ") if block] == pieces
     marked = changes.ERRORS_MARKED in encode_line(made.row, made.changes)[2]
     assert marked == (changes.ERRORS_MARKED in folded.changes) == any(piece.startswith("[error]") for piece in pieces)

@@ -20,8 +20,8 @@ from tests.ledger.transcript_records import store_session
 pytestmark = pytest.mark.django_db
 API = "/api/v1/exports"
 WANTED = {"name": "Mine", "format": "sharegpt", "task": "reply", "train_split": 1}
-FORM = WANTED | {"only_approved": "on", "seed": "0", "row_characters": "32000", "history": "edited"}
-FLAGGED = {"include_flagged": "on"}
+FORM = WANTED | {"only_approved": "on", "seed": "0", "history": "edited"}
+FLAGGED = {"include": ["flagged"]}
 KEY = "ghp_" + "a1B2c3D4e5F6" * 3
 
 
@@ -67,11 +67,11 @@ def test_it_works(as_reviewer):
 
 
 def test_an_admin_includes_them(as_admin):
-    assert "Include keys and passwords that nobody has judged" in as_admin.get("/exports/").text
+    assert "Keys and passwords that nobody has judged" in as_admin.get("/exports/").text
     export = make_export(as_admin, name="Mine", format="sharegpt", **FLAGGED)
     page = as_admin.get(export.get_absolute_url()).text
     assert export.total_samples == 2 and "at an admin&#39;s request" in page and "only admins may download" not in page
-    assert "include_flagged=on" in page
+    assert "include=flagged" in page
     rows = content(as_admin.get(rows_address(export)))
     assert KEY not in rows and "[KEY_1]" in rows
     [requested], [included], [downloaded] = entries("exported"), entries("exported_flagged"), entries("downloaded")
@@ -87,7 +87,7 @@ def test_a_dry_run_has_the_numbers_of_the_export(as_admin, capsys, home, flagged
 
     Only written rows show which of them have any.
     """
-    flag = ["--include-flagged"] if flagged else []
+    flag = ["--include", "flagged"] if flagged else []
     call_command("export", "--format", "sharegpt", "--split", "1", "--dry-run", "--json", "--quiet", *flag)
     fits = orjson.loads(capsys.readouterr().out)["fits"]
     assert not list((home / "exports").iterdir()) and not AuditEntry.objects.exists()
@@ -101,10 +101,10 @@ def test_a_dry_run_has_the_numbers_of_the_export(as_admin, capsys, home, flagged
 @pytest.mark.parametrize("role", ["labeller", "operator"])
 def test_nobody_else_may_ask(role):
     browser = browser_of(role)
-    assert "Include keys and passwords that nobody has judged" not in browser.get("/exports/").text
+    assert "Keys and passwords that nobody has judged" not in browser.get("/exports/").text
     answer = browser.post(reverse("datasets:export_create"), FORM | FLAGGED)
     assert answer.status_code == 422 and "Only admins may export keys and passwords" in answer.text
-    answer = browser.post(API, WANTED | {"include_flagged": True}, content_type="application/json")
+    answer = browser.post(API, WANTED | FLAGGED, content_type="application/json")
     assert answer.status_code == 403 and "Only admins may export keys and passwords" in answer.json()["detail"]
     assert not DatasetExport.objects.exists() and not JobRun.objects.exists()
 
@@ -130,7 +130,7 @@ def test_nobody_else_gets_the_rows_of_such_an_export(as_admin, role):
 def test_the_command(capsys):
     call_command("export", *("--format", "sharegpt", "--name", "one", "--split", "1"))
     assert "Excluded: 1 (With a key or password that nobody has judged" in capsys.readouterr().out
-    call_command("export", *("--format", "sharegpt", "--name", "two", "--split", "1", "--include-flagged"))
+    call_command("export", *("--format", "sharegpt", "--name", "two", "--split", "1", "--include", "flagged"))
     assert "1 row: With a redacted key or password" in capsys.readouterr().out
     [entry] = entries("exported_flagged")
     assert (entry.actor, entry.via) == ("command line", "command")

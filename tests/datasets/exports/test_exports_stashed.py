@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from artifacts.models import Artifact
-from datasets.exports import exports
+from datasets.exports import exports, options
 from datasets.models import DatasetSample
 from ledger.models import Session
 from openclaw_web.errors import Refused
@@ -73,7 +73,8 @@ def store_again(*outputs):
 
 
 @pytest.mark.parametrize("damage", ["gone", "changed", "unreadable"])
-def test_a_lost_output_leaves_its_samples_out(damage):
+def test_a_lost_output_leaves_its_samples_out(damage, monkeypatch):
+    monkeypatch.setattr(options, "ROW_CHARACTERS", 100_000)
     turns(make_output(300), make_output(900, needle="lost"), make_output(300), "short")
     file = find_blob_file(list_handles()[1])
     if damage == "unreadable":
@@ -81,7 +82,7 @@ def test_a_lost_output_leaves_its_samples_out(damage):
         file.mkdir()
     else:
         file.unlink() if damage == "gone" else file.write_bytes(b"something else")
-    manifest, rows = build_and_read(row_characters=100_000)
+    manifest, rows = build_and_read()
     assert rows.keys() == {"sample-1", "sample-3", "sample-4"}
     assert excluded_samples(manifest) == {"output_lost": ["sample-2"]}
     assert manifest["counts"]["approved"] == manifest["counts"]["rows"] == 3

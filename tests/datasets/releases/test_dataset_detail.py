@@ -19,7 +19,7 @@ def read_words(browser, dataset):
 
 
 def test_without_a_release_it_says_so_and_shows_the_options(as_stranger, home):
-    words = read_words(as_stranger, make_dataset(min_quality=0.5, include_injected=True))
+    words = read_words(as_stranger, make_dataset(min_quality=0.5, include=["injected"]))
     assert "No release yet." in words and "Minimum quality 0.5" in words
     assert "Samples Approved only" in words and "Turns that OpenClaw started itself Included" in words
     assert "By ann," in words

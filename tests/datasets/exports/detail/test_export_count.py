@@ -48,7 +48,7 @@ def test_it_works(samples):
 
 
 def test_other_options_count_other_samples(samples):
-    everything = {"only_approved": False, "include_injected": True, "include_cut_off": True}
+    everything = {"only_approved": False, "include": ["injected", "cut_off"]}
     count = count_export(Options(format="alpaca", task="reply", **everything))
     assert (count.samples, count.excluded, count.histories) == (8, {"rejected": 1}, {})
     assert count_export(Options(format="sharegpt", task="reply", history="session")).rows == 1
@@ -75,9 +75,9 @@ def test_what_is_no_talk_of_a_person_is_counted_by_reason(ada):
         SampleFactory(turn_number=number, reply_stop=stop, **columns)
     count = count_export(CONVERSATIONS)
     assert (count.samples, count.excluded) == (1, {"unknown_envelope": 1, "interrupted": 3, "picture": 1})
-    included = {"include_unrecognized": True, "include_interrupted": True, "include_pictures": True}
+    included = {"include": ["unrecognized", "interrupted", "pictures"]}
     assert count_export(Options("alpaca", "reply", **included)).samples == 6
-    assert Options("alpaca", "reply").to_filters()["includePictures"] is False
+    assert Options("alpaca", "reply").to_filters()["include"] == ()
 
 
 def test_beyond_the_limit_it_says_at_least(samples, monkeypatch, as_reviewer):

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from datasets.exporters.files import file_names
 from datasets.exporters.files.trainers import DATASETS_LINE
-from datasets.exports import exports
+from datasets.exports import exports, options
 from datasets.exports.options import find_unused_choices
 from tests.consumers.conftest import READERS
 from tests.consumers.readers.card_blocks import read_blocks
@@ -149,26 +149,21 @@ def test_the_card_warns_of_replies_that_nobody_approved(samples, format_, histor
 @pytest.mark.parametrize(
     ("format_", "task", "used"),
     [
-        ("sharegpt", "reply", "history tool_calls prompt_characters keep_text parallel_calls row_characters"),
-        ("openai", "reply", "history tool_calls prompt_characters row_characters"),
-        ("openai", "gate", "gate_output row_characters"),
-        ("alpaca", "reply", "tool_results"),
-        ("alpaca", "gate", "gate_output row_characters"),
+        ("sharegpt", "reply", "history tool_calls parallel_calls"),
+        ("openai", "reply", "history tool_calls"),
+        ("openai", "gate", ""),
+        ("alpaca", "reply", "tool_calls"),
         ("csv", "gate", ""),
         ("raw", "reply", ""),
     ],
 )
 def test_only_options_that_apply_are_named(format_, task, used):
-    conversations = {"history", "tool_calls", "prompt_characters", "keep_text", "parallel_calls"}
-    every = conversations | {"row_characters", "tool_results", "gate_output"}
-    assert find_unused_choices(format_, task) == every - set(used.split())
-    if (format_, task) == ("alpaca", "reply"):
-        assert "row_characters" not in find_unused_choices(format_, task, "input")
+    assert find_unused_choices(format_, task) == {"history", "tool_calls", "parallel_calls"} - set(used.split())
 
 
 def test_the_card_names_only_options_that_apply(samples):
     named = read_card(build_with_folder("csv"))["Options"]
-    assert "`seed`" in named and "`history`" not in named and "`tool_results`" not in named
+    assert "`seed`" in named and "`history`" not in named and "`tool_calls`" not in named
 
 
 def test_the_card_loads_each_split_and_converts_for_trl(samples, tmp_path):
@@ -225,11 +220,12 @@ def test_trainers_are_told_where_the_rows_are(samples, format_, history):
 
 
 @pytest.mark.parametrize("format_", ["alpaca", "sharegpt"])
-def test_trainers_are_told_how_many_rows_are_longer_than_what_they_take(samples, format_):
+def test_trainers_are_told_how_many_rows_are_longer_than_what_they_take(samples, format_, monkeypatch):
+    monkeypatch.setattr(options, "ROW_CHARACTERS", 100_000)
     for number, words in enumerate((1_500, 1_500, 8_000)):
         reply = f"{number} {'wörds ' * words}"
         SampleFactory(id=f"long{number}", session_id="s9", annotation_status="approved", output=reply)
-    folder = build_with_folder(format_, duplicates="keep", train_split=1, row_characters=100_000).folder
+    folder = build_with_folder(format_, duplicates="keep", train_split=1).folder
     factory, axolotl = read_settings(folder)
     assert "are cut: an estimated 3 rows of all files.\ncutoff_len: 2048\n" in factory
     assert "are left out: an estimated 1 row of all files.\nsequence_len: 8192\n" in axolotl

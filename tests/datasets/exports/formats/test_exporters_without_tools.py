@@ -67,7 +67,7 @@ def test_a_result_whose_call_is_gone_counts():
 
 def test_what_was_said_before_calls_that_led_to_nothing_is_taken():
     branch = [user("q1", 1), agent("a1", "c"), result("c")]
-    ((_, texts, done),) = describe_rows(branch, SAMPLES[:1], include_interrupted=True)
+    ((_, texts, done),) = describe_rows(branch, SAMPLES[:1], include=["interrupted"])
     assert texts == ["q1", "a1"] and done == {changes.TAIL_DROPPED}
 
 

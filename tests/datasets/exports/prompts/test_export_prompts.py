@@ -7,6 +7,7 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from agents.models import Agent
+from datasets.exports.builder import prompts
 from datasets.models import DatasetExport
 from jobs import execution
 from tests.collecting.collect_runs import run
@@ -53,22 +54,17 @@ def test_the_page_counts_rows_and_reasons(as_reviewer):
     assert "<dt>System prompt left out: Truncated by OpenClaw</dt> <dd>1 row</dd>" in page
     assert "<dt>Tools</dt> <dd>2 rows</dd>" in page
     assert "does not describe" not in page
-    assert "<dt>Maximum prompt length</dt><dd>32,768 characters</dd>" in page
 
 
-def test_the_page_counts_rows_that_call_other_tools(as_reviewer):
-    page = build_page(as_reviewer, prompt_characters="1", parallel_calls="split")
+def test_the_page_counts_rows_that_call_other_tools(as_reviewer, monkeypatch):
+    monkeypatch.setattr(prompts, "PROMPT_CHARACTERS", 1)
+    page = build_page(as_reviewer, parallel_calls="split")
     assert "<dt>Tools left out: Longer than the maximum</dt> <dd>2 rows</dd>" in page
     assert "<dt>Calls tools that the row does not describe</dt> <dd>2 rows</dd>" in page
     assert "One call after the other, for GLM-4" in page
 
 
-def test_a_maximum_of_nothing_leaves_the_part_out(as_reviewer):
-    page = build_page(as_reviewer, prompt_characters="0")
-    assert "System prompts and tools" not in page and "Maximum prompt length" not in page
-
-
-def test_the_command_prints_them():
+def test_the_command_prints_them(monkeypatch):
     out = io.StringIO()
     words = ("--name", "one", "--format", "sharegpt", "--split", "1")
     words += ("--duplicates", "keep")
@@ -76,7 +72,8 @@ def test_the_command_prints_them():
     assert "System prompt: 1 row; left out: Truncated by OpenClaw: 1\n  Tools: 2 rows\n" in out.getvalue()
     DatasetExport.objects.all().delete()
     out = io.StringIO()
-    call_command("export", *words, "--prompt-characters", "9", stdout=out, stderr=io.StringIO())
+    monkeypatch.setattr(prompts, "PROMPT_CHARACTERS", 9)
+    call_command("export", *words, stdout=out, stderr=io.StringIO())
     assert "Tools: 0 rows; left out: Longer than the maximum: 2" in out.getvalue()
     assert "2 rows call tools that they do not describe." in out.getvalue()
 

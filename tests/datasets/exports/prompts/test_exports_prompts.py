@@ -8,6 +8,7 @@ import pytest
 from agents.models import Agent
 from artifacts.models import Artifact
 from datasets.exports import exports
+from datasets.exports.builder import prompts
 from datasets.models import DatasetExport, DatasetSample
 from ledger.models import TrajectoryEvent
 from people.configuration import setting_values as configuration
@@ -232,20 +233,15 @@ def test_a_bundle_tells_of_its_last_run(home, main):
     assert [prompt_columns(rows[ONE, turn]) for turn in (1, 2)] == [("", INFERRED), (PROMPT, FUNCTIONS)]
 
 
-def test_what_is_longer_than_asked_is_left_out_and_the_row_stays(home, main):
+def test_what_is_longer_than_the_maximum_is_left_out_and_the_row_stays(home, main, monkeypatch):
     import_turn(home, main)
     for characters, system, reason in ((len(PROMPT), PROMPT, {}), (len(PROMPT) - 1, "", {"too_long": 1})):
         DatasetExport.objects.all().delete()
-        manifest, rows = build_by_turn(prompt_characters=characters, row_characters=1_000)
+        monkeypatch.setattr(prompts, "PROMPT_CHARACTERS", characters)
+        manifest, rows = build_by_turn()
         assert prompt_columns(rows[ONE, 1]) == (system, [])
         assert left_out(manifest) == {"system": reason, "tools": {"too_long": 1}}
         assert manifest["transformations"] == {}
-
-
-def test_nothing_is_filled_in_with_a_maximum_of_nothing(home, main):
-    import_turn(home, main)
-    manifest, rows = build_by_turn(prompt_characters=0)
-    assert prompt_columns(rows[ONE, 1]) == ("", []) and "prompts" not in manifest
 
 
 @pytest.mark.parametrize("damage", ["gone", "changed", "unreferenced", "of no artifact", "no facts"])
@@ -274,7 +270,7 @@ def test_prompts_with_open_keys_are_left_out_and_redacted_for_admins(home, main)
     assert prompt_columns(rows[ONE, 1]) == ("", FUNCTIONS)
     assert left_out(manifest)["system"] == {"flagged": 1} and manifest["transformations"] == {}
     DatasetExport.objects.all().delete()
-    manifest, rows = build_by_turn(include_flagged=True)
+    manifest, rows = build_by_turn(include=["flagged"])
     assert rows[ONE, 1]["system"] == f"{PROMPT}\nAWS_ACCESS_KEY_ID=[KEY_1]"
     assert manifest["transformations"] == {"open_findings": 1, "redacted": 1}
 
@@ -313,7 +309,7 @@ def test_calls_of_tools_that_a_row_does_not_describe_are_counted(home, main):
 
 def test_other_rows_have_no_prompts(home, main):
     import_turn(home, main)
-    assert "prompts" not in export_helpers.build_and_read("alpaca", tool_results="input")[0]
+    assert "prompts" not in export_helpers.build_and_read("alpaca", tool_calls="input")[0]
 
 
 def test_parallel_calls_one_after_the_other(home, main):
@@ -321,7 +317,7 @@ def test_parallel_calls_one_after_the_other(home, main):
     records = [user("Both?"), assistant("I look.", *calls), result("b", "/"), result("a", "x"), assistant("Done.")]
     home.transcript(*records, session=ONE)
     import_and_approve(home, main)
-    manifest, rows = build_by_turn(parallel_calls="split", keep_text=True)
+    manifest, rows = build_by_turn(parallel_calls="split")
     assert [message["from"] for message in rows[ONE, 1]["conversations"]] == [
         "human",
         "function_call",
@@ -331,6 +327,6 @@ def test_parallel_calls_one_after_the_other(home, main):
         "gpt",
     ]
     values = [message["value"] for message in rows[ONE, 1]["conversations"][1:5]]
-    assert values[0] == '<think>\nI look.\n</think>\n\n{"name":"exec","arguments":{"command":"ls"}}'
+    assert values[0] == '{"name":"exec","arguments":{"command":"ls"}}'
     assert values[1:] == ["x", '{"name":"exec","arguments":{"command":"pwd"}}', "/"]
     assert manifest["transformations"]["parallel_tool_calls_split"] == 1

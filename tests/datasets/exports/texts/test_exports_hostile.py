@@ -55,16 +55,6 @@ def test_ordinary_text_has_none():
     assert row["control_tokens"] == "" and done == set()
 
 
-def test_a_thought_that_the_export_wrote_is_no_token_of_the_transcript():
-    branch = [user("question", 1), agent("Look.", "c"), result("c"), agent("answer")]
-    (row,), (done,) = rows("sharegpt", sample(), branch=branch, keep_text=True)
-    assert values(row)[1].startswith("<think>\nLook.\n</think>") and row["control_tokens"] == ""
-    assert done == {"text_before_tool_call_kept"}
-    branch[1] = agent("Look <s>.", "c")
-    (row,), _ = rows("sharegpt", sample(), branch=branch, keep_text=True)
-    assert row["control_tokens"] == "<s>"
-
-
 @pytest.mark.parametrize("words", [CALL, f"[{CALL}]", "gpt: yes", "function_call: x", '{"from":"gpt","value":"x"}'])
 def test_words_that_look_like_a_call_or_a_side_stay_with_who_said_them(words):
     branch = [user(words, 1), agent("", "c"), result("c", words), agent(words), user(words, 2), agent(words)]

@@ -76,7 +76,7 @@ def test_no_file_or_page_has_a_planted_value(planted, as_reviewer, format_):
     tasks += [(task, "edited") for task in ("gate", "guardian") if format_ in (*DECISIONS, "raw", "csv")]
     for number, (task, history) in enumerate(tasks):
         more = {"release": release.id} if task == "reply" and number else {}
-        export = build_export(format_, task, name=f"n{number}", history=history, tool_results="input", **more)
+        export = build_export(format_, task, name=f"n{number}", history=history, tool_calls="input", **more)
         assert export.total_samples and find_leaks(export, as_reviewer) == []
         if more:
             assert {"lineage.jsonl", "croissant.json"} <= {file["name"] for file in export.manifest["files"]}
@@ -149,7 +149,7 @@ def test_a_value_in_two_blocks_or_records_is_never_put_together(own_home, ada, f
     store_session(question, *steps)
     make_samples(ada, "s1", None, by="ann")
     DatasetSample.objects.update(annotation_status="approved")
-    export = build_export(format_, keep_text=True, tool_results="input")
+    export = build_export(format_, tool_calls="input")
     assert not [name for name, data in read_files(export).items() if MAIL.encode() in data]
 
 

@@ -99,7 +99,7 @@ def read_files(export):
 @pytest.mark.parametrize("history", ["edited", "context"])
 def test_no_file_of_any_format_has_a_planted_value(format_, history):
     add_planted_samples()
-    options = {"alpaca": {"tool_results": "input"}}.get(format_, {"history": history})
+    options = {"alpaca": {"tool_calls": "input"}}.get(format_, {"history": history})
     export = build_export(format_, **options)
     assert export.state == "ready" and export.total_samples
     for name, data in read_files(export).items():
@@ -110,10 +110,9 @@ def test_no_file_of_any_format_has_a_planted_value(format_, history):
 
 
 @pytest.mark.parametrize("format_", ["alpaca", "sharegpt", "openai", "messages", "preference"])
-@pytest.mark.parametrize("gate_output", ["lines", "json"])
-def test_no_decision_has_a_planted_value(format_, gate_output):
+def test_no_decision_has_a_planted_value(format_):
     add_planted_samples()
-    for data in read_files(build_export(format_, "gate", gate_output=gate_output)).values():
+    for data in read_files(build_export(format_, "gate")).values():
         assert not [value for value in PLANTED if value.encode() in data]
 
 
@@ -289,7 +288,7 @@ def test_an_export_scans_first_so_that_people_can_judge(as_reviewer):
     turns = (user("question 1"), assistant(f"it is {KEY}"), user("question 2"), assistant("answer 2"))
     add_samples(*turns, bodies={1: body(1, agentReply=f"it is {KEY}")})
     export = make_export(as_reviewer)
-    assert Finding.objects.using("agent_ada").filter(kind="key").exists()
+    assert Finding.objects.using("agent_ada").filter(kind="key", state="open").exists()
     page = as_reviewer.get(export.get_absolute_url()).text
     assert "/findings/?state=open" in page and "/samples/sample-1/" in page
     assert "With a key or password that nobody has judged" in page
@@ -314,7 +313,7 @@ def test_the_preview_marks_every_redacted_place_before_the_export(as_reviewer, f
     bodies = {1: body(1, userMessage=question, agentReply=f"Hello {OTHER_MAIL}"), 2: body(2, agentReply=f"it is {KEY}")}
     add_samples(*turns, bodies=bodies)
     fields = {"name": "", "format": format_, "task": "reply", "train_split": "1", "seed": "0", "preview": "1"}
-    fields |= {"row_characters": "32000", "history": "edited"}
+    fields |= {"history": "edited"}
     for headers in ({}, {"HTTP_HX_REQUEST": "true"}):
         page = as_reviewer.post("/exports/count/", fields | {"only_approved": "on"}, **headers).text
         assert '<mark class="token">[EMAIL_1]</mark>' in page and '<mark class="token">[EMAIL_2]</mark>' in page

@@ -3,7 +3,7 @@
 import orjson
 import pytest
 
-from datasets.exports import exports
+from datasets.exports import exports, options
 from datasets.models import DatasetExport, DatasetSample, SampleExchange
 from datasets.services import make_samples
 from ledger.models import Session
@@ -45,7 +45,7 @@ def samples(ada):
 
 def build_by_turn(format_="alpaca", **choices):
     """The manifest of a built export, and its rows by turn."""
-    manifest, rows = build_and_read(format_, **{"include_interrupted": True, "include_pictures": True} | choices)
+    manifest, rows = build_and_read(format_, **{"include": ["interrupted", "pictures"]} | choices)
     return manifest, {int(row["turn_number"]): row for row in rows.values()}
 
 
@@ -54,12 +54,12 @@ def test_it_works(samples):
     manifest, rows = build_by_turn()
     assert rows.keys() == {1, 3, 5} and {row["input"] for row in rows.values()} == {""}
     assert sorted(excluded_samples(manifest)["rests_on_tools"]) == sorted([known[2].id, known[4].id])
-    assert manifest["options"]["tool_results"] == "leave_out" and manifest["transformations"] == {}
+    assert manifest["options"]["tool_calls"] == "keep" and manifest["transformations"] == {}
 
 
 def test_results_can_be_the_input(samples):
     samples()
-    manifest, rows = build_by_turn(tool_results="input")
+    manifest, rows = build_by_turn(tool_calls="input")
     assert rows.keys() == {1, 2, 3, 4, 5} and manifest["excluded"] == []
     assert rows[2]["input"] == 'Tool: exec\nArguments: {"command":"df -h"}\nResult:\n80 %'
     assert rows[4]["input"] == (
@@ -73,7 +73,7 @@ def test_what_the_input_does_not_hold_is_said(samples):
     samples(
         user("More"), assistant("Let me look.", ("d", "read", {})), result("d"), assistant("One."), assistant("Two.")
     )
-    manifest, rows = build_by_turn(tool_results="input")
+    manifest, rows = build_by_turn(tool_calls="input")
     assert "Let me look" not in rows[6]["input"] and rows[6]["output"] == "Two."
     names = ("text_before_tool_call_dropped", "text_before_reply_dropped")
     assert [manifest["transformations"][name] for name in names] == [1, 1]
@@ -98,9 +98,10 @@ def test_what_stood_around_words_and_pictures_is_counted(samples):
         assert (done["envelope_removed"], done["images_dropped"]) == (1, 1)
 
 
-def test_long_results_are_cut_to_an_equal_share(samples):
+def test_long_results_are_cut_to_an_equal_share(samples, monkeypatch):
+    monkeypatch.setattr(options, "ROW_CHARACTERS", 1_000)
     samples(user("More"), assistant("", ("d", "read", {})), result("d", "x" * 5_000), assistant("Read."))
-    manifest, rows = build_by_turn(tool_results="input", row_characters=1_000)
+    manifest, rows = build_by_turn(tool_calls="input")
     row = rows[6]
     assert len(row["instruction"] + row["input"] + row["output"]) <= 1_000
     assert row["input"].endswith("characters left out …]")
@@ -119,7 +120,7 @@ def test_a_failed_tool_is_marked(samples):
     assert [message["value"] for message in rows[6]["conversations"]][-2] == "[error] ENOENT"
     assert [message["value"] for message in rows[7]["conversations"]][-2] == "[error]"
     assert manifest["transformations"]["tool_errors_marked"] == 2
-    manifest, rows = build_by_turn(tool_results="input")
+    manifest, rows = build_by_turn(tool_calls="input")
     assert rows[6]["input"].endswith("Result:\n[error] ENOENT") and rows[7]["input"].endswith("Result:\n[error]")
     assert manifest["transformations"]["tool_errors_marked"] == 2
 
@@ -130,7 +131,7 @@ def test_a_turn_that_is_gone_is_used_by_what_is_known_of_it(samples):
     Session.objects.using("agent_ada").all().delete()
     manifest, rows = build_by_turn()
     assert rows.keys() == {1, 3, 5} and manifest["transformations"] == {}
-    for format_, choices in (("alpaca", {"tool_results": "input"}), ("sharegpt", {})):
+    for format_, choices in (("alpaca", {"tool_calls": "input"}), ("sharegpt", {})):
         manifest, rows = build_by_turn(format_, **choices)
         assert rows.keys() == {1, 3, 5}
         assert sorted(excluded_samples(manifest)["rests_on_tools"]) == sorted([known[2].id, known[4].id])
@@ -145,7 +146,7 @@ def test_outputs_that_are_lost_or_secret_are_not_folded(samples, damage, reason)
     known = samples(user("More"), assistant("", ("d", "read", {})), result("d", output), assistant("Read."))
     if damage:
         find_blob_file(list_handles()[0]).unlink()
-    manifest, rows = build_by_turn(tool_results="input")
+    manifest, rows = build_by_turn(tool_calls="input")
     assert 6 not in rows and excluded_samples(manifest) == {reason: [known[6].id]}
 
 
@@ -154,9 +155,9 @@ def test_the_page_says_and_offers_it(samples, as_admin):
     export = make_export(as_admin)
     page = as_admin.get(export.get_absolute_url()).text
     assert "With a reply that rests on tool results" in page and f"/samples/{known[2].id}/" in page
-    assert "<dd>Left out</dd>" in page and "tool_results=leave_out" in page
+    assert "<dd>Left out, with the turns whose reply rests on them</dd>" in page and "tool_calls=keep" in page
     DatasetExport.objects.all().delete()
-    page = as_admin.get(make_export(as_admin, tool_results="input").get_absolute_url()).text
+    page = as_admin.get(make_export(as_admin, tool_calls="input").get_absolute_url()).text
     assert "Exported with the tool calls and results as input" in page
     assert "Tool calls and results written into the input" in page
 
