@@ -22,12 +22,12 @@ from .evidence import find_evidence, read_fact
 from .exporters.samples import GATE_TYPES, count_own_messages
 from .exporters.writes import WRITE
 from .finding_values import words as finding_words
-from .finding_values.text_marks import SampleMarks
+from .finding_values.sample_findings import SampleMarks
 from .forms import PartsForm, VerdictForm, normalise_text
 from .models import DatasetSample
-from .review import drafts, parts, reasons
+from .review import drafts, parts, verdicts
 from .review.drafts import Draft
-from .write_samples import write_context
+from .write_samples import corrected_files
 
 LONGEST_SHOWN = 20_000  # characters of one message; the session page has the rest
 LONGEST_EDITED = 100_000  # a longer reply gets verdicts, but no box to edit it in
@@ -52,12 +52,12 @@ def build_sample_context(
     gate, guardian = parts.read_gate_part(body), parts.read_guardian_part(body)
     fields = typed[0].fields if typed else {}
     marks = SampleMarks(sample)
-    guide, reason_setting = configuration.get_many(GUIDE, reasons.SETTING).values()
+    guide, reason_setting = configuration.get_many(GUIDE, verdicts.SETTING).values()
     return {
         "sample": sample,
         "body": body,
         "gate": gate,
-        "write": write_context.build_write_context(sample),
+        "write": corrected_files.build_write_context(sample),
         "guardian": guardian,
         "parts_form": _build_parts_form(sample, form, fields) if may_label and (gate or guardian) else None,
         "gate_corrected": parts.parse_corrected(sample.gate_corrected_output),

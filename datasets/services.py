@@ -25,7 +25,7 @@ from .dedup import signatures
 from .exchange_store import store_exchanges
 from .kinds import sample_store
 from .kinds import turn as turns
-from .kinds.results import CREATED, CreationResult
+from .kinds.sample_store import CREATED, CreationResult
 from .models import DatasetSample, SampleSignature
 from .words import EXCLUDED_WORDS
 

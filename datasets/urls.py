@@ -3,14 +3,13 @@ from django.urls import path, re_path
 import openclaw_web.pages.converters  # noqa: F401 - <anything:>
 
 from . import views
-from .decision_samples import draw_views, replay_views
+from .decision_samples import views as decision_views
 from .exports import count_views
 from .exports import views as export_views
 from .finding_values import views as finding_views
 from .kinds import views as kind_views
 from .releases import benchmark_views, sample_views
 from .releases import views as release_views
-from .review import bulk_views, draft_views
 from .review import views as review_views
 from .statistics import views as statistics_views
 from .write_samples import opinion_views
@@ -19,8 +18,8 @@ app_name = "datasets"
 urlpatterns = [
     path("datasets/statistics/", statistics_views.statistics, name="statistics"),
     path("samples/", views.sample_list, name="sample_list"),
-    path("samples/bulk/", bulk_views.samples_bulk, name="samples_bulk"),
-    path("samples/bulk/label/", bulk_views.samples_bulk_label, name="samples_bulk_label"),
+    path("samples/bulk/", review_views.samples_bulk, name="samples_bulk"),
+    path("samples/bulk/label/", review_views.samples_bulk_label, name="samples_bulk_label"),
     path("samples/<str:sample_id>/", views.sample_detail, name="sample_detail"),
     path("samples/<str:sample_id>/label/", views.sample_label, name="sample_label"),
     path("agents/<str:agent>/sessions/<str:session_id>/samples/of/", views.session_samples, name="session_samples"),
@@ -29,21 +28,23 @@ urlpatterns = [
     path("agents/<str:agent>/verdicts/", kind_views.decision_verdicts, name="decision_verdicts"),
     path("agents/<str:agent>/verdicts/<anything:decision_id>/", kind_views.decision_verdict, name="decision_verdict"),
     path("agents/<str:agent>/judge/<anything:decision_id>/", kind_views.decision_judge, name="decision_judge"),
-    path("agents/<str:agent>/draw-decisions/", draw_views.decisions_draw, name="decisions_draw"),
+    path("agents/<str:agent>/draw-decisions/", decision_views.decisions_draw, name="decisions_draw"),
     path("agents/<str:agent>/write-verdicts/", kind_views.write_verdicts, name="write_verdicts"),
     path("agents/<str:agent>/write-verdicts/<anything:audit_id>/", kind_views.write_verdict, name="write_verdict"),
     path("agents/<str:agent>/judge-write/<anything:audit_id>/", kind_views.write_judge, name="write_judge"),
     path("agents/<str:agent>/opinions/<anything:audit_id>/", opinion_views.write_opinion, name="write_opinion"),
     path("agents/<str:agent>/opine/<anything:audit_id>/", opinion_views.write_opinion_save, name="write_opinion_save"),
     path("agents/<str:agent>/queue-writes/", kind_views.writes_queue, name="writes_queue"),
-    path("agents/<str:agent>/replays/<str:replay_id>/verdicts/", replay_views.replay_verdicts, name="replay_verdicts"),
-    path("agents/<str:agent>/replays/<str:replay_id>/queue/", replay_views.replay_queue, name="replay_queue"),
+    path(
+        "agents/<str:agent>/replays/<str:replay_id>/verdicts/", decision_views.replay_verdicts, name="replay_verdicts"
+    ),
+    path("agents/<str:agent>/replays/<str:replay_id>/queue/", decision_views.replay_queue, name="replay_queue"),
     path("review/label/", review_views.review_label, name="review_label"),
     path("review/skip/", review_views.review_skip, name="review_skip"),
     path("review/undo/", review_views.review_undo, name="review_undo"),
     path("review/reason/", review_views.review_reason, name="review_reason"),
-    path("review/draft/", draft_views.review_draft, name="review_draft"),
-    path("review/discard/", draft_views.review_discard, name="review_discard"),
+    path("review/draft/", review_views.review_draft, name="review_draft"),
+    path("review/discard/", review_views.review_discard, name="review_discard"),
     path("review/waiting/", review_views.review_waiting, name="review_waiting"),
     path("review/keys/", review_views.review_keys, name="review_keys"),
     path("review/keys/save/", review_views.review_keys_save, name="review_keys_save"),

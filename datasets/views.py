@@ -18,7 +18,7 @@ from openclaw_web.pages.roles import needs
 from . import sample_order, sample_page, services
 from .forms import TurnChoice, VerdictForm
 from .models import DatasetSample
-from .review import drafts, keys, verdicts
+from .review import drafts, forms, verdicts
 from .sample_list import SAMPLES, SampleFilters
 from .words import STATUS_WORDS
 
@@ -45,7 +45,7 @@ def sample_label(request, sample_id):
     """Add a verdict and go on to the next sample that waits for one."""
     sample = get_object_or_404(DatasetSample, id=sample_id)
     filters = SampleFilters(request.GET).read_filters()
-    form = VerdictForm(request.POST, keys=keys.read_keys(request.user.username))
+    form = VerdictForm(request.POST, keys=forms.read_keys(request.user.username))
     if form.is_valid():
         try:
             sample = verdicts.label_sample(sample_id, by=request.user.username, **form.read_verdict())
@@ -96,7 +96,7 @@ def _render_sample(request, sample, form=None, *, status=200):
     before, after = sample_order.find_neighbours(sample, filters)
     may_label = request.user.has_role("labeller")
     typed = drafts.find_drafts(sample.id, by=request.user.username) if may_label else []
-    own_keys = keys.read_keys(request.user.username)
+    own_keys = forms.read_keys(request.user.username)
     form = form or sample_page.build_form(sample, typed, own_keys)
     context = {
         "shown": sample_page.build_sample_context(sample, form, may_label=may_label, typed=typed)

@@ -6,8 +6,8 @@ from gate.recording import api_import as gate_import
 from gate.recording import decision_store
 from gate.schemas import MAX_DECISIONS, DecisionIn
 from guardian.recording import api_import as guardian_import
-from guardian.recording import unattributed_changes
-from guardian.recording.schemas import MAX_WRITES, WriteIn
+from guardian.recording import snapshot_matching
+from guardian.recording.api_import import MAX_WRITES, WriteIn
 from guardian.services import store_version
 
 from .recording import Recording
@@ -21,7 +21,7 @@ def record_reports(agent: Agent, recording: Recording) -> None:
     if MemoryGateDecision.objects.using(db).exists():
         return
     for consolidation in recording.read_rows("consolidations", agent_id):
-        unattributed_changes.store_consolidations(db, consolidation["moments"])
+        snapshot_matching.store_consolidations(db, consolidation["moments"])
     for version in recording.read_rows("versions", agent_id):
         store_version(db, version["file"], version["text"].encode(), modified_ms=version["modified_ms"])
     decisions = [DecisionIn(**row) for row in recording.read_rows("decisions", agent_id)]

@@ -157,6 +157,5 @@ def _build_row(source, document, path, span, text):
         rule=span.rule,
         confidence=span.confidence,
         value_hash=compute_value_hash(span.kind, text),
-        state=Finding.State.OPEN.value,
         found_at=now_ms(),
     )

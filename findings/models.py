@@ -25,12 +25,6 @@ class Source(models.TextChoices):
 class Finding(models.Model):
     """One place of a value: characters `start` to `end` of a text of a source."""
 
-    class State(models.TextChoices):
-        OPEN = "open"
-        CONFIRMED = "confirmed"
-        DISMISSED = "dismissed"
-        ADDED = "added"
-
     id = models.BigAutoField(primary_key=True)
     source = PlainText(choices=Source.choices, shown="api file")
     source_id = PersonText(shown="api file", help_text="session id, slash and seq of a record, or the id of a row")
@@ -43,7 +37,6 @@ class Finding(models.Model):
     rule = PlainText(shown="api file")
     confidence = Number(shown="api file")
     value_hash = PlainText(shown="api file", help_text="keyed hash of the value: findings.value_hash")
-    state = PlainText(choices=State.choices, default=State.OPEN, shown="api file", help_text="copied from verdicts")
     found_at = EpochMs(shown="api file")
 
     class Meta:

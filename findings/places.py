@@ -7,7 +7,6 @@ from operator import or_
 from typing import NamedTuple
 
 from django.db.models import Q
-from django.utils.translation import gettext as _
 
 from ledger import consent
 from ledger.models import ConversationTurn
@@ -24,7 +23,6 @@ LONGEST_SHOWN = 200  # characters of a value that are shown
 MASKED = frozenset({spans.KEY, spans.PASSWORD, spans.JWT, spans.PRIVATE_KEY, spans.SECRET})
 FIRST_SHOWN, LAST_SHOWN = 4, 2  # characters of a masked value, where it is long enough
 MASK = "•" * 6
-MOST_ADDED = 10_000  # values that people added, of one agent
 
 
 class Excerpt(NamedTuple):
@@ -57,21 +55,16 @@ def read_documents(db: str, names: Iterable[tuple[str, str]]) -> dict[tuple[str,
 
 def read_value(db: str, finding: Finding) -> str | None:
     """Read the value of a finding from its text; None when that is gone or changed."""
-    text = _read_text(db, finding)
+    text = _find_value_text(finding, read_document(db, finding.source, finding.source_id))
     return None if text is None else text[finding.start : finding.end]
 
 
-def read_excerpt(db: str, finding: Finding) -> Excerpt | None:
-    """Read a value with the text around it, for a page.
+def read_excerpts(db: str, findings: Sequence[Finding]) -> list[Excerpt | None]:
+    """Read the values of a page's findings with the text around them, in a few queries.
 
     Keys, passwords and other secrets are masked. None when the text is gone, has changed, or belongs to a turn whose
     words may not be used today.
     """
-    return read_excerpts(db, [finding])[0]
-
-
-def read_excerpts(db: str, findings: Sequence[Finding]) -> list[Excerpt | None]:
-    """Read the excerpts of the findings of a page, as `read_excerpt`, in a few queries."""
     withheld = _find_withheld(db, findings)
     readable = [finding for finding in findings if (finding.session_id, finding.turn_number) not in withheld]
     documents = read_documents(db, [(finding.source, finding.source_id) for finding in readable])
@@ -91,19 +84,6 @@ def mask(kind: str, value: str) -> str:
     return f"{value[:FIRST_SHOWN]}{MASK}{value[-LAST_SHOWN:]}" if is_long else MASK
 
 
-def read_added_values(db: str) -> list[tuple[str, str]]:
-    """Read the values that people added, as pairs of kind and value.
-
-    Values whose text is gone are left out.
-    """
-    rows = Finding.objects.using(db).filter(state=Finding.State.ADDED.value).order_by("id")
-    values: dict[tuple[str, str], None] = {}
-    for row in rows[:MOST_ADDED]:
-        if value := read_value(db, row):
-            values[row.kind, value] = None
-    return list(values)
-
-
 def find_place_id(finding: Finding) -> str:
     """The text that names the place of a finding in verdicts.
 
@@ -115,26 +95,6 @@ def find_place_id(finding: Finding) -> str:
         session_id, _slash, seq = finding.source_id.rpartition("/")
         return f"record:{session_id}/@{seq}"
     return f"{finding.source}:{finding.source_id}"
-
-
-def parse_place(place: str) -> dict[str, str | int]:
-    """The columns of the findings that stand in a place.
-
-    Raises ValueError for a text that names no place.
-    """
-    source, _colon, source_id = place.partition(":")
-    session_id, _slash, number = source_id.rpartition("/")
-    if source in BY_SOURCE and source_id:
-        return {"source": source, "source_id": source_id}
-    if source == Source.RECORD and session_id and number.removeprefix("@").isdecimal():
-        if number.startswith("@"):
-            return {"source": source, "source_id": f"{session_id}/{number[1:]}"}
-        return {"source": source, "session_id": session_id, "turn_number": int(number)}
-    raise ValueError(_("“%(place)s” is not a place of findings.") % {"place": place[:200]})
-
-
-def _read_text(db, finding):
-    return _find_value_text(finding, read_document(db, finding.source, finding.source_id))
 
 
 def _read_of_source(db, source, source_ids):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from openclaw_web.diffs import line_diff, unified_format
 
-from . import file_bytes
+from . import services
 
 Hunk = tuple[int, int, int, int]
 REMEMBERED = 16 * 1024 * 1024  # bytes of diffs
@@ -33,13 +33,17 @@ class Change:
     is_coarse: bool
 
 
-def compute_change(before: bytes | None, after: bytes | None, name: str) -> Change:
-    """Compute the change of a file between two contents; None: there is no file."""
-    old, new = (None if data is None else file_bytes.bytes_to_text(data) for data in (before, after))
-    diff = line_diff.compare(old, new)
-    hunks = tuple(
+def find_hunks(diff: line_diff.Diff) -> tuple[Hunk, ...]:
+    return tuple(
         (block.old_start, block.old_end, block.new_start, block.new_end) for block in diff.blocks if not block.is_same
     )
+
+
+def compute_change(before: bytes | None, after: bytes | None, name: str) -> Change:
+    """Compute the change of a file between two contents; None: there is no file."""
+    old, new = (None if data is None else services.bytes_to_text(data) for data in (before, after))
+    diff = line_diff.compare(old, new)
+    hunks = find_hunks(diff)
     view = line_diff.build_view(diff, room=0, has_marks=False)
     text = unified_format.format_patch(view, name, is_new=before is None)
     if view.left_out:  # `patch` marks lines that are no lines of a file so

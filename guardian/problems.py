@@ -98,7 +98,6 @@ def check_unattributed(agent: Agent) -> Iterable[Finding]:
 
 
 def link_unattributed(facts: Facts) -> Link:
-    """Link to the list of these changes."""
     query = {"segment": "unattributed", "from": facts["from"]}
     return Link(gettext_lazy("View"), "guardian:audit_list", (facts["agent"],), query=query)
 

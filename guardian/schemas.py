@@ -9,7 +9,7 @@ from openclaw_web.endpoints.schemas import PageQuery, Schema
 from openclaw_web.endpoints.table_schemas import table_schema
 
 from .models import FileSnapshot
-from .standing.schemas import StandingOut
+from .standing.words import StandingOut
 
 
 class FileOut(Schema):

@@ -11,9 +11,12 @@ from django.conf import settings
 from django.db import DatabaseError, transaction
 from django.db.models import QuerySet
 from django.utils.module_loading import import_string
+from django.utils.translation import gettext as _
+
+from openclaw_web.errors import Refused
 
 from .files import MEMORY_FILES
-from .models import FileSnapshot, RollbackIntent, WorkspaceFile
+from .models import FileSnapshot, FileVersion, RollbackIntent, WorkspaceFile
 
 log = logging.getLogger(__name__)
 
@@ -27,6 +30,11 @@ def refresh_sums(db: str) -> None:
         import_string(settings.MEMORY_SUMS)(db)
     except DatabaseError:  # the next import counts again
         log.exception("The sums of writes to memory files of %s were not refreshed.", db)
+
+
+def hash_content(data: bytes | None) -> str:
+    """Return the SHA-256 of a content; empty for None, which is no file."""
+    return "" if data is None else hashlib.sha256(data).hexdigest()
 
 
 def store_version(db: str, name: str, data: bytes, *, modified_ms: int) -> bool:
@@ -47,7 +55,7 @@ def get_or_add_snapshot(db: str, name: str, data: bytes, *, moment: int) -> File
     """
     with transaction.atomic(using=db):
         latest = _find_latest(db, name)
-        if latest and latest.content_hash == hashlib.sha256(data).hexdigest():
+        if latest and latest.content_hash == hash_content(data):
             return latest
         return _get_or_store(db, name, data, moment)[0]
 
@@ -71,12 +79,12 @@ def build_snapshot(name: str, data: bytes, *, moment: int) -> FileSnapshot:
 def is_latest(db: str, name: str, data: bytes) -> bool:
     """Return whether this is the content of the latest stored version of a file."""
     latest = _find_latest(db, name)
-    return bool(latest) and latest.content_hash == hashlib.sha256(data).hexdigest()
+    return bool(latest) and latest.content_hash == hash_content(data)
 
 
 def has_version(db: str, name: str, data: bytes) -> bool:
     """Return whether this is the content of any stored version of a file."""
-    return find_versions(db, name).filter(content_hash=hashlib.sha256(data).hexdigest()).exists()
+    return find_versions(db, name).filter(content_hash=hash_content(data)).exists()
 
 
 def _find_latest(db, name):
@@ -90,7 +98,7 @@ def _get_or_store(db, name, data, moment):
 
 
 def _columns(name, data, moment):
-    digest = hashlib.sha256(data).hexdigest()
+    digest = hash_content(data)
     text = data.decode(errors="replace")
     is_lossy = text.encode(errors="replace") != data or "\x00" in text
     return {
@@ -106,7 +114,6 @@ def _columns(name, data, moment):
 
 
 def find_versions(db: str, name: str) -> QuerySet[Any]:
-    """Return the stored versions of a file."""
     model = FileSnapshot if name in MEMORY_FILES else WorkspaceFile
     return model.objects.using(db).filter(file_name=name)
 
@@ -120,3 +127,33 @@ def find_held_versions(db: str, name: str) -> QuerySet[Any]:
         return find_versions(db, name)
     intents = RollbackIntent.objects.using(db).filter(file_name=name).exclude(meanwhile_json="[]")
     return find_versions(db, name).exclude(id__in=[version_id for intent in intents for version_id in intent.meanwhile])
+
+
+class DamagedVersion(Refused):
+    """The content of a version differs from its hash."""
+
+
+def bytes_to_text(data: bytes) -> str:
+    """Return a content as text; `text_to_bytes` gives the same bytes back.
+
+    Bytes that are no UTF-8 are kept as surrogates.
+    """
+    return data.decode("utf-8", "surrogateescape")
+
+
+def text_to_bytes(text: str) -> bytes:
+    """Return the bytes of a text that `bytes_to_text` made."""
+    return text.encode("utf-8", "surrogateescape")
+
+
+def read_version_bytes(version: FileVersion) -> bytes:
+    """Return the bytes of a version, checked against its hash.
+
+    Raises DamagedVersion when they are missing or other bytes.
+    """
+    raw = version.raw
+    content = version.content.encode("utf-8", "surrogatepass") if raw is None else bytes(raw)
+    if hashlib.sha256(content).hexdigest() != version.content_hash:
+        words = {"file": version.file_name, "id": version.id}
+        raise DamagedVersion(_("The version %(id)s of %(file)s is damaged: its hash is another one.") % words)
+    return content

@@ -63,7 +63,11 @@ def find_tool_writes(agent: Agent, name: str, *, after: str | None = None, size:
     `is_partial` says that the search window ended before the page was full.
     """
     rows = TranscriptEvent.objects.using(agent.db).placed().values(*READ)
-    listing = Listing(rows, ORDER, _build_condition(name), WINDOW)
+    tools = Q()
+    for tool in WRITERS:
+        tools |= Q(event_json__contains=f'"{tool}"')
+    last = orjson.dumps(name.rpartition("/")[2]).decode()[1:-1]
+    listing = Listing(rows, ORDER, (Q(tool_call_count__gt=0) & Q(event_json__contains=last) & tools), WINDOW)
     matches = listing.page(after=after, size=size, **place)
     called = [(row, call) for row in matches for call in _read_calls(row) if _is_about(call, name)]
     titles = _read_titles(agent.db, {row["session_id"] for row, _call in called})
@@ -82,15 +86,6 @@ def group_by_version(writes: Iterable[ToolWrite]) -> dict[str, list[ToolWrite]]:
         if write.version_id:
             groups.setdefault(write.version_id, []).append(write)
     return groups
-
-
-def _build_condition(name):
-    """Build the condition that every record with such a call fulfils; calls alone are searched."""
-    tools = Q()
-    for tool in WRITERS:
-        tools |= Q(event_json__contains=f'"{tool}"')
-    last = orjson.dumps(name.rpartition("/")[2]).decode()[1:-1]
-    return Q(tool_call_count__gt=0) & Q(event_json__contains=last) & tools
 
 
 def _read_calls(row):

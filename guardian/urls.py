@@ -6,8 +6,8 @@ from . import views
 from .corrections import views as correction_views
 from .detail import file_views
 from .detail import views as detail_views
+from .detail import views as list_views
 from .handover import views as handover_views
-from .lists import views as list_views
 from .rollbacks import views as rollback_views
 from .runner import views as own_views
 

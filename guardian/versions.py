@@ -48,7 +48,6 @@ def get_model(name: str) -> type[FileSnapshot] | type[WorkspaceFile]:
 
 
 def find_versions(agent: Agent, name: str):
-    """Return the versions of one file, without their contents."""
     return get_model(name).objects.using(agent.db).filter(file_name=name).defer("content")
 
 

@@ -1,23 +1,88 @@
 """Pages of the files of an agent's workspace, and of one file with its versions."""
 
+from dataclasses import dataclass
 from itertools import chain, islice
 
-from django.http import Http404, HttpResponse
+from django import forms
+from django.http import Http404, HttpResponse, QueryDict
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
 from agents.decorators import agent_view
+from agents.models import Agent
 from artifacts.lint import lint_text
 from openclaw_web.diffs import line_diff, text_excerpts
 from openclaw_web.lists.paging import page_of, read_cursors
 from openclaw_web.pages.html import render_page
 from openclaw_web.pages.roles import needs
 
-from . import forms, tool_writes, versions
+from . import tool_writes, versions
 from .detail import related_writes
 from .files import MEMORY_FILES
 from .standing import attach_standings, read_standing
 from .standing.files import count_search_chunks
+
+BIGGEST = 10_000_000
+
+
+class FileForm(forms.Form):
+    """The versions that are compared, read or downloaded, and the line where reading begins."""
+
+    line = forms.IntegerField(required=False, min_value=1, max_value=BIGGEST)
+
+    def __init__(self, data):
+        super().__init__(data)
+        for name in ("from", "to", "version", "download"):  # `from` cannot be written as an attribute
+            self.fields[name] = forms.CharField(required=False, max_length=1_000, strip=False)
+
+
+@dataclass(slots=True)
+class FileRequest:
+    """The request for a page of a file.
+
+    `old` is None when `new` is the first version and the address chooses nothing else.
+    """
+
+    version: object
+    old: object
+    new: object
+    line: int
+    is_download: bool
+    is_compared: bool  # false when a file has one version and the address names none
+
+
+def read_file_request(agent: Agent, name: str, query: QueryDict) -> FileRequest:
+    """Read which versions of a file an address names; defaults where it names none.
+
+    Raises Http404 for other versions.
+    """
+    form = FileForm(query)
+    newest = versions.find_newest(agent, name)
+    if newest is None or not form.is_valid():
+        raise Http404
+    chosen = form.cleaned_data
+    versions_by_id = {newest.id: newest}
+
+    def find_version(version_id, default):
+        if not version_id:
+            return default
+        if version_id not in versions_by_id:
+            versions_by_id[version_id] = versions.find_version(agent, version_id)
+        if versions_by_id[version_id] is None or versions_by_id[version_id].file_name != name:
+            raise Http404
+        return versions_by_id[version_id]
+
+    new = find_version(chosen["to"], newest)
+    old = find_version(chosen["from"], None) if chosen["from"] else versions.find_previous(new)
+    return FileRequest(
+        version=find_version(chosen["download"] or chosen["version"], newest),
+        old=old,
+        new=new,
+        line=chosen["line"] or 1,
+        is_download=bool(chosen["download"]),
+        is_compared=bool(chosen["from"] or chosen["to"] or old),
+    )
+
 
 VERSIONS_SHOWN = 20
 HITS_SHOWN = 50
@@ -50,7 +115,7 @@ def file_list(request, agent):
 @needs("viewer")
 def file_detail(request, agent, name):
     """Show one file: a version, the change between two versions, and all versions."""
-    file_request = forms.read_file_request(agent, name, request.GET)
+    file_request = read_file_request(agent, name, request.GET)
     if file_request.is_download:
         return _download(file_request.version)
     piece = text_excerpts.cut_excerpt(file_request.version.content, file_request.line)
@@ -90,7 +155,6 @@ def file_detail(request, agent, name):
 
 
 def _download(version):
-    """Return a version as a file, as it is stored here."""
     response = HttpResponse(version.content, content_type="text/plain; charset=utf-8")
     name = version.file_name.rpartition("/")[2]
     response["Content-Disposition"] = content_disposition_header(True, "".join(filter(str.isprintable, name)) or "file")

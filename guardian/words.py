@@ -8,7 +8,7 @@ from openclaw_web.pages.formatting import listed
 
 from .handover.outcomes import sentence_of
 from .models import Rollback, WriteGuardianAudit
-from .recording.unattributed_changes import CONSOLIDATION
+from .recording.snapshot_matching import CONSOLIDATION
 from .standing.effects import ACCEPTED
 
 Origin, Source = WriteGuardianAudit.Origin, WriteGuardianAudit.Source
@@ -53,7 +53,6 @@ def write_origin_word(origin):
 
 
 def write_match_sentence(match):
-    """Return a sentence about how the turn of a write was matched."""
     return str(MATCH_SENTENCES.get(match, match))
 
 
@@ -73,7 +72,6 @@ def write_source_words(sources):
 
 
 def rollback_way_sentence(way):
-    """Return a sentence about how a rollback was made."""
     return str(WAY_SENTENCES.get(way, way))
 
 
@@ -82,14 +80,8 @@ def accepted_effect_sentence(effect):
     return str(ACCEPTED.get(effect, effect))
 
 
-def handover_sentence(row):
-    """Return a sentence about the outcome of a change that was handed to an agent."""
-    return sentence_of(row)
-
-
 TEMPLATE_FILTERS = (
     accepted_effect_sentence,
-    handover_sentence,
     write_origin_word,
     write_match_sentence,
     write_reason,
@@ -97,6 +89,7 @@ TEMPLATE_FILTERS = (
     rollback_way_sentence,
 )
 FILTERS = {function.__name__: function for function in TEMPLATE_FILTERS} | {
+    "handover_sentence": sentence_of,
     "speaker_name": get_speaker_name,
     "speaker_word": format_speaker,
 }

@@ -148,7 +148,7 @@ BACKUPS_THAT_ARE_THERE = "operations.backups.runs.find_existing_paths"
 BACKUP_HEADS = "operations.backups.runs.read_heads"  # heads of an agent's ledger, in manifests of backups
 RESTORABLE_BACKUP = "operations.backups.upgrade_backups.find_restorable"  # the newest that this version can restore
 APPROVED_DECISIONS = "datasets.decision_samples.replays.find_approved_ids"  # of an agent, in approved samples: ids
-GATE_VERDICTS = "datasets.decision_samples.verdict_copies.copy_new"  # copies new verdicts into an agent's file
+GATE_VERDICTS = "datasets.decision_samples.replays.copy_new"  # copies new verdicts into an agent's file
 ARTIFACT_CALLS = "ledger.outputs.calls.find_calls"  # the calls that artifacts came from
 MEMORY_SUMS = "overview.memory_sums.refresh_alias"  # counts writes to memory again when some were recorded
 CHANGED_ROWS = "findings.rescan.note"  # has rows scanned again whose texts changed
@@ -297,7 +297,7 @@ WORKSPACE_WRITES = env.bool("OPENCLAW_WEB_WORKSPACE_WRITES", False)
 LLM_API_URL = env.str("OPENCLAW_WEB_LLM_URL", "").strip()
 LLM_API_KEY = os.environ.get("OPENCLAW_WEB_LLM_KEY", "").strip()  # for env, $… is the name of another variable
 
-# The command of OpenClaw that a change of a memory file is handed to: guardian/handover/config.py alone reads it.
+# The command of OpenClaw that a change of a memory file is handed to; guardian/handover/external_command.py reads it.
 OPENCLAW_COMMAND = env.str("OPENCLAW_WEB_OPENCLAW", "").strip()
 
 # A browser may load our own files, and nothing else.

@@ -13,7 +13,7 @@ from gate.collectors.batches import count_row_bytes, split_batches
 from gate.collectors.source_decisions import Rejection
 from gate.models import MemoryGateDecision
 from gate.recording import api_import, foreign_decisions, log_import
-from guardian.recording import unattributed_changes
+from guardian.recording import snapshot_matching
 from ledger.collectors.database import DamagedDatabase
 from ledger.collectors.jsonl import Line
 from ledger.transcripts import transcript_store
@@ -164,7 +164,7 @@ def _note_consolidations(collection, owners, moments):
     for name, agent in collection.agents.items():
         own = [at for at, folder in moments if owners.has_workspace(name, folder)]
         if own and collection.only in (None, agent.agent_id):
-            unattributed_changes.store_consolidations(agent.db, own)
+            snapshot_matching.store_consolidations(agent.db, own)
 
 
 def _add_counts(counts, result):

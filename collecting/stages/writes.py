@@ -19,13 +19,12 @@ from gate.collectors.batches import split_batches
 from gate.collectors.source_decisions import Rejection
 from gate.recording.log_import import group_by_agent, parse_agent_name
 from guardian.changes import ChangeCache
-from guardian.collectors import reflection_db, write_log
+from guardian.collectors import reflection_db, source_writes
 from guardian.collectors.source_writes import SourceWrite
 from guardian.files import MEMORY_FILES
 from guardian.handover import outcomes
 from guardian.recording import api_import, log_import, snapshot_matching, write_provenance, write_store
 from guardian.recording.reports import FileChange, Source
-from guardian.standing import attribution
 from ledger.collectors.database import DamagedDatabase
 from ledger.collectors.jsonl import Line
 from ledger.models import RejectedRecord
@@ -159,7 +158,7 @@ def _find_tail(collection, file, handle):
 
 
 def _read_log(collection, place, handle, tail, counts):
-    file, agents, reader = place.own / WRITTEN, place.agents, write_log.LogReader()
+    file, agents, reader = place.own / WRITTEN, place.agents, source_writes.LogReader()
     change_cache = ChangeCache()
     for batch in split_batches(
         _parse_lines(reader, handle, tail), lambda item: len(getattr(item, "fact", "") or ""), AT_ONCE
@@ -316,9 +315,9 @@ def _attribute(collection, counts):
         if collection.only in (None, agent.agent_id) and agent.agent_id not in collection.lost
     ]
     for agent in agents:  # changes of earlier imports that a record of this import names
-        attribution.attribute_writes(agent)
+        write_provenance.attribute_writes(agent)
     counts["unattributed"] += sum(settled.unattributed for settled in _settle_changes(agents))
-    if named := sum(attribution.attribute_writes(agent) for agent in agents):
+    if named := sum(write_provenance.attribute_writes(agent) for agent in agents):
         # The other agents of a shared workspace then have no unreported change.
         withdrawn = sum(settled.withdrawn for settled in _settle_changes(agents))
         counts["unattributed"] = max(0, counts["unattributed"] - named - withdrawn)

@@ -1,28 +1,87 @@
 """The API of findings: values with their places, verdicts, and undoing."""
 
+from typing import Literal
+
 from django.shortcuts import get_object_or_404
 from ninja import Query
+from pydantic import Field
 
 from agents.models import Agent
 from findings.models import Finding
+from openclaw_web.detectors.spans import KINDS
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.endpoints.schemas import Page, page_to_json
+from openclaw_web.endpoints.schemas import LARGEST_FIRST, Body, Page, PageQuery, Schema, TimeRangeQuery, page_to_json
+from openclaw_web.endpoints.table_schemas import table_schema
 from openclaw_web.pages.not_found_page import MissingPart
 from openclaw_web.pages.roles import needs
 
-from ..models import FindingValue
-from . import judging, value_pages
-from .schemas import (
-    FindingPlaceOut,
-    FindingPlacesQuery,
-    FindingUndoIn,
-    FindingVerdictIn,
-    FindingVerdictOut,
-    FoundValueDetailOut,
-    FoundValueOut,
-    FoundValueQuery,
-)
-from .value_list import VALUES
+from ..forms import LONGEST_NOTES
+from ..models import FindingValue, FindingVerdict
+from . import value_list, verdicts
+from .value_list import VALUES, ValueFilters
+
+FoundKind = Literal[KINDS]
+NO_NUL = r"^[^\x00]*$"
+MASKED = "of keys and passwords only a few characters; null below labeller, and where the text has changed"
+
+
+class FoundValueQuery(TimeRangeQuery):
+    kind: FoundKind | None = None
+    state: Literal["open", "confirmed", "dismissed"] | None = None
+    agent: str | None = Field(None, max_length=56)
+    rule: str | None = Field(None, max_length=100)
+    sort: Literal[ValueFilters.sorts()] = Field(ValueFilters.DEFAULT, description=LARGEST_FIRST)
+
+
+class FoundValueOut(table_schema(FindingValue)):
+    pass
+
+
+class FindingVerdictOut(table_schema(FindingVerdict)):
+    pass
+
+
+class FindingAgentOut(Schema):
+    """An agent in whose texts a value stands."""
+
+    agent_id: str
+    places: int
+
+
+class FoundValueDetailOut(FoundValueOut):
+    value: str | None = Field(description=MASKED)
+    held_by: list[FindingAgentOut]
+    verdicts: list[FindingVerdictOut] = Field(description="on the value, its places and its rule: the last 50")
+
+
+class FindingPlacesQuery(PageQuery):
+    agent: str = Field(max_length=56, description="whose texts")
+    limit: int = Field(20, ge=1, le=50)
+
+
+class FindingPlaceOut(table_schema(Finding)):
+    id: int = Field(description="of the finding, in the file of its agent")
+    state: Literal["open", "confirmed", "dismissed", "added"]
+    agent_id: str
+    place: str = Field(description="the source and its id, as verdicts on a place name it")
+    before: str | None = Field(description="the text before the value; null as for `value`")
+    value: str | None = Field(description=MASKED)
+    after: str | None = Field(description="the text after the value")
+
+
+class FindingVerdictIn(Body):
+    verdict: Literal["confirmed", "dismissed"]
+    scope: Literal["value", "place", "rule"] = Field(
+        "value", description="the value wherever it stands, the place of one finding, or its rule (admins)"
+    )
+    agent: str = Field("", max_length=56, description="with `place`: the agent of the finding")
+    finding: int | None = Field(None, ge=0, lt=2**53, description="with `place`: the id of the finding")
+    notes: str = Field("", max_length=LONGEST_NOTES, pattern=NO_NUL)
+
+
+class FindingUndoIn(Body):
+    verdict_id: str = Field("", max_length=40, description="empty: your last verdict on findings")
+
 
 router = Operations("findings_api", tags=["findings"])
 
@@ -38,7 +97,7 @@ def finding_list(request, filters: Query[FoundValueQuery]):
 @needs("labeller")
 def finding_undo(request, body: FindingUndoIn):
     """Undo a verdict of yours, or (admins) of anybody; returns the row that undoes it."""
-    return judging.undo(request.user, body.verdict_id)
+    return verdicts.undo(request.user, body.verdict_id)
 
 
 @router.get("/findings/{value_hash}", FoundValueDetailOut, 404)
@@ -49,11 +108,11 @@ def finding_detail(request, value_hash: str):
     Labellers also get the value itself, masked as on its page.
     """
     value = get_object_or_404(FindingValue, value_hash=value_hash)
-    held_by = value_pages.find_agents(value)
+    held_by = value_list.find_agents(value)
     readable = [row.agent_id for row in held_by] if request.user.has_role("labeller") else []
     columns = {field.attname: getattr(value, field.attname) for field in value._meta.concrete_fields}
-    verdicts = [row for row, _may_undo in value_pages.read_history(value)]
-    return columns | {"value": value_pages.find_text(value_hash, readable), "held_by": held_by, "verdicts": verdicts}
+    history = [row for row, _may_undo in verdicts.read_history(value)]
+    return columns | {"value": value_list.find_text(value_hash, readable), "held_by": held_by, "verdicts": history}
 
 
 @router.get("/findings/{value_hash}/places", Page[FindingPlaceOut], 404, 409, 503)
@@ -65,7 +124,7 @@ def finding_places(request, value_hash: str, filters: Query[FindingPlacesQuery])
     if agent is None:
         raise MissingPart("agent")
     with_texts = request.user.has_role("labeller")
-    page = value_pages.read_places(value_hash, agent, with_texts=with_texts, **filters.place)
+    page = value_list.read_places(value_hash, agent, with_texts=with_texts, **filters.place)
     return page_to_json(page, [_build_place(place) for place in page])
 
 
@@ -74,14 +133,14 @@ def finding_places(request, value_hash: str, filters: Query[FindingPlacesQuery])
 def finding_verdict(request, value_hash: str, body: FindingVerdictIn):
     """Confirm or dismiss a value, one place of it, or (admins) everything that its rule finds."""
     value = get_object_or_404(FindingValue, value_hash=value_hash)
-    return judging.judge(
+    return verdicts.judge(
         request.user, value, body.verdict, scope=body.scope, agent_id=body.agent, finding_id=body.finding,
         notes=body.notes,
     )  # fmt: skip
 
 
-def _build_place(place: value_pages.PlaceOfValue) -> dict:
+def _build_place(place: value_list.PlaceOfValue) -> dict:
     fields = {field.attname: getattr(place.finding, field.attname) for field in Finding._meta.concrete_fields}
     excerpt = place.excerpt
     texts = {name: getattr(excerpt, name) if excerpt else None for name in ("before", "value", "after")}
-    return fields | texts | {"agent_id": place.agent_id, "place": place.place_id}
+    return fields | texts | {"state": place.state, "agent_id": place.agent_id, "place": place.place_id}

@@ -15,7 +15,7 @@ from findings.models import Finding, FindingScan
 from openclaw_web.sqlite.integrity import DIFFERENT, Check
 
 from ..models import FindingValue, FindingValueAgent
-from . import copying, sample_privacy
+from . import sample_privacy
 from .summary import rebuild
 
 CHUNK = 2_000
@@ -56,7 +56,7 @@ def find_outdated_samples(_db: str, most: int = SAMPLED) -> Iterator[str]:
 
     None while a job that sets them is waiting or under way.
     """
-    if not (copying.is_check_needed() or copying.is_under_way()):
+    if not (sample_privacy.is_check_needed() or sample_privacy.is_under_way()):
         yield from sample_privacy.find_outdated(most)
 
 

@@ -1,20 +1,26 @@
 """The verdicts of people on findings that are in force, all in memory."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from agents import databases
+from findings import places
+from findings.finding_store import PERSON_RULE
+from findings.models import Finding
 
 from ..models import FindingVerdict
 
 Scope, Verdict = FindingVerdict.Scope, FindingVerdict.Verdict
-OPEN, CONFIRMED, DISMISSED = "open", "confirmed", "dismissed"
+OPEN, CONFIRMED, DISMISSED, ADDED = "open", "confirmed", "dismissed", "added"
 COLUMNS = (
     *("id", "undoes", "scope", "verdict", "value_hash", "rule", "agent_id", "place"),
     *("decided_by", "decided_at"),
 )
 CHUNK = 2_000
 BATCH = 500  # values in one statement
+MOST_ADDED = 10_000  # values that people added, of one agent
 
 
 class Judgment(NamedTuple):
@@ -42,22 +48,16 @@ class Decisions:
         A verdict on the place counts before one on the value, and that before one on the rule. `kind` has no verdicts
         of its own. Without `agent_id`, a place that agents share is dismissed only if it is so for each of them.
         """
-        return to_state(self.find_place_judgment(rule, value_hash, place, agent_id).verdict)
-
-    def find_place_judgment(self, rule: str, value_hash: str, place: str, agent_id: str = "") -> Judgment:
-        """Return the verdict on a value found in a place, or NONE; `agent_id` as in `find_state`."""
-        return self._find_place(value_hash, place, agent_id) or self.find_judgment(rule, value_hash)
+        by_agent = self.places.get(value_hash, {}).get(place) or {}
+        judgment = by_agent.get(agent_id)
+        if by_agent and not agent_id:
+            judgments = list(by_agent.values())
+            judgment = next((row for row in judgments if row.verdict != Verdict.DISMISSED), judgments[0])
+        return to_state((judgment or self.find_judgment(rule, value_hash)).verdict)
 
     def find_judgment(self, rule: str, value_hash: str) -> Judgment:
         """Return the verdict on a value wherever it stands, or NONE."""
         return self.values.get(value_hash) or self.rules.get(rule) or NONE
-
-    def _find_place(self, value_hash, place, agent_id):
-        by_agent = self.places.get(value_hash, {}).get(place)
-        if not by_agent or agent_id:
-            return (by_agent or {}).get(agent_id)
-        judgments = list(by_agent.values())
-        return next((row for row in judgments if row.verdict != Verdict.DISMISSED), judgments[0])
 
 
 class DecisionCache:
@@ -98,6 +98,38 @@ def read_decisions(value_hashes: Collection[str] | None = None) -> Decisions:
     return _build(chosen)
 
 
+def find_states(agent_id: str, findings: Sequence[Finding]) -> list[str]:
+    """The state of each of these findings of an agent, read from the verdicts on their values.
+
+    One that a person added is `added` as long as nobody dismisses it.
+    """
+    if not findings:
+        return []
+    decisions = read_decisions({row.value_hash for row in findings})
+    states = [
+        decisions.find_state(row.kind, row.rule, row.value_hash, places.find_place_id(row), agent_id)
+        for row in findings
+    ]
+    return [
+        ADDED if row.rule == PERSON_RULE and state != DISMISSED else state
+        for row, state in zip(findings, states, strict=True)
+    ]
+
+
+def read_added(agent_id: str, **columns: Any) -> list[tuple[str, str]]:
+    """The values that people added in an agent's texts and nobody dismissed, as pairs of kind and value.
+
+    `columns` narrow the findings. Values whose text is gone are left out.
+    """
+    db = databases.find_alias(agent_id)
+    if db is None:
+        return []
+    rows = list(Finding.objects.using(db).filter(rule=PERSON_RULE, **columns).order_by("id")[:MOST_ADDED])
+    states = find_states(agent_id, rows)
+    pairs = [(row.kind, places.read_value(db, row)) for row, state in zip(rows, states, strict=True) if state == ADDED]
+    return list(dict.fromkeys((kind, value) for kind, value in pairs if value))
+
+
 def to_state(verdict: str) -> str:
     """Return `open`, `confirmed` or `dismissed` for a verdict; an empty text is none."""
     return {"": OPEN, Verdict.DISMISSED.value: DISMISSED}.get(verdict, CONFIRMED)
@@ -117,17 +149,14 @@ def _build(rows: Iterable[tuple]) -> Decisions:
         else:
             stacks[subject][verdict_id] = Judgment(verdict, by, at)
     decisions = Decisions()
-    for subject, judgments in stacks.items():
-        if judgments:
-            _store(decisions, subject, next(reversed(judgments.values())))
+    for (scope, name, *place), judgments in stacks.items():
+        if not judgments:
+            continue
+        judgment = next(reversed(judgments.values()))
+        if scope == Scope.VALUE:
+            decisions.values[name] = judgment
+        elif scope == Scope.RULE:
+            decisions.rules[name] = judgment
+        else:
+            decisions.places.setdefault(name, {}).setdefault(place[0], {})[place[1]] = judgment
     return decisions
-
-
-def _store(decisions, subject, judgment):
-    if subject[0] == Scope.VALUE:
-        decisions.values[subject[1]] = judgment
-    elif subject[0] == Scope.RULE:
-        decisions.rules[subject[1]] = judgment
-    else:
-        _scope, value_hash, place, agent_id = subject
-        decisions.places.setdefault(value_hash, {}).setdefault(place, {})[agent_id] = judgment

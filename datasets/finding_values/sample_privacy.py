@@ -1,30 +1,38 @@
-"""The columns of samples about personal data: searched, found, and the content without it."""
+"""The columns of samples about personal data, and the jobs that have them follow verdicts and rules."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from agents import databases
 from agents.models import Agent
-from findings import places
-from findings.detection import read_detection
+from findings.detection import read_detection, read_version
 from findings.models import Finding
 from findings.value_hash import compute_value_hash
+from jobs import services as jobs
+from jobs.kinds import MINUTE_MS, Kind, Schedule
+from jobs.models import JobRun
 from openclaw_web.detectors import detect
 from openclaw_web.sqlite import statements, write_queue
+from people.models.bookkeeping import KeyValue
 
 from ..exporters.markers import TokenNumbers, has_marker
 from ..exporters.redaction import Place, Redactor, Rules
 from ..exporters.samples import GATE_TYPES
-from ..models import DatasetSample
-from .decisions import DecisionCache
+from ..models import DatasetSample, FindingValue, FindingValueAgent, FindingVerdict
+from . import summary
+from .decisions import DecisionCache, read_added
 
+COPY, CHECK = "finding_verdict", "sample_privacy"  # the names of the jobs
+NOTED = ("datasets", "sample_privacy_rules")  # the rules by which all samples were searched
 COLUMNS = ("privacy_checked", "contains_pii", "pii_redacted_content")
 UPDATE = f"UPDATE dataset_samples SET {', '.join(f'{name} = %s' for name in COLUMNS)} WHERE id = %s AND content = %s"  # noqa: S608
 BATCH = 20  # samples whose contents are in memory
+MOST_VALUES = 10_000  # of a rule, whose states one verdict sets at once
 MOST_SAMPLES = 500  # that one verdict refreshes at once, and of which the ids are in memory
 MOST_SESSIONS = 200  # whose samples are looked up at once
 MOST_ADDED = 50  # values that people added in one session
@@ -42,11 +50,18 @@ def set_columns(samples: Sequence[DatasetSample]) -> None:
             find_spans=lambda text: detect.find_spans(text, detection.custom),
             hash_value=compute_value_hash,
             find_state=lambda kind, rule, name, place: cache.find_state(kind, rule, name, place.name, place.agent_id),
-            added=read_added(agent_id, session_id),
+            added=read_added_in(agent_id, session_id),
         )
         redactor = Redactor(rules)
         for sample in group:
-            _set_sample(sample, redactor)
+            if len(sample.content) > LONGEST:
+                sample.privacy_checked, sample.contains_pii, sample.pii_redacted_content = False, None, None
+                continue
+            redacted = redactor.redact(sample.content, Place(agent_id, find_place(sample)))
+            sample.privacy_checked, sample.contains_pii, sample.pii_redacted_content = True, has_marker(redacted), None
+            if sample.contains_pii:
+                encoded = TokenNumbers().encode(redacted.encode(errors="surrogatepass"))
+                sample.pii_redacted_content = encoded.decode(errors="surrogatepass")
 
 
 def refresh(sample_ids: Iterable[str]) -> int:
@@ -77,36 +92,40 @@ def refresh_gate(sample_id: str) -> None:
     refresh(DatasetSample.objects.filter(id=sample_id, sample_type__in=GATE_TYPES).values_list("id", flat=True))
 
 
-def refresh_found(holders: Iterable[tuple[Agent, str]], columns: Mapping[str, Any], progress: Any = None) -> int:
-    """Refresh the samples of sessions with such findings; return how many.
-
-    `holders` are agents with the aliases of their files. Raises what `progress.update` raises.
-    """
-    count = 0
-    for agent, db in holders:
-        for sessions in _read_sessions(db, columns):
-            for ids in _read_samples(agent_id=agent.agent_id, session_id__in=sessions):
-                count += refresh(ids)
-                _report(progress, count)
-    return count
+def refresh_sessions(agent_id: str, session_ids: Collection[str]) -> int:
+    """Refresh the samples of a few sessions of an agent; return how many."""
+    return sum(map(refresh, _read_samples(agent_id=agent_id, session_id__in=list(session_ids))))
 
 
-def is_large(holders: Iterable[tuple[Agent, str]], columns: Mapping[str, Any]) -> bool:
-    """Whether sessions with such findings are too many for one request, or their samples are."""
+def is_large(row: FindingVerdict) -> bool:
+    """Whether a verdict concerns too many values, sessions or samples for one request."""
+    if row.scope == FindingVerdict.Scope.RULE:
+        values = FindingValue.objects.filter(rule=row.rule)
+        if values[: MOST_VALUES + 1].count() > MOST_VALUES:
+            return True
     room = MOST_SAMPLES
-    for agent, db in holders:
-        sessions = next(_read_sessions(db, columns), [])
-        rows = DatasetSample.objects.filter(agent_id=agent.agent_id, session_id__in=sessions)
-        room -= rows[: room + 1].count()
+    for agent_id, db in _list_holders(row):
+        sessions = next(_read_sessions(db, row), [])
+        samples = DatasetSample.objects.filter(agent_id=agent_id, session_id__in=sessions)
+        room -= samples[: room + 1].count()
         if room < 0 or len(sessions) >= MOST_SESSIONS:
             return True
     return False
 
 
-def refresh_place(agent_id: str, place: str) -> int:
-    """Refresh the samples of a turn's session; return how many. Other places have none."""
-    session_id = place.removeprefix("record:").rpartition("/")[0] if place.startswith("record:") else ""
-    return sum(map(refresh, _read_samples(agent_id=agent_id, session_id=session_id))) if session_id else 0
+def follow(row: FindingVerdict, progress: Any = None) -> int:
+    """Refresh the samples of sessions that a verdict concerns; return how many. One on a rule sets its values' states.
+
+    Raises what `progress.update` raises.
+    """
+    if row.scope == FindingVerdict.Scope.RULE:
+        summary.follow_rule(row.rule)
+    count = 0
+    for agent_id, db in _list_holders(row):
+        for sessions in _read_sessions(db, row):
+            count += refresh_sessions(agent_id, sessions)
+            _report(progress, count)
+    return count
 
 
 def refresh_all(progress: Any = None) -> int:
@@ -133,21 +152,12 @@ def find_outdated(most: int) -> Iterator[str]:
             return
 
 
-def read_added(agent_id: str, session_id: str) -> list[tuple[str, str]]:
+def read_added_in(agent_id: str, session_id: str) -> list[tuple[str, str]]:
     """The values that people added in a session, as pairs of kind and value.
 
     At most 50.
     """
-    db = databases.find_alias(agent_id) if session_id else None
-    if db is None:
-        return []
-    rows = (
-        Finding.objects.using(db)
-        .filter(session_id=session_id, state=Finding.State.ADDED.value)
-        .order_by("turn_number", "id")
-    )
-    pairs = [(row.kind, places.read_value(db, row)) for row in rows[:MOST_ADDED]]
-    return list(dict.fromkeys((kind, value) for kind, value in pairs if value))
+    return read_added(agent_id, session_id=session_id)[:MOST_ADDED] if session_id else []
 
 
 def find_place(sample: DatasetSample) -> str:
@@ -157,25 +167,24 @@ def find_place(sample: DatasetSample) -> str:
     return f"record:{sample.session_id}/{sample.turn_number}"
 
 
-def _set_sample(sample, redactor):
-    if len(sample.content) > LONGEST:
-        sample.privacy_checked, sample.contains_pii, sample.pii_redacted_content = False, None, None
-        return
-    redacted = redactor.redact(sample.content, Place(sample.agent_id, find_place(sample)))
-    sample.privacy_checked, sample.contains_pii = True, has_marker(redacted)
-    sample.pii_redacted_content = _put_tokens(redacted) if sample.contains_pii else None
-
-
-def _put_tokens(text):
-    return TokenNumbers().encode(text.encode(errors="surrogatepass")).decode(errors="surrogatepass")
-
-
 def _read_columns(sample):
     return [getattr(sample, name) for name in COLUMNS]
 
 
-def _read_sessions(db, columns) -> Iterator[list[str]]:
-    """The sessions with such findings, each once, in parts."""
+def _list_holders(row) -> Iterator[tuple[str, str]]:
+    """The agents in whose texts a verdict may count, with the aliases of their files."""
+    agents = Agent.objects.order_by("agent_id")
+    if row.scope != FindingVerdict.Scope.RULE:
+        held_by = FindingValueAgent.objects.filter(value_hash=row.value_hash)
+        agents = agents.filter(agent_id__in=list(held_by.values_list("agent_id", flat=True)))
+    for agent_id in agents.values_list("agent_id", flat=True):
+        if db := databases.find_alias(agent_id):
+            yield agent_id, db
+
+
+def _read_sessions(db, row) -> Iterator[list[str]]:
+    """The sessions with findings that a verdict may concern, each once, in parts."""
+    columns = {"rule": row.rule} if row.scope == FindingVerdict.Scope.RULE else {"value_hash": row.value_hash}
     last = ""
     rows = Finding.objects.using(db).filter(**columns).exclude(session_id=None).order_by("session_id")
     ids = rows.values_list("session_id", flat=True).distinct()
@@ -196,3 +205,55 @@ def _read_samples(**columns: Any) -> Iterator[list[str]]:
 def _report(progress, count):
     if progress:
         progress.update(count, None, _("Searching samples: %(count)s so far") % {"count": f"{count:,}"})
+
+
+def run_copy(params: dict[str, Any], progress: Any) -> dict[str, Any]:
+    """Have samples follow a verdict; return the counts as JSON-able values.
+
+    Running it again applies what is in force then.
+    """
+    row = FindingVerdict.objects.filter(id=params["verdict"]).first()
+    return _describe(follow(row, progress) if row else 0)
+
+
+def run_check(_params: dict[str, Any], progress: Any) -> dict[str, Any]:
+    """Search all samples again, and note by which rules; return the counts as JSON-able values."""
+    rules = read_version()
+    count = refresh_all(progress)
+    KeyValue.objects.put(*NOTED, rules)
+    return _describe(count)
+
+
+def is_check_needed() -> bool:
+    """Whether there are samples that were searched by other rules than those in force."""
+    if not DatasetSample.objects.exists():
+        return False
+    noted = KeyValue.objects.filter(scope=NOTED[0], key=NOTED[1]).first()
+    return noted is None or noted.value != read_version()
+
+
+def is_under_way() -> bool:
+    """Whether a job that sets columns of samples is queued or running."""
+    jobs_of_kinds = jobs.find_by_kind([COPY, CHECK], state__in=(JobRun.State.QUEUED, JobRun.State.RUNNING))
+    return any(rows.exists() for rows in jobs_of_kinds)
+
+
+def _describe(count):
+    return {"message": _("Samples searched: %(count)s.") % {"count": f"{count:,}"}, "samples": count}
+
+
+COPY_JOB = Kind(
+    run=run_copy,
+    label=gettext_lazy("Apply a verdict on findings"),
+    audit_text=gettext_lazy("started to apply a verdict on findings"),
+    cancel_text=gettext_lazy("Exports follow the verdict; columns of some samples may not show it yet."),
+    describe_result=lambda result: str(result["message"]),
+)
+CHECK_JOB = Kind(
+    run=run_check,
+    label=gettext_lazy("Search samples for personal data"),
+    audit_text=gettext_lazy("started to search samples for personal data"),
+    cancel_text=gettext_lazy("Samples already searched keep what was found; the next run begins again."),
+    describe_result=lambda result: str(result["message"]),
+    schedule=Schedule("schedule.findingsScanMinutes", MINUTE_MS, dict, is_check_needed),
+)

@@ -1,24 +1,53 @@
-"""Verdicts of people on findings, and their undoing: rows that are only added."""
+"""Verdicts of people on found values: rows that are only added. Each is an action in the history of review."""
 
+from django.core.exceptions import PermissionDenied
+from django.db.models import Q
 from django.utils.translation import gettext as _
 from ulid import ULID
 
 from agents import databases
+from findings import places
 from findings.finding_store import PERSON_RULE
 from findings.models import Finding
+from jobs import services as jobs
 from openclaw_web import clock
 from openclaw_web.errors import Refused
-from openclaw_web.sqlite import write_queue
+from openclaw_web.sqlite import rows, write_queue
 from people.audit import log as audit
+from people.models import User
 
-from ..models import FindingValueAgent, FindingVerdict
-from . import copying, sample_privacy, summary
-from .decisions import Decisions, read_decisions
-
-__all__ = ["Decisions", "decide", "find_last", "find_undoable", "read_decisions", "undo"]
+from ..models import FindingValue, FindingValueAgent, FindingVerdict, ReviewAction
+from . import sample_privacy, summary, words
+from .decisions import read_decisions
 
 Scope, Verdict = FindingVerdict.Scope, FindingVerdict.Verdict
-REMEMBERED = 50  # latest verdicts of a person, of which the last may be undone
+# The lowest role that may decide on what a verdict is about.
+ROLES = {Scope.VALUE.value: "labeller", Scope.PLACE.value: "labeller", Scope.RULE.value: "admin"}
+REMEMBERED = 50  # actions of a person, of which the last verdict may be undone
+MOST_VERDICTS = 50  # on a page
+
+
+def judge(
+    user: User, value: FindingValue, verdict: str, *, scope: str, agent_id: str = "", finding_id: int | None = None,
+    notes: str = "",
+) -> FindingVerdict:  # fmt: skip
+    """Give a verdict on a value, its rule, or the place of one finding.
+
+    `finding_id` is a row in the file of the agent `agent_id`. Raises PermissionDenied for a rule from anybody but an
+    admin, and Refused for a place that does not hold the value (any more).
+    """
+    _check_role(user, scope)
+    by, name = user.username, value.value_hash
+    if scope == Scope.RULE:
+        return decide(verdict, scope=scope, rule=value.rule, by=by, notes=notes)
+    if scope != Scope.PLACE:
+        return decide(verdict, scope=scope, value_hash=name, rule=value.rule, by=by, notes=notes)
+    db = databases.find_alias(agent_id) if finding_id else None
+    finding = Finding.objects.using(db).filter(id=finding_id, value_hash=name).first() if db else None
+    if finding is None:
+        raise Refused(_("The value does not stand in this place any more. Reload the page."))
+    place = places.find_place_id(finding)
+    return decide(verdict, scope=scope, value_hash=name, agent=agent_id, place=place, by=by, notes=notes)
 
 
 def decide(
@@ -34,102 +63,155 @@ def decide(
 ) -> FindingVerdict:
     """Add a verdict on a value, a place or a rule, and return its row.
 
-    `agent` is the id of the place's agent, `place` its text as findings.places writes it. The states in the summary
-    and in the agents' files, and the columns of samples follow: of a value in many places, by a job. Raises Refused for
-    a verdict without its subject, and for an unknown one.
+    `agent` is the id of the place's agent, `place` its text as findings.places writes it. The states in the summary and
+    the columns of samples follow: where they are many, by a job. Raises Refused for a verdict without its subject, and
+    for an unknown one.
     """
+    needed = {Scope.VALUE: [value_hash], Scope.PLACE: [value_hash, agent, place]}
+    if scope not in Scope.values or verdict not in Verdict.values or verdict == Verdict.UNDONE:
+        raise Refused(_("There is no such verdict. Reload the page."))
+    if not all(needed.get(scope, [rule])):
+        raise Refused(_("This verdict does not name what it is about. Reload the page."))
+    if scope == Scope.RULE:
+        value_hash = agent = place = None
     row = FindingVerdict(
         scope=scope, verdict=verdict, value_hash=value_hash, rule=rule, agent_id=agent, place=place, notes=notes
     )
-    _check(row)
     with write_queue.global_transaction():
-        _store(row, by)
-        audit.record(
-            by, "finding_judged", **_name_subject(row), verdict=str(row.verdict), scope=str(row.scope),
-        )  # fmt: skip
-    copying.copy_or_queue(row, by=by)
+        _store(row, by, "finding_judged", verdict)
+        rows.insert_row(
+            ReviewAction(
+                actor=by,
+                kind=ReviewAction.Kind.VERDICT.value,
+                at=row.decided_at,
+                state=ReviewAction.State.DONE.value,
+                label_id=row.id,
+                sample_count=0,  # the numbers of samples leave it out
+            )
+        )
+    _follow(row, by)
     return row
 
 
-def undo(verdict_id: str, *, by: str) -> FindingVerdict:
+def undo(user: User, verdict_id: str = "") -> FindingVerdict:
+    """Undo one verdict, or the person's last one among their 50 latest actions; return the row that undoes it.
+
+    Raises PermissionDenied for the verdict of somebody else, unless an admin undoes it, and for one on a rule as
+    `judge`; Refused when there is nothing to undo.
+    """
+    verdict_id = verdict_id or find_last(user.username)
+    if not verdict_id:
+        raise Refused(_("There is nothing to undo among your last verdicts on findings."))
+    row = _find_undoable(verdict_id)
+    _check_role(user, row.scope)
+    if row.decided_by != user.username and not user.has_role("admin"):
+        raise PermissionDenied
+    return take_back(row.id, by=user.username)
+
+
+def take_back(verdict_id: str, *, by: str) -> FindingVerdict:
     """Undo a verdict by another row, which is returned; the verdict before it counts again.
 
     Raises Refused for one that is not stored, was undone already, or undoes another one.
     """
     with write_queue.global_transaction():
-        undone = find_undoable(verdict_id)
+        undone = _find_undoable(verdict_id)
         row = FindingVerdict(
             scope=undone.scope, verdict=Verdict.UNDONE.value, value_hash=undone.value_hash, rule=undone.rule,
             agent_id=undone.agent_id, place=undone.place, undoes=undone.id,
         )  # fmt: skip
-        _store(row, by)
-        audit.record(
-            by, "finding_undone", **_name_subject(row), verdict=str(undone.verdict), scope=str(undone.scope),
-        )  # fmt: skip
-    if undone.verdict == Verdict.ADDED:
-        _remove_added(undone)
-    copying.copy_or_queue(row, by=by)
+        _store(row, by, "finding_undone", undone.verdict)
+        actions = ReviewAction.objects.filter(actor=undone.decided_by, at=undone.decided_at, label_id=undone.id)
+        actions.update(state=ReviewAction.State.UNDONE)
+    if row.scope == Scope.VALUE and row.value_hash not in read_decisions([row.value_hash]).values:
+        _remove_added(row.value_hash)  # what people added with the value: no verdict adds it any more
+    _follow(row, by)
     return row
 
 
-def find_undoable(verdict_id: str) -> FindingVerdict:
-    """Return a verdict that was not undone.
+def find_last(by: str) -> str:
+    """The id of a person's last verdict that can be undone, among their latest actions; empty: there is none."""
+    latest = (
+        ReviewAction.objects.filter(actor=by).order_by("-at", "-id").values_list("state", "sample_count", "label_id")
+    )
+    done = ReviewAction.State.DONE
+    return next((name for state, count, name in latest[:REMEMBERED] if state == done and count == 0), "")
 
-    Raises Refused for one that was, and for what is no verdict.
+
+def may_undo(user: User) -> bool:
+    """Whether a person has a verdict that the key for undoing would take back."""
+    return user.has_role("labeller") and bool(find_last(user.username))
+
+
+def read_history(value: FindingValue) -> list[tuple[FindingVerdict, bool]]:
+    """The newest verdicts on a value, its places and its rule.
+
+    Each is a pair with True while it may be undone.
     """
+    about = Q(value_hash=value.value_hash) | Q(value_hash=None, rule=value.rule)
+    verdicts = list(FindingVerdict.objects.filter(about).order_by("-decided_at", "-id")[:MOST_VERDICTS])
+    undone = {row.undoes for row in verdicts if row.undoes}
+    return [(row, not row.undoes and row.id not in undone) for row in verdicts]
+
+
+def describe(row: FindingVerdict, value: FindingValue | None) -> str:
+    """A sentence about a verdict that was just given or undone."""
+    if row.undoes:
+        return _("The verdict was undone.")
+    is_confirmed = row.verdict != FindingVerdict.Verdict.DISMISSED
+    sentence = {
+        (Scope.VALUE.value, True): _("%(kind)s: confirmed."),
+        (Scope.VALUE.value, False): _("%(kind)s: dismissed wherever it stands."),
+        (Scope.PLACE.value, True): _("%(kind)s: confirmed in this place."),
+        (Scope.PLACE.value, False): _("%(kind)s: dismissed in this place."),
+        (Scope.RULE.value, True): _("Rule %(rule)s: everything that it finds is confirmed."),
+        (Scope.RULE.value, False): _("Rule %(rule)s: everything that it finds is dismissed."),
+    }[str(row.scope), is_confirmed]
+    return sentence % {"kind": words.get_kind_word(value.kind) if value else "", "rule": row.rule or ""}
+
+
+def _check_role(user, scope):
+    if not user.has_role(ROLES.get(scope, "labeller")):
+        raise PermissionDenied
+
+
+def _find_undoable(verdict_id):
     row = FindingVerdict.objects.filter(id=verdict_id, undoes=None).first()
     if row is None:
         raise Refused(_("There is no such verdict. Reload the page."))
-    same = FindingVerdict.objects.filter(value_hash=row.value_hash, rule=row.rule)
-    if same.filter(undoes=row.id).exists():
+    if FindingVerdict.objects.filter(value_hash=row.value_hash, rule=row.rule, undoes=row.id).exists():
         raise Refused(_("This verdict was undone already."))
     return row
 
 
-def find_last(by: str) -> FindingVerdict | None:
-    """Return a person's last verdict that was not undone; None among the last 50 rows."""
-    own = list(FindingVerdict.objects.filter(decided_by=by).order_by("-decided_at", "-id")[:REMEMBERED])
-    candidates = [row for row in own if not row.undoes]
-    if not candidates:
-        return None
-    since = FindingVerdict.objects.filter(decided_at__gt=candidates[-1].decided_at)  # others may have undone them
-    undone = set(since.exclude(undoes=None).values_list("undoes", flat=True))
-    return next((row for row in candidates if row.id not in undone), None)
-
-
-def _check(row):
-    needed = {Scope.VALUE: [row.value_hash], Scope.PLACE: [row.value_hash, row.agent_id, row.place]}
-    if row.scope not in Scope.values or row.verdict not in Verdict.values or row.verdict == Verdict.UNDONE:
-        raise Refused(_("There is no such verdict. Reload the page."))
-    if not all(needed.get(row.scope, [row.rule])):
-        raise Refused(_("This verdict does not name what it is about. Reload the page."))
-    if row.scope == Scope.RULE:
-        row.value_hash = row.agent_id = row.place = None
-
-
-def _store(row, by):
-    """Store a row after all others: verdicts count in the order of their times."""
+def _store(row, by, action, verdict):
+    """Store a row after all others, because verdicts count in the order of their times, and note it in the audit."""
     newest = FindingVerdict.objects.order_by("-decided_at").values_list("decided_at", flat=True).first() or 0
     row.id, row.decided_by, row.decided_at = str(ULID()), by, max(clock.now_ms(), newest + 1)
     row.save(force_insert=True)
-
-
-def _name_subject(row):
-    """The object of an entry in the audit log."""
     if row.scope == Scope.RULE:
-        return {"object_type": "finding_rule", "object_id": row.rule}
-    return {"object_type": "finding", "object_id": row.value_hash, "agent_id": row.agent_id or ""}
+        subject = {"object_type": "finding_rule", "object_id": row.rule}
+    else:
+        subject = {"object_type": "finding", "object_id": row.value_hash, "agent_id": row.agent_id or ""}
+        summary.set_states(FindingValue.objects.filter(value_hash=row.value_hash), read_decisions([row.value_hash]))
+    audit.record(by, action, **subject, verdict=str(verdict), scope=str(row.scope))
 
 
-def _remove_added(undone):
-    """Remove the findings that people added with a value, once no verdict adds it any more."""
-    if undone.value_hash in read_decisions([undone.value_hash]).values:
-        return
-    held_by = FindingValueAgent.objects.filter(value_hash=undone.value_hash).values_list("agent_id", flat=True)
+def _follow(row, by):
+    """Have the columns of samples follow a verdict, and of one on a rule the summary: now, or by a job if many."""
+    if sample_privacy.is_large(row):
+        jobs.start(sample_privacy.COPY, {"verdict": row.id}, by=by)
+    else:
+        sample_privacy.follow(row)
+
+
+def _remove_added(value_hash):
+    held_by = FindingValueAgent.objects.filter(value_hash=value_hash).values_list("agent_id", flat=True)
     for agent_id in list(held_by):
-        if db := databases.find_alias(agent_id):
+        db = databases.find_alias(agent_id)
+        added = Finding.objects.using(db).filter(value_hash=value_hash, rule=PERSON_RULE) if db else []
+        if sessions := {row.session_id for row in added}:
             with write_queue.agent_transaction(db):
-                Finding.objects.using(db).filter(value_hash=undone.value_hash, rule=PERSON_RULE).delete()
-            summary.refresh(agent_id, db, [undone.value_hash])
-    if undone.agent_id and undone.place:
-        sample_privacy.refresh_place(undone.agent_id, undone.place)
+                added.delete()
+            summary.refresh(agent_id, db, [value_hash])
+            sample_privacy.refresh_sessions(agent_id, sessions)

@@ -1,5 +1,6 @@
 """Pages of findings: the list of values, one value, verdicts, and the scan."""
 
+from django import forms
 from django.http import Http404
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
@@ -17,10 +18,72 @@ from openclaw_web.lists.paging import Page, read_cursors
 from openclaw_web.pages.html import read_next_address, redirect_after_post, refuse_post, render_page
 from openclaw_web.pages.roles import needs
 
-from ..models import DatasetSample, FindingValue
-from . import judging, selections, value_pages, words
-from .forms import ROW, FindingUndoForm, FindingVerdictForm, ListedHashes, SelectionForm
+from ..forms import LONGEST_NOTES
+from ..models import DatasetSample, FindingValue, FindingVerdict
+from . import sample_findings, value_list, verdicts, words
+from .sample_findings import QUESTION, REPLY
 from .value_list import VALUES
+from .words import ADDED_KINDS
+
+LONGEST_SELECTED = 10_000
+MOST_VALUES = 200
+ROW, PAGE = "row", "page"
+VERDICTS = (FindingVerdict.Verdict.CONFIRMED, FindingVerdict.Verdict.DISMISSED)
+
+
+class PlaceOfForm(forms.Form):
+    """Where a form was sent: from the list, or from the page of a value."""
+
+    at = forms.ChoiceField(required=False, choices=[(name, name) for name in (PAGE, ROW)])
+
+    def read_fields(self):
+        """The fields by name. Raises Refused for values that no page sends, and long texts."""
+        if not self.is_valid():
+            raise Refused(_("This verdict cannot be saved: a text is too long, or the page is outdated. Reload it."))
+        return self.cleaned_data
+
+
+class FindingVerdictForm(PlaceOfForm):
+    """A verdict on a value, a place or a rule."""
+
+    verdict = forms.ChoiceField(choices=[(name.value, name.value) for name in VERDICTS])
+    scope = forms.ChoiceField(choices=[(name.value, name.value) for name in FindingVerdict.Scope])
+    agent = forms.CharField(required=False, max_length=100)
+    finding = forms.IntegerField(required=False, min_value=0, max_value=2**53)
+    notes = forms.CharField(required=False, max_length=LONGEST_NOTES)
+
+
+class SelectionForm(forms.Form):
+    """A text that a person selected in a sample, and its kind."""
+
+    text = forms.CharField(max_length=LONGEST_SELECTED, strip=False)
+    part = forms.ChoiceField(required=False, choices=[(name, name) for name in (QUESTION, REPLY)])
+    kind = forms.ChoiceField(choices=[(name, name) for name in ADDED_KINDS])
+
+    def read_fields(self):
+        """The text without blanks around it, its part and its kind.
+
+        Raises Refused for what is no selection.
+        """
+        text = str(self.data.get("text", "")).replace("\r\n", "\n").strip()
+        if not self.is_valid() or not text:
+            raise Refused(_("Select a text of the question or the reply first, up to 10,000 characters."))
+        return {**self.cleaned_data, "text": text}
+
+
+class FindingUndoForm(PlaceOfForm):
+    """The undoing of a verdict; without `undoes`, of the person's last one."""
+
+    undoes = forms.CharField(required=False, max_length=40)
+
+
+class ListedHashes(forms.Form):
+    """The values that a list shows: `ids`, several times."""
+
+    def read_hashes(self) -> list[str]:
+        """The hashes without repetitions, at most 200."""
+        return list(dict.fromkeys(self.data.getlist("ids")))[:MOST_VALUES]
+
 
 SCAN = "findings_scan"
 
@@ -37,7 +100,7 @@ def finding_list(request):
 @needs("labeller")
 def finding_texts(request):
     """The values that a list shows, read from one of their places (HTMX, out of band)."""
-    values = value_pages.read_values(ListedHashes(request.GET).read_hashes())
+    values = value_list.read_values(ListedHashes(request.GET).read_hashes())
     return render(request, "datasets/finding_texts.html", {"values": values})
 
 
@@ -45,7 +108,7 @@ def finding_texts(request):
 @needs("viewer")
 def finding_lag(request):
     """How many texts are not scanned yet, with a button for operators that starts the scan."""
-    context = {"lag": value_pages.describe_lag(), "may_scan": request.user.has_role("operator")}
+    context = {"lag": value_list.describe_lag(), "may_scan": request.user.has_role("operator")}
     return render(request, "datasets/finding_lag.html", context)
 
 
@@ -71,13 +134,13 @@ def finding_judge(request, value_hash):
     value = get_object_or_404(FindingValue, value_hash=value_hash)
     try:
         fields = FindingVerdictForm(request.POST).read_fields()
-        row = judging.judge(
+        row = verdicts.judge(
             request.user, value, fields["verdict"], scope=fields["scope"], agent_id=fields["agent"],
             finding_id=fields["finding"], notes=fields["notes"],
         )  # fmt: skip
     except Refused as refused:
         return _refuse(request, value, refused)
-    return _answer(request, row, value, judging.describe(row, value))
+    return _answer(request, row, value, verdicts.describe(row, value))
 
 
 @require_POST
@@ -85,11 +148,11 @@ def finding_judge(request, value_hash):
 def finding_undo(request):
     """Undo a verdict, or the person's last one."""
     try:
-        row = judging.undo(request.user, FindingUndoForm(request.POST).read_fields()["undoes"])
+        row = verdicts.undo(request.user, FindingUndoForm(request.POST).read_fields()["undoes"])
     except Refused as refused:
         return _refuse(request, None, refused)
     value = FindingValue.objects.filter(value_hash=row.value_hash).first()
-    return _answer(request, row, value, judging.describe(row, value))
+    return _answer(request, row, value, verdicts.describe(row, value))
 
 
 @require_POST
@@ -100,7 +163,7 @@ def sample_finding(request, sample_id):
     to = read_next_address(request, sample.get_absolute_url())
     try:
         fields = SelectionForm(request.POST).read_fields()
-        selections.add_selected(sample, **fields, by=request.user.username)
+        sample_findings.add_selected(sample, **fields, by=request.user.username)
     except Refused as refused:
         return refuse_post(request, refused, to=to)
     sentence = _("%(kind)s: added. Exports redact it wherever it stands.")
@@ -127,17 +190,17 @@ def _render_row(request, value, sentence, *, is_warning=False, status=200):
         "value": FindingValue.objects.filter(value_hash=value.value_hash).first() if value else None,
         "sentence": sentence,
         "is_warning": is_warning,
-        "may_undo": judging.may_undo(request.user),
+        "may_undo": verdicts.may_undo(request.user),
     }
     return render(request, "datasets/finding_judged.html", context, status=status)
 
 
 def _render_value(request, value):
     may_judge = request.user.has_role("labeller")
-    held_by = value_pages.find_agents(value)
+    held_by = value_list.find_agents(value)
     agent = _choose_agent(request.GET.get("agent", ""), held_by)
     page = _read_places(request, value, agent, with_texts=may_judge)
-    history = [(row, words.describe_verdict(row), may_undo) for row, may_undo in value_pages.read_history(value)]
+    history = [(row, words.describe_verdict(row), may_undo) for row, may_undo in verdicts.read_history(value)]
     context = {
         "value": value,
         "shown": next((place.excerpt.value for place in page if place.excerpt), words.DOTS),
@@ -148,9 +211,9 @@ def _render_value(request, value):
         "source_words": words.SOURCE_WORDS,
         "changed": words.CHANGED_TEXT,
         "history": history,
-        "of_rule": value_pages.count_of_rule(value) if may_judge else None,
+        "of_rule": value_list.count_of_rule(value) if may_judge else None,
         "may_judge": may_judge,
-        "may_undo": judging.may_undo(request.user),
+        "may_undo": verdicts.may_undo(request.user),
     }
     return render_page(request, "datasets/finding_detail.html", context)
 
@@ -168,4 +231,4 @@ def _choose_agent(agent_id, held_by):
 def _read_places(request, value, agent, *, with_texts):
     if agent is None:
         return Page()
-    return value_pages.read_places(value.value_hash, agent, with_texts=with_texts, **read_cursors(request))
+    return value_list.read_places(value.value_hash, agent, with_texts=with_texts, **read_cursors(request))

@@ -21,9 +21,9 @@ from . import decision as decisions
 from . import sample_store
 from . import turn as turns
 from . import write as writes
-from .current_verdicts import CurrentVerdict, find_verdicts
 from .decision import DECISION, DecisionSubject
-from .results import QUEUED, CreationResult
+from .sample_store import QUEUED, CreationResult
+from .verdict_service import CurrentVerdict, find_verdicts
 from .write import WRITE
 
 MOST = 200  # writes of one request, the newest

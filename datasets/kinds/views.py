@@ -14,9 +14,9 @@ from openclaw_web.pages.roles import needs
 from .. import evidence
 from ..review import undo
 from . import review_requests, verdict_service
-from .current_verdicts import find_own_sample, read_verdict
 from .decision import DECISION
 from .forms import ROW, UNDO, DecisionForm, ListedIds, WriteForm
+from .verdict_service import find_own_sample, read_verdict
 from .write import WRITE
 
 FORMS = {form.kind.name: form for form in (DecisionForm, WriteForm)}

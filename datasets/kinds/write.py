@@ -18,9 +18,9 @@ from django.utils.translation import gettext_lazy
 
 from agents.models import Agent
 from gate.models import MemoryGateDecision
-from guardian import file_bytes, services
+from guardian import services
 from guardian.corrections import correction_store
-from guardian.corrections.write_consent import get_write, is_withheld
+from guardian.corrections.rules import get_write, is_withheld
 from guardian.detail import opted_out_lines
 from guardian.detail.line_blame import FileBlame
 from guardian.models import BehaviorCorrection, GuardianReceipt, Rollback, WriteGuardianAudit
@@ -148,7 +148,7 @@ def _read_text(version):
     if version is None:
         return None
     try:
-        text = file_bytes.read_version_bytes(version).decode()
+        text = services.read_version_bytes(version).decode()
     except UnicodeDecodeError as exc:
         raise Refused(_("The file is not UTF-8 text, so this write cannot become a sample.")) from exc
     if len(text) > LONGEST_FILE or "\0" in text:

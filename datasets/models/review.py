@@ -90,7 +90,7 @@ class ReviewAction(models.Model):
     label_id = PlainText(null=True)
     bulk_id = PlainText(null=True)
     status = PlainText(choices=DatasetSample.Status.choices, null=True, help_text="of its verdicts; null: a skip")
-    sample_count = Count(default=1)
+    sample_count = Count(default=1)  # 0: a verdict on a found value, whose id is `label_id`
 
     class Meta:
         db_table = "review_actions"
@@ -108,3 +108,7 @@ class ReviewAction(models.Model):
 
     def __str__(self):
         return f"{self.actor} {self.kind} {self.sample_id or self.bulk_id}"
+
+    @property
+    def is_on_value(self):
+        return self.sample_count == 0

@@ -11,7 +11,7 @@ from agents.models import Agent
 from datasets.kinds.write import WRITE
 from datasets.models import DatasetSample
 from datasets.review import queues
-from guardian.corrections import rules, write_consent
+from guardian.corrections import rules
 from guardian.models import BehaviorCorrection, WriteGuardianAudit
 from openclaw_web.amounts import ngettext_lazy
 from problems.kinds import BY_COUNT, Facts, Finding, Kind, Link, Words
@@ -60,7 +60,7 @@ def _find_settled(agent, ids):
 
 def _read_name(db, rule):
     """The name of a rule; empty when its words are withheld."""
-    if write_consent.is_withheld(db, write_consent.get_write(db, rule.audit_id)):
+    if rules.is_withheld(db, rules.get_write(db, rule.audit_id)):
         return ""
     return rule.name[:NAME_CHARACTERS]
 

@@ -4,14 +4,87 @@ from dataclasses import dataclass
 
 from django import forms
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from openclaw_web.errors import Refused
+from people.models.bookkeeping import KeyValue
 
 from ..forms import DRAFT_FIELDS, LONGEST_REPLY, normalise_text
 from ..words import ENDING_WORDS, PROMPTED_WORDS, TYPE_WORDS
 from . import queues
-from .keys import ACTIONS
 from .queues import Queue
+
+SCOPE = "review_keys"
+TAKEN = {"?": gettext_lazy("shows the list of keys"), "/": gettext_lazy("moves to the search field")}
+# Action: its key unless a person chose another one, and what it does.
+ACTIONS = {
+    "approve": ("a", gettext_lazy("Approve")),
+    "reject": ("r", gettext_lazy("Reject")),
+    "needs_review": ("n", gettext_lazy("Needs review")),
+    "skip": ("s", gettext_lazy("Skip")),
+    "edit": ("e", gettext_lazy("Edit the reply, or the first field")),
+    "open_call": ("o", gettext_lazy("Open the next tool call")),
+    "note": ("t", gettext_lazy("Write a note")),
+    "finding": ("f", gettext_lazy("Mark the selected text as personal data or a secret")),
+    "undo": ("u", gettext_lazy("Undo")),
+    "next": ("j", gettext_lazy("Next sample")),
+    "previous": ("k", gettext_lazy("Previous sample")),
+    "gate_correct": ("1", gettext_lazy("Memory gate: right")),
+    "gate_incorrect": ("2", gettext_lazy("Memory gate: wrong")),
+    "gate_corrected": ("3", gettext_lazy("Memory gate: wrong, should be …")),
+    "guardian_correct": ("4", gettext_lazy("Write guardian: right")),
+    "guardian_incorrect": ("5", gettext_lazy("Write guardian: wrong")),
+    "guardian_corrected": ("6", gettext_lazy("Write guardian: wrong, should be …")),
+}
+# Keys that reject reasons may have, and fixed keys of the pages.
+CANDIDATES, OF_PAGES = "1234567890qwdfghzxcvbmyilaerstuop", "jknp"
+DEFAULTS = {action: key for action, (key, _word) in ACTIONS.items()}
+
+
+def read_keys(username: str) -> dict[str, str]:
+    """The key of every action, for a person."""
+    chosen = KeyValue.objects.filter(scope=SCOPE, key=username).decoded().get(username, {})
+    own = {action: key for action, key in chosen.items() if action in DEFAULTS}
+    # An action added since the person's choice has no key while its default one is taken.
+    free = {action: "" if key in own.values() else key for action, key in DEFAULTS.items()}
+    return free | own
+
+
+def find_free_keys(keys: dict[str, str]) -> list[str]:
+    """Keys that no action of a person has, for the reasons of a reject.
+
+    There are more of them than reasons.
+    """
+    taken = {key.casefold() for key in keys.values()} | set(OF_PAGES)
+    return [key for key in CANDIDATES if key not in taken]
+
+
+def store_keys(username: str, keys: dict[str, str]) -> None:
+    """Store a person's keys. Raises Refused for keys that are not valid.
+
+    A key is not valid if it is no single character, if two actions have it, or if the site needs it.
+    """
+    chosen = DEFAULTS | keys
+    used: dict[str, str] = {}
+    for action, key in chosen.items():
+        if len(key) != 1 or not key.isprintable() or key.isspace():
+            raise Refused(
+                _("“%(what)s” needs a single character, such as a letter or a digit.") % {"what": ACTIONS[action][1]}
+            )
+        if key in TAKEN:
+            raise Refused(_("The key %(key)s %(what)s. Choose another key.") % {"key": key, "what": TAKEN[key]})
+        if key in used:
+            raise Refused(
+                _("“%(one)s” and “%(other)s” use the same key %(key)s. Choose another key for either of them.")
+                % {"one": ACTIONS[used[key]][1], "other": ACTIONS[action][1], "key": key}
+            )
+        used[key] = action
+    KeyValue.objects.put(SCOPE, username, chosen)
+
+
+def reset(username: str) -> None:
+    """Restore the default keys of a person."""
+    KeyValue.objects.filter(scope=SCOPE, key=username).delete()
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,14 +18,16 @@ from openclaw_web.errors import Refused
 from openclaw_web.pages.formatting import join_sentences
 from openclaw_web.sqlite import statements, write_queue
 from people.audit import log as audit
+from people.models import User
 
 from ..dedup import signatures
 from ..evidence import read_fact
 from ..finding_values import sample_privacy
+from ..finding_values import verdicts as value_verdicts
 from ..models import DatasetSample, ReviewAction, SampleClaim, SampleLabel
 from ..words import STATUS_WORDS
 from . import drafts, verdicts
-from .progress import REMEMBERED
+from .queues import REMEMBERED
 
 RECENT_MS = 15 * 60_000  # as long lists of decisions and writes offer to undo the last verdict
 BATCH = 500
@@ -43,12 +45,16 @@ class UndoResult:
 
 
 def undo(by: str, label_id: str | None = None) -> UndoResult:
-    """Undo the last of a person's 50 latest actions, or that of one verdict.
+    """Undo the last of a person's 50 latest actions, or that of one verdict on a sample.
 
-    Actions that were undone already do not count. Raises Refused when there is none, and when somebody else judged the
-    sample since: the next call then goes on to the action before it.
+    Actions that were undone already do not count; a verdict on a found value is undone as on its page. Raises Refused
+    when there is none, and when somebody else judged the sample since: the next call then goes on to the action before.
     """
-    agent, correction_id = _find_filed_correction(_find_last_action(by, label_id))
+    action = _find_last_action(by, label_id)
+    if action and action.is_on_value:
+        row = value_verdicts.undo(User.objects.get(username=by), action.label_id)
+        return UndoResult(action.kind, value_verdicts.describe(row, None), None, 0)
+    agent, correction_id = _find_filed_correction(action)
     with write_queue.both_transactions(agent.db) if agent else write_queue.global_transaction():
         action = _find_last_action(by, label_id)
         if action is None and label_id:

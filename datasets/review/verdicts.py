@@ -6,14 +6,17 @@ Rows of labels are never changed.
 from collections.abc import Callable, Collection
 from typing import Any
 
-from django.db import DEFAULT_DB_ALIAS
+from django.db import DEFAULT_DB_ALIAS, transaction
 from django.utils.translation import gettext as _
 from ulid import ULID
 
 from openclaw_web import clock
 from openclaw_web.errors import Outdated, Refused
+from openclaw_web.pages.formatting import listed
 from openclaw_web.sqlite import rows, statements, write_queue
 from people.audit import log as audit
+from people.configuration import catalogue
+from people.configuration import setting_values as configuration
 
 from ..dedup import signatures
 from ..exporters.samples import GATE_TYPES
@@ -21,11 +24,74 @@ from ..exporters.writes import WRITE
 from ..finding_values import sample_privacy
 from ..forms import normalise_text
 from ..kinds import decision as decisions
-from ..models import DatasetSample, ReviewAction, SampleLabel
+from ..models import DatasetSample, ReviewAction, SampleClaim, SampleLabel
 from ..versions import compute_version
 from ..words import STATUS_WORDS
-from . import claims, drafts, parts, reasons
+from . import claims, drafts, parts
+from .claims import Claim
 from .parts import PartVerdict
+from .queues import Queue
+
+SETTING = "review.rejectReasons"
+REJECTED = DatasetSample.Status.REJECTED
+
+
+def read_choices() -> dict[str, str]:
+    """The codes to choose from, with their names, in the order of the setting."""
+    return catalogue.parse_reasons(configuration.get_texts(SETTING))
+
+
+def check_reason(reason: str | None, status: str) -> str | None:
+    """The reason to store. Raises Refused for unknown codes and other verdicts than rejects."""
+    if not reason:
+        return None
+    if status != REJECTED:
+        raise Refused(_("Only rejected samples take a reason. Leave the reason out, or reject the sample."))
+    codes = read_choices()
+    if reason not in codes:
+        names = listed(codes) or _("none, because the setting %(name)s is empty") % {"name": SETTING}
+        raise Refused(
+            _("There is no reason %(reason)s. Choose one of: %(names)s.") % {"reason": reason, "names": names}
+        )
+    return reason
+
+
+def give_reason(label_id: str, reason: str, *, by: str) -> DatasetSample:
+    """Give the reason of a reject after the verdict `label_id` of the same person.
+
+    Verdicts are never changed, so a row that amends the first takes its place; undo takes both back. Raises Refused for
+    an unknown code, and when that verdict is not in force any more.
+    """
+    code = check_reason(reason, REJECTED)
+    if code is None:
+        raise Refused(_("Choose a reason."))
+    with write_queue.global_transaction():
+        label = SampleLabel.objects.filter(id=label_id, labelled_by=by, status=REJECTED, bulk_id=None).first()
+        sample = label and DatasetSample.objects.filter(id=label.sample_id, label_id=label_id).defer("content").first()
+        if not label or not sample:
+            raise Refused(_("This verdict is no longer in force, so its reason was not saved."))
+        sample.reject_reason, sample.label_id = code, str(ULID())
+        sample.save(update_fields=["reject_reason", "label_id"])
+        _amend_label(label, sample)
+        audit.record(
+            by, "reason_given", object_type="sample", object_id=sample.id, agent_id=sample.agent_id, reason=code
+        )
+    return sample
+
+
+def _amend_label(label, sample):
+    """Add a row that repeats `label` with its reason; its action now counts for both."""
+    first, by = label.id, label.labelled_by
+    label.id, label.amends, label.reason, label.labelled_at = (
+        sample.label_id,
+        first,
+        sample.reject_reason,
+        clock.now_ms(),
+    )
+    rows.insert_row(label)
+    done_actions = ReviewAction.objects.filter(actor=by, label_id=first, state=ReviewAction.State.DONE)
+    done_actions.update(label_id=label.id)
+
 
 # The columns that a verdict changes, and that undoing it restores.
 VERDICT_COLUMNS = (
@@ -175,7 +241,7 @@ def _judge_sample(sample, status, *, by, output, notes, gate, guardian, reason):
     if output is not None:
         sample.output = _read_reply(sample, output)
     _judge_parts(sample, gate, guardian)
-    sample.reject_reason = reasons.check_reason(reason, status)
+    sample.reject_reason = check_reason(reason, status)
     sample.annotation_status = status
     sample.annotated_by, sample.annotated_at, sample.annotation_notes = by, clock.now_ms(), notes or None
     sample.label_id = str(ULID())
@@ -233,3 +299,46 @@ def _read_reply(sample, output):
     if not output.strip():
         raise Refused(_("The reply is empty. Enter a reply, or reject the sample and leave the reply unchanged."))
     return None if output == normalise_text(sample.body.get("agentReply") or "") else output
+
+
+def skip_sample(sample_id: str, *, by: str) -> None:
+    """Leave a sample out of this person's queue. Raises Refused for no sample.
+
+    It stays out until they ask for their skipped samples.
+    """
+    with transaction.atomic():
+        if not DatasetSample.objects.filter(id=sample_id).exists():
+            raise Refused(_("This sample no longer exists. Go back to the list."))
+        ReviewAction.objects.create(actor=by, kind=ReviewAction.Kind.SKIP, at=clock.now_ms(), sample_id=sample_id)
+        SampleClaim.objects.filter(sample_id=sample_id, claimed_by=by).delete()
+
+
+def label_and_take_next(
+    queue: Queue, sample_id: str, verdict: dict[str, Any], *, by: str, ahead: str = ""
+) -> tuple[DatasetSample, Claim | None]:
+    """Judge a sample; return it with the claim on the next one.
+
+    The next one is behind this one, or behind `ahead`, which the page has already. `verdict` is as for `add_verdict`,
+    and is refused as there: then no sample is claimed.
+    """
+    with write_queue.global_transaction():
+        sample = add_verdict(sample_id, by=by, **verdict)
+        claim = _claim_next(queue, sample_id, ahead, by)
+    signatures.ensure_signature(sample_id)
+    sample_privacy.refresh_gate(sample_id)
+    return sample, claim
+
+
+def skip_and_take_next(queue: Queue, sample_id: str, *, by: str, ahead: str = "") -> Claim | None:
+    """Skip a sample and claim the next one, as `label_and_take_next` does."""
+    with write_queue.global_transaction():
+        skip_sample(sample_id, by=by)
+        return _claim_next(queue, sample_id, ahead, by)
+
+
+def _claim_next(queue, sample_id, ahead, by):
+    besides = (sample_id, ahead) if ahead else (sample_id,)
+    claim = claims.take_following(queue, by=by, after=ahead or sample_id, besides=besides)
+    if claim:  # the answer shows the sample
+        audit.record(by, "read", object_type="sample", object_id=claim.sample_id)
+    return claim

@@ -8,18 +8,19 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from agents.models import Agent
-from guardian.runner import proposal_counts
+from guardian.runner import proposals
 from openclaw_web.errors import Refused
 from openclaw_web.pages import states
-from openclaw_web.pages.html import redirect_after_post, redirect_to, refuse_post, render_page
+from openclaw_web.pages.html import read_next_address, redirect_after_post, redirect_to, refuse_post, render_page
 from openclaw_web.pages.roles import needs
 
 from .. import sample_page
-from ..forms import VerdictForm
+from ..forms import BulkForm, VerdictForm
 from ..models import DatasetSample
+from ..sample_list import SAMPLES, SampleFilters, build_rows
 from ..words import ENDING_WORDS, PROMPTED_WORDS, STATUS_WORDS, TYPE_WORDS
-from . import claims, drafts, keys, progress, queue_steps, queues, reasons, undo, verdicts
-from .forms import KeysForm, QueuePlace
+from . import bulk, claims, drafts, forms, queues, undo, verdicts
+from .forms import DraftForm, KeysForm, QueuePlace
 
 REVIEWED = (DatasetSample.Status.APPROVED, DatasetSample.Status.REJECTED)
 
@@ -45,7 +46,7 @@ def review_label(request):
     sample_id, ahead, by = request.POST.get("sample", ""), request.POST.get("ahead", ""), request.user.username
     if form.is_valid():
         try:
-            sample, claim = queue_steps.label_and_take_next(queue, sample_id, form.read_verdict(), by=by, ahead=ahead)
+            sample, claim = verdicts.label_and_take_next(queue, sample_id, form.read_verdict(), by=by, ahead=ahead)
         except verdicts.NoSuchSample as exc:
             raise Http404 from exc
         except Refused as refused:  # on the page itself: what was typed must not be lost
@@ -63,7 +64,7 @@ def review_skip(request):
     queue = QueuePlace(request.GET).read_place().queue
     sample = get_object_or_404(DatasetSample.objects.defer("content"), id=request.POST.get("sample", ""))
     ahead = request.POST.get("ahead", "")
-    claim = queue_steps.skip_and_take_next(queue, sample.id, by=request.user.username, ahead=ahead)
+    claim = verdicts.skip_and_take_next(queue, sample.id, by=request.user.username, ahead=ahead)
     return _render_next(request, queue, claim, ahead, _build_message(states.word("skipped"), sample, queue))
 
 
@@ -95,12 +96,12 @@ def review_reason(request):
     """Store why the sample before was rejected; the one on the screen stays there."""
     queue, chosen = QueuePlace(request.GET).read_place().queue, request.POST.get("reason", "")
     try:
-        sample = reasons.give_reason(request.POST.get("label", ""), chosen, by=request.user.username)
+        sample = verdicts.give_reason(request.POST.get("label", ""), chosen, by=request.user.username)
     except Refused as refused:
         if request.htmx:
             return _render_step(request, queue, {"message": refused.sentence, "is_warning": True}, status=422)
         return refuse_post(request, refused, to=queue.address())
-    verdict = _("Rejected, %(reason)s") % {"reason": reasons.read_choices()[chosen]}
+    verdict = _("Rejected, %(reason)s") % {"reason": verdicts.read_choices()[chosen]}
     message = _build_message(verdict, sample, queue)
     return (
         _render_step(request, queue, {"message": message})
@@ -116,7 +117,7 @@ def review_waiting(request):
 
     Empty when no sample waits.
     """
-    badge = progress.read_badge(request.user.username)
+    badge = queues.read_badge(request.user.username)
     return render(request, "datasets/review_waiting.html", {"badge": badge})
 
 
@@ -134,7 +135,7 @@ def review_keys_save(request):
     form = KeysForm(request.POST)
     if form.is_valid():
         try:
-            keys.store_keys(request.user.username, form.cleaned_data)
+            forms.store_keys(request.user.username, form.cleaned_data)
         except Refused as refused:
             form.add_error(None, refused.sentence)
         else:
@@ -146,7 +147,7 @@ def review_keys_save(request):
 @needs("labeller")
 def review_keys_reset(request):
     """Restore the default keys."""
-    keys.reset(request.user.username)
+    forms.reset(request.user.username)
     return redirect_after_post(request, _("The default keys are restored."), to=reverse("datasets:review_keys"))
 
 
@@ -174,7 +175,7 @@ def _render_ahead(request, queue, claim):
 def _ask_reason(sample):
     """The form for the reason of a reject; empty if the reason came with it."""
     is_open = sample.annotation_status == DatasetSample.Status.REJECTED and not sample.reject_reason
-    codes = reasons.read_choices() if is_open else {}
+    codes = verdicts.read_choices() if is_open else {}
     return {"reason_form": {"label": sample.label_id, "reasons": codes}} if codes else {}
 
 
@@ -198,7 +199,7 @@ def _render_page(request, queue, sample_id, claim, *, form=None, status=200, **m
 
 def _render_step(request, queue, content, *, status=200):
     by = request.user.username
-    numbers = progress.read_progress(queue, by)
+    numbers = queues.read_progress(queue, by)
     context = {
         **dict.fromkeys(("message", "is_warning", "reason_form", "rest", "shown")),
         "queue": queue,
@@ -207,11 +208,11 @@ def _render_step(request, queue, content, *, status=200):
         "prompts": PROMPTED_WORDS.items(),
         "endings": ENDING_WORDS.items(),
         "progress": numbers,
-        "badge": progress.build_badge(numbers.everywhere),
+        "badge": queues.build_badge(numbers.everywhere),
         "my_drafts": drafts.find_own_drafts(by),
-        "proposals": proposal_counts.read_counts() if request.user.has_role("operator") else {},
+        "proposals": proposals.read_counts() if request.user.has_role("operator") else {},
         "keys": _read_keys(request),
-        "reason_keys": keys.find_free_keys(_read_keys(request)),
+        "reason_keys": forms.find_free_keys(_read_keys(request)),
         **content,
     }
     response = render_page(request, "datasets/review.html", context, partial="review_step", status=status)
@@ -252,13 +253,13 @@ def _describe_reviewed(sample, by):
 
 def _build_empty_context(request, queue):
     by = request.user.username
-    return {"rest": progress.read_rest(queue, by), "holders": claims.find_holders(queue, besides=by)}
+    return {"rest": queues.read_rest(queue, by), "holders": claims.find_holders(queue, besides=by)}
 
 
 def _read_keys(request):
     """This person's keys, read once for a request."""
     if not hasattr(request, "review_keys"):
-        request.review_keys = keys.read_keys(request.user.username)
+        request.review_keys = forms.read_keys(request.user.username)
     return request.review_keys
 
 
@@ -275,3 +276,72 @@ def _build_message(verdict, sample, queue):
 def _build_undo_message(result, queue):
     address = queue.address(sample=result.sample_id) if result.sample_id else reverse("datasets:sample_list")
     return sample_page.build_link_message(result.sentence, address)
+
+
+@require_POST
+@needs("labeller")
+def review_draft(request):
+    """Store the typed fields; answer with the reply and its changes so far."""
+    sample = get_object_or_404(DatasetSample, id=request.POST.get("sample", ""))
+    form = DraftForm(request.POST)
+    typed, place = form.read_fields(), form.cleaned_data
+    initial = VerdictForm.build_initial(sample)
+    page, base, by = place["draft_page"], place["draft_base"], request.user.username
+    draft = drafts.save(sample, typed, initial, by=by, page=page, base=base)
+    text = typed.get("output", initial["output"])
+    return render(request, "datasets/draft.html", sample_page.build_reply_context(sample, text, draft))
+
+
+@require_POST
+@needs("labeller")
+def review_discard(request):
+    """Discard this person's drafts of a sample, and show it again."""
+    queue, sample_id = QueuePlace(request.GET).read_place().queue, request.POST.get("sample", "")
+    drafts.discard(sample_id, by=request.user.username)
+    return redirect_after_post(
+        request, _("Your draft was discarded."), to=read_next_address(request, queue.address(sample=sample_id))
+    )
+
+
+@require_safe
+@needs("labeller")
+def samples_bulk(request):
+    """The preview of a verdict on a list: the count, the filters, the first samples."""
+    filters = SampleFilters(request.GET).validate()
+    scope, verdict = _read_scope(request, filters), request.GET.get("verdict", "")
+    if verdict not in bulk.VERDICTS or scope.status == verdict:
+        raise Refused(_("Bulk review can only approve or reject. Choose from the list of samples."))
+    plan = bulk.plan_bulk(scope, by=request.user.username)
+    context = {
+        "filters": filters,
+        "scope": scope,
+        "verdict": verdict,
+        "verdict_word": STATUS_WORDS[verdict],
+        "plan": plan,
+        "rows": build_rows(plan.first, filters.read_filters()),
+        "most": bulk.MOST,
+        "form": BulkForm(),
+    }
+    return render_page(request, "datasets/samples_bulk.html", context)
+
+
+@require_POST
+@needs("labeller")
+def samples_bulk_label(request):
+    """Give the verdict to exactly as many samples as the preview showed."""
+    filters, form = SampleFilters(request.GET).validate(), BulkForm(request.POST)
+    back = reverse("datasets:sample_list") + filters.query
+    if not form.is_valid():
+        return refuse_post(request, Refused(_("Nothing was changed. Choose again.")), to=back)
+    try:
+        result = bulk.label_all(_read_scope(request, filters), by=request.user.username, **form.cleaned_data)
+    except Refused as refused:
+        again = filters.query_with(verdict=form.cleaned_data["status"])
+        return refuse_post(request, refused, to=reverse("datasets:samples_bulk") + again)
+    sentence = _("%(done)s A single “Undo” in Review undoes all of them.") % {"done": result.sentence}
+    return redirect_after_post(request, sentence, to=back)
+
+
+def _read_scope(request, filters):
+    rows, plain = SAMPLES.fits(request.user, **filters.criteria).all, filters.read_filters()
+    return bulk.Scope(rows, plain.status, plain.agent, filters.query)

@@ -29,7 +29,7 @@ WHERE at / {DAY_MS} >= %s AND at / {DAY_MS} <= %s AND status IS NOT NULL AND NOT
 GROUP BY at / {DAY_MS}, actor, status"""  # noqa: S608
 # The latest actions of a person; their index has both columns of the condition.
 LATEST = """SELECT * FROM (SELECT actor, at, kind FROM review_actions WHERE actor = %s AND at >= %s AND at < %s
-ORDER BY at DESC, id DESC LIMIT {limit})"""
+AND sample_count > 0 ORDER BY at DESC, id DESC LIMIT {limit})"""
 SCORES = """SELECT {bucket}, COUNT(*) FROM dataset_samples WHERE quality_score >= %s AND quality_score {end} %s"""
 
 
@@ -111,7 +111,7 @@ def find_newest() -> int | None:
     """The time of the newest sample or verdict in milliseconds; None: there is none."""
     times = [
         DatasetSample.objects.aggregate(newest=Max("created_at"))["newest"],
-        ReviewAction.objects.aggregate(newest=Max("at"))["newest"],
+        ReviewAction.objects.filter(sample_count__gt=0).order_by("-at").values_list("at", flat=True).first(),
     ]
     return max((time for time in times if time is not None), default=None)
 

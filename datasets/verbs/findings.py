@@ -15,7 +15,7 @@ from openclaw_web.detectors.spans import KINDS
 from openclaw_web.errors import Refused
 from openclaw_web.pages import glyphs
 
-from ..finding_values import value_list, value_pages, verdicts
+from ..finding_values import value_list, verdicts
 from ..models import FindingValue, FindingVerdict
 from . import BY, check_limit
 
@@ -50,9 +50,9 @@ def run(scan, confirm, dismiss, notes, state, kind, agent, limit, quiet, **optio
     scanned = _scan(is_quiet=quiet) if scan else None
     listing = value_list.fits(None, state=state, kind=kind, agent=agent or "")
     values = listing.first(limit)
-    texts = value_pages.read_values([value.value_hash for value in values])
+    texts = value_list.read_values([value.value_hash for value in values])
     lines = [line for value in values for line in _format_lines(value, texts)] or [_("No findings.")]
-    unscanned, lag = value_pages.describe_lag()
+    unscanned, lag = value_list.describe_lag()
     head = [scanned["message"]] if scanned else []
     receipt = {"findings": [_to_json(value, texts) for value in values], "unscanned": unscanned, "scan": scanned}
     return Outcome(receipt, "\n".join([*head, *lines, lag]))
@@ -71,7 +71,7 @@ def _judge(value_hash, verdict, notes):
     scope = FindingVerdict.Scope.VALUE
     verdicts.decide(verdict, scope=scope, value_hash=value_hash, rule=value.rule, by=BY, notes=notes)
     value.refresh_from_db()
-    texts = value_pages.read_values([value_hash])
+    texts = value_list.read_values([value_hash])
     return Outcome({"finding": _to_json(value, texts)}, "\n".join(_format_lines(value, texts)))
 
 

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
 from agents.decorators import agent_view
-from guardian.corrections import correction_store, suggestions, write_consent
+from guardian.corrections import correction_store, forms, rules
 from guardian.corrections.forms import OpeningForm
 from guardian.models import WriteGuardianAudit
 from guardian.rollbacks import rollback_plan, rollback_preview
@@ -97,13 +97,13 @@ def _build_form(request, agent, audit, kind, preview, no_sample, data=None):
     if data is not None:  # the sent way was possible a moment ago: applying it says why it no longer is
         return OpinionForm(data, ways=list(WAYS) if may_rule and "way" in data else [LEAVE], **options)
     suggestion, original = (
-        suggestions.suggest_correction(agent.db, audit),
+        forms.suggest_correction(agent.db, audit),
         correction_store.get_original_state(agent.db, audit),
     )
     ways = list_ways(preview)
     standing = suggestion.state if kind == OTHER and suggestion.state.status == original.status else original
     initial = OpinionForm.build_initial(standing, preview, ways) | {"reason": suggestion.reason}
-    initial |= suggestions.suggest_rule(agent.db, audit) if may_rule else {}
+    initial |= forms.suggest_rule(agent.db, audit) if may_rule else {}
     return OpinionForm(initial=initial | OpeningForm(request.GET).initial_fields, ways=ways, **options)
 
 
@@ -120,7 +120,7 @@ def _render_opinion(request, agent, audit, kind, *, form=None, preview_result=No
         "preview": preview,
         "problem": problem,
         "form": form or _build_form(request, agent, audit, kind, preview, no_sample),
-        "is_withheld": write_consent.is_withheld(agent.db, audit),
+        "is_withheld": rules.is_withheld(agent.db, audit),
         "evidence": read_evidence(agent.db, audit),
         "no_sample": no_sample,
     }

@@ -60,7 +60,6 @@ class _RelatedRows:
 
     @property
     def left_out(self) -> int:
-        """How many older rows there are."""
         return self.count - len(self.rows)
 
 
@@ -238,7 +237,6 @@ def _read_snapshot_ids(database, row):
 
 
 def _read_columns(row):
-    """Return the columns of a write itself."""
     id_, status, target = (_read_text(row, name) for name in ("id", "status", "target_file"))
     if not id_ or len(id_) > MAX_NAME:
         raise _Unusable("no usable id")

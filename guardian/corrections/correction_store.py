@@ -22,8 +22,8 @@ from people.audit import log
 
 from ..files import LONGEST_FACT, MEMORY_FILES
 from ..models import BehaviorCorrection, Rollback, WriteGuardianAudit
-from . import patterns, phrases, rules
-from .write_consent import get_write, is_withheld
+from . import patterns, rules
+from .rules import get_write, is_withheld
 
 UNUSABLE = re.compile("[\0\ud800-\udfff]")  # NUL and halves of characters, which no database takes
 Status = WriteGuardianAudit.Status
@@ -105,8 +105,15 @@ def add_correction(
         )
     _check_sent(fact or "", reason, f"{pattern}{name}")
     original_state = get_original_state(agent.db, audit)
-    state = _build_state(original_state, status, fact, file)
-    _check_state(state, reason)
+    state = WriteState(status, (fact or "").strip() or original_state.fact, file or original_state.file)
+    if state.status not in STATUSES:
+        raise Refused(_("A write should have been either written or refused."))
+    if state.file not in MEMORY_FILES and (state.file or state.status == Status.WRITTEN):
+        raise Refused(_("The file must be one of %(files)s.") % {"files": listed(MEMORY_FILES)})
+    if state.status == Status.WRITTEN and not state.fact:
+        raise Refused(_("Say which fact should have been written."))
+    if not reason.strip():
+        raise Refused(_("Say why: the reason is kept with the correction."))
     rule = _build_rule(audit, pattern, contains, name) if apply_to_future else _check_no_rule(pattern, contains)
     return _store(agent.db, audit, original_state, state, reason=reason.strip(), rule=rule, by=by, row_id=correction_id)
 
@@ -173,21 +180,6 @@ def get_corrected_state(row: BehaviorCorrection) -> WriteState:
     return WriteState(row.corrected_status, row.corrected_candidate_fact or "", row.corrected_target_file or "")
 
 
-def _build_state(original_state: WriteState, status, fact, file):
-    return WriteState(status, (fact or "").strip() or original_state.fact, file or original_state.file)
-
-
-def _check_state(state: WriteState, reason):
-    if state.status not in STATUSES:
-        raise Refused(_("A write should have been either written or refused."))
-    if state.file not in MEMORY_FILES and (state.file or state.status == Status.WRITTEN):
-        raise Refused(_("The file must be one of %(files)s.") % {"files": listed(MEMORY_FILES)})
-    if state.status == Status.WRITTEN and not state.fact:
-        raise Refused(_("Say which fact should have been written."))
-    if not reason.strip():
-        raise Refused(_("Say why: the reason is kept with the correction."))
-
-
 def _check_sent(fact, reason, pattern):
     """Raise Refused for what cannot be stored of what was sent.
 
@@ -222,7 +214,7 @@ def _is_rule(row, rule):
 def _choose_pattern(fact, pattern, contains):
     """Return the pattern of a rule: of its words, else typed, else proposed."""
     if contains:
-        return phrases.write_pattern(phrases.check_lines(contains))
+        return patterns.write_pattern(patterns.check_lines(contains))
     return patterns.clean(pattern) or patterns.propose_pattern(fact)
 
 
@@ -235,21 +227,29 @@ def _build_rule(audit, pattern, contains, name):
     if patterns.matches_text(rule_pattern, ""):
         raise Refused(_("This pattern matches every fact. Say with words which facts the rule is about."))
     missing = patterns.compile_pattern(rule_pattern).find_missing(patterns.encode_fact(fact)) if fact else []
-    lines = phrases.read_pattern(rule_pattern)
+    lines = patterns.read_pattern(rule_pattern)
     if missing and lines:
         words = {"words": ", ".join(lines[missing[0]])}
         raise Refused(_("The fact of this write does not contain “%(words)s”.") % words)
     if missing:
         raise Refused(_("This pattern does not match the fact of this write."))
-    if len(name.strip()) > phrases.LONGEST_NAME:
-        raise Refused(_("A name has at most %(most)s characters.") % {"most": phrases.LONGEST_NAME})
-    return name.strip() or phrases.name_lines(lines or ()), rule_pattern
+    if len(name.strip()) > patterns.LONGEST_NAME:
+        raise Refused(_("A name has at most %(most)s characters.") % {"most": patterns.LONGEST_NAME})
+    return name.strip() or patterns.name_lines(lines or ()), rule_pattern
 
 
 def _store(db, audit, original_state: WriteState, state: WriteState, *, reason, rule, by, row_id):
     before = next(iter(find_by_write(db, audit.id)), None)
     name, pattern = rule or ("", None)
-    _check_differs(db, audit, original_state, state, before, rule)
+    if before is None:
+        if rule is None and not state.is_other_than(original_state) and not is_against_its_rule(db, audit, state):
+            raise Refused(_("Nothing differs from what happened. Change the status, fact or file."))
+    elif (
+        before.imported_from is None
+        and not state.is_other_than(get_corrected_state(before))
+        and (not rule or _is_rule(before, rule))
+    ):
+        raise Refused(_("The last correction of this write says the same."))
     if rule and rules.find_active_rules(db).exclude(audit_id=audit.id).count() >= rules.MAX_RULES:
         raise Refused(
             _("%(most)s rules are switched on. Switch one off before you add another.") % {"most": rules.MAX_RULES}
@@ -275,18 +275,6 @@ def _store(db, audit, original_state: WriteState, state: WriteState, *, reason, 
     )
 
 
-def _check_differs(db, audit, original_state: WriteState, state: WriteState, before, rule):
-    if before is None:
-        if rule is None and not state.is_other_than(original_state) and not is_against_its_rule(db, audit, state):
-            raise Refused(_("Nothing differs from what happened. Change the status, fact or file."))
-    elif (
-        before.imported_from is None
-        and not state.is_other_than(get_corrected_state(before))
-        and (not rule or _is_rule(before, rule))
-    ):
-        raise Refused(_("The last correction of this write says the same."))
-
-
 def is_against_its_rule(db, audit, state: WriteState):
     """Return whether the write names a rule that says something else.
 
@@ -297,3 +285,36 @@ def is_against_its_rule(db, audit, state: WriteState):
         return False
     ruling = rules.build_ruling(row, fact=audit.candidate_fact or "", target_file=audit.target_file or "")
     return state.is_other_than(WriteState(ruling.status, ruling.fact, ruling.target_file))
+
+
+class NoSuchRule(Refused):
+    """The agent has no such rule."""
+
+    status = 404
+
+
+def switch_rule(agent: Agent, rule_id: str, *, on: bool, by: str) -> BehaviorCorrection:
+    """Switch a rule on or off; it stays as it is when it is already.
+
+    Raises NoSuchRule, and Refused for a rule whose write was corrected again, whose pattern is none or matches
+    everything, and when too many are on.
+    """
+    with write_queue.agent_transaction(agent.db):
+        row = rules.find_rules(agent.db).filter(id=rule_id).first()
+        if row is None:
+            raise NoSuchRule(_("This agent has no rule %(id)s.") % {"id": rule_id})
+        if (row.switched_off_at is None) == on:
+            return row
+        if on:
+            if find_by_write(agent.db, row.audit_id)[0].id != row.id:
+                raise Refused(_("The write of this rule was corrected again, and the later correction stands."))
+            if patterns.matches_text(
+                row.correction_pattern, ""
+            ):  # of an imported database: ours were checked when they were made
+                raise Refused(_("This pattern matches every fact. Say with words which facts the rule is about."))
+            rules.check_room(agent.db)
+        row.switched_off_at, row.switched_off_by = (None, None) if on else (clock.now_ms(), by)
+        row.save(update_fields=["switched_off_at", "switched_off_by"])
+    action = "rule_switched_on" if on else "rule_switched_off"
+    log.record(by, action, object_type="rule", object_id=row.id, agent_id=agent.agent_id)
+    return row

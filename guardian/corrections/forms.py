@@ -1,5 +1,10 @@
 """Forms of corrections and rules."""
 
+import re
+import time
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from django import forms
@@ -8,9 +13,131 @@ from django.utils.translation import gettext_lazy as _
 from openclaw_web.pages import states
 
 from ..files import LONGEST_FACT, MEMORY_FILES
-from . import patterns, phrases
-from .correction_store import STATUSES
-from .suggestions import Suggestion
+from ..models import Rollback, WriteGuardianAudit
+from . import patterns, rule_trial, rules
+from .correction_store import STATUSES, WriteState, find_by_write, get_corrected_state, get_original_state
+
+Status = WriteGuardianAudit.Status
+MOST_WORDS = 40  # of a fact that are counted
+MOST_LINES = 3  # that are suggested
+SECONDS = 0.3
+COMMON = 5  # a word that every fifth fact has says little
+SMALL_WORDS = """a an and are as at be but by for from has have in is it its of on or that the their them they this to
+was were will with"""
+SMALL = frozenset(SMALL_WORDS.split())
+_WORD = re.compile(r"[^\W_]+(?:['’][^\W\d_]+)?")
+_HAN = re.compile("[\u3400-\u9fff\u3040-\u30ff\uac00-\ud7af]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """The suggested state of a write, and the reason.
+
+    It is how the write should have been, as far as somebody or something says so by now.
+    """
+
+    state: WriteState
+    reason: str = ""
+
+
+def suggest_correction(db: str, audit: WriteGuardianAudit) -> Suggestion:
+    """Suggest the correction that stands, else the rollback, else the rule the write breaks.
+
+    A rollback suggests that the fact is refused, with the rollback's reason.
+    """
+    if corrections := find_by_write(db, audit.id):
+        return Suggestion(get_corrected_state(corrections[0]), corrections[0].correction_reason)
+    original_state = get_original_state(db, audit)
+    if audit.status == Status.ROLLED_BACK:
+        reason = Rollback.objects.using(db).filter(audit_id=audit.id).values_list("reason", flat=True).first()
+        return Suggestion(WriteState(Status.REFUSED.value, original_state.fact, original_state.file), reason or "")
+    rule = rules.find_rules(db).filter(id=audit.rule_id).first() if audit.rule_id else None
+    if rule is None:
+        return Suggestion(original_state)
+    ruling = rules.build_ruling(rule, fact=original_state.fact, target_file=original_state.file)
+    return Suggestion(WriteState(ruling.status, ruling.fact, ruling.target_file), ruling.reason)
+
+
+def suggest_rule(db: str, audit: WriteGuardianAudit) -> dict[str, Any]:
+    """Suggest the fields of a rule.
+
+    They are those of the rule that the write has, else the rarer words of its fact.
+    """
+    rule = next((row for row in find_by_write(db, audit.id) if row.apply_to_future and row.correction_pattern), None)
+    if rule is None:
+        return {"contains": patterns.format_lines(suggest_lines(db, audit.candidate_fact or ""))}
+    lines = patterns.read_pattern(rule.correction_pattern or "")
+    words = {"pattern": rule.correction_pattern} if lines is None else {"contains": patterns.format_lines(lines)}
+    return words | {"name": rule.rule_name}
+
+
+def suggest_lines(db: str, fact: str) -> patterns.Lines:
+    """Suggest up to three lines for a rule about a fact, the rarest word first.
+
+    There are no lines for a fact without a word.
+
+    Rarity is counted over the newest facts of the agent. Words are added while the rule catches another fact than
+    this one: the rarest words of all would catch nothing but the sentence itself.
+    """
+    words = words_of(fact)
+    if not words:
+        return ()
+    places, compared = _count_words(db, words)
+    by_rarity = sorted(words, key=lambda word: (len(places[word]), -len(word)))
+    limit = max(2, compared // COMMON)
+    shared = [word for word in by_rarity if 1 < len(places[word]) <= limit]
+    if not shared:
+        return tuple((word,) for word in by_rarity[: MOST_LINES - 1])
+    lines, caught = [shared[0]], places[shared[0]]
+    for word in shared[1:]:
+        both = caught & places[word]
+        if (
+            len(lines) < MOST_LINES
+            and len(both) > 1
+            and not any(
+                (word in line or line in word or bool(_HAN.match(word) and set(word) & set(line))) for line in lines
+            )
+        ):
+            lines.append(word)
+            caught = both
+    return tuple((word,) for word in lines)
+
+
+def words_of(fact: str) -> list[str]:
+    """Return the words of a fact as pieces, in order.
+
+    They are words without a plural's s, and pairs of Chinese characters.
+    """
+    text = patterns.fold(fact).lower()
+    pieces: list[str] = []
+    for word in _WORD.findall(text):
+        runs = _HAN.findall(word)
+        pieces += [run[start : start + 2] for run in runs for start in range(max(1, len(run) - 1))]
+        if not runs and not word.isdigit() and word not in SMALL:
+            is_plural = len(word) > 3 and word.isascii() and word.endswith("s") and not word.endswith("ss")
+            pieces.append(unicodedata.normalize("NFC", word[:-1] if is_plural else word))
+    usable = (piece for piece in pieces if len(piece) > 1 and len(piece) <= patterns.LONGEST_PIECE)
+    return list(dict.fromkeys(usable))[:MOST_WORDS]
+
+
+def _count_words(db: str, words: Sequence[str]) -> tuple[dict[str, set[int]], int]:
+    """Return in which of the newest facts each word is, and how many were compared.
+
+    Facts are numbered from 0, the newest first.
+    """
+    places: dict[str, set[int]] = {word: set() for word in words}
+    finders = [(word, patterns.compile_line((word,))) for word in words]
+    ends, compared = time.monotonic() + SECONDS, 0
+    for row in rule_trial.read_past_facts(db):
+        if row is None or time.monotonic() > ends:
+            break
+        text = patterns.encode_fact(row.candidate_fact).folded
+        for word, expression in finders:
+            if expression.search(text) is not None:
+                places[word].add(compared)
+        compared += 1
+    return places, compared
+
 
 ROWS = 3
 
@@ -42,7 +169,7 @@ class RuleForm(forms.Form):
     name = forms.CharField(
         label=_("Name of the rule"),
         required=False,
-        max_length=phrases.LONGEST_NAME,
+        max_length=patterns.LONGEST_NAME,
         help_text=_("What lists and warnings call the rule. If empty, its words are used."),
     )
     pattern = forms.CharField(
@@ -57,9 +184,9 @@ class RuleForm(forms.Form):
     )
 
     @property
-    def lines(self) -> phrases.Lines:
+    def lines(self) -> patterns.Lines:
         """The lines of words; none where a pattern stands instead of them."""
-        return () if self.typed_pattern else phrases.read_lines(self.cleaned_data.get("contains", ""))
+        return () if self.typed_pattern else patterns.read_lines(self.cleaned_data.get("contains", ""))
 
     @property
     def typed_pattern(self) -> str:
@@ -72,7 +199,7 @@ class RuleForm(forms.Form):
 
         Raises Refused for lines that cannot be a rule.
         """
-        return self.typed_pattern or (phrases.write_pattern(phrases.check_lines(self.lines)) if self.lines else "")
+        return self.typed_pattern or (patterns.write_pattern(patterns.check_lines(self.lines)) if self.lines else "")
 
 
 class OpeningForm(forms.Form):
@@ -83,12 +210,11 @@ class OpeningForm(forms.Form):
 
     refuse = forms.BooleanField(required=False)
     contains = forms.CharField(required=False, max_length=2_000)
-    name = forms.CharField(required=False, max_length=phrases.LONGEST_NAME)
+    name = forms.CharField(required=False, max_length=patterns.LONGEST_NAME)
     pattern = forms.CharField(required=False, max_length=patterns.LONGEST_PATTERN + patterns.MOST_LINES)
 
     @property
     def initial_fields(self) -> dict[str, Any]:
-        """The initial values of the form of a correction."""
         data = self.cleaned_data if self.is_valid() else {}
         filled: dict[str, Any] = {name: data[name] for name in ("contains", "name", "pattern") if data.get(name)}
         if filled or data.get("refuse"):

@@ -10,10 +10,38 @@ from typing import Any
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
+from gate.models import MemoryGateDecision
+from gate.recording import windows
+from ledger import consent
 from openclaw_web.errors import Refused
 
 from ..models import BehaviorCorrection, WriteGuardianAudit
-from . import patterns, write_consent
+from . import patterns
+
+
+class NoSuchWrite(Refused):
+    """The agent has no such write."""
+
+    status = 404
+
+
+def get_write(db: str, audit_id: str) -> WriteGuardianAudit:
+    """Return a write of an agent, without its diff. Raises NoSuchWrite."""
+    rows = WriteGuardianAudit.objects.using(db).defer("diff", "hunks_json")
+    audit = rows.filter(id=audit_id).first()
+    if audit is None:
+        raise NoSuchWrite(_("This agent has no write %(id)s.") % {"id": audit_id})
+    return audit
+
+
+def is_withheld(db: str, audit: WriteGuardianAudit) -> bool:
+    """Return whether a write's fact may hold words of somebody who has opted out.
+
+    While anybody has, that is every write without a turn. Of a write with a decision, what the gate saw counts too.
+    """
+    decision = MemoryGateDecision.objects.using(db).defer("raw_response").filter(id=audit.decision_id)
+    return bool(consent.find_withheld_keys(db, [audit.turn_id]) or windows.find_withheld(db, decision))
+
 
 MAX_RULES = 100  # rules of one agent that are switched on: each is compared with every fact
 Status, Origin = WriteGuardianAudit.Status, WriteGuardianAudit.Origin
@@ -51,7 +79,7 @@ def find_ruling(db: str, *, fact: str, target_file: str) -> Ruling | None:
     row = _find_matching(read_rule_rows(db), fact)
     if row is None:
         return None
-    if write_consent.is_withheld(db, write_consent.get_write(db, row.audit_id)):
+    if is_withheld(db, get_write(db, row.audit_id)):
         return Ruling(row.id, Status.REFUSED, fact, target_file, _("Somebody opted out whose words this rule holds."))
     return build_ruling(row, fact=fact, target_file=target_file)
 

@@ -9,7 +9,7 @@ from openclaw_web.endpoints.table_schemas import table_schema
 
 from ..files import LONGEST_FACT, MEMORY_FILES
 from ..models import BehaviorCorrection
-from . import patterns, phrases
+from . import patterns
 from .correction_store import STATUSES
 
 NO_NUL = r"^[^\x00]*$"
@@ -18,8 +18,8 @@ Corrected = Literal[STATUSES]  # type: ignore[valid-type]
 File = Literal[MEMORY_FILES]  # type: ignore[valid-type]
 
 
-Piece = Annotated[str, Field(min_length=1, max_length=phrases.LONGEST_PIECE, pattern=NO_NUL)]
-Contains = list[Annotated[list[Piece], Field(min_length=1, max_length=phrases.MOST_ALTERNATIVES)]]
+Piece = Annotated[str, Field(min_length=1, max_length=patterns.LONGEST_PIECE, pattern=NO_NUL)]
+Contains = list[Annotated[list[Piece], Field(min_length=1, max_length=patterns.MOST_ALTERNATIVES)]]
 
 
 class CorrectionIn(Body):
@@ -30,10 +30,10 @@ class CorrectionIn(Body):
     file: File | None = Field(None, description="left out: as it was")
     reason: str = Field(min_length=1, **Text)
     apply_to_future: bool = Field(False, strict=True, description="make a rule of it; needs the role operator")
-    name: str = Field("", max_length=phrases.LONGEST_NAME, pattern=NO_NUL, description="of the rule, in words")
+    name: str = Field("", max_length=patterns.LONGEST_NAME, pattern=NO_NUL, description="of the rule, in words")
     contains: Contains = Field(
         [],
-        max_length=phrases.MOST_LINES,
+        max_length=patterns.MOST_LINES,
         description="for `apply_to_future`: the facts contain one piece of each of these lists; instead of `pattern`",
     )
     pattern: str = Field(

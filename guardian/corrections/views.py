@@ -12,7 +12,7 @@ from openclaw_web.lists.paging import page_of, read_cursors
 from openclaw_web.pages.html import redirect_after_post, refuse_post, render_page
 from openclaw_web.pages.roles import needs
 
-from . import correction_store, rule_activation, rule_counts, rule_trial, rules, suggestions, write_consent
+from . import correction_store, forms, rule_trial, rules
 from .forms import CorrectionForm, OpeningForm, RuleForm
 
 SHOWN = 20
@@ -26,7 +26,7 @@ def corrections(request, agent, audit_id):
 
     They are a part of the write's page, or a page.
     """
-    audit = write_consent.get_write(agent.db, audit_id)
+    audit = rules.get_write(agent.db, audit_id)
     rule = rules.find_rules(agent.db).filter(id=audit.rule_id).first() if audit.rule_id else None
     rows = correction_store.find_by_write(agent.db, audit.id)
     context = {
@@ -47,10 +47,10 @@ def corrections(request, agent, audit_id):
 @needs("labeller")
 def correct(request, agent, audit_id):
     """Show the form of a correction, beside what the write was."""
-    audit = write_consent.get_write(agent.db, audit_id)
+    audit = rules.get_write(agent.db, audit_id)
     form = CorrectionForm.from_suggestion(
-        suggestions.suggest_correction(agent.db, audit),
-        suggestions.suggest_rule(agent.db, audit),
+        forms.suggest_correction(agent.db, audit),
+        forms.suggest_rule(agent.db, audit),
         may_rule=request.user.has_role("operator"),
         **OpeningForm(request.GET).initial_fields,
     )
@@ -61,8 +61,7 @@ def correct(request, agent, audit_id):
 @agent_view
 @needs("labeller")
 def correct_save(request, agent, audit_id):
-    """Store what a write should have been."""
-    audit = write_consent.get_write(agent.db, audit_id)
+    audit = rules.get_write(agent.db, audit_id)
     form = CorrectionForm(request.POST, may_rule=request.user.has_role("operator"))
     if not form.is_valid():
         return _render_form(request, agent, audit, form)
@@ -84,7 +83,7 @@ def correct_save(request, agent, audit_id):
 def rule_list(request, agent):
     """List the rules of an agent, the newest first, with their numbers."""
     page = page_of(rules.find_rules(agent.db), order=rules.NEWEST_FIRST, size=SHOWN, **read_cursors(request))
-    context = {"agent": agent, "page": page, "rules": rule_counts.read_rule_counts(agent.db, page, with_facts=True)}
+    context = {"agent": agent, "page": page, "rules": rule_trial.read_rule_counts(agent.db, page, with_facts=True)}
     return render_page(request, "guardian/rule_list.html", context)
 
 
@@ -126,10 +125,9 @@ def rule_try(request, agent):
 @agent_view
 @needs("operator")
 def rule_switch(request, agent, rule_id):
-    """Switch a rule off, or on again."""
     to, is_on = reverse("guardian:rule_list", args=[agent.agent_id]), request.POST.get("to") == "on"
     try:
-        rule_activation.switch_rule(agent, rule_id, on=is_on, by=request.user.username)
+        correction_store.switch_rule(agent, rule_id, on=is_on, by=request.user.username)
     except Refused as refused:
         return refuse_post(request, refused, to=to)
     return redirect_after_post(request, _("The rule is on.") if is_on else _("The rule is off."), to=to)
@@ -143,6 +141,6 @@ def _render_form(request, agent, audit, form):
         "was": correction_store.get_original_state(agent.db, audit),
         "corrections": correction_store.find_by_write(agent.db, audit.id),
         "form": form,
-        "is_withheld": write_consent.is_withheld(agent.db, audit),
+        "is_withheld": rules.is_withheld(agent.db, audit),
     }
     return render_page(request, "guardian/correct.html", context, status=422 if form.errors else 200)

@@ -9,11 +9,11 @@ from agents.models import Agent
 from ledger.session.evidence import read_evidence
 from openclaw_web.diffs import line_diff, unified_format
 
-from ..corrections import api_detail, correction_store
+from ..corrections import api, correction_store
 from ..models import BehaviorCorrection, Rollback, WriteGuardianAudit
 from ..standing import read_standing
-from ..unknown_change import explain_unknown
 from . import blame_page, line_blame, opted_out_lines, page
+from .page import explain_unknown
 
 ROLLBACK_COLUMNS = ("id", "rolled_back_at", "rolled_back_by", "reason", "restored_snapshot_id", "own_audit_id", "way")
 
@@ -53,7 +53,7 @@ def build_write_fields(agent: Agent, row: WriteGuardianAudit) -> dict[str, Any]:
         "shared_with": [shared_write.id for shared_write in page.find_shared_writes(row)] if row.is_diff_shared else [],
         "turns_in_window": [turn.id for turn in page.find_turns_in_window(agent, row)] if row.earliest_at else [],
         "corrected": [
-            api_detail.correction_to_json(correction)
+            api.correction_to_json(correction)
             for correction in reversed(correction_store.find_by_write(agent.db, row.id))
         ],
         "change_unknown": explain_unknown(row) or None,
@@ -123,5 +123,5 @@ def read_outcomes(db: str, audit_ids: Collection[str]) -> dict[str, dict[str, An
         outcomes[row.pop("audit_id")]["rollback"] = row
     rows = BehaviorCorrection.objects.using(db).filter(audit__in=audit_ids)
     for row in rows.order_by("corrected_at", "id"):
-        outcomes[row.audit_id]["corrections"].append(api_detail.correction_to_json(row))
+        outcomes[row.audit_id]["corrections"].append(api.correction_to_json(row))
     return outcomes

@@ -11,7 +11,7 @@ from ledger.session.evidence import get_speaker_name
 from openclaw_web.diffs import text_excerpts
 
 from ..models import WriteGuardianAudit
-from . import rollback_chains
+from . import related_writes
 from .line_blame import Blame, Gap, Line
 
 TURN = ("id", "session_id", "turn_number", "user_message_id", "user_message_content", "user_from", "user_metadata")
@@ -57,7 +57,6 @@ class LineCounts:
 
 
 def count_lines(blame: Blame) -> LineCounts:
-    """Count the lines of a file by where they come from."""
     known = [line.audit_id for line in blame.lines if line.audit_id]
     unknown = sum(line.gap is not None for line in blame.lines)
     return LineCounts(len(known), unknown, len(blame.lines) - len(known) - unknown, len(set(known)))
@@ -70,7 +69,8 @@ def build_blame_context(agent: Agent, blame: Blame, line: int, search: str = "")
     each write takes back, by its id.
     """
     piece = text_excerpts.cut_excerpt(blame.version.content, line)
-    hits = _find_hits(blame, search)
+    folded_search = search.casefold()
+    hits = [line for line in blame.lines if folded_search in line.text.casefold()] if folded_search else []
     lines = hits[:MOST_HITS] if search else blame.lines[piece.first - 1 : piece.last]
     rows = text_excerpts.build_rows((line.number, line.text.rstrip("\r\n")) for line in lines) if search else piece.rows
     runs = list(_build_runs(agent.db, lines, list(rows)))
@@ -86,8 +86,8 @@ def build_blame_context(agent: Agent, blame: Blame, line: int, search: str = "")
         "numbers": count_lines(blame),
         "runs": runs,
         "titles": read_titles(agent.db, session_ids),
-        "rollback_subjects": rollback_chains.read_subjects(
-            agent.db, {name for name, row in audits.items() if row.origin == rollback_chains.ROLLBACK}
+        "rollback_subjects": related_writes.read_subjects(
+            agent.db, {name for name, row in audits.items() if row.origin == related_writes.ROLLBACK}
         ),
         "undoable": find_undoable(agent.db, audits),
     }
@@ -98,21 +98,14 @@ def find_undoable(db: str, audits: Mapping[str, WriteGuardianAudit]) -> dict[str
     rolled_back_ids = {name for name, row in audits.items() if row.status == WriteGuardianAudit.Status.ROLLED_BACK}
     restored = {
         name: chain.standing
-        for name, chain in rollback_chains.read_chains(db, rolled_back_ids).items()
+        for name, chain in related_writes.read_chains(db, rolled_back_ids).items()
         if chain.standing
     }
     written = {name: name for name, row in audits.items() if row.status == WriteGuardianAudit.Status.WRITTEN}
     return written | restored
 
 
-def _find_hits(blame, search) -> list[Line]:
-    """Return the lines that contain some words, in any case."""
-    folded_search = search.casefold()
-    return [line for line in blame.lines if folded_search in line.text.casefold()] if folded_search else []
-
-
 def read_titles(db: str, session_ids: Collection[str]) -> dict[str, str]:
-    """Return the titles of these sessions, where they are stored."""
     return dict(Session.objects.using(db).filter(id__in=session_ids).values_list("id", "title"))
 
 

@@ -1,5 +1,6 @@
 """Pages of memory files: history, blame, remaining lines, opted-out lines, writes by week."""
 
+from django import forms
 from django.http import Http404, HttpRequest
 from django.shortcuts import get_object_or_404, render
 from django.utils.translation import gettext as _
@@ -14,13 +15,36 @@ from openclaw_web.lists.paging import read_cursors
 from openclaw_web.pages.html import render_page
 from openclaw_web.pages.roles import needs
 
-from .. import forms, versions
+from .. import versions, views
 from ..files import MEMORY_FILES
 from ..models import WriteGuardianAudit
 from ..standing import read_standing
-from . import blame_page, history, line_blame, opted_out_lines, page, related_writes, rollback_chains, weeks
-from .forms import BlameForm, ChartForm, HistoryForm
+from . import blame_page, history, line_blame, opted_out_lines, page, related_writes, weeks
 from .line_blame import Blame
+
+LONGEST_SEARCH = 200  # characters
+
+
+class BlameForm(forms.Form):
+    """The first line on the page, or the words that lines have to contain."""
+
+    first_line = forms.IntegerField(required=False, min_value=1, max_value=10_000_000)
+    words = forms.CharField(required=False, max_length=LONGEST_SEARCH)
+
+    def __init__(self, data):
+        super().__init__({"first_line": data.get("line", ""), "words": data.get("q", "")[:LONGEST_SEARCH]})
+
+    @property
+    def line(self) -> int:
+        """The requested line; the first one where the address has no valid one."""
+        self.is_valid()
+        return self.cleaned_data.get("first_line") or 1
+
+    @property
+    def search(self) -> str:
+        """The words that lines have to contain; empty: all lines."""
+        self.is_valid()
+        return self.cleaned_data.get("words", "")
 
 
 @require_safe
@@ -43,7 +67,8 @@ def file_history(request, agent, name):
     )
     view = line_diff.build_view(diff) if diff else None
     is_unified = request.GET.get("view") == page.UNIFIED
-    show = HistoryForm(request.GET).show
+    show = request.GET.get("show", "")
+    show = show if show in (history.CHANGES, history.EVERYTHING) else history.FOLDED
     size = history.PAGE_SIZE if show == history.EVERYTHING else history.FOLDED_PAGE_SIZE
     events = history.read_timeline(agent, name, size=size, **read_cursors(request))
     context = {
@@ -52,8 +77,8 @@ def file_history(request, agent, name):
         "events": events,
         "rows": history.build_rows(events, show),
         "show": show,
-        "rollback_subjects": rollback_chains.read_subjects(agent.db, history.find_rollback_ids(events)),
-        "restored_ids": rollback_chains.find_restored_ids(
+        "rollback_subjects": related_writes.read_subjects(agent.db, history.find_rollback_ids(events)),
+        "restored_ids": related_writes.find_restored_ids(
             agent.db, related_writes.get_rolled_back_ids(event.audit for event in events if event.audit)
         ),
         "chosen": (file_request.old.id if file_request.old else "", file_request.new.id)
@@ -120,7 +145,7 @@ def opted_out(request, agent):
         "titles": blame_page.read_titles(
             agent.db, {write_lines.turn.session_id for write_lines in rows if write_lines.turn}
         ),
-        "chains": rollback_chains.read_chains(agent.db, rolled_back_ids),
+        "chains": related_writes.read_chains(agent.db, rolled_back_ids),
     }
     return render_page(request, "guardian/opted_out.html", context)
 
@@ -130,9 +155,11 @@ def opted_out(request, agent):
 @needs("viewer")
 def chart(request, agent):
     """Show writes, refusals, failures and rollbacks by week, of all files or of one."""
-    chart_filters = ChartForm(request.GET).filters
+    file = request.GET.get("file", "")
+    file = file if file in MEMORY_FILES else ""
+    count = next((number for number in weeks.WEEKS if str(number) == request.GET.get("weeks")), weeks.WEEKS[0])
+    chart_filters = {"file": file, "weeks": count}
     week_counts = weeks.count_weeks(agent, **chart_filters)
-    file = chart_filters["file"]
     context = {
         "agent": agent,
         "chart_filters": chart_filters,
@@ -166,13 +193,13 @@ def check_line(name: str, file_blame: Blame, line: int, path: str) -> None:
         raise NotInFile(sentence, ways=[(_("Who wrote %(file)s") % words, path)])
 
 
-def find_requested_versions(agent: Agent, name: str, request: HttpRequest) -> forms.FileRequest:
+def find_requested_versions(agent: Agent, name: str, request: HttpRequest) -> views.FileRequest:
     """Return the versions that an address of the history names.
 
     Raises NotInFile for one that does not exist.
     """
     try:
-        return forms.read_file_request(agent, name, request.GET)
+        return views.read_file_request(agent, name, request.GET)
     except Http404 as exc:
         words = {"file": name}
         sentence = _("This version of %(file)s does not exist.") % words

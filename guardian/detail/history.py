@@ -13,7 +13,7 @@ from openclaw_web.errors import Refused
 from openclaw_web.lists.paging import Page, decode_cursor, encode_cursor, filter_after
 
 from ..models import FileSnapshot, WriteGuardianAudit
-from . import related_writes, rollback_chains
+from . import related_writes
 from .line_blame import parse_snapshot_hash
 
 WRITE, VERSION = "write", "version"
@@ -41,7 +41,6 @@ class Event:
 
     @property
     def kind(self) -> str:
-        """Its kind, for programs."""
         return WRITE if self.audit else VERSION
 
     @property
@@ -78,7 +77,13 @@ def read_timeline(
     if is_backwards and not has_more:  # at the beginning: return the full first page
         return read_timeline(agent, name, size=size)
     page = Page(_read_events(agent.db, keys[::-1] if is_backwards else keys))
-    _mark_redundant(page)
+    last_hash = None  # versions are compared by hash: one content may be stored twice
+    for event in reversed(page):
+        if event.version:
+            event.is_redundant = bool(event.led_by) or event.version.content_hash[:32] == last_hash
+            last_hash = event.version.content_hash[:32]
+        elif event.version_id:
+            last_hash = parse_snapshot_hash(event.version_id) or last_hash
     first, last = (encode_cursor(list(key[:3])) for key in (keys[0], keys[-1])) if keys else (None, None)
     page.next = first if is_backwards else last if has_more else None
     page.previous = last if is_backwards else first if after else None
@@ -109,8 +114,7 @@ def find_two_newest(events: Page) -> tuple[str, str]:
 
 
 def find_rollback_ids(events: Page) -> list[str]:
-    """Return the ids of the rollbacks among these events."""
-    return [event.audit.id for event in events if event.audit and event.audit.origin == rollback_chains.ROLLBACK]
+    return [event.audit.id for event in events if event.audit and event.audit.origin == related_writes.ROLLBACK]
 
 
 def _is_change(event):
@@ -168,17 +172,3 @@ def _read_events(db, keys):
             yield Event(at, audit=writes_by_id[name])
         elif kind == VERSION and name in versions_by_id:
             yield Event(at, version=versions_by_id[name], led_by=writes_by_version.get(name, []))
-
-
-def _mark_redundant(events):
-    """Mark the versions that say nothing new.
-
-    They are compared by hash: one content may be stored twice.
-    """
-    last_hash = None
-    for event in reversed(events):
-        if event.version:
-            event.is_redundant = bool(event.led_by) or event.version.content_hash[:32] == last_hash
-            last_hash = event.version.content_hash[:32]
-        elif event.version_id:
-            last_hash = parse_snapshot_hash(event.version_id) or last_hash

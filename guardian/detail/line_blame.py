@@ -18,13 +18,13 @@ from openclaw_web.diffs import line_diff
 from openclaw_web.sqlite.json_columns import decode
 
 from .. import versions
-from ..changes import Hunk
+from ..changes import Hunk, find_hunks
 from ..files import MEMORY_FILES
 from ..models import FileSnapshot, Rollback, RollbackIntent, WriteGuardianAudit
+from ..recording.reports import CHANGED
 
 Status = WriteGuardianAudit.Status
 ROLLBACK = WriteGuardianAudit.Origin.ROLLBACK
-DONE = (Status.WRITTEN, Status.ROLLED_BACK)
 READ = ("id", "before_snapshot_id", "after_snapshot_id", "hunks_json", "created_at", "is_diff_shared", "origin")
 MOST_GAPS = 20  # two versions are compared for each
 MOST_RETURNS = 20  # older versions in which restored lines are searched
@@ -106,10 +106,22 @@ class FileBlame:
     def __init__(self, db: str, name: str):
         self._db = db
         self._shared: dict[str, str] = {}
-        self._writes = _read_writes(db, name, self._shared)
+        rows = WriteGuardianAudit.objects.using(db).placed().filter(target_file=name, status__in=CHANGED)
+        rows = rows.filter(hunks_json__isnull=False).order_by("-created_at", "-place").values_list(*READ)
+        writes: list[_Write] = []
+        standing: dict[tuple[str | None, str | None], str] = {}  # by the versions on both sides of a shared diff
+        hashes = _Hashes(db)
+        for audit_id, before, after, hunks, created_at, is_shared, origin in rows:
+            if is_shared and (first := standing.setdefault((before, after), audit_id)) != audit_id:
+                self._shared[audit_id] = first
+                continue
+            sides = hashes.get(before), hashes.get(after)
+            writes.append(
+                _Write(audit_id, *sides, decode(hunks, list), created_at, (before, after), origin == ROLLBACK)
+            )
+        self._writes = writes
 
     def blame_snapshot(self, version: FileSnapshot) -> Blame:
-        """Blame the newest version of the file."""
         return self._blame_version(version, self._writes, None)
 
     def blame_before(self, audit: WriteGuardianAudit) -> Blame | None:
@@ -154,7 +166,7 @@ def find_remaining_lines(agent: Agent, audit_ids: Collection[str]) -> list[tuple
 
 def find_remaining_by_write(agent: Agent, audit_ids: Collection[str]) -> dict[str, list[tuple[str, int, str]]]:
     """Return these lines for each write, by id; writes with one diff left the same lines."""
-    rows = WriteGuardianAudit.objects.using(agent.db).filter(id__in=audit_ids, status__in=DONE)
+    rows = WriteGuardianAudit.objects.using(agent.db).filter(id__in=audit_ids, status__in=CHANGED)
     files = dict(rows.filter(hunks_json__isnull=False).values_list("id", "target_file"))
     lines_by_write: dict[str, list[tuple[str, int, str]]] = {}
     for name in sorted({file for file in files.values() if file}):
@@ -212,25 +224,6 @@ def _find_earlier_owners(db, writes, line_request, places) -> Iterator[tuple[int
         yield from ((place, owners[earlier_place]) for place, earlier_place in pairs.items())
 
 
-def _read_writes(db, name, shared: dict[str, str]) -> list[_Write]:
-    """Return the writes with known changes, newest first.
-
-    Of writes with one diff only the newest is returned; it stands for all.
-    """
-    rows = WriteGuardianAudit.objects.using(db).placed().filter(target_file=name, status__in=DONE)
-    rows = rows.filter(hunks_json__isnull=False).order_by("-created_at", "-place").values_list(*READ)
-    writes: list[_Write] = []
-    standing: dict[tuple[str | None, str | None], str] = {}  # by the versions on both sides of a shared diff
-    hashes = _Hashes(db)
-    for audit_id, before, after, hunks, created_at, is_shared, origin in rows:
-        if is_shared and (first := standing.setdefault((before, after), audit_id)) != audit_id:
-            shared[audit_id] = first
-            continue
-        sides = hashes.get(before), hashes.get(after)
-        writes.append(_Write(audit_id, *sides, decode(hunks, list), created_at, (before, after), origin == ROLLBACK))
-    return writes
-
-
 def _follow_back(db, version, writes, gaps, result, until) -> Iterator[tuple[str, tuple[Hunk, ...]]]:
     """Yield the writes that led to a version, newest first, with gaps for missing ones.
 
@@ -253,7 +246,11 @@ def _follow_back(db, version, writes, gaps, result, until) -> Iterator[tuple[str
                 return
             key = f"gap {len(gaps)}"  # no id holds a blank
             gaps[key] = Gap(write.created_at, until)
-            yield key, _compare_versions(db, write.versions[1], version_id)
+            before = write.versions[1]
+            rows = FileSnapshot.objects.using(db).filter(id__in=[name for name in (before, version_id) if name])
+            contents = dict(rows.values_list("id", "content"))
+            diff = line_diff.compare(contents.get(before), contents.get(version_id))
+            yield key, find_hunks(diff)
             wanted_hash, version_id = write.after, write.versions[1]
             continue
         if write.is_rollback and (older := _first_after(index, leading)):
@@ -276,16 +273,6 @@ def _follow_back(db, version, writes, gaps, result, until) -> Iterator[tuple[str
 def _first_after(at, places):
     """Return the first of these places after one; 0 when there is none."""
     return next(iter(places[bisect_left(places, at + 1) :][:1]), 0)
-
-
-def _compare_versions(db, before, after):
-    """Return the hunks between two versions; None is no file."""
-    rows = FileSnapshot.objects.using(db).filter(id__in=[name for name in (before, after) if name])
-    contents = dict(rows.values_list("id", "content"))
-    diff = line_diff.compare(contents.get(before), contents.get(after))
-    return tuple(
-        (block.old_start, block.old_end, block.new_start, block.new_end) for block in diff.blocks if not block.is_same
-    )
 
 
 class _Hashes:

@@ -52,7 +52,19 @@ def find_opted_out_lines(agent: Agent) -> OptedOutLines:
     if not consent.read_opted_out():
         return OptedOutLines(is_asked=False)
     result = OptedOutLines(is_asked=True)
-    by_write = _group_lines(agent, result)
+    by_write: dict[str, Lines] = {}
+    for name in MEMORY_FILES:
+        blame = blame_file(agent, name)
+        if blame is None:
+            continue
+        writes = _group_shared_writes(blame)
+        for line in blame.lines:
+            if not line.text.strip():
+                continue
+            if not line.audit_id:
+                result.without_write[name] = result.without_write.get(name, 0) + 1
+            for write_id in writes.get(line.audit_id, ()):
+                by_write.setdefault(write_id, []).append((name, line.number, line.text.rstrip("\r\n")))
     audits = _read_audits(agent.db, by_write)
     turn_ids = _get_turn_ids(audits)
     hidden = consent.find_withheld_keys(agent.db, turn_ids.values())
@@ -111,24 +123,3 @@ def _group_shared_writes(blame) -> dict[str, list[str]]:
         if standing in writes:
             writes[standing].append(shared)
     return writes
-
-
-def _group_lines(agent, result) -> dict[str, Lines]:
-    """Return the lines of all memory files by write; those without one are counted in `result`.
-
-    Where several writes share one diff, its lines may come from any of them, and each has them.
-    """
-    by_write: dict[str, Lines] = {}
-    for name in MEMORY_FILES:
-        blame = blame_file(agent, name)
-        if blame is None:
-            continue
-        writes = _group_shared_writes(blame)
-        for line in blame.lines:
-            if not line.text.strip():
-                continue
-            if not line.audit_id:
-                result.without_write[name] = result.without_write.get(name, 0) + 1
-            for write_id in writes.get(line.audit_id, ()):
-                by_write.setdefault(write_id, []).append((name, line.number, line.text.rstrip("\r\n")))
-    return by_write

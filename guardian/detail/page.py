@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from agents.models import Agent
 from gate.models import MemoryGateDecision
 from ledger.models import ConversationTurn, Session
@@ -11,12 +13,48 @@ from openclaw_web.diffs import line_diff, unified_format
 from openclaw_web.lists import neighbours
 from openclaw_web.lists.filters import ListFilters
 from openclaw_web.lists.neighbours import Neighbours
+from people.configuration import setting_values as configuration
 
-from .. import fact_evidence, versions
-from ..lists.audit_list import WRITES, AuditFilters
+from .. import fact_evidence, services, versions
 from ..models import BehaviorCorrection, FileSnapshot, GuardianStatus, Rollback, WriteGuardianAudit
-from ..unknown_change import explain_unknown
-from . import rollback_chains
+from ..recording import snapshot_pairs, sql, write_store
+from ..recording.reports import CHANGED, Source
+from . import related_writes
+from .audit_list import WRITES, AuditFilters
+
+
+def explain_unknown(row: WriteGuardianAudit) -> str:
+    """Return the sentence; empty where the change is known, or the write changed no file."""
+    is_known = row.before_snapshot_id or row.after_snapshot_id or row.diff is not None
+    if is_known or row.status not in CHANGED:
+        return ""
+    words = {"file": row.target_file or "", "setting": write_store.SNAPSHOTS_SETTING}
+    if not row.target_file:
+        return _("What changed is not known: the write names no file.")
+    if row.sources & Source.ELSEWHERE:
+        return _("What changed is not known: no agent has the workspace of this write.")
+    if not configuration.is_on(write_store.SNAPSHOTS_SETTING):
+        return _("What changed is not known: the setting %(setting)s is off.") % words
+    return _explain_by_versions(row) % words
+
+
+def _explain_by_versions(row):
+    db, name, at = row._state.db or "", row.target_file, row.created_at
+    count = services.find_held_versions(db, name).values("id")[:2].count()
+    if count == 0:
+        return _("No version of %(file)s is stored, so the change of this write is not known.")
+    if count == 1:
+        return _("Only one version of %(file)s is stored, so the change of this write is not known.")
+    if snapshot_pairs.is_ambiguous(db, row):
+        return _(
+            "Several changes of %(file)s added the words of this fact, so it is not known which one is this write's."
+        )
+    if not sql.has_newer_snapshot(db, name, at):
+        return _("No later version of %(file)s is stored yet, so the change of this write is not known.")
+    if sql.find_last_snapshot(db, name, at) is None:
+        return _("The first stored version of %(file)s is later than this write, so its change is not known.")
+    return _("What changed is not known: other writes explain the changes of %(file)s around this time.")
+
 
 MAX_ROWS = 20  # rows of other writes, turns of a window, and statuses
 UNIFIED = "unified"  # in addresses: both sides one below the other
@@ -62,39 +100,29 @@ def build_write_context(agent: Agent, row: WriteGuardianAudit, *, layout: str = 
     diff = compare_sides(row, sides)
     view = line_diff.build_view(diff) if diff else None
     origin, write_evidence = read_origin(agent, row), evidence.read_evidence(agent.db, row)
+    why = explain_unknown(row)
+    lines = None  # of the file with the fact of the write
+    if why and row.target_file and row.candidate_fact:
+        lines = fact_evidence.find_lines(versions.find_newest(agent, row.target_file), row.candidate_fact)
     return {
         "audit": row,
         "sides": sides,
         "diff": diff,
         "view": unified_format.to_one_column(view) if view and layout == UNIFIED else view,
         "is_unified": layout == UNIFIED,
-        **_explain_unknown(agent, row),
+        "change_unknown": why,
+        "fact_lines": lines,
         **origin,
         "evidence": write_evidence,
         **read_outcome(row),
         "is_withheld": write_evidence.is_withheld,
-        "rollback_subject": rollback_chains.read_subjects(agent.db, [row.id]).get(row.id)
-        if row.origin == rollback_chains.ROLLBACK
+        "rollback_subject": related_writes.read_subjects(agent.db, [row.id]).get(row.id)
+        if row.origin == related_writes.ROLLBACK
         else None,
         "shared": find_shared_writes(row) if row.is_diff_shared else [],
         "window": find_turns_in_window(agent, row) if row.earliest_at else [],
         "most": MAX_ROWS,
     }
-
-
-def _explain_unknown(agent, row):
-    """Return why a write's change is not known, and lines of the file with its fact.
-
-    The lines are None where they are not searched.
-    """
-    why = explain_unknown(row)
-    is_searched = why and row.target_file and row.candidate_fact
-    lines = (
-        fact_evidence.find_lines(versions.find_newest(agent, row.target_file), row.candidate_fact)
-        if is_searched
-        else None
-    )
-    return {"change_unknown": why, "fact_lines": lines}
 
 
 def read_origin(agent: Agent, row: WriteGuardianAudit) -> dict[str, Any]:
@@ -114,7 +142,7 @@ def read_origin(agent: Agent, row: WriteGuardianAudit) -> dict[str, Any]:
 def read_outcome(row: WriteGuardianAudit) -> dict[str, Any]:
     """Return the outcome of a write: statuses, rollback, and the writes that it took back."""
     db = row._state.db
-    rollbacks, chain = Rollback.objects.using(db), rollback_chains.read_chain(row)
+    rollbacks, chain = Rollback.objects.using(db), related_writes.read_chain(row)
     return {
         "statuses": list(GuardianStatus.objects.using(db).filter(audit=row).order_by("created_at", "id")[:MAX_ROWS]),
         "rollback": next(iter(chain.steps), None),

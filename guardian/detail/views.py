@@ -8,18 +8,31 @@ from django.views.decorators.http import require_safe
 from agents.decorators import agent_view
 from ledger.models import ConversationTurn
 from ledger.session.session_forms import TurnNumbersForm
+from openclaw_web.lists.declaration import shows
+from openclaw_web.lists.list_response import render_list
 from openclaw_web.llm import endpoint
 from openclaw_web.pages.html import render_page
 from openclaw_web.pages.roles import needs
 
-from .. import file_bytes
+from .. import services
 from ..handover import handovers
 from ..models import FileSnapshot, WriteGuardianAudit
 from ..rollbacks import concurrent_edits
-from . import line_blame, page, related_writes, rollback_chains
-from .forms import AuditForm
+from . import line_blame, page, related_writes
+from .audit_list import WRITES
+
+
+@require_safe
+@agent_view
+@needs("viewer")
+@shows(WRITES)
+def audit_list(request, agent):
+    """Show the writes that fit the filters, newest first; as a file with `format`."""
+    return render_list(request, "guardian/audit_list.html", WRITES, agent=agent)
+
 
 CHIPS = 3  # writes beside one turn
+SIDES = {"before": "before_snapshot_id", "after": "after_snapshot_id"}  # that an address may download
 
 
 @require_safe
@@ -31,9 +44,11 @@ def audit_detail(request, agent, audit_id):
     The links keep the filters of the list.
     """
     row = get_object_or_404(WriteGuardianAudit.objects.using(agent.db).placed(), id=audit_id)
-    form = AuditForm(request.GET)
-    if side := form.side:
-        return _download(get_object_or_404(FileSnapshot.objects.using(agent.db), id=getattr(row, side)))
+    if side := SIDES.get(request.GET.get("download", "")):
+        version = get_object_or_404(FileSnapshot.objects.using(agent.db), id=getattr(row, side))
+        response = HttpResponse(services.read_version_bytes(version), content_type="application/octet-stream")
+        response["Content-Disposition"] = content_disposition_header(True, version.file_name)
+        return response
     filters = page.read_list_filters(request.GET)
     context = {
         "agent": agent,
@@ -42,16 +57,9 @@ def audit_detail(request, agent, audit_id):
         "meanwhile": concurrent_edits.find_by_write(agent, row.id) if request.user.has_role("operator") else [],
         "handovers": handovers.find_by_write(agent.db, row.id) if request.user.has_role("operator") else [],
         "no_endpoint": endpoint.describe_problem(),
-        **page.build_write_context(agent, row, layout=form.way),
+        **page.build_write_context(agent, row, layout=request.GET.get("view", "")),
     }
     return render_page(request, "guardian/audit_detail.html", context)
-
-
-def _download(version):
-    """Return the exact bytes of a version."""
-    response = HttpResponse(file_bytes.read_version_bytes(version), content_type="application/octet-stream")
-    response["Content-Disposition"] = content_disposition_header(True, version.file_name)
-    return response
 
 
 @require_safe
@@ -72,7 +80,7 @@ def session_writes(request, agent, session_id):
     rows = [
         (turn_id, ids[turn_id], related_writes.sort_written_first(rows)) for turn_id, rows in writes_by_turn.items()
     ]
-    restored_ids = rollback_chains.find_restored_ids(
+    restored_ids = related_writes.find_restored_ids(
         agent.db, related_writes.get_rolled_back_ids(row for _id, _number, turn_writes in rows for row in turn_writes)
     )
     context = {
@@ -93,6 +101,6 @@ def session_writes(request, agent, session_id):
 def decision_writes(request, agent, decision_id):
     """Show the writes that a decision of memory_gate led to, for its page (HTMX)."""
     writes = related_writes.find_by_decision(agent.db, decision_id)
-    restored_ids = rollback_chains.find_restored_ids(agent.db, related_writes.get_rolled_back_ids(writes))
+    restored_ids = related_writes.find_restored_ids(agent.db, related_writes.get_rolled_back_ids(writes))
     context = {"agent": agent, "writes": writes, "restored_ids": restored_ids, "decision_id": decision_id}
     return render(request, "guardian/decision_writes.html", context)

@@ -50,7 +50,6 @@ class Week:
 
     @property
     def api_fields(self) -> dict[str, Any]:
-        """The fields in the API."""
         return {"first_day": self.start, "last_day": self.end, "unattributed": self.unattributed, **self.counts}
 
     @property
@@ -69,7 +68,29 @@ def count_weeks(agent: Agent, *, file: str = "", weeks: int = WEEKS[0]) -> list[
     start = start_of(first)
     with time_box(agent.db, BUDGET_MS) as is_up:
         try:
-            _count_into(agent.db, week_counts, start, file)
+            rows = WriteGuardianAudit.objects.using(agent.db)
+            rows = rows.filter(created_at__gte=start, created_at__lt=start + len(week_counts) * WEEK_MS)
+            rows = rows.filter(target_file=file) if file else rows.filter(origin=Origin.ROLLBACK)
+            number = ExpressionWrapper((F("created_at") - start) / WEEK_MS, output_field=IntegerField())
+            sums = (
+                rows.annotate(week=number)
+                .values_list("week", "status", "origin")
+                .annotate(amount=Count("*"))
+                .order_by()
+            )
+            for at, status, origin, amount in sums:
+                week = week_counts[at]
+                if origin == Origin.ROLLBACK:
+                    week.counts["rollbacks"] += amount
+                    week.counts[status] -= 0 if file else amount  # these rows are counted below as well
+                else:
+                    week.counts[status] += amount
+                    week.unattributed += amount if origin == Origin.UNATTRIBUTED else 0
+            if not file:
+                for at, status, amount in _count_ranges(agent.db, "status", week_counts, start, Status.values):
+                    week_counts[at].counts[status] += amount
+                for at, _origin, amount in _count_ranges(agent.db, "origin", week_counts, start, [Origin.UNATTRIBUTED]):
+                    week_counts[at].unattributed = amount
         except OperationalError as exc:
             if not is_up(exc):
                 raise
@@ -77,44 +98,16 @@ def count_weeks(agent: Agent, *, file: str = "", weeks: int = WEEKS[0]) -> list[
     return week_counts
 
 
-def _count_into(db, weeks, start, file):
-    """Count into these weeks.
-
-    For one file its rows are counted; for all files, ranges of indexes and the rows of rollbacks.
-    """
-    rows = WriteGuardianAudit.objects.using(db)
-    rows = rows.filter(created_at__gte=start, created_at__lt=start + len(weeks) * WEEK_MS)
-    rows = rows.filter(target_file=file) if file else rows.filter(origin=Origin.ROLLBACK)
-    number = ExpressionWrapper((F("created_at") - start) / WEEK_MS, output_field=IntegerField())
-    sums = rows.annotate(week=number).values_list("week", "status", "origin").annotate(amount=Count("*")).order_by()
-    for at, status, origin, amount in sums:
-        week = weeks[at]
-        if origin == Origin.ROLLBACK:
-            week.counts["rollbacks"] += amount
-            week.counts[status] -= 0 if file else amount  # these rows are counted below as well
-        else:
-            week.counts[status] += amount
-            week.unattributed += amount if origin == Origin.UNATTRIBUTED else 0
-    if not file:
-        for at, status, amount in _count_ranges(db, "status", weeks, start, Status.values):
-            weeks[at].counts[status] += amount
-        for at, _origin, amount in _count_ranges(db, "origin", weeks, start, [Origin.UNATTRIBUTED]):
-            weeks[at].unattributed = amount
-
-
 def _count_ranges(db, column, weeks, start, values):
-    """Return the week, the value and the count for each value of an indexed column."""
     listed = [orjson.dumps(values_list).decode() for values_list in (list(range(len(weeks))), values)]
     return statements.read_rows(db, STRETCHES.format(column=column), [start, WEEK_MS, start, WEEK_MS, *listed])
 
 
 def get_labels() -> dict[str, str]:
-    """Return the label of each kind."""
     return {kind: str(states.word(kind)) for kind in KINDS[:-1]} | {KINDS[-1]: _("Rollbacks")}
 
 
 def build_address(agent: Agent, week: Week | None, file: str = "", kind: str = "") -> str:
-    """Return the address of the list of a week's writes, or of those of one kind."""
     filters = {"file": file} | ({"segment": kind} if kind in ("rollbacks", "unattributed") else {})
     filters |= {"status": kind, "segment": "writes"} if kind in KINDS[:-1] else {}
     filters |= {"from": str(week.start), "to": str(week.end)} if week else {}

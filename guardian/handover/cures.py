@@ -18,16 +18,16 @@ from ledger.transcripts.trimming import full_record
 from openclaw_web.errors import Refused
 
 from ..models import ProvenanceRecord, WriteGuardianAudit
+from ..recording.reports import CHANGED
 from ..rollbacks import rollback_plan
 from ..rollbacks.rollback_plan import hash_content
+from ..runner.fact_selection import Memory
 from ..runner.llm.tools import why_unreadable
-from ..runner.memory import Memory
 from ..standing import read_live_record
 from . import messages
 
 Origin, Status = WriteGuardianAudit.Origin, WriteGuardianAudit.Status
 OURS = (Origin.ROLLBACK, Origin.OWN)
-CHANGED = (Status.WRITTEN, Status.ROLLED_BACK)
 MOST_WRITES = 50  # between the last trusted version and the fall
 MOST_RECORDS = 500  # of the turn in which the file fell
 STRANGERS = frozenset({"direct", "group", "channel", "room", "thread", "cron", "subagent", "hook", "acp"})

@@ -12,6 +12,55 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from django.conf import settings
+from django.utils.translation import gettext as _
+
+from openclaw_web.errors import Refused
+from people.configuration import setting_values as configuration
+
+ENABLED, SECONDS = "writeGuardian.handOver", "writeGuardian.handOverSeconds"
+# All that the command gets of our environment; OPENCLAW_STATE_DIR is set to the home of the agent.
+PASSED_ON = ("HOME", "PATH", "LANG", "LC_ALL", "TZ", "USER", "LOGNAME", "TMPDIR", "OPENCLAW_CONFIG_PATH")
+
+
+class HandoverOff(Refused):
+    """Handovers are off: the command or the setting is missing."""
+
+
+def problem_of() -> str:
+    """Return why nothing is handed to an agent, as a sentence; empty otherwise."""
+    if not settings.OPENCLAW_COMMAND:
+        return _("Changes are not handed to agents: OPENCLAW_WEB_OPENCLAW does not name the command of OpenClaw.")
+    if not configuration.is_on(ENABLED):
+        return _("Changes are not handed to agents: writeGuardian.handOver is off in the settings.")
+    path = Path(settings.OPENCLAW_COMMAND)
+    if not path.is_absolute():
+        return _("Changes are not handed to agents: OPENCLAW_WEB_OPENCLAW is not an absolute path.")
+    if not path.is_file() or not os.access(path, os.X_OK):
+        return _("Changes are not handed to agents: OPENCLAW_WEB_OPENCLAW names no program that can be started.")
+    return ""
+
+
+def get_command() -> str:
+    """Return the absolute path of the command.
+
+    Raises HandoverOff while nothing may be handed over.
+    """
+    if problem := problem_of():
+        raise HandoverOff(problem)
+    return str(settings.OPENCLAW_COMMAND)
+
+
+def get_seconds() -> int:
+    return configuration.get_number(SECONDS)
+
+
+def build_environment(state_dir: Path) -> dict[str, str]:
+    """Build the environment of the command: a few names, and the agent's home."""
+    passed = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    return passed | {"OPENCLAW_STATE_DIR": str(state_dir)}
+
+
 MOST_OUTPUT = 262_144  # bytes that are kept of each of both outputs; the rest is read and dropped
 CHUNK = 65_536
 PAUSE = 0.2  # seconds between two checks of the program and of its cancellation
@@ -102,7 +151,6 @@ class _Outputs:
                 return
 
     def close(self) -> None:
-        """Close both pipes."""
         self._selector.close()
         for pipe in self._pipes:
             pipe.close()
@@ -115,12 +163,8 @@ def _end_group(process):
     """
     os.killpg(process.pid, signal.SIGTERM)
     ends = time.monotonic() + GRACE
-    while time.monotonic() < ends and not _has_ended(process.pid):
+    options = os.WEXITED | os.WNOWAIT | os.WNOHANG
+    while time.monotonic() < ends and os.waitid(os.P_PID, process.pid, options) is None:
         time.sleep(PAUSE / 4)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
-
-
-def _has_ended(pid):
-    """Whether a child has ended; it stays to be reaped."""
-    return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT | os.WNOHANG) is not None

@@ -19,7 +19,7 @@ from people.audit import log as audit_log
 
 from ..models import Handover
 from ..rollbacks import recovery, rollback_plan, service, workspace_access
-from ..rollbacks.apply import FileChanged
+from ..rollbacks.apply import FileChanged, check_seen
 from ..rollbacks.rollback_plan import hash_content
 from ..rollbacks.rollback_preview import Comparison, compare_contents
 from ..rollbacks.service import RollbackRequest
@@ -128,22 +128,11 @@ def start(agent: Agent, row: Handover) -> HandoverStart:
 
 
 def find_job(agent: Agent, row: Handover) -> JobRun | None:
-    """Return the newest job of a handover."""
     return next(iter(jobs.find_latest([JOB_KIND], 1, params_json=JobRun.params.encode(build_params(agent, row)))), None)
 
 
 def build_params(agent: Agent, row: Handover) -> dict[str, str]:
-    """Return the params of the job of a handover."""
     return {"agent": agent.agent_id, "handover": row.id}
-
-
-def check_seen(seen: str | None, now: str, name: str) -> None:
-    """Raise FileChanged when a preview is not the one that was seen.
-
-    With None nobody saw one.
-    """
-    if seen is not None and seen != now:
-        raise FileChanged(_("%(file)s has changed since the preview. Check the new preview.") % {"file": name})
 
 
 def check_offer(offer: Offer, puts_back: bool) -> Offer:

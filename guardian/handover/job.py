@@ -25,15 +25,15 @@ from openclaw_web import clock, reasons
 from openclaw_web.disk import locks, packing
 from openclaw_web.errors import Refused
 
-from ..file_bytes import bytes_to_text
 from ..models import Handover
-from ..rollbacks import apply, copies, rollback_plan, workspace_access
+from ..rollbacks import apply, rollback_plan, service, workspace_access
 from ..rollbacks.apply import FileChanged
+from ..rollbacks.intent_store import Step
 from ..rollbacks.rollback_plan import hash_content
-from ..rollbacks.steps import Step
+from ..services import bytes_to_text
 from ..standing import read_live_record
-from . import config, messages, outcomes
-from .external_command import CommandResult, run_command
+from . import external_command, messages, outcomes
+from .external_command import run_command
 
 LATE = 30  # seconds that the command may take beyond the time it was given
 MOST_ANSWER = 4_000  # characters that are kept of what the command printed
@@ -80,17 +80,24 @@ def _hand_over(agent, row, progress):
     with _storing_outcome(agent, row) as set_outcome, _message_file(agent, row) as path:
         name = normalise_or_empty(agent.home_name) or agent.agent_id
         arguments = [command, "agent", "--agent", name, "--session-key", f"agent:{name}:{HANDOVER_SESSION}"]
-        arguments += ["--message-file", str(path), "--json", "--timeout", str(config.get_seconds())]
+        arguments += ["--message-file", str(path), "--json", "--timeout", str(external_command.get_seconds())]
         words = {"agent": agent.agent_id, "file": row.file_name}
         sentence = _("Asking %(agent)s to change %(file)s") % words
         result = run_command(
             arguments,
-            environment=config.build_environment(root),
+            environment=external_command.build_environment(root),
             folder=Path("/"),
-            seconds=config.get_seconds() + LATE,
+            seconds=external_command.get_seconds() + LATE,
             check_wanted=lambda: progress.update(0, None, sentence),
         )
-        set_outcome(_choose_fallback(result), _read_answer(result))
+        try:
+            payloads = orjson.loads(result.output)["result"]["payloads"]
+            text = "\n".join(payload["text"] for payload in payloads)
+        except (orjson.JSONDecodeError, KeyError, TypeError):
+            text = "\n".join(part.decode("utf-8", "replace") for part in (result.output, result.errors))
+        answer = text.replace("\0", "\ufffd").encode("utf-8", "replace").decode().strip()[:MOST_ANSWER]
+        fallback = Outcome.FAILED if result.status else Outcome.UNCHANGED  # while the file is as it was
+        set_outcome(Outcome.TIMED_OUT if result.is_timed_out else fallback, answer)
 
 
 def _prepare(agent, row) -> tuple[str, Path]:
@@ -101,7 +108,10 @@ def _prepare(agent, row) -> tuple[str, Path]:
     Raises Refused, with the row ended, where it is not; then nothing was started.
     """
     try:
-        command, root = config.get_command(), _find_home(agent)
+        command = external_command.get_command()
+        source = CollectorSource.objects.filter(kind=CollectorSource.Kind.AGENT, agent_id=agent.agent_id).first()
+        if source is None:
+            raise Refused(_("The home of agent %(agent)s is not known.") % {"agent": agent.agent_id})
         with workspace_access.exclusive_job_write(agent):
             _put_back(agent, row)
             now, record = rollback_plan.read_memory_file(agent, row.file_name), read_live_record(agent, row.file_name)
@@ -117,14 +127,7 @@ def _prepare(agent, row) -> tuple[str, Path]:
         row.state, row.outcome, row.ended_at = State.ENDED, Outcome.NOT_STARTED, clock.now_ms()
         row.save(using=agent.db, force_update=True)
         raise
-    return command, root
-
-
-def _find_home(agent) -> Path:
-    source = CollectorSource.objects.filter(kind=CollectorSource.Kind.AGENT, agent_id=agent.agent_id).first()
-    if source is None:
-        raise Refused(_("The home of agent %(agent)s is not known.") % {"agent": agent.agent_id})
-    return Path(source.root)
+    return command, Path(source.root)
 
 
 def _put_back(agent, row):
@@ -137,12 +140,12 @@ def _put_back(agent, row):
     if not row.puts_back or hash_content(now) == row.before_hash:
         return
     if hash_content(now) != row.now_hash:
-        raise FileChanged(_("%(file)s has changed since the preview. Check the new preview.") % {"file": row.file_name})
+        raise FileChanged.since_preview(row.file_name)
     workspace_access.check_writes()
     audit_ids = (row.audit_id,) if row.audit_id else ()
     step = Step(row.file_name, now, packing.unpack(bytes(row.before_zstd)), audit_ids, (), is_put=True)
     apply.check_room([step])
-    copies.store_copies(agent, [step])
+    service.store_copies(agent, [step])
     reason = _("What OpenClaw's record names is put back, so that the agent can change the file.")
     apply.apply_steps(agent, place, [step], by=row.asked_by, reason=reason)
 
@@ -180,23 +183,6 @@ def _message_file(agent, row) -> Iterator[Path]:
 
 def _message_path(handover_id):
     return settings.HOME_DIR / "state" / f"handover-{handover_id}.txt"
-
-
-def _choose_fallback(result: CommandResult) -> Handover.Outcome:
-    """Return the outcome of a change while the file is as it was."""
-    if result.is_timed_out:
-        return Outcome.TIMED_OUT
-    return Outcome.FAILED if result.status else Outcome.UNCHANGED
-
-
-def _read_answer(result: CommandResult) -> str:
-    """Return the beginning of the agent's answer, else of what the command printed."""
-    try:
-        payloads = orjson.loads(result.output)["result"]["payloads"]
-        text = "\n".join(payload["text"] for payload in payloads)
-    except (orjson.JSONDecodeError, KeyError, TypeError):
-        text = "\n".join(part.decode("utf-8", "replace") for part in (result.output, result.errors))
-    return text.replace("\0", "\ufffd").encode("utf-8", "replace").decode().strip()[:MOST_ANSWER]
 
 
 JOB = Kind(

@@ -12,16 +12,15 @@ from ledger import consent
 
 from .. import services
 from ..detail import line_blame, opted_out_lines
-from ..file_bytes import DamagedVersion, read_version_bytes
-from ..models import WriteGuardianAudit
 from ..rollbacks.rollback_plan import RollbackPlan, hash_content
+from ..runner.fact_selection import Memory
 from ..runner.llm.tools import MOST_CONTENT, why_unreadable
-from ..runner.memory import Memory
 from ..runner.proposals import ProposalPreview
+from ..services import DamagedVersion, read_version_bytes
 from ..standing import read_live_record
+from ..standing.effects import Effect, forecast_record_effect
 from ..standing.files import GUARDED
-from ..standing.forecast import Effect, forecast_record_effect
-from . import config
+from . import external_command
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +55,9 @@ def offer_rollback(agent: Agent, plan: RollbackPlan, chosen: bytes | None = None
     new_content = plan.new_content if chosen is None else chosen
     offer = _build_offer(agent, plan.name, plan.now, (new_content or b"") if is_open else new_content, is_open=is_open)
     if not offer.problem and offer.is_needed and consent.read_opted_out():
-        is_withheld = chosen is not None or _has_withheld_lines(agent.db, plan.audit)
+        is_withheld = chosen is not None or opted_out_lines.has_withheld_lines(
+            agent.db, [line_blame.FileBlame(agent.db, plan.audit.target_file or "").blame_before(plan.audit)]
+        )
         return _with_problem(offer, _withheld_sentence()) if is_withheld else offer
     return offer
 
@@ -75,7 +76,7 @@ def _build_offer(agent, name, now, new_content, *, is_open=False) -> Offer:
     offer = Offer(name, now, new_content, effect=effect)
     if record is None or not offer.is_needed:
         return offer
-    if problem := config.problem_of() or _find_problem(agent, name, now, new_content):
+    if problem := external_command.problem_of() or _find_problem(agent, name, now, new_content):
         return _with_problem(offer, problem)
     if not record.is_known:
         sentence = _("OpenClaw's record of %(file)s cannot be read, or is of a version that is not known.")
@@ -113,13 +114,6 @@ def _read_recorded(db, name, content_hash):
         return read_version_bytes(version) if version else None
     except DamagedVersion:
         return None
-
-
-def _has_withheld_lines(db, audit: WriteGuardianAudit):
-    """Whether a rollback would bring back a line that may not be used."""
-    return opted_out_lines.has_withheld_lines(
-        db, [line_blame.FileBlame(db, audit.target_file or "").blame_before(audit)]
-    )
 
 
 def _withheld_sentence():

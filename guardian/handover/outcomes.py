@@ -18,12 +18,12 @@ from openclaw_web.sqlite import write_queue
 from people.audit import log as audit_log
 
 from ..models import GuardianRun, Handover, WriteGuardianAudit
-from ..recording import write_replacement, write_store
+from ..recording import reports, write_store
 from ..recording.reports import FileChange, Report, Source
 from ..rollbacks import intent_store, rollback_plan, workspace, workspace_access
+from ..rollbacks.intent_store import IntentDetails, OwnWrite, Reversal
 from ..rollbacks.rollback_plan import hash_content
-from ..rollbacks.steps import IntentDetails, OwnWrite, Reversal
-from ..runner import proposal_counts, run_outcome
+from ..runner import proposals
 from ..services import refresh_sums
 from ..standing import read_live_record
 
@@ -138,9 +138,15 @@ def _complete(agent, row):
     with write_queue.agent_transaction(db):
         if WriteGuardianAudit.objects.using(db).filter(id=row.own_audit_id).exists():
             return
-        moment = _read_change_time(agent, row)
+        now = clock.now_ms()
+        with workspace.open_workspace(workspace_access.get_workspace(agent)) as folder:
+            file = folder.open_file(row.file_name)
+            changed_at = file.stat_result.st_mtime_ns // 1_000_000 if file else now
+            if file:
+                file.close()
+        moment = max(row.started_at or row.created_at, min(changed_at, now))
         run = GuardianRun.objects.using(db).filter(id=row.run_id, state=GuardianRun.State.PROPOSED).first()
-        own = OwnWrite(run.id, run_outcome.build_write_columns(run)) if run else None
+        own = OwnWrite(run.id, proposals.build_write_columns(run)) if run else None
         details = IntentDetails(
             row.asked_by, row.reason, moment, row.own_audit_id, "", takes=_build_reversals(db, row), own=own
         )
@@ -153,43 +159,22 @@ def _complete(agent, row):
             **intent_store.build_provenance_columns(db, [row.audit_id] if row.audit_id else [], details),
         )
         sides = (packing.unpack(bytes(data)) for data in (row.before_zstd, row.wanted_zstd))
-        imported_ids = _find_imported(db, row)
+        # Imports may have stored the change meanwhile, as a write of the agent that OpenClaw's record names.
+        rows = WriteGuardianAudit.objects.using(db).filter(
+            target_file=row.file_name, origin=WriteGuardianAudit.Origin.AGENT
+        )
+        rows = rows.filter(created_at__gte=(row.started_at or row.created_at) - COARSE_MS)
+        imported_ids = list(rows.filter(after_snapshot__content_hash=row.wanted_hash).values_list("id", flat=True))
         write_store.store_reports(db, [Report(write, Source.OWN, FileChange(*sides), reporter=row.asked_by)])
         for old in WriteGuardianAudit.objects.using(db).filter(id__in=imported_ids):
-            if write_replacement.may_replace(db, old.id, write.id):
-                write_replacement.replace_write(db, old, write)
+            if reports.may_replace(db, old.id, write.id):
+                reports.replace_write(db, old, write)
         intent_store.finish_write(db, write, details, str(ULID()))
         row.before_zstd = row.wanted_zstd = None
     refresh_sums(db)
     if run:
-        proposal_counts.store_count(agent)
+        proposals.store_count(agent)
     _log(agent, row, "handover_done", row.asked_by)
-
-
-def _find_imported(db, row):
-    """Return the ids of writes that imports stored for the change meanwhile.
-
-    Each is a write of the agent, which OpenClaw's record names.
-    """
-    rows = WriteGuardianAudit.objects.using(db).filter(
-        target_file=row.file_name, origin=WriteGuardianAudit.Origin.AGENT
-    )
-    rows = rows.filter(created_at__gte=(row.started_at or row.created_at) - COARSE_MS)
-    return list(rows.filter(after_snapshot__content_hash=row.wanted_hash).values_list("id", flat=True))
-
-
-def _read_change_time(agent, row):
-    """Return when the agent changed the file (ms), as the file says it.
-
-    It lies between the start and now.
-    """
-    now = clock.now_ms()
-    with workspace.open_workspace(workspace_access.get_workspace(agent)) as folder:
-        file = folder.open_file(row.file_name)
-        changed_at = file.stat_result.st_mtime_ns // 1_000_000 if file else now
-        if file:
-            file.close()
-    return max(row.started_at or row.created_at, min(changed_at, now))
 
 
 def _build_reversals(db, row):
@@ -199,7 +184,7 @@ def _build_reversals(db, row):
     """
     if row.audit_id is None or row.hunk is not None:
         return ()
-    audits = WriteGuardianAudit.objects.using(db).filter(id=write_replacement.find_current_id(db, row.audit_id))
+    audits = WriteGuardianAudit.objects.using(db).filter(id=reports.find_current_id(db, row.audit_id))
     if not audits.filter(status=WriteGuardianAudit.Status.WRITTEN).exists():
         return ()
     return (Reversal(row.audit_id, str(ULID()), row.way, row.restored_snapshot_id),)

@@ -33,7 +33,6 @@ def handover_detail(request, agent, handover_id):
 @agent_view
 @needs("operator")
 def handover_check(request, agent, handover_id):
-    """Check again what became of it."""
     row = _find_or_404(agent, handover_id)
     try:
         outcomes.check_again(agent, row, by=request.user.username)

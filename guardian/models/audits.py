@@ -9,8 +9,59 @@ from ledger.models import PlacedQuerySet
 from openclaw_web.sqlite.fields import Count, EpochMs, Flag, Key, PersonText, PlainText, SpeechText
 from openclaw_web.sqlite.json_columns import JsonProperty
 
-from .shared_columns import SharedPlain, SharedText
-from .versions import FileSnapshot
+from ..files import MEMORY_FILES
+from .shared_columns import SharedBytes, SharedPlain, SharedText
+
+
+class FileVersion(models.Model):
+    """One state in which a file was seen.
+
+    A file that returns to an earlier state gets a new row: history is a list.
+    """
+
+    id = PlainText(
+        primary_key=True, shown="api", help_text="<file>@<content hash>@<modified ms>: importing twice is once"
+    )
+    content = SharedText(shown="")
+    content_hash = PlainText(shown="api", help_text="sha256 of its bytes")
+    created_at = EpochMs(shown="api", help_text="modification time of the file")
+    # Ours.
+    size_bytes = Count(shown="api")
+    is_lossy = Flag(default=False, shown="api", help_text="some bytes are not UTF-8 and were replaced in the content")
+    raw = SharedBytes(null=True, help_text="the bytes of a lossy content; null: the content has them all", shown="")
+
+    class Meta:
+        abstract = True
+
+
+class FileSnapshot(FileVersion):
+    """A version of one of the five memory files (Reflection spec REQ-003 `file_snapshots`)."""
+
+    file_name = PlainText(shown="api")
+
+    class Meta:
+        db_table = "file_snapshots"
+        constraints = [models.CheckConstraint(condition=models.Q(file_name__in=MEMORY_FILES), name="memory_file")]
+        indexes = [
+            models.Index(fields=["file_name", "created_at"], name="idx_file_time"),
+            models.Index(fields=["content_hash"], name="idx_hash"),
+        ]
+
+    def __str__(self):
+        return self.id
+
+
+class WorkspaceFile(FileVersion):
+    """A version of another workspace file: AGENTS.md, HEARTBEAT.md, memory/*.md."""
+
+    file_name = PlainText(help_text="relative to the workspace", shown="")
+
+    class Meta:
+        db_table = "workspace_files"
+        indexes = [models.Index(fields=["file_name", "created_at"], name="idx_workspace_file_time")]
+
+    def __str__(self):
+        return self.id
 
 
 class WriteGuardianAudit(models.Model):
@@ -163,3 +214,31 @@ class Consolidation(models.Model):
 
     def __str__(self):
         return str(self.at)
+
+
+class ProvenanceRecord(models.Model):
+    """OpenClaw's record of a file from `first_seen_at` on, until the file's next row."""
+
+    class State(models.TextChoices):
+        KNOWN = "known"
+        UNKNOWN = "unknown"  # of a version, class or shape that no known version of OpenClaw writes
+        GONE = "gone"  # OpenClaw has no record of the file any more
+
+    id = PlainText(primary_key=True, help_text="sha256 of the row")
+    state = PlainText(choices=State.choices)
+    workspace_key = PlainText(help_text="sha256 of the real path of the workspace where OpenClaw runs")
+    file_name = PlainText(help_text="relative to the workspace")
+    file_hash = PlainText(default="", help_text="sha256 of the bytes that were written")
+    origin_class = PlainText(default="", help_text="agent, untrusted, or another word of OpenClaw")
+    observed_at = EpochMs(null=True, help_text="when OpenClaw saw the write")
+    session_id = PlainText(default="")
+    session_key = PersonText(default="")
+    version = Count(null=True)
+    first_seen_at = EpochMs(help_text="when an import read it first")
+
+    class Meta:
+        db_table = "provenance_records"
+        indexes = [models.Index(fields=["file_name", "first_seen_at", "id"], name="idx_provenance_file")]
+
+    def __str__(self):
+        return f"{self.file_name} {self.state} {self.origin_class}"

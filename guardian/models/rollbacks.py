@@ -8,8 +8,7 @@ from django.db.models import Q
 from openclaw_web.sqlite.fields import EpochMs, Key, OperatorText, PersonText, PlainText, SpecBoolean, SpeechText
 from openclaw_web.sqlite.json_columns import JsonProperty
 
-from .audits import WriteGuardianAudit
-from .versions import FileSnapshot
+from .audits import FileSnapshot, WriteGuardianAudit
 
 # Expressions between the words of a pattern made of words, and how each is shown.
 READ_AS = ((r"\W+", " "), (r"\b", ""), ("[0-9]+", "…"), ("\n", " + "), ("|", "/"))

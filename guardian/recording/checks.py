@@ -20,7 +20,6 @@ from openclaw_web.sqlite.integrity import (
 )
 
 from ..changes import Change, compute_change
-from ..file_bytes import DamagedVersion, read_version_bytes
 from ..models import (
     BehaviorCorrection,
     FileSnapshot,
@@ -33,6 +32,7 @@ from ..models import (
     shared_columns,
 )
 from ..rollbacks import recovery
+from ..services import DamagedVersion, read_version_bytes
 from .reports import CHANGED, Source, Status, build_change_columns
 from .snapshot_pruning import SNAPSHOT_REFERENCES
 
@@ -150,26 +150,30 @@ def mend_statuses(db: str) -> int:
     ids = list(find_wrong_statuses(db).values_list("id", flat=True))
     for audit_id in ids:
         with write_queue.agent_transaction(db):
-            _mend_status(db, audit_id)
+            audits = WriteGuardianAudit.objects.using(db).filter(id=audit_id)
+            history = list(GuardianStatus.objects.using(db).filter(audit=audit_id).order_by("created_at", "id"))
+            rollback = Rollback.objects.using(db).filter(audit=audit_id).first()
+            row = audits.get()
+            earlier_statuses = [entry.status for entry in history if entry.status != Status.ROLLED_BACK]
+            status = (
+                earlier_statuses[-1]
+                if earlier_statuses
+                else Status.WRITTEN
+                if row.status == Status.ROLLED_BACK
+                else row.status
+            )
+            if rollback or (history and history[-1].status == Status.ROLLED_BACK):
+                status = Status.ROLLED_BACK  # the end of the history decides, even without the row of the rollback
+            audits.update(status=status)
+            if not history or history[-1].status != status:
+                at = max(
+                    [rollback.rolled_back_at if rollback else row.created_at, *(entry.created_at for entry in history)]
+                )
+                columns = (
+                    {"given_by": rollback.rolled_back_by, "reason": rollback.reason} if rollback else {"given_by": ""}
+                )
+                GuardianStatus.objects.using(db).create(audit_id=audit_id, status=status, created_at=at, **columns)
     return len(ids)
-
-
-def _mend_status(db, audit_id):
-    audits = WriteGuardianAudit.objects.using(db).filter(id=audit_id)
-    history = list(GuardianStatus.objects.using(db).filter(audit=audit_id).order_by("created_at", "id"))
-    rollback = Rollback.objects.using(db).filter(audit=audit_id).first()
-    row = audits.get()
-    earlier_statuses = [entry.status for entry in history if entry.status != Status.ROLLED_BACK]
-    status = (
-        earlier_statuses[-1] if earlier_statuses else Status.WRITTEN if row.status == Status.ROLLED_BACK else row.status
-    )
-    if rollback or (history and history[-1].status == Status.ROLLED_BACK):
-        status = Status.ROLLED_BACK  # the end of the history decides, even without the row of the rollback
-    audits.update(status=status)
-    if not history or history[-1].status != status:
-        at = max([rollback.rolled_back_at if rollback else row.created_at, *(entry.created_at for entry in history)])
-        columns = {"given_by": rollback.rolled_back_by, "reason": rollback.reason} if rollback else {"given_by": ""}
-        GuardianStatus.objects.using(db).create(audit_id=audit_id, status=status, created_at=at, **columns)
 
 
 def _find_ids(find_rows):

@@ -2,28 +2,26 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, count
 
 from django.db import IntegrityError
 
 from agents.models import Agent
-from gate.models import MemoryGateDecision
 from ledger import consent
 from ledger.collectors.database import DamagedDatabase
-from ledger.models import ConversationTurn
 from openclaw_web.clock import now_ms
 from openclaw_web.sqlite import write_queue
 
 from ..changes import ChangeCache
 from ..collectors.source_writes import SourceWrite
-from ..file_bytes import DamagedVersion, read_version_bytes
 from ..files import MOST_BYTES
 from ..models import BehaviorCorrection, GuardianStatus, Rollback, WriteGuardianAudit
-from . import write_provenance, write_store
-from .dedup import Conflict
-from .reports import FileChange, Origin, Report, Source, Status, StoreResult
+from ..services import DamagedVersion, read_version_bytes
+from . import write_store
+from .reports import Conflict, FileChange, Origin, Report, Source, Status, StoreResult
+from .write_provenance import find_provenance
 
 CHUNK = 100  # writes in one transaction
 HELD = 16 * 1024 * 1024  # bytes of contents that wait for a transaction
@@ -70,7 +68,35 @@ def import_writes(
     ordered = sorted(writes, key=lambda write: write.at)
     for start in range(0, len(ordered), CHUNK):
         batch = ordered[start : start + CHUNK]
-        reports = _build_reports(agent, batch, source, Source.ELSEWHERE if is_elsewhere else 0, result)
+        source_bits = Source.ELSEWHERE if is_elsewhere else 0
+        known = write_store.find_known_ids(agent.db, [write.id for write in batch], source)
+        result.known += len(known)
+        reports: dict[str, tuple[Report, bool]] = {}
+        for write in batch:
+            if write.id in reports or (write.id in known and not _has_more(write)):
+                continue
+            names = {"decision_id": write.decision_id, "turn_id": write.turn_id, "kind": write.kind}
+            target = {"fact": write.fact, "at": write.at, "target_file": write.target_file}
+            provenance = find_provenance(agent, keys=[write.session_key], **names, **target)
+            if consent.find_withheld_keys(agent.db, [provenance.turn_id]):
+                result.withheld += 1
+                continue
+            row = WriteGuardianAudit(
+                id=write.id,
+                target_file=write.target_file,
+                candidate_fact=write.fact,
+                status=Status.WRITTEN if write.status == Status.ROLLED_BACK else write.status,  # its rollback follows
+                reason=write.reason,
+                llm_model=write.model,
+                llm_latency_ms=write.latency_ms,
+                agent_steps=write.agent_steps,
+                created_at=write.at,
+                origin=Origin.IMPORTED,
+                **provenance.columns,
+            )
+            report = Report(row=row, source=source, reporter=BY)
+            report.row.sources = source_bits
+            reports[write.id] = (report, write.id not in known)
         _store_batch(agent.db, reports, {write.id: write for write in batch}, read_change, change_cache, result)
     return result
 
@@ -85,44 +111,18 @@ def rematch_turns(agent: Agent, *, since: int | None = None) -> int:
     rows = rows if since is None else rows.filter(created_at__gte=since)
     matched_count = 0
     for row in rows.defer("diff", "hunks_json")[:AGAIN]:
-        provenance = _find_present_provenance(agent, row)
+        provenance = find_provenance(
+            agent,
+            keys=[row.session_key, row.session_id],
+            decision_id=row.decision_id,
+            fact=row.candidate_fact,
+            at=row.created_at,
+            target_file=row.target_file,
+        )
         if provenance.turn_id and not consent.find_withheld_keys(agent.db, [provenance.turn_id]):
             WriteGuardianAudit.objects.using(agent.db).filter(id=row.id, turn_id=None).update(**provenance.columns)
             matched_count += 1
     return matched_count
-
-
-def _find_present_provenance(agent, row):
-    decisions = MemoryGateDecision.objects.using(agent.db).defer("raw_response")
-    decision = decisions.filter(id=row.decision_id).first() if row.decision_id else None
-    if decision is None:
-        at, target = row.created_at, row.target_file
-        decision = write_provenance.find_decision(agent.db, fact=row.candidate_fact, at=at, target_file=target)
-    if decision and decision.turn_id:
-        return replace(write_provenance.from_decision(decision), session_key=row.session_key or decision.session_key)
-    provenance = write_provenance.match_by_time(agent, [row.session_key, row.session_id], row.created_at)
-    return replace(provenance, decision_id=decision.id if decision else row.decision_id)
-
-
-def _build_reports(agent, writes, source, source_bits, result):
-    """Build reports of the writes to store, each with whether it is new.
-
-    Known writes are among them when they have a rollback or corrections.
-    """
-    known = write_store.find_known_ids(agent.db, [write.id for write in writes], source)
-    result.known += len(known)
-    reports: dict[str, tuple[Report, bool]] = {}
-    for write in writes:
-        if write.id in reports or (write.id in known and not _has_more(write)):
-            continue
-        provenance = _find_provenance(agent, write)
-        if consent.find_withheld_keys(agent.db, [provenance.turn_id]):
-            result.withheld += 1
-            continue
-        report = _build_report(write, provenance, source)
-        report.row.sources = source_bits
-        reports[write.id] = (report, write.id not in known)
-    return reports
 
 
 def _has_more(write):
@@ -190,43 +190,6 @@ def _read_contents(write, read_change, result):
     except DamagedDatabase as exc:
         result.refused.append((write.id, str(exc)))
         return None
-
-
-def _find_provenance(agent, write):
-    """Find the provenance of a write by its decision or turn, fact, or time."""
-    decisions = MemoryGateDecision.objects.using(agent.db).defer("raw_response")
-    decision = decisions.filter(id=write.decision_id).first() if write.decision_id else None
-    if decision is None:
-        fact_key = {"fact": write.fact, "at": write.at, "kind": write.kind, "target_file": write.target_file}
-        decision = write_provenance.find_decision(agent.db, **fact_key)
-    decision_id = decision.id if decision else write.decision_id
-    turn = ConversationTurn.objects.using(agent.db).filter(id=write.turn_id).first() if write.turn_id else None
-    if turn:
-        return write_provenance.from_turn(turn, write.session_key, decision_id)
-    if decision and (decision.turn_id or not write.session_key):
-        provenance = write_provenance.from_decision(decision)
-        return replace(provenance, session_key=write.session_key or provenance.session_key)
-    return replace(
-        write_provenance.match_by_time(agent, [write.original_key, write.session_key], write.at),
-        decision_id=decision_id,
-    )
-
-
-def _build_report(write, provenance, source):
-    row = WriteGuardianAudit(
-        id=write.id,
-        target_file=write.target_file,
-        candidate_fact=write.fact,
-        status=Status.WRITTEN if write.status == Status.ROLLED_BACK else write.status,  # its rollback follows
-        reason=write.reason,
-        llm_model=write.model,
-        llm_latency_ms=write.latency_ms,
-        agent_steps=write.agent_steps,
-        created_at=write.at,
-        origin=Origin.IMPORTED,
-        **provenance.columns,
-    )
-    return Report(row=row, source=source, reporter=BY)
 
 
 def _store_or_refuse(store, write, result):

@@ -57,16 +57,6 @@ def _prune_file(db, name):
             return removed
 
 
-def _find_undecided(db):
-    """Return versions written during a rollback on which nobody has decided yet.
-
-    Raises ValueError where the list of an intent is damaged: any version might be in it, so none is removed.
-    """
-    waiting = RollbackIntent.objects.using(db).filter(settled_at=None).exclude(meanwhile_json="[]")
-    decode = RollbackIntent.meanwhile.decode_strictly
-    return [version_id for text in waiting.values_list("meanwhile_json", flat=True) for version_id in decode(text)]
-
-
 def find_unreferenced_snapshots(db: str, name: str):
     """Return the snapshots of a memory file without references, newest first.
 
@@ -74,5 +64,10 @@ def find_unreferenced_snapshots(db: str, name: str):
     """
     is_in_intent = Exists(RollbackIntent.objects.using(db).filter(ended_at=None, before_hash=OuterRef("content_hash")))
     uses = (is_in_intent, *(version.has_referrers(db) for version in SNAPSHOT_REFERENCES))
-    rows = services.find_versions(db, name).filter(*(~is_used for is_used in uses)).exclude(id__in=_find_undecided(db))
+    # Versions written during a rollback wait for a person. If a list of them is damaged, ValueError is raised: any
+    # version might be in it, so none is removed.
+    waiting = RollbackIntent.objects.using(db).filter(settled_at=None).exclude(meanwhile_json="[]")
+    lists = map(RollbackIntent.meanwhile.decode_strictly, waiting.values_list("meanwhile_json", flat=True))
+    undecided = [version_id for version_ids in lists for version_id in version_ids]
+    rows = services.find_versions(db, name).filter(*(~is_used for is_used in uses)).exclude(id__in=undecided)
     return rows.order_by("-created_at", "-id")

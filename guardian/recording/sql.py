@@ -84,7 +84,6 @@ def find_last_snapshot(db: str, name: str, at: int) -> Snapshot | None:
 
 
 def find_previous_snapshot(db: str, name: str, version: Snapshot) -> Snapshot | None:
-    """Return the snapshot before another one."""
     return _to_snapshot(statements.read_row(db, BEFORE, [name, version.created_at, version.id]))
 
 
@@ -94,7 +93,6 @@ def find_equal_snapshots(db: str, name: str, content_hash: str, *, since: int, u
 
 
 def has_newer_snapshot(db: str, name: str, than: int) -> bool:
-    """Return whether a file has snapshots after a moment."""
     return statements.read_row(db, NEWER, [name, than]) is not None
 
 

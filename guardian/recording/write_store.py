@@ -14,10 +14,23 @@ from people.configuration import setting_values as configuration
 from ..changes import Change, ChangeCache, compute_change
 from ..corrections import rules
 from ..models import GuardianReceipt, GuardianStatus, WriteGuardianAudit
-from . import snapshot_matching, snapshot_pairs, sql, write_replacement
-from .dedup import Conflict, find_duplicates, merge_report, rank_sources
-from .reports import CHANGED, FileChange, Report, Source, StoreResult, build_change_columns
-from .snapshot_placement import place_snapshots
+from . import snapshot_matching, snapshot_pairs, sql
+from .reports import (
+    CHANGED,
+    Conflict,
+    FileChange,
+    Report,
+    Source,
+    StoreResult,
+    build_change_columns,
+    find_current_id,
+    find_duplicates,
+    may_replace,
+    merge_report,
+    rank_sources,
+    replace_write,
+)
+from .snapshot_pairs import place_snapshots
 
 SNAPSHOTS_SETTING = "writeGuardianAuditing.storeFileSnapshots"
 
@@ -56,7 +69,12 @@ def store_reports(db: str, reports: Sequence[Report], change_cache: ChangeCache 
                 row.save(using=db)
         sql.insert_rows(db, statuses)
         changed_rows.note(db, "write", [row.id for row in duplicates.values()])
-        _write_receipts(db, new_reports, result)
+        receipts = [
+            GuardianReceipt(id=report.key, audit_id=result.ids[report.key], body_sha256=report.body_sha256)
+            for report in new_reports
+            if report.body_sha256 or result.ids[report.key] != report.key
+        ]
+        sql.insert_rows(db, receipts)
         for name, at in since.items() if keeps_snapshots else ():
             match = snapshot_matching.match_in_transaction(db, name, since=at, changes=change_cache)
             result.unattributed += match.unattributed
@@ -79,7 +97,7 @@ def find_row_id(db: str, reported_id: str) -> str | None:
 
     None when there is none, or this site wrote it.
     """
-    current_id = write_replacement.find_current_id(db, reported_id)
+    current_id = find_current_id(db, reported_id)
     sources = WriteGuardianAudit.objects.using(db).filter(id=current_id).values_list("sources", flat=True).first()
     return None if sources is None or sources & Source.OWN else current_id
 
@@ -136,7 +154,7 @@ def _merge_into(db, report: Report, row, result, active_rules):
     is_better = rank_sources(report.source) < rank_sources(row.sources) and row.id != report.key
     merge_report(row, report)
     rules.flag_writes([row], active_rules)
-    if is_better and write_replacement.may_replace(db, row.id, report.key):
+    if is_better and may_replace(db, row.id, report.key):
         row = _rename_row(db, row, report)
     result.known.append(row.id)
     result.merged.append(row.id)
@@ -151,17 +169,8 @@ def _rename_row(db, old_row, report):
     row.id = report.key
     row.save(using=db, force_insert=True)
     _build_first_status(row, report.reporter).save(using=db)
-    write_replacement.replace_write(db, old_row, row)
+    replace_write(db, old_row, row)
     return row
-
-
-def _write_receipts(db, new_reports, result):
-    receipts = [
-        GuardianReceipt(id=report.key, audit_id=result.ids[report.key], body_sha256=report.body_sha256)
-        for report in new_reports
-        if report.body_sha256 or result.ids[report.key] != report.key
-    ]
-    sql.insert_rows(db, receipts)
 
 
 def _fill_versions(db, row, report: Report, change: Change | None):

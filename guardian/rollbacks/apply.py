@@ -17,11 +17,11 @@ from openclaw_web.disk import reserve, room
 from openclaw_web.errors import Refused
 
 from .. import services
-from ..file_bytes import read_version_bytes
 from ..models import FileSnapshot, RollbackIntent
+from ..services import read_version_bytes
 from . import intent_store, workspace
+from .intent_store import Step
 from .rollback_plan import hash_content
-from .steps import Step
 from .workspace import Folder, NotWritten, OpenFile
 
 log = logging.getLogger(__name__)
@@ -35,6 +35,17 @@ class FileChanged(Refused):
 
     status = 409
 
+    @classmethod
+    def since_preview(cls, name: str) -> "FileChanged":
+        """Return the refusal for a file that is another one than in the preview."""
+        return cls(_("%(file)s has changed since the preview. Check the new preview.") % {"file": name})
+
+
+def check_seen(seen: str | None, now: str, name: str) -> None:
+    """Raise FileChanged when a preview is not the one that was seen; with None nobody saw one."""
+    if seen is not None and seen != now:
+        raise FileChanged.since_preview(name)
+
 
 def apply_steps(agent: Agent, place: Path, steps: Sequence[Step], *, by: str, reason: str) -> list[str]:
     """Do all steps in the workspace `place`, or none.
@@ -46,7 +57,10 @@ def apply_steps(agent: Agent, place: Path, steps: Sequence[Step], *, by: str, re
     check_room(steps)
     with workspace.open_workspace(place) as folder, ExitStack() as stack:
         for step in steps:
-            _check(folder, step)
+            folder.check(step.name)
+            if step.new_content is not None and len(step.new_content) > workspace.MOST_BYTES:
+                words = {"file": step.name, "problem": _("it would be larger than 5 MB")}
+                raise NotWritten(_("%(file)s is not written: %(problem)s.") % words)
         with _refuse_without_room(agent):
             intents = intent_store.store_intents(agent.db, place, steps, by, reason)
         open_files: list[OpenFile | None] = []
@@ -71,13 +85,6 @@ def apply_steps(agent: Agent, place: Path, steps: Sequence[Step], *, by: str, re
             return []
 
 
-def _check(folder, step):
-    folder.check(step.name)
-    if step.new_content is not None and len(step.new_content) > workspace.MOST_BYTES:
-        words = {"file": step.name, "problem": _("it would be larger than 5 MB")}
-        raise NotWritten(_("%(file)s is not written: %(problem)s.") % words)
-
-
 def check_room(steps: Sequence[Step]) -> None:
     """Raise NoRoom when the home has no room for what a rollback stores.
 
@@ -96,7 +103,7 @@ def _exchange(folder: Folder, intent, step: Step) -> OpenFile | None:
     old_file = folder.open_file(step.name)
     try:
         if hash_content(old_file.data if old_file else None) != step.now_hash:
-            raise _build_file_changed(step.name)
+            raise FileChanged.since_preview(step.name)
         if old_file:
             old_file.check_writable(step.name)
         if step.new_content is None:
@@ -107,7 +114,7 @@ def _exchange(folder: Folder, intent, step: Step) -> OpenFile | None:
         folder.write_draft(intent.draft_name, step.new_content, old_file, target=step.name)
         if old_file:
             if not folder.exchange(intent.draft_name, step.name):
-                raise _build_file_changed(step.name)
+                raise FileChanged.since_preview(step.name)
             _check_displaced(folder, intent, lambda: folder.exchange(intent.draft_name, step.name))
         elif not folder.create(intent.draft_name, step.name):
             raise FileChanged(_("%(file)s was created in the meantime. Check the new preview.") % {"file": step.name})
@@ -116,10 +123,6 @@ def _exchange(folder: Folder, intent, step: Step) -> OpenFile | None:
         if old_file:
             old_file.close()
         raise
-
-
-def _build_file_changed(name):
-    return FileChanged(_("%(file)s has changed since the preview. Check the new preview.") % {"file": name})
 
 
 def _check_displaced(folder, intent, put_back):

@@ -14,8 +14,8 @@ from openclaw_web.errors import Refused
 from openclaw_web.sqlite import write_queue
 from people.audit import log as audit_log
 
-from ..file_bytes import bytes_to_text, read_version_bytes, text_to_bytes
 from ..models import FileSnapshot, RollbackIntent, WriteGuardianAudit
+from ..services import bytes_to_text, read_version_bytes, text_to_bytes
 from ..standing import effects
 from ..standing.effects import EffectNotice
 from . import intent_store, rollback_plan, service, workspace
@@ -128,9 +128,7 @@ def settle(
             else read_version_bytes(version)
         )
         if data is None:
-            raise FileChanged(
-                _("%(file)s has changed since the preview. Check the new preview.") % {"file": row.file_name}
-            )
+            raise FileChanged.since_preview(row.file_name)
         reason = _("What somebody else wrote while this site was writing is put into the file.")
         request = RollbackRequest(by, reason, accepts_effect=write_now)
         service.put_content(agent, audit_id, row.file_name, data, request, seen=seen)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,86 @@ from openclaw_web.sqlite.json_columns import encode
 
 from .. import services
 from ..changes import compute_change
-from ..file_bytes import read_version_bytes
 from ..models import GuardianRun, GuardianStatus, Rollback, RollbackIntent, WriteGuardianAudit
-from ..recording import write_replacement
-from .rollback_plan import Status
-from .steps import IntentDetails, OwnWrite, Reversal, Step
+from ..recording import reports
+from ..services import read_version_bytes
+from .rollback_plan import Status, hash_content
+
+NOBODY = {"by": "", "reason": "", "at": 0, "own_id": "", "place": ""}
+
+
+@dataclass(frozen=True, slots=True)
+class Reversal:
+    """A write that is taken back as a whole.
+
+    `restored_id` is the version that comes back with it, where one does. `effect` is what was accepted to happen to the
+    file's place in the prompt; empty: nothing happens to it.
+    """
+
+    audit_id: str
+    rollback_id: str
+    way: str
+    restored_id: str | None = None
+    effect: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OwnWrite:
+    """A write of the built-in guardian: its run, and the columns from that run."""
+
+    run_id: str
+    columns: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class IntentDetails:
+    """Details of an intent: its author, its reason and the writes it takes back.
+
+    `own_id` is the rollback's own id as a write, `place` the workspace. With `own` it is no rollback but a write of the
+    built-in guardian; with `is_put` what an agent wrote is put into the file.
+    """
+
+    by: str
+    reason: str
+    at: int
+    own_id: str
+    place: str
+    takes: tuple[Reversal, ...] = ()
+    own: OwnWrite | None = None
+    is_put: bool = False
+
+    @classmethod
+    def from_json(cls, stored: dict[str, Any]) -> "IntentDetails":
+        """Read the details that an intent stores as JSON.
+
+        Where that is no JSON the details have no place, so that nobody can open one.
+        """
+        own, takes = stored.get("own"), tuple(Reversal(**take) for take in stored.get("takes", ()))
+        return cls(**NOBODY | stored | {"takes": takes, "own": OwnWrite(**own) if own else None})
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One file of a rollback, and the writes that it takes back.
+
+    `now` and `new_content` are what the file holds and will hold (None: no file). `audit_ids` are the writes that it is
+    about; a write of which only a hunk is taken out has no `Reversal`.
+    """
+
+    name: str
+    now: bytes | None
+    new_content: bytes | None
+    audit_ids: tuple[str, ...]
+    takes: tuple[Reversal, ...]
+    own: OwnWrite | None = None
+    is_put: bool = False
+    own_id: str = field(default_factory=lambda: str(ULID()))  # its id as a write
+
+    @property
+    def now_hash(self) -> str:
+        """The hash of what it holds; empty: no file."""
+        return hash_content(self.now)
+
 
 State, Origin = RollbackIntent.State, WriteGuardianAudit.Origin
 
@@ -82,11 +157,18 @@ def finish_write(db: str, write: WriteGuardianAudit, details: IntentDetails, gro
     for take in details.takes:
         _take_back(db, take, write, details, group_id)
     if details.own:
-        _end_run(db, details.own, write, details)
+        GuardianRun.objects.using(db).filter(id=details.own.run_id).update(
+            state=GuardianRun.State.WRITTEN,
+            audit_id=write.id,
+            decided_by=details.by,
+            decided_at=details.at,
+            before_zstd=None,
+            after_zstd=None,
+        )
 
 
 def _take_back(db, take: Reversal, own, details: IntentDetails, group_id):
-    audits = WriteGuardianAudit.objects.using(db).filter(id=write_replacement.find_current_id(db, take.audit_id))
+    audits = WriteGuardianAudit.objects.using(db).filter(id=reports.find_current_id(db, take.audit_id))
     audit = audits.first()
     if audit is None:  # the rollback is a write all the same, and has its versions
         return
@@ -105,21 +187,6 @@ def _take_back(db, take: Reversal, own, details: IntentDetails, group_id):
     )
     audits.update(status=Status.ROLLED_BACK)
     _store_status(db, audit.id, Status.ROLLED_BACK, details)
-
-
-def _end_run(db, own: OwnWrite, write, details: IntentDetails):
-    """Store in the run of the built-in guardian that it was written.
-
-    Its contents are stored as versions now.
-    """
-    GuardianRun.objects.using(db).filter(id=own.run_id).update(
-        state=GuardianRun.State.WRITTEN,
-        audit_id=write.id,
-        decided_by=details.by,
-        decided_at=details.at,
-        before_zstd=None,
-        after_zstd=None,
-    )
 
 
 def _build_own_write(db, intent, details: IntentDetails):
@@ -165,7 +232,7 @@ def build_provenance_columns(db: str, audit_ids: Sequence[str], details: IntentD
 
 def _read_last_columns(db, audit_ids):
     """Return the columns that a rollback takes from the last write it is about."""
-    ids = [write_replacement.find_current_id(db, name) for name in audit_ids]
+    ids = [reports.find_current_id(db, name) for name in audit_ids]
     last = WriteGuardianAudit.objects.using(db).filter(id__in=ids).order_by("-created_at").first()
     names = ("decision_id", "turn_id", "session_id", "session_key", "candidate_fact")
     columns = {name: getattr(last, name, None) for name in names}
@@ -192,18 +259,11 @@ def end_intent(db: str, intent: RollbackIntent, state: str, meanwhile: Sequence[
     with write_queue.agent_transaction(db):
         RollbackIntent.objects.using(db).filter(id=intent.id).update(**columns)
         if state == State.UNDONE:
-            _forget_prepared(db, intent)
-
-
-def _forget_prepared(db, intent):
-    """Remove a version that was prepared and never written.
-
-    The newest version of a file is to be what the file holds.
-    """
-    RollbackIntent.objects.using(db).filter(id=intent.id).update(after_snapshot=None)
-    prepared = services.find_versions(db, intent.file_name).filter(id=intent.after_snapshot_id)
-    with suppress(ProtectedError):  # a reported write refers to this content
-        prepared.filter(created_at=intent.created_at).delete()
+            # A version that was never written goes: the newest version of a file is to be what the file holds.
+            RollbackIntent.objects.using(db).filter(id=intent.id).update(after_snapshot=None)
+            prepared = services.find_versions(db, intent.file_name).filter(id=intent.after_snapshot_id)
+            with suppress(ProtectedError):  # a reported write refers to this content
+                prepared.filter(created_at=intent.created_at).delete()
 
 
 def read_content_before(db: str, intent: RollbackIntent) -> bytes | None:

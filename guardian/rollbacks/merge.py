@@ -2,7 +2,7 @@
 
 A write turned `before` into `after`; somebody then turned `after` into `current`. Where the two changes lie apart in
 `after`, the write's is turned back and the later one stays. Where both are about the same lines, only a person can tell
-what the file should hold: a conflict. Texts keep every byte (guardian.file_bytes), and only a newline ends a line. All
+what the file should hold: a conflict. Texts keep every byte (guardian.services), and only a newline ends a line. All
 functions are pure.
 """
 
@@ -95,7 +95,11 @@ def put_in(base: str, theirs: str, current: str) -> str | None:
     for block in reversed(added):
         place = next(
             (
-                _map_line(current_block, block.old_start)
+                (
+                    current_block.new_start + block.old_start - current_block.old_start
+                    if current_block.is_same
+                    else current_block.new_end
+                )
                 for current_block in current_blocks
                 if block.old_start <= current_block.old_end
             ),
@@ -103,11 +107,6 @@ def put_in(base: str, theirs: str, current: str) -> str | None:
         )
         lines[place:place] = theirs_lines[block.new_start : block.new_end]
     return None if any(not line.endswith("\n") for line in lines[:-1]) else "".join(lines)
-
-
-def _map_line(block, old):
-    """Return where a line of the base is now, given its block."""
-    return block.new_start + old - block.old_start if block.is_same else block.new_end
 
 
 class _Lines:

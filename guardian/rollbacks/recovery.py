@@ -13,11 +13,11 @@ from agents.models import Agent
 from openclaw_web.errors import Refused
 from people.audit import log as audit_log
 
-from ..file_bytes import read_version_bytes
 from ..models import RollbackIntent
+from ..services import read_version_bytes
 from . import apply, intent_store, workspace, workspace_access
 from .apply import State
-from .steps import IntentDetails
+from .intent_store import IntentDetails
 
 
 def recover(agent: Agent) -> list[dict[str, Any]]:
@@ -90,7 +90,11 @@ def _recover_intents(agent, folder, intents):
     placed = [apply.is_in_place(folder, intent) for intent in intents]
     if all(placed):
         intent_store.finish_intents(db, intents)
-        _log(agent, intents)
+        for details in (IntentDetails.from_json(intent.told) for intent in intents):
+            for take in details.takes:
+                write_object = {"object_type": "write", "object_id": take.audit_id, "agent_id": agent.agent_id}
+                if not audit_log.has_entry("write_rolled_back", **write_object, since=details.at):
+                    audit_log.record(details.by, "write_rolled_back", **write_object, way=take.way)
         exchanges = [(intent, None, intent_store.read_content_before(db, intent)) for intent in intents]
         meanwhile = apply.watch_displaced(db, folder, exchanges)
         return [_build_result(intent, State.DONE, meanwhile) for intent in intents]
@@ -104,15 +108,6 @@ def _recover_intents(agent, folder, intents):
             apply.abandon_intent(db, folder, intent)
         results.append(_build_result(intent, State.UNDONE if is_undone else State.DONE, []))
     return results
-
-
-def _log(agent, intents):
-    """Record these rollbacks in the audit log: the process died before it could."""
-    for details in (IntentDetails.from_json(intent.told) for intent in intents):
-        for take in details.takes:
-            write_object = {"object_type": "write", "object_id": take.audit_id, "agent_id": agent.agent_id}
-            if not audit_log.has_entry("write_rolled_back", **write_object, since=details.at):
-                audit_log.record(details.by, "write_rolled_back", **write_object, way=take.way)
 
 
 def _build_result(intent, state, meanwhile):

@@ -1,17 +1,19 @@
 """Plans a rollback: what the file holds now, what it will hold, and conflicts."""
 
-import hashlib
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from django.db.models import Q
 from django.utils.translation import gettext as _
 
 from agents.models import Agent
+from gate.recording import turn_matching
 from openclaw_web.errors import Refused
 
-from ..file_bytes import bytes_to_text, read_version_bytes, text_to_bytes
+from ..corrections.rules import NoSuchWrite
 from ..models import FileSnapshot, Rollback, WriteGuardianAudit
+from ..services import bytes_to_text, hash_content, read_version_bytes, text_to_bytes
 from . import workspace, workspace_access
 from .merge import Conflict, take_out
 
@@ -21,12 +23,6 @@ Way, Status = Rollback.Way, WriteGuardianAudit.Status
 
 class NotPossible(Refused):
     """This write cannot be rolled back; the sentence says why."""
-
-
-class NoSuchWrite(Refused):
-    """The agent has no such write."""
-
-    status = 404
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +47,6 @@ class RollbackPlan:
 
     @property
     def name(self) -> str:
-        """The name of the file."""
         return self.audit.target_file or ""
 
     @property
@@ -76,11 +71,6 @@ class RollbackPlan:
     def has_changed(self) -> bool:
         """Whether somebody changed the file since the write."""
         return self.way != Way.EXACT
-
-
-def hash_content(data: bytes | None) -> str:
-    """Return the SHA-256 of a content; empty for None, which is no file."""
-    return "" if data is None else hashlib.sha256(data).hexdigest()
 
 
 def plan_rollback(agent: Agent, audit_id: str, *, hunk: int | None = None) -> RollbackPlan:
@@ -150,7 +140,12 @@ def _find_write(agent, audit_id):
     if audit.status == Status.ROLLED_BACK:
         raise NotPossible(_("This write has been rolled back already."))
     if audit.status != Status.WRITTEN:
-        raise NotPossible(_build_nothing_written(audit.status))
+        sentences = {
+            Status.REFUSED: _("The guardian refused this write, so there is nothing to roll back."),
+            Status.SKIPPED: _("The guardian skipped this write, so there is nothing to roll back."),
+            Status.FAILED: _("This write failed, so there is nothing to roll back."),
+        }
+        raise NotPossible(sentences.get(audit.status) or _("Nothing was written, so there is nothing to roll back."))
     if audit.hunks_json is None:
         raise NotPossible(_("Nobody knows what the file held before this write, so it cannot be rolled back."))
     check_versions(audit)
@@ -170,10 +165,82 @@ def check_versions(audit: WriteGuardianAudit) -> None:
         raise NotPossible(sentence % {"id": audit.id})
 
 
-def _build_nothing_written(status):
-    sentences = {
-        Status.REFUSED: _("The guardian refused this write, so there is nothing to roll back."),
-        Status.SKIPPED: _("The guardian skipped this write, so there is nothing to roll back."),
-        Status.FAILED: _("This write failed, so there is nothing to roll back."),
-    }
-    return sentences.get(status) or _("Nothing was written, so there is nothing to roll back.")
+MOST_WRITES = 100  # of a session that are rolled back together: both contents of each are compared
+
+
+@dataclass(slots=True)
+class SessionPlan:
+    """The rollbacks of a session, by file, in the order in which they are done.
+
+    Each is planned on what the one before leaves. Nobody knows what the file held before the writes that are `unknown`:
+    a person chooses to leave them out.
+    """
+
+    place: Path
+    by_file: dict[str, list[RollbackPlan]] = field(default_factory=dict)
+    unknown: list[WriteGuardianAudit] = field(default_factory=list)
+
+    @property
+    def hashes(self) -> dict[str, str]:
+        """A hash of each file's preview, by the file's name.
+
+        It changes also when other writes were reported meanwhile, while the file is as it was.
+        """
+        return {name: _hash_plans(plans) for name, plans in self.by_file.items()}
+
+    @property
+    def contents(self) -> dict[str, bytes | None]:
+        """The new content of each file that changes, by name."""
+        last = {name: plans[-1].new_content for name, plans in self.by_file.items()}
+        return {name: content for name, content in last.items() if content != self.by_file[name][0].now}
+
+    @property
+    def conflicts(self) -> list[RollbackPlan]:
+        """The plans that need a person."""
+        return [plan for plans in self.by_file.values() for plan in plans if plan.conflicts]
+
+
+def _hash_plans(plans):
+    """Hash the workspace, both contents of a file, and the writes taken back."""
+    parts = [
+        str(plans[0].place),
+        hash_content(plans[0].now),
+        hash_content(plans[-1].new_content),
+        *(plan.audit.id for plan in plans),
+    ]
+    return hash_content("\n".join(parts).encode())
+
+
+def plan_session(agent: Agent, session_id: str, *, since: int | None = None, until: int | None = None) -> SessionPlan:
+    """Plan the rollback of the writes of a session; reads only.
+
+    `session_id` is the session's id or key. Writes count from `since` and before `until` (ms). Raises NotPossible when
+    there are none, or a version of one is missing; else as `plan_rollback`.
+    """
+    ids = turn_matching.find_session_ids(agent.db, agent.agent_id, [session_id])
+    named = Q(session_id__in=[session_id, *ids]) | Q(session_key=session_id)
+    rows = WriteGuardianAudit.objects.using(agent.db).filter(named, status=Status.WRITTEN)
+    rows = rows.exclude(origin=WriteGuardianAudit.Origin.ROLLBACK)
+    rows = rows.filter(created_at__gte=since) if since is not None else rows
+    rows = rows.filter(created_at__lt=until) if until is not None else rows
+    if rows.values("id")[: MOST_WRITES + 1].count() > MOST_WRITES:
+        sentence = _("This session has more than %(most)s writes. Choose a shorter time for the rollback.")
+        raise NotPossible(sentence % {"most": MOST_WRITES})
+    audits = rows.select_related("before_snapshot", "after_snapshot").order_by("-created_at", "-id")
+    session_plan, contents = SessionPlan(workspace_access.get_workspace(agent)), dict[str, bytes | None]()
+    for audit in audits:
+        if audit.hunks_json is None or not audit.target_file:
+            session_plan.unknown.append(audit)
+            continue
+        check_versions(audit)
+        name = audit.target_file
+        write_plan = build_plan(
+            audit,
+            session_plan.place,
+            contents[name] if name in contents else read_workspace_file(session_plan.place, name),
+        )
+        contents[name] = write_plan.new_content
+        session_plan.by_file.setdefault(name, []).append(write_plan)
+    if not session_plan.by_file:
+        raise NotPossible(_("This session has no write that could be rolled back."))
+    return session_plan

@@ -8,9 +8,9 @@ from openclaw_web.diffs import line_diff, unified_format
 from openclaw_web.errors import Refused
 from openclaw_web.pages import glyphs
 
-from ..file_bytes import bytes_to_text, read_version_bytes
 from ..handover import offers
 from ..handover.offers import Offer
+from ..services import bytes_to_text, read_version_bytes
 from ..standing import effects
 from ..standing.effects import EffectNotice
 from . import workspace, workspace_access
@@ -83,7 +83,6 @@ class RollbackPreview:
 
 
 def build_preview(agent: Agent, plan: RollbackPlan) -> RollbackPreview:
-    """Build the preview of a plan."""
     after = read_version_bytes(plan.audit.after_snapshot) if plan.audit.after_snapshot else None
     since = None if hash_content(after) == hash_content(plan.now) else compare_contents(after, plan.now, plan.name)
     offer = offers.offer_rollback(agent, plan)

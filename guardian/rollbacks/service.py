@@ -3,26 +3,72 @@
 If a file has changed since the preview, nothing is done.
 """
 
+import os
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from enum import StrEnum
+from pathlib import Path
 
+from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from ulid import ULID
 
 from agents.models import Agent
+from openclaw_web import clock, reasons
 from openclaw_web.errors import Refused
 from people.audit import log as audit_log
 
 from ..standing import effects
-from . import apply, copies, recovery, rollback_plan, workspace_access
-from .apply import FileChanged
-from .rollback_plan import RollbackPlan, Way, plan_rollback
-from .session_plan import SessionPlan, plan_session
-from .steps import Reversal, Step
+from . import apply, recovery, rollback_plan, workspace_access
+from .apply import FileChanged, check_seen
+from .intent_store import Reversal, Step
+from .rollback_plan import RollbackPlan, Way, plan_rollback, plan_session
 from .workspace import NotOurs
+
+FOLDER = "rollback-copies"
+KEPT = 20  # of each file of an agent
+
+
+class NoCopy(Refused):
+    """A copy could not be written, so nothing else was."""
+
+
+def store_copies(agent: Agent, steps: Sequence[Step]) -> list[Path]:
+    """Copy what the files hold now and return the paths of the copies. Raises NoCopy."""
+    folder, moment = settings.HOME_DIR / FOLDER / agent.agent_id, clock.now_ms()
+    paths = []
+    for step in steps:
+        if step.now is not None:
+            name = f"{step.name}.{moment}"
+            path = folder / name
+            try:
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+                with os.fdopen(handle, "wb") as file:
+                    file.write(step.now)
+                    file.flush()
+                    os.fsync(file.fileno())
+            except OSError as exc:
+                with suppress(OSError):
+                    path.unlink(missing_ok=True)
+                words = {"path": path, "reason": reasons.describe_os_error(exc)}
+                raise NoCopy(_("Nothing was rolled back: %(path)s was not written (%(reason)s).") % words) from exc
+            paths.append(path)
+            _remove_old(folder, step.name)
+    return paths
+
+
+def _remove_old(folder, name):
+    """Remove all but the newest copies of a file.
+
+    Their names end with the time when they were made (ms).
+    """
+    paths = [path for path in folder.glob(f"{name}.*") if path.suffix[1:].isdigit()]
+    for path in sorted(paths, key=lambda path: int(path.suffix[1:]))[:-KEPT]:
+        path.unlink(missing_ok=True)
+
 
 LONGEST_REASON = 1_000
 
@@ -86,10 +132,7 @@ def roll_back(
     with log_refusals(agent, request.by, "write", audit_id), workspace_access.exclusive_write(agent):
         recovery.recover_locked(agent)
         current_plan = plan_rollback(agent, audit_id, hunk=hunk)
-        if seen is not None and current_plan.seen != seen:
-            raise FileChanged(
-                _("%(file)s has changed since the preview. Check the new preview.") % {"file": current_plan.name}
-            )
+        check_seen(seen, current_plan.seen, current_plan.name)
         check_chosen(current_plan, chosen)
         new_content = current_plan.new_content if chosen is None else chosen
         effect = effects.accept_effects(agent, current_plan.contents(chosen), is_accepted=request.accepts_effect)
@@ -128,9 +171,26 @@ def roll_back_session(
             raise FileChanged(_("A file has changed since the preview. Check the new preview."))
         if current_plan.conflicts:
             raise FileChanged(_("Somebody changed the same lines since. Roll these writes back one by one."))
-        _check_left_out(current_plan, leave_out)
+        audits = [audit for audit in current_plan.unknown if audit.id not in leave_out]
+        if audits:
+            sentence = ngettext(
+                "Nobody knows what the file held before %(count)s write of this session. Choose to leave it out.",
+                "Nobody knows what the file held before %(count)s writes of this session. Choose to leave them out.",
+                len(audits),
+            )
+            rows = [{"id": audit.id, "reason": audit.candidate_fact or audit.target_file or ""} for audit in audits]
+            raise FileChanged(sentence % {"count": len(audits)}, reasons=rows)
         effect = effects.accept_effects(agent, current_plan.contents, is_accepted=request.accepts_effect)
-        steps = _build_steps(current_plan, effect)
+        steps = [
+            Step(
+                name,
+                plans[0].now,
+                plans[-1].new_content,
+                tuple(write_plan.audit.id for write_plan in plans),
+                tuple(_build_reversal(write_plan, effect) for write_plan in plans),
+            )
+            for name, plans in current_plan.by_file.items()
+        ]
         meanwhile = _apply(agent, current_plan.place, steps, request)
     results = [
         RollbackResult(take.audit_id, take.rollback_id, _find_restored(write_plan), step.own_id, meanwhile=meanwhile)
@@ -156,7 +216,9 @@ def put_content(agent: Agent, audit_id: str, name: str, data: bytes, request: Ro
     with workspace_access.exclusive_write(agent):
         recovery.recover_locked(agent)
         place = workspace_access.get_workspace(agent)
-        step = Step(name, _read_as_seen(place, name, seen), data, (audit_id,), (), is_put=True)
+        now = rollback_plan.read_workspace_file(place, name)
+        check_seen(seen, rollback_plan.hash_content(now), name)
+        step = Step(name, now, data, (audit_id,), (), is_put=True)
         effects.accept_effects(agent, {name: data}, is_accepted=request.accepts_effect)
         _apply(agent, place, [step], request)
 
@@ -184,30 +246,10 @@ def _find_restored(write_plan: RollbackPlan, chosen=None):
     return write_plan.restored.created_at if write_plan.restored else Outcome.MERGED
 
 
-def _check_left_out(session_plan: SessionPlan, leave_out):
-    """Raise FileChanged unless every write without a known content before it is left out."""
-    audits = [audit for audit in session_plan.unknown if audit.id not in leave_out]
-    if audits:
-        sentence = ngettext(
-            "Nobody knows what the file held before %(count)s write of this session. Choose to leave it out.",
-            "Nobody knows what the file held before %(count)s writes of this session. Choose to leave them out.",
-            len(audits),
-        )
-        rows = [{"id": audit.id, "reason": audit.candidate_fact or audit.target_file or ""} for audit in audits]
-        raise FileChanged(sentence % {"count": len(audits)}, reasons=rows)
-
-
-def _read_as_seen(place, name, seen):
-    now = rollback_plan.read_workspace_file(place, name)
-    if rollback_plan.hash_content(now) != seen:
-        raise FileChanged(_("%(file)s has changed since the preview. Check the new preview.") % {"file": name})
-    return now
-
-
 def _apply(agent, place, steps: Sequence[Step], request: RollbackRequest):
     apply.check_room(steps)
     if request.keeps_copy:
-        copies.store_copies(agent, steps)
+        store_copies(agent, steps)
     return apply.apply_steps(agent, place, steps, by=request.by, reason=request.reason)
 
 
@@ -234,16 +276,3 @@ def _build_reversal(write_plan: RollbackPlan, effect, chosen=None):
     way = write_plan.way if chosen is None else Way.CHOSEN
     restored_id = write_plan.restored.id if write_plan.restored and chosen is None else None
     return Reversal(write_plan.audit.id, str(ULID()), way, restored_id, **effects.effect_to_json(effect))
-
-
-def _build_steps(session_plan: SessionPlan, effect):
-    return [
-        Step(
-            name,
-            plans[0].now,
-            plans[-1].new_content,
-            tuple(write_plan.audit.id for write_plan in plans),
-            tuple(_build_reversal(write_plan, effect) for write_plan in plans),
-        )
-        for name, plans in session_plan.by_file.items()
-    ]

@@ -1,10 +1,11 @@
 """Pages of rollbacks of a write, or of all writes of a session."""
 
+from django import forms
 from django.http import HttpResponse
 from django.urls import reverse
 from django.utils.http import content_disposition_header, urlencode
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_POST, require_safe
 
 from agents.decorators import agent_view
@@ -18,8 +19,77 @@ from openclaw_web.pages.roles import needs
 
 from ..handover import handovers
 from ..standing import effects
-from . import concurrent_edits, rollback_plan, rollback_preview, service, session_plan
-from .forms import ChoiceForm, PreviewForm, RollbackForm, SettleForm
+from . import concurrent_edits, rollback_plan, rollback_preview, service
+from .rollback_preview import MOST_EDITED
+from .service import LONGEST_REASON, RollbackRequest
+
+MOST_HUNKS = 1_000_000
+
+
+class PreviewForm(forms.Form):
+    """The part of a write, or the time span of a session, that an address names."""
+
+    hunk = forms.IntegerField(required=False, min_value=1, max_value=MOST_HUNKS)
+    since = forms.IntegerField(required=False, min_value=0)
+    until = forms.IntegerField(required=False, min_value=0)
+
+    @property
+    def number(self) -> int | None:
+        """The number of the hunk, counted from 0; None: all of the write."""
+        number = self.cleaned_data["hunk"]
+        return None if number is None else number - 1
+
+    @property
+    def span(self) -> dict[str, int | None]:
+        """From when on and until when, in milliseconds."""
+        return {name: self.cleaned_data[name] for name in ("since", "until")}
+
+
+class RollbackForm(forms.Form):
+    """The reason for a rollback, and the preview that was seen.
+
+    `ChoiceForm` also has the content that a person chooses.
+    """
+
+    reason = forms.CharField(
+        label=gettext_lazy("Reason"),
+        max_length=LONGEST_REASON,
+        widget=forms.Textarea(attrs={"rows": 2}),
+        help_text=gettext_lazy("Kept with the rollback; reviewers see it."),
+    )
+    keeps_copy = forms.BooleanField(label=gettext_lazy("Keep a backup copy of the file"), required=False, initial=True)
+    seen = forms.CharField(required=False, widget=forms.HiddenInput)
+    write_now = forms.BooleanField(required=False, widget=forms.HiddenInput)  # of the button that says so
+    puts_back = forms.BooleanField(
+        label=gettext_lazy("Put back first what OpenClaw's record names"), required=False, widget=forms.HiddenInput
+    )
+
+    def build_request(self, by: str) -> RollbackRequest:
+        data = self.cleaned_data
+        return RollbackRequest(by, data["reason"], keeps_copy=data["keeps_copy"], accepts_effect=data["write_now"])
+
+
+class ChoiceForm(RollbackForm):
+    """The form for a write whose lines were changed since: also what the file should hold."""
+
+    content = forms.CharField(
+        label=gettext_lazy("The file should hold"),
+        help_text=gettext_lazy("Starts as the file is now. Edit the lines shown above, then save."),
+        required=False,  # it may be empty
+        strip=False,
+        max_length=2 * MOST_EDITED,
+        widget=forms.Textarea(attrs={"rows": 16, "spellcheck": "false", "class": "mono"}),
+    )
+    field_order = ("content", "reason", "keeps_copy", "seen")
+
+
+class SettleForm(forms.Form):
+    """The choice for a version that somebody wrote while a rollback was carried out."""
+
+    version = forms.CharField(max_length=1_000)
+    choice = forms.ChoiceField(choices=[("add", "add"), ("put", "put"), ("leave", "leave")])
+    seen = forms.CharField(required=False)
+    write_now = forms.BooleanField(required=False)
 
 
 @require_safe
@@ -68,7 +138,6 @@ def rollback_do(request, agent, audit_id):
 @agent_view
 @needs("operator")
 def rollback_hand_over(request, agent, audit_id):
-    """Hand it to the agent as it was previewed."""
     preview_form = _read_preview_form(request)
     plan = rollback_plan.plan_rollback(agent, audit_id, hunk=preview_form.number)
     form = (ChoiceForm if plan.conflicts else RollbackForm)(request.POST)
@@ -120,7 +189,11 @@ def session_rollback_do(request, agent, session_id):
     count = len(results)
     sentence = ngettext("%(count)s write was rolled back.", "%(count)s writes were rolled back.", count)
     unsettled_id = concurrent_edits.find_unsettled_write(agent.db) if results[0].meanwhile else None
-    to = _write_address(agent, unsettled_id) if unsettled_id else _writes_of(agent, session_id)
+    to = (
+        _write_address(agent, unsettled_id)
+        if unsettled_id
+        else f"{_session_address(agent)}?{urlencode({'session': f'={session_id}'})}"
+    )
     return redirect_after_post(request, _add_warning(sentence % {"count": count}, results[0].meanwhile), to=to)
 
 
@@ -165,6 +238,7 @@ def _render_preview(request, agent, preview, form, status=200):
     plan = preview.plan
     kind = ChoiceForm if plan.conflicts else RollbackForm
     form = form or kind(initial={"keeps_copy": True, "content": preview.editable or ""})
+    page = reverse("guardian:rollback_hand_over", args=[agent.agent_id, plan.audit.id])
     context = {
         "agent": agent,
         "audit": plan.audit,
@@ -173,14 +247,14 @@ def _render_preview(request, agent, preview, form, status=200):
         "form": form,
         "to_page": _rollback_address(agent, plan.audit.id, plan.hunk),
         "to_do": _rollback_address(agent, plan.audit.id, plan.hunk, is_done=True),
-        "to_hand_over": _hand_over_address(agent, plan.audit.id, plan.hunk),
+        "to_hand_over": (page if plan.hunk is None else f"{page}?{urlencode({'hunk': plan.hunk + 1})}"),
     }
     return render_page(request, "guardian/rollback.html", context, status=status)
 
 
 def _render_session(request, agent, session_id, form, status=200):
     preview_form = _read_preview_form(request)
-    preview = session_plan.plan_session(agent, session_id, **preview_form.span)
+    preview = rollback_plan.plan_session(agent, session_id, **preview_form.span)
     files = {
         name: (plans, rollback_preview.compare_contents(plans[0].now, plans[-1].new_content, name))
         for name, plans in preview.by_file.items()
@@ -202,10 +276,6 @@ def _render_session(request, agent, session_id, form, status=200):
     return render_page(request, "guardian/session_rollback.html", context, status=status)
 
 
-def _writes_of(agent, session_id):
-    return f"{_session_address(agent)}?{urlencode({'session': f'={session_id}'})}"
-
-
 def _add_warning(sentence, meanwhile):
     if not meanwhile:
         return sentence
@@ -220,7 +290,6 @@ def _build_download(name, data):
 
 
 def _write_address(agent: Agent, audit_id: str) -> str:
-    """Return the address of a write's page."""
     return reverse("guardian:audit_detail", args=[agent.agent_id, audit_id])
 
 
@@ -230,12 +299,6 @@ def _rollback_address(agent: Agent, audit_id: str, hunk: int | None = None, *, i
     `hunk` counts from 0; None means the whole write.
     """
     page = reverse(f"guardian:rollback{'_do' if is_done else ''}", args=[agent.agent_id, audit_id])
-    return page if hunk is None else f"{page}?{urlencode({'hunk': hunk + 1})}"
-
-
-def _hand_over_address(agent: Agent, audit_id: str, hunk: int | None = None) -> str:
-    """Return the address that hands a rollback to the agent."""
-    page = reverse("guardian:rollback_hand_over", args=[agent.agent_id, audit_id])
     return page if hunk is None else f"{page}?{urlencode({'hunk': hunk + 1})}"
 
 

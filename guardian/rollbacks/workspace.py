@@ -73,7 +73,6 @@ class OpenFile:
             )
 
     def close(self) -> None:
-        """Close the file."""
         os.close(self.handle)
 
 
@@ -237,7 +236,13 @@ def open_workspace(path: Path) -> Iterator[Folder]:
     if not path.is_absolute() or ".." in path.parts:
         raise NotWritten(_("The workspace %(path)s is not an absolute path.") % {"path": path})
     try:
-        handle = _open_folder(path)
+        handle = os.open("/", FOLDER)  # one name after the other: the kernel would follow links between them
+        for part in path.parts[1:]:
+            try:
+                inner = os.open(part, FOLDER, dir_fd=handle)
+            finally:
+                os.close(handle)
+            handle = inner
     except OSError as exc:
         is_link = exc.errno in (errno.ELOOP, errno.ENOTDIR)
         reason = _("a folder in the path is a link") if is_link else reasons.describe_os_error(exc)
@@ -248,21 +253,6 @@ def open_workspace(path: Path) -> Iterator[Folder]:
         yield Folder(handle)
     finally:
         os.close(handle)
-
-
-def _open_folder(path):
-    """Open a folder from the root on, one name after the other.
-
-    The kernel would follow links between them.
-    """
-    handle = os.open("/", FOLDER)
-    for part in path.parts[1:]:
-        try:
-            inner = os.open(part, FOLDER, dir_fd=handle)
-        finally:
-            os.close(handle)
-        handle = inner
-    return handle
 
 
 def _read(handle, most=MOST_BYTES):

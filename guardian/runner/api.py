@@ -1,38 +1,123 @@
 """API of the built-in guardian: its status, its runs and its proposals."""
 
+from typing import Literal
+
 from ninja import Query, Status
+from pydantic import Field
 
 from agents.decorators import agent_view
 from agents.runners import switches
+from agents.runners.schemas import ChoiceIn, ChoiceQuery, EstimateOut, RunnerOut, SwitchedOut, build_choice
 from agents.runners.status import switch_as_json
 from jobs.schemas import JobOut
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.endpoints.schemas import Page, page_to_json
+from openclaw_web.endpoints.schemas import Body, Page, PageQuery, Schema, page_to_json
+from openclaw_web.endpoints.table_schemas import table_schema
 from openclaw_web.pages.roles import needs
 
+from ..corrections.schemas import NO_NUL
+from ..files import LONGEST_FACT
 from ..handover import handovers
-from ..handover.schemas import HandoverStarted
-from ..models import GuardianStep
-from ..rollbacks.api import offer_to_json
-from . import job, plans, proposal_page, proposals, retries, status, unattended_writes
+from ..handover.api import HandoverStarted
+from ..models import GuardianRun, GuardianStep
+from ..rollbacks.api import EFFECT, PUT_BACK, WRITE_NOW, HandoverOfferOut, offer_to_json
+from ..standing.effects import Effect
+from . import job, plans, proposal_page, proposals, unattended_writes
+from .fact_selection import FactChoice
 from .llm.config import RUNNER
-from .schemas import (
-    ApproveIn,
-    DeclineIn,
-    GuardianPlanOut,
-    GuardianRunIn,
-    GuardianRunQuery,
-    OwnGuardianOut,
-    ProposalDetail,
-    ProposalHandoverIn,
-    ProposalOut,
-    ProposalQuery,
-    ProposalWritten,
-    RetryIn,
-    RetryOut,
-    UnattendedIn,
-    UnattendedOut,
-)
+from .proposals import LONGEST_REASON
+
+
+class GuardianRunQuery(ChoiceQuery):
+    @property
+    def choice(self) -> FactChoice:
+        return build_choice(self, FactChoice)
+
+
+class GuardianRunIn(ChoiceIn):
+    @property
+    def choice(self) -> FactChoice:
+        return build_choice(self, FactChoice)
+
+
+class GuardianPlanOut(EstimateOut):
+    facts: int = Field(description="facts that would be sent")
+    files: dict[str, int] = Field(description="facts for each file; what these files hold is sent with them")
+
+
+class UnattendedIn(Body):
+    file: Literal["MEMORY.md", "USER.md", "TOOLS.md"] = Field(description="SOUL.md and IDENTITY.md never")
+    is_on: bool = Field(strict=True, description="write new facts into this file without a person")
+
+
+class UnattendedOut(SwitchedOut):
+    file: str
+    host: str | None = Field(description="the endpoint that was named when it was turned on")
+
+
+class OwnGuardianOut(RunnerOut):
+    unattended: list[UnattendedOut]
+    proposed: int = Field(description="proposals that wait for an operator")
+    written_today: int = Field(description="of facts that were handled since midnight UTC")
+    refused_today: int
+
+
+class ProposalQuery(PageQuery):
+    waiting: bool = Field(True, description="only those that wait for an operator")
+
+
+class ProposalOut(table_schema(GuardianRun)):
+    state: str
+
+
+class StepOut(table_schema(GuardianStep)):
+    outcome: str
+
+
+class ProposalDetail(ProposalOut):
+    diff: str | None = Field(
+        description="against the file as it is now; of a declined one, as it was; null: no change, or it is written"
+    )
+    seen: str | None = Field(description="to be sent with an approval")
+    is_merged: bool = Field(description="the file has changed since the model read it")
+    problem: str = Field(description="why it cannot be written now; empty if it can")
+    effect: Effect | None = Field(description=f"{EFFECT}; null: nothing can be written")
+    effect_sentence: str
+    handover: HandoverOfferOut | None
+    steps: list[StepOut]
+
+
+class ApproveIn(Body):
+    seen: str = Field(max_length=200, description="`seen` of the proposal that was looked at")
+    write_now: bool = Field(False, strict=True, description=WRITE_NOW)
+
+
+class ProposalHandoverIn(Body):
+    seen: str = Field(max_length=200, description="`seen` of the proposal that was looked at")
+    put_back: bool = Field(False, strict=True, description=PUT_BACK)
+
+
+class DeclineIn(Body):
+    reason: str = Field(min_length=1, max_length=LONGEST_REASON, pattern=NO_NUL)
+
+
+class ProposalWritten(Schema):
+    audit_id: str | None
+    is_written: bool = Field(description="false: the file held it already, and the write is `skipped`")
+    meanwhile: list[str] = Field(description="versions that somebody else wrote at that moment: kept, not in the file")
+
+
+class RetryIn(Body):
+    fact: str | None = Field(
+        None, max_length=LONGEST_FACT, pattern=NO_NUL, description="default: the fact of the write"
+    )
+    file: Literal["MEMORY.md", "USER.md", "SOUL.md", "IDENTITY.md", "TOOLS.md"] | None = None
+
+
+class RetryOut(Schema):
+    proposal_id: str
+    job: JobOut
+
 
 router = Operations("guardian_own_api", tags=["guardian"])
 
@@ -42,7 +127,7 @@ router = Operations("guardian_own_api", tags=["guardian"])
 @needs("viewer")
 def own_guardian(request, agent):
     """The built-in guardian for an agent: unattended files, what this UTC day used, the latest runs."""
-    own = status.read_guardian_status(agent)
+    own = plans.read_guardian_status(agent)
     return {
         **own.as_json(),
         "unattended": [_switch_to_json(name, switched) for name, switched in own.switches.items()],
@@ -153,8 +238,8 @@ def guardian_proposal_decline(request, agent, proposal_id: str, body: DeclineIn)
 def guardian_retry(request, agent, audit_id: str, body: RetryIn):
     """Have a write proposed again, with another fact or file; returns the job."""
     by = request.user.username
-    run = retries.build_run(agent, audit_id, fact=body.fact, file=body.file, by=by)
-    return Status(202, {"proposal_id": run.id, "job": retries.start(agent, run, by=by)})
+    run = job.build_retry(agent, audit_id, fact=body.fact, file=body.file, by=by)
+    return Status(202, {"proposal_id": run.id, "job": job.start_retry(agent, run, by=by)})
 
 
 def _switch_to_json(name, switched):

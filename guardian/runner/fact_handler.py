@@ -21,12 +21,12 @@ from ..changes import compute_change
 from ..corrections import rules
 from ..models import GuardianRun, WriteGuardianAudit
 from ..rollbacks.rollback_plan import hash_content
-from . import fact_selection, proposal_counts, unattended_writes
-from .llm import prompts, tool_loop
+from . import fact_selection, proposals, unattended_writes
+from .fact_selection import Memory
+from .llm import prompts
 from .llm.config import Guardian
-from .llm.tools import End, FactResult, Tools, why_unreadable
-from .memory import Memory
-from .run_outcome import BY_GUARDIAN, end_without_write
+from .llm.tools import End, Tools, run_tool_loop, why_unreadable
+from .proposals import BY_GUARDIAN, end_without_write
 
 State, Status = GuardianRun.State, WriteGuardianAudit.Status
 
@@ -68,14 +68,35 @@ def handle_fact(
     result, failure = None, None
     try:
         content = memory.read_file(run.target_file)
-        result = _ask_model(agent, guardian, run, memory, content, wait)
+        if content is not None and why_unreadable(content):
+            raise Refused(_("%(file)s is too large, or no plain text: it is not sent.") % {"file": run.target_file})
+        tools = Tools(run.target_file, content, memory.read_file, memory.is_hidden)
+        result = run_tool_loop(agent.db, guardian, run, tools, wait=wait)
     except (Refused, CallFailed) as failed:
         failure = failed
         raise
     finally:
         if result is None:
             _stop(agent.db, run, failure)
-    return _store_result(agent, run, content, result, is_unattended)
+    run.reason = result.reason
+    if result.end == End.REFUSE:
+        return end_without_write(agent.db, run, State.REFUSED, Status.REFUSED, by=BY_GUARDIAN)
+    if result.end == End.NOTHING:
+        run.reason = _("The model neither wrote nor refused.")
+        return end_without_write(agent.db, run, State.FAILED, Status.FAILED, by=BY_GUARDIAN)
+    if result.content == content:
+        run.reason = _("The file would not have changed.")
+        return end_without_write(agent.db, run, State.SKIPPED, Status.SKIPPED, by=BY_GUARDIAN)
+    change = compute_change(content, result.content, run.target_file)
+    run.lines_added, run.lines_removed = change.added, change.removed
+    run.before_hash = hash_content(content) or None
+    run.before_zstd = None if content is None else packing.pack(content)
+    run.after_zstd, run.state = packing.pack(result.content), State.PROPOSED
+    run.save(using=agent.db, force_update=True)
+    if is_unattended:
+        unattended_writes.write_or_note(agent, run)
+    proposals.store_count(agent)
+    return run
 
 
 def stop_interrupted(db: str, under_way: Collection[str] = ()) -> int:
@@ -133,36 +154,3 @@ def _stop(db, run, failure: Refused | CallFailed | None):
 def _withhold(db, run):
     sentence = _("Withheld: this conversation or this file holds, or may hold, words of somebody who has opted out.")
     GuardianRun.objects.using(db).filter(id=run.id).update(state=State.STOPPED, reason=sentence)
-
-
-def _ask_model(agent, guardian, run, memory, content, wait) -> FactResult:
-    if content is not None and why_unreadable(content):
-        raise Refused(_("%(file)s is too large, or no plain text: it is not sent.") % {"file": run.target_file})
-    tools = Tools(run.target_file, content, memory.read_file, memory.is_hidden)
-    return tool_loop.run_tool_loop(agent.db, guardian, run, tools, wait=wait)
-
-
-def _store_result(agent, run, old_content, result: FactResult, is_unattended):
-    run.reason = result.reason
-    if result.end == End.REFUSE:
-        return end_without_write(agent.db, run, State.REFUSED, Status.REFUSED, by=BY_GUARDIAN)
-    if result.end == End.NOTHING:
-        run.reason = _("The model neither wrote nor refused.")
-        return end_without_write(agent.db, run, State.FAILED, Status.FAILED, by=BY_GUARDIAN)
-    if result.content == old_content:
-        run.reason = _("The file would not have changed.")
-        return end_without_write(agent.db, run, State.SKIPPED, Status.SKIPPED, by=BY_GUARDIAN)
-    _propose(agent.db, run, old_content, result.content)
-    if is_unattended:
-        unattended_writes.write_or_note(agent, run)
-    proposal_counts.store_count(agent)
-    return run
-
-
-def _propose(db, run, old_content, content):
-    change = compute_change(old_content, content, run.target_file)
-    run.lines_added, run.lines_removed = change.added, change.removed
-    run.before_hash = hash_content(old_content) or None
-    run.before_zstd = None if old_content is None else packing.pack(old_content)
-    run.after_zstd, run.state = packing.pack(content), State.PROPOSED
-    run.save(using=db, force_update=True)

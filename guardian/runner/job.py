@@ -10,24 +10,30 @@ from typing import Any
 from django.db.models import Count
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from ulid import ULID
 
 from agents import databases
 from agents import services as agents
 from agents.models import Agent
 from agents.runners import launch
+from agents.runners.auto_run import GIVE_UP_AFTER, AutoRun
 from agents.runners.batch import Batch, build_message, check_answered
 from jobs import services as jobs
-from jobs.kinds import Kind
+from jobs.kinds import BY_SCHEDULE, Kind
 from jobs.models import JobRun
 from jobs.progress import Listener, Progress
+from ledger import consent
+from openclaw_web import clock
 from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.disk import locks
 from openclaw_web.errors import Refused
 
+from ..corrections.rules import get_write
+from ..files import LONGEST_FACT, MEMORY_FILES
 from ..models import GuardianRun
 from ..rollbacks import workspace_access
 from . import fact_handler, fact_selection
-from .fact_selection import FactChoice
+from .fact_selection import FactChoice, Memory
 from .llm import config
 from .llm.config import RUNNER, Guardian
 
@@ -87,28 +93,25 @@ def run(params: dict[str, Any], progress: Progress) -> dict[str, Any]:
     agent = agents.get(params["agent"])
     try:
         with launch.exclusive_run(RUNNER, agent.agent_id):
-            batch = _run_batch(agent, params, progress)
+            guardian = check(agent)
+            end_interrupted(agent)
+            if run_id := params.get("run"):
+                runs = list(
+                    GuardianRun.objects.using(agent.db).filter(id=run_id, state__in=(State.QUEUED, State.STOPPED))
+                )
+                batch = Batch(RUNNER, guardian, progress, len(runs))
+                batch.run(runs, build_fact_handler(agent, guardian, batch))
+            else:
+                selection = fact_selection.select_facts(agent, FactChoice.from_params(params))
+                batch = Batch(RUNNER, guardian, progress, len(selection.decisions), withheld=selection.withheld)
+                open_runs = build_runs(agent.db, selection.decisions, by=params.get("by", ""))
+                batch.run(open_runs, build_fact_handler(agent, guardian, batch))
     except Refused as refused:
         fact_handler.stop_queued(agent.db, params.get("run", ""), refused.sentence)
         raise
     result = summary(agent, batch, params["before_at"], params.get("run"))
     check_answered(result, result["handled"])
     return result
-
-
-def _run_batch(agent, params, progress) -> Batch:
-    guardian = check(agent)
-    end_interrupted(agent)
-    if run_id := params.get("run"):
-        runs = list(GuardianRun.objects.using(agent.db).filter(id=run_id, state__in=(State.QUEUED, State.STOPPED)))
-        batch = Batch(RUNNER, guardian, progress, len(runs))
-        batch.run(runs, build_fact_handler(agent, guardian, batch))
-    else:
-        selection = fact_selection.select_facts(agent, FactChoice.from_params(params))
-        batch = Batch(RUNNER, guardian, progress, len(selection.decisions), withheld=selection.withheld)
-        open_runs = build_runs(agent.db, selection.decisions, by=params.get("by", ""))
-        batch.run(open_runs, build_fact_handler(agent, guardian, batch))
-    return batch
 
 
 def build_fact_handler(
@@ -173,3 +176,100 @@ JOB = Kind(
     undo=undo,
     ends_with_terminal=True,
 )
+
+
+def _choose(guardian, agent, switches, since, most):
+    memory = Memory(agent)
+    files = tuple((name, max(switch.since, since)) for name, switch in switches.items() if memory.can_read(name))
+    if not files:
+        return []
+    first = min(moment for _name, moment in files)
+    choice = FactChoice(since=first, limit=most, files=files, give_up_after=GIVE_UP_AFTER)
+    return fact_selection.select_facts(agent, choice).decisions
+
+
+def _handle(guardian, agent, decisions, progress, may_go_on):
+    began = clock.now_ms()
+    end_interrupted(agent)
+    batch = Batch(RUNNER, guardian, progress, len(decisions), most_failures=1)
+    runs = build_runs(agent.db, decisions, by=BY_SCHEDULE)
+    batch.run(runs, build_fact_handler(agent, guardian, batch, is_unattended=True), may_go_on)
+    return summary(agent, batch, began)
+
+
+def _message(results, stopped):
+    return " ".join(f"{result['agent']}: {result['message']}" for result in results) or _("There were no new facts.")
+
+
+NEW_FACTS = AutoRun(
+    kind="guardian_new_facts",
+    runner=RUNNER,
+    model=config.get_configured_guardian,
+    choose=_choose,
+    handle=_handle,
+    count="handled",
+    message=_message,
+)
+NEW_FACTS_JOB = Kind(
+    run=NEW_FACTS.run,
+    label=gettext_lazy("Built-in guardian: new facts"),
+    audit_text=gettext_lazy("started the built-in guardian for new facts"),
+    cancel_text=gettext_lazy("Writes and proposals so far are kept; the next run continues."),
+    describe_result=lambda result: str(result["message"]),
+    schedule=NEW_FACTS.every,
+)
+
+
+def build_retry(agent: Agent, audit_id: str, *, fact: str | None, file: str | None, by: str) -> GuardianRun:
+    """Build the run that proposes a write again; it is not stored.
+
+    Without a new fact or file it has the write's own. Raises NoSuchWrite, and Refused for a fact or file that is not
+    valid and for words that may not be used.
+    """
+    audit = get_write(agent.db, audit_id)
+    fact, file = (fact or audit.candidate_fact or "").strip(), file or audit.target_file
+    if not fact or len(fact) > LONGEST_FACT:
+        raise Refused(_("Say the fact, in at most 20,000 characters."))
+    if file not in MEMORY_FILES:
+        raise Refused(_("%(file)s is not a memory file.") % {"file": file or "–"})
+    if consent.find_withheld_keys(agent.db, [audit.turn_id]):
+        raise Refused(_("Nothing is sent: somebody of this conversation has opted out."))
+    return GuardianRun(
+        id=str(ULID()),
+        decision_id=audit.decision_id,
+        turn_id=audit.turn_id,
+        session_id=audit.session_id,
+        session_key=audit.session_key,
+        target_file=file,
+        candidate_fact=fact,
+        retry_of=audit.id,
+        state=GuardianRun.State.QUEUED,
+        started_by=by,
+        created_at=clock.now_ms(),
+    )
+
+
+def start_retry(agent: Agent, run: GuardianRun, *, by: str) -> JobRun:
+    """Queue the run as a job.
+
+    Raises Refused when nothing may be sent, or a run of this agent is queued or running already.
+    """
+    check(agent)
+    with launch.exclusive_start(RUNNER, agent):
+        run.save(using=agent.db, force_insert=True)
+        return jobs.start(RUNNER.kind, _params(agent, run), by=by)
+
+
+def run_retry_here(agent: Agent, run: GuardianRun, *, by: str, listener: Listener | None = None) -> JobRun:
+    """Run it in this process and return the job, however it ended.
+
+    Raises Refused when nothing may be sent, or while another run is running.
+    """
+    check(agent)
+    with launch.exclusive_run(RUNNER, agent.agent_id):  # another run that starts first is named in the job's row
+        run.save(using=agent.db, force_insert=True)
+    return run_here(agent, _params(agent, run), by=by, listener=listener)
+
+
+def _params(agent, run) -> dict[str, Any]:
+    return {"agent": agent.agent_id, "run": run.id, "before_at": run.created_at}

@@ -6,20 +6,30 @@ No fact and no file is sent for it.
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Max
+from django.utils.translation import gettext as _
 
 from agents.models import Agent
+from agents.runners import switches
 from agents.runners.runner import build_estimate
+from agents.runners.status import RunnerStatus, read_runner_status
+from agents.runners.switches import Switch
+from jobs.kinds import DAY_MS
+from openclaw_web import clock
 from openclaw_web.errors import Refused
 from openclaw_web.llm import prices
 from openclaw_web.llm.estimates import Estimate
+from openclaw_web.pages import formatting, zones
 
-from ..file_bytes import bytes_to_text
+from ..models import GuardianRun, WriteGuardianAudit
 from ..rollbacks import workspace_access
-from . import fact_selection
-from .fact_selection import FactChoice
+from ..services import bytes_to_text
+from . import fact_selection, proposals, unattended_writes
+from .fact_selection import FactChoice, Memory
 from .llm import config, prompts
 from .llm.config import RUNNER
-from .memory import Memory
 
 USUAL_ANSWER = 60  # tokens beside the content of the file
 
@@ -65,25 +75,81 @@ def problem_of(agent: Agent) -> str:
 
 def _plan(agent, pairs: Sequence[tuple[str, str]], withheld) -> Plan:
     guardian, problem = config.get_configured_guardian(), problem_of(agent)
-    sizes = {name: _estimate_file_tokens(agent, name) if not problem else 0 for name in {name for _fact, name in pairs}}
-    prompt_tokens, answer_tokens = _estimate_tokens(pairs, sizes)
+    sizes = {
+        name: prices.estimate_tokens(bytes_to_text(Memory(agent).read_file(name) or b"")) if not problem else 0
+        for name in {name for _fact, name in pairs}
+    }
+    prompt_tokens = answer_tokens = 0  # a fact is sent twice, the file once, and the file comes back once
+    for fact, name in pairs:
+        opening_tokens = prompts.estimate_tokens(prompts.build_opening(fact, name))
+        prompt_tokens += 2 * opening_tokens + sizes[name] + USUAL_ANSWER
+        answer_tokens += sizes[name] + 2 * USUAL_ANSWER
     values = build_estimate(RUNNER, agent, guardian, prompt_tokens, answer_tokens, problem)
     files = dict(sorted(Counter(name for _fact, name in pairs).items()))
     return Plan(facts=len(pairs), withheld=withheld, files=files, **values)
 
 
-def _estimate_file_tokens(agent, name):
-    return prices.estimate_tokens(bytes_to_text(Memory(agent).read_file(name) or b""))
+WAITS_MS = unattended_writes.PLUGIN_DAYS * DAY_MS
+Audit = WriteGuardianAudit
 
 
-def _estimate_tokens(pairs, sizes):
-    """Estimate the tokens of the prompts and of the answers.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnGuardianStatus(RunnerStatus):
+    """Status of an agent's built-in guardian, with its counts of this UTC day.
 
-    A fact is sent twice, the file once, and the file comes back once.
+    `switches` holds each file that may be written unattended, with the person who turned that on, or None. `proposed`
+    is the number of waiting proposals of all days.
     """
-    prompt_tokens = answer_tokens = 0
-    for fact, name in pairs:
-        opening_tokens = prompts.estimate_tokens(prompts.build_opening(fact, name))
-        prompt_tokens += 2 * opening_tokens + sizes[name] + USUAL_ANSWER
-        answer_tokens += sizes[name] + 2 * USUAL_ANSWER
-    return prompt_tokens, answer_tokens
+
+    switches: dict[str, Switch | None]
+    limits: dict[str, int]
+    proposed: int
+    written_today: int
+    refused_today: int
+
+
+def read_guardian_status(agent: Agent) -> OwnGuardianStatus:
+    """Return the current status of an agent's built-in guardian."""
+    active, today = switches.read_agent_switches(RUNNER, agent.agent_id), _read_states_of_today(agent.db)
+    return OwnGuardianStatus(
+        **read_runner_status(RUNNER, agent, config.get_configured_guardian(), problem_of(agent)),
+        cost_today=RUNNER.allowance.cost_today(agent.db),
+        switches={name: active.get(name) for name in unattended_writes.UNATTENDED_FILES},
+        limits=unattended_writes.read_limits(),
+        proposed=proposals.count_waiting(agent.db),
+        written_today=today.count(GuardianRun.State.WRITTEN),
+        refused_today=today.count(GuardianRun.State.REFUSED),
+    )
+
+
+def build_switch_sentence(agent: Agent, name: str) -> str:
+    """Return the sentence that says that a file is now written unattended.
+
+    If the plugin wrote lately, the sentence also says until when facts become proposals.
+    """
+    writes = Audit.objects.using(agent.db).filter(
+        created_at__gte=clock.now_ms() - WAITS_MS,
+        origin__in=(Audit.Origin.RECORDED, Audit.Origin.IMPORTED),
+        status=Audit.Status.WRITTEN,
+    )
+    last_write = writes.aggregate(last=Max("created_at"))["last"]
+    if last_write is None:
+        return _("New facts are written to %(file)s unattended from now on.") % {"file": name}
+    words = {"file": name, "day": _format_day(last_write), "until": _format_day(last_write + WAITS_MS)}
+    return (
+        _(
+            "Unattended writing is on for %(file)s. The plugin last wrote on %(day)s; until %(until)s every fact "
+            "becomes a proposal."
+        )
+        % words
+    )
+
+
+def _format_day(ms):
+    return formatting.day_in_words(datetime.fromtimestamp(ms / 1000, zones.get_zone()).date())
+
+
+def _read_states_of_today(db):
+    start, end = clock.today_ms()
+    today = GuardianRun.objects.using(db).filter(created_at__gte=start, created_at__lt=end)
+    return list(today.values_list("state", flat=True))

@@ -77,7 +77,6 @@ class ProposalContext:
 
     @property
     def has_change(self) -> bool:
-        """Whether there is a change to show."""
         return self.run.after_zstd is not None
 
 

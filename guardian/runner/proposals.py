@@ -10,26 +10,87 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
+from ulid import ULID
 
 from agents.models import Agent
+from openclaw_web import clock
 from openclaw_web.disk import packing
 from openclaw_web.errors import Refused
 from openclaw_web.pages import states
+from openclaw_web.sqlite import write_queue
 from people.audit import log as audit
+from people.models.bookkeeping import KeyValue
 
 from ..changes import Change, compute_change
-from ..file_bytes import bytes_to_text, text_to_bytes
 from ..models import GuardianRun, WriteGuardianAudit
+from ..recording import write_store
+from ..recording.reports import Report, Source
 from ..rollbacks import apply, recovery, rollback_plan, workspace_access
-from ..rollbacks.apply import FileChanged
+from ..rollbacks.apply import FileChanged, check_seen
+from ..rollbacks.intent_store import OwnWrite, Step
 from ..rollbacks.merge import Conflict, take_out
 from ..rollbacks.rollback_plan import hash_content
-from ..rollbacks.steps import OwnWrite, Step
+from ..services import bytes_to_text, refresh_sums, text_to_bytes
 from ..standing import effects
-from ..standing.forecast import Effect
-from . import proposal_counts, run_outcome
+from ..standing.effects import Effect
+
+SCOPE = "guardian_waiting"
+
+
+def count_waiting(db: str) -> int:
+    return GuardianRun.objects.using(db).filter(state=GuardianRun.State.PROPOSED).count()
+
+
+def store_count(agent: Agent) -> None:
+    """Store how many proposals wait, after their number changed.
+
+    A second call corrects the number.
+    """
+    with transaction.atomic():
+        if count := count_waiting(agent.db):
+            KeyValue.objects.put(SCOPE, agent.agent_id, count)
+        else:
+            KeyValue.objects.filter(scope=SCOPE, key=agent.agent_id).delete()
+
+
+def read_counts() -> dict[str, int]:
+    """Return the number of waiting proposals by agent; agents with none are left out."""
+    return KeyValue.objects.filter(scope=SCOPE).decoded(int)
+
+
+BY_GUARDIAN = "guardian"  # the author of decisions that no person made
+
+
+def end_without_write(db: str, run: GuardianRun, state: str, status: str, *, by: str) -> GuardianRun:
+    """Store that a run writes nothing, in the run and as a write of its own.
+
+    Both are stored, or neither.
+    """
+    moment = clock.now_ms()
+    row = WriteGuardianAudit(
+        id=str(ULID()),
+        target_file=run.target_file,
+        status=status,
+        reason=run.reason or None,
+        created_at=moment,
+        **build_write_columns(run) | {"origin": WriteGuardianAudit.Origin.OWN},
+    )
+    run.state, run.audit_id, run.decided_by, run.decided_at = state, row.id, by, moment
+    with write_queue.agent_transaction(db):
+        write_store.store_reports(db, [Report(row, Source.OWN, reporter=by)])
+        run.save(using=db)
+    refresh_sums(db)
+    return run
+
+
+def build_write_columns(run: GuardianRun) -> dict[str, object]:
+    names = ("decision_id", "turn_id", "session_id", "session_key", "candidate_fact", "retry_of", "rule_id")
+    model_columns = {"llm_model": run.llm_model, "llm_latency_ms": run.llm_latency_ms, "agent_steps": run.step_count}
+    return {name: getattr(run, name) for name in names} | (model_columns if run.llm_model else {})
+
 
 State, Status = GuardianRun.State, WriteGuardianAudit.Status
 LONGEST_REASON = 2_000
@@ -67,7 +128,6 @@ class ProposalPreview:
 
     @property
     def change(self) -> Change:
-        """The change of the file as it is now."""
         return compute_change(self.now, self.new_content, self.run.target_file)
 
 
@@ -138,10 +198,7 @@ def approve(agent: Agent, run_id: str, *, by: str, seen: str, accepts_effect: bo
     with exclusive_write(agent):
         recovery.recover_locked(agent)
         proposal = preview(agent, find(agent.db, run_id))
-        if proposal.seen != seen:
-            raise FileChanged(
-                _("%(file)s has changed since the preview. Check the new preview.") % _file_words(proposal.run)
-            )
+        check_seen(seen, proposal.seen, proposal.run.target_file)
         if proposal.conflicts:
             raise FileChanged(conflict_sentence())
         effect = Effect.NOTHING
@@ -162,10 +219,10 @@ def confirm_applied(agent: Agent, run_id: str, *, by: str) -> GuardianRun:
         proposal = preview(agent, find(agent.db, run_id))
         if proposal.new_content != proposal.now:
             sentence = _("%(file)s does not contain these lines yet. Apply the patch, then confirm again.")
-            raise Refused(sentence % _file_words(proposal.run))
+            raise Refused(sentence % {"file": proposal.run.target_file})
         effects.check_not_handed_over(agent.db, [proposal.run.target_file])
         proposal.run.reason = _("The patch was applied by hand.")
-        run_outcome.end_without_write(agent.db, proposal.run, State.SKIPPED, Status.SKIPPED, by=by)
+        end_without_write(agent.db, proposal.run, State.SKIPPED, Status.SKIPPED, by=by)
     _log(agent, "proposal_approved", run_id, by)
     return proposal.run
 
@@ -175,9 +232,9 @@ def write(agent: Agent, proposal: ProposalPreview, *, by: str) -> ApprovalResult
     run = proposal.run
     if proposal.new_content == proposal.now:
         run.reason = _("The file holds it already.")
-        ended = run_outcome.end_without_write(agent.db, run, State.SKIPPED, Status.SKIPPED, by=by)
+        ended = end_without_write(agent.db, run, State.SKIPPED, Status.SKIPPED, by=by)
         return ApprovalResult(ended.audit_id, is_written=False)
-    own = OwnWrite(run.id, run_outcome.build_write_columns(run))
+    own = OwnWrite(run.id, build_write_columns(run))
     step = Step(run.target_file, proposal.now, proposal.new_content, (), (), own)
     meanwhile = apply.apply_steps(agent, proposal.place, [step], by=by, reason="")
     run.refresh_from_db(using=agent.db)
@@ -198,7 +255,7 @@ def decline(agent: Agent, run_id: str, *, by: str, reason: str) -> GuardianRun:
         check_open(run)
         effects.check_not_handed_over(agent.db, [run.target_file])
         run.reason = reason.strip()
-        run_outcome.end_without_write(agent.db, run, State.DECLINED, Status.REFUSED, by=by)
+        end_without_write(agent.db, run, State.DECLINED, Status.REFUSED, by=by)
     _log(agent, "proposal_declined", run_id, by)
     return run
 
@@ -222,8 +279,4 @@ def conflict_sentence() -> str:
 
 def _log(agent, action, run_id, by, **about):
     audit.record(by, action, object_type="proposal", object_id=run_id, agent_id=agent.agent_id, **about)
-    proposal_counts.store_count(agent)
-
-
-def _file_words(run):
-    return {"file": run.target_file}
+    store_count(agent)

@@ -23,17 +23,16 @@ from people.audit import log as audit
 from people.configuration import setting_values as configuration
 
 from ..changes import Change
-from ..file_bytes import bytes_to_text
 from ..files import MEMORY_FILES
 from ..models import GuardianRun, WriteGuardianAudit
 from ..recording.reports import CHANGED
 from ..rollbacks import recovery
+from ..services import bytes_to_text
 from ..standing import read_live_record
 from ..standing.files import GUARDED
 from . import proposals
 from .llm.config import RUNNER
-from .proposals import ProposalPreview
-from .run_outcome import BY_GUARDIAN
+from .proposals import BY_GUARDIAN, ProposalPreview
 
 NEVER_UNATTENDED = ("SOUL.md", "IDENTITY.md")  # docs/decisions/0027-what-is-never-written-unattended.md
 UNATTENDED_FILES = tuple(name for name in MEMORY_FILES if name not in NEVER_UNATTENDED)
@@ -135,14 +134,10 @@ def _find_content_obstacle(change: Change, content):
     added = "".join(line for hunk in change.hunks for line in lines[hunk[2] : hunk[3]])
     if secrets.find_kinds(added):
         return _("The added lines may hold a secret.")
-    if _has_invisible(added.replace("\r\n", "\n")):
+    chars = {*added.replace("\r\n", "\n")} - {"\n", "\t", *SPACES}
+    if any(HIDDEN.match(char) or char in BLANK or unicodedata.category(char) in UNSEEN for char in chars):
         return _("The added lines hold characters that are not seen, or that reorder text.")
     return ""
-
-
-def _has_invisible(text):
-    chars = {*text} - {"\n", "\t", *SPACES}
-    return any(HIDDEN.match(char) or char in BLANK or unicodedata.category(char) in UNSEEN for char in chars)
 
 
 def _find_quota_obstacle(db):

@@ -3,12 +3,15 @@
 from collections.abc import Callable
 from functools import wraps
 
+from django import forms
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from agents.decorators import agent_view
+from agents.runners import forms as runners
 from agents.runners import pages, switches
 from jobs.notices import redirect_after_start
 from ledger.session.evidence import read_evidence
@@ -18,12 +21,45 @@ from openclaw_web.lists.paging import read_cursors
 from openclaw_web.pages.html import redirect_after_post, refuse_post, render_page
 from openclaw_web.pages.roles import needs
 
+from ..corrections.rules import get_write
 from ..detail.page import read_origin
+from ..files import LONGEST_FACT, MEMORY_FILES
 from ..handover import handovers
 from ..models import GuardianStep
-from . import job, plans, proposal_page, proposals, retries, status, unattended_writes
-from .forms import DeclineForm, RetryForm, RunForm
+from . import job, plans, proposal_page, proposals, unattended_writes
+from .fact_selection import FactChoice
 from .llm.config import RUNNER
+
+
+class RunForm(runners.RunForm):
+    """Which facts to handle."""
+
+    choice_type = FactChoice
+
+    limit = runners.limit_field(gettext_lazy("Maximum facts"), gettext_lazy("The newest facts come first."))
+
+
+class RetryForm(forms.Form):
+    """The fact and the file with which a write is proposed again."""
+
+    fact = forms.CharField(
+        label=gettext_lazy("Fact"), max_length=LONGEST_FACT, widget=forms.Textarea(attrs={"rows": 3})
+    )
+    file = forms.ChoiceField(label=gettext_lazy("File"), choices=[(name, name) for name in MEMORY_FILES])
+
+    def clean_fact(self):
+        """Return the fact with newlines as in other facts: browsers send two characters."""
+        return self.cleaned_data["fact"].replace("\r\n", "\n")
+
+
+class DeclineForm(forms.Form):
+    """The reason for declining a proposal."""
+
+    reason = forms.CharField(
+        label=gettext_lazy("Reason for declining"),
+        max_length=proposals.LONGEST_REASON,
+        error_messages={"required": proposals.NO_REASON},
+    )
 
 
 def says_why_not(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -78,7 +114,7 @@ def own_guardian_switch(request, agent):
             unattended_writes.turn_on(agent, name, by=request.user.username)
         except Refused as refused:
             return refuse_post(request, refused, to=RUNNER.address(agent))
-        return redirect_after_post(request, status.build_switch_sentence(agent, name), to=RUNNER.address(agent))
+        return redirect_after_post(request, plans.build_switch_sentence(agent, name), to=RUNNER.address(agent))
     switches.turn_off(RUNNER, agent, name, by=request.user.username)
     sentence = _("Nothing is written to %(file)s unattended any more.") % {"file": name}
     return redirect_after_post(request, sentence, to=RUNNER.address(agent))
@@ -113,7 +149,8 @@ def proposal_approve(request, agent, run_id):
     """
     address = _proposal_address(agent, run_id)
     if request.POST.get("applied"):
-        return _confirm_applied(request, agent, run_id, address)
+        proposals.confirm_applied(agent, run_id, by=request.user.username)
+        return redirect_after_post(request, _("The proposal is closed: the patch was applied by hand."), to=address)
     options = {"seen": request.POST.get("seen", ""), "accepts_effect": request.POST.get("write_now") == "1"}
     result = proposals.approve(agent, run_id, by=request.user.username, **options)
     if not result.is_written:
@@ -130,7 +167,6 @@ def proposal_approve(request, agent, run_id):
 @needs("operator")
 @says_why_not
 def proposal_hand_over(request, agent, run_id):
-    """Hand a proposal to the agent as it was shown."""
     options = {"seen": request.POST.get("seen", ""), "puts_back": request.POST.get("puts_back") == "1"}
     row = handovers.hand_over_proposal(agent, run_id, by=request.user.username, **options)
     started = handovers.start(agent, row)
@@ -168,25 +204,20 @@ def proposal_patch(request, agent, run_id):
 @needs("operator")
 def write_retry(request, agent, audit_id):
     """Have a write proposed again, with another fact or file."""
-    audit = retries.find_write(agent.db, audit_id)
+    audit = get_write(agent.db, audit_id)
     initial = {"fact": audit.candidate_fact, "file": audit.target_file}
     form = RetryForm(request.POST) if request.method == "POST" else RetryForm(initial=initial)
     if form.is_valid():
         try:
-            run = retries.build_run(agent, audit_id, **form.cleaned_data, by=request.user.username)
-            job = retries.start(agent, run, by=request.user.username)
+            run = job.build_retry(agent, audit_id, **form.cleaned_data, by=request.user.username)
+            started = job.start_retry(agent, run, by=request.user.username)
         except Refused as refused:
             form.add_error(None, refused.sentence)
         else:
-            return redirect_after_start(request, job, to=_proposal_address(agent, run.id))
-    context = {"agent": agent, "audit": audit, "form": form, "own": status.read_guardian_status(agent)}
+            return redirect_after_start(request, started, to=_proposal_address(agent, run.id))
+    context = {"agent": agent, "audit": audit, "form": form, "own": plans.read_guardian_status(agent)}
     context["evidence"] = read_evidence(agent.db, audit)
     return render_page(request, "guardian/write_retry.html", context, status=422 if form.errors else 200)
-
-
-def _confirm_applied(request, agent, run_id, address):
-    proposals.confirm_applied(agent, run_id, by=request.user.username)
-    return redirect_after_post(request, _("The proposal is closed: the patch was applied by hand."), to=address)
 
 
 def _find_or_404(agent, run_id):
@@ -211,8 +242,8 @@ def _render_proposal(request, agent, run_id, form):
         "steps": GuardianStep.objects.using(agent.db).filter(run=proposal.run).order_by("created_at", "id"),
         **read_origin(agent, proposal.run),
     }
-    status = 422 if form.errors else 200
-    return render_page(request, "guardian/proposal_detail.html", context, partial="proposal", status=status)
+    plans = 422 if form.errors else 200
+    return render_page(request, "guardian/proposal_detail.html", context, partial="proposal", status=plans)
 
 
 def _proposal_address(agent, run_id):
@@ -221,5 +252,5 @@ def _proposal_address(agent, run_id):
 
 def _render_status(request, agent, form, plan=None):
     return pages.render_runner_page(
-        request, RUNNER, "guardian/own_guardian.html", agent, status.read_guardian_status(agent), form, plan
+        request, RUNNER, "guardian/own_guardian.html", agent, plans.read_guardian_status(agent), form, plan
     )

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from django.db import models
 from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -12,9 +13,38 @@ from jobs.models import JobRun
 from openclaw_web import clock
 from openclaw_web.pages.formatting import listed
 
+from ..collectors.provenance import Record
 from ..models import Handover
 from ..rollbacks.apply import FileChanged
-from .forecast import Effect, forecast_effect
+from .files import GUARDED, hash_content
+from .provenance import read_live_record
+
+
+class Effect(models.TextChoices):
+    """The effect of a write by anybody but the agent."""
+
+    NOTHING = "nothing"
+    TAKEN_OUT = "taken_out"  # the agent's next write takes it out of the prompt
+    UNKNOWN = "unknown"  # the record is of an unknown version, or cannot be read
+
+
+def forecast_effect(agent: Agent, file_name: str, data: bytes | None) -> Effect:
+    """Forecast the effect of writing `data` to a file; None removes the file.
+
+    It follows from the record that OpenClaw has now.
+    """
+    if file_name not in GUARDED:
+        return Effect.NOTHING
+    return forecast_record_effect(read_live_record(agent, file_name), data)
+
+
+def forecast_record_effect(record: Record | None, data: bytes | None) -> Effect:
+    if record is None or record.is_untrusted:
+        return Effect.NOTHING
+    if not record.is_known:
+        return Effect.UNKNOWN
+    return Effect.NOTHING if data is not None and hash_content(data) == record.file_hash else Effect.TAKEN_OUT
+
 
 JOB_KIND = "guardian_handover"
 STARTING_MS = 10_000  # within which a new handover gets its job
@@ -58,7 +88,6 @@ def forecast_notice(agent: Agent, contents: Contents) -> EffectNotice:
 
 
 def build_notice(effects: Mapping[str, Effect]) -> EffectNotice:
-    """Return the notice about effects by file."""
     return EffectNotice(find_worst_effect(effects.values()), build_effect_sentence(effects) if effects else "")
 
 

@@ -9,8 +9,7 @@ from django.db import models
 from agents.models import Agent
 
 from ..collectors.provenance import Record
-from .files import GUARDED, CurrentFile, get_spellings, read_files
-from .prompt_files import FileEntry, PromptFiles, find_newest_report
+from .files import GUARDED, CurrentFile, FileEntry, find_newest_report, get_spellings, read_files
 from .provenance import find_newest_rows, record_from_row
 
 LIMIT = 20_000  # characters of a file in a prompt
@@ -61,17 +60,14 @@ class Standing:
 
     @property
     def session_id(self) -> str:
-        """The session of the recorded write."""
         return self.record.session_id if self.record else ""
 
     @property
     def session_key(self) -> str:
-        """The session key of the recorded write."""
         return self.record.session_key if self.record else ""
 
     @property
     def record_hash(self) -> str:
-        """The hash of the file in the record."""
         return self.record.file_hash if self.record else ""
 
     @property
@@ -90,7 +86,6 @@ def read_standing(agent: Agent, file_name: str) -> Standing:
 
 
 def attach_standings(agent: Agent, files: Iterable[Any]) -> None:
-    """Give each memory file of a list its standing."""
     own = [file for file in files if file.is_memory]
     for file, standing in zip(own, read_standings(agent, [file.name for file in own]), strict=True):
         file.standing = standing
@@ -109,7 +104,8 @@ def read_standings(agent: Agent, names: Sequence[str]) -> list[Standing]:
 
 
 def _build_standing(name, row, file, report):
-    record, entry = record_from_row(row) if row else None, _find_entry(report, name)
+    record, prompt_files = record_from_row(row) if row else None, report.files if report else {}
+    entry = next((prompt_files[spelling] for spelling in get_spellings(name) if spelling in prompt_files), None)
     is_compared = record is not None and file.is_readable
     record_columns = {"record": record, "is_equal": file.sha256 == record.file_hash if is_compared else None}
     if report:
@@ -120,14 +116,6 @@ def _build_standing(name, row, file, report):
     if state == State.IN_PROMPT and name in GUARDED and record is None:
         state = State.NO_RECORD
     return Standing(name, state, raw, injected, **record_columns)
-
-
-def _find_entry(report: PromptFiles | None, name) -> FileEntry | None:
-    return (
-        next((report.files[spelling] for spelling in get_spellings(name) if spelling in report.files), None)
-        if report
-        else None
-    )
 
 
 def _state_by_record(record: Record | None, is_equal, file: CurrentFile, report, entry) -> State | None:

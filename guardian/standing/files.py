@@ -1,19 +1,22 @@
 """The memory files of a workspace that OpenClaw may put into prompts, as they are now."""
 
-import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
 from django.db.models import OuterRef, Subquery
 
 from agents.homes import NotReadable, open_regular
 from agents.models import Agent
-from ledger.models import IndexedFile
+from ledger.models import IndexedFile, PromptReport, Session
+from openclaw_web.sqlite.json_columns import decode
 
 from ..collectors.workspace import LOWER_CASE
 from ..files import MEMORY_FILES, MOST_BYTES
 from ..models import FileSnapshot
+from ..services import hash_content
 
 # The files that OpenClaw leaves out of prompts when their record says untrusted.
 GUARDED = ("MEMORY.md", "USER.md")
@@ -47,7 +50,10 @@ def read_files(agent: Agent, names: Sequence[str]) -> dict[str, CurrentFile]:
     """
     folder = Path(agent.workspace) if agent.workspace else None
     if folder is None or not folder.is_dir():
-        return _read_stored_files(agent, names)
+        versions = FileSnapshot.objects.using(agent.db)
+        newest = versions.filter(file_name=OuterRef("file_name")).order_by("-created_at", "-id").values("id")[:1]
+        rows = {row.file_name: row for row in versions.filter(file_name__in=names, id=Subquery(newest))}
+        return {name: _from_version(rows[name]) if name in rows else CurrentFile() for name in names}
     return {name: _read_file(folder, name) for name in names}
 
 
@@ -68,13 +74,6 @@ def _read_file(folder, name):
     return CurrentFile()
 
 
-def _read_stored_files(agent, names):
-    versions = FileSnapshot.objects.using(agent.db)
-    newest = versions.filter(file_name=OuterRef("file_name")).order_by("-created_at", "-id").values("id")[:1]
-    rows = {row.file_name: row for row in versions.filter(file_name__in=names, id=Subquery(newest))}
-    return {name: _from_version(rows[name]) if name in rows else CurrentFile() for name in names}
-
-
 def _from_version(row):
     return CurrentFile(True, True, False, row.content_hash, count_chars(row.content.encode()), row.created_at)
 
@@ -92,11 +91,93 @@ def count_search_chunks(agent: Agent, name: str) -> int | None:
     return None
 
 
-def hash_content(data: bytes) -> str:
-    """Return the hash that a record has for this content."""
-    return hashlib.sha256(data).hexdigest()
-
-
 def count_chars(data: bytes) -> int:
     """Count the characters of a file as OpenClaw does: UTF-16 units, without blanks at the end."""
     return len(data.decode(errors="replace").rstrip().encode("utf-16-le")) // 2
+
+
+# Kinds of sessions whose prompts leave out memory files for reasons of their own.
+OTHER_KINDS = ("cron", "subagent", "hook", "acp", "group", "channel", "room", "thread")
+OTHER_PARTS = frozenset({"cron", "subagent", "hook", "acp", "heartbeat", "boot"})
+GROUPS = ("group", "channel", "room", "thread")  # no set: a damaged entry may hold a list
+ALWAYS_LISTED = frozenset({"AGENTS.md", "SOUL.md"})  # of a whole prompt, even where they are missing
+SESSIONS_ASKED, REPORTS_READ, SESSIONS_COMPARED = 200, 5, 1_000
+COLUMNS = ("id", "session_key", "metadata", "last_activity_at", "prompt_report_id")
+
+
+@dataclass(frozen=True, slots=True)
+class FileEntry:
+    """One file in a report."""
+
+    raw_chars: int = 0
+    injected_chars: int = 0
+    is_cut: bool = False
+    is_missing: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PromptFiles:
+    """The files of one prompt by name, with its time in milliseconds and its session."""
+
+    at: int
+    session_id: str
+    session_key: str
+    files: dict[str, FileEntry] = field(default_factory=dict)
+
+
+def find_newest_report(agent: Agent) -> PromptFiles | None:
+    """Return the newest report of an ordinary session in the agent's workspace; None without one."""
+    rows = Session.objects.using(agent.db).filter(prompt_report__isnull=False).exclude(origin__in=OTHER_KINDS)
+    rows = rows.order_by("-last_activity_at", "-id").values_list(*COLUMNS)[:SESSIONS_ASKED]
+    prompts = sorted(filter(None, (_read_prompt(agent, *row) for row in rows)), key=itemgetter(0), reverse=True)
+    for at, session_id, session_key, report_id in prompts[:REPORTS_READ]:
+        report = PromptReport.objects.using(agent.db).filter(id=report_id).first()
+        files = dict(_read_entries(report.report)) if report else {}
+        if not ALWAYS_LISTED.isdisjoint(files):
+            return PromptFiles(at, session_id, session_key, files)
+    return None
+
+
+def was_in_workspace(agent: Agent, at: int | None) -> bool:
+    """Return whether the prompt nearest to a moment was in the agent's present workspace.
+
+    True where no prompt says otherwise.
+    """
+    rows = Session.objects.using(agent.db).filter(prompt_report__isnull=False).order_by("-last_activity_at", "-id")
+    distances = []
+    for metadata in rows.values_list("metadata", flat=True)[:SESSIONS_COMPARED]:
+        prompt = decode(metadata).get("prompt") if metadata else None
+        if isinstance(prompt, dict) and isinstance(prompt.get("at"), int) and prompt.get("workspace"):
+            distances.append((abs(prompt["at"] - (at or 0)), prompt["workspace"]))
+    nearest = min(distances, default=(0, agent.reported_workspace))
+    return not agent.reported_workspace or nearest[1] == agent.reported_workspace
+
+
+def _read_prompt(agent, session_id, session_key, metadata, last_activity_at, report_id):
+    """Return the time of a session's last prompt, the session, and its report.
+
+    None unless the prompt is an ordinary one.
+    """
+    metadata_fields = decode(metadata) if metadata else {}
+    prompt = metadata_fields.get("prompt") if isinstance(metadata_fields.get("prompt"), dict) else {}
+    is_ordinary = (
+        OTHER_PARTS.isdisjoint((session_key or "").split(":")) and metadata_fields.get("chatType") not in GROUPS
+    )
+    workspace = prompt.get("workspace")
+    is_elsewhere = bool(workspace and agent.reported_workspace and workspace != agent.reported_workspace)
+    if not is_ordinary or is_elsewhere or prompt.get("isSandboxed"):
+        return None
+    at = prompt.get("at")
+    return at if isinstance(at, int) and at > 0 else last_activity_at, session_id, session_key or "", report_id
+
+
+def _read_entries(report: dict[str, Any]):
+    files = report.get("files")
+    for item in files if isinstance(files, list) else ():
+        if isinstance(item, dict) and isinstance(item.get("name"), str):
+            numbers = (_read_number(item.get("rawChars")), _read_number(item.get("injectedChars")))
+            yield item["name"], FileEntry(*numbers, item.get("truncated") is True, item.get("missing") is True)
+
+
+def _read_number(value):
+    return value if isinstance(value, int) and value >= 0 else 0

@@ -2,16 +2,68 @@
 
 from collections.abc import Iterable
 
+from django.db import models
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from agents.models import Agent
 from problems.kinds import Facts, Finding, Kind, Link
 
+from ..collectors.provenance import AGENT
 from ..files import MEMORY_FILES
+from ..models import ProvenanceRecord, WriteGuardianAudit
+from ..recording.reports import CHANGED
 from .file_standing import Standing, State, read_standings
-from .last_writer import Writer, find_last_writer
 from .words import build_facts, format_facts
+
+Origin, Status = WriteGuardianAudit.Origin, WriteGuardianAudit.Status
+CLOCKS_MS = 10_000  # between a record and an earlier write of this site or the plugin
+
+
+class Writer(models.TextChoices):
+    """The writer of a change, other than the agent itself."""
+
+    PLUGIN = "plugin"
+    SITE = "site"
+    UNKNOWN = "unknown"
+
+
+WRITERS = {
+    Origin.RECORDED: Writer.PLUGIN,
+    Origin.IMPORTED: Writer.PLUGIN,
+    Origin.OWN: Writer.SITE,
+    Origin.ROLLBACK: Writer.SITE,
+}
+
+
+def find_last_writer(db: str, standing: Standing) -> Writer:
+    """Return who wrote a file last.
+
+    For a file that is left out, it is the last writer before the agent's write in its record.
+    """
+    rows = WriteGuardianAudit.objects.using(db).filter(target_file=standing.file_name, status__in=CHANGED)
+    rows = rows.exclude(origin=Origin.AGENT)
+    rows = rows.filter(created_at__gt=_trusted_until(db, standing))
+    since = standing.since or 0
+    is_fallen = standing.state == State.LEFT_OUT
+    rows = rows.filter(created_at__lte=since + CLOCKS_MS) if is_fallen else rows.filter(created_at__gt=since)
+    origins = rows.order_by("-created_at").values_list("origin", "after_snapshot__content_hash")
+    for origin, content_hash in origins[:2]:
+        if is_fallen and content_hash == standing.record_hash:
+            continue  # the agent's own write, which the record names
+        return WRITERS.get(origin, Writer.UNKNOWN)
+    return Writer.UNKNOWN
+
+
+def _trusted_until(db, standing):
+    """Return when the last trusted record before the present one was observed, else 0.
+
+    Earlier writes do not count: the file was the agent's then.
+    """
+    rows = ProvenanceRecord.objects.using(db).filter(file_name=standing.file_name, origin_class=AGENT)
+    rows = rows.filter(observed_at__lt=standing.since or 0)
+    return rows.order_by("-first_seen_at", "-id").values_list("observed_at", flat=True).first() or 0
+
 
 # The states that need a person, and how bad each is.
 SEVERITIES = {State.LEFT_OUT: 80, State.WILL_BE_LEFT_OUT: 68, State.UNEXPLAINED: 67, State.CUT: 50}
@@ -21,27 +73,16 @@ def check_standings(agent: Agent) -> Iterable[Finding]:
     """Return the memory files that are not whole in the prompt or soon left out."""
     findings = []
     for standing in read_standings(agent, MEMORY_FILES):
-        state = _read_state(standing)
+        # A file that was removed without OpenClaw is left out as soon as the agent writes it again.
+        state = State.WILL_BE_LEFT_OUT if standing.will_be_left_out else standing.state
         if state in SEVERITIES:
-            findings.append(_build_finding(agent, standing, state))
+            facts = build_facts(standing) | {"file": standing.file_name, "state": state.value}
+            if state in (State.LEFT_OUT, State.WILL_BE_LEFT_OUT):
+                facts["writer"] = find_last_writer(agent.db, standing).value
+            severity = SEVERITIES[state]
+            since = standing.since if state == State.LEFT_OUT else None
+            findings.append(Finding(standing.file_name, facts, level=severity, severity=severity, since=since))
     return sorted(findings, key=lambda finding: -(finding.severity or 0))
-
-
-def _build_finding(agent, standing, state):
-    facts = build_facts(standing) | {"file": standing.file_name, "state": state.value}
-    if state in (State.LEFT_OUT, State.WILL_BE_LEFT_OUT):
-        facts["writer"] = find_last_writer(agent.db, standing).value
-    severity = SEVERITIES[state]
-    since = standing.since if state == State.LEFT_OUT else None
-    return Finding(standing.file_name, facts, level=severity, severity=severity, since=since)
-
-
-def _read_state(standing: Standing) -> State:
-    """Return the state to report.
-
-    A file that was removed without OpenClaw is left out as soon as the agent writes it again.
-    """
-    return State.WILL_BE_LEFT_OUT if standing.will_be_left_out else standing.state
 
 
 def describe_standing(facts: Facts) -> str:

@@ -9,14 +9,17 @@ from pathlib import Path
 
 from django.db.models import OuterRef, Subquery
 
-from agents.homes import normalise_or_empty
-from agents.models import Agent
+from agents.database_copies import Copies, NotCopied
+from agents.homes import STATE_DATABASE, NotReadable, normalise_or_empty
+from agents.models import Agent, CollectorSource
+from ledger.collectors.database import DamagedDatabase, Database
+from ledger.collectors.database_tables import PROVENANCE
 from openclaw_web.clock import now_ms
 from openclaw_web.sqlite import write_queue
 
-from ..collectors.provenance import Record
+from ..collectors.provenance import Record, is_unfamiliar, read_records
 from ..models import ProvenanceRecord
-from .prompt_files import was_in_workspace
+from .files import get_spellings, was_in_workspace
 
 State = ProvenanceRecord.State
 MAIN = "main"
@@ -57,12 +60,12 @@ class _Owners:
         """Learn from session keys which agent has a workspace whose key fits none."""
         known_ids = {agent.agent_id for record in records for agent in self.fitting.get(record.workspace_key, ())}
         for record in sorted(records, key=lambda record: record.observed_at or 0):
-            owner = self.agents.get(_parse_agent_name(record.session_key))
+            parts = record.session_key.split(":")
+            owner = self.agents.get(normalise_or_empty(parts[1] if len(parts) > 2 and parts[0] == "agent" else MAIN))
             if owner is not None and owner.agent_id not in known_ids:
                 self.by_key[record.workspace_key] = owner if was_in_workspace(owner, record.observed_at) else None
 
     def of_record(self, record):
-        """Return the agents that a record concerns."""
         if record.workspace_key in self.fitting:
             return self.fitting[record.workspace_key]
         owner = self.by_key.get(record.workspace_key)
@@ -122,15 +125,9 @@ def _find_last_rows(db, names=None):
 
 
 def record_from_row(row: ProvenanceRecord) -> Record:
-    """Return the stored record as it was read."""
     names = ("file_name", "workspace_key", "file_hash", "origin_class", "observed_at", "session_id", "session_key")
     columns = {name: getattr(row, name) for name in (*names, "version")}
     return Record(**columns, is_known=row.state == State.KNOWN)
-
-
-def _parse_agent_name(session_key):
-    parts = session_key.split(":")
-    return normalise_or_empty(parts[1] if len(parts) > 2 and parts[0] == "agent" else MAIN)
 
 
 def _record_columns(record):
@@ -155,3 +152,34 @@ def _build_removal_row(row, now):
 
 def _hash_values(values):
     return hashlib.sha256("\n".join(map(str, values)).encode()).hexdigest()
+
+
+def read_live_record(agent: Agent, file_name: str) -> Record | None:
+    """Return the record that OpenClaw has of a file now; None where it has none.
+
+    Where the state database exists and cannot be read, the record is an unknown one.
+    """
+    source = CollectorSource.objects.filter(kind=CollectorSource.Kind.AGENT, agent_id=agent.agent_id).first()
+    if source is None or not (Path(source.root) / STATE_DATABASE).exists():
+        return None
+    try:
+        records = _read_database(Path(source.root))
+    except (DamagedDatabase, NotCopied, NotReadable):
+        return Record(file_name)
+    claims = CollectorSource.objects.filter(kind=CollectorSource.Kind.AGENT, root=source.root)
+    names = dict(claims.values_list("agent_id", "path"))
+    agent_records = assign_records(
+        {names[agent.agent_id]: agent for agent in Agent.objects.filter(agent_id__in=names)}, records
+    ).get(agent.agent_id, {})
+    return next((agent_records[name] for name in get_spellings(file_name) if name in agent_records), None)
+
+
+def _read_database(root):
+    with (
+        Copies() as copies,
+        copies.open_copy(root, root / STATE_DATABASE) as copy,
+        Database(copy.path, {}, (PROVENANCE,)) as database,
+    ):
+        if is_unfamiliar(database):
+            raise DamagedDatabase(f"{PROVENANCE.table} has other columns than any known version")
+        return list(read_records(database, now_ms()))

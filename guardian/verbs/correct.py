@@ -7,7 +7,7 @@ from agents import services as agents
 from openclaw_web.commands.groups import Outcome
 from openclaw_web.pages import glyphs
 
-from ..corrections import api_detail, correction_store, phrases
+from ..corrections import api, correction_store, patterns
 from ..files import MEMORY_FILES
 from . import BY
 
@@ -51,11 +51,11 @@ def run(agent, audit, status, fact, file, reason, apply_to_future, pattern, cont
         reason=reason,
         apply_to_future=apply_to_future,
         pattern=pattern,
-        contains=phrases.read_lines("\n".join(contains)),
+        contains=patterns.read_lines("\n".join(contains)),
         name=name,
         by=BY,
     )
     words = _("Correction %(id)s saved.") % {"id": row.id}
     if row.correction_pattern:
         words += " " + _("Rule: %(name)s") % {"name": glyphs.to_one_line(row.name)}
-    return Outcome({"correction": api_detail.correction_to_json(row)}, words)
+    return Outcome({"correction": api.correction_to_json(row)}, words)

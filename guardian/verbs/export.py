@@ -15,7 +15,7 @@ from openclaw_web.lists.paging import read_batches
 from openclaw_web.pages import glyphs
 
 from ..detail import api_detail
-from ..lists.audit_list import FIELDS
+from ..detail.audit_list import FIELDS
 from ..models import FileSnapshot
 from . import filters
 
@@ -103,7 +103,6 @@ def _add_exact_bytes(row):
 
 
 def _format_markdown(rows, columns):
-    """Yield a text for each write."""
     for row in map(_flatten, rows):
         at = f"{datetime.fromtimestamp(row['created_at'] / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
         plain = [name for name in (*FIELDS, *FLAT) if name not in ("created_at", "target_file", "status")]

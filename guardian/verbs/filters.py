@@ -8,13 +8,12 @@ from django.utils.translation import gettext as _
 from agents.models import Agent
 from gate.verbs import parse_moment
 
+from ..detail.audit_list import WRITES
 from ..files import MEMORY_FILES
-from ..lists.audit_list import WRITES
 from ..models import WriteGuardianAudit
 
 
 def add_filters(parser: CommandParser) -> None:
-    """Add the options to a parser."""
     parser.add_argument("-f", "--file", choices=MEMORY_FILES, metavar="FILE", help=_("only writes to this file"))
     statuses = WriteGuardianAudit.Status.values
     parser.add_argument("-s", "--status", choices=statuses, metavar="STATUS", help=", ".join(statuses))

@@ -16,9 +16,9 @@ from openclaw_web.pages import glyphs
 from openclaw_web.pages.formatting import exact_facts
 
 from ..detail import api_detail, history
-from ..detail.schemas import GuardianEventOut, GuardianWriteDetail
+from ..detail.api import GuardianEventOut, GuardianWriteDetail
+from ..detail.audit_list import GuardianWriteOut
 from ..files import MEMORY_FILES
-from ..lists.schemas import GuardianWriteOut
 from ..models import WriteGuardianAudit
 from ..words import write_reason
 from . import filters, split_visible_lines
@@ -65,9 +65,22 @@ class ShowVerb:
     def run(self, agent, id, **options):
         row = _get_write(agent, id)
         write_fields = GuardianWriteDetail.model_validate(row).model_dump()
+        known = {
+            _("origin"): row.origin,
+            _("session"): row.session_id,
+            _("turn"): row.turn_id,
+            _("decision"): row.decision_id,
+            **exact_facts(row),
+            _("rule"): row.rule_id,
+            _("retry of"): row.retry_of,
+            _("shares its diff with"): ", ".join(row.shared_with),
+            _("rolled back by"): row.rolled_back
+            and f"{row.rolled_back.rolled_back_by}: {_clip(row.rolled_back.reason)}",
+            _("took back"): ", ".join(row.takes_back),
+        }
         lines = [
             *_write_lines(row),
-            *_fact_lines(row),
+            *[f"  {name}: {glyphs.to_one_line(str(value))}" for name, value in known.items() if value],
             *_context_lines(row),
             *_status_lines(row),
             *_correction_lines(row),
@@ -154,22 +167,6 @@ def _write_lines(row) -> Iterator[str]:
 def _clip(text):
     text = glyphs.to_one_line(text)
     return text if len(text) <= WIDTH else f"{text[:WIDTH]}…"
-
-
-def _fact_lines(row):
-    known = {
-        _("origin"): row.origin,
-        _("session"): row.session_id,
-        _("turn"): row.turn_id,
-        _("decision"): row.decision_id,
-        **exact_facts(row),
-        _("rule"): row.rule_id,
-        _("retry of"): row.retry_of,
-        _("shares its diff with"): ", ".join(row.shared_with),
-        _("rolled back by"): row.rolled_back and f"{row.rolled_back.rolled_back_by}: {_clip(row.rolled_back.reason)}",
-        _("took back"): ", ".join(row.takes_back),
-    }
-    return [f"  {name}: {glyphs.to_one_line(str(value))}" for name, value in known.items() if value]
 
 
 def _context_lines(row):

@@ -8,7 +8,7 @@ from openclaw_web.commands import json_input
 from openclaw_web.errors import Refused
 
 from ..recording import api_import
-from ..recording.schemas import MAX_WRITES, WriteIn
+from ..recording.api_import import MAX_WRITES, WriteIn
 from . import BY
 
 HELP = gettext_lazy("Record writes to memory files: JSON, a JSON list, or JSON lines.")

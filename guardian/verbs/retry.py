@@ -7,7 +7,7 @@ from agents import services as agents
 from gate.verbs import model_verbs
 
 from ..files import MEMORY_FILES
-from ..runner import plans, retries
+from ..runner import job, plans
 from . import BY
 from .propose import FAULTS, describe_fact_plan
 
@@ -27,9 +27,9 @@ def add_arguments(parser):
 
 def run(agent, audit, fact, file, dry_run, yes, quiet, **options):
     owner = agents.get(agent)
-    request = retries.build_run(owner, audit, fact=fact, file=file, by=BY)
+    request = job.build_retry(owner, audit, fact=fact, file=file, by=BY)
     if not yes:
         return describe_fact_plan(plans.plan_fact(owner, request.candidate_fact, request.target_file), is_all=dry_run)
     return model_verbs.run_and_report(
-        lambda listener: retries.run_here(owner, request, by=BY, listener=listener), is_quiet=quiet, faults=FAULTS
+        lambda listener: job.run_retry_here(owner, request, by=BY, listener=listener), is_quiet=quiet, faults=FAULTS
     )

@@ -6,7 +6,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from agents import services as agents
-from agents.models import Agent
 from gate.verbs import model_verbs, parse_moment
 from jobs import services as jobs
 from jobs.progress import open_listener
@@ -80,7 +79,14 @@ def run(agent, audit, reason, preview, session, since, until, leave_out, hunk, n
         )
     number = None if hunk is None else hunk - 1
     if options["hand_over"]:
-        return _run_handover(owner, audit, number, wish, puts_back=options["put_back"])
+        puts_back = options["put_back"]
+        row = handovers.hand_over_rollback(owner, audit, wish, seen=None, hunk=number, puts_back=puts_back)
+        with open_listener(sys.stderr) as listener:
+            job = jobs.run_now(JOB_KIND, handovers.build_params(owner, row), by=BY, listener=listener)
+        result = model_verbs.read_job_result(job)
+        words = [result["message"], _("Handover %(id)s.") % {"id": row.id}]
+        is_done = result["outcome"] == HandoverOutcome.DONE
+        return Outcome(result, " ".join(words), DONE if is_done else PARTLY, "" if is_done else result["message"])
     return _preview(owner, audit, number) if preview else _roll_back_write(owner, audit, number, wish)
 
 
@@ -90,19 +96,6 @@ def _check_options(session, preview, *, write_now, hand_over, put_back, **_other
         raise WrongUse(_("--hand-over is for one write, without --preview and --write-now."))
     if put_back and not hand_over:
         raise WrongUse(_("--put-back is for --hand-over."))
-
-
-def _run_handover(
-    agent: Agent, audit_id: str, hunk: int | None, request: RollbackRequest, *, puts_back: bool
-) -> Outcome:
-    """Hand the rollback of a write, or of one change, to the agent; return its outcome."""
-    row = handovers.hand_over_rollback(agent, audit_id, request, seen=None, hunk=hunk, puts_back=puts_back)
-    with open_listener(sys.stderr) as listener:
-        job = jobs.run_now(JOB_KIND, handovers.build_params(agent, row), by=BY, listener=listener)
-    result = model_verbs.read_job_result(job)
-    words = [result["message"], _("Handover %(id)s.") % {"id": row.id}]
-    is_done = result["outcome"] == HandoverOutcome.DONE
-    return Outcome(result, " ".join(words), DONE if is_done else PARTLY, "" if is_done else result["message"])
 
 
 def _preview(agent, audit, hunk):

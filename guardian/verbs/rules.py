@@ -7,7 +7,7 @@ from agents import services as agents
 from openclaw_web.commands.groups import Outcome, WrongUse
 from openclaw_web.pages import glyphs, states
 
-from ..corrections import api_detail, rule_activation, rule_counts, rules
+from ..corrections import api, correction_store, rule_trial, rules
 from ..files import MEMORY_FILES
 from . import BY
 
@@ -29,14 +29,19 @@ def run(agent, check, file, off, on, **options):
         raise WrongUse(_("Use --check and --file together."))
     owner = agents.get(agent)
     if check is not None:
-        return _check_fact(owner.db, check, file)
+        verdict = api.check_fact(owner.db, check, file)
+        if verdict["rule_id"] is None:
+            return Outcome(verdict, _("No rule speaks about this fact."))
+        fact, rule = glyphs.to_one_line(verdict["fact"]), glyphs.to_one_line(verdict["rule_id"])
+        words = {"status": states.word(verdict["status"]), "fact": fact, "file": verdict["file"], "rule": rule}
+        return Outcome(verdict, _("%(status)s: %(fact)s → %(file)s (rule %(rule)s)") % words)
     if off or on:
-        rule_activation.switch_rule(owner, off or on, on=bool(on), by=BY)
+        correction_store.switch_rule(owner, off or on, on=bool(on), by=BY)
     all_rules = rules.find_rules(owner.db)
-    rows = rule_counts.read_rule_counts(owner.db, list(all_rules.order_by(*rules.NEWEST_FIRST)[:SHOWN]))
+    rows = rule_trial.read_rule_counts(owner.db, list(all_rules.order_by(*rules.NEWEST_FIRST)[:SHOWN]))
     more = all_rules.count() - len(rows)
     lines = [*map(_format_line, rows), *_count_left_out(more)] or [_("No rules.")]
-    return Outcome({"rules": [api_detail.rule_to_json(row) for row in rows], "more": more}, "\n".join(lines))
+    return Outcome({"rules": [api.rule_to_json(row) for row in rows], "more": more}, "\n".join(lines))
 
 
 def _count_left_out(more):
@@ -47,15 +52,6 @@ def _count_left_out(more):
             more,
         )
         yield words % {"count": f"{more:,}"}
-
-
-def _check_fact(db, fact, file):
-    verdict = api_detail.check_fact(db, fact, file)
-    if verdict["rule_id"] is None:
-        return Outcome(verdict, _("No rule speaks about this fact."))
-    fact, rule = glyphs.to_one_line(verdict["fact"]), glyphs.to_one_line(verdict["rule_id"])
-    words = {"status": states.word(verdict["status"]), "fact": fact, "file": verdict["file"], "rule": rule}
-    return Outcome(verdict, _("%(status)s: %(fact)s → %(file)s (rule %(rule)s)") % words)
 
 
 def _format_line(rule):

@@ -1,13 +1,20 @@
 """API of the garbage collection of artifacts."""
 
 from ninja import Status
+from pydantic import Field
 
 from jobs.schemas import JobOut
 from openclaw_web.endpoints.operations import Operations
+from openclaw_web.endpoints.schemas import Body
 from openclaw_web.pages.roles import needs
 
 from . import services
-from .schemas import ClearingIn
+
+
+class ClearingIn(Body):
+    older_than: str = Field("0s", max_length=12, description="only artifacts stored longer ago: 12h, 7d, …")
+    dry_run: bool = Field(True, description="only count what would be removed")
+
 
 router = Operations("operations_artifacts_api", tags=["artifacts"])
 ONLY_COUNT = ClearingIn()

@@ -72,7 +72,8 @@ class Table:
             hits |= Q(**{f"{name}__isnull": False})
         for name in self.columns:
             hits |= Q(GreaterThan(StrIndex(name, Value(handles.PREFIX)), 0))
-        rows = self.model._base_manager.using(db).alias(place=RowId()).filter(place__gt=start, place__lte=stop)
+        rows = self.model._base_manager.using(db).alias(arrival=RowId())  # no table has a column of this name
+        rows = rows.filter(arrival__gt=start, arrival__lte=stop)
         return rows.filter(hits).values_list(*self.columns, *self.packed)
 
 
@@ -156,7 +157,16 @@ def _read_new_mentions(mentions):
                     yield from _read_content_mentions(db, before)
     for table in find_tables(GLOBAL_LABELS, GLOBAL_TABLES):
         yield from _read_row_mentions(mentions, DEFAULT_DB_ALIAS, table)
-    yield from _read_export_mentions(mentions)
+    for folder, _folders, names in os.walk(Path(settings.HOME_DIR) / "exports"):
+        for name in sorted(names):
+            path = Path(folder, name)
+            with suppress(FileNotFoundError):  # a finished export was renamed, and is read under its new name
+                status = path.lstat()
+                mark = (status.st_size, status.st_mtime_ns)
+                is_new = mentions._files.get(str(path)) != mark
+                if stat.S_ISREG(status.st_mode) and status.st_size >= LONGEST and is_new:
+                    mentions._files[str(path)] = mark
+                    yield list(_find_in_file(path))
 
 
 def _read_row_mentions(mentions, db, table):
@@ -177,22 +187,9 @@ def _find_in_value(value):
 
 def _read_content_mentions(db, before):
     """Mentions in contents of an agent's new rows: a stashed output is part of its record."""
-    rows = Artifact.objects.using(db).alias(place=RowId()).filter(place__gt=before)
+    rows = Artifact.objects.using(db).alias(arrival=RowId()).filter(arrival__gt=before)
     for handle in rows.filter(bytes__gte=LONGEST).values_list("handle", flat=True).distinct().iterator(5_000):
         yield find_in_content(handle[-64:])
-
-
-def _read_export_mentions(mentions):
-    for folder, _folders, names in os.walk(Path(settings.HOME_DIR) / "exports"):
-        for name in sorted(names):
-            path = Path(folder, name)
-            with suppress(FileNotFoundError):  # a finished export was renamed, and is read under its new name
-                status = path.lstat()
-                mark = (status.st_size, status.st_mtime_ns)
-                is_new = mentions._files.get(str(path)) != mark
-                if stat.S_ISREG(status.st_mode) and status.st_size >= LONGEST and is_new:
-                    mentions._files[str(path)] = mark
-                    yield list(_find_in_file(path))
 
 
 def _find_in_file(path):

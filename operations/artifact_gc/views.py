@@ -1,7 +1,10 @@
 """The page of the artifact store: previews and removals of unused artifacts."""
 
+from django import forms
+from django.core.exceptions import ValidationError
 from django.shortcuts import render
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from jobs import services as jobs
@@ -11,9 +14,29 @@ from openclaw_web.pages.html import render_page
 from openclaw_web.pages.roles import needs
 
 from . import services as artifact_gc
-from .forms import ClearingForm
 
 RUNS = 10
+
+
+class AgeField(forms.CharField):
+    """An age such as 30d, in seconds."""
+
+    def clean(self, value):
+        try:
+            return artifact_gc.parse_age(super().clean(value) or "0s")
+        except artifact_gc.WrongAge as wrong:
+            raise ValidationError(wrong.sentence) from wrong
+
+
+class ClearingForm(forms.Form):
+    older_than = AgeField(
+        label=gettext_lazy("Minimum age"),
+        required=False,
+        max_length=12,
+        initial="30d",
+        help_text=gettext_lazy("For example 90s, 30m, 12h, 7d or 2w. Empty = any age."),
+    )
+    is_dry_run = forms.BooleanField(required=False)
 
 
 @require_safe

@@ -20,9 +20,8 @@ from artifacts.contents import content_types
 from openclaw_web import reasons
 from openclaw_web.errors import Refused
 
-from . import backup_paths, manifest
-from .container import BLOCK, CHUNK, END, SKIPPED, TRAILER, WORD
-from .manifest import DatabaseEntry, FileEntry
+from . import backup_format
+from .backup_format import BLOCK, CHUNK, END, SKIPPED, TRAILER, WORD, DatabaseEntry, FileEntry
 
 WINDOW = 128 * 1024 * 1024
 ZSTANDARD = b"\x28\xb5\x2f\xfd"  # the first bytes of zstd frames
@@ -75,15 +74,15 @@ class Archive:
         Mistakes of the list as a whole are noticed after its last line.
         """
         files, rest, last_key = self.manifest.files, b"", None
-        entry = FileEntry(path=manifest.LIST, bytes=files.list_bytes, sha256=files.list_sha256)
+        entry = FileEntry(path=backup_format.LIST, bytes=files.list_bytes, sha256=files.list_sha256)
         with _open_part(self._handle, files.list_offset, self._manifest_offset) as part:
             for chunk in part.member(entry):
                 *lines, rest = (rest + chunk).split(b"\n")
-                if len(rest) > manifest.MOST_LINE:
+                if len(rest) > backup_format.MOST_LINE:
                     break
                 for line in lines:
-                    file_entry = manifest.parse_line(line)
-                    sort_key = backup_paths.build_sort_key(file_entry.path)
+                    file_entry = backup_format.parse_line(line)
+                    sort_key = backup_format.build_sort_key(file_entry.path)
                     if last_key is not None and sort_key <= last_key:
                         raise Refused(
                             _("The list contains a file twice or out of order: %(path)s") % {"path": file_entry.path}
@@ -116,13 +115,13 @@ class Archive:
     def _read_manifest(self):
         with _open_part(self._handle, self._manifest_offset, self._end) as part:
             header = part.header()
-            if header.name != manifest.MANIFEST or header.size > manifest.MAX_BYTES:
+            if header.name != backup_format.MANIFEST or header.size > backup_format.MAX_BYTES:
                 raise Refused(_("The manifest of this archive is not where it should be."))
             data = part.read(header.size)
             part.skip_padding(header.size)
             if part.read(len(END)) != END:
                 raise Refused(_("The archive does not end where its manifest ends."))
-        return manifest.parse_manifest(data)
+        return backup_format.parse_manifest(data)
 
     def _offsets(self):
         """The offset of every part, in order."""

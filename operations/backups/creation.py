@@ -23,9 +23,8 @@ from openclaw_web.errors import Refused
 from openclaw_web.sqlite import database_copies
 from people.configuration import setting_values as configuration
 
-from . import backup_paths, backup_reader, source_databases
-from .container import Writer, read_chunks
-from .manifest import LIST, MANIFEST, DatabaseEntry, FileEntry, Files, Manifest
+from . import backup_format, backup_reader, source_databases
+from .backup_format import LIST, MANIFEST, DatabaseEntry, FileEntry, Files, Manifest, Writer, read_chunks
 from .verification import DAMAGED_NAMED, VerificationResult, compare_content, verify_database
 
 READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
@@ -69,7 +68,13 @@ def write_backup(run_id: str, created_at: int, folder: Path, *, with_exports: bo
     then there is no file.
     """
     home = settings.HOME_DIR
-    _create_folder(folder)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        usable = os.access(folder, os.W_OK | os.X_OK)
+    except OSError:
+        usable = False
+    if not usable:
+        raise Refused(_("Backups cannot be written to %(folder)s. Choose another folder.") % {"folder": folder})
     total, biggest = _measure_sizes(home, with_exports)
     with room.refuse_when_full(folder, _("No backup was created.")), create_draft(folder / "backup") as draft:
         room.check(folder, total // 2 + 2 * biggest)
@@ -91,16 +96,6 @@ def write_backup(run_id: str, created_at: int, folder: Path, *, with_exports: bo
     return BackupResult(target, manifest, writer.offset, writer.sha256, work.verification.lacks)
 
 
-def _create_folder(folder):
-    try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        usable = os.access(folder, os.W_OK | os.X_OK)
-    except OSError:
-        usable = False
-    if not usable:
-        raise Refused(_("Backups cannot be written to %(folder)s. Choose another folder.") % {"folder": folder})
-
-
 def _write_all(work, run_id, created_at, home, with_exports):
     # The global file comes first, so that it never names agents that later copies lack. Artifacts come last, and none
     # is removed until then: all contents that the copies refer to are still there.
@@ -117,8 +112,8 @@ def _write_all(work, run_id, created_at, home, with_exports):
         databases=entries,
         files=files,
         emptied=[
-            *backup_paths.EMPTIED_TABLES,
-            *(f"{table}.{column}" for table, column in backup_paths.EMPTIED_COLUMNS),
+            *backup_format.EMPTIED_TABLES,
+            *(f"{table}.{column}" for table, column in backup_format.EMPTIED_COLUMNS),
         ],
     )
     data = manifest.as_json()
@@ -132,7 +127,7 @@ def _write_databases(work, home, run_id):
     with ThreadPoolExecutor(1) as taking, ThreadPoolExecutor(1) as checking:
         snapshot = _copy_global_database(work, home)
         waiting = [
-            (backup_paths.GLOBAL, None, backup_paths.GLOBAL_PATH),
+            (backup_format.GLOBAL, None, backup_format.GLOBAL_PATH),
             *source_databases.find_agent_databases(snapshot, home),
         ]
         taken: Future = Future()
@@ -168,8 +163,8 @@ def _note_head(agent_id, snapshot, run_id):
 
 
 def _copy_global_database(work, home):
-    snapshot = _copy_database(work, home, backup_paths.GLOBAL_PATH)
-    database_copies.clear_copy(snapshot, backup_paths.EMPTIED_TABLES, backup_paths.EMPTIED_COLUMNS)
+    snapshot = _copy_database(work, home, backup_format.GLOBAL_PATH)
+    database_copies.clear_copy(snapshot, backup_format.EMPTIED_TABLES, backup_format.EMPTIED_COLUMNS)
     return snapshot
 
 
@@ -214,7 +209,7 @@ def _check_database(work, database, packed, head):
 
 def _get_apps(role):
     ours = {"agents", "artifacts", "ledger", "gate", "guardian", "datasets", "operations"}
-    return settings.AGENT_APPS if role == backup_paths.AGENT else ours - settings.AGENT_APPS
+    return settings.AGENT_APPS if role == backup_format.AGENT else ours - settings.AGENT_APPS
 
 
 def _write_files(work, home, with_exports):
@@ -223,7 +218,7 @@ def _write_files(work, home, with_exports):
     offset = work.writer.begin_part()
     with tempfile.TemporaryFile(dir=work.folder) as list_file:
         for path, source in _list_sources(work, home, with_exports):
-            if backup_paths.is_packed(path) and not packed_begun:
+            if backup_format.is_packed(path) and not packed_begun:
                 work.writer.begin_part(is_packed=True)
                 packed_begun = True
             if entry := _add_file(work, path, source):
@@ -250,13 +245,13 @@ def _list_sources(work, home, with_exports):
     configuration_file.write_bytes(orjson.dumps(_read_configuration(), option=orjson.OPT_INDENT_2))
     plain, metas, packed = _list_artifacts(home / "artifacts", work.folder)
     archives = _find_archives(home)
-    yield from ((path, home / path) for path in archives if not backup_paths.is_packed(path))
+    yield from ((path, home / path) for path in archives if not backup_format.is_packed(path))
     yield from _read_paths(home, plain)
     yield from _read_paths(home, metas)
     for path in _find_exports(home) if with_exports else ():
         yield path, home / path
-    yield backup_paths.CONFIG_PATH, configuration_file
-    yield from ((path, home / path) for path in archives if backup_paths.is_packed(path))
+    yield backup_format.CONFIG_PATH, configuration_file
+    yield from ((path, home / path) for path in archives if backup_format.is_packed(path))
     yield from _read_paths(home, packed)
 
 
@@ -277,7 +272,7 @@ def _list_artifacts(root, folder):
                 with locks.hold_publishing_lock(root):  # a writer that was between the two files has placed both now
                     pass
             for path in blobs:
-                print(path.removeprefix(f"{root}/"), file=packed if backup_paths.is_packed(path) else plain)
+                print(path.removeprefix(f"{root}/"), file=packed if backup_format.is_packed(path) else plain)
             print(layout.meta_name(sha256), file=metas)
     return lists
 
@@ -290,22 +285,22 @@ def _read_paths(home, list_file):
 
 
 def _find_exports(home):
-    return _find_paths(home, backup_paths.EXPORT, "export-rows/*", "exports/*/*", "exports/conversations-*")
+    return _find_paths(home, backup_format.EXPORT, "export-rows/*", "exports/*/*", "exports/conversations-*")
 
 
 def _find_archives(home):
-    return _find_paths(home, backup_paths.ARCHIVE, "archive/*/*/*")
+    return _find_paths(home, backup_format.ARCHIVE, "archive/*/*/*")
 
 
 def _find_paths(home, role, *patterns):
     """The paths of files that a backup may hold in this role, sorted."""
     paths = (file.relative_to(home).as_posix() for pattern in patterns for file in home.glob(pattern))
-    return sorted(path for path in paths if backup_paths.PATHS[role].fullmatch(path))
+    return sorted(path for path in paths if backup_format.PATHS[role].fullmatch(path))
 
 
 def _add_file(work, path, source):
     """Add one file to the archive; returns its entry, None without a plain file."""
-    expected_hash, verification = backup_paths.get_blob_hash(path), work.verification
+    expected_hash, verification = backup_format.get_blob_hash(path), work.verification
     try:
         handle = os.open(source, READ)
     except FileNotFoundError:
@@ -319,12 +314,12 @@ def _add_file(work, path, source):
             _note_damaged(verification, expected_hash or path)
             return None
         chunks = read_chunks(file)
-        if backup_paths.is_packed(path):
+        if backup_format.is_packed(path):
             chunks = compare_content(path, chunks, verification)
         sha256 = work.writer.add(path, status.st_size, chunks)
     if expected_hash:
         verification.contents.add(expected_hash)
-    if expected_hash and not backup_paths.is_packed(path) and sha256 != expected_hash:
+    if expected_hash and not backup_format.is_packed(path) and sha256 != expected_hash:
         _note_damaged(verification, expected_hash)
     work.add_done(status.st_size)
     return FileEntry(path=path, bytes=status.st_size, sha256=sha256)
@@ -350,7 +345,7 @@ def _read_configuration():
 
 def _measure_sizes(home, with_exports):
     """About how many bytes a backup reads, and the size of the biggest database."""
-    sizes = [file.stat().st_size for file in (home / backup_paths.GLOBAL_PATH, *home.glob(databases.FILES))]
+    sizes = [file.stat().st_size for file in (home / backup_format.GLOBAL_PATH, *home.glob(databases.FILES))]
     stored = sum(
         inventory.read_size_and_time(paths)[0] for _sha256, paths in inventory.list_contents(home / "artifacts")
     )

@@ -29,7 +29,7 @@ from openclaw_web.disk.drafts import create_draft, sync_folder
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import inspection
 
-from . import backup_paths, backup_reader, verification
+from . import backup_format, backup_reader, verification
 
 AT_FDCWD, RENAME_EXCHANGE = -100, 2
 # Files that a process creates in a home when it only reads it, and files that can be created again.
@@ -83,16 +83,12 @@ def restore(path: Path, *, replace: bool, by: str, progress: Any) -> RestoreResu
         if not replace and not is_blank(home):
             sentence = _("The home %(home)s is not empty. With --replace it is moved aside and kept.")
             raise Refused(sentence % {"home": home})
-        return _restore_archive(path, home, by, progress, began)
-
-
-def _restore_archive(path, home, by, progress, began):
-    with _create_home_draft(home) as draft:
-        with backup_reader.open_backup(path) as archive:
-            facts, result = build_home(archive, draft / "home", by=by, progress=progress, old_home=home)
-            manifest = archive.manifest
-        old_home = _put_in_place(home, draft / "home")
-    return RestoreResult(path, home, manifest, facts, old_home, clock.now_ms() - began, result.lacks)
+        with _create_home_draft(home) as draft:
+            with backup_reader.open_backup(path) as archive:
+                facts, result = build_home(archive, draft / "home", by=by, progress=progress, old_home=home)
+                manifest = archive.manifest
+            old_home = _put_in_place(home, draft / "home")
+        return RestoreResult(path, home, manifest, facts, old_home, clock.now_ms() - began, result.lacks)
 
 
 def build_home(
@@ -123,13 +119,12 @@ def is_blank(home: Path) -> bool:
 
 def _is_blank(home, file):
     name = file.relative_to(home).as_posix()
-    is_archive = file.parent == home / "backups" and backup_paths.BACKUP_NAME.fullmatch(file.name)
-    return bool(BLANK.fullmatch(name) or is_archive or (name == GLOBAL and _is_unused(file)))
-
-
-def _is_unused(file):
-    """Whether the global database holds only initial rows, and rows that checks of backups create."""
-    return inspection.holds_only(file, OF_EVERY_HOME | OF_LOOKING)
+    is_archive = file.parent == home / "backups" and backup_format.BACKUP_NAME.fullmatch(file.name)
+    return bool(
+        BLANK.fullmatch(name)
+        or is_archive
+        or (name == GLOBAL and inspection.holds_only(file, OF_EVERY_HOME | OF_LOOKING))
+    )
 
 
 @contextmanager

@@ -15,7 +15,12 @@ def main() -> None:
     import django
 
     django.setup()
-    _disable_sync()
+    # A restore syncs the whole home before the exchange, and a restore test removes it.
+    from django.db import DEFAULT_DB_ALIAS, connections
+
+    from openclaw_web.sqlite import connection_options
+
+    connection_options.disable_sync(connections.settings[DEFAULT_DB_ALIAS]["OPTIONS"])  # agents' files get the same
     from django.core.management import CommandError, call_command
 
     from openclaw_web.errors import Refused
@@ -27,15 +32,6 @@ def main() -> None:
     except (CommandError, Refused) as exc:
         sys.exit(str(exc).partition("\n")[0])
     print(orjson.dumps(facts).decode())  # noqa: T201 - it answers the process that started it
-
-
-def _disable_sync():
-    # A restore syncs the whole home before the exchange, and a restore test removes it.
-    from django.db import DEFAULT_DB_ALIAS, connections
-
-    from openclaw_web.sqlite import connection_options
-
-    connection_options.disable_sync(connections.settings[DEFAULT_DB_ALIAS]["OPTIONS"])  # agents' files get the same
 
 
 def revive(backup_id: str, by: str, archive: str, lacks: str) -> dict:

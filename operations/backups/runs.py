@@ -17,7 +17,7 @@ from openclaw_web.errors import Refused
 from people.configuration import setting_values as configuration
 
 from ..models import BackupRun
-from . import backup_paths, backup_reader
+from . import backup_format, backup_reader
 
 PROVEN_FOR_MS = 30 * 86_400_000
 
@@ -117,7 +117,7 @@ def sync_with_disk(by: str = "") -> None:
     archives = {
         str(file): file
         for file in get_backup_folder().glob("openclaw-web-*.tar.zst")
-        if backup_paths.BACKUP_NAME.fullmatch(file.name)
+        if backup_format.BACKUP_NAME.fullmatch(file.name)
     }
     finished = BackupRun.objects.exclude(status__in=[BackupRun.Status.RUNNING, BackupRun.Status.FAILED])
     for run in finished.exclude(status=BackupRun.Status.GONE):
@@ -175,7 +175,7 @@ def prune_backups(keep: int, folder: Path) -> list[str]:
         for candidate in [run for run in local_runs if run.status == kind][max(1, keep) :]
     ):
         path = Path(run.archive_path)
-        if run == proven or not backup_paths.BACKUP_NAME.fullmatch(path.name):
+        if run == proven or not backup_format.BACKUP_NAME.fullmatch(path.name):
             continue
         path.unlink(missing_ok=True)
         BackupRun.objects.filter(id=run.id).update(

@@ -12,7 +12,7 @@ from openclaw_web.disk import reserve
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import damaged_files, database_copies, failures
 
-from . import backup_paths
+from . import backup_format
 
 
 class UnusableAgentDatabase(Refused):
@@ -33,16 +33,16 @@ def find_agent_databases(snapshot: Path, home: Path) -> Iterator[tuple[str, str,
     paths = {path for _agent, path in known}
     for file in sorted(home.glob(databases.FILES)):
         path = file.relative_to(home).as_posix()
-        match = backup_paths.PATHS[backup_paths.AGENT].fullmatch(path)
+        match = backup_format.PATHS[backup_format.AGENT].fullmatch(path)
         if match and path not in paths:
             known.append((match[1], path))
     for agent, path in known:
-        if not backup_paths.PATHS[backup_paths.AGENT].fullmatch(path) or not _is_file(home, path):
+        if not backup_format.PATHS[backup_format.AGENT].fullmatch(path) or not _is_file(home, path):
             sentence = _("The database of agent %(agent)s is not where it should be. No backup was created.")
             raise UnusableAgentDatabase(sentence % {"agent": agent}, agent)
         if path in paths and damaged_files.is_blank(home / path):
             raise _build_damage_refusal(path, damaged_files.describe_blank())
-        yield backup_paths.AGENT, agent, path
+        yield backup_format.AGENT, agent, path
 
 
 def copy_database(home: Path, path: str, snapshot: Path) -> None:
@@ -70,7 +70,7 @@ def _is_file(home, path):
 
 def _build_damage_refusal(path, why):
     sentence = _("%(path)s is damaged: %(why)s") % {"path": path, "why": f"{why}."}
-    match = backup_paths.PATHS[backup_paths.AGENT].fullmatch(path)
+    match = backup_format.PATHS[backup_format.AGENT].fullmatch(path)
     return UnusableAgentDatabase(sentence, match[1]) if match else Refused(sentence)
 
 

@@ -22,7 +22,7 @@ from openclaw_web.errors import Refused
 from openclaw_web.sqlite import database_copies
 
 from ..models import BackupRun
-from . import backup_reader, creation, manifest, runs
+from . import backup_format, backup_reader, creation, runs
 
 NOTE = Path("state") / "upgrade-backup.json"
 BY = "upgrade"
@@ -103,7 +103,7 @@ def find_restorable() -> Path | None:
         for path in folder.glob("openclaw-web-*.tar.zst"):
             with suppress(Refused), backup_reader.open_backup(path) as archive:
                 for entry in archive.manifest.databases:
-                    manifest.refuse_another(entry.migrations)
+                    backup_format.refuse_another(entry.migrations)
                 restorable[archive.manifest.created_at, str(path)] = path
     return restorable[max(restorable)] if restorable else None
 

@@ -18,7 +18,7 @@ from openclaw_web.errors import Refused
 from openclaw_web.pages.formatting import listed
 from openclaw_web.sqlite import database_copies
 
-from . import backup_paths, backup_reader, manifest
+from . import backup_format, backup_reader
 from .backup_reader import Archive
 
 AT_ONCE = 2
@@ -122,7 +122,7 @@ def read_files(
             backup_reader.drain(checked)
         result.files += 1
         result.bytes += entry.bytes
-        if sha256 := backup_paths.get_blob_hash(entry.path):
+        if sha256 := backup_format.get_blob_hash(entry.path):
             result.contents.add(sha256)
         progress.update(database_bytes + result.bytes, archive.manifest.unpacked_bytes)
     return result
@@ -145,7 +145,7 @@ def write_file(file: Path, chunks: Iterator[bytes]) -> None:
 def _verify_databases(archive, folder, progress, *, is_kept):
     entries, result = archive.manifest.databases, VerificationResult()
     for entry in entries:
-        manifest.refuse_another(entry.migrations)
+        backup_format.refuse_another(entry.migrations)
 
     def verify_entry(entry):
         return verify_database(entry.path, archive.database(entry), folder, result, is_kept=is_kept)
@@ -170,11 +170,11 @@ def _compare(entry, state):
 
 def compare_content(path: str, chunks: Iterator[bytes], result: VerificationResult) -> Iterator[bytes]:
     """Yield the same bytes, and compare an artifact's content with its name meanwhile."""
-    expected_hash = backup_paths.get_blob_hash(path)
+    expected_hash = backup_format.get_blob_hash(path)
     if expected_hash is None:
         yield from chunks
         return
-    digest, unpacker = hashlib.sha256(), _Gunzip() if backup_paths.is_packed(path) else None
+    digest, unpacker = hashlib.sha256(), _Gunzip() if backup_format.is_packed(path) else None
     for chunk in chunks:
         for piece in unpacker.feed(chunk) if unpacker else (chunk,):
             digest.update(piece)

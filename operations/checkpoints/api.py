@@ -3,19 +3,48 @@
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
+from pydantic import Field
 
 from agents.decorators import agent_view
 from artifacts import content_download
 from artifacts.errors import NoSuchArtifact
 from artifacts.handles import NotAHandle
 from ledger.checkpoints import compactions
+from ledger.checkpoints.bundle import LEAST_CHARS, MOST_CHARS, USUAL_CHARS
+from ledger.checkpoints.pack import Pack
 from ledger.models import Session
 from openclaw_web.endpoints.operations import Operations
+from openclaw_web.endpoints.schemas import Body, Schema
 from openclaw_web.errors import Refused
 from openclaw_web.pages.roles import needs
 
 from . import services as checkpoints
-from .schemas import CheckpointDetail, CheckpointIn, CheckpointMade
+
+
+class CheckpointIn(Body):
+    compaction: str = Field("latest", min_length=1, max_length=300, description="`latest`, or the id of the record")
+    budget_chars: int = Field(
+        USUAL_CHARS, ge=LEAST_CHARS, le=MOST_CHARS, description="characters of the text for a prompt"
+    )
+
+
+class CheckpointOut(Schema):
+    handle: str
+    sha256: str
+    session_id: str | None
+    compaction_id: str | None
+    compacted_at: int
+    bytes: int
+    fetch: str = Field(description="the command that reads the checkpoint")
+
+
+class CheckpointMade(CheckpointOut):
+    is_new: bool = Field(description="false if the same checkpoint already exists")
+
+
+class CheckpointDetail(CheckpointOut):
+    pack: Pack
+
 
 router = Operations("operations_checkpoints_api", tags=["checkpoints"])
 

@@ -80,12 +80,10 @@ def build_page_context(agent: Agent, row: Artifact, pack: dict[str, Any]) -> dic
         "address": address,
         "compaction": {**compaction, **_build_link(address, compaction)},
         "lists": lists,
-        "left_out": listed(f"{name.replace('_', ' ')}: {count:,}" for name, count in _left_out(pack)),
+        "left_out": listed(
+            f"{name.replace('_', ' ')}: {count:,}" for name, count in pack["bundle"]["left_out"].items()
+        ),
     }
-
-
-def _left_out(pack):
-    return pack["bundle"]["left_out"].items()
 
 
 def _build_list(agent, address, item_list):

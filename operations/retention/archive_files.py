@@ -112,7 +112,11 @@ def publish_archive(draft: Path, out: Path, summary: Summary, *, last_activity_a
     folder = out / summary.agent / month
     for subfolder in (out, out / summary.agent, folder):
         subfolder.mkdir(mode=0o700, exist_ok=True)
-    name = summary.session if PLAIN_NAME.fullmatch(summary.session) else _hash_text(summary.session)[:32]
+    name = (
+        summary.session
+        if PLAIN_NAME.fullmatch(summary.session)
+        else hashlib.sha256(summary.session.encode()).hexdigest()[:32]
+    )
     stem = f"{name}.{summary.rows_sha256[:12]}"
     target = folder / (stem + SUFFIX)
     manifest = {
@@ -338,7 +342,3 @@ def _read_rest(file):
 
 def _build_damage_error():
     return WrongArchive(_("The archive is damaged: its content does not match its own description."))
-
-
-def _hash_text(text):
-    return hashlib.sha256(text.encode()).hexdigest()

@@ -19,7 +19,7 @@ from agents.models import Agent
 from artifacts.errors import DamagedArtifact, NoSuchArtifact
 from collecting import collect
 from jobs.kinds import BY_SCHEDULE, DAY_MS, Kind, Schedule
-from ledger.models import RemovedSession, Session
+from ledger.models import RemovedSession
 from ledger.transcripts import removal, session_rows
 from openclaw_web import amounts, clock, reasons
 from openclaw_web.disk import publication, reserve, room
@@ -185,8 +185,21 @@ def _remove_agent_sessions(work, agent_id, db, draft):
 def _remove_session(work, agent_id, db, session, draft):
     facts: dict[str, Any] = {"why": RemovedSession.Why.RETENTION}
     if draft is not None:
-        path, digest = _archive_session(work, db, session, draft)
-        facts = {"why": RemovedSession.Why.ARCHIVE, "archive": _format_path(path), "digest": digest}
+        path, moment = draft / "session", session.last_activity_at
+        with room.refuse_when_full(work.into, str(NOTHING_LOST)):
+            path.unlink(missing_ok=True)
+            written = archive_files.write_archive(path, db, session.id)
+            if archive_files.verify_archive(path) != written:
+                raise Refused(_("The archive read back differs from what was written. The session was not removed."))
+            work.bytes += path.stat().st_size
+            target = archive_files.publish_archive(
+                path, work.into, written, last_activity_at=moment, month=_to_day(moment).strftime("%Y-%m")
+            )
+        facts = {
+            "why": RemovedSession.Why.ARCHIVE,
+            "archive": _format_path(target),
+            "digest": written.rows_sha256,
+        }
 
     def needed_by(session_id):
         needed = session_selection.find_evidence(agent_id, db, session_id)
@@ -194,21 +207,6 @@ def _remove_session(work, agent_id, db, session, draft):
 
     removal.remove_session(db, session.id, before=work.before, needed_by=needed_by, **facts)
     holdings.note_removed(agent_id, [session.id], facts["why"])
-
-
-def _archive_session(work, db, session: Session, draft):
-    """Write and verify a session's archive; returns its path and its rows' digest."""
-    path, moment = draft / "session", session.last_activity_at
-    with room.refuse_when_full(work.into, str(NOTHING_LOST)):
-        path.unlink(missing_ok=True)
-        written = archive_files.write_archive(path, db, session.id)
-        if archive_files.verify_archive(path) != written:
-            raise Refused(_("The archive read back differs from what was written. The session was not removed."))
-        work.bytes += path.stat().st_size
-        target = archive_files.publish_archive(
-            path, work.into, written, last_activity_at=moment, month=_to_day(moment).strftime("%Y-%m")
-        )
-    return target, written.rows_sha256
 
 
 def _format_path(path):

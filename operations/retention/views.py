@@ -1,7 +1,9 @@
 """The retention page: previews, archiving and removal of old sessions."""
 
+from django import forms
 from django.shortcuts import render
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_POST, require_safe
 
 from jobs import automatic_tasks
@@ -13,17 +15,27 @@ from openclaw_web.pages.roles import needs
 from people.configuration import setting_values as configuration
 
 from . import services, session_selection
-from .forms import RetentionForm
 
 RUNS = 10
 SHOWN = {"retentionDays", "jsonlExport.enabled"}  # the automatic tasks of this page
+
+
+class RetentionForm(forms.Form):
+    days = forms.IntegerField(
+        label=gettext_lazy("Inactive for at least (days)"),
+        min_value=1,
+        max_value=36_500,
+        initial=365,
+        help_text=gettext_lazy("365 is a year. Anything used by samples or decisions is always kept."),
+    )
 
 
 @require_safe
 @needs("admin")
 def retention(request):
     """The latest previews and removals, a form for a preview, and the automatic tasks."""
-    return render_page(request, "operations/retention.html", _build_context(_build_form()))
+    form = RetentionForm(initial={"days": configuration.get_number(services.DAYS_SETTING) or 365})
+    return render_page(request, "operations/retention.html", _build_context(form))
 
 
 @require_POST
@@ -53,10 +65,6 @@ def _start_job(request, kind, params):
         return render(request, "operations/retention.html", _build_context(form), status=422)
     job_params = {**params(form.cleaned_data["days"]), "by": request.user.username}
     return redirect_after_start(request, jobs.start(kind, job_params, by=request.user.username))
-
-
-def _build_form():
-    return RetentionForm(initial={"days": configuration.get_number(services.DAYS_SETTING) or 365})
 
 
 def _build_context(form):

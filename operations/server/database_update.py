@@ -17,7 +17,7 @@ from openclaw_web.errors import Refused
 from openclaw_web.pages.formatting import size
 from openclaw_web.sqlite import known_migrations
 
-from ..backups import backup_paths, source_databases, upgrade_backups
+from ..backups import backup_format, source_databases, upgrade_backups
 from ..backups.upgrade_backups import UpgradeBackup
 
 FIRST_TABLES = {"agents", "kv"}  # without these a home is blank, or its creation was interrupted
@@ -36,7 +36,13 @@ def update_databases(say: Callable[[str], object], *, with_backup: bool = True) 
     outdated = find_outdated_databases()
     backup = _create_backup(outdated, say) if outdated and with_backup else upgrade_backups.read_note()
     with _describe_failure(backup, say):
-        _migrate_all(say)
+        if known_migrations.find_missing(connections[DEFAULT_DB_ALIAS]):
+            call_command("migrate", verbosity=0)
+        if any(_needs_migration(agent.agent_id) for agent in Agent.objects.all()):
+            try:
+                call_command("migrate_agents", verbosity=0)
+            except CommandError as exc:  # the pages of these agents say so; the other agents work
+                say(str(exc))
     if backup:
         upgrade_backups.record_backup(backup)
         if not find_outdated_databases():
@@ -51,7 +57,7 @@ def find_outdated_databases() -> list[Path]:
     agents = Agent.objects.order_by("agent_id").values_list("agent_id", flat=True)  # other columns may be missing yet
     outdated = [databases.get_path(agent_id) for agent_id in agents if databases.is_outdated(agent_id)]
     if known_migrations.find_missing(connection):
-        outdated.insert(0, settings.HOME_DIR / backup_paths.GLOBAL_PATH)
+        outdated.insert(0, settings.HOME_DIR / backup_format.GLOBAL_PATH)
     return outdated
 
 
@@ -89,16 +95,6 @@ def _describe_way_out(refused):
         "No database was updated. Solve this and start again, or update the databases without a backup: "
         "openclaw-web serve --no-backup"
     )
-
-
-def _migrate_all(say):
-    if known_migrations.find_missing(connections[DEFAULT_DB_ALIAS]):
-        call_command("migrate", verbosity=0)
-    if any(_needs_migration(agent.agent_id) for agent in Agent.objects.all()):
-        try:
-            call_command("migrate_agents", verbosity=0)
-        except CommandError as exc:  # the pages of these agents say so; the other agents work
-            say(str(exc))
 
 
 def _needs_migration(agent_id):

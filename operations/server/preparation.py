@@ -59,14 +59,7 @@ def load_site() -> None:
     databases.get_schema_version()  # reads the migrations once for everybody
     job_kinds.build_choices()  # these import the kinds and their modules
     problem_kinds.labels()
-    _answer_once(application)
-    connections.close_all()
-    gc.collect()
-    gc.freeze()  # later collections leave shared pages alone
-
-
-def _answer_once(application):
-    """Request a page without sign-in, to load what every fork would load again."""
+    # Request a page without sign-in, to load what every fork would load again.
     host = settings.ALLOWED_HOSTS[0].lstrip("*.") or "localhost"
     scheme = "https" if settings.HTTPS else "http"  # a redirect to https would load nothing
     environ = {"PATH_INFO": reverse(settings.LOGIN_URL), "HTTP_HOST": host, "wsgi.url_scheme": scheme}
@@ -74,6 +67,9 @@ def _answer_once(application):
     for _part in (answer := application(environ, lambda *_: None)):
         pass
     answer.close()
+    connections.close_all()
+    gc.collect()
+    gc.freeze()  # later collections leave shared pages alone
 
 
 def _collect_static():

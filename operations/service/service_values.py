@@ -68,8 +68,24 @@ def collect_values(host: str, port: int, user: str) -> ServiceValues:
     is_system = os.geteuid() == 0
     state_dir = _find_state_dir(account)
     if is_system:
-        _check_access(account, program, state_dir)
-    variables = _read_variables()
+        if not _may_enter(account, program):
+            sentence = _(
+                "%(user)s may not run %(program)s. Install OpenClaw Web where every user can read it, as in /opt."
+            )
+            raise Refused(sentence % {"user": account.pw_name, "program": program})
+        if state_dir.is_dir() and not _may_enter(account, state_dir):
+            sentence = _(
+                "%(user)s may not enter the OpenClaw folder %(folder)s. Set OPENCLAW_STATE_DIR to the folder of the "
+                "OpenClaw that this user runs, or give the user access to it."
+            )
+            raise Refused(sentence % {"user": account.pw_name, "folder": state_dir})
+    names = sorted(name for name in os.environ if name.startswith(PREFIX) and not _is_secret(name))
+    variables = {name: os.environ[name] for name in names if os.environ[name] and name != "OPENCLAW_WEB_HOME"}
+    # Every command sets this value for itself: openclaw_web/commands/cli.py.
+    if variables.get("OPENCLAW_WEB_BUSY_SECONDS") == "30":
+        del variables["OPENCLAW_WEB_BUSY_SECONDS"]
+    if settings.OPENCLAW_COMMAND:
+        variables |= {name: os.environ[name] for name in OF_OPENCLAW if os.environ.get(name)}
     return ServiceValues(
         program=program,
         host=host,
@@ -161,18 +177,6 @@ def _find_state_dir(account):
     return Path(account.pw_dir).absolute() / ".openclaw"
 
 
-def _check_access(account, program, state_dir):
-    if not _may_enter(account, program):
-        sentence = _("%(user)s may not run %(program)s. Install OpenClaw Web where every user can read it, as in /opt.")
-        raise Refused(sentence % {"user": account.pw_name, "program": program})
-    if state_dir.is_dir() and not _may_enter(account, state_dir):
-        sentence = _(
-            "%(user)s may not enter the OpenClaw folder %(folder)s. Set OPENCLAW_STATE_DIR to the folder of the "
-            "OpenClaw that this user runs, or give the user access to it."
-        )
-        raise Refused(sentence % {"user": account.pw_name, "folder": state_dir})
-
-
 def _may_enter(account, path):
     """Whether the account may enter a folder or run a program."""
     rights = {}
@@ -181,17 +185,6 @@ def _may_enter(account, path):
         rights = {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": groups}
     done = subprocess.run(["test", "-x", path], check=False, timeout=PROBE_SECONDS, cwd="/", **rights)
     return done.returncode == 0
-
-
-def _read_variables():
-    names = sorted(name for name in os.environ if name.startswith(PREFIX) and not _is_secret(name))
-    variables = {name: os.environ[name] for name in names if os.environ[name] and name != "OPENCLAW_WEB_HOME"}
-    # Every command sets this value for itself: openclaw_web/commands/cli.py.
-    if variables.get("OPENCLAW_WEB_BUSY_SECONDS") == "30":
-        del variables["OPENCLAW_WEB_BUSY_SECONDS"]
-    if settings.OPENCLAW_COMMAND:
-        variables |= {name: os.environ[name] for name in OF_OPENCLAW if os.environ.get(name)}
-    return variables
 
 
 def _is_secret(name):

@@ -8,7 +8,7 @@ from django.urls import reverse
 
 from agents.models import Agent
 from guardian import words
-from guardian.corrections import write_consent
+from guardian.corrections import rules
 from guardian.models import Rollback, WriteGuardianAudit
 from ledger import consent
 from ledger.models import ConversationTurn
@@ -81,7 +81,7 @@ def _read_newest(agent):
     now = clock.now_ms()
     past = rows.filter(created_at__lte=now).order_by("-created_at")
     ahead = rows.filter(created_at__gt=now, created_at__lte=now + AHEAD_MS).order_by("created_at")  # of a fast clock
-    writes = [row for row in (*past[:KEPT], *ahead[:KEPT]) if not write_consent.is_withheld(agent.db, row)]
+    writes = [row for row in (*past[:KEPT], *ahead[:KEPT]) if not rules.is_withheld(agent.db, row)]
     turn_ids = [write.turn_id for write in writes if write.turn_id]
     turns = ConversationTurn.objects.using(agent.db).only("user_from", "user_metadata").in_bulk(turn_ids)
     rollbacks = Rollback.objects.using(agent.db).filter(own_audit__in=[write.id for write in writes])

@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from datasets.review import verdicts
-from datasets.review.keys import DEFAULTS
+from datasets.review.forms import DEFAULTS
 from tests.factories import SampleFactory
 
 pytestmark = pytest.mark.django_db

@@ -14,7 +14,7 @@ from demo import wrong_memory
 from demo.recording import Recording
 from demo.showcase import MARKER
 from demo.wrong_memory import FLAGGED, REFUSED
-from guardian.corrections import phrases
+from guardian.corrections import patterns
 from tests.processes import Home
 
 TOKEN = """
@@ -84,7 +84,7 @@ def test_it_was_written_rolled_back_and_corrected(site):
     assert site.rows(f"SELECT rolled_back_by, way FROM rollbacks {condition}") == [("demo", "merged")]
     rule = "SELECT corrected_status, correction_pattern, correction_reason, switched_off_at FROM behavior_corrections"
     assert site.rows(f"{rule} {condition}") == [
-        ("refused", phrases.write_pattern(wrong_memory.CONTAINS), wrong_memory.WHY_RULE, None)
+        ("refused", patterns.write_pattern(wrong_memory.CONTAINS), wrong_memory.WHY_RULE, None)
     ]
     decided = f"SELECT prompt_version FROM memory_gate_decisions WHERE candidate_fact = '{wrong_memory.WRONG}'"
     assert site.rows(decided) == [("gate-8",)]  # this version of the prompt keeps passing remarks

@@ -2,9 +2,9 @@
 
 import pytest
 
-from datasets.finding_values import checks, summary, verdicts
+from datasets.finding_values import checks, decisions, summary, verdicts
 from datasets.models import FindingValue, FindingValueAgent, FindingVerdict
-from findings import places, scan, services
+from findings import scan, services
 from findings.models import Finding, FindingScan
 from findings.value_hash import compute_value_hash
 from ledger.transcripts import removal
@@ -45,7 +45,7 @@ def test_a_value_without_places_is_not_listed_and_its_verdict_waits(home, script
     home.transcript(user(f"Write to {MAIL}"))
     run(home)
     scan_everything()
-    assert FindingValue.objects.get().state == "dismissed" == Finding.objects.using(MAIN).get().state
+    assert FindingValue.objects.get().state == "dismissed"
 
 
 def test_a_lost_summary_is_built_again_as_it_was(home, script):
@@ -80,9 +80,9 @@ def test_what_people_added_stays_with_another_secret_key(script, settings):
     place = {"session_id": script.session, "seq": 1, "path": "$.message.content[0].text"}
     services.add_finding(MAIN, **place, start=0, end=5)
     settings.SECRET_KEY = "another key of this site, which is long enough"
-    assert places.read_added_values(MAIN) == []
+    assert decisions.read_added("main") == []
     scan_everything()
-    assert places.read_added_values(MAIN) == [("custom", "Write")]
+    assert decisions.read_added("main") == [("custom", "Write")]
     assert FindingValue.objects.get(kind="custom").places == 1
     assert list(checks.find_wrong_counts("default")) == list(checks.find_wrong_sums("default")) == []
 

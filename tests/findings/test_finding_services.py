@@ -1,13 +1,13 @@
-"""People add findings, set their states, and see them counted."""
+"""People add findings."""
 
 import pytest
 
+from datasets.finding_values import decisions
 from findings import places, scan, services
 from findings.models import Finding
-from findings.value_hash import compute_value_hash
 from openclaw_web.errors import Refused
 from tests.collecting.collect_runs import MAIN, run
-from tests.findings.scan_helpers import MAIL, list_places, scan_everything, write_mails
+from tests.findings.scan_helpers import MAIL, list_places, scan_everything
 from tests.homes import user
 
 TEXT = "$.message.content[0].text"
@@ -22,9 +22,10 @@ def test_a_person_adds_a_value_once(home):
     script = home.transcript(user("Project Nightjar starts"))
     run(home)
     row = add(script, start=8, end=16)
-    assert (row.state, row.rule, row.turn_number, places.read_value(MAIN, row)) == ("added", "person", 1, "Nightjar")
+    assert (row.rule, row.turn_number, places.read_value(MAIN, row)) == ("person", 1, "Nightjar")
+    assert decisions.find_states("main", [row]) == ["added"]
     assert add(script, start=8, end=16).id == row.id
-    assert places.read_added_values(MAIN) == [("custom", "Nightjar")]
+    assert decisions.read_added("main") == [("custom", "Nightjar")]
     scan_everything()
     assert Finding.objects.using(MAIN).get().id == row.id
 
@@ -61,36 +62,7 @@ def test_an_added_value_stays_while_its_text_does(home):
     scan.forget_sessions(MAIN, [script.session])
     scan_everything()
     assert not Finding.objects.using(MAIN).exists()
-    assert places.read_added_values(MAIN) == []
-
-
-def test_states_are_set_by_value_rule_and_place(home):
-    script = write_mails(home)
-    run(home)
-    scan_everything()
-    value_hash = compute_value_hash("email", MAIL)
-    first = Finding.objects.using(MAIN).order_by("id").first()
-    place = places.find_place_id(first)
-    assert place == f"record:{script.session}/1"
-    assert services.set_state(MAIN, "dismissed", value_hash=value_hash, place=place) == 3
-    assert services.set_state(MAIN, "confirmed", rule=first.rule) == 9
-    assert services.set_state(MAIN, "confirmed", value_hash=value_hash) == 0
-    assert services.set_state(MAIN, "open", value_hash="0" * 32) == 0
-    with pytest.raises(ValueError, match="Name a value"):
-        services.set_state(MAIN, "open")
-    with pytest.raises(ValueError, match="is not a place"):
-        services.set_state(MAIN, "open", place="weather:1")
-
-
-def test_values_are_counted_and_listed(home):
-    script = write_mails(home)
-    run(home)
-    scan_everything()
-    value_hash = compute_value_hash("email", MAIL)
-    assert services.count_by_value(MAIN, [value_hash, "0" * 32]) == {value_hash: 9}
-    assert services.list_value(MAIN, value_hash).count() == 9
-    assert services.list_turn(MAIN, script.session, 2).count() == 3
-    assert list(services.iterate_values(MAIN)) == [value_hash]
+    assert decisions.read_added("main") == []
 
 
 def test_a_record_without_a_turn_has_a_place_of_its_own(home):
@@ -100,4 +72,4 @@ def test_a_record_without_a_turn_has_a_place_of_its_own(home):
     row = Finding.objects.using(MAIN).get()
     place = places.find_place_id(row)
     assert place == f"record:{script.session}/@1" or row.turn_number is not None
-    assert services.set_state(MAIN, "dismissed", place=place) == len(list_places()) == 1
+    assert len(list_places()) == 1

@@ -31,7 +31,7 @@ def test_queries_do_not_grow_with_places(home, django_assert_max_num_queries, co
     scan_everything()
     rows = list(Finding.objects.using(MAIN).order_by("source_id", "id")[:count])
     excerpts = read(rows, django_assert_max_num_queries, 4)
-    assert excerpts == [places.read_excerpt(MAIN, row) for row in rows]
+    assert excerpts == [places.read_excerpts(MAIN, [row])[0] for row in rows]
     assert {excerpt.value for excerpt in excerpts} == {MAIL}
     assert len({(excerpt.before, excerpt.after) for excerpt in excerpts}) >= min(3, count)
 

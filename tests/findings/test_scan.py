@@ -39,7 +39,7 @@ def test_places_in_messages_calls_and_results_are_found(home):
         ("record", f"{script.session}/3", "$.message.content[0].text"),
     ]
     row = Finding.objects.using(MAIN).order_by("id").first()
-    assert (row.kind, row.turn_number, row.session_id, row.state) == ("email", 1, script.session, "open")
+    assert (row.kind, row.turn_number, row.session_id) == ("email", 1, script.session)
     assert row.value_hash == compute_value_hash("email", MAIL)
     assert MAIL not in repr(list(Finding.objects.using(MAIN).values_list()))
     assert [places.read_value(MAIN, row) for row in Finding.objects.using(MAIN).all()] == [MAIL] * 3
@@ -90,7 +90,7 @@ def test_a_long_output_is_scanned_whole(home):
     [row] = Finding.objects.using(MAIN).all()
     assert row.start > len(LONG) and row.source == "record"
     assert places.read_value(MAIN, row) == MAIL
-    before, value, after = places.read_excerpt(MAIN, row)
+    before, value, after = places.read_excerpts(MAIN, [row])[0]
     assert (before[-6:], value, after[:7]) == ("\nmail ", MAIL, "\nline 0")
     assert len(before) == len(after) == places.AROUND
 
@@ -139,7 +139,7 @@ def test_words_of_people_who_opt_out_have_no_findings(home):
     assert set(hashes) == {compute_value_hash("email", MAIL), compute_value_hash("email", OTHER_MAIL)}
     row = Finding.objects.using(MAIN).get(value_hash=compute_value_hash("email", MAIL))
     configuration.put("collector.optedOutSenders", ["carol"])
-    assert places.read_excerpt(MAIN, row) is None
+    assert places.read_excerpts(MAIN, [row])[0] is None
     run(home, again=True)
     assert TranscriptEvent.objects.using(MAIN).filter(kind="withheld").exists()
     scan_everything()
@@ -207,7 +207,7 @@ def test_a_secret_is_masked_and_an_address_is_not(home):
     home.transcript(user(f"The key is {KEY}, the address {MAIL} is mine"))
     run(home)
     scan_everything()
-    values = {row.kind: places.read_excerpt(MAIN, row).value for row in Finding.objects.using(MAIN).all()}
+    values = {row.kind: places.read_excerpts(MAIN, [row])[0].value for row in Finding.objects.using(MAIN).all()}
     assert values["email"] == MAIL
     assert values["key"].startswith(KEY[:4]) and values["key"].endswith(KEY[-2:]) and KEY[4:-2] not in values["key"]
 

@@ -18,7 +18,7 @@ from tests.suite import fixture_cache
 pytestmark = pytest.mark.kill
 SCAN = "import pathlib, sys; from findings import scan; pathlib.Path('{begun}').touch(); print(scan.scan_all())"
 POSITIONS = "SELECT source, session_id, position, fingerprint, rules FROM finding_scans WHERE source <> 'summary'"
-FINDINGS = 'source, source_id, session_id, turn_number, path, start, "end", kind, rule, value_hash, state'
+FINDINGS = 'source, source_id, session_id, turn_number, path, start, "end", kind, rule, value_hash'
 
 
 def test_twenty_kills_lose_nothing_and_double_nothing(tmp_path):

@@ -144,9 +144,7 @@ def test_answers_corrections_prompts_and_workspace_files_are_found(store):
     ]
     rows = Finding.objects.using(DB).all()
     assert {places.read_value(DB, row) for row in rows} == {MAIL, OTHER_MAIL}
-    assert [places.parse_place(places.find_place_id(row))["source_id"] for row in rows] == [
-        row.source_id for row in rows
-    ]
+    assert [places.find_place_id(row) for row in rows] == [f"{row.source}:{row.source_id}" for row in rows]
 
 
 def test_each_column_with_words_is_scanned_or_named(store):

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from guardian.changes import compute_change
 from guardian.detail.line_blame import assign_writes
-from guardian.file_bytes import bytes_to_text
+from guardian.services import bytes_to_text
 from openclaw_web.diffs.line_diff import split_lines
 
 states = st.lists(st.lists(st.sampled_from(["a\n", "b\n", "c\n", "\n", "d"]), max_size=10).map("".join), max_size=8)

@@ -113,8 +113,8 @@ def fail_first(target: Path) -> None:
 def add_slow_migrations(target: Path) -> None:
     """Add slow migrations to an app of the global database and to one of agents."""
     for app in ("jobs", "gate"):
-        [first] = (target / app / "migrations").glob("0001_*.py")
-        first.with_name("0002_slow.py").write_text(SLOW.format(app=app, before=first.stem))
+        last = max((target / app / "migrations").glob("0*.py"))
+        last.with_name("9999_slow.py").write_text(SLOW.format(app=app, before=last.stem))
 
 
 def replace(file: Path, old: str, new: str) -> None:

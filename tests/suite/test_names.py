@@ -42,7 +42,7 @@ FIXED = {
     **dict.fromkeys(
         [
             ("datasets/schemas.py", "left"),
-            ("guardian/detail/schemas.py", "left"),
+            ("guardian/detail/api.py", "left"),
             ("guardian/schemas.py", "left"),
             ("operations/doctor/api.py", "what"),
             ("operations/retention/api.py", "what"),
@@ -50,7 +50,7 @@ FIXED = {
         ],
         "a field of the API",
     ),
-    ("datasets/kinds/results.py", "left"): "the API's field is read from it",
+    ("datasets/kinds/sample_store.py", "left"): "the API's field is read from it",
     ("operations/doctor/forms.py", "what"): "a field of a form that pages post",
     ("guardian/models/rollbacks.py", "told"): "a column",
     ("ledger/checkpoints/pack.py", "kept"): "a field of the format of packs",

@@ -18,7 +18,7 @@ from datasets.exports import exports, verification
 from datasets.exports.checks import CHECKS
 from datasets.models import DatasetExport
 from guardian.models import RollbackIntent
-from guardian.recording import snapshot_pruning, write_replacement
+from guardian.recording import reports, snapshot_pruning
 from openclaw_web import clock
 from openclaw_web.sqlite import statements
 from openclaw_web.sqlite.json_columns import JsonProperty
@@ -117,7 +117,7 @@ def test_what_something_rests_on_is_not_taken_for_absent(site, text):
         DatasetExport.objects.create(**export, filters=text, exported_at=T0)
         for act in (
             lambda: snapshot_pruning.prune_snapshots(DB),
-            lambda: write_replacement.may_replace(DB, "w1", "w2"),
+            lambda: reports.may_replace(DB, "w1", "w2"),
             lambda: migration_runs.begin_run(root="/there", by="ada", before={}),
             lambda: migration_runs.find_ignored_sessions(Path("/there")),
             lambda: exports.build_export("broken", None),

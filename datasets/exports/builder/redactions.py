@@ -9,14 +9,13 @@ from agents import databases
 from agents.models import Agent
 from findings import scan, transcript_scan
 from findings.detection import read_detection
-from findings.places import read_added_values
 from findings.value_hash import compute_value_hash
 from openclaw_web.detectors.detect import find_spans
 from openclaw_web.detectors.spans import RULES
 
 from ...exporters.markers import TokenNumbers
 from ...exporters.redaction import PERSONAL, Redactor, Rules, SampleRedactor
-from ...finding_values.decisions import Decisions, read_decisions
+from ...finding_values.decisions import Decisions, read_added, read_decisions
 from ..options import Options
 
 UNSCANNED = "unscanned"  # the reason for a sample whose session was imported after the scan for the export
@@ -62,8 +61,8 @@ def build_redactor(agent_ids: Iterable[str], *, include_pii: bool = False) -> Re
     """
     all_agents = Agent.objects.order_by("agent_id").values_list("agent_id", flat=True)
     # What people added counts wherever it stands, in the texts of other agents too.
-    aliases = filter(None, map(databases.find_alias, dict.fromkeys([*agent_ids, *all_agents])))
-    added = dict.fromkeys(pair for db in aliases for pair in read_added_values(db))
+    everywhere = dict.fromkeys([*agent_ids, *all_agents])
+    added = dict.fromkeys(pair for agent_id in everywhere for pair in read_added(agent_id))
     rules = Rules(
         find_spans=partial(find_spans, custom=read_detection().custom),
         hash_value=lru_cache(REMEMBERED)(compute_value_hash),

@@ -51,7 +51,6 @@ class Guardian(LanguageModel):
 
     @property
     def prompt_version(self) -> str:
-        """The version of its prompt."""
         return prompts.VERSION
 
     @property

@@ -20,7 +20,7 @@ from openclaw_web.errors import Refused
 from openclaw_web.pages.formatting import join_sentences, listed
 from openclaw_web.sqlite.integrity import NAMED, WrongRows, count_rows
 
-from ...backups import backup_paths, backup_reader
+from ...backups import backup_format, backup_reader
 from ...models import BackupRun
 from ..findings import Finding
 from . import integrity_checks
@@ -135,7 +135,7 @@ class ContentRecovery:
             try:
                 with backup_reader.open_backup(Path(archive)) as opened:
                     damaged = set(opened.manifest.files.damaged)
-                    blobs = [entry.path for entry in opened.read_file_list() if backup_paths.get_blob_hash(entry.path)]
+                    blobs = [entry.path for entry in opened.read_file_list() if backup_format.get_blob_hash(entry.path)]
                     self._lists[archive] = [path for path in blobs if _hash_of(path) not in damaged]
             except Refused:
                 self._lists[archive] = []
@@ -143,7 +143,7 @@ class ContentRecovery:
 
 
 def _hash_of(path):
-    return backup_paths.get_blob_hash(path)
+    return backup_format.get_blob_hash(path)
 
 
 def _describe_sources(places):

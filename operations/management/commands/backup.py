@@ -5,13 +5,27 @@ from django.utils.translation import gettext_lazy
 
 from jobs import services as jobs
 from jobs.progress import Progress, open_listener
+from openclaw_web import amounts
 from openclaw_web.commands.groups import Failed, Group, Outcome, WrongUse
 from openclaw_web.commands.verbs import PARTLY
 from openclaw_web.errors import Refused
+from openclaw_web.pages.formatting import size, to_datetime
 
-from ...backups import home_restore, report, runs, services
+from ...backups import home_restore, runs, services
 from ...models import BackupRun
 
+SCHEMA = "openclaw-web.backup.v1"
+MAX_LISTED = 1_000
+NO_FACTS = {
+    "backup": None,
+    "backups": [],
+    "message": "",
+    "damaged": [],
+    "missing": [],
+    "removed": [],
+    "home": None,
+    "kept": None,
+}
 BY = "command line"
 KINDS = {"create": "backup", "verify": "backup_verify", "drill": "backup_drill"}
 
@@ -43,9 +57,9 @@ class List:
     def run(self, **options):
         runs.sync_with_disk(by=BY)
         rows = BackupRun.objects.order_by("-created_at", "-id").exclude(status=BackupRun.Status.GONE)
-        return _build_outcome(
-            *report.build_list_receipt([services.build_facts(run) for run in rows[: report.MAX_LISTED]])
-        )
+        backups = [services.build_facts(run) for run in rows[:MAX_LISTED]]
+        lines = list(map(_format_line, backups)) or [_("No backups yet. Create a backup: openclaw-web backup create")]
+        return Outcome(NO_FACTS | {"verb": "list", "backups": backups}, "\n".join(lines))
 
 
 class BackupVerb:
@@ -76,7 +90,24 @@ class Restore:
             raise WrongUse(_("Name the backup to restore: openclaw-web backup restore FILE"))
         path = Path(archive).expanduser().absolute()
         result = home_restore.restore(path, replace=replace, by=BY, progress=Progress(listener))
-        return _build_outcome(*report.build_restore_receipt(result))
+        words = {
+            "home": result.home,
+            "agents": amounts.format_amount("agents", len(result.facts["agents"])),
+            "users": amounts.format_amount("users", result.facts["users"]),
+            "version": result.manifest.app_version,
+            "made": str(to_datetime(result.manifest.created_at))[:19],
+        }
+        sentence = _("%(home)s is restored to its state of %(made)s UTC: %(agents)s, %(users)s (version %(version)s).")
+        message = sentence % words
+        lines = [message, _("Everybody has to sign in again. Tokens remain valid.")]
+        if result.lacks:
+            lines.append(_("The backup was incomplete, and so is the restored home.") + f" {result.lacks}")
+        if result.old_home:
+            lines.append(_("The previous home is kept: %(path)s") % {"path": result.old_home})
+        backup = {"id": result.manifest.id, "created_at": result.manifest.created_at, "path": str(result.path)}
+        places = {"home": str(result.home), "kept": str(result.old_home) if result.old_home else None}
+        facts = NO_FACTS | {"verb": "restore", "backup": backup, "message": message} | places
+        return Outcome(facts, "\n".join(lines))
 
 
 class Command(Group):
@@ -98,7 +129,7 @@ class Command(Group):
             "drill", gettext_lazy("Test a backup: restore it into a separate folder and record the result.")
         ),
     }
-    schema = report.SCHEMA
+    schema = SCHEMA
     has_progress = True
 
     def _parse(self, argv):
@@ -117,10 +148,19 @@ def _run_job(verb, params, listener):
     job = jobs.run_now(KINDS[verb], params, by=BY, listener=listener)
     if job.state != job.State.FINISHED:
         raise (Refused if job.state == job.State.REFUSED else Failed)(job.message)
-    return _build_outcome(*report.build_job_receipt(verb, job))
-
-
-def _build_outcome(facts, words):
+    result = job.result
+    backup = {name: result[name] for name in ("id", "status", "path", "bytes", "sha256", "created_at")}
+    backup |= {name: result[name] for name in ("verified_at", "proven_at", "proven_ms", "made_by", "sentence")}
+    facts = NO_FACTS | {"verb": verb, "backup": backup, "message": result["message"]}
+    facts |= {name: result[name] for name in ("damaged", "missing", "removed") if name in result}
+    lines = [result["message"], *(_("Removed %(path)s") % {"path": path} for path in facts["removed"])]
     if facts["damaged"] or facts["missing"]:
-        return Outcome(facts, words, PARTLY, facts["message"])
-    return Outcome(facts, words)
+        return Outcome(facts, "\n".join(lines), PARTLY, facts["message"])
+    return Outcome(facts, "\n".join(lines))
+
+
+def _format_line(backup):
+    when = str(to_datetime(backup["created_at"]))[:19]
+    proven = str(to_datetime(backup["proven_at"]))[:10] if backup["proven_at"] else _("never restored")
+    columns = (when, f"{backup['status']:<9} {size(backup['bytes']):>10}", f"{proven:<14}")
+    return "  ".join((*columns, backup["path"] or backup["sentence"]))

@@ -9,7 +9,7 @@ from contextlib import closing
 import pytest
 
 from guardian.collectors import reflection_db
-from guardian.corrections import correction_store, rule_counts, rules
+from guardian.corrections import correction_store, rule_trial, rules
 from guardian.models import BehaviorCorrection, Rollback
 from ledger.collectors.database import Database
 from ledger.models import RejectedRecord
@@ -321,7 +321,7 @@ def test_what_people_of_this_site_said_stands_over_what_is_imported(place, as_op
     rows_now = correction_store.find_by_write(MAIN, "w1")
     assert [row.corrected_by for row in rows_now] == [answer.json()["corrected_by"]] + 2 * ["reflection.db: lea"]
     assert max(row.corrected_at for row in rows_now) <= now_ms()
-    ruled = rule_counts.read_rule_counts(MAIN, list(rules.find_rules(MAIN)))
+    ruled = rule_trial.read_rule_counts(MAIN, list(rules.find_rules(MAIN)))
     assert [rule.is_replaced for rule in ruled] == [True, True]
     answer = as_operator.post(f"{agent}/writes/w1/correction", correction, "application/json")
     assert answer.status_code == 409  # the rule is in force already

@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from agents.models import Agent
 from gate.models import MemoryGateDecision
+from guardian.detail import page
 from guardian.files import MEMORY_FILES
 from guardian.models import GuardianStatus, Rollback, WriteGuardianAudit
-from guardian.recording import unattributed_changes
 from ledger.models import RejectedRecord
 from people.configuration import setting_values as configuration
 from tests.collecting.collect_runs import MAIN, run
@@ -136,7 +137,7 @@ def test_what_nobody_told_of_is_a_write_of_its_own_with_its_window(place):
     assert (row.origin, row.status, row.target_file) == ("unattributed", "written", "USER.md")
     assert (row.earliest_at, row.created_at) == (T0 - 60_000, T0 + 60_000)
     assert "+- hates tea" in row.diff and row.hunks_json and row.candidate_fact is None
-    turns = unattributed_changes.find_turns_between(MAIN, row)
+    turns = page.find_turns_in_window(Agent.objects.get(agent_id="main"), row)
     assert [turn.id for turn in turns] == [f"{talk.session}:r3", f"{talk.session}:r1"]
     assert run(home)["guardian"]["unattributed"] == 0
 

@@ -9,7 +9,7 @@ import orjson
 import pytest
 from ulid import ULID
 
-from datasets.decision_samples import verdict_copies
+from datasets.decision_samples import replays
 from datasets.kinds import verdict_service
 from datasets.kinds.decision import DECISION
 from datasets.models import DatasetSample, ReviewDraw, SampleLabel
@@ -99,7 +99,7 @@ def test_a_verdict_that_changes_or_is_taken_back_counts_as_it_is_now(as_stranger
 
 @pytest.mark.parametrize("piece", [1, 3, 100])
 def test_copies_are_the_same_in_pieces_and_made_again(decided, monkeypatch, piece):
-    monkeypatch.setattr(verdict_copies, "PIECE", piece)
+    monkeypatch.setattr(replays, "PIECE", piece)
     judge(decided, d0="right", d1="wrong", d7="wrong")
     judge(decided, d1="right")
     verdict_store.copy_all(decided)
@@ -114,7 +114,7 @@ def test_copies_are_the_same_in_pieces_and_made_again(decided, monkeypatch, piec
 
 
 def test_while_many_verdicts_are_copied_the_page_says_so(as_stranger, decided, monkeypatch):
-    monkeypatch.setattr(verdict_copies, "PIECE", 1)
+    monkeypatch.setattr(replays, "PIECE", 1)
     judge(decided, d0="right", d1="wrong")
     statements.run(decided.db, "PRAGMA query_only = ON")  # as on a full disk: the page shows the stored copies
     try:

@@ -2,7 +2,7 @@
 
 import json
 
-from datasets.finding_values import summary
+from datasets.finding_values import decisions, summary
 from findings.models import Finding, Source
 from findings.value_hash import compute_value_hash
 from ledger.models import Session
@@ -44,4 +44,5 @@ def find(agent, session, number, text, value, kind="email", rule=""):
 
 def states(agent, **columns):
     """The states of the findings in an agent's file, in order."""
-    return list(Finding.objects.using(agent.db).filter(**columns).order_by("id").values_list("state", flat=True))
+    rows = list(Finding.objects.using(agent.db).filter(**columns).order_by("id"))
+    return decisions.find_states(agent.agent_id, rows)

@@ -1,4 +1,4 @@
-"""Verdicts reach places and samples at once, or by a job where they are many."""
+"""Samples follow verdicts at once, or by a job where they are many."""
 
 import json
 
@@ -6,7 +6,7 @@ import pytest
 from django.db import connections
 from django.test.utils import CaptureQueriesContext
 
-from datasets.finding_values import checks, copying, sample_privacy, state_copies, verdicts
+from datasets.finding_values import checks, sample_privacy, verdicts
 from datasets.models import DatasetSample, FindingValue
 from findings.detection import PATTERNS
 from jobs import services as jobs
@@ -28,7 +28,7 @@ def samples(ada, bob):
             created_at=number, content=json.dumps({"userMessage": f"Take {value}", "agentReply": "Yes"}),
         )  # fmt: skip
     assert sample_privacy.refresh_all() == 3
-    copying.run_check({}, None)
+    sample_privacy.run_check({}, None)
     assert read_flags() == [True, True, True]
 
 
@@ -52,33 +52,35 @@ def decide(scope="value", verdict="dismissed"):
 def test_samples_of_all_agents_follow_a_verdict_and_its_undoing(samples, scope):
     row = decide(scope)
     assert read_flags() == [False, False, True]
-    verdicts.undo(row.id, by="ann")
+    verdicts.take_back(row.id, by="ann")
     assert read_flags() == [True, True, True]
     assert not JobRun.objects.exists()
 
 
-@pytest.mark.parametrize("limit", ["places", "samples"])
 @pytest.mark.parametrize("scope", ["value", "rule"])
-def test_a_job_copies_a_verdict_to_many(samples, ada, bob, monkeypatch, scope, limit):
-    if limit == "places":
-        monkeypatch.setattr(copying, "MOST_PLACES", 1)
-    else:
-        monkeypatch.setattr(sample_privacy, "MOST_SAMPLES", 1)
+def test_a_job_applies_a_verdict_to_many(samples, ada, bob, monkeypatch, scope):
+    monkeypatch.setattr(sample_privacy, "MOST_SAMPLES", 1)
     row = decide(scope)
-    assert read_flags() == [True, True, True] and states(ada, kind="email") == ["open"]
-    if scope == "value":
-        assert FindingValue.objects.get(value_hash=MAIL_HASH).state == "dismissed"
+    assert read_flags() == [True, True, True]
+    assert (states(ada, kind="email"), states(bob)) == (["dismissed"], ["dismissed"])  # no place waits for the job
+    assert FindingValue.objects.get(value_hash=MAIL_HASH).state == ("dismissed" if scope == "value" else "open")
     job = JobRun.objects.get()
     assert (job.kind, job.params, job.started_by) == ("finding_verdict", {"verdict": row.id}, "ann")
     assert list(checks.find_outdated_samples("default")) == []  # the job is under way
     assert run_queued().state == "finished"
     assert read_flags() == [False, False, True]
-    assert (states(ada, kind="email"), states(bob)) == (["dismissed"], ["dismissed"])
-    verdicts.undo(row.id, by="ann")
+    assert FindingValue.objects.get(value_hash=MAIL_HASH).state == "dismissed"
+    verdicts.take_back(row.id, by="ann")
     run_queued()
     assert read_flags() == [True, True, True]
     assert FindingValue.objects.get(value_hash=MAIL_HASH).state == "open"
     assert MAIL not in repr(list(JobRun.objects.values_list()))
+
+
+def test_a_verdict_on_a_rule_with_many_values_waits_for_the_job(samples, monkeypatch):
+    monkeypatch.setattr(sample_privacy, "MOST_VALUES", 0)
+    decide("rule")
+    assert JobRun.objects.get().kind == "finding_verdict"
 
 
 def run_queued():
@@ -86,22 +88,21 @@ def run_queued():
     return jobs.run_now(job.kind, job.params, by=job.started_by)
 
 
-def test_places_are_written_in_parts(ada, samples, monkeypatch):
-    monkeypatch.setattr(state_copies, "PLACES", 3)
+def test_a_verdict_writes_nothing_into_files_of_agents(ada, samples):
     for number in range(2, 10):
         find(ada, "s", number, f"Take {MAIL}", MAIL, rule=find_rule(MAIL))
     with CaptureQueriesContext(connections[ada.db]) as queries:
         decide()
-    updates = [query["sql"] for query in queries if query["sql"].startswith("UPDATE")]
-    assert len(updates) == 3 and states(ada, kind="email") == ["dismissed"] * 9
+    assert not [query["sql"] for query in queries if not query["sql"].startswith("SELECT")]
+    assert states(ada, kind="email") == ["dismissed"] * 9
 
 
 def test_samples_are_searched_again_by_other_rules(samples):
-    assert not copying.is_check_needed()
+    assert not sample_privacy.is_check_needed()
     configuration.put(PATTERNS, [r"Y[e]s"])
-    assert copying.is_check_needed()
+    assert sample_privacy.is_check_needed()
     assert jobs.run_now("sample_privacy", {}, by="root").state == "finished"
-    assert not copying.is_check_needed()
+    assert not sample_privacy.is_check_needed()
     texts = DatasetSample.objects.values_list("pii_redacted_content", flat=True)
     assert all("[CUSTOM_1]" in text for text in texts)
 

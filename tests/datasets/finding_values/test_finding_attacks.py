@@ -7,7 +7,7 @@ import pytest
 from django.db import connections
 
 from agents.models import Agent
-from datasets.finding_values import value_pages
+from datasets.finding_values import value_list
 from datasets.models import FindingValue, FindingVerdict
 from findings.models import Finding
 from findings.value_hash import compute_value_hash
@@ -54,7 +54,7 @@ def test_nothing_in_a_value_its_text_or_its_path_becomes_html(as_reviewer, plant
 
 def test_a_value_stands_nowhere_but_in_its_records(as_reviewer, planted, caplog):
     caplog.set_level(logging.DEBUG)
-    [finding, *_rest] = value_pages.read_places(MAIL_HASH, Agent.objects.get(agent_id="main"), with_texts=False)
+    [finding, *_rest] = value_list.read_places(MAIL_HASH, Agent.objects.get(agent_id="main"), with_texts=False)
     own = planted.get_absolute_url()
     place = {"scope": "place", "agent": "main", "finding": finding.finding.id}
     for fields in ({"scope": "value"}, place, {"scope": "nothing"}, place | {"finding": 10**18}):

@@ -68,7 +68,7 @@ def test_a_selection_becomes_a_finding(client, reviewer, ada, sample):
     client.force_login(reviewer)
     page = add(client, sample)
     assert "Exports redact it" in page and f">{NAME}</mark>" in page
-    row = Finding.objects.using(ada.db).get(state="added")
+    row = Finding.objects.using(ada.db).get(rule="person")
     assert places.read_value(ada.db, row) == NAME
     assert (row.session_id, row.turn_number, row.kind) == ("s", 1, "custom")
     verdict = FindingVerdict.objects.get()
@@ -76,7 +76,7 @@ def test_a_selection_becomes_a_finding(client, reviewer, ada, sample):
     assert FindingValue.objects.get(value_hash=row.value_hash).state == "confirmed"
     assert "[CUSTOM_1]" in read_columns()[2]
     client.post(reverse("datasets:finding_undo"), {})
-    assert not Finding.objects.using(ada.db).filter(state="added").exists()
+    assert not Finding.objects.using(ada.db).filter(rule="person").exists()
     assert not FindingValue.objects.filter(value_hash=row.value_hash).exists()
     assert NAME in read_columns()[2]
 
@@ -104,7 +104,7 @@ def test_columns_follow_from_findings_and_verdicts(sample):
     assert json.loads(redacted)["agentReply"] == f"I told **{NAME}** and [EMAIL_1]"
     row = verdicts.decide("dismissed", scope="value", value_hash=MAIL_HASH, by="ann")
     assert read_columns() == (True, False, None)
-    verdicts.undo(row.id, by="ann")
+    verdicts.take_back(row.id, by="ann")
     assert read_columns()[1]
     verdicts.decide("dismissed", scope="place", value_hash=MAIL_HASH, agent="ada", place="record:s/1", by="ann")
     assert read_columns() == (True, False, None)

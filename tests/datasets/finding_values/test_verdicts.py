@@ -1,9 +1,12 @@
-"""Verdicts on findings: which one counts, in the summary and in agents' files."""
+"""Verdicts on findings: which one counts, in the summary and for the places in agents' files."""
+
+from importlib import import_module
 
 import pytest
+from django.db import connection
 
 from datasets.finding_values import summary, verdicts
-from datasets.models import FindingValue, FindingVerdict
+from datasets.models import FindingValue, FindingVerdict, ReviewAction
 from findings import places
 from findings.models import Finding
 from openclaw_web.errors import Refused
@@ -73,29 +76,29 @@ def test_undoing_brings_back_the_verdict_before(ada):
     find(ada, "s", 1, f"Write to {MAIL}", MAIL)
     rule = judge("dismissed", "rule", rule="email_rule")
     first, second = judge("confirmed"), judge("dismissed")
-    verdicts.undo(second.id, by="bea")
+    verdicts.take_back(second.id, by="bea")
     assert (states(ada), FindingValue.objects.get().state) == (["confirmed"], "confirmed")
-    verdicts.undo(first.id, by="ann")
+    verdicts.take_back(first.id, by="ann")
     assert (states(ada), FindingValue.objects.get().state) == (["dismissed"], "dismissed")
-    verdicts.undo(rule.id, by="ann")
+    verdicts.take_back(rule.id, by="ann")
     value = FindingValue.objects.get()
     assert (states(ada), value.state, value.decided_by) == (["open"], "open", None)
     assert FindingVerdict.objects.count() == 6
     with pytest.raises(Refused):
-        verdicts.undo(rule.id, by="ann")
+        verdicts.take_back(rule.id, by="ann")
 
 
 def test_undoing_an_overtaken_verdict_changes_nothing(ada):
     find(ada, "s", 1, f"Write to {MAIL}", MAIL)
     first = judge("dismissed")
     judge("confirmed")
-    verdicts.undo(first.id, by="ann")
+    verdicts.take_back(first.id, by="ann")
     assert states(ada) == ["confirmed"]
 
 
 def test_verdicts_are_in_the_audit_log(ada):
     find(ada, "s", 1, f"Write to {MAIL}", MAIL)
-    verdicts.undo(judge("confirmed").id, by="bea")
+    verdicts.take_back(judge("confirmed").id, by="bea")
     entries = AuditEntry.objects.filter(object_type="finding").order_by("id")
     assert list(entries.values_list("actor", "action", "object_id")) == [
         ("ann", "finding_judged", MAIL_HASH),
@@ -127,3 +130,19 @@ def test_files_that_are_missing_are_left_out(ada):
     AgentFactory(agent_id="lost")
     judge("confirmed")
     assert states(ada) == ["confirmed"]
+
+
+def test_the_migration_adds_stored_verdicts_to_the_history(ada):
+    """A home has verdicts of all scopes, one that was undone and one that somebody else undid."""
+    rows = [judge("confirmed"), judge("dismissed", "rule", rule="email_rule"), judge("dismissed")]
+    judge("dismissed", "place", agent="ada", place="record:s/1")
+    for row, by in zip(rows[:2], ("ann", "bea"), strict=True):
+        verdicts.take_back(row.id, by=by)
+    columns = ("actor", "kind", "at", "state", "sample_id", "label_id", "bulk_id", "status", "sample_count")
+    before = list(ReviewAction.objects.order_by("at").values_list(*columns))
+    assert [row[3] for row in before] == ["undone", "undone", "done", "done"]
+    ReviewAction.objects.all().delete()
+    with connection.cursor() as cursor:
+        cursor.execute(import_module("datasets.migrations.0002_a0348c8a").ADD)
+    assert list(ReviewAction.objects.order_by("at").values_list(*columns)) == before
+    assert verdicts.find_last("ann") == FindingVerdict.objects.get(scope="place").id

@@ -3,9 +3,9 @@
 import pytest
 
 from datasets.kinds import verdict_service
-from datasets.kinds.current_verdicts import find_verdicts
 from datasets.kinds.decision import DECISION, Correction
 from datasets.kinds.review_requests import describe_problems, queue_decisions
+from datasets.kinds.verdict_service import find_verdicts
 from datasets.models import DatasetSample
 from datasets.review import parts, verdicts
 from datasets.services import make_samples

@@ -10,7 +10,7 @@ from hypothesis.extra.django import TestCase
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
 from datasets.models import DatasetSample, SampleClaim, SampleLabel
-from datasets.review import claims, queue_steps, verdicts
+from datasets.review import claims, verdicts
 from datasets.review.queues import Queue
 from openclaw_web import clock
 from openclaw_web.errors import Refused
@@ -130,7 +130,7 @@ def test_nobody_holds_the_whole_queue(ada, now):
     assert set(SampleClaim.objects.values_list("sample_id", flat=True)) == set(ids[-claims.MOST_HELD :])
     for _step in range(30):
         claim = claims.take_next(ALL, by="bea", after=ids[0])
-        queue_steps.skip_and_take_next(ALL, "s0", by="bea", ahead=claim.sample_id)
+        verdicts.skip_and_take_next(ALL, "s0", by="bea", ahead=claim.sample_id)
     assert SampleClaim.objects.filter(claimed_by="bea").count() <= claims.MOST_HELD
 
 
@@ -219,7 +219,7 @@ def test_eight_people_at_once_judge_every_sample_once(global_file):  # noqa: F81
         while claim:
             done.append(claim.sample_id)
             verdict = {"status": "approved", "expected_status": "pending"}
-            _sample, claim = queue_steps.label_and_take_next(ALL, claim.sample_id, verdict, by=who)
+            _sample, claim = verdicts.label_and_take_next(ALL, claim.sample_id, verdict, by=who)
         return done
 
     with ThreadPoolExecutor(people) as threads:

@@ -2,14 +2,14 @@
 
 import pytest
 
-from datasets.review import keys
+from datasets.review import forms
 from tests.factories import SampleFactory
 
 pytestmark = pytest.mark.django_db
 
 
 def save(client, **chosen):
-    return client.post("/review/keys/save/", {**keys.DEFAULTS, **chosen}, follow=True)
+    return client.post("/review/keys/save/", {**forms.DEFAULTS, **chosen}, follow=True)
 
 
 def test_it_works(as_reviewer, ada):
@@ -21,12 +21,12 @@ def test_it_works(as_reviewer, ada):
     assert 'data-key="ü"' in page
     assert "<kbd>1</kbd> <kbd>r</kbd> <kbd>n</kbd>" in page
     assert 'data-key="a"' not in page
-    assert keys.read_keys("somebody else") == keys.DEFAULTS
+    assert forms.read_keys("somebody else") == forms.DEFAULTS
 
 
 def test_two_actions_may_swap_their_keys(as_reviewer):
     save(as_reviewer, approve="r", reject="a")
-    assert (keys.read_keys("reviewer")["approve"], keys.read_keys("reviewer")["reject"]) == ("r", "a")
+    assert (forms.read_keys("reviewer")["approve"], forms.read_keys("reviewer")["reject"]) == ("r", "a")
 
 
 @pytest.mark.parametrize(
@@ -43,13 +43,13 @@ def test_what_cannot_work_is_refused(as_reviewer, chosen, why):
     answer = save(as_reviewer, **chosen)
     assert answer.status_code == 422
     assert why in answer.text
-    assert keys.read_keys("reviewer") == keys.DEFAULTS
+    assert forms.read_keys("reviewer") == forms.DEFAULTS
 
 
 def test_back_to_the_beginning(as_reviewer):
     save(as_reviewer, approve="x")
     as_reviewer.post("/review/keys/reset/")
-    assert keys.read_keys("reviewer") == keys.DEFAULTS
+    assert forms.read_keys("reviewer") == forms.DEFAULTS
 
 
 def test_a_key_can_be_any_character_and_does_nothing_else(as_reviewer, ada):

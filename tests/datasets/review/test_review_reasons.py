@@ -9,7 +9,7 @@ import io
 import pytest
 
 from datasets.models import DatasetSample, ReviewAction, SampleLabel
-from datasets.review import reasons, verdicts
+from datasets.review import verdicts
 from openclaw_web.errors import Refused
 from people.configuration import setting_values as configuration
 from tests.datasets.page_text import HTMX
@@ -94,7 +94,7 @@ class TestRightAfter:
     def test_of_somebody_elses_verdict(self, as_reviewer):
         verdicts.label_sample("one", "rejected", by="bea")
         with pytest.raises(Refused, match="no longer in force"):
-            reasons.give_reason(SampleLabel.objects.get().id, "tone", by="reviewer")
+            verdicts.give_reason(SampleLabel.objects.get().id, "tone", by="reviewer")
 
 
 class TestWithTheVerdict:

@@ -6,9 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
-from datasets.models import DatasetSample, ReviewAction, SampleLabel
-from datasets.review import bulk, skips, undo, verdicts
+from datasets.finding_values import verdicts as value_verdicts
+from datasets.models import DatasetSample, FindingVerdict, ReviewAction, SampleLabel
+from datasets.review import bulk, undo, verdicts
 from datasets.review.parts import PartVerdict
+from datasets.review.queues import Queue, read_progress
 from openclaw_web.errors import Refused
 from people.models.bookkeeping import AuditEntry
 from tests.datasets.test_sample_detail import content
@@ -73,7 +75,7 @@ def test_what_somebody_else_judged_since_stays_and_the_next_undo_goes_on(ada):
 
 
 def test_a_skip_is_taken_back(sample):
-    skips.skip_sample("one", by="ann")
+    verdicts.skip_sample("one", by="ann")
     done = undo.undo("ann")
     assert (done.kind, done.sample_id) == ("skip", "one")
     assert not SampleLabel.objects.exists()
@@ -158,7 +160,7 @@ def perform_step(kind, *arguments):
         if kind == "label":
             verdicts.label_sample(arguments[0], by="ann", **arguments[1])
         elif kind == "skip":
-            skips.skip_sample(arguments[0], by="ann")
+            verdicts.skip_sample(arguments[0], by="ann")
         elif kind == "bulk":
             waiting = DatasetSample.objects.filter(annotation_status__in=["pending", "needs_review"]).count()
             bulk.label_all(bulk.Scope(DatasetSample.objects.all()), arguments[0], by="ann", expected_count=waiting)
@@ -183,3 +185,23 @@ class TestAnyOrder(TestCase):
             undo.undo("ann")
         assert state() == before
         assert not ReviewAction.objects.filter(state="done").exists()
+
+
+def test_verdicts_on_values_are_in_the_same_history_and_no_number_counts_them(sample, reviewer):
+    verdicts.label_sample("one", "approved", by="reviewer")
+    row = value_verdicts.decide("dismissed", scope="value", value_hash="0" * 32, by="reviewer")
+    progress = read_progress(Queue(), "reviewer")
+    assert (progress.today, progress.mine, progress.may_undo) == (1, 1, True)
+    done = undo.undo("reviewer")
+    assert (done.kind, done.sample_id, done.sentence) == ("verdict", None, "The verdict was undone.")
+    assert FindingVerdict.objects.get(undoes=row.id).decided_by == "reviewer"
+    assert undo.undo("reviewer").sample_id == "one"
+    with pytest.raises(Refused, match="nothing to undo"):
+        undo.undo("reviewer")
+
+
+def test_what_the_history_of_findings_undid_is_not_undone_again(sample, reviewer, admin):
+    verdicts.label_sample("one", "approved", by="reviewer")
+    row = value_verdicts.decide("dismissed", scope="value", value_hash="0" * 32, by="reviewer")
+    value_verdicts.undo(admin, row.id)
+    assert undo.undo("reviewer").sample_id == "one"

@@ -6,8 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gate.collectors.source_decisions import Rejection
-from guardian.collectors.source_writes import SourceWrite
-from guardian.collectors.write_log import LogReader
+from guardian.collectors.source_writes import LogReader, SourceWrite
 
 LINE = {
     "timestamp": "2026-11-21T03:16:18.499Z",

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guardian.corrections import patterns, phrases
+from guardian.corrections import patterns
 from openclaw_web.errors import Refused
 
 ALPHABET = "aAnNuUtT éÉüñ ß 坚果无ｎＮｕｔ１12_-.|\\()b?рИс"
@@ -45,32 +45,32 @@ def contains_piece(piece, fact):
 
 @given(LINES, FACTS)
 def test_lines_match_as_they_read(lines, fact):
-    read = phrases.read_lines(phrases.format_lines(lines))
+    read = patterns.read_lines(patterns.format_lines(lines))
     if read:
         is_match = all(any(contains_piece(normalise(piece), normalise(fact)) for piece in line) for line in read)
-        assert patterns.matches_text(phrases.write_pattern(read), fact) is is_match
+        assert patterns.matches_text(patterns.write_pattern(read), fact) is is_match
 
 
 @given(LINES)
 def test_lines_come_back_from_their_pattern(lines):
-    read = phrases.read_lines(phrases.format_lines(lines))
+    read = patterns.read_lines(patterns.format_lines(lines))
     if read and not any(piece.endswith("\\b") for line in read for piece in line):
-        pattern = phrases.write_pattern(read)
-        assert phrases.read_pattern(pattern) == read
+        pattern = patterns.write_pattern(read)
+        assert patterns.read_pattern(pattern) == read
         assert patterns.clean(pattern.replace("\n", "\r\n")) == pattern
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=40))
 def test_a_fact_contains_its_own_words(fact):
-    for piece in phrases.fold(fact).split():
-        lines = phrases.read_lines(piece)
-        if lines and max(map(len, lines[0])) <= phrases.LONGEST_PIECE:
-            assert patterns.matches_text(phrases.write_pattern(phrases.check_lines(lines)), fact)
+    for piece in patterns.fold(fact).split():
+        lines = patterns.read_lines(piece)
+        if lines and max(map(len, lines[0])) <= patterns.LONGEST_PIECE:
+            assert patterns.matches_text(patterns.write_pattern(patterns.check_lines(lines)), fact)
 
 
 @pytest.mark.parametrize("end", ["\n", "\r", "\x0b", "\x85", "\u2028", ","])
 def test_a_piece_of_the_api_is_one_piece(end):
-    assert phrases.check_lines([[f"green{end}tea", "coal"]]) == (("green tea", "coal"),)
+    assert patterns.check_lines([[f"green{end}tea", "coal"]]) == (("green tea", "coal"),)
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_a_piece_of_the_api_is_one_piece(end):
     ],
 )
 def test_what_words_find(words, fact, fits):
-    assert patterns.matches_text(phrases.write_pattern(phrases.read_lines(words)), fact) is fits
+    assert patterns.matches_text(patterns.write_pattern(patterns.read_lines(words)), fact) is fits
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_what_words_find(words, fact, fits):
 )
 def test_lines_that_cannot_be_a_rule(lines):
     with pytest.raises(Refused) as refused:
-        phrases.check_lines(lines)
+        patterns.check_lines(lines)
     assert refused.value.sentence.endswith(".")
 
 
@@ -109,12 +109,12 @@ def test_a_thousand_rules_and_a_long_fact():
     """All rules are compiled once, and none exceeds the size limit, for any fact."""
     fact = patterns.encode_fact("nu minute no ut坚ａ" * 400)
     rules = [
-        phrases.write_pattern(((f"w{n}", "nut", "坚果"), ("minute", f"x{n}"), (f"no{n % 7}", "ut")))
+        patterns.write_pattern(((f"w{n}", "nut", "坚果"), ("minute", f"x{n}"), (f"no{n % 7}", "ut")))
         for n in range(1_000)
     ]
     assert not any(patterns.matches_encoded(rule, fact) for rule in rules)
     misses = patterns.compile_pattern.cache_info().misses
     assert not any(patterns.matches_encoded(rule, fact) for rule in rules)
     assert patterns.compile_pattern.cache_info().misses == misses
-    biggest = phrases.check_lines([[f"{letter}é坚{n:055d}" for n in range(4) for letter in "k"]] * 5)
-    assert all(phrases.compile_line(line).programsize <= 3_000 for line in biggest)
+    biggest = patterns.check_lines([[f"{letter}é坚{n:055d}" for n in range(4) for letter in "k"]] * 5)
+    assert all(patterns.compile_line(line).programsize <= 3_000 for line in biggest)

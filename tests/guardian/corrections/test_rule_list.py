@@ -7,7 +7,7 @@ import re
 import pytest
 from django.core.management import call_command
 
-from guardian.corrections import rule_counts, rules
+from guardian.corrections import rule_trial, rules
 from guardian.models import BehaviorCorrection
 from people.models.bookkeeping import AuditEntry
 from tests.factories import TurnFactory
@@ -47,7 +47,7 @@ def test_numbers(rule):
     create_correction("w2", status="written", reason="True now.")
     create_correction("w3", status="written", reason="Perhaps.")
     create_correction("w3", status="refused", reason="No.")
-    (counts,) = rule_counts.read_rule_counts(DB, [rule])
+    (counts,) = rule_trial.read_rule_counts(DB, [rule])
     assert (counts.acted, counts.overruled, counts.is_on, counts.is_replaced) == (3, 1, True, False)
 
 

@@ -15,7 +15,7 @@ from agents.models import Agent
 from guardian.models import WriteGuardianAudit
 from guardian.recording import write_store
 from guardian.recording.reports import FileChange, Report, Source
-from guardian.rollbacks import apply, rollback_plan, service, session_plan, workspace_access
+from guardian.rollbacks import apply, rollback_plan, service, workspace_access
 from openclaw_web import clock
 apply.LOOKS = (0.0,)
 main = Agent.objects.get()
@@ -45,7 +45,7 @@ for number in itertools.count(WriteGuardianAudit.objects.using(main.db).count())
             seen = rollback_plan.plan_rollback(main, name).seen
             service.roll_back(main, name, REQUEST, seen=seen)
     elif write(number, "MEMORY.md", f"s{{number}}") and write(number, "USER.md", f"s{{number}}"):
-        plan = session_plan.plan_session(main, f"s{{number}}")
+        plan = rollback_plan.plan_session(main, f"s{{number}}")
         service.roll_back_session(main, f"s{{number}}", REQUEST, seen=plan.hashes)
 """
 

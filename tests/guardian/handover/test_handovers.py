@@ -8,7 +8,7 @@ import os
 import pytest
 from django.conf import settings as django_settings
 
-from guardian.handover import config, external_command, handovers, job, outcomes
+from guardian.handover import external_command, handovers, job, outcomes
 from guardian.models import GuardianStatus, Handover, WriteGuardianAudit
 from guardian.rollbacks import rollback_plan
 from guardian.rollbacks import service as performing
@@ -65,7 +65,7 @@ def test_an_agent_that_obeys(ada, home, command, monkeypatch):
     assert argv[5] == "--message-file" and argv[7:] == ["--json", "--timeout", "300"]
     assert start["mode"] == "0o600" and not os.path.exists(argv[6])
     assert not any("coal" in word or "four" in word for word in argv)
-    assert set(start["environment"]) <= {*config.PASSED_ON, "OPENCLAW_STATE_DIR", "LC_CTYPE"}
+    assert set(start["environment"]) <= {*external_command.PASSED_ON, "OPENCLAW_STATE_DIR", "LC_CTYPE"}
     assert start["environment"]["OPENCLAW_STATE_DIR"] == str(home.root)
     assert start["message"].startswith("[OpenClaw Web task] ")
     assert parse_data(start["message"])["file"] == NAME

@@ -5,8 +5,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guardian.handover.edits import apply_edits, find_edits
-from guardian.handover.messages import build_change_message, build_cure_message
+from guardian.handover.messages import apply_edits, build_change_message, build_cure_message, find_edits
 from openclaw_web.pages.glyphs import HIDDEN
 
 LINES = st.lists(

@@ -4,10 +4,10 @@ from base64 import b64encode
 
 import pytest
 
-from guardian.file_bytes import read_version_bytes
 from guardian.models import FileSnapshot, GuardianStatus, WriteGuardianAudit
 from guardian.recording import write_store
 from guardian.recording.reports import Report, Source
+from guardian.services import read_version_bytes
 from guardian.urls import urlpatterns
 from people.configuration import setting_values as configuration
 from tests import factories

@@ -7,9 +7,9 @@ import pytest
 from django.db import connections
 
 from guardian import services
-from guardian.file_bytes import DamagedVersion, read_version_bytes
 from guardian.models import FileContent, FileSnapshot, WorkspaceFile, WriteGuardianAudit
 from guardian.recording import checks, snapshot_pruning
+from guardian.services import DamagedVersion, read_version_bytes
 from people.configuration import setting_values as configuration
 from tests.guardian.write_rows import T0, create_write
 

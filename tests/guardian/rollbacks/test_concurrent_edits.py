@@ -6,11 +6,11 @@ import orjson
 import pytest
 
 from guardian import services, versions
-from guardian.file_bytes import read_version_bytes
 from guardian.models import FileSnapshot, RollbackIntent, WriteGuardianAudit
 from guardian.recording import snapshot_matching, snapshot_pruning
 from guardian.rollbacks import concurrent_edits
 from guardian.rollbacks.service import FileChanged
+from guardian.services import read_version_bytes
 from people.configuration import setting_values as configuration
 from tests import faults
 

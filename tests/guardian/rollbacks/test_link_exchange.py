@@ -8,11 +8,11 @@ import os
 
 import pytest
 
-from guardian.file_bytes import read_version_bytes
 from guardian.models import FileSnapshot, Rollback, RollbackIntent
 from guardian.rollbacks import workspace
 from guardian.rollbacks.service import FileChanged
 from guardian.rollbacks.workspace import NotWritten
+from guardian.services import read_version_bytes
 from tests import faults
 
 from .rolled_back_writes import DB, NAME, create_write, get_write, roll_back

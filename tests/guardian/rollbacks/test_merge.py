@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from guardian.file_bytes import bytes_to_text, text_to_bytes
 from guardian.rollbacks.merge import find_hunks, put_in, take_out
+from guardian.services import bytes_to_text, text_to_bytes
 
 LINES = st.lists(st.sampled_from(["tea\n", "coffee\n", "milk\r\n", "\n", "no end", "é\n", "\udcff\n"]), max_size=12)
 texts = LINES.map("".join)

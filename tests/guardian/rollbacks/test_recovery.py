@@ -11,11 +11,11 @@ import pytest
 from django.db import OperationalError
 
 from guardian import services
-from guardian.file_bytes import read_version_bytes
 from guardian.models import FileSnapshot, Rollback, RollbackIntent, WriteGuardianAudit
 from guardian.recording import snapshot_matching
 from guardian.rollbacks import concurrent_edits, intent_store, recovery, service
-from guardian.rollbacks.steps import Reversal, Step
+from guardian.rollbacks.intent_store import Reversal, Step
+from guardian.services import read_version_bytes
 from people.models.bookkeeping import AuditEntry
 from tests import faults
 from tests.guardian import write_rows

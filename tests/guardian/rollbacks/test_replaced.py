@@ -11,8 +11,8 @@ import subprocess
 import pytest
 from django.urls import reverse
 
-from guardian.file_bytes import read_version_bytes
 from guardian.models import FileSnapshot, Rollback, RollbackIntent, WriteGuardianAudit
+from guardian.services import read_version_bytes
 from people.models.bookkeeping import AuditEntry
 from tests.guardian.write_rows import create_write
 

@@ -6,12 +6,12 @@ from copy import copy
 
 import pytest
 
-from guardian.file_bytes import read_version_bytes
 from guardian.models import FileSnapshot, Rollback, RollbackIntent, WriteGuardianAudit
 from guardian.recording import write_store
 from guardian.recording.reports import Report, Source
 from guardian.rollbacks import rollback_plan, service, workspace, workspace_access
 from guardian.rollbacks.service import RollbackRequest
+from guardian.services import read_version_bytes
 from people.configuration import setting_values as configuration
 from tests import faults
 

@@ -5,7 +5,7 @@ import os
 import pytest
 
 from guardian.models import FileSnapshot, Rollback, WriteGuardianAudit
-from guardian.rollbacks import rollback_plan, service, session_plan, workspace
+from guardian.rollbacks import rollback_plan, service, workspace
 from tests.factories import SessionFactory
 
 from .rolled_back_writes import DB, NAME, T0, WISH, create_write, get_write, report_write
@@ -19,7 +19,7 @@ def roll_back_session(ada, **more):
 
 
 def build_plan(ada, **more):
-    return session_plan.plan_session(ada, "s1", **more)
+    return rollback_plan.plan_session(ada, "s1", **more)
 
 
 def test_a_session_is_rolled_back_whole(ada, file):
@@ -52,7 +52,7 @@ def test_a_session_is_known_by_its_key_however_its_writes_name_it(ada, file):
     report_write(file, 1, b"a\n", b"b\n", session_id="s1", session_key="s1")
     report_write(file, 2, b"b\n", b"c\n", session_id="s1", session_key="agent:ada:main")
     for name in ("s1", "agent:ada:main"):
-        assert [step.audit.id for step in session_plan.plan_session(ada, name).by_file[NAME]] == ["w2", "w1"]
+        assert [step.audit.id for step in rollback_plan.plan_session(ada, name).by_file[NAME]] == ["w2", "w1"]
 
 
 def test_of_a_session_it_is_told_which_versions_are_back(ada, file):
@@ -73,7 +73,7 @@ def test_a_version_that_is_missing_is_not_taken_for_no_file(ada, file, side):
 
 
 def test_a_session_with_too_many_writes_is_rolled_back_in_parts(ada, file, monkeypatch):
-    monkeypatch.setattr(session_plan, "MOST_WRITES", 2)
+    monkeypatch.setattr(rollback_plan, "MOST_WRITES", 2)
     for number, (before, after) in enumerate(((b"a\n", b"b\n"), (b"b\n", b"c\n"), (b"c\n", b"d\n"))):
         report_write(file, number, before, after)
     with pytest.raises(rollback_plan.NotPossible, match="more than 2 writes"):

@@ -7,9 +7,9 @@ import os
 
 import pytest
 
-from guardian.file_bytes import read_version_bytes
 from guardian.models import FileSnapshot
 from guardian.rollbacks import concurrent_edits
+from guardian.services import read_version_bytes
 from problems.check_pass import check_all
 from tests import faults
 from tests.ledger.transcript_records import get_text

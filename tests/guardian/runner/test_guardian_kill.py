@@ -31,7 +31,7 @@ import itertools, time
 from agents.models import Agent
 from gate.models import MemoryGateDecision
 from guardian.models import GuardianRun
-from guardian.runner import auto_run, job, proposals
+from guardian.runner import job, proposals
 from guardian.rollbacks import apply
 from guardian.rollbacks.apply import FileChanged
 from jobs.progress import Progress
@@ -55,7 +55,7 @@ print("working", flush=True)
 for number in itertools.count(MemoryGateDecision.objects.using(main.db).count()):
     decide(number, "UPDATE_MEMORY" if number % 2 else "UPDATE_USER")
     if number % 2:
-        auto_run.JOB.run({}, Progress())
+        job.NEW_FACTS_JOB.run({}, Progress())
     else:
         job.run({"agent": "main", "before_at": clock.now_ms() + 1}, Progress())
         approve()

@@ -5,12 +5,12 @@ An approved proposal is written as it was previewed.
 
 import pytest
 
-from guardian.file_bytes import read_version_bytes
 from guardian.models import GuardianStatus, RollbackIntent
 from guardian.rollbacks import intent_store, recovery, rollback_plan, service, workspace_access
 from guardian.rollbacks.apply import FileChanged
-from guardian.rollbacks.steps import OwnWrite, Step
-from guardian.runner import proposal_counts, proposals
+from guardian.rollbacks.intent_store import OwnWrite, Step
+from guardian.runner import proposals
+from guardian.services import read_version_bytes
 from openclaw_web.errors import Refused
 
 from .proposal_rows import DB, HELD, NEW, approve, audits, create_proposal, read, runs, write
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.django_db
 
 def test_it_works(ada, workspace, endpoint):
     proposal_run = create_proposal(ada, endpoint=endpoint)
-    assert proposal_counts.read_counts() == {"ada": 1}
+    assert proposals.read_counts() == {"ada": 1}
     result = approve(ada, proposal_run)
     assert (workspace / "USER.md").read_text() == NEW and len(list(workspace.iterdir())) == 1
     [audit] = audits()
@@ -44,7 +44,7 @@ def test_it_works(ada, workspace, endpoint):
         None,
     )
     assert RollbackIntent.objects.using(DB).get().state == "done"
-    assert proposal_counts.read_counts() == {}
+    assert proposals.read_counts() == {}
 
 
 def test_a_write_of_ours_is_rolled_back(ada, workspace, endpoint):
@@ -97,7 +97,7 @@ def test_a_declined_proposal_is_a_refused_write(ada, workspace, endpoint):
     [audit] = audits()
     assert (audit.status, audit.reason, audit.origin) == ("refused", "Too personal.", "own")
     assert GuardianStatus.objects.using(DB).get().given_by == "otto"
-    assert (runs()[0].state, proposal_counts.read_counts()) == ("declined", {})
+    assert (runs()[0].state, proposals.read_counts()) == ("declined", {})
     for act in (
         lambda: approve(ada, proposal_run),
         lambda: proposals.decline(ada, proposal_run.id, by="otto", reason="again"),

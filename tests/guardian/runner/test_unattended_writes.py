@@ -7,7 +7,7 @@ import pytest
 
 from agents.runners import switches
 from guardian.models import BehaviorCorrection
-from guardian.runner import auto_run, unattended_writes
+from guardian.runner import job, unattended_writes
 from guardian.runner.llm.config import RUNNER
 from jobs import automatic_tasks
 from jobs.progress import Progress
@@ -35,18 +35,18 @@ def new(number=0, **more):
 
 
 def go():
-    return auto_run.JOB.run({}, Progress())
+    return job.NEW_FACTS_JOB.run({}, Progress())
 
 
 def test_it_works(ada, on, workspace, endpoint):
     new()
-    assert auto_run.JOB.schedule.is_possible()
+    assert job.NEW_FACTS_JOB.schedule.is_possible()
     assert go()["message"] == "ada: 1 fact handled. 1 change was written."
     assert (workspace / "USER.md").read_text() == NEW
     [audit] = audits()
     assert (audit.status, audit.origin, audit.agent_steps, audit.decision_id) == ("written", "own", 2, "d0")
     assert (runs()[0].decided_by, runs()[0].started_by, runs()[0].note) == ("guardian", "schedule", "")
-    assert not auto_run.JOB.schedule.is_possible()
+    assert not job.NEW_FACTS_JOB.schedule.is_possible()
 
 
 def test_what_was_written_is_in_the_audit_log(ada, on, workspace, endpoint, as_admin):
@@ -68,13 +68,13 @@ def test_a_file_that_nobody_may_touch_holds_up_nothing_else(ada, on, workspace, 
     (workspace / "USER.md").rename(tmp_path / "elsewhere")
     (workspace / "USER.md").symlink_to(tmp_path / "elsewhere")
     new()
-    assert not auto_run.JOB.schedule.is_possible()
-    assert "guardian_new_facts" not in [job.kind for job in automatic_tasks.start_due()]
+    assert not job.NEW_FACTS_JOB.schedule.is_possible()
+    assert "guardian_new_facts" not in [started.kind for started in automatic_tasks.start_due()]
     assert (go()["agents"], endpoint.requests) == ([], [])
     configuration.put("collector.optedOutSenders", [])
     endpoint.then(*writes("- Likes tea.\n", "TOOLS.md"))
     new(2, decision="UPDATE_TOOLS")
-    assert auto_run.JOB.schedule.is_possible()
+    assert job.NEW_FACTS_JOB.schedule.is_possible()
     go()
     assert [(guardian_run.target_file, guardian_run.state) for guardian_run in runs()] == [("TOOLS.md", "written")]
 
@@ -82,7 +82,7 @@ def test_a_file_that_nobody_may_touch_holds_up_nothing_else(ada, on, workspace, 
 def test_only_new_facts_for_files_that_are_on(ada, on, workspace, endpoint):
     create_decision(1)  # before the switch
     new(2, decision="UPDATE_MEMORY")
-    assert not auto_run.JOB.schedule.is_possible()
+    assert not job.NEW_FACTS_JOB.schedule.is_possible()
     assert go()["agents"] == []
     assert not endpoint.requests
 
@@ -200,7 +200,7 @@ def test_an_endpoint_that_is_down_is_left_alone_for_a_while(ada, on, workspace, 
     for _number in range(2):
         with pytest.raises(Refused):
             go()
-    assert not auto_run.JOB.schedule.is_possible()  # three runs in vain
+    assert not job.NEW_FACTS_JOB.schedule.is_possible()  # three runs in vain
     endpoint.then(*writes())
     assert "1 proposal waits" in run(ada).message  # by hand
 

@@ -10,9 +10,9 @@ import pytest
 
 from agents.models import Agent
 from guardian import standing
+from guardian.standing.effects import Effect, forecast_effect
 from guardian.standing.files import GUARDED
-from guardian.standing.forecast import Effect, forecast_effect
-from guardian.standing.state_database import read_live_record
+from guardian.standing.provenance import read_live_record
 from tests.collecting.collect_runs import run
 from tests.sqlite_homes import T0
 

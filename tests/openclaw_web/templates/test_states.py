@@ -30,7 +30,7 @@ NO_STATES = {
     "Approved": {"templates/datasets/export_detail.html"},  # how many samples
     "Ended": {"templates/ledger/session_branches.html"},  # when
     "Found": {"ledger/lists/rejected_list.py"},  # when
-    "Needs review": {"datasets/review/keys.py", "templates/datasets/verdict.html"},  # buttons
+    "Needs review": {"datasets/review/forms.py", "templates/datasets/verdict.html"},  # buttons
     "Open": {"automation/problems.py"},  # a button
     "Refused": {"templates/refused.html"},  # the title of the page that says so
     "Excluded": {"templates/datasets/export_detail.html"},  # samples

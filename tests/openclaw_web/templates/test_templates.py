@@ -24,7 +24,7 @@ TAG = re.compile(
 )
 # Modules that make HTML of texts, and the pages that agents of the demo read, which are not ours.
 TEXTS_AS_HTML = {
-    "datasets/finding_values/text_marks.py",
+    "datasets/finding_values/sample_findings.py",
     "demo/files/tool_output.py",
     "ledger/markup/markdown.py",
     "openclaw_web/pages/formatting.py",

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import orjson
 
-from operations.backups import backup_paths
+from operations.backups import backup_format
 from tests import homes
 from tests.jobs import fork_server
 from tests.suite import fixture_cache
@@ -22,7 +22,7 @@ from tests.suite import fixture_cache
 ROOT = Path(__file__).resolve().parents[3]
 # Tables that differ after a restore: emptied on purpose, ended, or written by the backup and the restore themselves.
 NOT_COMPARED = {
-    *backup_paths.EMPTIED_TABLES,
+    *backup_format.EMPTIED_TABLES,
     *("job_runs", "problems", "problem_checks", "backup_runs", "operator_audit", "sign_ins"),
     *("agent_databases", "sqlite_sequence"),
 }
@@ -102,7 +102,7 @@ def fill(home, *, sessions=4, turns=10, artifacts=60):
 def read_tables(home):
     """Return every row of every table that a restore gives back, by file and table."""
     rows_of_table = {}
-    for file in (home / backup_paths.GLOBAL_PATH, *sorted(home.glob("agents/*/agent/openclaw-agent.sqlite"))):
+    for file in (home / backup_format.GLOBAL_PATH, *sorted(home.glob("agents/*/agent/openclaw-agent.sqlite"))):
         with closing(sqlite3.connect(file)) as db:
             assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
             names = db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall()
@@ -116,7 +116,7 @@ def read_tables(home):
 def read_schema(home):
     """Return the tables, indexes, triggers and views of every database."""
     definitions = {}
-    for file in (home / backup_paths.GLOBAL_PATH, *sorted(home.glob("agents/*/agent/openclaw-agent.sqlite"))):
+    for file in (home / backup_format.GLOBAL_PATH, *sorted(home.glob("agents/*/agent/openclaw-agent.sqlite"))):
         with closing(sqlite3.connect(file)) as db:
             rows = db.execute("SELECT type, name, sql FROM sqlite_schema WHERE name NOT LIKE 'sqlite%'").fetchall()
             definitions[file.relative_to(home).as_posix()] = sorted(map(repr, rows))

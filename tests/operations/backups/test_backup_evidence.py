@@ -61,7 +61,7 @@ WRITES = """
 from agents.models import Agent
 from guardian.collectors.source_writes import SourceCorrection, SourceRollback, SourceWrite
 from guardian.models import FileSnapshot, RollbackIntent
-from guardian.recording import log_import, write_store, unattributed_changes
+from guardian.recording import log_import, write_store, snapshot_matching
 from guardian.recording.reports import FileChange, Source, Report
 from guardian.models import WriteGuardianAudit
 from ledger.models import ConversationTurn
@@ -76,7 +76,7 @@ values = ("written", "Old.", "SOUL.md"), ("refused", None, None)
 log_import.import_writes(agent, [SourceWrite(id="old", at=1, target_file="SOUL.md", status="rolled_back", fact="Old.",
     rollback=SourceRollback("r1", 2, "eve", "Wrong."),
     corrections=(SourceCorrection("c1", 3, "eve", *values, "Never.", "old"),))], Source.DATABASE)
-unattributed_changes.store_consolidations(db, [5, 6])
+snapshot_matching.store_consolidations(db, [5, 6])
 RollbackIntent.objects.using(db).create(id="i1", file_name="USER.md", audits_json="[]", draft_name="x", created_at=1,
     ended_at=2, state="undone")
 memory_sums.refresh(agent)

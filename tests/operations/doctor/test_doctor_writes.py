@@ -14,7 +14,7 @@ FILL = """
 from agents.models import Agent
 from guardian.collectors.source_writes import SourceRollback, SourceWrite
 from guardian.recording import log_import, api_import
-from guardian.recording.schemas import WriteIn
+from guardian.recording.api_import import WriteIn
 from guardian.recording.reports import Source
 agent = Agent.objects.get(agent_id="main")
 def write(n, **more):
@@ -89,7 +89,7 @@ from agents.models import Agent
 from guardian.corrections import correction_store
 from guardian.models import Rollback, RollbackIntent, WriteGuardianAudit
 from guardian.rollbacks import intent_store
-from guardian.rollbacks.steps import Step, Reversal
+from guardian.rollbacks.intent_store import Step, Reversal
 agent = Agent.objects.get(agent_id="main")
 rule = correction_store.correct_write(agent, "w3", status="refused", reason="No.", apply_to_future=True, by="mei")
 WriteGuardianAudit.objects.using(agent.db).filter(id="w4").update(rule_id=rule.id)

@@ -7,7 +7,7 @@ from agents.models import Agent
 from artifacts.handles import from_sha256
 from artifacts.models import Artifact
 from datasets import services as datasets
-from datasets.models import DatasetSample
+from datasets.models import DatasetSample, FindingVerdict
 from ledger.transcripts import removal, session_rows
 from openclaw_web.errors import Refused
 from operations.retention import session_selection
@@ -77,6 +77,9 @@ def test_a_checkpoint_keeps_its_session(old):
         lambda other: SampleFactory(agent_id="ada", session_id=other.id, content=f'{{"text": "see {HANDLE}"}}'),
         lambda other: SnapshotFactory(db=DB, content=f"The plan is in {HANDLE}"),
         lambda other: CronJobFactory(agent_id="ada", prompt=f"Look into {HANDLE}", job_json="{}"),
+        lambda other: FindingVerdict.objects.create(
+            id="1", scope="rule", verdict="dismissed", rule="iban", notes=HANDLE, decided_by="ann", decided_at=1
+        ),
     ],
 )
 def test_an_output_that_is_mentioned_keeps_its_session(old, make):

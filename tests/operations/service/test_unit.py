@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from jobs import worker
 from operations.server import supervisor
-from operations.service.quoting import NotQuotable
 from operations.service.service_values import ServiceValues
-from operations.service.unit import InstalledOptions, build_unit, is_ours, read_options
+from operations.service.unit import InstalledOptions, NotQuotable, build_unit, is_ours, read_options
 
 SYSTEMD = next((path for path in ("/lib/systemd/systemd", "/usr/lib/systemd/systemd") if os.path.exists(path)), "")
 NASTY = "a b%h %% \"q\" 's' \\x20 \\ $HOME ${X} ;#中文 [1]*? ~ é"

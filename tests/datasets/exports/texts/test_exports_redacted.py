@@ -288,7 +288,7 @@ def test_an_export_scans_first_so_that_people_can_judge(as_reviewer):
     turns = (user("question 1"), assistant(f"it is {KEY}"), user("question 2"), assistant("answer 2"))
     add_samples(*turns, bodies={1: body(1, agentReply=f"it is {KEY}")})
     export = make_export(as_reviewer)
-    assert Finding.objects.using("agent_ada").filter(kind="key", state="open").exists()
+    assert Finding.objects.using("agent_ada").filter(kind="key").exists()
     page = as_reviewer.get(export.get_absolute_url()).text
     assert "/findings/?state=open" in page and "/samples/sample-1/" in page
     assert "With a key or password that nobody has judged" in page

@@ -1,0 +1,193 @@
+"""The list of writes to memory files: its filters, query, columns and texts."""
+
+from dataclasses import replace
+from typing import Any, Literal
+
+from django import forms
+from django.db.models import Q, QuerySet
+from django.db.models.functions import Substr
+from django.utils.translation import gettext_lazy as _
+from pydantic import Field
+
+from gate.lists import list_context
+from ledger.lists import facets
+from openclaw_web.amounts import ngettext_lazy
+from openclaw_web.endpoints.schemas import LARGEST_FIRST, SEGMENT, TimeRangeQuery
+from openclaw_web.endpoints.table_schemas import table_schema
+from openclaw_web.lists.declaration import NAMED, PLAIN, TITLE, List, Words, file_columns
+from openclaw_web.lists.filters import DayFilters
+from openclaw_web.lists.paging import Listing, Term, build_listing, build_terms, get_order_columns
+from openclaw_web.lists.segments import EVERYTHING, Segment, Segments
+from openclaw_web.pages import states
+
+from .. import words
+from ..files import MEMORY_FILES
+from ..models import WriteGuardianAudit
+from . import related_writes
+
+TABLE = "write_guardian_audit"
+SEARCH_MS = 200  # for each page of a search for words
+COLUMNS = {
+    "decision": "decision_id",
+    "turn": "turn_id",
+    "rule": "rule_id",
+    "unmatched": Term("turn_id", "isnull", True),
+    "origin": "origin",
+    "status": "status",
+    "file": "target_file",
+    "flagged": Term("rule_id", "isnull", False),
+}
+# Filter columns whose index continues with the time. If several are set, the first of COLUMNS drives the scan.
+SEEKS = ("session_id", "decision_id", "turn_id", "rule_id", "origin", "status", "target_file")
+Origin, Status = WriteGuardianAudit.Origin, WriteGuardianAudit.Status
+SEGMENTS = Segments(
+    label=_("Writes"),
+    column="origin",
+    first="changed",
+    parts={
+        "changed": Segment(_("Changed the file"), among=(Status.WRITTEN, Status.ROLLED_BACK), column="status"),
+        "all": EVERYTHING,
+        "writes": Segment(_("Without rollbacks"), without=(Origin.ROLLBACK,)),
+        "told": Segment(_("Recorded"), among=(Origin.RECORDED, Origin.IMPORTED, Origin.OWN, Origin.AGENT)),
+        "unattributed": Segment(_("Unattributed"), among=(Origin.UNATTRIBUTED,)),
+        "rollbacks": Segment(_("Rollbacks"), among=(Origin.ROLLBACK,)),
+    },
+)
+FIELDS = file_columns(
+    WriteGuardianAudit,
+    *("id", "created_at", "target_file", "status", "candidate_fact", "reason", "session_id", "turn_id"),
+    *("decision_id", "lines_added", "lines_removed", "lines_modified", "llm_model", "llm_latency_ms"),
+    *("agent_steps", "origin", "match", "rule_id", "retry_of"),
+)
+READ = tuple(name for name in FIELDS if name not in ("reason", "candidate_fact"))
+
+
+class AuditFilters(DayFilters):
+    """The filters of the list of writes."""
+
+    SEGMENTS = SEGMENTS
+    ORDERS, DEFAULT = {"time": ("created_at", "place")}, "-time"
+    HIDDEN = ("rule", "decision", "turn")
+    RARE = ("session", "origin", "unmatched", "flagged")
+    CHIPS = {"q": _("Fact or reason")}
+    q = forms.CharField(
+        label=_("Search facts and reasons"),
+        required=False,
+        max_length=200,
+        help_text=_("Searches the newest writes first. Select “Next page” to search further."),
+    )
+    file = forms.ChoiceField(label=_("File"), required=False, choices=[(name, name) for name in MEMORY_FILES])
+    status = forms.ChoiceField(label=_("Status"), required=False, choices=states.choices(Status))
+    session = forms.CharField(label=_("Session"), required=False, max_length=500)
+    origin = forms.ChoiceField(label=_("Origin"), required=False, choices=words.ORIGIN_WORDS.items())
+    unmatched = forms.BooleanField(label=_("Turn unknown"), required=False)
+    flagged = forms.BooleanField(label=_("Matched a rule"), required=False)
+    rule = forms.CharField(label=_("Rule"), required=False, max_length=500)
+    decision = forms.CharField(label=_("Decision"), required=False, max_length=500)
+    turn = forms.CharField(label=_("Turn"), required=False, max_length=1_000)
+
+
+def fits(agent, *, sort=AuditFilters.DEFAULT, segment="", session="", q="", **criteria) -> Listing:
+    """Return the writes of an agent that fit the filters, without their diffs.
+
+    `session` is an id or a key.
+    """
+    rows = WriteGuardianAudit.objects.using(agent.db).placed().defer("diff", "hunks_json")
+    filter_terms = [list_context.build_session_term(agent, rows, session)] if session else []
+    is_searched = bool(q) or any(term.lookup == "in" for term in filter_terms)
+    filter_terms += [*build_terms(criteria, COLUMNS, moment="created_at"), *SEGMENTS.term(segment)]
+    order = get_order_columns(AuditFilters.ORDERS, sort)
+    listing = build_listing(rows, filter_terms, order=order, seeks=SEEKS, time_ms=SEARCH_MS if is_searched else 0)
+    if not q:
+        return listing
+    text_condition = Q(reason__icontains=q) | Q(candidate_fact__icontains=q)
+    return replace(
+        listing, condition=text_condition if listing.condition is None else listing.condition & text_condition
+    )
+
+
+def _read_columns(rows: QuerySet[WriteGuardianAudit]) -> QuerySet[WriteGuardianAudit, dict[str, Any]]:
+    """Return writes as dictionaries, with the beginnings of reason and fact as `why` and `fact`."""
+    return rows.values(
+        *READ,
+        "place",
+        why=Substr("reason", 1, list_context.FIRST_CHARACTERS),
+        fact=Substr("candidate_fact", 1, list_context.FIRST_CHARACTERS),
+    )
+
+
+def _build_page_context(db, page):
+    """Return the context of a page: rows, sessions, turns, and the subjects of rollbacks."""
+    rollbacks = [row["id"] for row in page if row["origin"] == Origin.ROLLBACK]
+    related_words = {**list_context.read_row_context(db, page), **words.build_row_words()}
+    restored_ids = related_writes.find_restored_ids(
+        db, [row["id"] for row in page if row["status"] == Status.ROLLED_BACK]
+    )
+    return {
+        "rows": page,
+        "rollback_subjects": related_writes.read_subjects(db, rollbacks),
+        "restored_ids": restored_ids,
+        **related_words,
+    }
+
+
+WRITES = List(
+    on="writes",
+    words=Words(
+        counted=ngettext_lazy("%(shown)s write of %(agent)s", "%(shown)s writes of %(agent)s", "count"),
+        uncounted=_("Writes of %(agent)s"),
+        none=_("No writes yet"),
+        how=_("Writes to memory files appear here when the plugin records them, or after an import."),
+        command="openclaw-web collect",
+        icon="pencil-square",
+    ),
+    filters=AuditFilters,
+    fits=fits,
+    columns=(
+        ("time", _("Time"), False, PLAIN),
+        ("", _("File"), False, PLAIN),
+        ("", _("Status"), False, PLAIN),
+        ("", _("Fact"), False, TITLE),
+        ("", _("Changes"), False, NAMED),
+        ("", _("Session"), False),
+        ("", _("Origin"), False),
+    ),
+    table=WriteGuardianAudit,
+    fields=FIELDS,
+    prepare=lambda page, _filters, agent: _build_page_context(agent.db, page),
+    read=_read_columns,
+    amounts=lambda agent, ms: SEGMENTS.amounts(lambda column: facets.count_values(agent.db, column, ms, TABLE)),
+)
+
+
+STATUS = Literal[tuple(WriteGuardianAudit.Status.values)]
+ORIGIN = Literal[tuple(WriteGuardianAudit.Origin.values)]
+SESSION = "id or key of a session; a key that several sessions had is searched for"
+
+
+class GuardianWriteQuery(TimeRangeQuery):
+    file: Literal[MEMORY_FILES] | None = None  # type: ignore[valid-type]
+    status: STATUS | None = None  # type: ignore[valid-type]
+    origin: ORIGIN | None = None  # type: ignore[valid-type]
+    segment: Literal[tuple(SEGMENTS.parts)] = Field("all", description=SEGMENT)  # type: ignore[valid-type]
+    session: str | None = Field(None, max_length=500, description=SESSION)
+    decision: str | None = Field(None, max_length=500, description="id of a decision of memory_gate")
+    turn: str | None = Field(None, max_length=1_000, description="id of a turn")
+    rule: str | None = Field(None, max_length=500, description="id of a rule")
+    flagged: bool = Field(False, description="only writes that a rule applies to")
+    unmatched: bool = Field(False, description="only writes without a turn")
+    q: str = Field("", max_length=200, description="words in the fact or the reason; a page searches for 200 ms")
+    sort: Literal[AuditFilters.sorts()] = Field(  # type: ignore[valid-type]
+        AuditFilters.DEFAULT, description=LARGEST_FIRST
+    )
+
+
+class GuardianWriteOut(table_schema(WriteGuardianAudit)):
+    """One write to a memory file, without its diff."""
+
+    sources: list[str] = Field(description="who told of it: `api`, `log`, `database`, `files`, `own`")
+
+    @staticmethod
+    def resolve_sources(row: Any) -> list[str]:
+        """Return the words of the bits."""
+        return [source.name.lower() for source in WriteGuardianAudit.Source if row.sources & source]

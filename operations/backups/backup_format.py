@@ -1,0 +1,279 @@
+"""The format of a backup file: its paths, its manifest and list of files, and how it is written.
+
+It is a tar archive in separately readable zstd parts. Every database is a part; then come all other files, the list of
+them (`files.jsonl`), and the manifest (`manifest.json`). The last 20 bytes are a frame that zstd skips: it says where
+the manifest begins. `tar --zstd -x` reads such an archive as any other.
+"""
+
+import hashlib
+import re
+import struct
+import tarfile
+from collections.abc import Iterable
+from typing import Annotated, BinaryIO, Literal
+
+import orjson
+import zstandard
+from django.utils.translation import gettext as _
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from artifacts.store import layout
+from openclaw_web.errors import Refused
+from openclaw_web.sqlite import known_migrations
+
+GLOBAL, AGENT, CONFIG, ARTIFACT, EXPORT, ARCHIVE = "global", "agent", "config", "artifact", "export", "archive"
+GLOBAL_PATH = "state/openclaw.sqlite"
+CONFIG_PATH = "state/config.json"
+# An archive can put a file nowhere else. A folder that is to be kept as well gets a line here and in `creating`.
+PATHS = {
+    GLOBAL: re.compile(re.escape(GLOBAL_PATH)),
+    AGENT: re.compile(r"agents/([a-z0-9][a-z0-9_-]{0,55})/agent/openclaw-agent\.sqlite"),
+    CONFIG: re.compile(re.escape(CONFIG_PATH)),
+    ARTIFACT: re.compile(
+        r"artifacts/(?:blobs/sha256/(?P<a>[0-9a-f]{2})/(?P<b>[0-9a-f]{2})/(?P=a)(?P=b)[0-9a-f]{60}\.txt(?:\.gz)?"
+        r"|meta/sha256/(?P<c>[0-9a-f]{2})/(?P<d>[0-9a-f]{2})/(?P=c)(?P=d)[0-9a-f]{60}\.json)"
+    ),
+    EXPORT: re.compile(
+        r"export-rows/[0-9A-Z]{26}\.idx"
+        r"|exports/(?:[0-9A-Z]{26}/[A-Za-z0-9_][A-Za-z0-9._-]{0,159}|conversations-[0-9]{4}-[0-9]{2}-[0-9]{2}\.jsonl)"
+    ),
+    ARCHIVE: re.compile(
+        r"archive/[a-z0-9][a-z0-9_-]{0,55}/[0-9]{4}-[0-9]{2}/[A-Za-z0-9][A-Za-z0-9-]{0,63}\.[0-9a-f]{12}"
+        r"\.(?:jsonl\.zst|manifest\.json)"
+    ),
+}
+DATABASES = {GLOBAL, AGENT}
+# Tables of the global file: sessions of browsers, sign-in links, responses that are stored for a day.
+EMPTIED_TABLES = (
+    *("django_session", "one_time_links", "idempotency_keys"),
+    *("axes_accessattempt", "axes_accessattemptexpiration", "axes_accessfailurelog", "axes_accesslog"),
+)
+EMPTIED_COLUMNS = (("sign_ins", "session_key"),)
+BACKUP_NAME = re.compile(r"openclaw-web-[0-9]{8}T[0-9]{6}Z(?:-[0-9]+)?\.tar\.zst")
+
+
+def find_role(path: str) -> str | None:
+    """The role of the file at `path`; None when no backup may hold it."""
+    return next((role for role, pattern in PATHS.items() if pattern.fullmatch(path)), None)
+
+
+def is_packed(path: str) -> bool:
+    """Whether the content of the file is compressed."""
+    return path.endswith((layout.GZIPPED, ".jsonl.zst"))
+
+
+def build_sort_key(path: str) -> tuple[bool, str]:
+    """The sort key of a path in a backup: compressed files come last.
+
+    Keys have to grow, so no path occurs twice.
+    """
+    return is_packed(path), path
+
+
+def get_blob_hash(path: str) -> str | None:
+    """The expected sha256 of a blob's content; None for any other file."""
+    name = path.rpartition("/")[2]
+    return name[:64] if path.startswith("artifacts/blobs/") else None
+
+
+SCHEMA = "openclaw-web.backup.v1"
+MANIFEST, LIST = "manifest.json", "files.jsonl"
+MAX_BYTES = 16 * 1024 * 1024
+MOST_LINE = 1_000
+
+Size = Annotated[int, Field(ge=0, le=2**53)]
+Sha256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class Part(BaseModel):
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+class FileEntry(Part):
+    """One file: its path in the home, its size and its hash."""
+
+    path: Annotated[str, Field(max_length=200)]
+    bytes: Size
+    sha256: Sha256
+
+
+class DatabaseEntry(FileEntry):
+    """A copy of one database: agent, rows, migrations, and the result of its check."""
+
+    role: Literal["global", "agent"]
+    agent: str | None
+    schema_version: Size = Field(description="how many migrations of ours it has seen")
+    integrity: str
+    rows: dict[str, Size]
+    migrations: list[str]
+    offset: Size = Field(description="where its part of the archive begins")
+    head: Annotated[str, Field(pattern=r"^[0-9]{1,18}:[0-9a-f]{64}$")] | None = Field(
+        default=None, description="head of the agent's episodic ledger: number and chain value of its last event"
+    )
+
+
+class Files(Part):
+    """All files that are not databases; their list is a member of its own."""
+
+    count: Size
+    bytes: Size
+    offset: Size
+    list_offset: Size
+    list_bytes: Size
+    list_sha256: Sha256
+    damaged: list[str] = Field(description="artifacts that were damaged before they were backed up; the first 100")
+    missing: list[str] = Field(description="artifacts that rows refer to and that were gone before; the first 100")
+
+
+class Manifest(Part):
+    schema_: Literal["openclaw-web.backup.v1"] = Field(alias="schema")
+    id: Annotated[str, Field(pattern=r"^[0-9A-Z]{26}$")]
+    created_at: Size
+    app_version: str
+    with_exports: bool
+    databases: Annotated[list[DatabaseEntry], Field(min_length=1)]
+    files: Files
+    emptied: list[str] = Field(description="tables and columns whose values were left out")
+
+    @property
+    def unpacked_bytes(self) -> int:
+        """The size of all content, unpacked."""
+        return self.files.bytes + sum(entry.bytes for entry in self.databases)
+
+    def as_json(self) -> bytes:
+        return orjson.dumps(self.model_dump(by_alias=True), option=orjson.OPT_INDENT_2)
+
+
+def parse_manifest(data: bytes) -> Manifest:
+    """Parse the manifest in `data`.
+
+    Raises Refused when it is damaged, contradicts itself or has paths outside the home.
+    """
+    try:
+        manifest = Manifest.model_validate_json(data)
+    except ValidationError as exc:
+        where = ".".join(str(step) for step in exc.errors()[0]["loc"])
+        raise Refused(_("The manifest of this archive cannot be read (%(where)s).") % {"where": where}) from exc
+    paths = [entry.path for entry in manifest.databases]
+    if len(set(paths)) < len(paths):
+        raise Refused(_("The manifest lists a database twice."))
+    if [entry.role for entry in manifest.databases].count(GLOBAL) != 1:
+        raise Refused(_("The manifest lists no global database, or several."))
+    for entry in manifest.databases:
+        match = PATHS[entry.role].fullmatch(entry.path)
+        if not match or (entry.role == AGENT and match[1] != entry.agent):
+            raise misplaced(entry.path)
+        if entry.integrity != "ok":
+            raise Refused(_("%(path)s was damaged when it was backed up.") % {"path": entry.path})
+    return manifest
+
+
+def parse_line(line: bytes) -> FileEntry:
+    """Parse one line of the list of files. Raises Refused."""
+    try:
+        entry = FileEntry.model_validate_json(line)
+    except ValidationError as exc:
+        raise Refused(_("The list of files in this archive cannot be read.")) from exc
+    if find_role(entry.path) in (None, *DATABASES):
+        raise misplaced(entry.path)
+    return entry
+
+
+def misplaced(path: str) -> Refused:
+    """The refusal of a path that no backup may hold.
+
+    Such a path is absolute, contains `..`, or belongs to a file that is not backed up.
+    """
+    return Refused(
+        _("The archive contains a file that does not belong in a home: %(path)s") % {"path": repr(path)[:120]}
+    )
+
+
+def refuse_another(migrations: list[str]) -> None:
+    """Raise Refused when a database has migrations that this version does not know."""
+    if known_migrations.is_other_version(
+        (app, name) for app, _dot, name in (migration.partition(".") for migration in migrations)
+    ):
+        raise Refused(_("This backup was created by another version; keep it and import again into a new home."))
+
+
+LEVEL, PACKED_LEVEL = 3, -5  # what is compressed already gets no smaller
+THREADS = 2
+CHUNK = 1024 * 1024
+BLOCK = tarfile.BLOCKSIZE
+END = bytes(2 * BLOCK)
+TRAILER = struct.Struct("<II4sQ")  # as zstd has it: a magic number and a length; ours: a word and an offset
+SKIPPED, WORD = 0x184D2A50, b"OCWB"
+
+
+class Writer:
+    """Writes the members of a backup file in order.
+
+    `sha256` is the hash of everything written so far.
+    """
+
+    def __init__(self, file: BinaryIO):
+        self._file = file
+        self._digest = hashlib.sha256()
+        self._packed: zstandard.ZstdCompressionWriter | None = None
+        self._packers = {level: _create_packer(level) for level in (LEVEL, PACKED_LEVEL)}
+        self.offset = 0
+
+    @property
+    def sha256(self) -> str:
+        return self._digest.hexdigest()
+
+    def begin_part(self, *, is_packed: bool = False) -> int:
+        """End the current part and begin another; returns its offset."""
+        self.end_part()
+        self._packed = self._packers[PACKED_LEVEL if is_packed else LEVEL].stream_writer(self, closefd=False)
+        return self.offset
+
+    def end_part(self) -> None:
+        """End the current part, so that it can be read from the file."""
+        if self._packed:
+            self._packed.flush(zstandard.FLUSH_FRAME)
+            self._packed = None
+            self._file.flush()
+
+    def add(self, name: str, size: int, chunks: Iterable[bytes], *, is_last: bool = False) -> str:
+        """Add a member of `size` bytes; returns its sha256.
+
+        Raises Refused when `chunks` have more or fewer bytes than `size`.
+        """
+        header = tarfile.TarInfo(name)
+        header.size, header.mode = size, 0o600
+        digest, written = hashlib.sha256(), 0
+        if self._packed is None:
+            raise RuntimeError("begin a part first")
+        self._packed.write(header.tobuf(tarfile.GNU_FORMAT))
+        for chunk in chunks:
+            digest.update(chunk)
+            written += len(chunk)
+            self._packed.write(chunk)
+        if written != size:
+            raise Refused(_("%(path)s changed while it was being read. Try again.") % {"path": name})
+        self._packed.write(bytes(-size % BLOCK) + (END if is_last else b""))
+        return digest.hexdigest()
+
+    def finish(self, manifest_offset: int) -> None:
+        """End the last part and write the trailer, which holds the offset of the manifest."""
+        self.end_part()
+        self.write(TRAILER.pack(SKIPPED, TRAILER.size - 8, WORD, manifest_offset))
+
+    def write(self, data: bytes) -> int:
+        """Write packed bytes; the packer calls this."""
+        self._digest.update(data)
+        self._file.write(data)
+        self.offset += len(data)
+        return len(data)
+
+
+def read_chunks(file: BinaryIO) -> Iterable[bytes]:
+    """Yield the content of a file in chunks."""
+    while data := file.read(CHUNK):
+        yield data
+
+
+def _create_packer(level):
+    return zstandard.ZstdCompressor(level=level, threads=THREADS, write_checksum=True)
