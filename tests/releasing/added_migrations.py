@@ -151,7 +151,7 @@ def order_columns(app: str, model: str, names: list[str]) -> list[str]:
     """These fields in the order of the class, composite key first, links to many last.
 
     Between these are the model's own fields and those of its bases. A base that has the key comes before the own
-    fields.
+    fields. A field that the class has no more stays behind the one before it.
     """
     from django.apps import apps
 
@@ -162,7 +162,12 @@ def order_columns(app: str, model: str, names: list[str]) -> list[str]:
     own = [name for name in columns if name not in inherited]
     of_bases = [name for name in columns if name in inherited]
     parts = [of_bases, own] if meta.pk.name in inherited else [own, of_bases]
-    return [*({"pk"} & {*names}), *parts[0], *parts[1], *(name for name in names if name not in {*columns, "pk"})]
+    links = [field.name for field in meta.local_many_to_many if field.name in names]
+    ordered = [*({"pk"} & {*names}), *parts[0], *parts[1], *links]
+    for place, name in enumerate(names):
+        if name not in ordered:
+            ordered.insert(ordered.index(names[place - 1]) + 1 if place else 0, name)
+    return ordered
 
 
 if __name__ == "__main__":
