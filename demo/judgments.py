@@ -1,4 +1,4 @@
-"""What people did with the demo over four weeks: verdicts, findings, datasets with releases, an export, events."""
+"""Adds the acts of people in the demo over four weeks: verdicts, datasets with releases, an export, events."""
 
 import json
 
@@ -126,8 +126,10 @@ def _release(moment, datasets, by):
             notes = "More verdicts." if dataset.versions.exists() else "The first weeks."
             version = release.release_here(dataset, by=by, notes=notes)
         if len(datasets) == 1:
-            asked = DatasetSample.objects.filter(agent_id="main", annotation_status="approved").order_by("id").first()
-            lines = [asked.body["userMessage"], "Which of these breads may a person with a sesame allergy eat?"]
+            question = (
+                DatasetSample.objects.filter(agent_id="main", annotation_status="approved").order_by("id").first()
+            )
+            lines = [question.body["userMessage"], "Which of these breads may a person with a sesame allergy eat?"]
             benchmark = contamination.add_benchmark(
                 BENCHMARK, [json.dumps({"question": line}).encode() for line in lines], by=by
             )

@@ -1,4 +1,4 @@
-"""What plugins and people of the demo reported: decisions, calls, writes, versions of memory files, a replay."""
+"""Stores the reports of plugins in the demo: decisions, calls, writes, versions of memory files, a replay."""
 
 from agents.models import Agent
 from gate.models import GateCall, GateReplay, GateReplayDecision, MemoryGateDecision

@@ -44,7 +44,7 @@ WORD_ROOMS = {
     "content": {"artifacts", "doctor"},
     "reading": {"ledger"},
     "record": {"ledger"},
-    "report": {"backups", "collecting", "doctor", "exports", "gate", "guardian", "operations", "retention"},
+    "report": {"backups", "collecting", "demo", "doctor", "exports", "gate", "guardian", "operations", "retention"},
     "row": {"doctor", "exports", "ledger", "sqlite", "training_rows"},
     "run": {"automation", "backups", "collecting", "doctor", "operations", "runner", "runners"},
     "session": {"collecting", "demo", "doctor", "first_page", "ledger", "retention", "rollbacks"},

@@ -143,8 +143,8 @@ def translate_stored(stored: Mapping[str, Any], kind: str = "") -> dict[str, Any
 
     Earlier versions had an option for each kind of INCLUDED, and one for the tool results of Alpaca.
     """
-    options = {CAPITAL.sub(lambda found: f"_{found[0].lower()}", name): value for name, value in stored.items()}
-    earlier = [kind for kind in INCLUDED if options.pop(f"include_{kind}", False)]
+    options = {CAPITAL.sub(lambda match: f"_{match[0].lower()}", name): value for name, value in stored.items()}
+    earlier = [reason for reason in INCLUDED if options.pop(f"include_{reason}", False)]
     options["include"] = [*options.get("include", ()), *earlier]
     if options.pop("tool_results", "") == turns.INPUT and kind == FORMATS.ALPACA:
         options["tool_calls"] = turns.INPUT

@@ -66,7 +66,7 @@ def write_everything(account):
     (account.folder / "disk").mkdir()
     (account.folder / "disk" / "notes.txt").write_text("not ours")
     (account.folder / ".bashrc").write_text("alias ll=ls\nsource <(openclaw-web completion bash)\n")
-    kept = account.list_files()
+    own_files = account.list_files()
     for command in ("collect", "archive --older-than 9d --out ~/archive", "backup create --to ~/disk"):
         account.type(f"openclaw-web {command} --quiet")
     replaced = find_replaced_path(account.folder / ".openclaw-web", datetime.now(UTC))
@@ -80,28 +80,28 @@ def write_everything(account):
     ):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.touch()
-    return kept
+    return own_files
 
 
 def test_the_commands_of_the_page_show_and_remove_every_file_and_no_other(account):
-    kept = write_everything(account)
-    written = account.list_files() - kept
+    own_files = write_everything(account)
+    written = account.list_files() - own_files
     assert {".openclaw-web", "archive", "disk"} <= {file.split("/")[0] for file in written}
 
     backups = account.type(LIST)
     assert str(account.folder / "disk") in backups and ".tar.zst" in backups
     assert DISKS in SEARCH
-    shown = account.type(SEARCH.replace(DISKS, ""))
-    places = [Path(place) for place in re.findall(r"^[\d.]+[KMG]?\t(.*)$", shown, re.MULTILINE)]
+    output = account.type(SEARCH.replace(DISKS, ""))
+    places = [Path(place) for place in re.findall(r"^[\d.]+[KMG]?\t(.*)$", output, re.MULTILINE)]
     assert not [file for file in written if not any((account.folder / file).is_relative_to(place) for place in places)]
-    assert not [file for file in kept if any((account.folder / file).is_relative_to(place) for place in places)]
-    assert "source <(openclaw-web completion bash)" in shown
+    assert not [file for file in own_files if any((account.folder / file).is_relative_to(place) for place in places)]
+    assert "source <(openclaw-web completion bash)" in output
 
     account.type(REMOVE_DATA.replace("/mnt/backups", "~/disk").replace("/mnt/archive", "~/archive"))
     service, files = REMOVE_PROGRAM.split("\n", 1)
     assert service == "openclaw-web service remove"  # of root, that would be the service of this machine
     account.type(files)
-    assert account.list_files() == kept
+    assert account.list_files() == own_files
 
 
 def test_a_home_in_a_shared_folder_is_found_and_only_ours_are_removed(account):
@@ -110,10 +110,10 @@ def test_a_home_in_a_shared_folder_is_found_and_only_ours_are_removed(account):
     OpenClawHome(account.folder / ".openclaw").transcript(user("Hello"), assistant("Good morning."))
     home.mkdir(parents=True)
     (home / "notes.txt").write_text("not ours")
-    kept = account.list_files()
+    own_files = account.list_files()
     account.type("openclaw-web collect --quiet; openclaw-web archive --older-than 9d --quiet")
-    shown = account.type(SEARCH.replace(DISKS, "~/nowhere"))
-    assert f"{home}/state/home.lock" in shown
-    assert f"{account.folder}/nowhere" in shown  # what find may not open is named as well
+    output = account.type(SEARCH.replace(DISKS, "~/nowhere"))
+    assert f"{home}/state/home.lock" in output
+    assert f"{account.folder}/nowhere" in output  # what find may not open is named as well
     account.type(f"home={home}\n{REMOVE_OURS}")
-    assert account.list_files() == kept
+    assert account.list_files() == own_files

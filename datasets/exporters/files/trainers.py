@@ -251,8 +251,8 @@ def _load_for_trl(written):
     if not written.is_marked:
         parts = parts.replace(MARK, "")
     taken = ANSWER_FOR_TRL if written.is_marked else MESSAGES_FOR_TRL
-    found = 'row["messages"]' if kind == "messages" else "messages_of(row)"
-    return parts + taken.replace("FOUND", found) + json.dumps(list(COLUMNS[kind])) + ", features=features)"
+    source = 'row["messages"]' if kind == "messages" else "messages_of(row)"
+    return parts + taken.replace("FOUND", source) + json.dumps(list(COLUMNS[kind])) + ", features=features)"
 
 
 def _weigh(labels):

@@ -12,7 +12,7 @@ BLOCK = re.compile(r"^### (?P<program>.+)\n\n.+\n\n```(?P<language>\w+)\n(?P<tex
 def read_blocks(folder):
     """The text of each block by program and language."""
     card = Path(folder, "README.md").read_text(encoding="utf-8")
-    return {(found["program"], found["language"]): found["text"] for found in BLOCK.finditer(card)}
+    return {(block["program"], block["language"]): block["text"] for block in BLOCK.finditer(card)}
 
 
 def run_python(folder, *programs):
