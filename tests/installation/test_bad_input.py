@@ -184,7 +184,9 @@ WORKING = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", WORKING)
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, marks=pytest.mark.nightly if number > 1 else ()) for number, case in enumerate(WORKING)]
+)
 def test_the_site_is_served_all_the_same(start, migrated, tmp_path, case):
     before, shell, env = WORKING[case]
     shutil.copytree(migrated, tmp_path / env.get("OPENCLAW_WEB_HOME", "home"))

@@ -100,7 +100,7 @@ def caddy(site, tmp_path_factory):
     proxy.stop()
 
 
-@pytest.fixture(params=["nginx", "caddy"])
+@pytest.fixture(params=["nginx", pytest.param("caddy", marks=pytest.mark.nightly)])
 def kind(request):
     """The name of a proxy, with which the names of its users begin."""
     return request.param

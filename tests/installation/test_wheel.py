@@ -74,6 +74,7 @@ def person(installed):
         assert set(owned.stdout.splitlines()) == {str(installed.folder), str(installed.temporary)}
 
 
+@pytest.mark.nightly
 def test_the_same_files_make_the_same_bytes(built, tmp_path):
     """In another folder, at another time, in another language, beside files that nobody needs."""
     sources = wheels.copy_sources(tmp_path / "其他 folder", built[0].parents[1], is_reversed=True)
@@ -115,6 +116,7 @@ def test_the_metadata_are_those_of_the_project(built):
     assert points == "[console_scripts]\nopenclaw-web = openclaw_web.commands.cli:main\n"
 
 
+@pytest.mark.nightly
 def test_it_names_its_versions(person):
     ask = "import platform, sqlite3; print(f'Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}')"
     expected = f"openclaw-web {VERSION} ({person.run('-c', ask, program='python').strip()})\n"
@@ -123,6 +125,7 @@ def test_it_names_its_versions(person):
     assert list(person.person.iterdir()) == []
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_a_shell_completes_its_commands(person, shell):
     script = person.run("completion", shell)
@@ -135,6 +138,7 @@ def test_migrations_and_settings_are_those_of_the_checkout(person):
     shutil.rmtree(person.person / ".openclaw-web")
 
 
+@pytest.mark.nightly
 def test_the_demo_is_there(person):
     assert "/welcome/" in person.run("demo", "--no-serve")
     assert not (person.person / ".openclaw-web").exists() and not (person.person / ".openclaw").exists()
@@ -144,6 +148,7 @@ def test_the_demo_is_there(person):
     assert json.loads(person.run("doctor", "--json", **places))["ok"] is True
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("tool", "words"), [("pipx", "install"), ("uv", "tool install")])
 def test_other_installers_install_and_remove_it(built, tmp_path, tool, words):
     """docs/uninstall.md names the command that removes the program, and it does."""

@@ -1,8 +1,8 @@
 """Starts processes of openclaw-web as copies of one that has imported everything.
 
-A copy saves 0.5 s. Each is a real process, a child of the test run with its own arguments, environment, folder and
-pipes, and reads the settings anew. Imports, and the first steps of a process, are tested by the processes that
-tests/openclaw_web/test_cli.py starts.
+A copy saves 0.5 s of a command and 3.5 s of a `serve`. Each is a real process, a child of the test run with its own
+arguments, environment, folder and pipes, and reads the settings anew. Imports, and the first steps of a process, are
+tested by the processes that tests/openclaw_web/test_cli.py starts.
 """
 
 import atexit
@@ -26,7 +26,6 @@ from pathlib import Path
 CHECKOUT = Path(__file__).resolve().parents[2]
 SETTINGS = "openclaw_web.settings"
 PR_SET_CHILD_SUBREAPER = 36
-SERVERS = {"serve", "demo", "work"}  # they start processes of their own, and threads
 READ_AT_START = ("PYTHON", "LC_", "LANG", "MALLOC")  # variables that an interpreter reads when it starts
 USER = "OPENCLAW_TEST_USER"  # in an environment: the number of another user, whom only root can become
 LENGTH = 8  # bytes of a number on the socket
@@ -36,7 +35,7 @@ _lock = threading.Lock()
 def start(module, *words, env, cwd=CHECKOUT, **options):
     """Start `python -m module words` as a `subprocess.Popen`, as a copy where possible."""
     command = [sys.executable, "-m", module, *words]
-    is_own = cwd != CHECKOUT or SERVERS & set(words) or "COVERAGE_PROCESS_CONFIG" in env or sys.platform != "linux"
+    is_own = cwd != CHECKOUT or "COVERAGE_PROCESS_CONFIG" in env or sys.platform != "linux"
     return (subprocess.Popen if is_own else Copy)(command, env=env, cwd=cwd, **options)
 
 

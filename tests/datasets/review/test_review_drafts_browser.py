@@ -45,7 +45,7 @@ def drafts(site):
     return json.loads(site.home.count(TYPED))
 
 
-@pytest.mark.parametrize("key", ["j", "k", "s"])
+@pytest.mark.parametrize("key", ["j", *(pytest.param(key, marks=pytest.mark.nightly) for key in "ks")])
 def test_what_was_typed_is_there_after_moving_on(site, complaints, key):
     ann = Person(site, "ann", complaints)
     ann.press("j")

@@ -139,8 +139,19 @@ def roll_back(client, audit_id):
     return WriteGuardianAudit.objects.using(DB).filter(origin="rollback").latest("created_at", "id").id
 
 
-@pytest.mark.parametrize("is_told", [True, False], ids=["told", "unattributed"])
-@pytest.mark.parametrize("kind", SIDES)
+@pytest.mark.parametrize(
+    ("kind", "is_told"),
+    [
+        pytest.param(
+            kind,
+            is_told,
+            id=f"{kind}-{'told' if is_told else 'unattributed'}",
+            marks=() if is_told == number % 2 else pytest.mark.nightly,  # each in one of the two ways
+        )
+        for number, kind in enumerate(SIDES)
+        for is_told in (True, False)
+    ],
+)
 def test_every_byte_comes_back(as_operator, home, file, capsys, kind, is_told):
     before, after = SIDES[kind]
     if before is None and not is_told:

@@ -91,7 +91,7 @@ class Machine:
             os.killpg(int((self.state / "pid").read_text()), signal.SIGKILL)
 
 
-@pytest.fixture(params=["user", "system"])
+@pytest.fixture(params=["user", pytest.param("system", marks=pytest.mark.nightly)])
 def machine(request, tmp_path):
     """A machine for the service of a user, and one for that of root."""
     prefix = AS_ROOT if request.param == "system" else AS_USER

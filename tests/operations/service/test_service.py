@@ -17,6 +17,7 @@ from tests.processes import find_free_port
 from tests.suite import fixture_cache
 
 machine = machine
+ROOT_ALONE = pytest.mark.parametrize("machine", ["system"], indirect=True)
 
 
 @pytest.mark.kill
@@ -230,9 +231,8 @@ def test_a_changed_command_is_reported(machine):
     assert status == 0 and "was changed by hand" in out
 
 
+@ROOT_ALONE
 def test_root_does_not_run_the_site_by_accident(machine):
-    if not machine.is_system:
-        pytest.skip("this is about root")
     status, out, err = machine.run("service", "install")
     assert (status, out) == (3, "") and "would run as root" in err and "--user root" in err
     status, out, err = machine.run("service", "install", "--user", "nobody")
@@ -242,7 +242,7 @@ def test_root_does_not_run_the_site_by_accident(machine):
 @pytest.fixture
 def home_of_nobody(machine):
     """A blank home of another user, in a folder that this user can open."""
-    if not (machine.is_system and IS_ROOT):
+    if not IS_ROOT:
         pytest.skip("only root can give a home to another user")
     with tempfile.TemporaryDirectory() as folder:
         Path(folder).chmod(0o711)
@@ -256,12 +256,14 @@ def home_of_nobody(machine):
         yield home
 
 
+@ROOT_ALONE
 def test_root_installs_for_the_owner_of_the_home(machine, home_of_nobody):
     status, out, err = machine.run("service", "install", "--print", OPENCLAW_WEB_HOME=str(home_of_nobody))
     assert (status, err) == (0, "") and "\nUser=nobody\n" in out
     assert list(home_of_nobody.iterdir()) == []
 
 
+@ROOT_ALONE
 def test_the_openclaw_folder_is_that_of_the_account(machine, home_of_nobody):
     """That of root, the usual one of this process, is closed to the site."""
     unset = {"OPENCLAW_WEB_HOME": str(home_of_nobody), "OPENCLAW_STATE_DIR": ""}
@@ -272,6 +274,7 @@ def test_the_openclaw_folder_is_that_of_the_account(machine, home_of_nobody):
     assert (status, err) == (0, "") and f'ReadWritePaths="{home_of_nobody}" "-{folder}"\n' in out
 
 
+@ROOT_ALONE
 def test_an_openclaw_folder_that_the_account_cannot_enter_is_refused(machine, home_of_nobody):
     source = home_of_nobody.with_name("openclaw")
     source.mkdir()
@@ -305,8 +308,6 @@ def test_links_in_the_home_of_another_user_lead_root_nowhere(machine, home_of_no
 
 @pytest.mark.parametrize("words", [("install",), ("install", "--user", "root"), ("status",), ("remove",)])
 def test_root_creates_no_home(machine, words):
-    if not machine.is_system:
-        pytest.skip("this is about root")
     machine.home.rmdir()
     status, out, err = machine.run("service", *words, OPENCLAW_WEB_HOME="")
     if words[0] == "install":
@@ -318,7 +319,7 @@ def test_root_creates_no_home(machine, words):
 
 
 def test_root_creates_no_home_in_a_folder_of_another_user(machine):
-    if not (machine.is_system and IS_ROOT):
+    if not IS_ROOT:
         pytest.skip("only root can give a folder to another user")
     machine.home.rmdir()
     shutil.chown(machine.folder, "nobody")
