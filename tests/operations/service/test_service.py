@@ -288,6 +288,7 @@ def test_an_openclaw_folder_that_the_account_cannot_enter_is_refused(machine, ho
     assert machine.run("service", "install", "--print", OPENCLAW_WEB_HOME=str(home_of_nobody))[0] == 0
 
 
+@ROOT_ALONE
 def test_links_in_the_home_of_another_user_lead_root_nowhere(machine, home_of_nobody):
     state, precious = home_of_nobody / "state", machine.folder / "precious"
     state.mkdir()
@@ -306,6 +307,7 @@ def test_links_in_the_home_of_another_user_lead_root_nowhere(machine, home_of_no
     assert not any(path.lstat().st_uid == 0 for path in state.iterdir() if not path.is_symlink())
 
 
+@ROOT_ALONE
 @pytest.mark.parametrize("words", [("install",), ("install", "--user", "root"), ("status",), ("remove",)])
 def test_root_creates_no_home(machine, words):
     machine.home.rmdir()
@@ -318,6 +320,7 @@ def test_root_creates_no_home(machine, words):
     assert not list(machine.folder.glob("**/secret.key")) and not (machine.folder / ".openclaw-web").exists()
 
 
+@ROOT_ALONE
 def test_root_creates_no_home_in_a_folder_of_another_user(machine):
     if not IS_ROOT:
         pytest.skip("only root can give a folder to another user")
