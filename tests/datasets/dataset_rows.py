@@ -51,7 +51,7 @@ def fill_datasets(count, *, agent, db):
         "default",
         DatasetMember,
         count,
-        id="i + 1",
+        id=_follow(DatasetMember),
         version_id=f"'{VERSION}'",
         sample_id=ids,
         agent_id=f"'{agent}'",
@@ -65,7 +65,7 @@ def fill_datasets(count, *, agent, db):
         "default",
         VersionTaint,
         count,
-        id="i + 1",
+        id=_follow(VersionTaint),
         version_id=f"'{VERSION}'",
         sample_id=ids,
         reason="'removed'",
@@ -122,7 +122,6 @@ def fill_datasets(count, *, agent, db):
         rule="'rule-1'",
         confidence="1.0",
         value_hash=f"'{VALUE}'",
-        state="'open'",
         found_at=moment,
     )
 

@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.kill]
 PREPARE = """
 import json
 from datasets.models import DatasetSample
-from datasets.review import keys
+from datasets.review import forms
 gate = {"output": {"decision": "UPDATE_USER", "reason": "A habit.", "candidateFact": "Bakes rye."}}
 said = [{"role": "user", "message": "I bake rye"}, {"role": "agent", "message": "Noted"}]
 BODIES = {
@@ -29,8 +29,8 @@ BODIES = {
 for number, (name, (kind, body)) in enumerate(BODIES.items()):
     DatasetSample.objects.create(id=name, sample_type=kind, agent_id="ada", session_id="s", turn_number=number,
         content=json.dumps({"type": kind, **body}), created_at=9000 - number)
-OWN = dict(zip(keys.DEFAULTS, "1axqvRoFT2wlfdcbg", strict=True))
-keys.store_keys("bea", OWN)
+OWN = dict(zip(forms.DEFAULTS, "1axqvRoFT2wlfdcbg", strict=True))
+forms.store_keys("bea", OWN)
 print(len(BODIES))
 """
 ADDRESSES = [f"/{page}{name}{end}" for name in ("turn", "decision", "write") for page, end in
