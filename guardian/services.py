@@ -16,7 +16,7 @@ from django.utils.translation import gettext as _
 from openclaw_web.errors import Refused
 
 from .files import MEMORY_FILES
-from .models import FileSnapshot, FileVersion, RollbackIntent, WorkspaceFile
+from .models import FileSnapshot, RollbackIntent, WorkspaceFile
 
 log = logging.getLogger(__name__)
 
@@ -146,7 +146,7 @@ def text_to_bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-def read_version_bytes(version: FileVersion) -> bytes:
+def read_version_bytes(version: FileSnapshot | WorkspaceFile) -> bytes:
     """Return the bytes of a version, checked against its hash.
 
     Raises DamagedVersion when they are missing or other bytes.
