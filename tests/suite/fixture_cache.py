@@ -62,7 +62,7 @@ def served_home():
     """The folder of such a home with collected static files and compiled templates."""
     # A site collects its static files again when their times differ, as in a copy of a checkout.
     times = [file.stat().st_mtime_ns for file in sorted(CHECKOUT.glob("static/**/*"))]
-    return prepare_folder("served", OF_SITE, _make_served, of=times)
+    return prepare_folder("served", OF_SITE, _make_served, values=times)
 
 
 def templates():
@@ -80,12 +80,12 @@ def fill_connection(connection, file):
         source.backup(connection.connection)
 
 
-def prepare_folder(name, patterns, make, of=()):
-    """The folder `name` for the current files and the values in `of`; if it is missing, one process makes it.
+def prepare_folder(name, patterns, make, values=()):
+    """The folder `name` for the current files and these values; if it is missing, one process makes it.
 
     It is made in a draft and renamed, so that it is always whole.
     """
-    place = FOLDER / f"{name}-{fingerprint(patterns, of)}"
+    place = FOLDER / f"{name}-{fingerprint(patterns, values)}"
     with _lock_folder(name):
         if not place.exists():
             _remove_old_folders(name)
@@ -97,9 +97,9 @@ def prepare_folder(name, patterns, make, of=()):
     return place
 
 
-def fingerprint(patterns, of=()):
+def fingerprint(patterns, values=()):
     """A hash of all files that match these patterns, of the versions that read them, and of further values."""
-    digest = hashlib.sha256(f"{sys.version} {sqlite3.sqlite_version} {of}".encode())
+    digest = hashlib.sha256(f"{sys.version} {sqlite3.sqlite_version} {values}".encode())
     for file in sorted({file for pattern in patterns for file in CHECKOUT.glob(pattern) if file.is_file()}):
         content = hashlib.sha256(file.read_bytes()).hexdigest()
         digest.update(f"{file.relative_to(CHECKOUT)} {content}\n".encode())
