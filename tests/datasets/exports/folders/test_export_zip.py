@@ -43,7 +43,7 @@ def test_it_works(as_reviewer, export):
     with zipfile.ZipFile(io.BytesIO(downloads[0])) as archive:
         assert archive.testzip() is None
         names = {f"{FOLDER}/{file.name}" for file in folder.iterdir()}
-        assert set(archive.namelist()) == names and len(names) == 8
+        assert set(archive.namelist()) == names and len(names) == 5
         for file in folder.iterdir():
             assert archive.read(f"{FOLDER}/{file.name}") == file.read_bytes()
     assert [(entry.object_id, entry.via) for entry in AuditEntry.objects.filter(action="downloaded")] == [
