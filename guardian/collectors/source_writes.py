@@ -62,6 +62,9 @@ class SourceWrite:
     snapshots: tuple[str | None, str | None] | None = None
     rollback: SourceRollback | None = None
     corrections: tuple[SourceCorrection, ...] = ()
+    # A SourceDecision may have these; the owner of a decision and of a write is found by the same functions.
+    original_key: str | None = None
+    workspace: str | None = None
 
 
 def compute_write_id(at: int, kind: str, target_file: str, content: tuple[str | None, ...], ordinal: int) -> str:
