@@ -22,10 +22,9 @@ TAG = re.compile(
     r"|input|ins|kbd|label|li|line|main|mark|nav|ol|option|p|path|pre|rect|script|section|select|small|span|strong"
     r"|style|summary|svg|table|tbody|td|text|textarea|th|thead|time|title|tr|ul|use)(?=[\s/>{]|$)"
 )
-# Modules that make HTML of texts, and the pages that agents of the demo read, which are not ours.
+# Modules that make HTML of texts.
 TEXTS_AS_HTML = {
     "datasets/finding_values/sample_findings.py",
-    "demo/files/tool_output.py",
     "ledger/markup/markdown.py",
     "openclaw_web/pages/formatting.py",
     "openclaw_web/pages/glyphs.py",
