@@ -78,7 +78,7 @@ def person(installed):
 def test_the_same_files_make_the_same_bytes(built, tmp_path):
     """In another folder, at another time, in another language, beside files that nobody needs."""
     sources = wheels.copy_sources(tmp_path / "其他 folder", built[0].parents[1], is_reversed=True)
-    for folder in ("agents", "templates", "locale", "demo/stories", "static"):
+    for folder in ("agents", "templates", "locale", "demo", "static"):
         (sources / folder / "__pycache__").mkdir()
         for name in (*JUNK, "__pycache__/views.cpython-311.pyc"):
             (sources / folder / name).write_text("nothing")
