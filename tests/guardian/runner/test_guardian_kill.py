@@ -5,7 +5,6 @@ import time
 
 import pytest
 
-from tests.gate.runner.test_gate_kill import ENDS, stop_command, with_delay
 from tests.guardian.faults.process_kills import INTENTS, LAST, RECOVER, RUNS, Killer, open_site, read_rows
 from tests.llm_endpoint import Endpoint, answer, sends
 from tests.processes import FEW, until_met, wait_for
