@@ -59,7 +59,7 @@ def until_met(*killers, kills=None, and_until=lambda: True):
     """Yield the numbers of tries until enough kills hit a process at work.
 
     Fails when fewer than `kills` of 60 tries did, KILLS when it is not given. `and_until` is a further condition, such
-    as a kill between the first row and the last.
+    as a kill between the first row and the last; it must hold, too.
     """
     tries, kills = 0, kills or KILLS
     while ((met := sum(killer.met for killer in killers)) < kills or not and_until()) and tries < MOST_TRIES:
@@ -67,6 +67,7 @@ def until_met(*killers, kills=None, and_until=lambda: True):
         tries += 1
     note_kills(met, tries)
     assert met >= kills, f"{met} kills in {tries} tries met one at work"
+    assert and_until(), f"{tries} kills, none of them at the moment that matters"
 
 
 def note_kills(met, tries):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.suite.sources import MODULES, ROOT, Source, fail_for, format_dotted_name, where
+from tests.suite.sources import MODULES, Source, fail_for, format_dotted_name, where
 from tests.suite.sources import source as source_of
 
 # The database-first state spec's list. `*` is any part of a name, `**` any folders.
@@ -51,8 +51,6 @@ def build_pattern(name):
 
 
 ANY_OF_THEM = re.compile(f"(?:.*[/*])?(?:{'|'.join(map(build_pattern, LEGACY))})", re.DOTALL)
-# Modules that write a home of the file-based versions on purpose.
-MAY = ("demo/",)
 
 METHODS = {
     "write_text",
@@ -176,18 +174,8 @@ def test_no_legacy_path_is_written():
     fail_for(
         f"{where(path, line)}  writes to {name}, a path of OpenClaw's own past"
         for path in MODULES
-        if not path.relative_to(ROOT).as_posix().startswith(MAY)
         for line, name in find_problems(source_of(path), constants)
     )
-
-
-def test_who_may_does():
-    """The exception is needed: the modules that may write legacy paths do so."""
-    for folder in MAY:
-        modules = [path for path in MODULES if path.relative_to(ROOT).as_posix().startswith(folder)]
-        assert modules
-        names = {name for path in modules for name in re.findall(r"[\w-]+\.jsonl?", path.read_text())}
-        assert {"sessions.json", "jobs.json", "runs.json"} <= names
 
 
 @pytest.mark.parametrize("name", LEGACY)

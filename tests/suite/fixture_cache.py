@@ -150,3 +150,7 @@ def _make_served(folder):
     server.signal(signal.SIGTERM)
     assert server.end() == 0, server.said
     site.close()
+    # A process that ends a moment later would remove files while tests copy them.
+    with closing(sqlite3.connect(folder / "state" / "openclaw.sqlite")) as db:
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    processes.wait_for(lambda: not list(folder.glob("state/*-wal")))

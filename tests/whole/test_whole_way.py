@@ -98,7 +98,7 @@ def export(page, origin, kind, folder):
     page.locator("#new").get_by_label("Format", exact=True).select_option(kind)
     if kind == "alpaca":
         page.locator("#new summary").click()
-        page.get_by_label("Replies that rest on tool results").select_option("input")
+        page.get_by_label("Tool calls optional", exact=True).select_option("input")
     page.get_by_role("button", name="Create export").click()
     expect(page.locator("main")).to_contain_text("Finished")
     for name in (rf"ocl_first-{kind}_{kind}\.(train|test)\.jsonl", r"dataset_info\.json"):
