@@ -238,10 +238,9 @@ def build_reply(chance, frames, before):
 def plan(duplicates):
     """Make the split and duplicate plan, as the job that builds an export does."""
     start_django()
-    from datasets.exports.builder.decision_verdicts import DecisionVerdicts
-    from datasets.exports.builder.export_plan import build_export_plan
-    from datasets.exports.builder.source import Source
     from datasets.exports.options import Options
+    from datasets.exports.plan import build_export_plan
+    from datasets.exports.source import DecisionVerdicts, Source
 
     options = Options("alpaca", "reply", duplicates=duplicates)
     base, started, worked = peak(), time.perf_counter(), time.process_time()

@@ -84,7 +84,7 @@ def fill(rows, length):
 
 def measure(client):
     """{name: (median wall ms, median processor ms, answer)} of every count and page."""
-    from datasets.exports.builder.export_count import count_export
+    from datasets.exports.export_count import count_export
     from datasets.exports.options import Options
 
     figures = {}

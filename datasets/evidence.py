@@ -3,10 +3,9 @@
 from agents import databases
 from ledger.session.evidence import Evidence, read_evidence
 
-from .exporters.samples import GATE_TYPES
-from .exporters.writes import WRITE
 from .models import DatasetSample
 from .review import parts
+from .sample_texts import GATE_TYPES, WRITE
 
 
 def read_fact(sample: DatasetSample) -> str:

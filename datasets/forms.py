@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 from openclaw_web.errors import Refused
 from openclaw_web.pages import states
 
-from .exporters import writes
+from . import sample_texts as writes
 from .models import PART_LABELS, DatasetSample
 from .review import parts
 from .review.parts import PartVerdict

@@ -17,10 +17,10 @@ from openclaw_web.lists.paging import Listing, Term, build_terms, get_order_colu
 from openclaw_web.pages import glyphs, states
 
 from . import sample_order
-from .exporters.samples import GATE_TYPES
 from .models import DatasetSample
 from .review import verdicts
 from .sample_order import Filters
+from .sample_texts import GATE_TYPES
 from .words import ENDING_WORDS, PROMPTED_WORDS, STATUS_WORDS, TYPE_WORDS, UNDONE
 
 # Columns of the filters that `Filters` does not have.

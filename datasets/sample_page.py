@@ -19,14 +19,13 @@ from people.configuration import setting_values as configuration
 
 from . import sample_order, word_diff
 from .evidence import find_evidence, read_fact
-from .exporters.samples import GATE_TYPES, count_own_messages
-from .exporters.writes import WRITE
 from .finding_values import words as finding_words
 from .finding_values.sample_findings import SampleMarks
 from .forms import PartsForm, VerdictForm, normalise_text
 from .models import DatasetSample
 from .review import drafts, parts, verdicts
 from .review.drafts import Draft
+from .sample_texts import GATE_TYPES, WRITE, count_own_messages
 from .write_samples import corrected_files
 
 LONGEST_SHOWN = 20_000  # characters of one message; the session page has the rest

@@ -14,9 +14,19 @@ from ledger.models import ConversationTurn, Session, TranscriptEvent, Transcript
 from ledger.transcripts.trimming import full_record
 from openclaw_web.sqlite.json_columns import decode
 
-from .exporters import outcomes
-from .exporters.samples import ENVELOPE, GONE, IMAGES, TOOLS, UNRECOGNIZED
-from .models import INTERRUPTED, DatasetSample
+from . import models
+from .models import DatasetSample
+from .sample_texts import (
+    ENVELOPE,
+    GONE,
+    IMAGES,
+    INJECTED,
+    INTERRUPTED,
+    PICTURE,
+    TOOLS,
+    UNKNOWN_ENVELOPE,
+    UNRECOGNIZED,
+)
 
 SILENT = "silent"
 FORKS = 500
@@ -50,13 +60,13 @@ def find_prompt(user: Facts, reply: Facts, session: Session) -> str:
 
 
 def find_exclusion(prompt: str, stop: str, turn_traits: str) -> str:
-    """The reason why a turn is left out unless chosen, one of outcomes.EXCLUDED; empty: none."""
+    """The reason why a turn is left out unless chosen, one of EXCLUDED; empty: none."""
     names = turn_traits.split()
     conditions = (
-        (outcomes.INJECTED, prompt not in ("", SILENT)),
-        (outcomes.UNKNOWN_ENVELOPE, UNRECOGNIZED in names),
-        (outcomes.INTERRUPTED, stop in INTERRUPTED),
-        (outcomes.PICTURE, IMAGES in names),
+        (INJECTED, prompt not in ("", SILENT)),
+        (UNKNOWN_ENVELOPE, UNRECOGNIZED in names),
+        (INTERRUPTED, stop in models.INTERRUPTED),
+        (PICTURE, IMAGES in names),
     )
     return next((name for name, applies in conditions if applies), "")
 
@@ -70,7 +80,7 @@ def find_stored_exclusion(session: Session | None, user_metadata: str | None, ag
 
 
 def find_traits(user: Facts, reply: Facts, *, rests_on_tools: bool) -> str:
-    """The traits of a turn: names of exporters.samples with blanks between them."""
+    """The traits of a turn: names of sample_texts with blanks between them."""
     has_files = user.images or user.files or reply.images or reply.files
     is_odd = bool(user.sender.get("envelope"))
     conditions = ((TOOLS, rests_on_tools), (ENVELOPE, user.is_unwrapped), (UNRECOGNIZED, is_odd), (IMAGES, has_files))

@@ -4,7 +4,6 @@ import openclaw_web.pages.converters  # noqa: F401 - <anything:>
 
 from . import views
 from .decision_samples import views as decision_views
-from .exports import count_views
 from .exports import views as export_views
 from .finding_values import views as finding_views
 from .kinds import views as kind_views
@@ -81,7 +80,7 @@ urlpatterns = [
     path("exports/<str:export_id>/again/", sample_views.export_again, name="export_again"),
     path("exports/", export_views.export_list, name="export_list"),
     path("exports/create/", export_views.export_create, name="export_create"),
-    path("exports/count/", count_views.export_count, name="export_count"),
+    path("exports/count/", export_views.export_count, name="export_count"),
     path("exports/<str:export_id>/", export_views.export_detail, name="export_detail"),
     path("exports/<str:export_id>/files/<str:name>", export_views.export_file, name="export_file"),
     path("exports/<str:export_id>/zip/", export_views.export_zip, name="export_zip"),

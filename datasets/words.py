@@ -5,8 +5,8 @@ from django.utils.translation import gettext_lazy as _
 from ledger.words import INJECTED_WORDS
 from openclaw_web.pages import states
 
-from .exporters import outcomes
 from .models import DatasetExport, DatasetSample
+from .sample_texts import INJECTED, INTERRUPTED, PICTURE, UNKNOWN_ENVELOPE
 
 UNDONE = "undone"  # a sample without a status: its only verdict was undone
 # In the order of the statuses.
@@ -21,10 +21,10 @@ TYPE_WORDS = {
 PROMPT_WORDS = INJECTED_WORDS | {"silent": _("Silent reply")}
 # Why a turn is left out unless somebody asks for it (datasets.turn_facts).
 EXCLUDED_WORDS = {
-    outcomes.INJECTED: _("Started by OpenClaw itself, or with a reply that is not sent"),
-    outcomes.UNKNOWN_ENVELOPE: _("In lines like OpenClaw's own that are not known"),
-    outcomes.INTERRUPTED: _("With an answer that ended with a tool call, because a person spoke before its result"),
-    outcomes.PICTURE: _("With a picture or file in the question, which the row would not contain"),
+    INJECTED: _("Started by OpenClaw itself, or with a reply that is not sent"),
+    UNKNOWN_ENVELOPE: _("In lines like OpenClaw's own that are not known"),
+    INTERRUPTED: _("With an answer that ended with a tool call, because a person spoke before its result"),
+    PICTURE: _("With a picture or file in the question, which the row would not contain"),
 }
 # What lists can be narrowed to by both (datasets.sample_order).
 PROMPTED_WORDS = {"person": _("A person")} | PROMPT_WORDS

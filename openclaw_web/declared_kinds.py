@@ -40,7 +40,7 @@ JOB_KINDS = {
 STORE_CHECKS = (
     *("ledger.checks.CHECKS", "overview.checks.CHECKS", "gate.checks.CHECKS", "guardian.recording.checks.CHECKS"),
     *("findings.checks.CHECKS", "episodes.checks.CHECKS"),
-    *("artifacts.checks.CHECKS", "datasets.exports.checks.CHECKS", "datasets.finding_values.checks.CHECKS"),
+    *("artifacts.checks.CHECKS", "datasets.exports.verification.CHECKS", "datasets.finding_values.checks.CHECKS"),
     "operations.checks.CHECKS",
 )
 

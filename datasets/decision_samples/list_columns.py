@@ -7,8 +7,7 @@ from django.db.models.lookups import Exact
 
 from openclaw_web.sqlite.fields import Json, JsonItemFromEnd
 
-from ..exporters.samples import GATE_TYPES
-from ..exporters.writes import WRITE
+from ..sample_texts import GATE_TYPES, WRITE
 
 BODY = Json("content")
 

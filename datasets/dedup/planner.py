@@ -11,8 +11,8 @@ from django.db import DEFAULT_DB_ALIAS
 
 from openclaw_web.sqlite import statements
 
-from ..exporters.samples import read_sample
 from ..models import DatasetSample
+from ..sample_texts import read_sample
 from . import clusters, signatures
 from .features import MAX_UINT64, Features, Row, mix_bits, read_features
 from .fixed_sides import NO_SIDE, FixedSides, SetSides

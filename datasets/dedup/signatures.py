@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 from django.db import OperationalError, transaction
 from django.db.models import QuerySet
 
-from ..exporters.samples import ExportSample, UnreadableSample, read_sample
 from ..models import DatasetSample, SampleSignature
+from ..sample_texts import ExportSample, UnreadableSample, read_sample
 from . import minhash
 from .texts import build_grams, compute_identity, hash_words, split_words
 

@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from openclaw_web.detectors.detect import find_spans
 
-from ..exporters.markers import replace_by_kinds
+from ..markers import replace_by_kinds
 
 GRAM = 5  # words
 ALIKE = 0.8  # Jaccard of the sets of grams, from which two samples say the same

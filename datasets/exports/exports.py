@@ -18,22 +18,41 @@ from ulid import ULID
 from openclaw_web import clock
 from openclaw_web.disk import drafts, room
 from openclaw_web.errors import Refused
+from openclaw_web.pages.downloads import StreamedDownload
+from openclaw_web.pages.zips import ZipEntry, compute_length, stream_zip
 from openclaw_web.sqlite.json_columns import encode
 from people.audit import log as audit
 
-from ..exporters.files import checksums
-from ..exporters.files.output_files import FileFacts
 from ..models import DatasetExport
-from . import secret_access, words
-from .builder.branches import read_branches
-from .builder.decision_verdicts import DecisionVerdicts
-from .builder.export_plan import build_export_plan
-from .builder.prompts import build_prompt_reader
-from .builder.redactions import Redaction, scan_agents
-from .builder.source import LISTED, Source, find_other_task
-from .builder.writer import ExportWriter
-from .options import BY_TASK, Options, check_name, check_options, read_options
-from .release_members import row_index
+from . import words
+from .branches import read_branches
+from .files import FileFacts, dataset_name, format_checksums
+from .options import BY_TASK, Options, check_name, check_options, count_flagged_rows, read_options
+from .plan import build_export_plan
+from .prompts import build_prompt_reader
+from .redactions import Redaction, scan_agents
+from .row_samples import remove_index
+from .source import LISTED, DecisionVerdicts, Source, find_other_task
+from .writer import ExportWriter
+
+
+def download_zip(export: DatasetExport) -> StreamedDownload:
+    """A ZIP with one folder, named after the export, of all its files.
+
+    Raises Refused when a file is missing or has another size: what it holds is not compared here.
+    """
+    name = export.manifest.get("dataset") or dataset_name(export.export_name, export.export_format)
+    files = []
+    for file in list_files(export):
+        path = folder_of(export) / file.name
+        if not has_its_size(path, file):
+            raise Refused(describe_unsent_file(file.name))
+        files.append(ZipEntry(f"{name}/{file.name}", path, file.bytes))
+    response = StreamedDownload(stream_zip(files), content_type="application/zip")
+    response["Content-Disposition"] = f'attachment; filename="{name}.zip"'
+    response["Content-Length"] = compute_length(files)
+    return response
+
 
 MANIFEST = "manifest.json"
 REHEARSAL = "dry-run"  # the name of an export that is not kept
@@ -146,7 +165,7 @@ def give_up(export_id: str, sentence: str) -> None:
         folder = folder_of(export)
         drafts.remove_drafts(folder)
         shutil.rmtree(folder, ignore_errors=True)
-        row_index.remove_index(export.id)
+        remove_index(export.id)
     rows.update(state=DatasetExport.State.FAILED, sentence=sentence, reasons_json="[]")
 
 
@@ -181,7 +200,7 @@ def list_files(export: DatasetExport) -> list[FileFacts]:
         return []
     files = [FileFacts(file["name"], file["bytes"], file["sha256"], file.get("rows")) for file in manifest["files"]]
     files.append(FileFacts(MANIFEST, len((export.manifest_json or "").encode()), export.checksum or ""))
-    data = checksums.format_checksums((file.name, file.sha256) for file in files)
+    data = format_checksums((file.name, file.sha256) for file in files)
     return [*files, FileFacts(manifest["checksums"], len(data), hashlib.sha256(data).hexdigest())]
 
 
@@ -242,7 +261,7 @@ def _write(export, folder, progress):
             drafts.publish(draft, folder)
         finally:
             if not folder.is_dir():
-                row_index.remove_index(export.id)
+                remove_index(export.id)
 
 
 @contextmanager
@@ -306,7 +325,7 @@ def _finish(export, folder):
     manifest = export.manifest
     counts = manifest["counts"]
     excluded = {group["reason"]: group["count"] for group in manifest["excluded"]}
-    if rows := secret_access.count_flagged_rows(export):  # logged first, before anybody can download it
+    if rows := count_flagged_rows(export):  # logged first, before anybody can download it
         details = {"object_type": "export", "object_id": export.id, "rows": rows}
         audit.record(export.exported_by or "", "exported_flagged", **details)
     DatasetExport.objects.filter(id=export.id).update(

@@ -6,10 +6,10 @@ from django.utils.translation import gettext_lazy as _
 from agents.models import Agent
 
 from ..dedup.split_plan import ONE
-from ..exporters.conversations.histories import EDITED
-from ..exporters.conversations.turns import KEEP, LIST
 from ..models import Benchmark, DatasetVersion
+from .histories import EDITED
 from .options import BY_SESSION, LONGEST_NAME, LONGEST_SEED
+from .turns import KEEP, LIST
 from .words import (
     DUPLICATE_WORDS,
     FORMAT_WORDS,
@@ -87,7 +87,7 @@ class ExportForm(forms.Form):
         choices=list(PARALLEL_WORDS.items()),
         initial=LIST,
         required=False,
-        help_text=_("For ShareGPT. GLM-4 accepts one call per message."),
+        help_text=_("Some chat templates, such as that of GLM-4, accept one call per message."),
     )
     tool_calls = forms.ChoiceField(
         label=_("Tool calls"),

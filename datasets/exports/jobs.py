@@ -13,12 +13,12 @@ from jobs.progress import Listener
 from openclaw_web.errors import Refused
 from people.audit import log as audit
 
-from ..exporters.files.file_names import dataset_name
 from ..models import DatasetExport
-from . import exports, secret_access, verification
-from .detail import differences
+from . import exports, verification
 from .exports import STATES_WITHOUT_FILES
-from .options import FLAGGED, check_name
+from .files import dataset_name
+from .options import FLAGGED, check_choices, check_name
+from .row_files import store_difference
 
 
 def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
@@ -29,7 +29,7 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     running = DatasetExport.objects.filter(id=params["export_id"], state=DatasetExport.State.RUNNING)
     is_begun = running.exists()
     manifest = exports.build_export(params["export_id"], progress)
-    differences.store_difference(DatasetExport.objects.get(id=params["export_id"]))
+    store_difference(DatasetExport.objects.get(id=params["export_id"]))
     facts = {"export_id": params["export_id"], "counts": manifest["counts"], "files": manifest["files"]}
     if is_begun:
         facts["message"] = _("Interrupted before: the unfinished files were removed, and all files were written again.")
@@ -45,7 +45,7 @@ def start_export(
     findings that nobody judged.
     """
     include, include_pii = choices.get("include", ()), choices.get("include_pii", False)
-    secret_access.check_choices(include=include, include_pii=include_pii, is_admin=is_admin)
+    check_choices(include=include, include_pii=include_pii, is_admin=is_admin)
     with transaction.atomic():
         export = _create_export(name, format, task, by, choices)
         job = jobs.start("export", {"export_id": export.id}, by=by)

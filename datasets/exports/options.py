@@ -1,7 +1,7 @@
 """The options of an export: checked, stored in its row, and read back."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, fields
 from datetime import date
 from typing import Any
@@ -9,17 +9,55 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from agents.models import Agent
+from artifacts.content_download import FlaggedArtifact
 from openclaw_web.errors import Refused
 from openclaw_web.pages.formatting import listed
+from people.audit import log as audit
 
 from ..dedup.split_plan import DUPLICATES, ONE
-from ..exporters import changes, outcomes
-from ..exporters.conversations import histories, turns
-from ..exporters.conversations.turns import LIST, PARALLEL
-from ..exporters.files import parquet_file
-from ..exporters.outcomes import RESTS_ON_TOOLS
-from ..exporters.training_rows import Shape
 from ..models import Benchmark, DatasetExport, DatasetSample, DatasetVersion
+from ..sample_texts import INJECTED, INTERRUPTED, UNKNOWN_ENVELOPE, UNRECOGNIZED
+from . import changes, histories, turns
+from .changes import OPEN_FINDINGS, RESTS_ON_TOOLS
+from .files import is_installed
+from .rows import Shape
+from .turns import LIST, PARALLEL
+
+
+def check_choices(*, include: Collection[str] = (), include_pii: bool = False, is_admin: bool) -> None:
+    """Raises FlaggedArtifact when somebody other than an admin chooses what only admins may."""
+    if FLAGGED in include and not is_admin:
+        raise FlaggedArtifact(
+            _("Only admins may export keys and passwords that nobody has judged. Leave them out, or ask an admin.")
+        )
+    if include_pii and not is_admin:
+        raise FlaggedArtifact(_("Only admins may export personal data. Have it redacted, or ask an admin."))
+
+
+def check_download(export: DatasetExport, name: str | None, *, by: str, is_admin: bool) -> None:
+    """Raises FlaggedArtifact when somebody other than an admin downloads such rows.
+
+    The refusal is written to the audit log. Without a name, the download is of all files.
+    """
+    if is_admin or not count_flagged_rows(export):
+        return
+    if any(name in (None, file["name"]) and "rows" in file for file in export.manifest["files"]):
+        audit.record(by, "download_refused", object_type="export", object_id=export.id, file=name or "zip")
+        raise FlaggedArtifact(
+            _("This file may contain personal data, or keys that nobody has judged: only admins may download it.")
+        )
+
+
+def count_flagged_rows(export: DatasetExport) -> int:
+    """Count the rows of an export that only admins may read.
+
+    With personal data these are all of its rows, else those with findings that nobody judged.
+    """
+    manifest = export.manifest
+    if manifest.get("options", {}).get("include_pii"):
+        return manifest["counts"]["rows"]
+    return manifest.get("transformations", {}).get(OPEN_FINDINGS, 0)
+
 
 FORMATS = DatasetExport.Format
 TASKS = DatasetExport.Task
@@ -37,9 +75,8 @@ ROUNDING = 1e-9  # 0.7 and 0.3 may come to more than 1
 # that were cut off; words in lines that look like OpenClaw's own and are not known; answers that ended with a call of a
 # tool; questions that came with an image or a file, which no row holds; and for admins only, what may be secret and
 # nobody judged.
-INJECTED, CUT_OFF, UNRECOGNIZED, INTERRUPTED, PICTURES, FLAGGED = INCLUDED = (
-    *("injected", "cut_off", "unrecognized", "interrupted", "pictures", "flagged"),
-)
+CUT_OFF, PICTURES, FLAGGED = "cut_off", "pictures", "flagged"
+INCLUDED = (INJECTED, CUT_OFF, UNRECOGNIZED, INTERRUPTED, PICTURES, FLAGGED)
 SAMPLE_KINDS = INCLUDED[:-1]  # of the samples that a release may have
 BY_SESSION, BY_TIME = SPLITS = ("session", "time")
 PROMPT_CHARACTERS = 32_768  # a longer system prompt or tool list is left out: OpenClaw records no longer text whole
@@ -97,9 +134,9 @@ class Options:
     def excluded(self) -> frozenset[str]:
         """The reasons for leaving turns out of every row that their records tell."""
         reasons = {
-            INJECTED: outcomes.INJECTED,
-            UNRECOGNIZED: outcomes.UNKNOWN_ENVELOPE,
-            INTERRUPTED: outcomes.INTERRUPTED,
+            INJECTED: INJECTED,
+            UNRECOGNIZED: UNKNOWN_ENVELOPE,
+            INTERRUPTED: INTERRUPTED,
         }
         return frozenset(reason for kind, reason in reasons.items() if kind not in self.include)
 
@@ -126,7 +163,7 @@ def find_unused_choices(kind: str, task: str) -> set[str]:
     used = {
         "history": shape.has_history,
         "tool_calls": shape.has_history or (kind, task) == (FORMATS.ALPACA, TASKS.REPLY),
-        "parallel_calls": shape.is_sharegpt,
+        "parallel_calls": shape.has_history,
     }
     return {name for name, is_used in used.items() if not is_used}
 
@@ -160,7 +197,7 @@ def check_options(options: Options) -> None:
     _check_choice(options.history, histories.HISTORIES, _("The history cannot be %(value)s. Choose %(choices)s."))
     if options.history == histories.SESSION and not options.shape.has_whole_sessions:
         raise Refused(_("In this format each row has one question with its answers: choose another history."))
-    if options.format == FORMATS.PARQUET and not parquet_file.is_installed():
+    if options.format == FORMATS.PARQUET and not is_installed():
         raise Refused(_("Parquet files need pyarrow. Install it with: pip install openclaw-web[parquet]"))
     _check_choice(options.tool_calls, turns.TOOL_CALLS, _("Tool calls cannot be %(value)s. Choose %(choices)s."))
     for name in options.include:

@@ -12,8 +12,8 @@ from openclaw_web.pages.formatting import listed, size
 from ..models import DatasetExport
 from . import exports
 from . import words as export_words
-from .builder.export_count import ExportCount
-from .detail import differences
+from .export_count import ExportCount
+from .row_files import KINDS
 
 SCHEMA = "openclaw-web.export.v1"
 
@@ -148,9 +148,7 @@ def _describe_difference(export):
     before = DatasetExport.objects.filter(id=difference.get("to", "")).first()
     if before is None or "same" not in difference:
         return
-    numbers = {name: f"{difference[name]['count']:,}" for name in differences.KINDS} | {
-        "same": f"{difference['same']:,}"
-    }
+    numbers = {name: f"{difference[name]['count']:,}" for name in KINDS} | {"same": f"{difference['same']:,}"}
     yield (
         _(
             "  Rows compared with the export %(name)s: added %(added)s, removed %(removed)s, changed %(changed)s, "

@@ -8,22 +8,51 @@ import re
 import stat
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import orjson
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from openclaw_web import amounts, spreadsheets
 from openclaw_web.errors import Refused
 from openclaw_web.pages.formatting import listed
+from openclaw_web.sqlite.integrity import DAMAGED, Check, find_file_problem
 
-from ..exporters.files.output_files import FileFacts
-from ..exporters.formats.checks import find_broken_rules
 from ..models import DatasetExport
 from . import words
 from .exports import MANIFEST, Progress, folder_of, list_files
+from .files import FileFacts
+from .rules import find_broken_rules
+
+
+def _find_changed(_db, *, is_deep) -> Iterator[str]:
+    """Files of finished exports that are gone, or of another size; `is_deep` reads them all."""
+    exports = DatasetExport.objects.filter(state=DatasetExport.State.READY).order_by("exported_at", "id")
+    for export in exports.iterator():
+        files = list_files(export)
+        if not files:
+            yield _("%(file)s has different content") % {"file": f"{export.export_name}: {MANIFEST}"}
+        for file in files:
+            name = f"{export.export_name}: {export.file_path}/{file.name}"
+            digest = file.sha256 if is_deep else ""
+            if problem := find_file_problem(folder_of(export) / file.name, name, file.bytes, digest):
+                yield problem
+
+
+CHECKS = (
+    Check(
+        name="export_files",
+        sentence=DAMAGED,
+        noun="files",
+        find=partial(_find_changed, is_deep=False),
+        find_deep=partial(_find_changed, is_deep=True),
+        advice=gettext_lazy("Run the export again to get its files."),
+    ),
+)
+
 
 INTACT, CHANGED, MISSING, UNEXPECTED = "intact", "changed", "missing", "unexpected"
 LISTED = 200  # files that nobody expects

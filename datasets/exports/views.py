@@ -1,6 +1,7 @@
 """Pages of exports: the list with the form, one export, its files."""
 
-from dataclasses import fields
+from dataclasses import dataclass, fields
+from typing import Any
 from urllib.parse import urlencode
 
 from django.http import Http404, QueryDict
@@ -19,15 +20,115 @@ from openclaw_web.pages.downloads import FileDownload
 from openclaw_web.pages.html import render_page, stop_polling
 from openclaw_web.pages.roles import needs
 
-from ..exporters.conversations.turns import LEAVE_OUT
 from ..models import DatasetExport, DatasetSample
-from . import export_files, exports, secret_access, zip_download
+from . import exports, jobs, words
 from . import words as export_words
-from .detail import page as detail_page
+from .card import README
+from .export_count import count_export
 from .export_list import EXPORTS, WORKING, ExportFilters, resolve_state
+from .exports import download_zip
 from .forms import ExportForm
 from .jobs import start_export, start_verify
-from .options import FLAGGED, read_options
+from .options import FLAGGED, Options, check_download, count_flagged_rows, read_options
+from .page import build_detail_context, build_preview
+from .trainers import DATASETS_LINE
+from .turns import LEAVE_OUT
+from .verification import INTACT
+
+OPTIONS = {field.name for field in fields(Options)}
+
+
+class CountForm(ExportForm):
+    """The same form before the export has a name."""
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.fields["name"].required = False
+
+
+@require_POST
+@needs("labeller")
+def export_count(request):
+    """How many samples fit the form, for the place below it or as the page.
+
+    With `preview`, the first rows too. Writes nothing.
+    """
+    form = CountForm(request.POST)
+    fits = _count_fitting(form, has_preview="preview" in request.POST)
+    if request.htmx:
+        return render_page(request, "datasets/export_fits.html", {"fits": fits})
+    return render_list_page(request, form, has_choices=True, fits=fits, status=200 if form.is_valid() else 422)
+
+
+def _count_fitting(form, *, has_preview):
+    """The counts for the chosen options as the page shows them, or the problem.
+
+    `has_preview`: with the first rows.
+    """
+    if not form.is_valid():
+        return {"problem": _("Correct the options above to count samples.")}
+    choices = {name: value for name, value in form.read_choices().items() if name in OPTIONS}
+    try:
+        options = Options(**choices)
+        result = count_export(options)
+        preview = build_preview(options) if has_preview else None
+    except Refused as refused:
+        return {"problem": refused.sentence}
+    chosen, known = choices["history"], words.HISTORY_WORDS
+    histories = [(known[name], rows, name == chosen) for name, rows in result.histories.items()]
+    dominant = words.describe_dominant_set(result.largest_set, result.set_counted) if result.has_dominant_set else ""
+    counted = {"problem": "", "result": result, "histories": histories, "dominant_set": dominant}
+    return counted | {"preview": preview, "kind": options.format}
+
+
+@dataclass(frozen=True, slots=True)
+class ExportFiles:
+    """Files of an export, and their latest comparison.
+
+    `rows`: each file with its state in that comparison, empty without one. `line` of Python loads the rows, in the
+    folder of the export: empty where there is no card. `result` is that of the comparison, which `job` made.
+    `is_for_admins`: the files are for admins, and this person is none.
+    """
+
+    rows: list[tuple[Any, dict[str, str]]]
+    line: str
+    job: JobRun | None
+    result: dict[str, Any]
+    is_for_admins: bool
+    may_verify: bool
+
+    @property
+    def is_verifying(self) -> bool:
+        """Whether files are being compared now, or will be."""
+        return self.job is not None and not self.job.has_ended
+
+    @property
+    def wrong(self) -> list[dict[str, str]]:
+        """Files that the latest comparison did not find intact."""
+        return [file for file in self.result.get("files", []) if file["state"] != INTACT]
+
+    @property
+    def others(self) -> list[dict[str, str]]:
+        """Files in the folder that the manifest does not name."""
+        known = {file.name for file, _state in self.rows}
+        return [file for file in self.result.get("files", []) if file["name"] not in known]
+
+
+def read_export_files(export: DatasetExport, user: Any) -> ExportFiles:
+    """The files of an export; none of one that is not ready."""
+    is_ready = export.state == DatasetExport.State.READY
+    files = exports.list_files(export) if is_ready else []
+    job = jobs.find_verification(export) if is_ready else None
+    result = job.result if job and job.state == JobRun.State.FINISHED else {}
+    states = {file["name"]: file for file in result.get("files", [])}
+    return ExportFiles(
+        rows=[(file, states.get(file.name, {})) for file in files],
+        line=DATASETS_LINE if README in {file.name for file in files} else "",
+        job=job,
+        result=result,
+        is_for_admins=bool(count_flagged_rows(export)) and not user.has_role("admin"),
+        may_verify=user.has_role("labeller"),
+    )
 
 
 @require_safe
@@ -81,8 +182,8 @@ def export_detail(request, export_id):
         "may_export": request.user.has_role("labeller"),
         "job_href": job.get_absolute_url() if job and visible_to(request.user).filter(id=job.id).exists() else None,
         **_describe_content(export),
-        "about_files": (files_context := export_files.read_export_files(export, request.user)),
-        **detail_page.build_detail_context(request, export),
+        "about_files": (files_context := read_export_files(export, request.user)),
+        **build_detail_context(request, export),
     }
     for ended_job in (job, files_context.job):
         if ended_job and ended_job.has_ended and request.htmx:
@@ -99,7 +200,7 @@ def export_file(request, export_id, name):
     path = exports.find_file_to_send(export, name)
     if path is None:
         raise Http404
-    secret_access.check_download(export, name, by=request.user.username, is_admin=request.user.has_role("admin"))
+    check_download(export, name, by=request.user.username, is_admin=request.user.has_role("admin"))
     return FileDownload(path, as_attachment=True, filename=name, content_type=exports.content_type(name))
 
 
@@ -108,8 +209,8 @@ def export_file(request, export_id, name):
 def export_zip(request, export_id):
     """All files of a ready export, as one download."""
     export = get_object_or_404(DatasetExport, id=export_id, state=DatasetExport.State.READY)
-    secret_access.check_download(export, None, by=request.user.username, is_admin=request.user.has_role("admin"))
-    return zip_download.download_zip(export)
+    check_download(export, None, by=request.user.username, is_admin=request.user.has_role("admin"))
+    return download_zip(export)
 
 
 @require_POST
@@ -176,15 +277,11 @@ def _describe_options(export):
         "task": export_words.TASK_WORDS.get(export.task, export.task),
         "history": _describe_history(chosen),
         "tool_calls": _describe_tool_calls(chosen),
-        "parallel_calls": export_words.PARALLEL_WORDS.get(chosen.parallel_calls) if _splits_calls(chosen) else None,
+        "parallel_calls": export_words.PARALLEL_WORDS.get(chosen.parallel_calls) if chosen.shape.has_history else None,
         "duplicates": export_words.DUPLICATE_WORDS[chosen.duplicates],
         "included": list(_list_included(chosen)),
         "chosen": chosen,
     }
-
-
-def _splits_calls(chosen):
-    return chosen.format == DatasetExport.Format.SHAREGPT and chosen.shape.has_history
 
 
 def _list_included(chosen):

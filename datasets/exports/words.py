@@ -11,25 +11,26 @@ from openclaw_web import amounts
 from openclaw_web.pages import states
 
 from ..dedup.split_plan import DOMINANT_SET, KEEP, ONE
-from ..exporters import changes, pairs, prompts
-from ..exporters.conversations import histories, turns
-from ..exporters.conversations.turns import LIST, SPLIT
-from ..exporters.formats import openai, readers
-from ..exporters.outcomes import AFTER_GAP, BEYOND_ROW, DUPLICATE, RESTS_ON_TOOLS, SAME_TURN
-from ..exporters.training_rows import (
+from ..finding_values.words import KIND_WORDS
+from ..models import DatasetExport
+from ..sample_texts import CONTENT_ELSEWHERE, CONTENT_STALE
+from ..words import EXCLUDED_WORDS
+from . import changes, histories, options, rules, turns
+from . import prompt_columns as prompts
+from .changes import AFTER_GAP, BEYOND_ROW, DUPLICATE, RESTS_ON_TOOLS, SAME_TURN
+from .formats import FEW_ROWS, LARGE_FILE
+from .rows import (
     CONTENT_UNKNOWN,
     DECISION_INCORRECT,
     DECISION_UNKNOWN,
     NO_DECISION,
+    NO_PAIR,
     OVERRULED,
+    SAME_ANSWER,
     WRITE_INCORRECT,
     WRITE_UNKNOWN,
 )
-from ..exporters.writes import CONTENT_ELSEWHERE, CONTENT_STALE
-from ..finding_values.words import KIND_WORDS
-from ..models import DatasetExport
-from ..words import EXCLUDED_WORDS
-from . import options
+from .turns import LIST, SPLIT
 
 FORMAT_WORDS = {
     DatasetExport.Format.ALPACA: gettext_lazy("Alpaca: instruction and output"),
@@ -142,8 +143,8 @@ EXCLUSIONS = {
     AFTER_GAP: gettext_lazy("After a turn that is not approved, so not in the row of its session"),
     BEYOND_ROW: gettext_lazy("Beyond the maximum length of the row of its session"),
     SAME_TURN: gettext_lazy("Another sample of the same turn is in the row of its session"),
-    pairs.NO_PAIR: gettext_lazy("Without a pair: nobody edited or corrected the answer"),
-    pairs.SAME_ANSWER: gettext_lazy("With a correction that differs from the answer only in blanks"),
+    NO_PAIR: gettext_lazy("Without a pair: nobody edited or corrected the answer"),
+    SAME_ANSWER: gettext_lazy("With a correction that differs from the answer only in blanks"),
     DUPLICATE: gettext_lazy("Duplicates: they say the same as another sample, or nearly"),
     "tainted": gettext_lazy("Of the release, but removed, opted out, rolled back or rejected since"),
     "changed_since_release": gettext_lazy("Of the release, but edited since"),
@@ -214,21 +215,21 @@ NOTES = {
         "More than half of the samples are in sessions that share a part of the split, because they have one id or say "
         "the same. The parts can be far from the shares you chose."
     ),
-    openai.FEW_ROWS: gettext_lazy("OpenAI accepts training files of 10 rows or more: this export has fewer."),
-    openai.LARGE_FILE: gettext_lazy(
+    FEW_ROWS: gettext_lazy("OpenAI accepts training files of 10 rows or more: this export has fewer."),
+    LARGE_FILE: gettext_lazy(
         "OpenAI accepts files of up to 512 MB: a file is larger. Upload it in parts, or export each agent on its own."
     ),
 }
-# The checks that rows went through (exporters.formats.readers).
+# The checks that rows went through (rules.list_checks).
 CHECKS = {
-    readers.ALPACA_TEXTS: gettext_lazy("Instruction and output are not empty"),
-    readers.SIDES: gettext_lazy("Sides alternate, from a user's message to a reply; every call has its result"),
-    readers.CALLS: gettext_lazy("Tool calls are JSON with a name and an object of arguments"),
-    readers.TWO_KEYS: gettext_lazy("Every message has exactly two keys, both texts"),
-    readers.ANSWERS: gettext_lazy("Each answer is one message with text, and the two of a pair differ"),
-    readers.MESSAGES: gettext_lazy("Roles and keys of messages are known, and every call has its result"),
-    readers.COLUMNS: gettext_lazy("Every row has the same columns in the same order, and texts in them"),
-    readers.DATES: gettext_lazy("No column would be read as dates"),
+    rules.ALPACA_TEXTS: gettext_lazy("Instruction and output are not empty"),
+    rules.SIDES: gettext_lazy("Sides alternate, from a user's message to a reply; every call has its result"),
+    rules.CALLS: gettext_lazy("Tool calls are JSON with a name and an object of arguments"),
+    rules.TWO_KEYS: gettext_lazy("Every message has exactly two keys, both texts"),
+    rules.ANSWERS: gettext_lazy("Each answer is one message with text, and the two of a pair differ"),
+    rules.MESSAGES: gettext_lazy("Roles and keys of messages are known, and every call has its result"),
+    rules.COLUMNS: gettext_lazy("Every row has the same columns in the same order, and texts in them"),
+    rules.DATES: gettext_lazy("No column would be read as dates"),
 }
 
 

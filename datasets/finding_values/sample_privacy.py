@@ -20,10 +20,10 @@ from openclaw_web.detectors import detect
 from openclaw_web.sqlite import statements, write_queue
 from people.models.bookkeeping import KeyValue
 
-from ..exporters.markers import TokenNumbers, has_marker
-from ..exporters.redaction import Place, Redactor, Rules
-from ..exporters.samples import GATE_TYPES
+from ..markers import TokenNumbers, has_marker
 from ..models import DatasetSample, FindingValue, FindingValueAgent, FindingVerdict
+from ..redaction import Place, Redactor, Rules
+from ..sample_texts import GATE_TYPES
 from . import summary
 from .decisions import DecisionCache, read_added
 

@@ -27,10 +27,10 @@ from ledger.models import ConversationTurn
 from openclaw_web.errors import Refused
 
 from .. import services, turn_facts
-from ..exporters.samples import ENVELOPE, GATE_TYPES, NEGATIVE, POSITIVE, UNRECOGNIZED, GateAnswer, read_decision
 from ..models import DatasetSample
 from ..review import parts
 from ..review.parts import PartVerdict
+from ..sample_texts import ENVELOPE, GATE_TYPES, NEGATIVE, POSITIVE, UNRECOGNIZED, GateAnswer, read_decision
 from . import sample_store
 from . import turn as turns
 from .kind import NONE, RIGHT, WRONG, JudgedKind, Words

@@ -22,8 +22,8 @@ from ledger.transcripts import origins
 from ledger.transcripts.trimming import full_record
 
 from .. import turn_facts
-from ..exporters.outcomes import PICTURE
 from ..models import DatasetSample
+from ..sample_texts import PICTURE
 from . import sample_store
 from .kind import SampleKind
 

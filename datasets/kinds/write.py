@@ -29,10 +29,10 @@ from ledger.models import ConversationTurn
 from openclaw_web.errors import Refused
 
 from .. import turn_facts
-from ..exporters.writes import REFUSED
-from ..exporters.writes import WRITE as TYPE
 from ..models import DatasetSample
 from ..review.parts import PartVerdict
+from ..sample_texts import REFUSED
+from ..sample_texts import WRITE as TYPE
 from ..write_samples.corrected_files import LONGEST_FILE, OriginalWrite, RightFile, find_right_file
 from . import sample_store
 from .kind import NONE, RIGHT, WRONG, JudgedKind, Words

@@ -22,10 +22,9 @@ from openclaw_web.errors import Refused
 from people.audit import log as audit
 
 from ..dedup import signatures
-from ..exports.builder.source import ORDER, Source
 from ..exports.options import check_name, read_options
-from ..exports.release_members.benchmark_overlap import LIMIT, BenchmarkOverlap, hash_grams
-from ..exports.release_members.row_index import find_index, read_rows_of
+from ..exports.row_samples import find_index, read_rows_of
+from ..exports.source import LIMIT, ORDER, BenchmarkOverlap, Source, hash_grams
 from ..models import Benchmark, Dataset, DatasetExport, DatasetVersion
 from .dataset_store import build_options
 

@@ -9,7 +9,7 @@ from guardian.models import WriteGuardianAudit
 
 from ..exports.jobs import start_export
 from ..exports.options import CHOICES, LONGEST_NAME, read_options
-from ..exports.release_members.row_index import read_rows_of
+from ..exports.row_samples import read_rows_of
 from ..kinds.write import WRITE
 from ..models import DatasetExport, DatasetMember, DatasetSample, DatasetVersion, VersionTaint
 

@@ -5,8 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Set
 from typing import Any, Protocol
 
 from ..dedup.fixed_sides import NO_SIDE
-from ..exports.builder.splits import SIDES
-from ..exports.release_members.day_sides import SideTable
+from ..exports.plan import SIDES, SideTable
 from ..models import Dataset, DatasetMember, DatasetVersion, SessionSide
 
 MEMBER_COLUMNS = ("sample_id", "side", "status", "label_id", "content_hash")

@@ -19,7 +19,7 @@ from openclaw_web import clock
 from openclaw_web.sqlite.write_queue import global_transaction
 from people.models import AuditEntry
 
-from ..exports.release_members.rolled_back import is_rolled_back
+from ..exports.source import is_rolled_back
 from ..models import DatasetExport, DatasetSample, DatasetVersion, VersionTaint
 from .members import read_members
 

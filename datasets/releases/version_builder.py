@@ -21,18 +21,14 @@ from ..dedup import signatures
 from ..dedup.sample_hashes import compute_content_hash
 from ..dedup.split_plan import DUPLICATE, SplitPlan
 from ..dedup.texts import compute_identity
-from ..exporters import outcomes
-from ..exporters.samples import UnreadableSample, read_sample
-from ..exporters.training_rows import OVERRULED, find_unfit_reason, is_taught
-from ..exports import words
-from ..exports.builder import splits
-from ..exports.builder.decision_verdicts import DecisionVerdicts
-from ..exports.builder.export_plan import build_export_plan
-from ..exports.builder.source import COLUMNS, LISTED, Row, Source, find_other_task
-from ..exports.builder.writer import CHANGED, RULES
+from ..exports import changes, words
 from ..exports.options import BY_TIME, Options
-from ..exports.release_members.day_sides import DaySides
+from ..exports.plan import SIDES, DaySides, build_export_plan
+from ..exports.rows import OVERRULED, find_unfit_reason, is_taught
+from ..exports.source import COLUMNS, LISTED, DecisionVerdicts, Row, Source, find_other_task
+from ..exports.writer import CHANGED, RULES
 from ..models import DatasetMember, DatasetSample, DatasetVersion, SessionSide
+from ..sample_texts import UnreadableSample, read_sample
 from .dataset_store import build_options
 from .differences import compare
 from .members import MembersChecksum, ReleasedSides, get_side_name, read_members
@@ -124,7 +120,7 @@ class _MemberReader:
         assignment = self.plan.find_assignment(row["id"], compute_identity(*signatures.read_pair(sample)))
         if assignment is None:
             return CHANGED, 0
-        return outcomes.DUPLICATE if assignment >= DUPLICATE else "", assignment % DUPLICATE
+        return changes.DUPLICATE if assignment >= DUPLICATE else "", assignment % DUPLICATE
 
     def _build_member(self, row, side):
         return DatasetMember(
@@ -133,7 +129,7 @@ class _MemberReader:
             agent_id=row["agent_id"],
             session_id=row["session_id"],
             turn_number=row["turn_number"],
-            side=splits.SIDES[side],
+            side=SIDES[side],
             status=row["annotation_status"],
             label_id=row["label_id"],
             content_hash=compute_content_hash(row),
@@ -202,7 +198,7 @@ def _finish(version, latest, excluded, judged):
         statuses.update(member[2] for member in batch)
     version.checksum, version.member_count = checksum.finish(), sides.total()
     version.counts = {
-        "sides": {side: sides[side] for side in splits.SIDES},
+        "sides": {side: sides[side] for side in SIDES},
         "statuses": dict(statuses),
         "excluded": [{"reason": reason, **group} for reason, group in excluded.items()],
         "judged_meanwhile": judged,

@@ -12,7 +12,7 @@ from openclaw_web.lists.paging import page_of, read_cursors
 from openclaw_web.pages.html import redirect_to, render_page
 from openclaw_web.pages.roles import needs
 
-from ..exports.builder.splits import SIDES
+from ..exports.plan import SIDES
 from ..models import Dataset, DatasetExport, DatasetVersion, VersionTaint
 from . import release_checks, taints, words
 from .dataset_list import DATASETS, DatasetFilters

@@ -10,8 +10,8 @@ from django.utils.translation import gettext_lazy
 from openclaw_web.lists.list_counts import RowCount
 from openclaw_web.pages import glyphs
 
-from ..exports.builder.splits import SIDES as SIDE_NAMES
 from ..exports.options import BY_TIME, translate_stored
+from ..exports.plan import SIDES as SIDE_NAMES
 from ..exports.words import DUPLICATE_WORDS, EXCLUSIONS, INCLUDED_WORDS, TASK_WORDS
 from ..models import Benchmark, DatasetSample, DatasetVersion, VersionTaint
 from . import verification

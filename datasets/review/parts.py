@@ -8,10 +8,10 @@ from django.utils.translation import gettext as _
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite.json_columns import decode, encode
 
-from ..exporters import writes
-from ..exporters.formats.gate import DECISIONS as GATE_DECISIONS
-from ..exporters.samples import NEGATIVE, POSITIVE
+from .. import sample_texts as writes
 from ..models import PART_LABELS
+from ..sample_texts import DECISIONS as GATE_DECISIONS
+from ..sample_texts import NEGATIVE, POSITIVE
 
 LABELS = tuple(dict(PART_LABELS))
 DECISIONS = ("NO_WRITE", *sorted(GATE_DECISIONS - {"NO_WRITE"}))

@@ -19,12 +19,11 @@ from people.configuration import catalogue
 from people.configuration import setting_values as configuration
 
 from ..dedup import signatures
-from ..exporters.samples import GATE_TYPES
-from ..exporters.writes import WRITE
 from ..finding_values import sample_privacy
 from ..forms import normalise_text
 from ..kinds import decision as decisions
 from ..models import DatasetSample, ReviewAction, SampleClaim, SampleLabel
+from ..sample_texts import GATE_TYPES, WRITE
 from ..versions import compute_version
 from ..words import STATUS_WORDS
 from . import claims, drafts, parts

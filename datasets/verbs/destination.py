@@ -18,10 +18,9 @@ from openclaw_web.commands.groups import Failed
 from openclaw_web.disk import drafts, publication, room
 from openclaw_web.errors import Refused
 
-from ..exporters.files.file_names import file_name
-from ..exporters.files.output_files import FileFacts
 from ..exports import exports
-from ..exports.builder.splits import SIDES, TRAIN
+from ..exports.files import FileFacts, file_name
+from ..exports.plan import SIDES, TRAIN
 from ..models import DatasetExport
 
 PIECE = 1024 * 1024

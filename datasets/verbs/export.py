@@ -13,7 +13,7 @@ from openclaw_web.commands.groups import Failed, Outcome, WrongUse
 from openclaw_web.errors import Refused
 
 from ..exports import jobs, report
-from ..exports.builder.export_count import count_export
+from ..exports.export_count import count_export
 from ..exports.exports import rehearse
 from ..exports.options import Options
 from ..models import DatasetExport

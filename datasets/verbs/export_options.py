@@ -10,9 +10,9 @@ from openclaw_web.commands.groups import WrongUse
 from openclaw_web.errors import Refused
 
 from ..dedup.split_plan import DUPLICATES, ONE
-from ..exporters.conversations.histories import EDITED, HISTORIES
-from ..exporters.conversations.turns import KEEP, LIST, PARALLEL, TOOL_CALLS
+from ..exports.histories import EDITED, HISTORIES
 from ..exports.options import BY_SESSION, FORMATS, SPLITS, TASKS, Options
+from ..exports.turns import KEEP, LIST, PARALLEL, TOOL_CALLS
 from ..models import Benchmark
 from ..releases import dataset_store
 

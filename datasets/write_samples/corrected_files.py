@@ -16,10 +16,10 @@ from ledger import consent
 from openclaw_web.diffs import line_diff
 from openclaw_web.errors import Refused
 
-from ..exporters import writes
-from ..exporters.writes import WRITE, WRITTEN, WriteAnswer, WriteRequest
+from .. import sample_texts as writes
 from ..models import DatasetSample
 from ..review import parts
+from ..sample_texts import WRITE, WRITTEN, WriteAnswer, WriteRequest
 
 LONGEST_FILE = 100_000  # characters: a reviewer has the whole file on the screen
 BULLET = re.compile(r"^([-*+]) ", re.MULTILINE)

@@ -10,8 +10,8 @@ import json
 import pytest
 
 from datasets import services
-from datasets.exports.builder.source import Source
 from datasets.exports.options import Options
+from datasets.exports.source import Source
 from datasets.models import DatasetSample
 from ledger.models import ConversationTurn, Session, TranscriptEvent
 from overview.models import AgentDailyStat, AgentSummary

@@ -27,7 +27,7 @@ OLDER_VERSION = (
 SOMETHING_ELSE = {
     "agents/databases.py": ("by another version", "migrations of another version", "by a newer version"),
     "collecting/stages/extras.py": ("memory index of older versions",),
-    "datasets/exports/detail/differences.py": ("newest older export",),
+    "datasets/exports/row_files.py": ("newest older export",),
     "datasets/exports/options.py": ("Earlier versions had an option",),  # stored JSON is translated, not migrated
     "datasets/forms.py": ("where an earlier verdict has one",),
     "datasets/review/verdicts.py": ("Earlier verdicts stay",),

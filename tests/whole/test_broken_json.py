@@ -15,7 +15,7 @@ from django.test import override_settings
 from collecting import migration_runs
 from collecting.models import MigrationRun, MigrationSource
 from datasets.exports import exports, verification
-from datasets.exports.checks import CHECKS
+from datasets.exports.verification import CHECKS
 from datasets.models import DatasetExport
 from guardian.models import RollbackIntent
 from guardian.recording import reports, snapshot_pruning

@@ -2,9 +2,9 @@
 
 import pytest
 
-from datasets.exports.builder.export_count import count_export
-from datasets.exports.builder.plain_rows import PlainRows
+from datasets.exports.export_count import count_export
 from datasets.exports.options import Options
+from datasets.exports.source import PlainRows
 from datasets.kinds import verdict_service
 from datasets.kinds.decision import DECISION
 from datasets.kinds.kind import VERDICTS

@@ -16,7 +16,7 @@ from agents.models import Agent
 from datasets.dedup import signatures
 from datasets.dedup.texts import compute_words_number
 from datasets.exports import exports
-from datasets.exports.builder.export_count import count_export
+from datasets.exports.export_count import count_export
 from datasets.exports.options import Options
 from datasets.models import DatasetExport, DatasetSample
 from datasets.services import make_samples

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 import orjson
 
-from datasets.exporters.files.lines import encode_line
-from datasets.exporters.formats.checks import find_broken_rules
-from datasets.exporters.samples import ExportSample, GateAnswer
-from datasets.exporters.training_rows import Shape, build_rows
+from datasets.exports.files import encode_line
+from datasets.exports.rows import Shape, build_rows
+from datasets.exports.rules import find_broken_rules
+from datasets.sample_texts import ExportSample, GateAnswer
 
 
 @dataclass(slots=True)
@@ -24,7 +24,7 @@ class Call:
 
 @dataclass(slots=True)
 class Message:
-    """Like datasets.exports.builder.branches.Message."""
+    """Like datasets.exports.branches.Message."""
 
     role: str
     text: str = ""

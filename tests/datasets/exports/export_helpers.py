@@ -3,8 +3,8 @@
 import orjson
 from django.urls import reverse
 
-from datasets.exporters.formats.checks import find_broken_rules
 from datasets.exports import exports
+from datasets.exports.rules import find_broken_rules
 from datasets.models import DatasetExport
 from jobs import execution
 from tests.datasets.exports.branches import Steps, body

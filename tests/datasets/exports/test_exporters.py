@@ -6,10 +6,10 @@ from pathlib import Path
 import orjson
 import pytest
 
-from datasets.exporters import changes
-from datasets.exporters.formats.checks import COLUMNS
-from datasets.exporters.samples import CONTEXT_CHARACTERS, UnreadableSample, read_sample
-from datasets.exporters.training_rows import Shape, find_unfit_reason
+from datasets.exports import changes
+from datasets.exports.formats import COLUMNS
+from datasets.exports.rows import Shape, find_unfit_reason
+from datasets.sample_texts import CONTEXT_CHARACTERS, UnreadableSample, read_sample
 from ledger.transcripts import trimming
 from tests.datasets.exports.branches import Call, agent, gate, result, rows, sample, sides, stored_row, user, values
 

@@ -2,13 +2,14 @@
 
 import pytest
 
-from datasets.exporters import changes
-from datasets.exporters.conversations.exchanges import Conversation, Exchange
-from datasets.exporters.files.output_files import PIECE, DateColumns
-from datasets.exporters.formats import metadata, sharegpt
-from datasets.exporters.formats.checks import COLUMNS, find_broken_rules
-from datasets.exporters.samples import read_sample
-from datasets.exports.builder.splits import SIDES, choose_side
+from datasets.exports import changes
+from datasets.exports.dialects import SHAREGPT
+from datasets.exports.exchanges import Conversation, Exchange
+from datasets.exports.files import PIECE, DateColumns
+from datasets.exports.formats import COLUMNS, RESERVED
+from datasets.exports.plan import SIDES, choose_side
+from datasets.exports.rules import find_broken_rules
+from datasets.sample_texts import read_sample
 from tests.datasets.exports.branches import Call, agent, result, rows, sample, stored_row, user, values
 
 # Characters
@@ -116,7 +117,7 @@ def test_no_column_has_a_name_that_trainers_take():
     meant["preference"] = {"prompt", "chosen", "rejected", "tools"}
     meant["llamafactory_preference"] = {"chosen", "rejected", "system", "tools"}
     meant["kto"] = {"prompt", "completion", "label", "tools"}
-    assert {kind: metadata.RESERVED & set(columns) for kind, columns in COLUMNS.items()} == meant
+    assert {kind: RESERVED & set(columns) for kind, columns in COLUMNS.items()} == meant
 
 
 # Dates
@@ -152,7 +153,7 @@ def test_a_piece_of_ten_mebibytes_counts_for_itself():
 def test_conversations_of_nothing_but_dates_are_noticed():
     watch = DateColumns(("conversations", "system"))
     dates = [{"from": "human", "value": "2026-01-31"}, {"from": "gpt", "value": "2026-02-01"}]
-    watch.add_row({"conversations": Conversation([Exchange(dates, (), sharegpt.SPELLING)]), "system": ""}, 100)
+    watch.add_row({"conversations": Conversation([Exchange(dates, (), SHAREGPT)]), "system": ""}, 100)
     watch.end()
     assert watch.date_columns == {"conversations"}
 

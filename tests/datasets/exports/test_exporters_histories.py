@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datasets.exporters import changes
-from datasets.exporters.conversations.histories import HISTORIES
-from datasets.exporters.training_rows import Shape, build_rows
+from datasets.exports import changes
+from datasets.exports.histories import HISTORIES
+from datasets.exports.rows import Shape, build_rows
 from tests.datasets.exports.branches import Message, agent, result, rows, sample, sides, user, values
 from tests.datasets.exports.test_exporters_properties import number_turns, thorough
 

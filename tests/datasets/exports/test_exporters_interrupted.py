@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from datasets.exporters import outcomes
-from datasets.exporters.conversations.histories import HISTORIES
+from datasets.exports.histories import HISTORIES
+from datasets.sample_texts import INJECTED, INTERRUPTED, UNKNOWN_ENVELOPE
 from tests.datasets.exports.branches import agent, result, rows, sample, user
 
-EXCLUDED = frozenset({outcomes.INJECTED, outcomes.UNKNOWN_ENVELOPE, outcomes.INTERRUPTED})
+EXCLUDED = frozenset({INJECTED, UNKNOWN_ENVELOPE, INTERRUPTED})
 FORMATS = ("sharegpt", "openai")
 CUT = [
     *(user("Count the boats", 1), agent("Counting.", "c1")),
@@ -43,7 +43,7 @@ def test_the_interrupted_answer_is_in_no_row(history):
 
 def test_asked_for_it_is_a_row_as_it_was():
     samples = [sample(1, "Count the boats", "Counting."), sample(2, "in French please", "Dix-sept.")]
-    read, _done = rows("sharegpt", *samples, branch=CUT, excluded=EXCLUDED - {outcomes.INTERRUPTED})
+    read, _done = rows("sharegpt", *samples, branch=CUT, excluded=EXCLUDED - {INTERRUPTED})
     assert [message["value"] for message in read[0]["conversations"]] == ["Count the boats", "Counting."]
     assert [message["from"] for message in read[1]["conversations"]][-4:] == [
         *("human", "function_call", "observation", "gpt")
@@ -51,13 +51,13 @@ def test_asked_for_it_is_a_row_as_it_was():
 
 
 def test_the_run_of_a_prompt_is_not_continued_by_a_person():
-    branch = [user("[cron:1 x] Count", 1, outcomes.INJECTED), *CUT[1:]]
+    branch = [user("[cron:1 x] Count", 1, INJECTED), *CUT[1:]]
     read, _done = rows("sharegpt", sample(2, "in French please", "Dix-sept."), branch=branch, excluded=EXCLUDED)
     values = [message["value"] for message in read[0]["conversations"]]
     assert values[0] == "in French please" and "17" not in values
 
 
-@pytest.mark.parametrize("exclusion", [outcomes.INJECTED, outcomes.UNKNOWN_ENVELOPE])
+@pytest.mark.parametrize("exclusion", [INJECTED, UNKNOWN_ENVELOPE])
 def test_turns_that_no_person_began_are_no_history_unless_asked_for(exclusion):
     branch = [
         *(user("One", 1), agent("First.")),
@@ -91,7 +91,7 @@ def runs(draw):
     for step in draw(st.lists(STEP, min_size=1, max_size=18)):
         if step in ("person", "prompt"):
             turn += 1
-            branch.append(user(f"q{turn}", turn, outcomes.INJECTED if step == "prompt" else ""))
+            branch.append(user(f"q{turn}", turn, INJECTED if step == "prompt" else ""))
         elif step == "results" and open_calls:
             count = draw(st.integers(1, len(open_calls)))
             branch += [result(call, f"of {call}") for call in open_calls[:count]]
@@ -131,7 +131,7 @@ def _find_samples(branch):
 @settings(max_examples=400)
 @given(branch=runs(), history=st.sampled_from(HISTORIES), format_=st.sampled_from(FORMATS), is_open=st.booleans())
 def test_no_pair_is_ever_split(branch, history, format_, is_open):
-    excluded = EXCLUDED - {outcomes.INTERRUPTED} if is_open else EXCLUDED
+    excluded = EXCLUDED - {INTERRUPTED} if is_open else EXCLUDED
     read, _done = rows(
         format_, *_find_samples(branch), branch=branch, history=history, excluded=excluded
     )  # checks pairs

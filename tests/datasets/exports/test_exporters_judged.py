@@ -5,7 +5,7 @@ Otherwise it is taught with the texts of its sample.
 
 import pytest
 
-from datasets.exporters import changes
+from datasets.exports import changes
 from tests.datasets.exports.branches import Call, agent, result, rows, sample, sides, user, values
 
 GROWN = [

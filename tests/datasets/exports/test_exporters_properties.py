@@ -6,15 +6,13 @@ import orjson
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from datasets.exporters import changes
-from datasets.exporters.conversations.histories import HISTORIES
-from datasets.exporters.conversations.truncation import SHORTEST_RESULT
-from datasets.exporters.files.lines import encode_line
-from datasets.exporters.formats import openai, sharegpt
-from datasets.exporters.formats.checks import COLUMNS, find_broken_rules
-from datasets.exporters.formats.preferences import PAIRED
-from datasets.exporters.json_output import BAD
-from datasets.exporters.training_rows import Shape, build_rows
+from datasets.exports import changes
+from datasets.exports.files import encode_line
+from datasets.exports.formats import COLUMNS, FORMATS
+from datasets.exports.histories import HISTORIES, SHORTEST_RESULT
+from datasets.exports.rows import Shape, build_rows
+from datasets.exports.rules import find_broken_rules
+from datasets.json_texts import BAD
 from tests.datasets.exports.branches import Call, Message, gate, sample
 
 CHARACTERS = st.characters(codec=None) | st.sampled_from("\x00\ud83d\u2028\ufeff 导🔧")
@@ -90,16 +88,17 @@ def test_every_conversation_is_one_a_trainer_takes(branch, turns, characters, hi
     question=WORDS,
     reply=WORDS,
     characters=st.integers(50, 400),
-    spelling=st.sampled_from([sharegpt.SPELLING, openai.SPELLING]),
+    kind=st.sampled_from(["sharegpt", "openai"]),
 )
-def test_a_row_is_longer_than_asked_only_by_its_own_turn(branch, turn, question, reply, characters, spelling):
-    kind = "sharegpt" if spelling is sharegpt.SPELLING else "openai"
+def test_a_row_is_longer_than_asked_only_by_its_own_turn(branch, turn, question, reply, characters, kind):
+    facts = FORMATS[kind]
+    dialect = facts.dialect
     (made,) = build_rows(Shape(kind, "reply", characters), [sample(turn, question, reply)], branch)
-    conversation = made.row[spelling.column]
-    if spelling.size(conversation.messages) > characters:
+    conversation = made.row[facts.lists[0]]
+    if dialect.size(conversation.messages) > characters:
         assert len(conversation.exchanges) == 1  # nothing of an earlier turn is left
-        results = [spelling.get_result(message) for message in conversation.messages]
-        assert all(len(text) <= SHORTEST_RESULT + 60 for text in results if text is not None)
+        results = [message for message in conversation.messages if message[dialect.role] == dialect.result]
+        assert all(len(message[dialect.text]) <= SHORTEST_RESULT + 60 for message in results)
 
 
 @thorough
@@ -126,7 +125,7 @@ def test_every_decision_is_a_row_a_trainer_takes(question, reply, context, fact,
         for made in build_rows(Shape(format_, task, 2_000), samples):
             row, done = made.row, made.changes
             if row is None:  # nobody corrected an answer
-                assert format_ in PAIRED
+                assert FORMATS[format_].is_paired
                 continue
             line, row, _ = encode_line(row, done)
             read = json.loads(line)

@@ -11,7 +11,7 @@ from ulid import ULID
 
 from datasets.dedup import signatures
 from datasets.exports import exports
-from datasets.exports.builder.plain_rows import PlainRows
+from datasets.exports.source import PlainRows
 from datasets.models import DatasetExport, DatasetSample
 from findings import scan
 from openclaw_web.errors import Refused
@@ -163,8 +163,8 @@ def test_batches_lose_and_double_nothing(monkeypatch):
 
 def test_sessions_are_read_together_and_keep_to_themselves(monkeypatch):
     in_batches_of_three(monkeypatch)
-    monkeypatch.setattr("datasets.exports.builder.branches.GROUP_SESSIONS", 4)
-    monkeypatch.setattr("datasets.exports.builder.branches.GROUP_SAMPLES", 2)
+    monkeypatch.setattr("datasets.exports.branches.GROUP_SESSIONS", 4)
+    monkeypatch.setattr("datasets.exports.branches.GROUP_SAMPLES", 2)
     AgentFactory(agent_id="bob")
     for number in range(10):
         if number % 3:  # the others have no transcript (any more)

@@ -6,7 +6,7 @@ from django.core.management import call_command
 from django.test import Client
 from django.urls import reverse
 
-from datasets.exporters.changes import OPEN_FINDINGS
+from datasets.exports.changes import OPEN_FINDINGS
 from datasets.models import DatasetExport
 from jobs.models import JobRun
 from people.models.bookkeeping import AuditEntry

@@ -10,10 +10,9 @@ import sys
 import orjson
 import pytest
 
-from datasets.exporters.files.output_files import PIECE
-from datasets.exporters.formats import preferences
-from datasets.exporters.formats.checks import COLUMNS
 from datasets.exports import exports
+from datasets.exports.files import PIECE
+from datasets.exports.formats import COLUMNS, FORMATS
 from tests.datasets.conversations import store_turns
 from tests.datasets.exports.branches import body
 from tests.datasets.exports.export_helpers import build_export
@@ -47,7 +46,9 @@ def files(own_home):
             id=f"x{number}", session_id="s1", turn_number=number, content=content, annotation_status="approved"
         )
     paths = {}
-    for format_ in sorted(COLUMNS.keys() - {"parquet", *preferences.FORMATS}):  # see tests/datasets/exporters
+    for format_ in sorted(
+        COLUMNS.keys() - {"parquet", *(name for name, facts in FORMATS.items() if facts.answers)}
+    ):  # see tests/datasets/exporters
         for task in ("reply", "gate"):
             folder = exports.folder_of(build_export(format_, task))
             paths[f"{format_} {task}"] = str(folder / f"ocl_one_{format_}.train.jsonl")

@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from datasets.exports import exports
-from datasets.exports.release_members.row_index import read_rows_of
+from datasets.exports.row_samples import read_rows_of
 from datasets.models import DatasetSample, VersionTaint
 from openclaw_web.errors import Refused
 from tests.datasets.dedup.sample_texts import add_sample, ids

@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 
-from datasets.exports import exports
-from datasets.exports.builder import export_count
-from datasets.exports.builder.export_count import count_export
+from datasets.exports import export_count, exports
+from datasets.exports.export_count import count_export
 from datasets.exports.options import Options
 from datasets.models import DatasetExport
 from tests.datasets.exports.export_helpers import FORM_FIELDS, LIST

@@ -4,11 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datasets.exporters.files.lengths import Lengths
-from datasets.exporters.token_estimate import EIGHTHS, estimate_weight
 from datasets.exports import exports
-from datasets.exports.detail import differences
-from datasets.exports.detail.lines import find_row_files
+from datasets.exports.exchanges import EIGHTHS, estimate_weight
+from datasets.exports.files import Lengths
+from datasets.exports.row_files import KINDS, find_row_files
 from datasets.models import DatasetExport, DatasetSample
 from jobs import execution
 from jobs.models import JobRun
@@ -41,7 +40,7 @@ def make_second(browser, **changes):
 
 def counts(export):
     difference = export.difference
-    return {name: difference[name]["count"] for name in differences.KINDS} | {"same": difference["same"]}
+    return {name: difference[name]["count"] for name in KINDS} | {"same": difference["same"]}
 
 
 def test_it_works(as_reviewer, first):
@@ -86,7 +85,7 @@ def test_when_the_one_before_is_gone_that_is_said(as_reviewer, first):
 
 
 def test_big_exports_are_not_compared(as_reviewer, first, monkeypatch):
-    monkeypatch.setattr(differences, "MOST_ROWS", 5)
+    monkeypatch.setattr("datasets.exports.row_files.MOST_ROWS", 5)
     second = make_second(as_reviewer)
     assert second.difference["problem"] == "too_big"
     assert "too large to compare" in as_reviewer.get(second.get_absolute_url()).text

@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from datasets.exports import exports
-from datasets.exports.detail import rows as reading
-from datasets.exports.detail.lines import Line, find_row_files
-from datasets.exports.detail.row_view import BRIEF, build_row_view
-from datasets.exports.detail.rows import RowOffsets
+from datasets.exports import row_files as reading
+from datasets.exports.row_files import Line, RowOffsets, find_row_files
+from datasets.exports.row_view import BRIEF, build_row_view
 from datasets.models import DatasetExport
 from people.models.bookkeeping import AuditEntry
 from tests.datasets.exports.export_helpers import make_export

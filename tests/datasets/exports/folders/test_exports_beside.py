@@ -13,10 +13,10 @@ from django.utils import translation
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datasets.exporters.files import file_names
-from datasets.exporters.files.trainers import DATASETS_LINE
 from datasets.exports import exports, options
+from datasets.exports.files import slug
 from datasets.exports.options import find_unused_choices
+from datasets.exports.trainers import DATASETS_LINE
 from tests.consumers.conftest import READERS
 from tests.consumers.readers.card_blocks import read_blocks
 from tests.datasets.exports.branches import body
@@ -150,7 +150,7 @@ def test_the_card_warns_of_replies_that_nobody_approved(samples, format_, histor
     ("format_", "task", "used"),
     [
         ("sharegpt", "reply", "history tool_calls parallel_calls"),
-        ("openai", "reply", "history tool_calls"),
+        ("openai", "reply", "history tool_calls parallel_calls"),
         ("openai", "gate", ""),
         ("alpaca", "reply", "tool_calls"),
         ("csv", "gate", ""),
@@ -252,7 +252,7 @@ def test_without_rows_to_learn_from_no_training_is_described(samples):
 
 
 @pytest.mark.parametrize(
-    ("name", "slug"),
+    ("name", "expected"),
     [
         ("First try", "First-try"),
         ("First-try", "First-try"),
@@ -266,16 +266,16 @@ def test_without_rows_to_learn_from_no_training_is_described(samples):
         ("x" * 65, "x" * 55 + "-########"),
     ],
 )
-def test_names_become_ascii_and_a_hash_where_more_than_blanks_is_lost(name, slug):
-    assert re.fullmatch(slug.replace("#" * 8, "[0-9a-f]{8}"), file_names.slug(name))
+def test_names_become_ascii_and_a_hash_where_more_than_blanks_is_lost(name, expected):
+    assert re.fullmatch(expected.replace("#" * 8, "[0-9a-f]{8}"), slug(name))
 
 
 def test_two_names_never_have_the_same_files():
     names = ["Run 1", "Run 1!", "Run: 1", "训练 1", "模型 1", "1", "x" * 65, "x" * 66, "é", "e", "É"]
-    assert len({file_names.slug(name) for name in names}) == len(names)
+    assert len({slug(name) for name in names}) == len(names)
 
 
 @given(st.text(min_size=1, max_size=120))
 def test_every_name_becomes_one_that_files_can_have(name):
-    assert re.fullmatch(r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,62}[A-Za-z0-9])?", file_names.slug(name))
-    assert file_names.slug(name) == file_names.slug(name)
+    assert re.fullmatch(r"[A-Za-z0-9](?:[A-Za-z0-9_-]{0,62}[A-Za-z0-9])?", slug(name))
+    assert slug(name) == slug(name)

@@ -6,13 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datasets.exporters import changes
-from datasets.exporters.conversations.histories import HISTORIES
-from datasets.exporters.formats import openai
-from datasets.exporters.formats.checks import find_broken_rules
-from datasets.exporters.json_output import clean_value
-from datasets.exporters.outcomes import SampleOutcome
-from datasets.exporters.training_rows import Shape, build_rows
+from datasets.exports import changes
+from datasets.exports.dialects import NAME, OPENAI
+from datasets.exports.histories import HISTORIES
+from datasets.exports.rows import SampleOutcome, Shape, build_rows, build_source
+from datasets.exports.rules import find_broken_rules
+from datasets.json_texts import clean_value
 from tests.datasets.exports.branches import Call, agent, gate, result, rows, sample, user
 from tests.datasets.exports.test_exporters_properties import BRANCHES, WORDS, number_turns, thorough
 
@@ -63,12 +62,12 @@ def test_long_results_are_cut_each_for_itself():
     ]
     messages, done = build_messages(branch=branch, row_characters=4_000)
     assert messages[2]["content"].endswith("characters left out …]") and messages[3]["content"] == "short"
-    assert openai.SPELLING.size(messages) <= 4_000 and done == {changes.TOOL_RESULTS_SHORTENED}
+    assert OPENAI.size(messages) <= 4_000 and done == {changes.TOOL_RESULTS_SHORTENED}
 
 
 def test_where_a_row_comes_from_is_told_beside_it():
     made = SampleOutcome(sample(gate=gate(), quality_score=0.5), None, control_tokens="</s> <s>")
-    assert openai.build_source(made) == {
+    assert build_source(made) == {
         "sample_id": "sample-1",
         "agent_id": "ada",
         "session_id": "s1",
@@ -192,6 +191,6 @@ def test_every_call_is_answered_at_once_and_its_arguments_read_back(branch, turn
         assert ids == [message["tool_call_id"] for message in messages if message["role"] == "tool"]
         assert len(ids) == len(set(ids))
         for call in calls:
-            assert openai.NAME.fullmatch(call["function"]["name"])
+            assert NAME.fullmatch(call["function"]["name"])
             arguments = json.loads(call["function"]["arguments"])
             assert json.dumps(clean_value(arguments)) in arguments_called

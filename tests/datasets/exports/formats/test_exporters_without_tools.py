@@ -4,12 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datasets.exporters import changes
-from datasets.exporters.conversations.histories import HISTORIES
-from datasets.exporters.files.lines import encode_line
-from datasets.exporters.outcomes import RESTS_ON_TOOLS
-from datasets.exporters.training_rows import Shape, build_rows
+from datasets.exports import changes
+from datasets.exports.changes import RESTS_ON_TOOLS
+from datasets.exports.files import encode_line
+from datasets.exports.histories import HISTORIES
 from datasets.exports.options import Options
+from datasets.exports.rows import Shape, build_rows
 from tests.datasets.exports.branches import agent, result, sample, user
 from tests.datasets.exports.test_exporters_histories import BRANCHES, build_branch, find_samples
 from tests.datasets.exports.test_exporters_properties import thorough

@@ -7,8 +7,8 @@ import orjson
 import pytest
 from django.core.management import call_command
 
-from datasets.exporters.formats import openai
 from datasets.exports import exports
+from datasets.exports.formats import find_notes
 from datasets.models import DatasetSample
 from openclaw_web.errors import Refused
 from tests.datasets.exports.branches import body
@@ -65,7 +65,7 @@ def test_the_manifest_knows_the_sources_and_no_trainer_is_promised_more():
     ],
 )
 def test_what_openai_asks_of_files_is_noted(rows, largest, names):
-    assert openai.find_notes(rows, largest) == names
+    assert find_notes(rows, largest) == names
 
 
 def test_few_rows_are_said_and_no_obstacle(as_reviewer):

@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datasets.exporters.files.lines import encode_csv, encode_line
-from datasets.exporters.formats import raw, table
-from datasets.exporters.json_output import BAD
-from datasets.exporters.samples import read_stored
 from datasets.exports import exports
+from datasets.exports.files import encode_csv, encode_line
+from datasets.exports.formats import FORMATS, RAW_COLUMNS, TABLE_COLUMNS, CanonicalRow
+from datasets.json_texts import BAD
 from datasets.models import DatasetExport, DatasetSample
+from datasets.sample_texts import read_stored
 from findings import scan
 from openclaw_web import spreadsheets
 from tests.datasets.exports.branches import body, stored_row
@@ -79,7 +79,7 @@ def test_the_files_are_as_they_were(format_):
 
 def test_raw_has_every_column_of_a_sample():
     columns = {field.column for field in DatasetSample._meta.concrete_fields}
-    assert set(raw.COLUMNS) == columns - {"annotated_by"}, "a column of a sample belongs in raw exports"
+    assert set(RAW_COLUMNS) == columns - {"annotated_by"}, "a column of a sample belongs in raw exports"
 
 
 def test_raw_is_what_is_stored():
@@ -101,7 +101,7 @@ def test_csv_reads_back_line_breaks_and_quotes_and_all():
     export = build_export("csv")
     assert data(export).startswith(b"\xef\xbb\xbfsample_id,agent_id,session_id,turn_number,")
     full, bare, odd = cells(export)
-    assert tuple(full) == table.COLUMNS
+    assert tuple(full) == TABLE_COLUMNS
     assert full["edited_reply"] == "A better\nanswer, “with” commas"
     assert full["context"] == "User: I like mornings. ☀️\nAgent: Noted,\n“mornings”."
     assert (full["memory_gate_decision"], full["candidate_fact"], full["memory_gate_reason"]) == (
@@ -187,8 +187,8 @@ CELLS = st.text(st.characters(codec=None) | st.sampled_from("=+-@\t\r\n\x00\",'�
 def test_whatever_was_said_a_table_has_one_row_for_it_and_no_formula(question, reply, edited):
     content = {"userMessage": question, "agentReply": reply}
     sample = read_stored(stored_row(json.dumps(content), output=edited))
-    line, _, _ = encode_csv(table.build_row(sample), frozenset())
+    line, _, _ = encode_csv(FORMATS["csv"].build(CanonicalRow(sample)), frozenset())
     (row,) = csv.reader(io.StringIO(line.decode(), newline=""))
-    assert len(row) == len(table.COLUMNS) and not any(cell.startswith(spreadsheets.FORMULA) for cell in row)
-    read = orjson.loads(encode_line(raw.build_row(sample), frozenset())[0])
+    assert len(row) == len(TABLE_COLUMNS) and not any(cell.startswith(spreadsheets.FORMULA) for cell in row)
+    read = orjson.loads(encode_line(FORMATS["raw"].build(CanonicalRow(sample)), frozenset())[0])
     assert read["content"] == {name: BAD.sub("\ufffd", text) for name, text in content.items()}

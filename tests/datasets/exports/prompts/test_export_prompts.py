@@ -7,7 +7,7 @@ from django.core.management import call_command
 from django.urls import reverse
 
 from agents.models import Agent
-from datasets.exports.builder import prompts
+from datasets.exports import prompts
 from datasets.models import DatasetExport
 from jobs import execution
 from tests.collecting.collect_runs import run

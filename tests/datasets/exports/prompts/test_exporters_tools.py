@@ -5,11 +5,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from datasets.exporters.formats.checks import find_broken_rules
-from datasets.exporters.formats.tools import UnknownForm, are_functions, read_functions
-from datasets.exporters.prompts import build_tools_part
-from datasets.exporters.training_rows import Shape, build_rows
-from datasets.exports.builder.prompt_parts import build_part
+from datasets.exports.prompt_columns import UnknownForm, are_functions, build_tools_part, read_functions
+from datasets.exports.prompts import build_part
+from datasets.exports.rows import Shape, build_rows
+from datasets.exports.rules import find_broken_rules
 from ledger.collectors import placeholders
 from ledger.collectors.trajectories import tools_to_json
 from tests.datasets.exports.branches import rows, sample

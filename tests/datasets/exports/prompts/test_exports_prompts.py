@@ -7,8 +7,7 @@ import pytest
 
 from agents.models import Agent
 from artifacts.models import Artifact
-from datasets.exports import exports
-from datasets.exports.builder import prompts
+from datasets.exports import exports, prompts
 from datasets.models import DatasetExport, DatasetSample
 from ledger.models import TrajectoryEvent
 from people.configuration import setting_values as configuration

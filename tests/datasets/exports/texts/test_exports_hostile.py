@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from datasets.exporters.text_scan import CONTROL_TOKENS, scan_texts
+from datasets.exports.exchanges import CONTROL_TOKENS, scan_texts
 from datasets.exports.words import CHANGES
 from tests.datasets.exports.branches import agent, body, gate, result, rows, sample, sides, user, values
 from tests.datasets.exports.export_helpers import build_export, make_export, read_rows

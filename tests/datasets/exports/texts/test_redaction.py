@@ -8,11 +8,11 @@ import orjson
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from datasets.exporters import markers
-from datasets.exporters.conversations.truncation import truncate_text
-from datasets.exporters.files.lines import encode_csv, encode_line
-from datasets.exporters.markers import TokenNumbers
-from datasets.exporters.redaction import Place, Redactor, Rules
+from datasets import markers
+from datasets.exports.files import encode_csv, encode_line
+from datasets.exports.histories import truncate_text
+from datasets.markers import TokenNumbers
+from datasets.redaction import Place, Redactor, Rules
 from findings.value_hash import compute_value_hash
 from openclaw_web.detectors.detect import find_spans
 from openclaw_web.detectors.spans import EMAIL, KEY, PHONE

@@ -1,1 +1,0 @@
-"""Rows as files, and the files beside them."""

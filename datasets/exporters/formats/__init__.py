@@ -1,1 +1,0 @@
-"""The rows of each format, and the rules that they must keep."""

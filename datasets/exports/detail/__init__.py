@@ -1,1 +1,0 @@
-"""The page of an export: rows and differences of a ready one, counts before."""

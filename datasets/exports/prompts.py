@@ -1,0 +1,441 @@
+"""Describes an agent's tools from its stored calls, where none are recorded.
+
+A tool has the name that was called, and the arguments that were seen with their types. The same store gives the same
+list, for all sessions of an agent: a list of the tools of one row would give its answer away.
+"""
+
+from bisect import bisect_right
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+import orjson
+
+from artifacts import handles
+from artifacts.errors import DamagedArtifact, NoSuchArtifact
+from artifacts.models import Artifact
+from artifacts.store import blobs, layout
+from ledger.collectors import placeholders
+from ledger.collectors.records import read_message_facts
+from ledger.collectors.trajectories import COMPILED, MODEL_INPUTS
+from ledger.models import Session, SessionTool, TrajectoryEvent, TranscriptEvent
+from ledger.outputs import stashed_outputs as outputs
+from ledger.transcripts.extras_store import SYSTEM_PROMPT, TOOL_SCHEMAS
+from openclaw_web.sqlite.json_columns import decode
+
+from ..markers import has_open
+from ..redaction import Redactor
+from ..sample_texts import ExportSample
+from .options import PROMPT_CHARACTERS, Options
+from .prompt_columns import (
+    COLUMNS,
+    FLAGGED,
+    INFERRED,
+    LOST,
+    NO_PROMPTS,
+    NOT_RECORDED,
+    SYSTEM,
+    TOO_LONG,
+    TOOLS,
+    WITH_PLACEHOLDERS,
+    WITHHELD,
+    Part,
+    PromptColumns,
+    UnknownForm,
+    build_empty_columns,
+    build_empty_part,
+    build_system_part,
+    build_tools_part,
+)
+from .rows import SampleOutcome
+
+MOST_TOOLS, MOST_ARGUMENTS, LONGEST_NAME = 128, 64, 128
+SESSIONS, CALLS = 2, 100  # sessions of a tool, and messages with calls of these sessions, that are read
+MOST_READ = 20_000  # sums of tools in sessions
+CALL_COLUMNS = ("event_json", "full_zstd", "trim_json")
+JSON_TYPES: dict[type, str] = {
+    str: "string",
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    list: "array",
+    dict: "object",
+}
+Arguments = dict[str, set[str]]  # the types that were seen of each
+
+
+def build_inferred_part(db: str, characters: int) -> Part:
+    """The column of an agent's tools, as far as its calls tell.
+
+    Empty without calls, and where it would have more than this number of characters.
+    """
+    try:
+        part = build_tools_part(infer_tools(_read_calls(db)), INFERRED) if db else build_empty_part(TOOLS, NOT_RECORDED)
+    except UnknownForm:
+        return build_empty_part(TOOLS, NOT_RECORDED)
+    return part if len(part.text) <= characters else build_empty_part(TOOLS, TOO_LONG)
+
+
+def infer_tools(calls: Iterable[tuple[str, Any]]) -> list[dict[str, Any]]:
+    """The tools that these calls (name, arguments) used, as functions with the arguments that were seen.
+
+    No argument is required, and no more than MOST_TOOLS tools with MOST_ARGUMENTS arguments are described.
+    """
+    seen: dict[str, Arguments] = {}
+    for name, arguments in calls:
+        if not isinstance(name, str) or not name.strip() or len(name) > LONGEST_NAME:
+            continue
+        if name in seen or len(seen) < MOST_TOOLS:
+            _add_arguments(seen.setdefault(name, {}), arguments)
+    return [{"name": name, "parameters": _build_schema(seen[name])} for name in sorted(seen)]
+
+
+def _add_arguments(known: Arguments, arguments):
+    for name, value in arguments.items() if isinstance(arguments, dict) else ():
+        if len(name) <= LONGEST_NAME and (name in known or len(known) < MOST_ARGUMENTS):
+            types = known.setdefault(name, set())
+            if type(value) in JSON_TYPES:
+                types.add(JSON_TYPES[type(value)])
+
+
+def _build_schema(arguments: Arguments) -> dict[str, Any]:
+    properties = {name: _build_property(arguments[name]) for name in sorted(arguments)}
+    return {"type": "object", "properties": properties, "required": []}
+
+
+def _build_property(types: set[str]) -> dict[str, Any]:
+    """A property of one type; of values of several types nothing is said."""
+    if types == {"integer", "number"}:
+        return {"type": "number"}
+    if types == {"array"}:
+        return {"type": "array", "items": {}}
+    return {"type": next(iter(types))} if len(types) == 1 else {}
+
+
+def _read_calls(db: str) -> Iterator[tuple[str, Any]]:
+    """Calls of an agent, from a few sessions of each of its tools."""
+    for session_id in sorted(_choose_sessions(db), reverse=True):
+        records = TranscriptEvent.objects.using(db).filter(session_id=session_id, is_active=True, tool_call_count__gt=0)
+        for columns in records.order_by("seq").values_list(*CALL_COLUMNS)[:CALLS]:
+            record, _problem = outputs.read_whole_record(*columns)
+            yield from ((call.name, call.arguments) for call in read_message_facts(record).calls)
+
+
+def _choose_sessions(db):
+    """Sessions in which the tools of an agent were called, of each tool the same few."""
+    counted = SessionTool.objects.using(db).filter(call_count__gt=0).exclude(tool="").order_by("-session_id", "-date")
+    chosen: dict[str, set[str]] = {}
+    for tool, session_id in counted.values_list("tool", "session_id")[:MOST_READ]:
+        if tool in chosen or len(chosen) < MOST_TOOLS:
+            sessions = chosen.setdefault(tool, set())
+            if len(sessions) < SESSIONS:
+                sessions.add(session_id)
+    return set().union(*chosen.values())
+
+
+MOST_BYTES = 16 * 1024 * 1024  # of a stored content; what is bigger is longer than any row may be
+KEPT_CHARACTERS, KEPT_PARTS = 8_000_000, 256
+
+
+@dataclass(frozen=True, slots=True)
+class StoredContent:
+    """A stored content, by the number of its bytes."""
+
+    bytes: int
+
+
+class PartCache:
+    """Columns of stored contents; the latest ones stay in memory.
+
+    `characters`: a longer text is left out. Texts have the markers of `redactor`. `include_flagged`: an admin asked
+    for contents with open findings of keys and passwords.
+    """
+
+    def __init__(self, characters: int, redactor: Redactor, *, include_flagged: bool):
+        self.characters = characters
+        self.redactor = redactor
+        self.include_flagged = include_flagged
+        self._cache: OrderedDict[tuple[str, str], Part] = OrderedDict()
+        self._size = 0
+
+    def get_part(self, column: str, handle: str, stored: StoredContent) -> Part:
+        """The column that a content becomes; empty when the content is not fit for it."""
+        key = (column, handle)
+        if cached := self._cache.get(key):
+            self._cache.move_to_end(key)
+            return cached
+        cached = self._cache[key] = self._build_fitting(column, handle, stored)
+        self._size += len(cached.text)
+        while len(self._cache) > 1 and (self._size > KEPT_CHARACTERS or len(self._cache) > KEPT_PARTS):
+            self._size -= len(self._cache.popitem(last=False)[1].text)
+        return cached
+
+    def _build_fitting(self, column, handle, stored):
+        if stored.bytes > MOST_BYTES:
+            return build_empty_part(column, TOO_LONG)
+        part = _read_part(column, handle, stored)
+        return build_empty_part(column, TOO_LONG) if len(part.text) > self.characters else self.redact(column, part)
+
+    def redact(self, column: str, part: Part) -> Part:
+        """The column with markers; empty with an open key or password."""
+        text = self.redactor.redact(part.text)
+        if not self.include_flagged and has_open(text.encode(errors="surrogatepass")):
+            return build_empty_part(column, FLAGGED)
+        return replace(part, text=text)
+
+
+def _read_part(column, handle, stored) -> Part:
+    try:
+        data = blobs.read_whole(layout.get_root(), handles.parse(handle), expected=stored.bytes)
+    except (NoSuchArtifact, DamagedArtifact, handles.NotAHandle):
+        return build_empty_part(column, LOST)
+    return build_part(column, data)
+
+
+def build_part(column: str, data: bytes) -> Part:
+    """The column of a stored prompt or list of tools.
+
+    Empty when the content is not whole, or of no known form.
+    """
+    try:
+        text = data.decode("utf-8-sig")
+        value = text if column == SYSTEM else orjson.loads(text)
+        if why := placeholders.find_nested_placeholder(value):
+            if column == SYSTEM and placeholders.has_only_runtime_values(text):
+                return build_system_part(text, WITH_PLACEHOLDERS)
+            return build_empty_part(column, why)
+        return build_system_part(text) if column == SYSTEM else build_tools_part(value)
+    except (UnicodeDecodeError, orjson.JSONDecodeError, UnknownForm):
+        return build_empty_part(column, placeholders.UNKNOWN_FORM)
+
+
+FACTS = {SYSTEM: "systemPrompt", TOOLS: "tools"}  # of a step
+KINDS = {SYSTEM_PROMPT: SYSTEM, TOOL_SCHEMAS: TOOLS}  # of an artifact
+TYPES = (COMPILED, "prompt.submitted")
+NONE_RECORDED = build_empty_columns(NOT_RECORDED)
+NO_TOOLS = build_empty_part(TOOLS, NOT_RECORDED)
+# Reasons for which a recorded list of tools is no list: the calls of the agent tell more.
+NO_LISTS = frozenset({NOT_RECORDED, placeholders.TRUNCATED, placeholders.REDACTED, placeholders.UNKNOWN_FORM, LOST})
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedPrompt:
+    """A prompt column as one step of a run has it.
+
+    It has the handle of an artifact, or the reason why there is none.
+    """
+
+    at: int  # milliseconds; 0: unknown
+    run_id: str
+    handle: str
+    left_out: str = ""
+
+
+class SessionPrompts:
+    """The prompts of one session, for its turns as they are read."""
+
+    def __init__(
+        self,
+        records: dict[str, list[RecordedPrompt]],
+        stored: dict[str, StoredContent],
+        parts: PartCache,
+        is_withheld: bool,
+        inferred: Callable[[], Part] = lambda: NO_TOOLS,
+    ):
+        self.inferred = inferred
+        self.stored = stored
+        self.parts = parts
+        self.is_withheld = is_withheld
+        self.columns = {column: _Column(records.get(column, [])) for column in COLUMNS}
+        self.is_empty = not any(records.values())
+        self._turns: dict[int, _Turn] = defaultdict(_Turn)
+        self._latest: tuple[list[RecordedPrompt | None], PromptColumns] = ([], NO_PROMPTS)
+
+    def add_message(self, turn_number: int | None, at: int, run_id: str) -> None:
+        """Add a message: the time and the run of its turn."""
+        if turn_number is not None:
+            turn = self._turns[turn_number]
+            turn.ends_at = max(turn.ends_at, at)
+            if run_id:
+                turn.runs.add(run_id)
+
+    def find_prompts(self, sample: ExportSample) -> PromptColumns:
+        """The prompt columns that the model had in the turn of a sample.
+
+        They are empty for a turn whose messages were not read.
+        """
+        if self.is_empty:
+            return self._find_without_records()
+        turn = self._turns.get(sample.turn_number)
+        if turn is None:
+            return NONE_RECORDED
+        records = [self.columns[column].nearest(turn) for column in COLUMNS]
+        if records != self._latest[0]:
+            parts = {
+                column: self._build_column(column, record) for column, record in zip(COLUMNS, records, strict=True)
+            }
+            self._latest = (records, PromptColumns(parts))
+        return self._latest[1]
+
+    def _find_without_records(self):
+        """The columns of a session of which nothing is recorded."""
+        if not self._latest[1].parts:
+            parts = {column: self._build_column(column, None) for column in COLUMNS}
+            self._latest = ([], PromptColumns(parts))
+        return self._latest[1]
+
+    def _build_column(self, column, record) -> Part:
+        part = self._build_recorded(column, record)
+        if column == TOOLS and part.left_out in NO_LISTS:
+            inferred = self.inferred()
+            return part if inferred.left_out else replace(inferred, missing=part.left_out)
+        return part
+
+    def _build_recorded(self, column, record) -> Part:
+        if record is None:
+            return build_empty_part(column, NOT_RECORDED)
+        if record.left_out:
+            return build_empty_part(column, record.left_out)
+        if self.is_withheld and column == SYSTEM:
+            return build_empty_part(column, WITHHELD)
+        stored = self.stored.get(record.handle)
+        return self.parts.get_part(column, record.handle, stored) if stored else build_empty_part(column, LOST)
+
+
+@dataclass(slots=True)
+class _Turn:
+    """When the last message of a turn was written, and in which runs its messages were."""
+
+    ends_at: int = 0
+    runs: set[str] = field(default_factory=set)
+
+
+class _Column:
+    """The records of one column, the earliest first."""
+
+    def __init__(self, records: list[RecordedPrompt]):
+        self.by_run = {record.run_id: record for record in records if record.run_id}
+        self.timed = [record for record in records if record.at]
+        self.times = [record.at for record in self.timed]
+
+    def nearest(self, turn: _Turn) -> RecordedPrompt | None:
+        """The last record of the turn's own runs, else the last one before the turn ended."""
+        own = [self.by_run[run_id] for run_id in turn.runs if run_id in self.by_run]
+        if own:
+            return max(own, key=lambda record: (record.at, record.run_id))
+        place = bisect_right(self.times, turn.ends_at)
+        return self.timed[place - 1] if place else None
+
+
+class PromptReader:
+    """Reads the prompts of many sessions of an export."""
+
+    def __init__(self, characters: int, redactor: Redactor, *, include_flagged: bool):
+        self.parts = PartCache(characters, redactor, include_flagged=include_flagged)
+        self.characters = characters
+        self._inferred = ("", NO_TOOLS)  # of the agent that was asked for last
+
+    def read_sessions(self, db: str, session_ids: list[str]) -> dict[str, SessionPrompts]:
+        """The prompts of each of these sessions of one agent; without `db` none are known."""
+        if not db:
+            return {session_id: SessionPrompts({}, {}, self.parts, is_withheld=False) for session_id in session_ids}
+        inferred = partial(self._infer_tools, db)
+        records: dict[str, dict[str, list[RecordedPrompt]]] = defaultdict(lambda: defaultdict(list))
+        stored: dict[str, dict[str, StoredContent]] = defaultdict(dict)
+        for session_id, column, record in _read_steps(db, session_ids):
+            records[session_id][column].append(record)
+        for session_id, column, handle, stored_content, bundled in _read_artifacts(db, session_ids):
+            stored[session_id][handle] = stored_content
+            records[session_id][column] += bundled
+        for columns in records.values():
+            for column_records in columns.values():
+                column_records.sort(key=lambda record: (record.at, not record.left_out))
+        withheld = Session.objects.using(db).filter(id__in=session_ids, withheld_count__gt=0)
+        of_withheld = set(withheld.values_list("id", flat=True))
+        return {
+            session_id: SessionPrompts(
+                records[session_id], stored[session_id], self.parts, session_id in of_withheld, inferred
+            )
+            for session_id in session_ids
+        }
+
+    def _infer_tools(self, db: str) -> Part:
+        """The tools of an agent as its calls tell, read once for all of its sessions."""
+        if self._inferred[0] != db:
+            self._inferred = (db, self.parts.redact(TOOLS, build_inferred_part(db, self.characters)))
+        return self._inferred[1]
+
+
+def build_prompt_reader(options: Options, redactor: Redactor) -> PromptReader | None:
+    """The reader of an export's prompts, redacted; None when its rows have none."""
+    if not options.shape.has_history:
+        return None
+    return PromptReader(PROMPT_CHARACTERS, redactor, include_flagged=FLAGGED in options.include)
+
+
+def _read_steps(db, session_ids) -> Iterator[tuple[str, str, RecordedPrompt]]:
+    steps = TrajectoryEvent.objects.using(db).filter(session_id__in=session_ids, type__in=TYPES)
+    steps = steps.order_by("session_id", "created_at", "seq")
+    for session_id, type_, run_id, at, about_json in steps.values_list(
+        "session_id", "type", "run_id", "created_at", "about_json"
+    ):
+        step_facts = decode(about_json)
+        for column, fact in FACTS.items():
+            handle, why = step_facts.get(fact), step_facts.get(MODEL_INPUTS[fact])
+            if why or isinstance(handle, str):
+                yield session_id, column, RecordedPrompt(at or 0, run_id, handle or "", why or "")
+            elif type_ == COMPILED:  # the step should name it and does not; an earlier prompt does not replace it
+                yield session_id, column, RecordedPrompt(at or 0, run_id, "", placeholders.UNKNOWN_FORM)
+
+
+def _read_artifacts(db, session_ids) -> Iterable[tuple[str, str, str, StoredContent, list[RecordedPrompt]]]:
+    """The contents that were stored for these sessions.
+
+    Contents of a bundle are records of their own.
+    """
+    rows = Artifact.objects.using(db).filter(session_id__in=session_ids, record_id=None, kind__in=KINDS)
+    for session_id, handle, kind, size, meta_json, at in rows.values_list(
+        "session_id", "handle", "kind", "bytes", "meta_json", "created_at"
+    ):
+        meta = decode(meta_json)
+        bundled = [RecordedPrompt(at, str(meta.get("run", "")), handle)] if "bundle" in meta else []
+        yield session_id, KINDS[kind], handle, StoredContent(size), bundled
+
+
+class PromptCounts:
+    """Counts how many rows of an export have each prompt column, and why others have not."""
+
+    def __init__(self):
+        self.filled = Counter(dict.fromkeys(COLUMNS, 0))
+        self.left_out: dict[str, Counter[str]] = {column: Counter() for column in COLUMNS}
+        self.undescribed = 0
+        self.calling = 0  # rows that call tools
+        self.with_placeholders = 0
+        self.inferred: Counter[str] = Counter()  # rows with inferred tools, by why none are recorded
+
+    def count(self, outcome: SampleOutcome) -> None:
+        """Count a row that was written."""
+        for column, part in outcome.given.parts.items():
+            if part.left_out:
+                self.left_out[column][part.left_out] += 1
+            else:
+                self.filled[column] += 1
+                self.with_placeholders += part.source == WITH_PLACEHOLDERS
+                self.inferred.update([part.missing] if part.source == INFERRED else [])
+        self.calling += outcome.has_calls
+        self.undescribed += outcome.is_undescribed
+
+    def as_json(self) -> dict[str, Any]:
+        """The counts as the manifest has them.
+
+        Rows with each column, rows without it by reason, and rows that call tools they do not describe.
+        """
+        columns = {
+            column: {"rows": self.filled[column], "left_out": dict(sorted(self.left_out[column].items()))}
+            for column in COLUMNS
+        }
+        columns[SYSTEM][WITH_PLACEHOLDERS] = self.with_placeholders
+        columns[TOOLS][INFERRED] = dict(sorted(self.inferred.items()))
+        return {**columns, "rows_with_undescribed_calls": self.undescribed}

@@ -1,0 +1,97 @@
+"""The redaction of an export: rules, verdicts of people, and counts for its manifest."""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache, partial
+from typing import Any
+
+from agents import databases
+from agents.models import Agent
+from findings import scan, transcript_scan
+from findings.detection import read_detection
+from findings.value_hash import compute_value_hash
+from openclaw_web.detectors.detect import find_spans
+from openclaw_web.detectors.spans import RULES
+
+from ..finding_values.decisions import Decisions, read_added, read_decisions
+from ..markers import TokenNumbers
+from ..redaction import PERSONAL, Redactor, Rules, SampleRedactor
+from .options import Options
+
+UNSCANNED = "unscanned"  # the reason for a sample whose session was imported after the scan for the export
+REMEMBERED = 10_000  # hashes of values
+
+
+class Redaction:
+    """Redacts the texts of one export, and counts the tokens in its rows.
+
+    `agent_ids` are the agents of its samples.
+    """
+
+    def __init__(self, options: Options, agent_ids: Sequence[str]):
+        self.redactor = build_redactor(agent_ids, include_pii=options.include_pii)
+        self.samples = SampleRedactor(self.redactor)
+        self._unscanned = set(_list_unscanned(agent_ids))
+        self.rows = 0
+        self.kinds: Counter[str] = Counter()  # rows with each kind
+        self.places: Counter[str] = Counter()
+
+    def is_unscanned(self, agent_id: str, session_id: str) -> bool:
+        """Whether a session has records that were not scanned, so that nobody could judge them."""
+        return (agent_id, session_id) in self._unscanned
+
+    def count_row(self, numbers: TokenNumbers) -> None:
+        """Count a row that was written."""
+        if not numbers.places:
+            return
+        self.rows += 1
+        self.kinds.update(numbers.places.keys())
+        self.places.update(numbers.places)
+
+    def as_json(self, left_out: dict[str, int]) -> dict[str, Any]:
+        """The counts as the manifest has them. `left_out`: samples by reason."""
+        kinds = {kind: {"rows": self.kinds[kind], "places": self.places[kind]} for kind in sorted(self.kinds)}
+        return {"rules": RULES, "rows": self.rows, "kinds": kinds, "left_out": left_out}
+
+
+def build_redactor(agent_ids: Iterable[str], *, include_pii: bool = False) -> Redactor:
+    """A redactor by the rules and verdicts of now, for samples of these agents.
+
+    `include_pii`: personal data stays; keys, passwords and other secrets never do.
+    """
+    all_agents = Agent.objects.order_by("agent_id").values_list("agent_id", flat=True)
+    # What people added counts wherever it stands, in the texts of other agents too.
+    everywhere = dict.fromkeys([*agent_ids, *all_agents])
+    added = dict.fromkeys(pair for agent_id in everywhere for pair in read_added(agent_id))
+    rules = Rules(
+        find_spans=partial(find_spans, custom=read_detection().custom),
+        hash_value=lru_cache(REMEMBERED)(compute_value_hash),
+        find_state=_build_find_state(read_decisions()),
+        added=list(added),
+        exempt=PERSONAL if include_pii else frozenset(),
+    )
+    return Redactor(rules)
+
+
+def scan_agents(agent_ids: Iterable[str], progress: Any) -> None:
+    """Scan what is new of these agents, so that people can judge it."""
+    for agent_id in agent_ids:
+        if db := databases.find_alias(agent_id):
+            scan.scan_agent(db, progress)
+
+
+def _list_unscanned(agent_ids):
+    """Agent and session of all sessions with records that were imported after the scan."""
+    version = read_detection().version
+    for agent_id in agent_ids:
+        if db := databases.find_alias(agent_id):
+            yield from ((agent_id, session_id) for session_id in transcript_scan.iterate_unscanned(db, version))
+
+
+def _build_find_state(decisions: Decisions) -> Callable[..., str] | None:
+    """The states of findings; None where nobody judged any."""
+    if not (decisions.places or decisions.values or decisions.rules):
+        return None
+    return lambda kind, rule, value_hash, place: decisions.find_state(
+        kind, rule, value_hash, place.name, place.agent_id
+    )
