@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import orjson
@@ -145,17 +146,18 @@ class StashBatch:
 
 
 @contextmanager
-def open_stash_batch(db: str, *, holds_rows: bool = False) -> Iterator[StashBatch]:
+def open_stash_batch(db: str, *, holds_rows: bool = False, root: Path | None = None) -> Iterator[StashBatch]:
     """Open a batch that stashes many contents for the agent whose file is `db`.
 
     No content is removed by `gc` until the block ends. Rows are written group by group, the last when the block ends
     well, or by `save()`. A caller with a transaction of its own opens it first thing inside the block and calls
     `save()` at its end, so that all rows are committed with it while the block still holds off `gc`. With `holds_rows`
-    no row is written before that. Raises NoRoom when the store cannot be written.
+    no row is written before that. Contents go to the store of this home, or to that in the folder `root`. Raises NoRoom
+    when the store cannot be written.
     """
     with ExitStack() as stack:
         with store.translate_write_errors():
-            root = layout.get_root()
+            root = layout.get_root(root)
             stack.enter_context(locks.hold_adoption_lock(root))
         batch = StashBatch(db, WriteGroup(root), holds_rows)
         try:

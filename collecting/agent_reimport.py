@@ -1,32 +1,40 @@
 """Rebuilds sessions from every source that still contains them; evidence about them is kept."""
 
+import shutil
 from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.utils.translation import gettext as _
 
 from agents import databases, holdings
+from agents.homes import NotReadable
 from agents.models import Agent, CollectorSource
 from findings import scan as findings
 from ledger.collectors.database import DamagedDatabase
 from ledger.models import RejectedRecord, RemovedSession, Session
 from ledger.outputs import output_stash
-from ledger.rebuild import reimport
-from ledger.rebuild.reimport import ReimportResult, SessionSource
+from ledger.rebuild import reimport, repeats
+from ledger.rebuild.reimport import ReimportResult, SessionComparison, UnreadableOutput
+from ledger.rebuild.session_sources import SessionSource
 from ledger.transcripts import origins, removal
+from openclaw_web.disk import room
 from openclaw_web.errors import Refused
+from openclaw_web.pages.formatting import size as in_words
 
-from .agent_sources import build_file_part, build_transcript, note_unread, open_sources
+from .agent_sources import AgentSources, build_file_part, build_transcript, note_unread, open_sources
 from .stages import consent as collect_consent
 from .stages import holding_checks
-from .stages.guard import contain_failures
+from .stages.guard import UNFORESEEN, contain_failures
 from .stages.source_databases import UnreadableDatabase
 
 Kind = CollectorSource.Kind
 LIVE = Session.State.LIVE
+SCRATCH_BYTES = 4 * 1024 * 1024  # of an empty file, and of what SQLite keeps beside it
 LOGS = (Kind.REFLECTION_LOG, Kind.GUARDIAN_LOG, Kind.GUARDIAN_WRITES)
 
 
@@ -184,7 +192,11 @@ def _build_reader(collection, home_agent, agent, report, sources, totals):
         session_id for session_id, why in excluded.items() if why != holdings.RemovalReason.OPTED_OUT
     } | removal.read_all_removed_ids(agent.db)
     excluded |= collection.ignored.get(agent.agent_id, frozenset()) | set(totals.taken_out)
-    consent = collect_consent.build_permission(collection, home_agent, agent, report, list(sources.entries.values()))
+    if home_agent is None:  # nobody can tell whose conversations they are
+        consent = collect_consent.ReadPermission(report, named=set() if collection.opted_out else None)
+    else:
+        entries = list(sources.entries.values())
+        consent = collect_consent.build_permission(collection, home_agent, agent, report, entries)
 
     def may_read(session_id):
         if session_id in excluded:
@@ -199,19 +211,15 @@ def _build_reader(collection, home_agent, agent, report, sources, totals):
 
 
 def _reimport_session(collection, agent, scratch_db, session_id, sources, totals):
-    parts, entry = sources.parts.get(session_id), sources.entries.get(session_id)
+    parts, entry = sources.parts.get(session_id), _find_entry(collection, sources, session_id)
     moved = [build_file_part(collection, file) for file in sources.moved.get(session_id, ())]
     if not parts and not moved:
         totals.without_source.append(session_id)
-        if not collection.opted_out and not (
-            collection.stashes_outputs and output_stash.has_due_output(agent.db, session_id)
-        ):
+        has_due_output = collection.stashes_outputs and output_stash.has_due_output(agent.db, session_id)
+        if collection.again is None and not collection.opted_out and not has_due_output:
             return
-        parts = [
-            _build_empty_source(collection, agent, session_id)
-        ]  # it may still have to be withheld, or get artifacts
-    if entry is not None and collection.opted_out:
-        entry = collect_consent.remove_title(entry)
+        # It may have to be withheld, get artifacts, or be derived again from its records.
+        parts = [_build_empty_source(collection, agent, session_id)]
     stashes = collection.stashes_outputs
     result = reimport.reimport_session(
         agent.db, scratch_db, session_id, parts or [], entry, stashes=stashes, moved=moved
@@ -225,6 +233,11 @@ def _reimport_session(collection, agent, scratch_db, session_id, sources, totals
     if result.moved and not result.held.count and entry is None:
         removal.delete_session(agent.db, session_id)
     _add_result(totals, session_id, result)
+
+
+def _find_entry(collection, sources, session_id):
+    entry = sources.entries.get(session_id)
+    return collect_consent.remove_title(entry) if entry is not None and collection.opted_out else entry
 
 
 def _build_empty_source(collection, agent, session_id):
@@ -251,12 +264,93 @@ def _remove_opted_out(collection, agent, stored, sources, totals):
 
     Either the session or the current index may name them.
     """
-    for session in stored if collection.opted_out else ():
-        entry = sources.entries.get(session.id)
-        has_opted_out = entry is not None and collect_consent.has_opted_out(entry, collection.opted_out)
-        if has_opted_out or origins.is_direct_with(session, collection.opted_out):
+    for session in stored:
+        if _is_with_opted_out(collection, session, sources):
             holdings.note_removed(
                 agent.agent_id, [session.id], holdings.RemovalReason.OPTED_OUT
             )  # first: after a kill, the session does not count as lost
             totals.artifacts.update(removal.delete_session(agent.db, session.id))
             totals.taken_out.append(session.id)
+
+
+def _is_with_opted_out(collection, session, sources):
+    if not collection.opted_out:
+        return False
+    entry = sources.entries.get(session.id)
+    has_opted_out = entry is not None and collect_consent.has_opted_out(entry, collection.opted_out)
+    return has_opted_out or origins.is_direct_with(session, collection.opted_out)
+
+
+def compare_sessions(
+    collection: Any,
+    home_agent: Any,
+    agent: Agent,
+    report: Any,
+    unreadable: dict[str, str],
+    chosen: Collection[str] | None = None,
+) -> Iterator[tuple[SessionComparison, list[SessionSource]]]:
+    """Make the sessions of an agent (those in `chosen`; None: all) from their sources, and compare them with the store.
+
+    They are made in a file of their own, one after the other; nothing is written to the store. Without `home_agent`,
+    the agent's sources are elsewhere, and they are made from the stored records. Of each source only what was read
+    before is compared, and no source that was rewritten since. `unreadable` gets sources and sessions with the reason
+    why they were not compared. Raises Refused where the space is short.
+    """
+    stored = _read_stored(agent.db)
+    known = _find_known(agent.agent_id, stored)
+    with ExitStack() as stack:
+        sources = AgentSources()
+        if home_agent is not None:
+            sources = stack.enter_context(open_sources(collection, home_agent, report, known, is_read_part=True))
+        totals = ReimportTotals()
+        totals.taken_out += [row.id for row in stored.values() if _is_with_opted_out(collection, row, sources)]
+        may_read = _build_reader(collection, home_agent, agent, report, sources, totals)
+        moved = sources.moved.keys() | {file.session_id for files in sources.moved.values() for file in files}
+        ids = [
+            session_id
+            for session_id in dict.fromkeys([*sources.parts, *stored, *sorted(known)])
+            if (chosen is None or session_id in chosen) and session_id not in sources.rewritten | moved
+        ]
+        needed = _estimate_bytes(agent, stored)
+        room.check(settings.HOME_DIR, needed)
+        words = {"agent": agent.agent_id, "size": in_words(needed)}
+        collection.progress.update(0, None, _("Comparing agent %(agent)s (needs up to %(size)s)") % words)
+        file = collection.copies.get_path(f"compared-{agent.agent_id}.sqlite")
+        contents = file.with_suffix("")
+        stack.callback(shutil.rmtree, contents, ignore_errors=True)
+        scratch_db = stack.enter_context(databases.open_scratch_database(file))
+        for session_id in filter(may_read, ids):
+            parts = sources.parts.get(session_id) or []
+            entry = None if session_id in sources.reindexed else _find_entry(collection, sources, session_id)
+            try:
+                compared = reimport.compare_session(
+                    agent.db,
+                    scratch_db,
+                    session_id,
+                    list(parts) or [_build_empty_source(collection, agent, session_id)],
+                    entry,
+                    stashes=collection.stashes_outputs,
+                    contents=contents,
+                )
+            except (NotReadable, DamagedDatabase, UnreadableDatabase, UnreadableOutput, *UNFORESEEN) as exc:
+                unreadable[f"{agent.agent_id}/{session_id}"] = str(exc)
+            else:
+                yield compared, parts
+            shutil.rmtree(contents, ignore_errors=True)
+
+
+def _estimate_bytes(agent, stored):
+    """The space that the largest session of an agent's file takes, as made again."""
+    counts = [session.record_count for session in stored.values()]
+    share = max(counts, default=0) / (sum(counts) or 1)
+    return int(1.3 * share * databases.get_path(agent.agent_id).stat().st_size) + SCRATCH_BYTES
+
+
+def rebuild_from_records(collection: Any, agent: Agent, ids: Iterable[str]) -> None:
+    """Derive sessions again from their stored records, for an agent whose sources are elsewhere."""
+    file = collection.copies.get_path(f"{agent.agent_id}.sqlite")
+    with databases.open_scratch_database(file) as scratch_db:
+        for session_id in ids:
+            parts = [_build_empty_source(collection, agent, session_id)]
+            reimport.reimport_session(agent.db, scratch_db, session_id, parts, None, stashes=collection.stashes_outputs)
+    repeats.mark_repeats(agent.db, is_forced=True)

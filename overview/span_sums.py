@@ -21,7 +21,7 @@ MOST_MODELS = 12  # of one span; the rest is summed as one
 OTHERS = ""  # the name of the rest
 COUNTS = ("turn_count", "error_count", "total_tokens", "unpriced_tokens", "removed_turn_count", "removed_error_count")
 WRITES = ("written_count", "rolled_back_count", "refused_count")
-# What a turn and a record count for is as in `ledger.rebuild.quick_checks`.
+# What a turn and a record count for is as in `ledger.transcripts.rows`.
 RECORDS = """
     SELECT created_at / 3600000, COALESCE(model, ''), SUM(is_failed), SUM(COALESCE(total_tokens, 0)), SUM(cost_usd),
         SUM(CASE WHEN cost_usd IS NULL THEN COALESCE(total_tokens, 0) ELSE 0 END)

@@ -29,9 +29,9 @@ _READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # a FIFO mus
 _WRITE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def get_root() -> Path:
-    """The store of this home; its folder is created on first use."""
-    folder = settings.HOME_DIR / "artifacts"
+def get_root(folder: Path | None = None) -> Path:
+    """The store of this home, or in `folder`; the folder is created on first use."""
+    folder = folder or settings.HOME_DIR / "artifacts"
     if (folder / DRAFTS).is_dir():  # nearly always: an export asks for every output
         return folder
     for path in (folder, folder / DRAFTS):

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import NamedTuple
 
 import orjson
 import re2
@@ -34,17 +35,36 @@ CONTROL_TOKENS = (*(f"<|{name}|>" for name in NAMED.split()), *OTHERS.split())
 TOKEN = re2.compile("|".join(map(re.escape, CONTROL_TOKENS)).encode())
 
 
-def scan_texts(texts: Iterable[str]) -> frozenset[str]:
+class ScanResult(NamedTuple):
+    """The control tokens in texts."""
+
+    tokens: frozenset[str] = frozenset()
+
+
+NO_FINDINGS = ScanResult()
+
+
+def scan_texts(texts: Iterable[str]) -> ScanResult:
     """Scan texts for control tokens.
 
     None of them has a line break, so the texts are joined by line breaks and scanned at once.
     """
     data = "\n".join(texts).encode("utf-8", "replace")
-    return frozenset(token.decode() for token in TOKEN.findall(data))
+    tokens = TOKEN.findall(data)
+    return ScanResult(frozenset(token.decode() for token in tokens)) if tokens else NO_FINDINGS
+
+
+def merge_scans(results: Iterable[ScanResult]) -> ScanResult:
+    """Merge the results of texts that were scanned one by one.
+
+    The result is NO_FINDINGS itself, the same object, when all of them are.
+    """
+    findings = [result.tokens for result in results if result is not NO_FINDINGS]
+    return ScanResult(frozenset().union(*findings)) if findings else NO_FINDINGS
 
 
 @lru_cache(maxsize=64)
-def scan_shared_text(text: str) -> frozenset[str]:
+def scan_shared_text(text: str) -> ScanResult:
     """Scan one text that many rows share; the result is cached."""
     return scan_texts([text])
 
@@ -125,9 +145,9 @@ class Conversation:
         return frozenset().union(*[exchange.changes for exchange in self.exchanges])
 
     @property
-    def seen(self) -> frozenset[str]:
+    def seen(self) -> ScanResult:
         """The scans of its exchanges, merged."""
-        return frozenset().union(*[exchange.seen for exchange in self.exchanges])
+        return merge_scans([exchange.seen for exchange in self.exchanges])
 
     @property
     def lengths(self) -> tuple[int, int]:

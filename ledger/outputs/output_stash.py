@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from django.db.models import Q
 
@@ -120,17 +121,18 @@ class Outputs:
 
 
 @contextmanager
-def open_outputs(db: str, *, is_on: bool | None = None) -> Iterator[Outputs]:
+def open_outputs(db: str, *, is_on: bool | None = None, root: Path | None = None) -> Iterator[Outputs]:
     """Open the store for the outputs of records that are stored in the block.
 
-    `db` is the agent's file. `is_on` (default: the setting) says whether outputs become artifacts. A store that cannot
-    be written is no error: the records keep their outputs, and `problem` says why.
+    `db` is the agent's file. `is_on` (default: the setting) says whether outputs become artifacts. Their contents go to
+    `root`, or to the store of this home. A store that cannot be written is no error: the records keep their outputs,
+    and `problem` says why.
     """
     stash = Outputs()
     with ExitStack() as stack:
         if configuration.is_on(SETTING) if is_on is None else is_on:
             try:
-                stash.batch = stack.enter_context(services.open_stash_batch(db, holds_rows=True))
+                stash.batch = stack.enter_context(services.open_stash_batch(db, holds_rows=True, root=root))
             except NoRoom as exc:
                 stash.problem = exc.sentence
         stack.callback(stash.discard)

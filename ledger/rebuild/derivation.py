@@ -1,7 +1,7 @@
 """Derives everything that follows from the records of a session, from those records alone.
 
 A record is its rows in `transcript_events` and `transcript_event_identities`: its content, the numbers beside it, its
-order and its parent. No row is written here: `rebuild.sums` does that, and `deep_checks` compares.
+order and its parent. No row is written here: `rebuild.sums` does that.
 """
 
 from collections import Counter

@@ -8,13 +8,19 @@ are the same afterwards.
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from django.db import transaction
+from django.utils.translation import gettext as _
 
 from agents.holdings import Holding, compute_checksum
+from artifacts import handles
 from artifacts.models import Artifact
+from artifacts.store import verification
+from openclaw_web.errors import Refused
 from openclaw_web.sqlite import dialect, statements, upkeep
 from openclaw_web.sqlite.dialect import ATTACHED, MAIN
+from openclaw_web.sqlite.row_comparison import RowDifference, compare_rows
 
 from .. import index_rows, source_order
 from ..collectors.session_index import IndexEntry
@@ -44,6 +50,8 @@ EXCHANGED = (
     SessionDay,
     SessionTool,
 )
+DAMAGED = "damaged"  # a content that is missing, or is not the one of its hash
+PLACED = frozenset({"turn_number", "is_active", "repeat_of"})  # columns of a record that other records decide
 # Columns that come from the session index, not from transcripts.
 INDEXED = (
     *("session_key", "origin", "channel_id", "conversation_target", "account_id", "metadata", "prompt_report_id"),
@@ -71,6 +79,27 @@ class ReimportResult:
     held: Holding = field(default_factory=Holding)
 
 
+class UnreadableOutput(Refused):
+    """A stored record without a source has an output that cannot be read."""
+
+
+@dataclass(slots=True)
+class SessionComparison:
+    """A stored session, compared with one that was made from its sources.
+
+    `rows` are all rows that differ. Of the records of its sources, by kind: all, the missing ones, those with another
+    content, and of these the ones that are stored as another kind.
+    """
+
+    session_id: str
+    rows: list[RowDifference] = field(default_factory=list)
+    kept_count: int = 0
+    kinds: Counter[str] = field(default_factory=Counter)
+    missing: Counter[str] = field(default_factory=Counter)
+    different: Counter[str] = field(default_factory=Counter)
+    renamed: Counter[str] = field(default_factory=Counter)
+
+
 def reimport_session(
     db: str,
     beside: str,
@@ -88,28 +117,98 @@ def reimport_session(
     withheld now. When everything is as it was, no row is written. `moved` are sources that were taken for this
     session's and belong to another: records that only they hold are removed.
     """
+    kept_records = _make_session(db, beside, session_id, parts, entry, stashes=stashes, moved=moved)
+    is_from_records = not any(part.transcript.file or part.transcript.opted_out for part in parts)
+    if is_from_records and kept_records.unreadable:  # its row is all that is left of an output
+        return ReimportResult()
+    if not Session.objects.using(beside).filter(id=session_id).exists():  # sources without a single record
+        return ReimportResult()
+    exchange = _Exchange(db, beside, session_id, [part.transcript.file for part in parts], len(kept_records.lines))
+    exchange.result.moved = kept_records.moved
+    return exchange.run()
+
+
+def compare_session(
+    db: str,
+    beside: str,
+    session_id: str,
+    parts: list[SessionSource],
+    entry: IndexEntry | None,
+    *,
+    stashes: bool,
+    contents: Path,
+) -> SessionComparison:
+    """Make a session beside the stored one, as `reimport_session` does, and compare all their rows.
+
+    Nothing is written but the file `beside` and the folder `contents`, which gets the outputs of tools. Raises
+    UnreadableOutput.
+    """
+    kept_records = _make_session(db, beside, session_id, parts, entry, stashes=stashes, contents=contents)
+    if kept_records.unreadable:
+        words = {"record": kept_records.unreadable[0]}
+        raise UnreadableOutput(_("An output of record %(record)s cannot be read") % words)
+    kept_ids = kept_records.lines.keys()
+    compared = SessionComparison(session_id, kept_count=len(kept_ids))
+    handles_made = set(Artifact.objects.using(beside).values_list("handle", "record_id"))
+    damaged = verification.verify(sorted({handles.parse(handle) for handle, _record in handles_made})).problems
+    damaged_handles = {problem["id"] for problem in damaged}
+    with upkeep.attach_database(db, beside):
+        compared.rows = list(_find_differences(db, session_id))
+        stored, made = (
+            {record_id: (kind, seq) for record_id, kind, seq in statements.read_rows(db, query, [session_id])}
+            for query in (IDS_AND_KINDS.format(where=where) for where in (MAIN, ATTACHED))
+        )
+    unlike = {record_id for handle, record_id in handles_made if handle in damaged_handles} & stored.keys()
+    compared.rows += [
+        RowDifference("artifacts", (handle,), DAMAGED) for handle, name in sorted(handles_made) if name in unlike
+    ]
+    of_seq = {seq: record_id for record_id, (_kind, seq) in made.items()}
+    for row in compared.rows:
+        if row.table == _table(TranscriptEvent) and not PLACED.issuperset(row.columns):
+            unlike.add(of_seq.get(row.key[1]))
+        elif row.table == _table(TranscriptEventIdentity) and row.columns:
+            unlike.add(row.key[1])
+    for record_id, (kind, _seq) in made.items():
+        if record_id in kept_ids:
+            continue
+        compared.kinds[kind] += 1
+        if record_id not in stored:
+            compared.missing[kind] += 1
+        elif record_id in unlike:
+            compared.different[kind] += 1
+            compared.renamed[kind] += stored[record_id][0] != kind
+    return compared
+
+
+def _make_session(db, beside, session_id, parts, entry, *, stashes, moved=(), contents=None) -> KeptRecords:
+    """Make a session from its sources and kept records in `beside`, which is emptied first."""
     _clear_tables(beside, session_id)
     parts = order_sources(parts)
     kept_records = KeptRecords(db, session_id, parts, moved)
     _create_session(db, beside, session_id, entry)
     numbers = _read_turn_numbers(db, session_id)
-    with output_stash.open_outputs(beside, is_on=stashes) as outputs:
+    with output_stash.open_outputs(beside, is_on=stashes, root=contents) as outputs:
         for index, part in enumerate(parts):
             part.transcript.turn_numbers, part.transcript.names = numbers, kept_records.names[index]
             with part.lines() as lines:
                 interleaved = kept_records.interleave(lines, kept_records.names[index], is_first=index == 0)
                 transcript_store.store_transcript(beside, part.transcript, interleaved, outputs=outputs)
-    if not Session.objects.using(beside).filter(id=session_id).exists():  # sources without a single record
-        return ReimportResult()
-    if not any(part.transcript.opted_out for part in parts):  # nobody can tell whose words an old title is
-        _keep_title(db, beside, session_id)
-    if len(parts) > 1:
-        source_order.refresh_title_and_model(beside, session_id)
-    session_holdings.recount_holding(beside, session_id)
-    _keep_marks(db, beside, session_id)
-    exchange = _Exchange(db, beside, session_id, [part.transcript.file for part in parts], len(kept_records.lines))
-    exchange.result.moved = kept_records.moved
-    return exchange.run()
+        if contents is not None and outputs.problem:  # outputs that stayed in their records would be differences
+            raise UnreadableOutput(outputs.problem)
+    if Session.objects.using(beside).filter(id=session_id).exists():
+        if not any(part.transcript.opted_out for part in parts):  # nobody can tell whose words an old title is
+            _keep_title(db, beside, session_id)
+        if len(parts) > 1:
+            source_order.refresh_title_and_model(beside, session_id)
+        session_holdings.recount_holding(beside, session_id)
+        _keep_marks(db, beside, session_id)
+    return kept_records
+
+
+def _find_differences(db, session_id):
+    """The rows of a session that differ from those in the attached file."""
+    for model in EXCHANGED:
+        yield from compare_rows(db, model, f"{_own_key(model)} = %s", [session_id])
 
 
 def _read_turn_numbers(db, session_id):
@@ -186,19 +285,14 @@ class _Exchange:
     def _compare(self):
         key = [self.session_id]
         self.result.is_new = not Session.objects.using(self.db).filter(id=self.session_id).exists()
-        self.result.is_changed = self.result.is_new or any(map(self._is_different, EXCHANGED))
+        self.result.is_changed = any(True for _row in _find_differences(self.db, self.session_id))
         self.result.is_changed = self.result.is_changed or bool(statements.read_row(self.db, ARTIFACTS_DIFFER, key))
-
-    def _is_different(self, model):
-        columns, own = ", ".join(_list_columns(model)), _own_key(model)
-        sides = [f"SELECT {columns} FROM {where}.{_table(model)} WHERE {own} = %s" for where in (MAIN, ATTACHED)]  # noqa: S608
-        both = (f"{query} EXCEPT {other} LIMIT 1" for query, other in (sides, reversed(sides)))
-        return any(statements.read_row(self.db, query, [self.session_id] * 2) for query in both)
 
     def _describe_changes(self):
         key = [self.session_id]
         before, now = (
-            dict(statements.read_rows(self.db, IDS_AND_KINDS.format(where=where), key)) for where in (MAIN, ATTACHED)
+            {record_id: kind for record_id, kind, _seq in statements.read_rows(self.db, query, key)}
+            for query in (IDS_AND_KINDS.format(where=where) for where in (MAIN, ATTACHED))
         )
         result = self.result
         result.held = Holding(Counter(now.values()), compute_checksum(now))
@@ -265,7 +359,7 @@ MARK = f"""
         AND seq = (SELECT seq FROM transcript_event_identities WHERE session_id = %s AND event_id = %s)
 """  # noqa: S608 - constants
 IDS_AND_KINDS = """
-    SELECT ids.event_id, events.kind FROM {where}.transcript_event_identities ids
+    SELECT ids.event_id, events.kind, ids.seq FROM {where}.transcript_event_identities ids
     JOIN {where}.transcript_events events ON events.session_id = ids.session_id AND events.seq = ids.seq
     WHERE ids.session_id = %s
 """

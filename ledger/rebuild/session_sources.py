@@ -8,8 +8,11 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from operator import itemgetter
 
 import orjson
+
+from openclaw_web.sqlite.json_columns import decode
 
 from .. import source_order
 from ..collectors.envelopes import content_digest, with_repeated_output
@@ -64,32 +67,60 @@ def _read_source_records(name, part):
 
 
 class KeptRecords:
-    """The names of records without an id, and the records that no source holds any more."""
+    """The names of records without an id, and the records that no source holds any more.
+
+    A record that lost its identity is known by the id in its content. `unreadable` are those with an output that cannot
+    be read.
+    """
 
     def __init__(self, db, session_id, parts, moved=()):
         self.moved: Counter[str] = Counter()
         identities = TranscriptEventIdentity.objects.using(db).filter(session_id=session_id)
         stored = list(identities.order_by("seq", "event_id").values_list("event_id", "seq"))
+        stored = _add_unidentified(db, session_id, stored)
         naming = _Naming(db, session_id, {record_id: place for place, (record_id, _seq) in enumerate(stored)})
         self.names = [naming.find_names(part) for part in parts] if stored else [{} for _part in parts]
         self.lines: dict[str, Line] = {}
+        self.unreadable: list[str] = []
         self._after: dict[str | None, list[str]] = defaultdict(list)
         before, elsewhere = None, _compute_digests(moved)
         for record_id, seq in stored:
-            line = _read_stored_line(db, session_id, record_id, seq) if record_id not in naming.met else None
+            line = None if record_id in naming.met else self._read_line(db, session_id, record_id, seq)
             if line is not None and elsewhere and _compute_digest(line.record) in elsewhere:
                 self.moved[read_facts(line.record).kind] += 1
                 continue
             # A damaged row may be known by another name than its record has, which a source holds.
-            if line is not None and own_id(line.record or {}) not in naming.met:
+            name = record_id if line is None else own_id(line.record or {})
+            if name in naming.met:
+                before = name
+            elif line is not None:
                 line.offset = line.end = -len(self.lines) - 1  # no place of a source
                 self.lines[record_id] = line
                 self._after[before].append(record_id)
-            else:
-                before = record_id
         settled = {line.offset: record_id for record_id, line in self.lines.items()}
         for names in self.names:
             names.update(settled)
+
+    def _read_line(self, db, session_id, record_id, seq):
+        """A stored record as a line; None when its row is lost.
+
+        An output that cannot be read stays as its preview.
+        """
+        event = TranscriptEvent.objects.using(db).filter(session_id=session_id, seq=seq).first()
+        if event is None:
+            return None
+        try:
+            record = untrim(event.event_json, event.full_zstd, event.trim_json)
+        except output_stash.UNREADABLE:
+            record = untrim(event.event_json, event.full_zstd)
+            self.unreadable.append(record_id)
+        record = with_repeated_output(record, trimming.parse_repeated_length(event.trim_json))
+        if event.kind == WITHHELD:
+            parent = TranscriptEventIdentity.objects.using(db).get(session_id=session_id, event_id=record_id).parent_id
+            record = {"type": WITHHELD.value, "id": record_id, "parentId": parent, "timestamp": event.created_at}
+        is_own = event.trim_json is None and event.kind != WITHHELD  # the row is the line itself, in its own spelling
+        raw = event.event_json.encode() if is_own else orjson.dumps(record)
+        return Line(0, 0, raw, record, is_withheld=event.kind == WITHHELD)
 
     def interleave(self, lines: Iterator[Line], names: Mapping[int, str], *, is_first: bool) -> Iterator[Line]:
         """The lines of a source, each followed by the kept records that stood after it."""
@@ -160,22 +191,14 @@ def _compute_digest(record):
     return content_digest(record) if record else ""
 
 
-def _read_stored_line(db, session_id, record_id, seq):
-    """A stored record as a line; None when its row is lost.
-
-    An output that cannot be read stays as its preview.
-    """
-    event = TranscriptEvent.objects.using(db).filter(session_id=session_id, seq=seq).first()
-    if event is None:
-        return None
-    try:
-        record = untrim(event.event_json, event.full_zstd, event.trim_json)
-    except output_stash.UNREADABLE:
-        record = untrim(event.event_json, event.full_zstd)
-    record = with_repeated_output(record, trimming.parse_repeated_length(event.trim_json))
-    if event.kind == WITHHELD:
-        parent = TranscriptEventIdentity.objects.using(db).get(session_id=session_id, event_id=record_id).parent_id
-        record = {"type": WITHHELD.value, "id": record_id, "parentId": parent, "timestamp": event.created_at}
-    is_own = event.trim_json is None and event.kind != WITHHELD  # the row is the line itself, in its own spelling
-    raw = event.event_json.encode() if is_own else orjson.dumps(record)
-    return Line(0, 0, raw, record, is_withheld=event.kind == WITHHELD)
+def _add_unidentified(db, session_id, stored):
+    """The ids and places of stored records, with those of records that lost their identity."""
+    events = TranscriptEvent.objects.using(db).filter(session_id=session_id)
+    lost = set(events.values_list("seq", flat=True)) - {seq for _record_id, seq in stored}
+    known = {record_id for record_id, _seq in stored}
+    for seq, text in events.filter(seq__in=lost).values_list("seq", "event_json") if lost else ():
+        record_id = own_id(decode(text))
+        if record_id is not None and record_id not in known:
+            stored.append((record_id, seq))
+            known.add(record_id)
+    return sorted(stored, key=itemgetter(1, 0)) if lost else stored

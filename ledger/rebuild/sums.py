@@ -1,7 +1,8 @@
 """Stores again everything that is derived from the records of a session."""
 
+from collections.abc import Iterator
+
 from django.db import transaction
-from django.db.models import Sum
 
 from artifacts.services import OUTPUT_KIND
 from openclaw_web.sqlite import statements
@@ -12,8 +13,6 @@ from ..models import (
     ConversationTurn,
     RemovedSession,
     SessionDay,
-    SessionTool,
-    ToolDay,
     TranscriptEventIdentity,
     TranscriptSnapshot,
 )
@@ -36,6 +35,17 @@ TURN_OF_ARTIFACT = """
         AND record_id IN (SELECT event_id FROM transcript_event_identities WHERE session_id = artifacts.session_id)
         AND NOT EXISTS (SELECT 1 FROM conversation_turns WHERE id = artifacts.turn_id)
 """
+DAY_COLUMNS = ", ".join((*TOTAL_PLACE, *SUM_COLUMNS))
+BY_DAY = f"""
+    SELECT {", ".join((*TOTAL_PLACE, *(f"SUM({name})" for name in SUM_COLUMNS)))} FROM session_tools
+    GROUP BY {", ".join(TOTAL_PLACE)} HAVING {" OR ".join(f"SUM({name}) <> 0" for name in SUM_COLUMNS)}
+"""  # noqa: S608 - constants
+DIFFERENT_DAYS = f"""
+    SELECT DISTINCT {", ".join(TOTAL_PLACE)} FROM (
+        SELECT * FROM ({BY_DAY} EXCEPT SELECT {DAY_COLUMNS} FROM tool_days)
+        UNION ALL SELECT * FROM (SELECT {DAY_COLUMNS} FROM tool_days EXCEPT {BY_DAY})
+    ) ORDER BY 1, 2, 3
+"""  # noqa: S608
 PLACE = "UPDATE transcript_events SET turn_number = %s, is_active = %s WHERE session_id = %s AND seq = %s"
 WITHOUT_RECORD = """
     DELETE FROM transcript_event_identities
@@ -76,17 +86,16 @@ def rebuild_session(db: str, session_id: str) -> None:
 
 
 def rebuild_tool_days(db: str) -> None:
-    """Make the daily sums by tool again from the sums of each session.
-
-    `rebuild_session` makes those of each session from its records.
-    """
+    """Make the daily sums by tool again from the sums of each session."""
     with transaction.atomic(using=db):
-        sums = {name: Sum(name) for name in SUM_COLUMNS}
-        rows = SessionTool.objects.using(db).order_by().values_list(*TOTAL_PLACE).annotate(**sums)
-        columns, place = (*TOTAL_PLACE, *SUM_COLUMNS), len(TOTAL_PLACE)
-        ToolDay.objects.using(db).all().delete()
-        rows_to_store = [ToolDay(**dict(zip(columns, row, strict=True))) for row in rows if any(row[place:])]
-        ToolDay.objects.using(db).bulk_create(rows_to_store, batch_size=500)
+        statements.run(db, "DELETE FROM tool_days")
+        statements.run(db, f"INSERT INTO tool_days ({DAY_COLUMNS}) {BY_DAY}")
+
+
+def find_different_tool_days(db: str) -> Iterator[str]:
+    """Rows of `tool_days` that `rebuild_tool_days` would change, or that it would add."""
+    for place in statements.iterate_rows(db, DIFFERENT_DAYS):
+        yield " ".join(["tool_days", *map(str, place)])
 
 
 def find_lonely_turns(db: str, session_id: str) -> set[str]:

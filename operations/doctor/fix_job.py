@@ -178,7 +178,7 @@ def _run_steps(row, repair_plan, todo, repairable, params, progress, facts):
         _import_sources(row, repair_plan, todo, removable, hashes, params, progress, facts)
     facts["repairs"] += [_run_repair(finding, progress) for finding in last]
     warnings = len(facts.get("warnings", [])) + sum(not repair["is_done"] for repair in facts["repairs"])
-    warnings += facts.get("loss_count", 0)
+    warnings += facts.get("loss_count", 0) + bool(facts.get("row_count"))
     message = _build_message(facts, warnings)
     migration_runs.finish_run(row, Status.WARNING if warnings else Status.COMPLETED, message, facts)
     audit.record(params.get("by", ""), "doctor_fixed", object_type="migration_run", object_id=row.id, warnings=warnings)

@@ -27,16 +27,25 @@ from people.configuration import setting_values as configuration
 
 from . import ignored_sessions, report
 from .findings import FINDING, Finding
-from .sources import deep_comparison, home_sources, import_preview, index_keys, places, row_comparison, source_findings
+from .sources import (
+    home_sources,
+    import_preview,
+    index_keys,
+    places,
+    row_comparison,
+    session_comparison,
+    source_findings,
+)
 from .sources.census import Census, CensusTaker
-from .sources.deep_comparison import Comparison
 from .sources.home_sources import LEFT, UNCHANGED, Source
+from .sources.session_comparison import Comparison
 from .sources.skipped_places import find_skipped_places
 from .store import losses, own_store
 from .store.losses import Counts
 
 TRANSCRIPTS = "transcript_events"
 UNREADABLE = ("integrity", "schema")
+MISTYPED = ("ledger_types", "artifacts_types")
 LISTED = 500  # maximum of sources, rejected records and findings in a receipt
 
 
@@ -96,6 +105,7 @@ def build_plan(params: dict[str, Any], progress: Any, copies: Copies) -> Plan:
         check_home(plan, params, progress, copies)
     except Refused as refused:
         plan.problem = str(refused.sentence)
+    _compare_sessions(plan, counted, progress, copies)
     for agent_id in counted:
         plan.store += losses.build_loss_findings(agent_id, plan.counts, is_deep=plan.is_deep)
     plan.store += _find_unreadable(plan)
@@ -105,7 +115,8 @@ def build_plan(params: dict[str, Any], progress: Any, copies: Copies) -> Plan:
 
 def _check_repair(plan, finding):
     """The finding, without its repair when that is an import from another home."""
-    is_elsewhere = finding.repair == losses.IMPORT_AGAIN and finding.agent and finding.agent not in plan.names.values()
+    is_import = finding.repair == losses.IMPORT_AGAIN and finding.check != session_comparison.SUMS
+    is_elsewhere = is_import and finding.agent and finding.agent not in plan.names.values()
     return replace(finding, repair="") if is_elsewhere else finding
 
 
@@ -117,6 +128,32 @@ def _count_records(plan, progress):
             progress.update(0, None, _("Counting the records of %(agent)s") % {"agent": agent_id})
             losses.count_records(agent_id, places.find_alias(agent_id), plan.counts)
             yield agent_id
+
+
+def _compare_sessions(plan, counted, progress, copies):
+    """Compare all sessions; without `--deep` only those that lost records.
+
+    Agents with values of the wrong type are not compared: the check of types names them.
+    """
+    mistyped = {finding.agent for finding in plan.store if finding.check in MISTYPED}
+    collection = plan.collection or build_collection(None, {}, {}, progress, copies)
+    agents = collection.home.agents if collection.home else ()
+    of_home = {plan.names[home_agent.home_name]: home_agent for home_agent in agents}
+    for agent_id in counted:
+        lost = [loss for loss in plan.counts.get_agent_losses(agent_id) if loss.in_sources is None]
+        if agent_id in plan.counts.gone | mistyped or not (plan.is_deep or lost):
+            continue
+        with collect.exclusive_run(progress):  # an import in between would look like a difference
+            collection.book = SourceBook(plan.root)
+            try:
+                if plan.is_deep:
+                    home_agent = of_home.get(agent_id)
+                    session_comparison.compare_agent(collection, home_agent, agent_id, plan.counts, plan.compared)
+                elif agent_id in of_home:
+                    session_comparison.count_restorable(collection, of_home[agent_id], agent_id, lost)
+            except Refused as refused:
+                plan.compared.unreadable[agent_id] = str(refused.sentence)
+    plan.store += session_comparison.build_findings(plan.compared, plan.counts)
 
 
 def _find_unreadable(plan):
@@ -142,17 +179,7 @@ def check_home(plan: Plan, params: dict[str, Any], progress: Any, copies: Copies
     home = read_home(plan.root)
     plan.store += [Finding("configuration", problem, path=home_configuration.NAME) for problem in home.problems]
     plan.names = resolve_names(home, as_name=params.get("as"))
-    plan.collection = collection = collect.Collection(
-        home=home,
-        agents={name: Agent(agent_id=agent_id) for name, agent_id in plan.names.items()},
-        book=SourceBook(plan.root),
-        opted_out=consent.read_opted_out(),
-        include_deleted=includes_deleted(params),
-        progress=progress,
-        stashes_outputs=configuration.is_on(output_stash.SETTING),
-        copies=copies,
-        ignored=migration_runs.find_ignored_sessions(plan.root),
-    )
+    plan.collection = collection = build_collection(home, plan.names, params, progress, copies)
     home_sources.follow_reported_workspaces(collection, plan.names)
     plan.store += home_sources.build_place_findings(home, plan.names)
     for home_agent in home.agents:
@@ -169,6 +196,23 @@ def check_home(plan: Plan, params: dict[str, Any], progress: Any, copies: Copies
     plan.ignored = [ignored_sessions.as_json(row) for row in excluded]
 
 
+def build_collection(
+    home: Any, names: dict[str, str], params: dict[str, Any], progress: Any, copies: Copies
+) -> collect.Collection:
+    """An import of this home that is not made; without a home, one of stored records alone."""
+    return collect.Collection(
+        home=home,
+        agents={name: Agent(agent_id=agent_id) for name, agent_id in names.items()},
+        book=SourceBook(home.root) if home else None,
+        opted_out=consent.read_opted_out(),
+        include_deleted=includes_deleted(params),
+        progress=progress,
+        stashes_outputs=configuration.is_on(output_stash.SETTING),
+        copies=copies,
+        ignored=migration_runs.find_ignored_sessions(home.root) if home else {},
+    )
+
+
 def _inspect_sources(plan, progress):
     total, done = sum(source.size for source in plan.to_read), 0
 
@@ -182,28 +226,23 @@ def _inspect_sources(plan, progress):
         agent_id = plan.names[home_agent.home_name]
         own = [source for source in plan.sources if source.home_agent == home_agent.home_name]
         _compare_keys(plan, agent_id, index_keys.read_file_keys(plan.collection, home_agent, own))
-        lost = plan.counts.get_agent_losses(agent_id)
-        if plan.is_deep or lost or any(source.is_to_read for source in own):
+        if plan.is_deep or any(source.is_to_read for source in own):
             progress.update(done, total, _("Checking the sources of %(agent)s") % {"agent": agent_id})
-            _inspect_agent(plan, comparer, home_agent, agent_id, own, report_bytes, lost)
+            _inspect_agent(plan, comparer, home_agent, agent_id, own, report_bytes)
     comparer.compare_home([source for source in plan.sources if not source.home_agent])
     if total:
         progress.update(total, total, _("Checked everything new"))
 
 
-def _inspect_agent(plan, comparer, home_agent, agent_id, own, report_bytes, lost):
+def _inspect_agent(plan, comparer, home_agent, agent_id, own, report_bytes):
     for source in own:
         if source.is_to_read and source.kind in ("transcript", "leftover"):
             import_preview.fill_version(plan.collection, source)
-    is_deep = plan.is_deep or bool(lost)
     with places.open_agent_places(
-        plan.collection, home_agent, agent_id, own, plan.rejected, is_deep=is_deep
+        plan.collection, home_agent, agent_id, own, plan.rejected, is_deep=plan.is_deep
     ) as agent_places:
         import_preview.count_new_records(agent_places, plan.rejected, report_bytes)
         comparer.compare_agent(agent_places, own, home_agent.workspace)
-        if plan.is_deep:
-            deep_comparison.compare_agent(agent_places, plan.counts, plan.compared)
-        import_preview.count_restorable(agent_places, [loss for loss in lost if loss.in_sources is None])
         if agent_places.database is not None and not agent_places.of_database.is_to_read:
             _compare_keys(plan, agent_id, index_keys.read_database_keys(agent_places.database))
 
@@ -254,6 +293,8 @@ def as_receipt(plan: Plan) -> dict[str, Any]:
         "losses": [entry.as_json() for entry in [*plan.counts.losses.values()][:LISTED]],
         "loss_count": len(plan.counts.losses),
         "lost_records": sum(entry.missing + entry.different for entry in plan.counts.losses.values()),
+        "rows": plan.compared.as_json(),
+        "row_count": plan.compared.row_count,
         "findings": plan.findings,
     }
 

@@ -10,8 +10,9 @@ from agents.database_copies import Copies
 from agents.holdings import Holding
 from agents.models import Agent, CollectorSource
 from agents.services import has_no_content
-from collecting import collect, episode_import
+from collecting import agent_reimport, collect, episode_import
 from collecting.stages import holding_checks
+from overview import summaries
 
 from . import plan
 from .plan import Plan
@@ -28,6 +29,7 @@ def is_needed(repair_plan: Plan) -> bool:
     """Whether lost records are to be imported again."""
     own_agents = set(repair_plan.names.values())
     is_lost = any(loss.agent in own_agents for loss in repair_plan.counts.losses.values())
+    is_lost = is_lost or repair_plan.compared.row_count > 0
     return is_lost or any(finding.repair == losses.IMPORT_AGAIN for finding in repair_plan.store)
 
 
@@ -54,6 +56,7 @@ def import_lost_records(repair_plan: Plan, params: dict[str, Any], progress: Any
         progress.log(_("Importing agent %(agent)s again") % {"agent": agent_id})
         if ids or agent_id not in facts.get("refilled", ()):
             _import_again(params, progress, agent_id, sorted(ids))
+    _rebuild_others(repair_plan, params, progress)
     if any(source.lost[EPISODES] for source in repair_plan.sources):  # those imports left the events of other agents
         collect.run({name: params[name] for name in IMPORT_PARAMS if params.get(name)}, progress)
     after = _check_again(repair_plan, params, progress)
@@ -70,6 +73,7 @@ def import_lost_records(repair_plan: Plan, params: dict[str, Any], progress: Any
     }
     facts["losses"] = [loss.as_json() for loss in still_lost[:LISTED]]
     facts["loss_count"], facts["lost_records"] = len(still_lost), lost_count
+    facts["rows"], facts["row_count"] = after.compared.as_json(), after.compared.row_count
     facts["backups"] = backup_search.as_json(still_lost)
     if params.get("accept_losses"):  # only agents of this home: other homes may still have the records of their agents
         own_agents = set(repair_plan.names.values())
@@ -83,12 +87,26 @@ def _find_lost_sessions(repair_plan) -> dict[str, set[str]]:
     for loss in repair_plan.counts.losses.values():
         if loss.agent in own_agents:
             sessions[loss.agent].add(loss.session_id)
+    for agent_id, rows in repair_plan.compared.rows.items():
+        if agent_id in own_agents and rows:
+            sessions[agent_id] |= rows.keys()
     for finding in repair_plan.store:
         if finding.repair == losses.IMPORT_AGAIN and finding.agent in own_agents:
             sessions.setdefault(finding.agent, set())
     if any(source.lost for source in repair_plan.sources) and not sessions and own_agents:
         sessions[min(own_agents)] = set()
     return sessions
+
+
+def _rebuild_others(repair_plan, params, progress):
+    """Derive sessions of agents of other OpenClaw folders again from their stored records."""
+    for agent_id, rows in repair_plan.compared.rows.items():
+        if rows and agent_id not in repair_plan.names.values():
+            agent = Agent.objects.get(agent_id=agent_id)
+            with Copies() as copies, collect.exclusive_run(progress):
+                collection = plan.build_collection(None, {}, params, progress, copies)
+                agent_reimport.rebuild_from_records(collection, agent, rows)
+                summaries.refresh(agent)
 
 
 def _import_again(params, progress, agent_id, ids):

@@ -33,6 +33,8 @@ EMPTY_RUN: dict[str, Any] = {
     "loss_count": 0,
     "lost_records": 0,
     "backups": [],
+    "rows": [],
+    "row_count": 0,
 }
 # The parts of a receipt besides `verb`, `message` and `run`.
 EMPTY_PLAN: dict[str, Any] = {
@@ -53,13 +55,16 @@ EMPTY_PLAN: dict[str, Any] = {
     "lost_records": 0,
     "ignored": [],
     "ignored_count": 0,
+    "rows": [],
+    "row_count": 0,
     "findings": 0,
 }
 
 
 def is_incomplete(run: dict[str, Any]) -> bool:
     """Whether a run did not complete everything."""
-    return bool(run["warnings"] or run["losses"] or [repair for repair in run["repairs"] if not repair["is_done"]])
+    is_undone = any(not repair["is_done"] for repair in run["repairs"])
+    return bool(run["warnings"] or run["losses"] or run.get("rows") or is_undone)
 
 
 def in_words(result: dict[str, Any]) -> str:

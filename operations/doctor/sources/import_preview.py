@@ -4,7 +4,6 @@ import hashlib
 import io
 from collections import Counter
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -17,12 +16,11 @@ from collecting.inventory.transcripts import PACKED
 from ledger.collectors.database import DamagedDatabase
 from ledger.collectors.envelopes import fingerprint
 from ledger.collectors.records import own_id, read_facts
-from ledger.models import TranscriptEvent, TranscriptEventIdentity
+from ledger.models import TranscriptEventIdentity
 from ledger.transcripts import unnamed_records
 from ledger.transcripts.transcript_store import UNFORESEEN
 from openclaw_web.sqlite import failures
 
-from ..store.losses import IDS, Loss
 from .home_sources import Source
 from .places import AgentPlaces, Place
 from .rejects import RejectedLines, reject
@@ -30,7 +28,6 @@ from .rejects import RejectedLines, reject
 Kind = CollectorSource.Kind
 MAX_HEADER = 64 * 1024
 ROWS = 500
-WITHHELD = "withheld"  # the kind of records that are stored without their text
 OnBytes = Callable[[int], None]
 
 
@@ -47,9 +44,8 @@ def count_new_records(agent_places: AgentPlaces, rejected: RejectedLines, on_byt
     for session_id, places in agent_places.by_session.items():
         known = _EarlierRecords()
         for place in places:
-            if place.begin is not None:
-                _report_failures(_count_new, agent_places, place, session_id, known, rejected)
-                on_bytes(place.bytes)
+            _report_failures(_count_new, agent_places, place, session_id, known, rejected)
+            on_bytes(place.bytes)
 
 
 def _report_failures(read, agent_places, place: Place, session_id, known, rejected):
@@ -127,36 +123,6 @@ class _Nameless:
         self._own[key] += 1
         self._known.nameless |= self._own
         return self._own[key] > self._earlier[key]
-
-
-def count_restorable(agent_places: AgentPlaces, losses: list[Loss]) -> None:
-    """Set `in_sources` of each loss: how many of its records the agent's sources contain."""
-    by_session: dict[str, list[Loss]] = {}
-    for loss in losses:
-        by_session.setdefault(loss.session_id, []).append(loss)
-    for session_id, lost in by_session.items():
-        counts = _count_missing_kinds(agent_places, session_id)
-        for loss in lost:
-            loss.in_sources = min(loss.missing, counts.total() if loss.kind == IDS else counts[loss.kind])
-
-
-def _count_missing_kinds(agent_places, session_id) -> Counter[str]:
-    """Count records of a session's sources by kind that are not stored, or stored differently."""
-    held = _read_kinds(agent_places.db, session_id) if agent_places.db else {}
-    kinds: dict[str, str] = {}
-    for place in agent_places.by_session.get(session_id, ()):
-        with suppress(NotReadable, DamagedDatabase):
-            for line in place.lines(0):
-                if (kind := _find_kind(line)) is not None:
-                    kinds[own_id(line.record) or f"@{place.source.name} {line.offset}"] = kind
-    return Counter(kind for record_id, kind in kinds.items() if held.get(record_id) not in (kind, WITHHELD))
-
-
-def _read_kinds(db, session_id) -> dict[str, str]:
-    rows = TranscriptEvent.objects.using(db).filter(session_id=session_id).order_by()
-    kinds = dict(rows.values_list("seq", "kind"))
-    ids = TranscriptEventIdentity.objects.using(db).filter(session_id=session_id).order_by()
-    return {record_id: kinds[seq] for record_id, seq in ids.values_list("event_id", "seq") if seq in kinds}
 
 
 def all_ids(db: str, session_id: str) -> set[str]:

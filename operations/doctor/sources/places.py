@@ -37,15 +37,13 @@ Lines = Callable[[int], Iterator[Line]]
 class Place:
     """A place with records of a session. `lines(start)` reads it; raises NotReadable or DamagedDatabase.
 
-    An import reads records from `begin` on, none when that is None. Records before `until` were read, so they are
-    stored.
+    An import reads records from `begin` on.
     """
 
     source: Source
     session_id: str
     lines: Lines
-    begin: int | None
-    until: int = 0
+    begin: int = 0
     bytes: int = 0
 
 
@@ -77,8 +75,8 @@ def open_agent_places(
 ) -> Iterator[AgentPlaces]:
     """Open the places of one agent, whose sources are `own`.
 
-    With `is_deep`, unchanged sources are included. A source that cannot be read says so in `problem`, and in `rejected`
-    when an import would report it too.
+    With `is_deep`, unchanged databases are opened too. A source that cannot be read says so in `problem`, and in
+    `rejected` when an import would report it too.
     """
     with ExitStack() as stack:
         files = [source for source in own if source.kind in (Kind.TRANSCRIPT, LEFTOVER)]
@@ -96,8 +94,8 @@ def open_agent_places(
                     agent_id, db, agent_places.may_read, agent_places.by_session, of_database=source
                 )
                 other_places.database = _open_database(stack, collection, source, rejected)
-                _add_places(collection, other_places, [], may_read, removed, is_deep)
-        _add_places(collection, agent_places, files, may_read, removed, is_deep)
+                _add_places(collection, other_places, [], may_read, removed)
+        _add_places(collection, agent_places, files, may_read, removed)
         agent_places.may_read = _exclude_removed(may_read, removed)
         yield agent_places
 
@@ -161,36 +159,36 @@ def _exclude_removed(may_read, removed) -> MayRead:
     return lambda session_id: session_id not in removed and may_read(session_id)
 
 
-def _add_places(collection, agent_places, files, may_read, removed, is_deep):
+def _add_places(collection, agent_places, files, may_read, removed):
     names: set[str] = set()
     allowed = _exclude_removed(
         may_read, removed
     )  # called when a place is added: sessions with new records leave `removed`
     try:
         if agent_places.database is not None:
-            _add_archives(collection, agent_places, allowed, names, is_deep)
-        _add_files(collection, agent_places, _filter_transcripts(files), allowed, removed, names, is_deep)
+            _add_archives(collection, agent_places, allowed, names)
+        _add_files(collection, agent_places, _filter_transcripts(files), allowed, removed, names)
         if agent_places.database is not None:
-            _add_database_sessions(collection, agent_places, allowed, removed, is_deep)
+            _add_database_sessions(collection, agent_places, allowed, removed)
     except DamagedDatabase as exc:
         agent_places.of_database.problem = str(exc)
-    _add_leftovers(collection, agent_places, files, allowed, is_deep)
+    _add_leftovers(collection, agent_places, files, allowed)
 
 
 def _filter_transcripts(files):
     return [source for source in files if source.kind == Kind.TRANSCRIPT]
 
 
-def _add_archives(collection, agent_places, allowed, names, is_deep):
+def _add_archives(collection, agent_places, allowed, names):
     source, database, book = agent_places.of_database, agent_places.database, collection.book
     for archive in agent_database.read_archives(database):
         names.add(archive.name)
         was_read = book.part(f"{source.name}!{archive.session_id}/{archive.generation}") is not None
         is_wanted = collection.include_deleted or archive.reason == agent_database.COLD
         is_new = source.is_to_read and is_wanted and not was_read
-        if (is_new or is_deep) and allowed(archive.session_id):
+        if is_new and allowed(archive.session_id):
             lines = _build_archive_reader(collection, source, database, archive)
-            agent_places.add(Place(source, archive.session_id, lines, 0 if is_new else None, END if was_read else 0))
+            agent_places.add(Place(source, archive.session_id, lines))
 
 
 def _build_archive_reader(collection, source, database, archive) -> Lines:
@@ -202,14 +200,13 @@ def _build_archive_reader(collection, source, database, archive) -> Lines:
     return lines
 
 
-def _add_files(collection, agent_places, files, allowed, removed, names, is_deep):
+def _add_files(collection, agent_places, files, allowed, removed, names):
     for source in files:
         if source.is_to_read and source.session_id in removed and _has_new_records(collection, source):
             removed.discard(source.session_id)
     for source in files:
-        is_new = source.is_to_read and source.file.name not in names
-        if (is_new or is_deep) and allowed(source.session_id):
-            agent_places.add(_build_file_place(collection, source, is_new=is_new))
+        if source.is_to_read and source.file.name not in names and allowed(source.session_id):
+            agent_places.add(_build_file_place(collection, source))
 
 
 def _has_new_records(collection, source):
@@ -225,43 +222,17 @@ def _has_new_records(collection, source):
     return why == "appended" or (why == "replaced" and source.stat.st_size > offset)
 
 
-def _build_file_place(collection, source, *, is_new):
-    root, read = collection.home.root, _find_read_end(collection, source)
-    begin = until = None
-    if is_new:
-        begin, until = _find_start(collection, source)
-    size = source.stat.st_size - (begin or 0) if is_new else 0
-    return Place(
-        source, source.session_id, build_line_reader(root, source), begin, read if until is None else until, size
-    )
-
-
-def _find_start(collection, source):
-    """The offset where an import continues, and the end of the read part."""
-    if is_packed(source):
-        return 0, 0
-    try:
-        with open_regular(collection.home.root, source.file) as opened:
-            offset = collection.book.find_position(Kind.TRANSCRIPT, source.file, opened).offset
-    except NotReadable as exc:
-        source.problem = str(exc)
-        return 0, 0
-    return offset, offset
-
-
-def _find_read_end(collection, source):
-    """The end of the part that was read of an unchanged or skipped file.
-
-    A deleted file may have been read under its first name.
-    """
-    book = collection.book
-    if offset := book.offset(Kind.TRANSCRIPT, source.file):
-        return END if is_packed(source) else offset
-    folder = source.file.parent.parent / "sessions"
-    names = {source.file.name.partition(".jsonl")[0], source.session_id} if source.session_state else ()
-    files = (folder / f"{name}.jsonl" for name in names)  # another session may have this file name now
-    own = (file for file in files if book.find_session(file) == source.session_id)
-    return max((book.offset(Kind.TRANSCRIPT, file) for file in own), default=0)
+def _build_file_place(collection, source):
+    """The place of a file, from the offset on where an import continues."""
+    begin = 0
+    if not is_packed(source):
+        try:
+            with open_regular(collection.home.root, source.file) as opened:
+                begin = collection.book.find_position(Kind.TRANSCRIPT, source.file, opened).offset
+        except NotReadable as exc:
+            source.problem = str(exc)
+    lines = build_line_reader(collection.home.root, source)
+    return Place(source, source.session_id, lines, begin, source.stat.st_size - begin)
 
 
 def is_packed(source: Source) -> bool:
@@ -283,7 +254,7 @@ def build_line_reader(root: Path, source: Source) -> Lines:
     return lines
 
 
-def _add_database_sessions(collection, agent_places, allowed, removed, is_deep):
+def _add_database_sessions(collection, agent_places, allowed, removed):
     source, database, book = agent_places.of_database, agent_places.database, collection.book
     contents = list(agent_database.read_session_counts(database))
     per_record = source.size / (sum(session.count for session in contents) or 1)
@@ -298,19 +269,18 @@ def _add_database_sessions(collection, agent_places, allowed, removed, is_deep):
         mark = generations.get(session.session_id, "")
         mark = mark or agent_database.hash_prefix(database, session.session_id, part.end if part else 0)
         why = collect_agent_database.find_read_reason(part, session, mark)
-        is_new = source.is_to_read and why != "unchanged"
-        if is_new or is_deep:
-            read = part.end if part and why in ("appended", "unchanged") else 0
-            size = int(per_record * session.count) if is_new else 0
+        if source.is_to_read and why != "unchanged":
+            read = part.end if part and why == "appended" else 0
+            size = int(per_record * session.count)
             lines = _build_event_reader(database, session.session_id)
-            agent_places.add(Place(source, session.session_id, lines, read if is_new else None, read, size))
+            agent_places.add(Place(source, session.session_id, lines, read, size))
 
 
 def _build_event_reader(database, session_id) -> Lines:
     return lambda start: agent_database.read_events(database, session_id, start)
 
 
-def _add_leftovers(collection, agent_places, files, allowed, is_deep):
+def _add_leftovers(collection, agent_places, files, allowed):
     """Add files that OpenClaw has imported into its database, for sessions that the database lost."""
     known = _find_database_sessions(collection, agent_places)
     for source in files:
@@ -318,8 +288,8 @@ def _add_leftovers(collection, agent_places, files, allowed, is_deep):
             continue
         if source.is_to_read and source.session_id in known:
             source.state, source.why = LEFT, "imported"
-        if (source.is_to_read or is_deep) and allowed(source.session_id):
-            agent_places.add(_build_file_place(collection, source, is_new=source.is_to_read))
+        if source.is_to_read and allowed(source.session_id):
+            agent_places.add(_build_file_place(collection, source))
 
 
 def _find_database_sessions(collection, agent_places) -> set[str]:

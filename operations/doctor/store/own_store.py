@@ -63,12 +63,12 @@ def describe_comparison(*, is_deep: bool) -> str:
     """Describe the extent of a check of the store itself."""
     if is_deep:
         return _(
-            "In the store, all derived data was compared with the records, and every artifact, export and "
-            "archive with its hash."
+            "Every row of sessions was compared with what an import gives, and every artifact, export and archive with"
+            " its hash."
         )
     return _(
-        "In the store, totals were compared with the numbers kept with records; artifacts, exports, "
-        "archives and backups were compared by name and size, not by content."
+        "Not looked at: totals, turns and other rows of sessions. Artifacts, exports, archives and backups were"
+        " compared by name and size, not by content."
     )
 
 

@@ -1,12 +1,17 @@
 """Whole tables of the agent ada."""
 
-from contextlib import closing
+from collections import defaultdict
+from contextlib import closing, suppress
 
-from django.db import connections
+from django.db import connections, transaction
 
-from ledger.rebuild import deep_checks, quick_checks
+from ledger.rebuild import repeats, sums
 
 DB = "agent_ada"
+SESSION_TABLES = (
+    *("sessions", "session_days", "session_tools", "transcript_snapshots", "conversation_turns"),
+    *("transcript_events", "transcript_event_identities"),
+)
 
 
 def read_rows(table):
@@ -25,7 +30,28 @@ def read_rows(table):
 
 
 def find_wrong_sessions():
-    """Find the sessions of which something differs from what their records say."""
-    return {
-        difference.session_id for difference in (*quick_checks.find_differences(DB), *deep_checks.find_differences(DB))
-    }
+    """Find the sessions of which something differs from what their records say.
+
+    They are derived again, which is taken back.
+    """
+    before, after = read_session_rows(), {}
+    with suppress(Rollback), transaction.atomic(using=DB):
+        for session_id in {*before}:
+            sums.rebuild_session(DB, session_id)
+        after = read_session_rows()
+        raise Rollback
+    wrong = {session_id for session_id in before.keys() | after.keys() if before.get(session_id) != after[session_id]}
+    return wrong | set(repeats.find_wrongly_marked(DB))
+
+
+class Rollback(Exception):
+    """Ends a transaction without its changes."""
+
+
+def read_session_rows():
+    """Return the derived rows by session."""
+    rows = defaultdict(list)
+    for table in SESSION_TABLES:
+        for row in read_rows(table):
+            rows[row.get("session_id") or row["id"]].append((table, row))
+    return rows

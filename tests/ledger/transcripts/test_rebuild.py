@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ledger.models import ConversationContext, ConversationTurn, Session, TranscriptEventIdentity
-from ledger.rebuild import quick_checks, sums
+from ledger.rebuild import sums
 from ledger.transcripts import removal
 from ledger.transcripts.contexts import store_contexts
 from tests.factories import T0
@@ -116,28 +116,7 @@ def test_what_was_changed_or_lost_is_made_again(seed):
     sums.rebuild_tool_days(DB)
     assert read_all_rows() == before
     assert find_wrong_sessions() == set()
-    assert [*quick_checks.find_different_tool_days(DB)] == []
-
-
-@pytest.mark.parametrize(
-    ("sql", "named"),
-    [
-        ("UPDATE sessions SET total_tokens = total_tokens + 1 WHERE id = 's1'", "sessions.total_tokens"),
-        ("UPDATE sessions SET withheld_count = 0 WHERE id = 's2'", "sessions.withheld_count"),
-        ("UPDATE sessions SET created_at = 'never' WHERE id = 's3'", "sessions.created_at"),
-        ("UPDATE session_days SET cost_usd = cost_usd + 0.001 WHERE session_id = 's1'", "session_days.cost_usd"),
-        ("DELETE FROM session_days WHERE session_id = 's3'", "session_days"),
-        ("UPDATE conversation_turns SET error_count = 9 WHERE turn_number = 1", "conversation_turns.error_count"),
-        ("DELETE FROM conversation_turns WHERE session_id = 's1' AND turn_number = 2", "conversation_turns"),
-        ("UPDATE session_tools SET call_count = 7 WHERE tool = 'exec'", "session_tools.call_count"),
-        ("DELETE FROM transcript_snapshots", "transcript_snapshots"),
-        ("DELETE FROM transcript_event_identities WHERE seq = 3", "transcript_event_identities"),
-    ],
-)
-def test_a_wrong_sum_is_named_without_reading_what_records_say(sql, named):
-    store_sessions()
-    change(sql)
-    assert named in {name for difference in quick_checks.find_differences(DB) for name in difference.names}
+    assert [*sums.find_different_tool_days(DB)] == []
 
 
 def test_what_evidence_refers_to_outlives_its_record():

@@ -77,10 +77,15 @@ def test_sums_that_were_changed_are_named_and_made_again_from_records(home):
     change(home, "INSERT INTO newest_writes VALUES ('main', 'w1', 1, 'MEMORY.md', 'mei', '[]')")
     looked, _status = doctor(home, status=1)
     assert "newest_sessions" in select_sentences(looked)["sums", "main"]
+    assert "Not looked at: totals, turns" in looked["message"] and looked["rows"] == []
+    looked, _status = doctor(home, "--deep", status=1)
+    named = {(row["table"], row["session_id"], *row["columns"]) for row in looked["rows"]}
+    assert named == {("sessions", session_id, "turn_count"), ("session_days", session_id, "total_tokens")}
+    assert looked["row_count"] == len(looked["rows"]) and {row["problem"] for row in looked["rows"]} == {"different"}
     sentence = select_sentences(looked)["session_sums", "main"]
-    assert session_id in sentence and "sessions.turn_count" in sentence and "session_days.total_tokens" in sentence
-    fixed, _status = doctor(home, "--fix", status=0)
-    assert ("session_sums", "main") in {(repair["check"], repair["agent"]) for repair in fixed["run"]["repairs"]}
+    assert f"sessions {session_id} (turn_count)" in sentence and "(total_tokens)" in sentence
+    fixed, _status = doctor(home, "--fix", "--deep", status=0)
+    assert fixed["run"]["read_again"]["sessions"] == 1 and fixed["run"]["rows"] == []
     assert read_derived(home) == before and rows(home, "SELECT * FROM newest_writes") == []
     doctor(home, "--deep", status=0)
 
@@ -133,7 +138,7 @@ def test_sums_of_removed_sessions_are_left_alone_and_said_so(home):
     days = f"SELECT date, turn_count FROM session_days WHERE session_id = '{gone}'"
     turn_counts = rows(home, days, "main")
     change(home, "UPDATE session_days SET turn_count = turn_count + 5", "main")
-    doctor(home, "--fix")
+    doctor(home, "--fix", "--deep")
     assert turn_counts and rows(home, days, "main") == [(date, count + 5) for date, count in turn_counts]
     looked, _status = doctor(home, "--deep", status=0)
     assert "daily totals of 1 session of agent main" in select_sentences(looked)["sums_unchecked", "main"]

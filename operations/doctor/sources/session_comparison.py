@@ -1,0 +1,134 @@
+"""Compares sessions with what an import makes of their sources now: every row of `doctor --deep`."""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from agents.models import Agent
+from collecting import agent_reimport, collect
+from ledger.collectors.database import DamagedDatabase
+from ledger.rebuild import repeats
+from ledger.rebuild.reimport import SessionComparison
+from openclaw_web import amounts
+from openclaw_web.pages.formatting import listed
+from openclaw_web.sqlite.row_comparison import DIFFERENT, RowDifference
+
+from ..findings import Finding
+from ..store.losses import IDS, IMPORT_AGAIN, Counts, Loss
+
+FILE = re.compile(r"[^#!]*")  # the file in a transcript's name; after it, # or ! begins the place in a database
+SUMS = "session_sums"
+NAMED = 20  # rows that a sentence names
+LISTED = 5_000  # rows in a receipt
+
+
+@dataclass(slots=True)
+class Comparison:
+    """The extent of a comparison: sources, records, records that no source contains any more, and rows that differ."""
+
+    sources: set[str] = field(default_factory=set)
+    records: int = 0
+    only_stored: int = 0
+    sessions: int = 0
+    unreadable: dict[str, str] = field(default_factory=dict)  # source or session -> why
+    rows: dict[str, dict[str, list[RowDifference]]] = field(default_factory=dict)  # agent -> session -> its rows
+
+    @property
+    def row_count(self) -> int:
+        """How many rows differ."""
+        return sum(len(rows) for sessions in self.rows.values() for rows in sessions.values())
+
+    def as_json(self) -> list[dict[str, Any]]:
+        """The rows that differ, each with its table, key and columns."""
+        return [
+            {
+                "agent": agent_id,
+                "session_id": session_id,
+                "table": row.table,
+                "key": list(map(str, row.key)),
+                "problem": row.problem,
+                "columns": list(row.columns),
+            }
+            for agent_id, sessions in self.rows.items()
+            for session_id, rows in sessions.items()
+            for row in rows
+        ][:LISTED]
+
+
+def compare_agent(collection: Any, home_agent: Any, agent_id: str, counts: Counts, compared: Comparison) -> None:
+    """Compare every session of an agent; adds missing and different records to `counts.losses`.
+
+    `home_agent` is None for an agent of another OpenClaw folder.
+    """
+    agent, report = Agent(agent_id=agent_id), collect.AgentReport()
+    rows = compared.rows.setdefault(agent_id, {})
+    try:
+        for session, parts in agent_reimport.compare_sessions(
+            collection, home_agent, agent, report, compared.unreadable
+        ):
+            compared.sources |= {FILE.match(part.transcript.file)[0] for part in parts}
+            compared.sessions += bool(parts)
+            compared.records += session.kinds.total()
+            compared.only_stored += session.kept_count
+            if session.rows:
+                rows[session.session_id] = session.rows
+            _add_losses(agent_id, session, counts)
+        for session_id in repeats.find_wrongly_marked(agent.db):
+            mark = RowDifference("transcript_events", (session_id,), DIFFERENT, ("repeat_of",))
+            rows.setdefault(session_id, []).append(mark)
+    except DamagedDatabase as exc:
+        compared.unreadable[agent_id] = str(exc)
+    compared.unreadable |= dict.fromkeys(report.notes, "")
+
+
+def count_restorable(collection: Any, home_agent: Any, agent_id: str, losses: list[Loss]) -> None:
+    """Set `in_sources` of each loss: how many of its records the agent's sources contain."""
+    chosen = {loss.session_id for loss in losses}
+    for session, _parts in agent_reimport.compare_sessions(
+        collection, home_agent, Agent(agent_id=agent_id), collect.AgentReport(), {}, chosen
+    ):
+        lacking = session.missing + session.different
+        for loss in losses:
+            if loss.session_id == session.session_id:
+                count = lacking.total() if loss.kind == IDS else lacking[loss.kind]
+                loss.in_sources = min(loss.missing, count)
+
+
+def _add_losses(agent_id, session: SessionComparison, counts):
+    for kind in sorted(session.missing.keys() | session.different.keys()):
+        missing, different, number = session.missing[kind], session.different[kind], session.kinds[kind]
+        known = counts.losses.get((agent_id, session.session_id, kind))
+        if known is None:
+            known = Loss(agent_id, session.session_id, kind, number, number - missing, missing)
+            counts.losses[agent_id, session.session_id, kind] = known
+        known.missing = max(missing, known.missing - session.renamed[kind])
+        known.different = different
+        known.in_sources = missing + different
+    for loss in counts.get_agent_losses(agent_id):
+        if loss.session_id == session.session_id and loss.in_sources is None:
+            loss.in_sources = 0
+    if session.missing:  # the sources give more detail than the checksum
+        counts.losses.pop((agent_id, session.session_id, IDS), None)
+
+
+def build_findings(compared: Comparison, counts: Counts) -> Iterator[Finding]:
+    """A finding for each agent with rows that differ, besides those of sessions that lost records."""
+    lost = {(loss.agent, loss.session_id) for loss in counts.losses.values()}
+    for agent_id, sessions in compared.rows.items():
+        rows = [row for name, rows in sessions.items() if (agent_id, name) not in lost for row in rows]
+        if rows:
+            words = {"agent": agent_id, "rows": amounts.format_amount("rows", len(rows)), "named": _format_rows(rows)}
+            sentence = _("In agent %(agent)s, %(rows)s differ from what its sources and records give: %(named)s.")
+            yield Finding(SUMS, sentence % words, agent_id, repair=IMPORT_AGAIN, agent=agent_id)
+    for name, why in compared.unreadable.items():
+        words = {"path": name, "why": why.rstrip(".")}
+        yield Finding("unreadable", _("%(path)s was not compared: %(why)s.") % words if why else name, name)
+
+
+def _format_rows(rows: Iterable[RowDifference]):
+    names = [str(row) for row in rows]
+    rest = len(names) - NAMED
+    return listed([*names[:NAMED], *([_("%(count)s more") % {"count": f"{rest:,}"}] if rest > 0 else [])])
