@@ -6,7 +6,7 @@ The whole of a text is searched before any format cuts, joins or encodes it, so 
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass, replace
 from typing import Any, NamedTuple
 
 import orjson
@@ -26,7 +26,7 @@ from .json_texts import (
     looks_like_json,
 )
 from .markers import build_marker, has_marker
-from .sample_texts import ExportSample, GateAnswer, WriteAnswer, WriteRequest
+from .sample_texts import ExportSample, GateAnswer, WriteRequest
 
 OPEN, CONFIRMED, DISMISSED = "open", "confirmed", "dismissed"  # of datasets.finding_values
 PERSONAL = frozenset({EMAIL, PHONE, CARD, IBAN, ID_NUMBER, IP_ADDRESS})  # kinds that are no secrets
@@ -214,55 +214,44 @@ class _AddedValues:
         return values
 
 
-class SampleRedactor:
-    """Redacts the samples of an export, with the texts that were judged beside them."""
+def redact_sample(redactor: Redactor, sample: ExportSample, row: Mapping[str, Any]) -> ExportSample:
+    """The sample with markers in every text that a row may have, and the texts that were judged beside them.
 
-    def __init__(self, redactor: Redactor):
-        self.redactor = redactor
-
-    def redact(self, sample: ExportSample, row: Mapping[str, Any]) -> ExportSample:
-        """The sample with markers in every text that a row may have.
-
-        `row` are its columns. A sample with its stored row has markers in all texts of these columns too.
-        """
-        redactor = self.redactor
-        place = Place(sample.agent_id, f"record:{sample.session_id}/{sample.turn_number}")
-        sample.judged_texts = (sample.user_text, sample.agent_reply)
-        sample.user_text = redactor.redact(sample.user_text, place)
-        sample.agent_reply = redactor.redact(sample.agent_reply, place)
-        sample.edited_reply = redactor.redact_known(sample.edited_reply, place)
-        sample.redact_message = lambda text: redactor.redact(text, place)
-        decision_id = row.get("decision_id")
-        gate_place = Place(sample.agent_id, f"decision:{decision_id}") if decision_id else place
-        sample.gate, sample.said_gate = (
-            self._redact_gate(gate, gate_place) for gate in (sample.gate, sample.said_gate)
-        )
-        if sample.write:
-            self._redact_write(sample, Place(sample.agent_id, f"write:{row.get('audit_id') or ''}"))
-        if sample.stored is not None:
-            sample.stored = {
-                name: value if name in PLAIN_COLUMNS or not isinstance(value, str) else redactor.redact(value, place)
-                for name, value in sample.stored.items()
-            }
-        return sample
-
-    def _redact_gate(self, gate, place):
-        if gate is None:
-            return None
-        return GateAnswer(*(self.redactor.redact(text, place) for text in (gate.decision, gate.reason, gate.fact)))
-
-    def _redact_write(self, sample, place):
-        redact, known, request = self.redactor.redact, self.redactor.redact_known, sample.write
-        sample.write = WriteRequest(
-            redact(request.fact, place), redact(request.file, place), known(request.content, place)
-        )
+    `row` are its columns. A sample with its stored row has markers in all texts of these columns too.
+    """
+    place = Place(sample.agent_id, f"record:{sample.session_id}/{sample.turn_number}")
+    decision_id = row.get("decision_id")
+    gate_place = Place(sample.agent_id, f"decision:{decision_id}") if decision_id else place
+    write_place = Place(sample.agent_id, f"write:{row.get('audit_id') or ''}")
+    sample.judged_texts = (sample.user_text, sample.agent_reply)
+    sample.user_text = redactor.redact(sample.user_text, place)
+    sample.agent_reply = redactor.redact(sample.agent_reply, place)
+    sample.edited_reply = redactor.redact_known(sample.edited_reply, place)
+    sample.redact_message = lambda text: redactor.redact(text, place)
+    sample.gate, sample.said_gate = (
+        answer and GateAnswer(*(redactor.redact(text, gate_place) for text in astuple(answer)))
+        for answer in (sample.gate, sample.said_gate)
+    )
+    if sample.write:
+        redact, known, request = redactor.redact, redactor.redact_known, sample.write
+        content = known(request.content, write_place)
+        sample.write = WriteRequest(redact(request.fact, write_place), redact(request.file, write_place), content)
         sample.guardian, sample.said_guardian = (
             answer
-            and WriteAnswer(
-                answer.status, redact(answer.file, place), redact(answer.reason, place), known(answer.content, place)
+            and replace(
+                answer,
+                file=redact(answer.file, write_place),
+                reason=redact(answer.reason, write_place),
+                content=known(answer.content, write_place),
             )
             for answer in (sample.guardian, sample.said_guardian)
         )
+    if sample.stored is not None:
+        sample.stored = {
+            name: value if name in PLAIN_COLUMNS or not isinstance(value, str) else redactor.redact(value, place)
+            for name, value in sample.stored.items()
+        }
+    return sample
 
 
 def _merge(values, added):

@@ -21,23 +21,10 @@ from .export_count import count_export
 from .export_list import EXPORTS
 from .exports import download_zip
 from .jobs import start_export, start_verify
-from .options import BY_TASK, LONGEST_NAME, LONGEST_SEED, Options, check_download, read_options
+from .options import BY_TASK, INCLUDED, LONGEST_NAME, LONGEST_SEED, Options, check_download, read_options
 
-FormatName = Literal[
-    "alpaca",
-    "sharegpt",
-    "openai",
-    "raw",
-    "csv",
-    "messages",
-    "parquet",
-    "sharegpt_reflection",
-    "preference",
-    "openai_preference",
-    "llamafactory_preference",
-    "kto",
-]
-Kind = Literal["injected", "cut_off", "unrecognized", "interrupted", "pictures", "flagged"]
+FormatName = Literal[tuple(DatasetExport.Format.values)]
+Kind = Literal[INCLUDED]
 
 
 class ExportQuery(PageQuery):

@@ -6,6 +6,7 @@ Reading one session at a time spends more time on the query than on the rows.
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import chain, groupby, islice
 from operator import itemgetter
 from typing import Any
@@ -24,7 +25,8 @@ from ..exchange_store import read_session_exchanges
 from ..redaction import Place, Redactor
 from ..sample_texts import INJECTED, UNKNOWN_ENVELOPE
 from . import changes
-from .prompts import PromptReader, SessionPrompts
+from .options import Options
+from .prompts import PromptReader, SessionPrompts, build_prompt_reader
 from .source import PlainRows
 
 COLUMNS = ("session_id", "seq", "turn_number", "kind", "event_json", "full_zstd", "trim_json", "created_at")
@@ -76,37 +78,38 @@ def read_branches(
         keys = _read_session_keys(db, session_ids) if db else {}
         ahead = next(branches, None)
         for session_id, rows in group:
+            redact = partial(_redact_message, redactor=redactor, agent_id=agent_id, session_id=session_id)
             if ahead is None or ahead[0] != session_id:
-                messages = _read_stored_messages(agent_id, session_id, MessageRedactor(redactor, agent_id, session_id))
+                messages = _read_stored_messages(agent_id, session_id, redact)
                 yield agent_id, session_id, rows, messages, session_prompts.get(session_id)
                 continue
             details = (session_prompts.get(session_id), resets.get(session_id, []), keys.get(session_id))
-            messages = _read_messages(ahead[1], MessageRedactor(redactor, agent_id, session_id), *details)
+            messages = _read_messages(ahead[1], redact, *details)
             yield agent_id, session_id, rows, messages, session_prompts.get(session_id)
             ahead = next(branches, None)
 
 
-class MessageRedactor:
-    """Redacts the messages of one session, each where its turn stands."""
+def read_conversations(
+    options: Options, sessions: Iterable[Session], redactor: Redactor
+) -> Iterator[tuple[str, str, Iterable[Row], Iterable[Message], SessionPrompts | None]]:
+    """Each session with its messages and prompts, where rows of these options need them."""
+    if options.shape.needs_branch:
+        yield from read_branches(sessions, redactor, build_prompt_reader(options, redactor))
+    else:
+        yield from ((*session, (), None) for session in sessions)
 
-    def __init__(self, redactor: Redactor, agent_id: str, session_id: str):
-        self.redactor = redactor
-        self.agent_id = agent_id
-        self.session_id = session_id
 
-    def redact(self, message: Message) -> Message:
-        """The same message with markers in its text and in its calls."""
-        place = Place(self.agent_id, f"record:{self.session_id}/{message.turn_number}")
-        text = self.redactor.redact(message.text, place)
-        if text != message.text:
-            message.original, message.text = message.text, text
-        message.calls = [self._redact_call(call, place) for call in message.calls]
-        return message
-
-    def _redact_call(self, call, place):
-        arguments, name = self.redactor.redact_json(call.arguments, place), self.redactor.redact(call.name, place)
-        is_same = arguments is call.arguments and name == call.name
-        return call if is_same else replace(call, name=name, arguments=arguments)
+def _redact_message(message, redactor, agent_id, session_id):
+    """The same message with markers in its text and in its calls."""
+    place = Place(agent_id, f"record:{session_id}/{message.turn_number}")
+    text = redactor.redact(message.text, place)
+    if text != message.text:
+        message.original, message.text = message.text, text
+    for number, call in enumerate(message.calls):
+        arguments, name = redactor.redact_json(call.arguments, place), redactor.redact(call.name, place)
+        if arguments is not call.arguments or name != call.name:
+            message.calls[number] = replace(call, name=name, arguments=arguments)
+    return message
 
 
 def _group_sessions(sessions):
@@ -171,21 +174,21 @@ def _read_session_keys(db, session_ids):
     return dict(StoredSession.objects.using(db).filter(id__in=session_ids).values_list("id", "session_key"))
 
 
-def _read_messages(rows, redactor, prompts, resets, session_key):
+def _read_messages(rows, redact, prompts, resets, session_key):
     """The messages of a branch.
 
     `prompts` takes note of their turns; `resets` are the places where the session was reset.
     """
     ahead = deque(resets)
     for row in rows:
-        message = redactor.redact(_read_message(row, prompts, session_key))
+        message = redact(_read_message(row, prompts, session_key))
         while ahead and ahead[0] < row[1]:
             ahead.popleft()
             message.is_after_reset = True
         yield message
 
 
-def _read_stored_messages(agent_id, session_id, redactor):
+def _read_stored_messages(agent_id, session_id, redact):
     """The messages of a session that is gone, from the exchanges of its samples.
 
     Other turns may have stood between two of them: where a number is missing, no history goes across.
@@ -198,7 +201,7 @@ def _read_stored_messages(agent_id, session_id, redactor):
             message.text_changes |= {changes.STORED_EXCHANGE}
             message.is_after_reset = is_first and number != last + 1
             is_first = False
-            yield redactor.redact(message)
+            yield redact(message)
         last = number
 
 

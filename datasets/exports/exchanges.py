@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import NamedTuple
 
 import orjson
 import re2
@@ -35,36 +34,17 @@ CONTROL_TOKENS = (*(f"<|{name}|>" for name in NAMED.split()), *OTHERS.split())
 TOKEN = re2.compile("|".join(map(re.escape, CONTROL_TOKENS)).encode())
 
 
-class ScanResult(NamedTuple):
-    """The control tokens in texts."""
-
-    tokens: frozenset[str] = frozenset()
-
-
-NO_FINDINGS = ScanResult()
-
-
-def scan_texts(texts: Iterable[str]) -> ScanResult:
+def scan_texts(texts: Iterable[str]) -> frozenset[str]:
     """Scan texts for control tokens.
 
     None of them has a line break, so the texts are joined by line breaks and scanned at once.
     """
     data = "\n".join(texts).encode("utf-8", "replace")
-    tokens = TOKEN.findall(data)
-    return ScanResult(frozenset(token.decode() for token in tokens)) if tokens else NO_FINDINGS
-
-
-def merge_scans(results: Iterable[ScanResult]) -> ScanResult:
-    """Merge the results of texts that were scanned one by one.
-
-    The result is NO_FINDINGS itself, the same object, when all of them are.
-    """
-    findings = [result.tokens for result in results if result is not NO_FINDINGS]
-    return ScanResult(frozenset().union(*findings)) if findings else NO_FINDINGS
+    return frozenset(token.decode() for token in TOKEN.findall(data))
 
 
 @lru_cache(maxsize=64)
-def scan_shared_text(text: str) -> ScanResult:
+def scan_shared_text(text: str) -> frozenset[str]:
     """Scan one text that many rows share; the result is cached."""
     return scan_texts([text])
 
@@ -145,9 +125,9 @@ class Conversation:
         return frozenset().union(*[exchange.changes for exchange in self.exchanges])
 
     @property
-    def seen(self) -> ScanResult:
+    def seen(self) -> frozenset[str]:
         """The scans of its exchanges, merged."""
-        return merge_scans([exchange.seen for exchange in self.exchanges])
+        return frozenset().union(*[exchange.seen for exchange in self.exchanges])
 
     @property
     def lengths(self) -> tuple[int, int]:

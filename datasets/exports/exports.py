@@ -25,11 +25,10 @@ from people.audit import log as audit
 
 from ..models import DatasetExport
 from . import words
-from .branches import read_branches
+from .branches import read_conversations
 from .files import FileFacts, dataset_name, format_checksums
 from .options import BY_TASK, Options, check_name, check_options, count_flagged_rows, read_options
 from .plan import build_export_plan
-from .prompts import build_prompt_reader
 from .redactions import Redaction, scan_agents
 from .row_samples import remove_index
 from .source import LISTED, DecisionVerdicts, Source, find_other_task
@@ -284,10 +283,7 @@ def _write_draft(options, folder, name, progress) -> Iterator[tuple[ExportWriter
         writer = ExportWriter(options, draft, source.count_excluded(), name, plan, verdicts, redaction)
         try:
             sessions = source.read_sessions()
-            prompts = build_prompt_reader(options, redaction.redactor)
-            for session in (
-                read_branches(sessions, redaction.redactor, prompts) if options.shape.needs_branch else sessions
-            ):
+            for session in read_conversations(options, sessions, redaction.redactor):
                 for samples_seen in writer.add_session(*session):
                     progress.update(samples_seen, total)
             progress.update(writer.seen, total, _("Checking and finishing the files"))

@@ -35,23 +35,6 @@ JUDGEMENT_COLUMNS = ("quality_score", "memory_gate_decision", "candidate_fact")
 GIVEN_COLUMNS = ("system_source", "tools_source")
 # Last in every row: the control tokens in its texts, which a tokenizer may read as such.
 ABOUT = (*PLACE_COLUMNS, *JUDGEMENT_COLUMNS, *GIVEN_COLUMNS, "control_tokens")
-# Trainers give these names a meaning of their own; a column of ours by such a name would change or stop a training.
-RESERVED = frozenset(
-    [
-        "text",
-        "messages",
-        "prompt",
-        "completion",
-        "chosen",
-        "rejected",
-        "label",
-        "tools",
-        "system",
-        "images",
-        "input_ids",
-        "labels",
-    ]
-) | {"chat_template_kwargs"}
 SPEAKERS = {"user": "User", "agent": "Agent"}
 FEWEST_ROWS, MOST_BYTES = 10, 512_000_000  # of a training file for OpenAI, and of one upload
 FEW_ROWS, LARGE_FILE = "fewer_than_10_rows", "larger_than_512_mb"

@@ -298,11 +298,15 @@ class ContextHistory(EditedHistory):
         if turn.is_interrupted and INTERRUPTED in self.excluded:
             return  # the next turn holds its run
         question, done = self.unanswered.joined(turn, turn.question)
-        exchange = build_exchange(question, turn, done, self.dialect, train=False)
-        if exchange is None:
+        if not question or not turn.answers:
             if not self.unanswered.keep(turn):
                 self.latest.is_shortened = True
             return
+        if len(turn.answers) > 1:
+            done.add(changes.MESSAGES_MERGED)
+        answer = self.dialect.build(AGENT, "\n\n".join(turn.answers))
+        messages = [self.dialect.build(USER, question), *turn.steps, answer]
+        exchange = Exchange(messages, done, self.dialect, train=False)
         self.unanswered.clear()
         # An exchange that this session teaches itself is taught on its side alone: most turns need no check.
         pairs = _list_pairs(turn, question) - {self.taught}
@@ -461,18 +465,6 @@ class UnansweredWords:
         if not self.text:
             return user_text, done
         return f"{self.text}\n\n{user_text}", done | {changes.MESSAGES_MERGED}
-
-
-def build_exchange(
-    question: str, turn: Turn, done: set[str], dialect: Dialect, *, train: bool | None = None
-) -> Exchange | None:
-    """A turn as the transcript has it; None without words or without an answer."""
-    if not question or not turn.answers:
-        return None
-    if len(turn.answers) > 1:
-        done.add(changes.MESSAGES_MERGED)
-    messages = [dialect.build(USER, question), *turn.steps, dialect.build(AGENT, "\n\n".join(turn.answers))]
-    return Exchange(messages, done, dialect, train=train)
 
 
 SHORTEST_RESULT = 200

@@ -18,19 +18,17 @@ from openclaw_web.pages import charts
 from openclaw_web.pages.formatting import listed
 
 from ..markers import TokenNumbers
-from ..models import DatasetExport, DatasetSample
-from ..sample_texts import UnreadableSample, read_sample, read_stored
+from ..models import DatasetExport
 from . import changes, words
-from .branches import read_branches
+from .branches import read_conversations
 from .files import encode_csv, encode_line
 from .forms import ExportForm
 from .options import CHOICES, Options, check_options, count_flagged_rows, read_options
 from .prompt_columns import get_no_prompts
-from .prompts import build_prompt_reader
 from .redactions import Redaction
 from .row_files import MISSING, NO_IDS, NO_LINES, TOO_BIG, ExportRows, Line
 from .row_view import RAW, RowView, build_row_view
-from .rows import SampleOutcome, build_rows, find_unfit_reason, is_taught
+from .rows import SampleOutcome, build_rows, read_fitting
 from .source import DecisionVerdicts, Source
 
 ROWS, SESSIONS, SAMPLES = 5, 20, 40  # shown; read; of one session
@@ -87,28 +85,10 @@ def _build_outcomes(options) -> Iterator[SampleOutcome]:
     redaction, verdicts = Redaction(options, source.list_agents()), DecisionVerdicts(options)
     sessions = ((agent, session, islice(rows, SAMPLES)) for agent, session, rows in source.read_sessions())
     chosen = islice(sessions, SESSIONS)
-    prompts = build_prompt_reader(options, redaction.redactor)
-    if options.shape.needs_branch:
-        read = read_branches(chosen, redaction.redactor, prompts)
-    else:
-        read = ((*session, (), None) for session in chosen)
-    for _agent_id, _session_id, rows, messages, given in read:
-        find_given = given.find_prompts if given else get_no_prompts
-        samples = _read_samples(options.shape, rows, redaction, verdicts)
-        yield from build_rows(options.shape, samples, messages, find_given)
-
-
-def _read_samples(shape, rows, redaction, verdicts):
-    for row in rows:
-        if not is_taught(shape, row["sample_type"]) or verdicts.overrules(row):
-            continue
-        try:
-            sample = read_stored(row) if shape.is_stored else read_sample(row)
-        except UnreadableSample:
-            continue
-        if find_unfit_reason(shape, sample) is None:
-            sample.is_approved = row["annotation_status"] in DatasetSample.APPROVED
-            yield redaction.samples.redact(sample, row)
+    for _agent_id, _session_id, rows, messages, given in read_conversations(options, chosen, redaction.redactor):
+        read = ((read_fitting(options.shape, row, verdicts), row) for row in rows)
+        samples = (redaction.redact_sample(sample, row) for sample, row in read if not isinstance(sample, str))
+        yield from build_rows(options.shape, samples, messages, given.find_prompts if given else get_no_prompts)
 
 
 LONGEST_NUMBER = 12  # digits of a row

@@ -23,9 +23,8 @@ from ..dedup.sample_hashes import HASHED, compute_content_hash
 from ..dedup.signatures import Signature
 from ..dedup.split_plan import SplitPlan, compute_key
 from ..models import DatasetMember, DatasetSample
-from ..sample_texts import UnreadableSample, read_sample
 from .options import BY_TIME, Options
-from .rows import Shape, find_unfit_reason, is_taught
+from .rows import Shape, is_taught, read_fitting
 from .source import COLUMNS, ORDER, DecisionVerdicts, PlainRow, Source
 
 TRAIN, VALIDATION, TEST = SIDES = ("train", "validation", "test")
@@ -197,13 +196,5 @@ def _read_batches(source, shape: Shape, verdicts: DecisionVerdicts) -> Iterator[
             yield [row[:own] for row in batch if is_taught(shape, row[own])]
         return
     for batch in source.read_batches((*features.COLUMNS, *COLUMNS), "content"):
-        yield [row[:own] for row in batch if _has_lesson(dict(zip(COLUMNS, row[own:], strict=True)), shape, verdicts)]
-
-
-def _has_lesson(row, shape, verdicts):
-    if not is_taught(shape, row["sample_type"]) or verdicts.overrules(row):
-        return False
-    try:
-        return find_unfit_reason(shape, read_sample(row)) is None
-    except UnreadableSample:
-        return False
+        rows = ((row[:own], dict(zip(COLUMNS, row[own:], strict=True))) for row in batch)
+        yield [row for row, columns in rows if not isinstance(read_fitting(shape, columns, verdicts), str)]

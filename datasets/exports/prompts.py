@@ -5,10 +5,10 @@ list, for all sessions of an agent: a list of the tools of one row would give it
 """
 
 from bisect import bisect_right
-from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -136,62 +136,7 @@ def _choose_sessions(db):
 
 
 MOST_BYTES = 16 * 1024 * 1024  # of a stored content; what is bigger is longer than any row may be
-KEPT_CHARACTERS, KEPT_PARTS = 8_000_000, 256
-
-
-@dataclass(frozen=True, slots=True)
-class StoredContent:
-    """A stored content, by the number of its bytes."""
-
-    bytes: int
-
-
-class PartCache:
-    """Columns of stored contents; the latest ones stay in memory.
-
-    `characters`: a longer text is left out. Texts have the markers of `redactor`. `include_flagged`: an admin asked
-    for contents with open findings of keys and passwords.
-    """
-
-    def __init__(self, characters: int, redactor: Redactor, *, include_flagged: bool):
-        self.characters = characters
-        self.redactor = redactor
-        self.include_flagged = include_flagged
-        self._cache: OrderedDict[tuple[str, str], Part] = OrderedDict()
-        self._size = 0
-
-    def get_part(self, column: str, handle: str, stored: StoredContent) -> Part:
-        """The column that a content becomes; empty when the content is not fit for it."""
-        key = (column, handle)
-        if cached := self._cache.get(key):
-            self._cache.move_to_end(key)
-            return cached
-        cached = self._cache[key] = self._build_fitting(column, handle, stored)
-        self._size += len(cached.text)
-        while len(self._cache) > 1 and (self._size > KEPT_CHARACTERS or len(self._cache) > KEPT_PARTS):
-            self._size -= len(self._cache.popitem(last=False)[1].text)
-        return cached
-
-    def _build_fitting(self, column, handle, stored):
-        if stored.bytes > MOST_BYTES:
-            return build_empty_part(column, TOO_LONG)
-        part = _read_part(column, handle, stored)
-        return build_empty_part(column, TOO_LONG) if len(part.text) > self.characters else self.redact(column, part)
-
-    def redact(self, column: str, part: Part) -> Part:
-        """The column with markers; empty with an open key or password."""
-        text = self.redactor.redact(part.text)
-        if not self.include_flagged and has_open(text.encode(errors="surrogatepass")):
-            return build_empty_part(column, FLAGGED)
-        return replace(part, text=text)
-
-
-def _read_part(column, handle, stored) -> Part:
-    try:
-        data = blobs.read_whole(layout.get_root(), handles.parse(handle), expected=stored.bytes)
-    except (NoSuchArtifact, DamagedArtifact, handles.NotAHandle):
-        return build_empty_part(column, LOST)
-    return build_part(column, data)
+KEPT_PARTS = 256  # columns in memory, each of PROMPT_CHARACTERS at most
 
 
 def build_part(column: str, data: bytes) -> Part:
@@ -215,7 +160,6 @@ FACTS = {SYSTEM: "systemPrompt", TOOLS: "tools"}  # of a step
 KINDS = {SYSTEM_PROMPT: SYSTEM, TOOL_SCHEMAS: TOOLS}  # of an artifact
 TYPES = (COMPILED, "prompt.submitted")
 NONE_RECORDED = build_empty_columns(NOT_RECORDED)
-NO_TOOLS = build_empty_part(TOOLS, NOT_RECORDED)
 # Reasons for which a recorded list of tools is no list: the calls of the agent tell more.
 NO_LISTS = frozenset({NOT_RECORDED, placeholders.TRUNCATED, placeholders.REDACTED, placeholders.UNKNOWN_FORM, LOST})
 
@@ -234,19 +178,23 @@ class RecordedPrompt:
 
 
 class SessionPrompts:
-    """The prompts of one session, for its turns as they are read."""
+    """The prompts of one session, for its turns as they are read.
+
+    `records` are those of each column, `stored` the bytes of contents by handle; without `db` none are known.
+    """
 
     def __init__(
         self,
-        records: dict[str, list[RecordedPrompt]],
-        stored: dict[str, StoredContent],
-        parts: PartCache,
-        is_withheld: bool,
-        inferred: Callable[[], Part] = lambda: NO_TOOLS,
+        reader: "PromptReader",
+        db: str,
+        records: Mapping[str, list[RecordedPrompt]],
+        stored: Mapping[str, int],
+        *,
+        is_withheld: bool = False,
     ):
-        self.inferred = inferred
+        self.reader = reader
+        self.db = db
         self.stored = stored
-        self.parts = parts
         self.is_withheld = is_withheld
         self.columns = {column: _Column(records.get(column, [])) for column in COLUMNS}
         self.is_empty = not any(records.values())
@@ -266,30 +214,19 @@ class SessionPrompts:
 
         They are empty for a turn whose messages were not read.
         """
-        if self.is_empty:
-            return self._find_without_records()
         turn = self._turns.get(sample.turn_number)
-        if turn is None:
+        if turn is None and not self.is_empty:
             return NONE_RECORDED
-        records = [self.columns[column].nearest(turn) for column in COLUMNS]
+        records = [self.columns[column].nearest(turn) if turn else None for column in COLUMNS]
         if records != self._latest[0]:
-            parts = {
-                column: self._build_column(column, record) for column, record in zip(COLUMNS, records, strict=True)
-            }
+            parts = {name: self._build_column(name, record) for name, record in zip(COLUMNS, records, strict=True)}
             self._latest = (records, PromptColumns(parts))
-        return self._latest[1]
-
-    def _find_without_records(self):
-        """The columns of a session of which nothing is recorded."""
-        if not self._latest[1].parts:
-            parts = {column: self._build_column(column, None) for column in COLUMNS}
-            self._latest = ([], PromptColumns(parts))
         return self._latest[1]
 
     def _build_column(self, column, record) -> Part:
         part = self._build_recorded(column, record)
         if column == TOOLS and part.left_out in NO_LISTS:
-            inferred = self.inferred()
+            inferred = self.reader.infer_tools(self.db)
             return part if inferred.left_out else replace(inferred, missing=part.left_out)
         return part
 
@@ -300,8 +237,8 @@ class SessionPrompts:
             return build_empty_part(column, record.left_out)
         if self.is_withheld and column == SYSTEM:
             return build_empty_part(column, WITHHELD)
-        stored = self.stored.get(record.handle)
-        return self.parts.get_part(column, record.handle, stored) if stored else build_empty_part(column, LOST)
+        size = self.stored.get(record.handle)
+        return build_empty_part(column, LOST) if size is None else self.reader.get_part(column, record.handle, size)
 
 
 @dataclass(slots=True)
@@ -333,39 +270,53 @@ class PromptReader:
     """Reads the prompts of many sessions of an export."""
 
     def __init__(self, characters: int, redactor: Redactor, *, include_flagged: bool):
-        self.parts = PartCache(characters, redactor, include_flagged=include_flagged)
         self.characters = characters
-        self._inferred = ("", NO_TOOLS)  # of the agent that was asked for last
+        self.redactor = redactor
+        self.include_flagged = include_flagged
+        self.get_part = lru_cache(KEPT_PARTS)(self._read_part)
+        self.infer_tools = lru_cache(1)(self._infer_tools)
 
     def read_sessions(self, db: str, session_ids: list[str]) -> dict[str, SessionPrompts]:
         """The prompts of each of these sessions of one agent; without `db` none are known."""
-        if not db:
-            return {session_id: SessionPrompts({}, {}, self.parts, is_withheld=False) for session_id in session_ids}
-        inferred = partial(self._infer_tools, db)
         records: dict[str, dict[str, list[RecordedPrompt]]] = defaultdict(lambda: defaultdict(list))
-        stored: dict[str, dict[str, StoredContent]] = defaultdict(dict)
-        for session_id, column, record in _read_steps(db, session_ids):
-            records[session_id][column].append(record)
-        for session_id, column, handle, stored_content, bundled in _read_artifacts(db, session_ids):
-            stored[session_id][handle] = stored_content
-            records[session_id][column] += bundled
+        stored: dict[str, dict[str, int]] = defaultdict(dict)
+        of_withheld: set[str] = set()
+        if db:
+            for session_id, column, record in _read_steps(db, session_ids):
+                records[session_id][column].append(record)
+            for session_id, column, handle, size, bundled in _read_artifacts(db, session_ids):
+                stored[session_id][handle] = size
+                records[session_id][column] += bundled
+            withheld = Session.objects.using(db).filter(id__in=session_ids, withheld_count__gt=0)
+            of_withheld.update(withheld.values_list("id", flat=True))
         for columns in records.values():
             for column_records in columns.values():
                 column_records.sort(key=lambda record: (record.at, not record.left_out))
-        withheld = Session.objects.using(db).filter(id__in=session_ids, withheld_count__gt=0)
-        of_withheld = set(withheld.values_list("id", flat=True))
         return {
-            session_id: SessionPrompts(
-                records[session_id], stored[session_id], self.parts, session_id in of_withheld, inferred
-            )
-            for session_id in session_ids
+            name: SessionPrompts(self, db, records[name], stored[name], is_withheld=name in of_withheld)
+            for name in session_ids
         }
 
-    def _infer_tools(self, db: str) -> Part:
-        """The tools of an agent as its calls tell, read once for all of its sessions."""
-        if self._inferred[0] != db:
-            self._inferred = (db, self.parts.redact(TOOLS, build_inferred_part(db, self.characters)))
-        return self._inferred[1]
+    def _read_part(self, column, handle, size):
+        """The column that a stored content becomes; empty when the content is not fit for it."""
+        if size > MOST_BYTES:
+            return build_empty_part(column, TOO_LONG)
+        try:
+            part = build_part(column, blobs.read_whole(layout.get_root(), handles.parse(handle), expected=size))
+        except (NoSuchArtifact, DamagedArtifact, handles.NotAHandle):
+            return build_empty_part(column, LOST)
+        return build_empty_part(column, TOO_LONG) if len(part.text) > self.characters else self._redact(column, part)
+
+    def _infer_tools(self, db):
+        """The tools of an agent as its calls tell, the same for all of its sessions."""
+        return self._redact(TOOLS, build_inferred_part(db, self.characters))
+
+    def _redact(self, column, part):
+        """The column with markers; empty with an open key or password."""
+        text = self.redactor.redact(part.text)
+        if not self.include_flagged and has_open(text.encode(errors="surrogatepass")):
+            return build_empty_part(column, FLAGGED)
+        return replace(part, text=text)
 
 
 def build_prompt_reader(options: Options, redactor: Redactor) -> PromptReader | None:
@@ -390,7 +341,7 @@ def _read_steps(db, session_ids) -> Iterator[tuple[str, str, RecordedPrompt]]:
                 yield session_id, column, RecordedPrompt(at or 0, run_id, "", placeholders.UNKNOWN_FORM)
 
 
-def _read_artifacts(db, session_ids) -> Iterable[tuple[str, str, str, StoredContent, list[RecordedPrompt]]]:
+def _read_artifacts(db, session_ids) -> Iterable[tuple[str, str, str, int, list[RecordedPrompt]]]:
     """The contents that were stored for these sessions.
 
     Contents of a bundle are records of their own.
@@ -401,7 +352,7 @@ def _read_artifacts(db, session_ids) -> Iterable[tuple[str, str, str, StoredCont
     ):
         meta = decode(meta_json)
         bundled = [RecordedPrompt(at, str(meta.get("run", "")), handle)] if "bundle" in meta else []
-        yield session_id, KINDS[kind], handle, StoredContent(size), bundled
+        yield session_id, KINDS[kind], handle, size, bundled
 
 
 class PromptCounts:

@@ -15,7 +15,7 @@ from openclaw_web.detectors.spans import RULES
 
 from ..finding_values.decisions import Decisions, read_added, read_decisions
 from ..markers import TokenNumbers
-from ..redaction import PERSONAL, Redactor, Rules, SampleRedactor
+from ..redaction import PERSONAL, Redactor, Rules, redact_sample
 from .options import Options
 
 UNSCANNED = "unscanned"  # the reason for a sample whose session was imported after the scan for the export
@@ -30,7 +30,7 @@ class Redaction:
 
     def __init__(self, options: Options, agent_ids: Sequence[str]):
         self.redactor = build_redactor(agent_ids, include_pii=options.include_pii)
-        self.samples = SampleRedactor(self.redactor)
+        self.redact_sample = partial(redact_sample, self.redactor)
         self._unscanned = set(_list_unscanned(agent_ids))
         self.rows = 0
         self.kinds: Counter[str] = Counter()  # rows with each kind

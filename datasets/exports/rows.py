@@ -9,6 +9,7 @@ from typing import Any
 
 from ..json_texts import dump_json
 from ..markers import NO_CHANGES, Changes
+from ..models import DatasetSample
 from ..sample_texts import (
     DECISIONS,
     ENVELOPE,
@@ -22,14 +23,17 @@ from ..sample_texts import (
     WRITTEN,
     ExportSample,
     GateAnswer,
+    UnreadableSample,
     format_question,
     join_lines,
+    read_sample,
+    read_stored,
 )
 from ..sample_texts import format_answer as format_write
 from . import changes, histories
 from .changes import DUPLICATE, RESTS_ON_TOOLS
 from .dialects import MESSAGES, SHAREGPT, USER, build_answer
-from .exchanges import NO_FINDINGS, Conversation, Exchange, merge_scans, scan_shared_text, scan_texts
+from .exchanges import Conversation, Exchange, scan_shared_text, scan_texts
 from .formats import (
     FORMATS,
     GIVEN_COLUMNS,
@@ -48,7 +52,7 @@ TURN = "annotated_turn"
 REPLY, GATE, GUARDIAN = "reply", "gate", "guardian"
 # Reasons for a sample that has nothing to teach.
 NO_DECISION, DECISION_INCORRECT, DECISION_UNKNOWN = "no_decision", "decision_incorrect", "decision_unknown"
-OVERRULED = "overruled"
+OVERRULED, NOT_A_TURN, UNREADABLE = "overruled", "not_a_turn", "unreadable"
 WRITE_UNKNOWN, WRITE_INCORRECT, CONTENT_UNKNOWN = "write_unknown", "write_incorrect", "content_unknown"
 NO_PAIR, SAME_ANSWER = "no_pair", "same_answer"
 GATE_INSTRUCTION = (
@@ -138,6 +142,23 @@ def is_taught(shape: Shape, sample_type: str) -> bool:
     if shape.task == GUARDIAN:
         return sample_type == WRITE
     return shape.is_stored or sample_type == TURN or (shape.task == GATE and sample_type in GATE_TYPES)
+
+
+def read_fitting(shape: Shape, row: dict[str, Any], verdicts: Any) -> ExportSample | str:
+    """The sample of a row of `dataset_samples`, or the reason why it has nothing to teach.
+
+    `verdicts`: source.DecisionVerdicts.
+    """
+    if not is_taught(shape, row["sample_type"]):
+        return NOT_A_TURN
+    if verdicts.overrules(row):
+        return OVERRULED
+    try:
+        sample = read_stored(row) if shape.is_stored else read_sample(row)
+    except UnreadableSample:
+        return UNREADABLE
+    sample.is_approved = row["annotation_status"] in DatasetSample.APPROVED
+    return find_unfit_reason(shape, sample) or sample
 
 
 def find_unfit_reason(shape: Shape, sample: ExportSample) -> str | None:
@@ -428,11 +449,11 @@ def _add_control_tokens(outcome):
             texts += _list_texts(value)
     if gate and stored is None and "sample_id" not in row:  # the file of sources has the fact
         texts.append(gate.fact)
-    scan = merge_scans([*scans, scan_texts(filter(None, texts))])
-    outcome.control_tokens = " ".join(sorted(scan.tokens))
+    tokens = scan_texts(filter(None, texts)).union(*scans)
+    outcome.control_tokens = " ".join(sorted(tokens))
     if "sample_id" in row and stored is None:
         row["control_tokens"] = outcome.control_tokens
-    if scan is not NO_FINDINGS:
+    if tokens:
         outcome.changes |= {changes.CONTROL_TOKENS}
 
 

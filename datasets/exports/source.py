@@ -301,6 +301,14 @@ def find_other_task(options: Options) -> str:
     return ""
 
 
+def note_excluded(excluded: dict[str, dict[str, Any]], reason: str, sample_id: str) -> None:
+    """Count a sample as left out for a reason, with its id among the first."""
+    group = excluded.setdefault(reason, {"count": 0, "samples": []})
+    group["count"] += 1
+    if len(group["samples"]) < LISTED:
+        group["samples"].append(sample_id)
+
+
 CORRECT = "correct"
 
 

@@ -1,6 +1,6 @@
 """Pages of exports: the list with the form, one export, its files."""
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any
 from urllib.parse import urlencode
 
@@ -81,54 +81,30 @@ def _count_fitting(form, *, has_preview):
     return counted | {"preview": preview, "kind": options.format}
 
 
-@dataclass(frozen=True, slots=True)
-class ExportFiles:
-    """Files of an export, and their latest comparison.
+def read_export_files(export: DatasetExport, user: Any) -> dict[str, Any]:
+    """The files of an export, each with its state in their latest comparison; none of one that is not ready.
 
-    `rows`: each file with its state in that comparison, empty without one. `line` of Python loads the rows, in the
-    folder of the export: empty where there is no card. `result` is that of the comparison, which `job` made.
+    `line` of Python loads the rows, in the folder of the export: empty where there is no card. `result` is that of the
+    comparison, which `job` made: `wrong` are files that are not intact, `others` those that the manifest does not name.
     `is_for_admins`: the files are for admins, and this person is none.
     """
-
-    rows: list[tuple[Any, dict[str, str]]]
-    line: str
-    job: JobRun | None
-    result: dict[str, Any]
-    is_for_admins: bool
-    may_verify: bool
-
-    @property
-    def is_verifying(self) -> bool:
-        """Whether files are being compared now, or will be."""
-        return self.job is not None and not self.job.has_ended
-
-    @property
-    def wrong(self) -> list[dict[str, str]]:
-        """Files that the latest comparison did not find intact."""
-        return [file for file in self.result.get("files", []) if file["state"] != INTACT]
-
-    @property
-    def others(self) -> list[dict[str, str]]:
-        """Files in the folder that the manifest does not name."""
-        known = {file.name for file, _state in self.rows}
-        return [file for file in self.result.get("files", []) if file["name"] not in known]
-
-
-def read_export_files(export: DatasetExport, user: Any) -> ExportFiles:
-    """The files of an export; none of one that is not ready."""
     is_ready = export.state == DatasetExport.State.READY
     files = exports.list_files(export) if is_ready else []
     job = jobs.find_verification(export) if is_ready else None
     result = job.result if job and job.state == JobRun.State.FINISHED else {}
     states = {file["name"]: file for file in result.get("files", [])}
-    return ExportFiles(
-        rows=[(file, states.get(file.name, {})) for file in files],
-        line=DATASETS_LINE if README in {file.name for file in files} else "",
-        job=job,
-        result=result,
-        is_for_admins=bool(count_flagged_rows(export)) and not user.has_role("admin"),
-        may_verify=user.has_role("labeller"),
-    )
+    names = {file.name for file in files}
+    return {
+        "rows": [(file, states.get(file.name, {})) for file in files],
+        "line": DATASETS_LINE if README in names else "",
+        "job": job,
+        "result": result,
+        "is_for_admins": bool(count_flagged_rows(export)) and not user.has_role("admin"),
+        "may_verify": user.has_role("labeller"),
+        "is_verifying": job is not None and not job.has_ended,
+        "wrong": [file for file in states.values() if file["state"] != INTACT],
+        "others": [file for name, file in states.items() if name not in names],
+    }
 
 
 @require_safe
@@ -185,11 +161,11 @@ def export_detail(request, export_id):
         "about_files": (files_context := read_export_files(export, request.user)),
         **build_detail_context(request, export),
     }
-    for ended_job in (job, files_context.job):
+    for ended_job in (job, files_context["job"]):
         if ended_job and ended_job.has_ended and request.htmx:
             notices.mark_seen(request, ended_job)
     response = render_page(request, "datasets/export_detail.html", context, partial="export_state")
-    return response if is_working or files_context.is_verifying or not request.htmx else stop_polling(response)
+    return response if is_working or files_context["is_verifying"] or not request.htmx else stop_polling(response)
 
 
 @require_safe

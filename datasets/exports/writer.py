@@ -15,8 +15,7 @@ from ..dedup import signatures
 from ..dedup.split_plan import DOMINANT_SET, DUPLICATE, SplitPlan
 from ..dedup.texts import compute_identity
 from ..markers import TokenNumbers
-from ..models import DatasetSample
-from ..sample_texts import ExportSample, UnreadableSample, read_sample, read_stored
+from ..sample_texts import ExportSample
 from . import changes, words
 from .branches import Message
 from .card import CROISSANT_FILE, README, build_card, build_croissant, read_release
@@ -44,9 +43,9 @@ from .prompt_columns import get_no_prompts
 from .prompts import PromptCounts, SessionPrompts
 from .redactions import UNSCANNED, Redaction
 from .row_samples import Lineage, RowIndex
-from .rows import OVERRULED, build_rows, build_source, find_unfit_reason, is_taught
+from .rows import NOT_A_TURN, UNREADABLE, build_rows, build_source, read_fitting
 from .rules import find_broken_rules, list_checks
-from .source import LISTED, DecisionVerdicts, find_other_task
+from .source import LISTED, DecisionVerdicts, find_other_task, note_excluded
 from .trainers import ENTRIES, INFO_FILE, WrittenRows, build_dataset_info, dump_document
 from .turns import LEAVE_OUT
 
@@ -205,26 +204,15 @@ class ExportWriter:
         """
         for row in rows:
             self.seen += 1
-            if not is_taught(self.shape, row["sample_type"]):
-                self._note_excluded("not_a_turn", row["id"])
-                continue
-            if self.redaction.is_unscanned(row["agent_id"], row["session_id"]):
-                self._note_excluded(UNSCANNED, row["id"])
-                continue
-            if self.verdicts.overrules(row):
-                self._note_excluded(OVERRULED, row["id"])
-                continue
-            try:
-                sample = read_stored(row) if self.shape.is_stored else read_sample(row)
-            except UnreadableSample:
+            sample = read_fitting(self.shape, row, self.verdicts)
+            if sample != NOT_A_TURN and self.redaction.is_unscanned(row["agent_id"], row["session_id"]):
+                note_excluded(self.excluded, UNSCANNED, row["id"])
+            elif sample == UNREADABLE:
                 self._note_broken(row["id"], [BrokenRule("unreadable")])
-                continue
-            if reason := find_unfit_reason(self.shape, sample):
-                self._note_excluded(reason, sample.sample_id)
-                continue
-            sample.is_approved = row["annotation_status"] in DatasetSample.APPROVED
-            if self._is_planned(sample):
-                yield self.redaction.samples.redact(sample, row)
+            elif isinstance(sample, str):
+                note_excluded(self.excluded, sample, row["id"])
+            elif self._is_planned(sample):
+                yield self.redaction.redact_sample(sample, row)
 
     def _is_planned(self, sample):
         """Whether the plan has the sample as it is now; also sets its side.
@@ -234,7 +222,7 @@ class ExportWriter:
         current_identity = compute_identity(*signatures.read_pair(sample))
         assignment = self.plan.find_assignment(sample.sample_id, current_identity)
         if assignment is None:
-            self._note_excluded(CHANGED, sample.sample_id)
+            note_excluded(self.excluded, CHANGED, sample.sample_id)
             signatures.delete_signature(sample.sample_id, unless=current_identity)
         else:
             sample.is_duplicate = assignment >= DUPLICATE
@@ -247,7 +235,7 @@ class ExportWriter:
     def _add_row(self, outcome):
         sample = outcome.sample
         if outcome.row is None:
-            self._note_excluded(outcome.left_out, sample.sample_id)
+            note_excluded(self.excluded, outcome.left_out, sample.sample_id)
             return
         write = encode_csv if self.options.format == "csv" else encode_line
         numbers = TokenNumbers()
@@ -257,7 +245,7 @@ class ExportWriter:
             source = encode_line(build_source(outcome), NO_CHANGES, numbers)[:2]
             done |= numbers.changes
         if reason := changes.choose_reason(self.shape.withheld & done):
-            self._note_excluded(reason, sample.sample_id)
+            note_excluded(self.excluded, reason, sample.sample_id)
             return
         if broken := find_broken_rules(self.shape.format, row):
             self._note_broken(sample.sample_id, broken)
@@ -311,12 +299,6 @@ class ExportWriter:
             path = self.files[side].path
             self.sources[side] = RowFile(path.with_suffix(f".sources{path.suffix}"))
         return self.sources[side]
-
-    def _note_excluded(self, reason, sample_id):
-        group = self.excluded.setdefault(reason, {"count": 0, "samples": []})
-        group["count"] += 1
-        if len(group["samples"]) < LISTED:
-            group["samples"].append(sample_id)
 
     def _note_broken(self, row_id, broken):
         self.broken_rows += 1

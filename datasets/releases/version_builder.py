@@ -24,18 +24,16 @@ from ..dedup.texts import compute_identity
 from ..exports import changes, words
 from ..exports.options import BY_TIME, Options
 from ..exports.plan import SIDES, DaySides, build_export_plan
-from ..exports.rows import OVERRULED, find_unfit_reason, is_taught
-from ..exports.source import COLUMNS, LISTED, DecisionVerdicts, Row, Source, find_other_task
+from ..exports.rows import read_fitting
+from ..exports.source import COLUMNS, LISTED, DecisionVerdicts, Row, Source, find_other_task, note_excluded
 from ..exports.writer import CHANGED, RULES
 from ..models import DatasetMember, DatasetSample, DatasetVersion, SessionSide
-from ..sample_texts import UnreadableSample, read_sample
 from .dataset_store import build_options
 from .differences import compare
 from .members import MembersChecksum, ReleasedSides, get_side_name, read_members
 
 BATCH = 1_000  # members in one transaction
 RELEASE_RULES = 1  # the version of the rules by which members and sides are chosen
-UNREADABLE = "unreadable"
 
 
 def build_version(version: DatasetVersion, progress: Any) -> None:
@@ -101,22 +99,15 @@ class _MemberReader:
                 self.seen += 1
                 reason, side = self._place(row)
                 if reason:
-                    self._note_excluded(reason, row["id"])
+                    note_excluded(self.excluded, reason, row["id"])
                 else:
                     yield self._build_member(row, side)
 
     def _place(self, row: Row):
         """The reason for leaving a sample out, else an empty text and its side."""
-        if not is_taught(self.shape, row["sample_type"]):
-            return "not_a_turn", 0
-        if self.verdicts.overrules(row):
-            return OVERRULED, 0
-        try:
-            sample = read_sample(row)
-        except UnreadableSample:
-            return UNREADABLE, 0
-        if reason := find_unfit_reason(self.shape, sample):
-            return reason, 0
+        sample = read_fitting(self.shape, row, self.verdicts)
+        if isinstance(sample, str):
+            return sample, 0
         assignment = self.plan.find_assignment(row["id"], compute_identity(*signatures.read_pair(sample)))
         if assignment is None:
             return CHANGED, 0
@@ -134,12 +125,6 @@ class _MemberReader:
             label_id=row["label_id"],
             content_hash=compute_content_hash(row),
         )
-
-    def _note_excluded(self, reason, sample_id):
-        group = self.excluded.setdefault(reason, {"count": 0, "samples": []})
-        group["count"] += 1
-        if len(group["samples"]) < LISTED:
-            group["samples"].append(sample_id)
 
 
 def _insert_members(version, members, progress, total):

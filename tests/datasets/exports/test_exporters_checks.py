@@ -6,11 +6,29 @@ from datasets.exports import changes
 from datasets.exports.dialects import SHAREGPT
 from datasets.exports.exchanges import Conversation, Exchange
 from datasets.exports.files import PIECE, DateColumns
-from datasets.exports.formats import COLUMNS, RESERVED
+from datasets.exports.formats import COLUMNS
 from datasets.exports.plan import SIDES, choose_side
 from datasets.exports.rules import find_broken_rules
 from datasets.sample_texts import read_sample
 from tests.datasets.exports.branches import Call, agent, result, rows, sample, stored_row, user, values
+
+# Trainers give these names a meaning of their own; a column of ours by such a name would change or stop a training.
+RESERVED = frozenset(
+    [
+        "text",
+        "messages",
+        "prompt",
+        "completion",
+        "chosen",
+        "rejected",
+        "label",
+        "tools",
+        "system",
+        "images",
+        "input_ids",
+        "labels",
+    ]
+) | {"chat_template_kwargs"}
 
 # Characters
 
