@@ -146,7 +146,7 @@ def list_pages(owner, count):
 
 
 def _date(moment):
-    from gate.statistics.sum_tables import date_of
+    from gate.statistics.sums import date_of
 
     return date_of(moment)
 

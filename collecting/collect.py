@@ -23,6 +23,7 @@ from agents.sources import SourceBook
 from datasets import turn_facts
 from episodes.capture import services as episode_capture
 from episodes.chain.heads import DamagedLedger
+from gate.statistics import sums as gate_sums
 from jobs.kinds import MINUTE_MS, Kind, Schedule
 from ledger import consent
 from ledger.outputs import output_stash
@@ -253,11 +254,12 @@ def _collect_home(collection):
 
 
 def _finish_agents(collection):
-    """Refresh standings and sums of the memory files of each agent, and capture events."""
+    """Refresh standings of memory files, sums of writes and decisions of each agent, and capture events."""
     for agent in collection.agents.values():
         if agent.agent_id in collection.reports and agent.agent_id not in collection.lost:
             memory_standings.refresh_standings(agent)
             memory_sums.refresh(agent)
+            gate_sums.ensure_complete(agent.db)
             try:
                 episode_capture.capture_agent(agent)
             except DamagedLedger as exc:  # of this agent alone: everything else is imported

@@ -20,23 +20,11 @@ from openclaw_web.sqlite.integrity import (
 )
 
 from .models import GateCall, GateReceipt, GateWindow, MemoryGateDecision
-from .statistics import deep_checks, quick_checks, sums
-
-
-def _find_wrong_sums(db):
-    """List wrong rows of sums, histograms included, which takes much longer.
-
-    A row that is not built yet is not wrong.
-    """
-    return [
-        f"{difference.table} {difference.key}"
-        for difference in deep_checks.find_differences(db)
-        if difference.problem != deep_checks.NOT_MADE
-    ]
+from .statistics import sums
 
 
 def _rebuild_sums(agent):
-    count = sum(1 for _row in quick_checks.find_differences(agent.db)) or len(_find_wrong_sums(agent.db))
+    count = sum(1 for _row in sums.find_wrong(agent.db))
     sums.rebuild(agent.db)
     return count
 
@@ -73,8 +61,7 @@ CHECKS = (
         sentence=DIFFERENT,
         noun="totals",
         target=_("the decisions"),
-        find=quick_checks.find_differences,
-        find_deep=_find_wrong_sums,
+        find=sums.find_wrong,
         repair=_rebuild_sums,
     ),
     build_reference_check("gate_turns", TURN, noun="decisions", target=_("a turn"), is_note=True),

@@ -13,7 +13,7 @@ from problems.kinds import BY_COUNT, Facts, Finding, Kind, Link, Words
 
 from .models import GateCall, GateHour, MemoryGateDecision
 from .statistics import drift, sums
-from .statistics.sum_changes import DAY_MS, FAILED_OUTCOMES, HOUR_MS
+from .statistics.sums import DAY_MS, FAILED_OUTCOMES, HOUR_MS
 
 NEWEST, RECENT_MS = 200, 28 * DAY_MS  # decisions that are checked for a message of the user
 LEAST_DECISIONS, BLIND_SHARE = 10, 0.1

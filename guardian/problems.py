@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy
 from agents.models import Agent
 from gate.problems import FAILING_SHARE, LEAST_CALLS
 from gate.statistics.figures import day_of
-from gate.statistics.sum_changes import DAY_MS
+from gate.statistics.sums import DAY_MS
 from ledger import consent
 from openclaw_web import clock
 from openclaw_web.amounts import ngettext_lazy

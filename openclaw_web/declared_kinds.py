@@ -24,7 +24,7 @@ JOB_KINDS = {
     "guardian_handover": "guardian.handover.job.JOB",
     "guardian_new_facts": "guardian.runner.job.NEW_FACTS_JOB",
     "signatures": "datasets.dedup.job.JOB",
-    "gate_statistics": "gate.statistics.job.JOB",
+    "gate_statistics": "gate.statistics.sums.JOB",
     "backup": "operations.backups.services.CREATE_JOB",
     "backup_drill": "operations.backups.services.DRILL_JOB",
     "backup_verify": "operations.backups.services.VERIFY_JOB",

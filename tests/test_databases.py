@@ -30,7 +30,7 @@ GATE_TABLES = (
     *("gate_replay_decisions", "gate_replays", "gate_calls", "gate_hours", "gate_prompts", "gate_receipts"),
     *("gate_verdict_days", "gate_verdicts_state"),
     *("gate_session_sums", "gate_windows", "memory_gate_decisions", "memory_gate_stats", "gate_days"),
-    "gate_sums_state",
+    "gate_stale_sums",
 )
 GUARDIAN_TABLES = (
     *("behavior_corrections", "guardian_consolidations", "guardian_receipts", "guardian_statuses"),

@@ -9,7 +9,7 @@ from django.db import DEFAULT_DB_ALIAS
 from django.db.models import Max
 
 from gate.statistics.figures import Period
-from gate.statistics.sum_changes import DAY_MS
+from gate.statistics.sums import DAY_MS
 from openclaw_web.sqlite import statements
 
 from ..models import DatasetSample, ReviewAction

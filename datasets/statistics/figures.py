@@ -10,7 +10,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from gate.statistics.figures import Period, day_of, monday_of
-from gate.statistics.sum_changes import DAY_MS
+from gate.statistics.sums import DAY_MS
 from openclaw_web import clock
 from openclaw_web.errors import Refused
 

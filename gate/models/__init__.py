@@ -11,7 +11,7 @@ from .sums import (  # noqa: F401 - as above
     GateDay,
     GateHour,
     GateSessionSums,
-    GateSumsState,
+    GateStaleSum,
     GateVerdictDay,
     GateVerdictsState,
     MemoryGateStats,

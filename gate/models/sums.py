@@ -108,18 +108,18 @@ class GateSessionSums(GateSums):
         return self.session_id
 
 
-class GateSumsState(models.Model):
-    """How far the sums are built, while they are; without a row they are complete."""
+class GateStaleSum(models.Model):
+    """An hour or a session whose sums are to be computed anew, or `all` of them."""
 
-    id = PlainText(primary_key=True, default="sums")
-    hours_made = EpochMs(help_text="the last hour whose sums are made, with all hours before it")
-    sessions_made = PersonText(help_text="the same of sessions, in the order of their ids")
+    pk = models.CompositePrimaryKey("kind", "key")
+    kind = PlainText(help_text="hour, session, all")
+    key = PersonText(help_text="the first millisecond of the hour, or the session's ID")
 
     class Meta:
-        db_table = "gate_sums_state"
+        db_table = "gate_stale_sums"
 
     def __str__(self):
-        return f"{self.hours_made} {self.sessions_made}"
+        return f"{self.kind} {self.key}"
 
 
 class GateVerdictDay(models.Model):

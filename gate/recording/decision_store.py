@@ -38,13 +38,11 @@ def store_reports(db: str, reports: Sequence[Report]) -> StoreResult:
     with write_queue.agent_transaction(db):
         fresh_reports = _find_fresh(db, reports, result)
         duplicates = find_duplicates(db, fresh_reports)
-        changes = sums.SumChanges()
+        places = [(row.created_at, row.session_id) for row in duplicates.values()]  # before they are merged
         new_reports = []
         for report in fresh_reports:
             if duplicate := duplicates.get(report.key):
-                changes.add(duplicate, -1)
                 merge_report(duplicate, report)
-                changes.add(duplicate)
                 result.known.append(duplicate.id)
                 result.merged.append(duplicate.id)
                 result.ids[report.key] = duplicate.id
@@ -52,12 +50,11 @@ def store_reports(db: str, reports: Sequence[Report]) -> StoreResult:
                 new_reports.append(report)
         _derive_windows(db, new_reports)
         _insert(db, new_reports, result)
-        for report in new_reports:
-            changes.add(report.row)
         _save_merged(db, fresh_reports, duplicates)
         _write_receipts(db, fresh_reports, result)
         if fresh_reports:
-            sums.apply_changes(db, changes)
+            rows = [report.row for report in new_reports] + list(duplicates.values())
+            sums.refresh(db, [*places, *((row.created_at, row.session_id) for row in rows)])
     return result
 
 
@@ -69,11 +66,8 @@ def store_calls(db: str, calls: Sequence[GateCall]) -> int:
         for call in new:
             call.raw_response = store_response(db, call.raw_response, call.session_id, call.turn_id)
         GateCall.objects.using(db).bulk_create(new)
-        changes = sums.SumChanges()
-        for call in new:
-            changes.add_failed(call)
         if new:
-            sums.apply_changes(db, changes)
+            sums.refresh(db, [(call.created_at, call.session_id) for call in new])
     return len(new)
 
 
@@ -99,10 +93,8 @@ def assign_turn(db: str, decision_id: str, match: TurnMatch) -> None:
         row = MemoryGateDecision.objects.using(db).filter(id=decision_id, turn_id=None).first()
         if row is None:
             return
-        changes = sums.SumChanges()
-        changes.add(row, -1)
+        session_id = row.session_id
         row.turn_id, row.session_id, row.match = match.turn_id, match.session_id, match.match
-        changes.add(row)
         report = Report(row=row, source=MemoryGateDecision.Source.LOG, window=windows.read_window(db, row.window_hash))
         _derive_windows(db, [report])
         if report.is_window_derived and report.window:
@@ -110,7 +102,7 @@ def assign_turn(db: str, decision_id: str, match: TurnMatch) -> None:
             row.window_hash, row.is_window_derived = report.window.hash, True
         row.save(using=db)
         changed_rows.note(db, "decision", [row.id])
-        sums.apply_changes(db, changes)
+        sums.refresh(db, [(row.created_at, session_id), (row.created_at, row.session_id)])
 
 
 def store_response(db: str, text: str | None, session_id: str, turn_id: str | None) -> str | None:

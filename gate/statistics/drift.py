@@ -7,7 +7,7 @@ from openclaw_web import clock
 from people.configuration import setting_values as configuration
 
 from .figures import DAILY_COLUMNS, DailySums, Period, day_of, read_daily_sums
-from .sum_changes import COUNT_COLUMNS
+from .sums import COUNT_COLUMNS
 
 DAYS, BEFORE = 7, 28
 NAMES = ("total", *COUNT_COLUMNS.values())

@@ -12,7 +12,7 @@ from openclaw_web.pages.formatting import duration, money, tokens
 from . import sums
 from .figures import FigureRow, Figures
 from .statistics_query import MOST_DAYS, build_query, read_statistics
-from .sum_changes import COUNT_COLUMNS
+from .sums import COUNT_COLUMNS
 
 SHORT_NAMES = {decision: decision.removeprefix("UPDATE_") for decision in COUNT_COLUMNS}  # names of columns
 SMALLEST = 0.0001  # US dollars

@@ -16,7 +16,7 @@ from openclaw_web.sqlite.json_columns import decode
 
 from ..models import GateDay, GateSessionSums
 from . import latency
-from .sum_changes import COUNT_COLUMNS, DAY_MS, NANO, NUMBER_COLUMNS, NUMBER_INDEX
+from .sums import COUNT_COLUMNS, DAY_MS, NANO, NUMBER_COLUMNS, NUMBER_INDEX
 
 WEEKS = 12
 GROUPINGS = ("day", "week", "session", "model", "prompt")

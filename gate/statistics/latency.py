@@ -10,15 +10,13 @@ from functools import lru_cache
 
 EXACT = 50
 GROWTH = 1.08
-_LOG = math.log(GROWTH)
+MOST = 10**12  # milliseconds; a longer latency counts as that
+# SQL: the bucket of a decision as text; null: its latency is not known.
+BUCKET_SQL = f"""
+    CAST(CAST(CASE WHEN llm_latency_ms <= {EXACT} THEN MAX(0, llm_latency_ms) WHEN llm_latency_ms > {EXACT} THEN
+        {EXACT} + CEILING(ROUND(LN(MIN({MOST}, llm_latency_ms) / {EXACT}.0) / LN({GROWTH}), 9)) END AS INTEGER) AS TEXT)
+"""
 Histogram = Mapping[str, int]
-
-
-def bucket(latency_ms: int) -> str:
-    """Return the bucket of a latency; buckets are in the order of their numbers."""
-    if latency_ms <= EXACT:
-        return str(max(0, latency_ms))
-    return str(EXACT + math.ceil(round(math.log(latency_ms / EXACT) / _LOG, 9)))
 
 
 def percentile(histogram: Histogram, share: float) -> int | None:

@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 
 from ..models import GateHour, MemoryGateDecision
 from .figures import Period
-from .sum_changes import DAY_MS, HOUR_MS
+from .sums import DAY_MS, HOUR_MS
 
 FEW = 2_000  # up to so many decisions, all ids are read
 MOST_DRAWS = 1_000  # draws among more decisions: after so many, most have a verdict

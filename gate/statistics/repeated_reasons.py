@@ -11,7 +11,7 @@ from openclaw_web.sqlite.time_limits import time_box
 
 from ..models import MemoryGateDecision
 from .figures import Period
-from .sum_changes import DAY_MS
+from .sums import DAY_MS
 
 NEWEST = 500  # decisions that are compared
 PIECE = 250

@@ -9,7 +9,7 @@ from django.db.models import Sum
 
 from ..models import GateVerdictDay, MemoryGateDecision
 from .figures import Period
-from .sum_changes import COUNT_COLUMNS
+from .sums import COUNT_COLUMNS
 
 Z = 1.959964  # standard score of 95%
 RIGHT = MemoryGateDecision.Verdict.RIGHT

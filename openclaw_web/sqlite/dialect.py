@@ -3,6 +3,7 @@
 import sqlite3
 
 MAIN, ATTACHED = "main", "beside"  # the file of a connection, and one that is attached to it (upkeep.attach_database)
+TEMPORARY = "temp"  # tables of a connection, which hide those of its file of the same names
 INSERT_OR_LEAVE, INSERT_OR_REPLACE = "INSERT OR IGNORE", "INSERT OR REPLACE"
 # Fails as INSERT does, but does not keep the pages of each statement to take it back: a table with triggers is filled
 # in half the time. The rows of a failed statement before the wrong one stay until the transaction is rolled back.

@@ -13,7 +13,7 @@ from openclaw_web.pages.small_charts import Strip, dot_strip, share_chart
 
 from ..figures import Figures, Period, monday_of, start_of
 from ..statistics_query import StatisticsResult
-from ..sum_changes import COUNT_COLUMNS, DAY_MS
+from ..sums import COUNT_COLUMNS, DAY_MS
 from ..verdict_summary import VerdictCount, VerdictSummary
 from .addresses import RowAddresses
 

@@ -14,7 +14,7 @@ from ..figure_format import SHORT_NAMES, format_cost, format_key, format_share
 from ..figures import Figures, Period
 from ..repeated_reasons import normalise_reason
 from ..statistics_query import StatisticsResult
-from ..sum_changes import COUNT_COLUMNS
+from ..sums import COUNT_COLUMNS
 from ..verdict_summary import VerdictCount, VerdictSummary
 from .addresses import RowAddresses, build_prompt_address
 from .chart import build_chart, build_verdict_strip

@@ -11,7 +11,7 @@ from openclaw_web.pages.templates import url_or_none
 
 from ... import verdict_store
 from ...models import MemoryGateDecision
-from .. import figures, sum_tables, sums
+from .. import figures, sums
 from ..figures import GROUPINGS
 from ..statistics_query import read_statistics
 from . import page_context
@@ -51,7 +51,7 @@ def statistics(request, agent):
         "models": models,
         "prompts": prompts,
         "is_empty": is_empty,
-        "has_any": not is_empty or sum_tables.count_up_to(agent.db, MemoryGateDecision, 1) > 0,
+        "has_any": not is_empty or MemoryGateDecision.objects.using(agent.db).exists(),
         **page_context.build_page_context(agent, result),
     }
     return render_page(request, TEMPLATE, context)

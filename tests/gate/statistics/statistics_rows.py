@@ -9,7 +9,7 @@ from gate.models import (
     GateHour,
     GateReceipt,
     GateSessionSums,
-    GateSumsState,
+    GateStaleSum,
     GateWindow,
     MemoryGateDecision,
     MemoryGateStats,
@@ -21,7 +21,7 @@ from openclaw_web import clock
 DB = "agent_ada"
 DAY_MS = 86_400_000
 PAGE = "/agents/ada/gate/statistics/"
-SUMS = (GateHour, GateDay, GateSessionSums, MemoryGateStats, GateSumsState)
+SUMS = (GateHour, GateDay, GateSessionSums, MemoryGateStats, GateStaleSum)
 numbers = count()
 
 

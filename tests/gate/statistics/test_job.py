@@ -5,7 +5,7 @@ import pytest
 from agents import services as agents
 from gate.models import GateHour, MemoryGateDecision
 from gate.recording import decision_store
-from gate.statistics import sum_rebuild, sums
+from gate.statistics import sums
 from jobs import kinds
 from jobs import services as jobs
 from jobs.models import JobRun
@@ -23,7 +23,8 @@ SETTING = "memoryGateAuditing.enableStats"
 def main(real_files, monkeypatch):
     """An agent with more decisions than are counted at once, whose sums were off."""
     agent = agents.register("main")
-    monkeypatch.setattr(sum_rebuild, "PIECE", 10)
+    monkeypatch.setattr(sums, "SMALL", 10)
+    monkeypatch.setattr(sums, "STEP", 10)
     for number in range(40):
         DecisionFactory(db=agent.db, session_id=f"s{number % 7}", created_at=T0 + number * 3_600_000)
     configuration.put(SETTING, False)
@@ -66,7 +67,7 @@ def test_one_that_failed_is_tried_again_later(main, later):
 
 
 def test_a_run_that_was_broken_off_goes_on(main):
-    sum_rebuild.run_step(main)
+    sums.run_step(main)
     jobs.run_now(sums.JOB_KIND, {"agent": "main"}, by="root")
     assert sums.is_complete(main)
 

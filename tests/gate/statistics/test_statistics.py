@@ -8,7 +8,7 @@ from django.urls import NoReverseMatch, reverse
 
 from gate.models import GateHour, GatePrompt
 from gate.recording import decision_store
-from gate.statistics import statistics_query, sum_rebuild
+from gate.statistics import statistics_query, sums
 from people.configuration import setting_values as configuration
 from tests import factories
 
@@ -140,7 +140,7 @@ def test_off(as_stranger, as_admin, decided):
 
 
 def test_while_many_decisions_are_counted(as_operator, decided, monkeypatch, django_capture_on_commit_callbacks):
-    monkeypatch.setattr(sum_rebuild, "PIECE", 3)
+    monkeypatch.setattr(sums, "SMALL", 3)
     GateHour.objects.using(DB).all().delete()
     with django_capture_on_commit_callbacks(using=DB, execute=True):
         assert "Statistics are being calculated" in as_operator.get(PAGE).text

@@ -111,7 +111,7 @@ def test_sums_that_are_off_are_not_missed(home):
         home,
         "from people.configuration import setting_values as configuration\n"
         "configuration.put('memoryGateAuditing.enableStats', False)\n"
-        "from gate.statistics import sums\nsums.clear('agent_main')",
+        "from gate.statistics import sums\nsums.reset('agent_main')",
     )
     assert read_gate_findings(home, status=0) == {}
 
