@@ -15,6 +15,7 @@ import pytest
 
 from tests.homes import Home, user
 from tests.processes import CHECKOUT, HANG, find_free_port, wait_for
+from tests.suite.nightly import first
 
 pytestmark = pytest.mark.kill
 
@@ -133,7 +134,7 @@ REFUSALS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", REFUSALS)
+@pytest.mark.parametrize("case", first(REFUSALS, 8))
 def test_it_is_refused_in_a_sentence(start, tmp_path, case):
     words, env, shell, status, sentence = REFUSALS[case]
     env = {name: value.replace("{tmp}", str(tmp_path)) for name, value in env.items()}
@@ -184,9 +185,7 @@ WORKING = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    "case", [pytest.param(case, marks=pytest.mark.nightly if number > 1 else ()) for number, case in enumerate(WORKING)]
-)
+@pytest.mark.parametrize("case", first(WORKING))
 def test_the_site_is_served_all_the_same(start, migrated, tmp_path, case):
     before, shell, env = WORKING[case]
     shutil.copytree(migrated, tmp_path / env.get("OPENCLAW_WEB_HOME", "home"))
@@ -196,6 +195,7 @@ def test_the_site_is_served_all_the_same(start, migrated, tmp_path, case):
     check_serves(process)
 
 
+@pytest.mark.nightly
 def test_an_address_may_have_brackets(start, migrated, tmp_path):
     try:
         socket.create_server(("::1", 0), family=socket.AF_INET6).close()
@@ -224,6 +224,7 @@ def test_closed_streams_are_no_files_of_the_site(start, migrated, tmp_path):
     assert end(process) == (0, "")
 
 
+@pytest.mark.nightly
 def test_of_ten_servers_started_at_once_one_serves(start, migrated, tmp_path):
     shutil.copytree(migrated, tmp_path / "home")
     processes = [start(*SERVE) for _number in range(10)]
@@ -237,6 +238,7 @@ def test_of_ten_servers_started_at_once_one_serves(start, migrated, tmp_path):
     check_serves(server)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("moment", ["1970-01-02 00:00:00", "2100-01-02 00:00:00"])
 def test_a_wrong_clock_at_the_first_start_does_no_lasting_harm(start, moment):
     if not shutil.which("faketime"):
@@ -249,6 +251,7 @@ def test_a_wrong_clock_at_the_first_start_does_no_lasting_harm(start, moment):
     assert '"store": []' in output and "Traceback" not in output, output
 
 
+@pytest.mark.nightly
 def test_a_read_only_home_is_refused(start, migrated, tmp_path):
     shutil.copytree(migrated, tmp_path / "home")
     for name in ("home", "no-home-yet"):

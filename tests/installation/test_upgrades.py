@@ -19,6 +19,7 @@ from openclaw_web.disk import mounts
 from tests.installation import next_version, upgraded_homes
 from tests.installation.upgraded_homes import AGENT, BACKUPS, GLOBAL, run, serve
 from tests.processes import FEW, Killer, until_met, wait_for
+from tests.suite.nightly import first
 from tests.suite.sources import ROOT
 
 pytestmark = pytest.mark.kill
@@ -92,12 +93,14 @@ def test_an_update_keeps_the_data_and_creates_a_backup_before(program, home, tmp
     assert [*home.glob(BACKUPS)] == [backup]
 
 
+@pytest.mark.nightly
 def test_a_current_home_and_a_blank_one_need_no_backup(home, program, tmp_path):
     for version, place in ((ROOT, home), (program, tmp_path / "blank")):
         status, output = serve(version, place)
         assert (status, "backup" in output.lower(), [*place.glob(BACKUPS)]) == (0, False, [])
 
 
+@pytest.mark.nightly
 def test_a_backup_goes_to_the_folder_of_the_setting(program, home, tmp_path):
     assert run(ROOT, home, "settings", "set", "backup.folder", str(tmp_path / "elsewhere"))[0] == 0
     assert serve(program, home)[0] == 0
@@ -106,6 +109,7 @@ def test_a_backup_goes_to_the_folder_of_the_setting(program, home, tmp_path):
     assert not (home / "backups").exists()
 
 
+@pytest.mark.nightly
 def test_a_backup_in_memory_is_named_as_such(program, home):
     place = Path("/dev/shm") / f"openclaw-web-{os.getpid()}"
     file_system = mounts.find_file_system(place.parent) if place.parent.is_dir() else None
@@ -119,7 +123,7 @@ def test_a_backup_in_memory_is_named_as_such(program, home):
         shutil.rmtree(place, ignore_errors=True)
 
 
-@pytest.mark.parametrize("change", [{"files": None}, {"path": 5}, {"bytes": "many"}, {"more": 1}])
+@pytest.mark.parametrize("change", first([{"files": None}, {"path": 5}, {"bytes": "many"}, {"more": 1}]))
 def test_a_changed_note_of_a_backup_counts_as_none(program, home, change):
     note = {
         "id": "1",
@@ -138,6 +142,7 @@ def test_a_changed_note_of_a_backup_counts_as_none(program, home, change):
     assert row[0] == "verified" and Path(row[1]).parent == home / "backups"
 
 
+@pytest.mark.nightly
 def test_without_a_backup_it_only_migrates(program, home):
     tables = upgraded_homes.read_tables(home)
     status, output = serve(program, home, "--no-backup")
@@ -184,6 +189,7 @@ def test_a_home_of_a_newer_version_is_refused_in_one_sentence(program, home):
     assert serve(ROOT, home)[0] == 0
 
 
+@pytest.mark.nightly
 def test_an_agents_database_of_a_newer_version_is_named_and_left(program, home, filled):
     assert serve(program, home, "--no-backup")[0] == 0
     for suffix in ("", "-wal", "-shm"):
@@ -199,7 +205,7 @@ def test_an_agents_database_of_a_newer_version_is_named_and_left(program, home, 
     assert upgraded_homes.list_files(home)[str(AGENT)] == before
 
 
-@pytest.mark.parametrize("size", ["0", "48k"])
+@pytest.mark.parametrize("size", first(["0", "48k"]))
 def test_a_full_disk_refuses_the_update(program, home, tmp_path, size):
     """The backup folder is a disk of its own, without a byte or with too few."""
     small = tmp_path / "small"
@@ -228,12 +234,14 @@ def test_a_backup_folder_that_cannot_be_written_refuses_the_update(program, home
 
 @pytest.mark.parametrize(
     ("damage", "reason"),
-    [
-        ("missing", "The database of agent main is not where it should be. No backup was created."),
-        ("blank", f"{AGENT} is damaged: the file is blank."),
-        ("beginning", f"{AGENT} is damaged: the file is not a SQLite database, or its beginning is damaged."),
-        ("pages", f"{AGENT} is damaged: pages of the file are damaged."),
-    ],
+    first(
+        [
+            ("missing", "The database of agent main is not where it should be. No backup was created."),
+            ("blank", f"{AGENT} is damaged: the file is blank."),
+            ("beginning", f"{AGENT} is damaged: the file is not a SQLite database, or its beginning is damaged."),
+            ("pages", f"{AGENT} is damaged: pages of the file are damaged."),
+        ]
+    ),
 )
 def test_a_missing_or_damaged_database_refuses_the_update_with_a_way_out(program, home, filled, damage, reason):
     """The sentence names commands, and they work."""
@@ -279,6 +287,7 @@ def break_database(file, damage):
         file.write_bytes(data)
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("place", [AGENT, AGENT.parent])
 def test_a_database_of_another_user_refuses_the_update(program, home, place):
     mode = (home / place).stat().st_mode
@@ -294,6 +303,7 @@ def test_a_database_of_another_user_refuses_the_update(program, home, place):
     assert created == 3 and reason in sentence and "Traceback" not in sentence
 
 
+@pytest.mark.nightly
 def test_an_import_between_updates_says_only_what_updates_the_database(program, home, filled):
     """Only the database of the agent is outdated; nothing is wrong with its records."""
     assert serve(program, home, "--no-backup")[0] == 0
@@ -340,6 +350,7 @@ def test_a_failed_migration_keeps_one_backup_however_often_it_starts(program, ho
     assert ("verified", str(backups[-1]), "upgrade") in rows
 
 
+@pytest.mark.nightly
 def test_work_after_a_failed_update_is_in_the_next_backup(program, home, tmp_path):
     broken = shutil.copytree(program, tmp_path / "broken")
     next_version.fail_first(broken)
@@ -377,7 +388,7 @@ def has_work(home):
     return names.count("gate.9999_slow") < 2 or (home / "state" / "upgrade-backup.json").exists()
 
 
-@pytest.mark.parametrize("moment", ["backup", "migrations"])
+@pytest.mark.parametrize("moment", first(["migrations", "backup"]))
 def test_a_kill_loses_nothing(program, filled, tmp_path, moment):
     tables = upgraded_homes.read_tables(filled)
     slow = shutil.copytree(program, tmp_path / "slow")

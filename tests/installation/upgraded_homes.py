@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tests import homes
 from tests.installation.next_version import build_environment
+from tests.jobs import fork_server
 
 RUNNING = re.compile(r"is running at (\S+)/")
 GLOBAL, AGENT = Path("state/openclaw.sqlite"), Path("agents/main/agent/openclaw-agent.sqlite")
@@ -38,9 +39,12 @@ label_sample(sample.id, "approved", by="mei", notes="good")
 
 def start(program, home, *words, before=(), **more):
     """Start the version in the folder `program`; its output goes to one pipe."""
-    command = [*before, sys.executable, "-m", "openclaw_web", *words]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-    return subprocess.Popen(command, cwd=program, env=build_environment(program, home, **more), **pipes)
+    environment = build_environment(program, home, **more)
+    if program == fork_server.CHECKOUT and not before:
+        return fork_server.start("openclaw_web", *words, env=environment, **pipes)
+    command = [*before, sys.executable, "-m", "openclaw_web", *words]
+    return subprocess.Popen(command, cwd=program, env=environment, **pipes)
 
 
 def run(program, home, *words, **more):

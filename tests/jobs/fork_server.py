@@ -2,7 +2,7 @@
 
 A copy saves 0.5 s of a command and 3.5 s of a `serve`. Each is a real process, a child of the test run with its own
 arguments, environment, folder and pipes, and reads the settings anew. Imports, and the first steps of a process, are
-tested by the processes that tests/openclaw_web/test_cli.py starts.
+tested by the processes that tests/installation starts.
 """
 
 import atexit

@@ -23,6 +23,7 @@ from openclaw_web.commands import cli
 from openclaw_web.commands.verbs import STATUSES, Verb
 from tests.homes import Home as OpenClawHome
 from tests.homes import user
+from tests.jobs import fork_server
 
 ROOT = Path(__file__).resolve().parents[2]
 HELP = {verb: sentence for verbs in cli.VERBS.values() for verb, sentence in verbs.items()}
@@ -84,10 +85,12 @@ def run(tmp_path, openclaw):
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("OPENCLAW", "DJANGO"))}
     env = inherited | {"OPENCLAW_WEB_HOME": str(tmp_path / "home"), "OPENCLAW_STATE_DIR": str(openclaw.root)}
 
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+
     def run(*words, **more):
-        command = [sys.executable, "-m", "openclaw_web", *words]
-        done = subprocess.run(command, cwd=ROOT, env=env | more, capture_output=True, text=True)
-        return done.returncode, done.stdout, done.stderr
+        with fork_server.start("openclaw_web", *words, env=env | more, **pipes) as process:
+            out, err = process.communicate()
+        return process.returncode, out, err
 
     run.env = env
     return run

@@ -58,6 +58,7 @@ def test_it_works(machine):
     assert machine.service("remove")[:2] == (0, "The service is not installed.\n")
 
 
+@pytest.mark.nightly
 @pytest.mark.kill
 def test_a_site_that_does_not_start_is_a_sentence_with_the_command_for_its_log(machine):
     (machine.home / "state" / "serve.lock").mkdir(parents=True)
@@ -77,6 +78,7 @@ def test_a_site_that_runs_already_is_not_started_twice(machine):
         assert machine.service("install", "--no-start")[0] == 0
 
 
+@pytest.mark.nightly
 def test_print_writes_the_unit_and_nothing_else(machine):
     path = str(link_tools(machine))
     status, out, err = machine.service("install", "--print", PATH=path)
@@ -130,6 +132,7 @@ def test_variables_are_carried_over_and_compared(machine):
     assert "would change" not in machine.service("status", OPENCLAW_WEB_PAGE_SECONDS="9")[1]
 
 
+@pytest.mark.nightly
 def test_folders_that_the_site_writes_into(machine):
     """The backup folder is writable, and OpenClaw's folder when memory files may be written."""
     backups = machine.folder / "other disk"
@@ -142,6 +145,7 @@ def test_folders_that_the_site_writes_into(machine):
     assert "ReadOnlyPaths" not in unit
 
 
+@pytest.mark.nightly
 def test_addresses_are_restricted_only_when_no_model_is_elsewhere(machine):
     def is_restricted(**more):
         return "\nIPAddressDeny=any\n" in machine.service("install", "--print", **more)[1]
@@ -152,6 +156,7 @@ def test_addresses_are_restricted_only_when_no_model_is_elsewhere(machine):
     assert not is_restricted(OPENCLAW_WEB_OPENCLAW="/usr/bin/openclaw")
 
 
+@pytest.mark.nightly
 def test_the_command_of_openclaw_gets_its_rights(machine):
     plain = machine.service("install", "--print")[1]
     handing = machine.service("install", "--print", OPENCLAW_WEB_OPENCLAW="/usr/bin/openclaw")[1]
@@ -161,6 +166,7 @@ def test_the_command_of_openclaw_gets_its_rights(machine):
     assert f'"-{machine.source}"' in re.search(r"^ReadWritePaths=.*$", handing, re.MULTILINE)[0]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("words", "status", "words_of_sentence"),
     [
@@ -178,6 +184,7 @@ def test_wrong_options_are_a_sentence(machine, words, status, words_of_sentence)
     assert machine.calls() == [] and not machine.unit.exists()
 
 
+@pytest.mark.nightly
 def test_behind_a_proxy_another_address_is_allowed(machine):
     status, out, _err = machine.service("install", "--print", "--host", "::", OPENCLAW_WEB_HTTPS="1")
     assert status == 0 and "serve --host :: --port 8765\n" in out and "IPAddressDeny" not in out
@@ -192,12 +199,14 @@ def test_a_unit_of_somebody_else_is_refused(machine):
     assert machine.unit.read_text() == "[Service]\nExecStart=/bin/true\n" and machine.calls() == []
 
 
+@pytest.mark.nightly
 def test_without_systemd_a_sentence_names_print(machine):
     status, out, err = machine.service("install", PATH=str(link_tools(machine)))
     assert (status, out) == (3, "") and err.count("\n") == 1 and "--print" in err
     assert not machine.unit.exists()
 
 
+@pytest.mark.nightly
 def test_a_manager_that_cannot_be_reached_is_a_sentence(machine):
     (machine.state / "unreachable").touch()
     status, out, err = machine.service("install")
@@ -206,17 +215,20 @@ def test_a_manager_that_cannot_be_reached_is_a_sentence(machine):
     assert not machine.unit.exists()
 
 
+@pytest.mark.nightly
 def test_a_step_that_systemd_refuses_is_a_sentence(machine):
     (machine.state / "broken").write_text("enable")
     status, _out, err = machine.service("install")
     assert status == 1 and "enable openclaw-web failed: Failed to enable unit: Access denied" in err
 
 
+@pytest.mark.nightly
 def test_a_path_with_a_line_break_is_refused(machine):
     status, out, err = machine.service("install", OPENCLAW_STATE_DIR=f"{machine.folder}/two\nlines")
     assert (status, out) == (3, "") and "two\\nlines" in err and machine.calls() == []
 
 
+@pytest.mark.nightly
 def test_lingering_is_advised_to_users(machine):
     out = machine.service("install", "--no-start")[1]
     assert ("loginctl enable-linger" in out) != machine.is_system
@@ -224,6 +236,7 @@ def test_lingering_is_advised_to_users(machine):
     assert "loginctl" not in machine.service("install", "--no-start")[1]
 
 
+@pytest.mark.nightly
 def test_a_changed_command_is_reported(machine):
     machine.service("install", "--no-start")
     machine.unit.write_text(machine.unit.read_text().replace(" serve ", " serve --no-watch "))
@@ -263,6 +276,7 @@ def test_root_installs_for_the_owner_of_the_home(machine, home_of_nobody):
     assert list(home_of_nobody.iterdir()) == []
 
 
+@pytest.mark.nightly
 @ROOT_ALONE
 def test_the_openclaw_folder_is_that_of_the_account(machine, home_of_nobody):
     """That of root, the usual one of this process, is closed to the site."""
@@ -274,6 +288,7 @@ def test_the_openclaw_folder_is_that_of_the_account(machine, home_of_nobody):
     assert (status, err) == (0, "") and f'ReadWritePaths="{home_of_nobody}" "-{folder}"\n' in out
 
 
+@pytest.mark.nightly
 @ROOT_ALONE
 def test_an_openclaw_folder_that_the_account_cannot_enter_is_refused(machine, home_of_nobody):
     source = home_of_nobody.with_name("openclaw")
@@ -307,6 +322,7 @@ def test_links_in_the_home_of_another_user_lead_root_nowhere(machine, home_of_no
     assert not any(path.lstat().st_uid == 0 for path in state.iterdir() if not path.is_symlink())
 
 
+@pytest.mark.nightly
 @ROOT_ALONE
 @pytest.mark.parametrize("words", [("install",), ("install", "--user", "root"), ("status",), ("remove",)])
 def test_root_creates_no_home(machine, words):
