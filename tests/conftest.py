@@ -19,6 +19,7 @@ from playwright.sync_api import expect
 from agents import databases
 from openclaw_web import clock
 from tests import factories, processes
+from tests.guarantees.catalogue import read_guarantees
 from tests.homes import Home
 from tests.suite import browsers, fixture_cache
 from tests.suite.browsers import BACKEND
@@ -61,8 +62,9 @@ def pytest_collection_modifyitems(config, items):
     files that start processes, then those with many tests.
     """
     if not config.getoption("nightly"):
-        config.hook.pytest_deselected(items=[item for item in items if item.get_closest_marker("nightly")])
-        items[:] = [item for item in items if not item.get_closest_marker("nightly")]
+        chosen = choose_for_every_run(items)
+        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+        items[:] = [item for item in items if item in chosen]
         limit_examples(items)
     for item in items:
         for mark in item.iter_markers("django_db"):
@@ -70,6 +72,25 @@ def pytest_collection_modifyitems(config, items):
     tests = Counter(item.path for item in items)
     slow = {item.path for item in items if STARTERS & vars(item.module).keys() or item.get_closest_marker("kill")}
     items.sort(key=lambda item: (item.path not in slow, -tests[item.path], item.path))
+
+
+def choose_for_every_run(items):
+    """Choose all but those marked `nightly`, and few of those with a browser or kills.
+
+    Of these each file has its first in every run, and each guarantee (tests/guarantees) the first case of its test.
+    """
+    chosen, firsts, guards = set(), set(), {guarantee.test for guarantee in read_guarantees()}
+    for item in items:
+        if item.get_closest_marker("nightly"):
+            continue
+        if item.get_closest_marker("browser") or item.get_closest_marker("kill"):
+            test = item.nodeid.partition("[")[0]
+            names = {item.path, test} & {item.path, *guards}
+            if names <= firsts:
+                continue
+            firsts |= names
+        chosen.add(item)
+    return chosen
 
 
 def limit_examples(items):

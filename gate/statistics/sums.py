@@ -309,8 +309,8 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     try:
         while run_step(db):
             steps += 1
-            left = -(-GateStaleSum.objects.using(db).count() // STEP)
-            progress.update(steps, steps + left, _("Calculating statistics of %(agent)s") % params)
+            more = -(-GateStaleSum.objects.using(db).count() // STEP)
+            progress.update(steps, steps + more, _("Calculating statistics of %(agent)s") % params)
     finally:
         connection_tuning.expect_few_writes(db)
     count = MemoryGateDecision.objects.using(db).count()

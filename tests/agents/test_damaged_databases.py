@@ -174,6 +174,7 @@ def test_a_sound_file_stays(filled, state):
     assert file.stat().st_ino == inode and find_kept(file) == []
 
 
+@pytest.mark.nightly
 @pytest.mark.kill
 def test_a_kill_at_any_moment_loses_nothing(tmp_path):
     """Killed before each step that opens, names or removes the database."""

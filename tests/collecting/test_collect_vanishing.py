@@ -143,6 +143,7 @@ def rename_for_ever(paths, ready):
                 away.rename(path)
 
 
+@pytest.mark.nightly
 def test_files_that_are_renamed_all_the_time(home):
     """Files that are away are passed over, others are read; in the end all are."""
     script, context = fill(home), multiprocessing.get_context("fork")

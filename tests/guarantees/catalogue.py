@@ -1,6 +1,7 @@
 """Reads `guarantees.toml`, and finds the place of each fault in the code of today."""
 
 import ast
+import re
 import tomllib
 from dataclasses import dataclass
 from functools import cache
@@ -47,6 +48,10 @@ class Guarantee:
         file = file.partition("::")[0]
         if not (ROOT / file).is_file() or name not in list_functions(ROOT / file):
             raise OutOfDate(f"{self.number}: there is no test {self.test}")
+        if f"@pytest.mark.nightly\ndef {name}(" in re.sub(
+            r"\n *@(?!pytest.mark.nightly).*", "", read_text(ROOT / file)
+        ):
+            raise OutOfDate(f"{self.number}: not every run has the test {self.test}")
 
 
 def read_guarantees() -> list[Guarantee]:

@@ -88,6 +88,7 @@ def test_the_same_files_make_the_same_bytes(built, tmp_path):
     assert printed == built[1]
 
 
+@pytest.mark.nightly
 def test_the_command_says_what_it_built(built):
     wheel, printed = built
     digest = subprocess.run(["sha256sum", wheel], capture_output=True, text=True).stdout.split()[0]
@@ -132,6 +133,7 @@ def test_a_shell_completes_its_commands(person, shell):
     assert [verb for verb in cli.OURS if verb not in script] == []
 
 
+@pytest.mark.nightly
 def test_migrations_and_settings_are_those_of_the_checkout(person):
     assert "no issues" in person.run("check")
     assert person.run("makemigrations", "--check", "--dry-run") == "No changes detected\n"

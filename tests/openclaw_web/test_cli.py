@@ -46,7 +46,7 @@ RECEIPTS = {
     "doctor": {
         "verb", "message", "run", "source", "agents", "sources", "source_count", "to_read", "rejected",
         "rejected_count", "skipped", "skipped_count", "ignored", "ignored_count", "store", "findings", "files",
-        "compared", "losses", "loss_count", "lost_records",
+        "compared", "losses", "loss_count", "lost_records", "rows", "row_count",
     },
     "export": {"id", "name", "state", "folder", "manifest", "dry_run", "fits", "difference", "written"},
     "jobs": {"jobs"},
@@ -85,15 +85,26 @@ def run(tmp_path, openclaw):
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("OPENCLAW", "DJANGO"))}
     env = inherited | {"OPENCLAW_WEB_HOME": str(tmp_path / "home"), "OPENCLAW_STATE_DIR": str(openclaw.root)}
 
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
-
     def run(*words, **more):
-        with fork_server.start("openclaw_web", *words, env=env | more, **pipes) as process:
-            out, err = process.communicate()
-        return process.returncode, out, err
+        command = [sys.executable, "-m", "openclaw_web", *words]
+        done = subprocess.run(command, cwd=ROOT, env=env | more, capture_output=True, text=True)
+        return done.returncode, done.stdout, done.stderr
 
     run.env = env
     return run
+
+
+@pytest.fixture
+def run_copy(run):
+    """Runs it as a copy of a process that has imported everything: for many commands of one test."""
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+
+    def run_copy(*words):
+        with fork_server.start("openclaw_web", *words, env=run.env, **pipes) as process:
+            out, err = process.communicate()
+        return process.returncode, out, err
+
+    return run_copy
 
 
 def load_verb(verb):
@@ -200,31 +211,31 @@ def test_an_environment_variable_that_cannot_be_is_a_sentence(run, name):
 
 
 @pytest.mark.kill
-def test_a_global_database_that_is_none_is_a_sentence(run, tmp_path):
+def test_a_global_database_that_is_none_is_a_sentence(run_copy, tmp_path):
     """Every command names the damaged file and the command that restores the newest backup.
 
     The doctor also reports the checks that it can still run.
     """
-    assert run("collect")[0] == 0
-    assert run("backup", "create")[0] == 0
+    assert run_copy("collect")[0] == 0
+    assert run_copy("backup", "create")[0] == 0
     (backup,) = (tmp_path / "home" / "backups").glob("*.tar.zst")
     with (tmp_path / "home" / "state" / "openclaw.sqlite").open("r+b") as file:
         file.write(b"garbage garbage!")
     way_out = f"openclaw-web backup restore {backup} --replace"
     for words in ("jobs", "collect", "artifact gc", "retention --days 9", "serve --port 0", "migrate", "doctor --fix"):
-        status, _out, err = run(*words.split())
+        status, _out, err = run_copy(*words.split())
         assert status == (2 if words == "doctor --fix" else 1), words
         assert "Traceback" not in err and way_out in err, (words, err)
         assert "file is not a database" in err or "not a SQLite database" in err, (words, err)
-    status, out, err = run("doctor", "--json", "--quiet")
+    status, out, err = run_copy("doctor", "--json", "--quiet")
     receipt = orjson.loads(out)
     assert (status, receipt["source"]["problem"]) == (1, "The sources were not compared with the store.")
     assert [finding["check"] for finding in receipt["store"]] == ["integrity"] and way_out in receipt["store"][0][
         "sentence"
     ]
-    assert orjson.loads(run("jobs", "--json")[1])["error"].endswith(way_out)
-    assert run(*way_out.split()[1:])[0] == 0
-    assert run("jobs")[0] == 0
+    assert orjson.loads(run_copy("jobs", "--json")[1])["error"].endswith(way_out)
+    assert run_copy(*way_out.split()[1:])[0] == 0
+    assert run_copy("jobs")[0] == 0
 
 
 def steps(openclaw, tmp_path):
@@ -259,20 +270,20 @@ def steps(openclaw, tmp_path):
 
 
 @pytest.mark.kill
-def test_receipts_and_statuses(run, openclaw, tmp_path):
+def test_receipts_and_statuses(run_copy, openclaw, tmp_path):
     """Every verb with receipts runs on one home, from its creation to failures."""
     (tmp_path / "values.json").write_text('{"memoryGate": {"windowSize": 7}}')
     for status, verb, words in steps(openclaw, tmp_path):
-        ended, out, err = run(verb, *words, "--json")
+        ended, out, err = run_copy(verb, *words, "--json")
         receipt = orjson.loads(out)
         assert (ended, receipt["ok"]) == (status, status == 0), (verb, err)
         expected = {"ok", "schema"} | RECEIPTS[verb] if status == 0 else FAILURE
         assert set(receipt) == expected, verb
         assert "Traceback" not in err and (status == 0 or receipt["error"] in err)
-    settings = {row["key"]: row["value"] for row in orjson.loads(run("settings", "--json")[1])["settings"]}
+    settings = {row["key"]: row["value"] for row in orjson.loads(run_copy("settings", "--json")[1])["settings"]}
     assert settings["memoryGate.windowSize"] == 7
     openclaw.transcript(user("Two")).raw("no record\n")
-    ended, out, err = run("collect", "--json", "--quiet")
+    ended, out, err = run_copy("collect", "--json", "--quiet")
     receipt = orjson.loads(out)
     assert (ended, set(receipt)) == (4, {"ok", "schema", "error", "reasons"} | RECEIPTS["collect"])
     assert err == f"{receipt['error']}\n" == "1 line was not a record. See “Rejected records” under System.\n"

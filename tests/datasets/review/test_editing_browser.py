@@ -111,6 +111,7 @@ def samples(site):
     site.home.python(PREPARE)
 
 
+@pytest.mark.nightly
 def test_no_sequence_that_begins_with_the_edit_key_files_a_verdict(site):
     chosen = random.Random(25)
     after_escape = 0

@@ -117,6 +117,7 @@ def test_statements_grow_no_faster_than_rows(home, tmp_path, function, sizes):
     assert cost[1] <= 6 * cost[0]
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("function", "sizes"),
     [

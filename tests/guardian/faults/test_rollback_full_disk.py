@@ -47,6 +47,7 @@ def check_done(result):
     assert result["rollbacks"] == 1 and result["states"][-1] == "done" and "planned" not in result["states"], result
 
 
+@pytest.mark.nightly
 def test_a_full_workspace(results):
     for result in results["workspace"]["full"]:
         check_refused(result, "MEMORY.md was not written: the disk is full.")

@@ -45,6 +45,7 @@ def agents():
     return [f"o{number}" for number in range(len(OBSERVED))]
 
 
+@pytest.mark.nightly
 def test_every_observation_is_foretold(tmp_path, real_files, agents):
     assert len(OBSERVED) == 122
     home = RecordedHome(tmp_path / "openclaw", tuple(agents))

@@ -34,7 +34,7 @@ def test_twenty_killed_backups_leave_no_archive_that_is_not_one(tmp_path):
     rows, left_behind = read_tables(home), []
     (home / "backups").mkdir()
     killer = Killer(5, measure_work(start(home, "backup", "create"), home / "backups", ".backup.*"))
-    for _kill in until_met(killer, and_until=lambda found=left_behind: found):
+    for _kill in until_met(killer, and_until=lambda drafts=left_behind: drafts):
         process = start(home, "backup", "create")
         wait_for_draft(process, home / "backups", ".backup.*")
         killer.kill(process)
@@ -60,7 +60,7 @@ def test_twenty_killed_restores_leave_one_of_both_homes(tmp_path):
     killer = Killer(
         6, measure_work(start(tmp_path / "new", "backup", "restore", str(archive)), tmp_path, ".new.restoring.*")
     )
-    for _kill in until_met(killer, and_until=lambda found=left_behind: found):
+    for _kill in until_met(killer, and_until=lambda drafts=left_behind: drafts):
         process = start(home, "backup", "restore", str(archive), "--replace")
         wait_for_draft(process, tmp_path, ".home.restoring.*")
         killer.kill(process)
