@@ -151,10 +151,12 @@ def order_columns(app: str, model: str, names: list[str]) -> list[str]:
     """These fields in the order of the class, composite key first, links to many last.
 
     Between these are the model's own fields and those of its bases. A base that has the key comes before the own
-    fields. A field that the class has no more stays behind the one before it.
+    fields. A field that the class has no more stays behind the one before it, and all stay when the class is gone.
     """
     from django.apps import apps
 
+    if model.lower() not in apps.all_models[app]:
+        return names
     meta = apps.get_model(app, model)._meta
     bases = [base._meta for base in meta.model.__mro__[1:] if getattr(getattr(base, "_meta", None), "abstract", False)]
     inherited = {field.name for base in bases for field in base.local_fields}

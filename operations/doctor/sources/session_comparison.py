@@ -1,8 +1,10 @@
 """Compares sessions with what an import makes of their sources now: every row of `doctor --deep`."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import chain, islice
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -34,15 +36,22 @@ class Comparison:
     only_stored: int = 0
     sessions: int = 0
     unreadable: dict[str, str] = field(default_factory=dict)  # source or session -> why
-    rows: dict[str, dict[str, list[RowDifference]]] = field(default_factory=dict)  # agent -> session -> its rows
+    row_counts: Counter[tuple[str, str]] = field(default_factory=Counter)  # rows that differ, by agent and session
+    rows: dict[str, dict[str, list[RowDifference]]] = field(default_factory=dict)  # the first, by agent and session
 
     @property
     def row_count(self) -> int:
         """How many rows differ."""
-        return sum(len(rows) for sessions in self.rows.values() for rows in sessions.values())
+        return self.row_counts.total()
+
+    def add_rows(self, agent_id: str, session_id: str, rows: list[RowDifference]) -> None:
+        """Count rows that differ, and keep those that a receipt still has room for, but one of every session."""
+        kept = self.rows[agent_id].setdefault(session_id, [])
+        kept += rows[: max(LISTED - self.row_count, 0 if kept else 1)]
+        self.row_counts[agent_id, session_id] += len(rows)
 
     def as_json(self) -> list[dict[str, Any]]:
-        """The rows that differ, each with its table, key and columns."""
+        """The first rows that differ, each with its table, key and columns."""
         return [
             {
                 "agent": agent_id,
@@ -55,7 +64,7 @@ class Comparison:
             for agent_id, sessions in self.rows.items()
             for session_id, rows in sessions.items()
             for row in rows
-        ][:LISTED]
+        ]
 
 
 def compare_agent(collection: Any, home_agent: Any, agent_id: str, counts: Counts, compared: Comparison) -> None:
@@ -64,7 +73,7 @@ def compare_agent(collection: Any, home_agent: Any, agent_id: str, counts: Count
     `home_agent` is None for an agent of another OpenClaw folder.
     """
     agent, report = Agent(agent_id=agent_id), collect.AgentReport()
-    rows = compared.rows.setdefault(agent_id, {})
+    compared.rows.setdefault(agent_id, {})
     try:
         for session, parts in agent_reimport.compare_sessions(
             collection, home_agent, agent, report, compared.unreadable
@@ -74,11 +83,11 @@ def compare_agent(collection: Any, home_agent: Any, agent_id: str, counts: Count
             compared.records += session.kinds.total()
             compared.only_stored += session.kept_count
             if session.rows:
-                rows[session.session_id] = session.rows
+                compared.add_rows(agent_id, session.session_id, session.rows)
             _add_losses(agent_id, session, counts)
         for session_id in repeats.find_wrongly_marked(agent.db):
             mark = RowDifference("transcript_events", (session_id,), DIFFERENT, ("repeat_of",))
-            rows.setdefault(session_id, []).append(mark)
+            compared.add_rows(agent_id, session_id, [mark])
     except DamagedDatabase as exc:
         compared.unreadable[agent_id] = str(exc)
     compared.unreadable |= dict.fromkeys(report.notes, "")
@@ -118,9 +127,11 @@ def build_findings(compared: Comparison, counts: Counts) -> Iterator[Finding]:
     """A finding for each agent with rows that differ, besides those of sessions that lost records."""
     lost = {(loss.agent, loss.session_id) for loss in counts.losses.values()}
     for agent_id, sessions in compared.rows.items():
-        rows = [row for name, rows in sessions.items() if (agent_id, name) not in lost for row in rows]
-        if rows:
-            words = {"agent": agent_id, "rows": amounts.format_amount("rows", len(rows)), "named": _format_rows(rows)}
+        others = {name: rows for name, rows in sessions.items() if (agent_id, name) not in lost}
+        if others:
+            count = sum(compared.row_counts[agent_id, name] for name in others)
+            named = _format_rows(chain.from_iterable(others.values()), count)
+            words = {"agent": agent_id, "rows": amounts.format_amount("rows", count), "named": named}
             sentence = _("In agent %(agent)s, %(rows)s differ from what its sources and records give: %(named)s.")
             yield Finding(SUMS, sentence % words, agent_id, repair=IMPORT_AGAIN, agent=agent_id)
     for name, why in compared.unreadable.items():
@@ -128,7 +139,7 @@ def build_findings(compared: Comparison, counts: Counts) -> Iterator[Finding]:
         yield Finding("unreadable", _("%(path)s was not compared: %(why)s.") % words if why else name, name)
 
 
-def _format_rows(rows: Iterable[RowDifference]):
-    names = [str(row) for row in rows]
-    rest = len(names) - NAMED
-    return listed([*names[:NAMED], *([_("%(count)s more") % {"count": f"{rest:,}"}] if rest > 0 else [])])
+def _format_rows(rows: Iterable[RowDifference], count: int):
+    names = [str(row) for row in islice(rows, NAMED)]
+    rest = count - len(names)
+    return listed([*names, *([_("%(count)s more") % {"count": f"{rest:,}"}] if rest > 0 else [])])
