@@ -160,7 +160,8 @@ TABLES = (HOURS, DAYS, DATES, SESSIONS)
 HOUR = f"created_at - (created_at % {HOUR_MS} + {HOUR_MS}) % {HOUR_MS}"
 ALL = "SELECT {column} FROM memory_gate_decisions UNION SELECT {column} FROM gate_calls WHERE " + FAILED  # noqa: S608
 ALL_KEYS = {"hour": ALL.format(column=HOUR), "session": ALL.format(column="session_id")}
-MARK = "INSERT OR IGNORE INTO gate_stale_sums (kind, key) VALUES (%s, %s)"
+STALE = f"{dialect.INSERT_OR_LEAVE} INTO gate_stale_sums (kind, key) "
+MARK = STALE + "VALUES (%s, %s)"
 # Whether there are sums, whether some are stale, and the decisions in those of listed days and sessions.
 STATE = f"""
     SELECT EXISTS (SELECT 1 FROM gate_hours), EXISTS (SELECT 1 FROM gate_stale_sums),
@@ -256,7 +257,7 @@ def run_step(db: str) -> bool:
     with transaction.atomic(using=db):
         if stale.filter(kind="all").delete()[0]:
             for kind, sql in ALL_KEYS.items():
-                statements.run(db, f"INSERT OR IGNORE INTO gate_stale_sums (kind, key) SELECT '{kind}', * FROM ({sql})")  # noqa: S608
+                statements.run(db, f"{STALE} SELECT '{kind}', * FROM ({sql})")  # noqa: S608
         for kind in ALL_KEYS:
             keys = list(stale.filter(kind=kind).order_by("key").values_list("key", flat=True)[:STEP])
             if keys:

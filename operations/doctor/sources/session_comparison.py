@@ -46,8 +46,8 @@ class Comparison:
 
     def add_rows(self, agent_id: str, session_id: str, rows: list[RowDifference]) -> None:
         """Count rows that differ, and keep those that a receipt still has room for, but one of every session."""
-        kept = self.rows[agent_id].setdefault(session_id, [])
-        kept += rows[: max(LISTED - self.row_count, 0 if kept else 1)]
+        of_session = self.rows[agent_id].setdefault(session_id, [])
+        of_session += rows[: max(LISTED - self.row_count, 0 if of_session else 1)]
         self.row_counts[agent_id, session_id] += len(rows)
 
     def as_json(self) -> list[dict[str, Any]]:
