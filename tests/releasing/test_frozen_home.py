@@ -19,7 +19,6 @@ from tests.installation import upgraded_homes
 from tests.processes import wait_for
 from tests.releasing import frozen_home
 
-pytestmark = pytest.mark.kill
 FACTS = json.loads((frozen_home.DATA / "facts.json").read_text())
 PAGES = ("/", "/samples/", "/review/", "/datasets/", "/exports/", "/findings/", "/agents/main/writes/", "/operations/")
 
@@ -110,6 +109,7 @@ def test_every_kind_of_evidence_is_in_it(frozen):
     assert {"confirmed", "dismissed", "added", "undone"} == {verdict for _scope, verdict in verdicts}
 
 
+@pytest.mark.kill
 def test_an_update_keeps_every_row_of_evidence(frozen, updated):
     program, home, _site, output = updated
     for file in (upgraded_homes.GLOBAL, upgraded_homes.AGENT):
