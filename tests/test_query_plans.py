@@ -118,7 +118,7 @@ RECURSIVE = {"step"}  # goes from one value of an index to the next one
 FIRST_TABLE = re.compile(r'\bFROM "?(\w+)"?')
 OF_ONE_PAGE = re.compile(r'"session_key" IN \(')  # the sessions of the keys on one page
 OF_ONE_REPLAY = re.compile(r'"replay_id" = ')  # at most 5,000 decisions and their calls, which are counted
-A_FEW_OF_ALL = re.compile(r'SELECT 1 (AS "a" )?FROM "?\w+"?( \w+)? LIMIT \d+')
+A_FEW_OF_ALL = re.compile(r'SELECT (1|%s AS "a") FROM "?\w+"?( \w+)? LIMIT \d+')
 
 
 @dataclass
