@@ -67,7 +67,7 @@ def describe_comparison(*, is_deep: bool) -> str:
             " its hash."
         )
     return _(
-        "Not looked at: totals, turns and other rows of sessions. Artifacts, exports, archives and backups were"
+        "Not checked: totals, turns and other rows of sessions. Artifacts, exports, archives and backups were"
         " compared by name and size, not by content."
     )
 

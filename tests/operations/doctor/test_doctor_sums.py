@@ -77,7 +77,7 @@ def test_sums_that_were_changed_are_named_and_made_again_from_records(home):
     change(home, "INSERT INTO newest_writes VALUES ('main', 'w1', 1, 'MEMORY.md', 'mei', '[]')")
     looked, _status = doctor(home, status=1)
     assert "newest_sessions" in select_sentences(looked)["sums", "main"]
-    assert "Not looked at: totals, turns" in looked["message"] and looked["rows"] == []
+    assert "Not checked: totals, turns" in looked["message"] and looked["rows"] == []
     looked, _status = doctor(home, "--deep", status=1)
     named = {(row["table"], row["session_id"], *row["columns"]) for row in looked["rows"]}
     assert named == {("sessions", session_id, "turn_count"), ("session_days", session_id, "total_tokens")}
