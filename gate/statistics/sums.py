@@ -6,7 +6,9 @@ With `memoryGateAuditing.enableStats` off there are no sums.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
 from datetime import UTC, datetime
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from django.db import OperationalError, models, transaction
@@ -19,8 +21,7 @@ from jobs.kinds import BY_SCHEDULE, Kind
 from jobs.models import JobRun
 from openclaw_web import clock
 from openclaw_web.sqlite import connection_tuning, dialect, failures, statements
-from openclaw_web.sqlite.integrity import find_different_rows
-from openclaw_web.sqlite.json_columns import encode
+from openclaw_web.sqlite.json_columns import decode, encode
 from people.configuration import setting_values as configuration
 
 from ..models import GateCall, GateDay, GateHour, GateSessionSums, GateStaleSum, MemoryGateDecision, MemoryGateStats
@@ -193,7 +194,7 @@ def refresh(db: str, places: Iterable[tuple[int, str]]) -> None:
     sessions = {session_id for _moment, session_id in places}
     days = encode(list({hour - hour % DAY_MS for hour in hours}))
     has_sums, is_stale, count = statements.read_row(db, STATE, [days, encode(list(sessions))]) or (0, 0, 0)
-    if has_sums and not is_stale and count <= AT_ONCE:
+    if has_sums and not is_stale and count + len(places) <= AT_ONCE:
         _compute(db, "hour", hours)
         _compute(db, "session", sessions)
         return
@@ -282,13 +283,24 @@ def find_wrong(db: str) -> Iterator[str]:
             for name, table, keys in zip(names, TABLES, (hours, days, days, sessions), strict=True):
                 _run(db, f"CREATE TEMPORARY TABLE {name} AS", table, keys)
                 columns = f"SELECT {', '.join(table.columns)} FROM"
-                stored = statements.read_rows(db, f"{columns} {dialect.MAIN}.{name}")
-                computed = statements.read_rows(db, f"{columns} {dialect.TEMPORARY}.{name}")
-                for key in find_different_rows(table.columns, stored, computed, keys=table.key_count):
-                    yield " ".join([name, *map(str, key)])
+                both = f"{columns} {dialect.MAIN}.{name} UNION ALL {columns} {dialect.TEMPORARY}.{name}"
+                order = ", ".join(table.columns[: table.key_count])
+                with closing(statements.iterate_rows(db, f"{both} ORDER BY {order}")) as rows:
+                    for key, pair in groupby(rows, key=lambda row, count=table.key_count: row[:count]):
+                        values = [_read_values(table, row) for row in pair]
+                        if len(values) < 2 or values[0] != values[1]:
+                            yield " ".join([name, *map(str, key)])
         finally:
             for name in names:
                 statements.run(db, f"DROP TABLE IF EXISTS {dialect.TEMPORARY}.{name}")
+
+
+def _read_values(table, row):
+    """Read a row with its histogram as an object: the order of its buckets is no difference."""
+    return [
+        decode(value, object) if name == "latency_json" else value
+        for name, value in zip(table.columns, row, strict=True)
+    ]
 
 
 def find_job(db: str) -> JobRun | None:
@@ -306,11 +318,14 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     if not is_on():
         return {"message": _("Statistics of decisions are turned off in the settings."), "decisions": 0}
     connection_tuning.expect_many_writes(db)
-    steps = 0
+    steps, most = 0, 0
     try:
         while run_step(db):
             steps += 1
             more = -(-GateStaleSum.objects.using(db).count() // STEP)
+            most = most or 2 * more + 2
+            if steps > most:  # decisions are written faster than this computes: the next run, import or reader goes on
+                break
             progress.update(steps, steps + more, _("Calculating statistics of %(agent)s") % params)
     finally:
         connection_tuning.expect_few_writes(db)
@@ -364,10 +379,16 @@ def _has_none(db):
 
 
 def _count_stale(db):
-    """Return the number of stale sums, or of rows when all are stale, each counted up to SMALL + 1."""
+    """Return the number of stale sums and of the rows of their sessions, or of all rows when all sums are stale.
+
+    Each is counted up to SMALL + 1.
+    """
     stale = GateStaleSum.objects.using(db)
-    sources = (MemoryGateDecision, GateCall) if stale.filter(kind="all").exists() else (GateStaleSum,)
-    return sum(model.objects.using(db).values("pk")[: SMALL + 1].count() for model in sources)
+    rows = [model.objects.using(db) for model in (MemoryGateDecision, GateCall)]
+    if not stale.filter(kind="all").exists():
+        sessions = stale.filter(kind="session").values("key")
+        rows = [stale, *(each.filter(session_id__in=sessions) for each in rows)]
+    return sum(each.values("pk")[: SMALL + 1].count() for each in rows)
 
 
 def _start_job(db):

@@ -4,8 +4,7 @@ The setting STORE_CHECKS lists the declarations beside the tables.
 """
 
 import hashlib
-import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,13 +19,10 @@ from django.utils.translation import gettext_lazy
 from ..amounts import ngettext_lazy
 from ..errors import Refused
 from . import statements
-from .json_columns import decode
-from .statements import Row
 
 Words = str | Promise
 Find = Callable[[str], Iterable[str]]
 NAMED = 3  # rows that a sentence names
-CLOSE = 1e-6  # dollars, and their part: costs are not added up in the same order everywhere
 
 # Sentences about wrong `rows` (an amount of openclaw_web.amounts) in `place`, an agent or the whole site.
 # A declaration of another fault has its own sentence.
@@ -82,38 +78,6 @@ def count_rows(names: Iterable[str]) -> WrongRows:
         if count <= NAMED:
             first.append(name)
     return WrongRows(count, first)
-
-
-def find_different_rows(
-    columns: Sequence[str], stored: Iterable[Row], computed: Iterable[Row], *, keys: int
-) -> list[Row]:
-    """Return the keys, in order, of rows that are stored and computed with different values, or only one of both.
-
-    The first `keys` columns are the key. JSON is compared by value, and floats up to the order of adding.
-    """
-
-    def read(row):
-        pairs = zip(columns, row, strict=True)
-        return [decode(value, object) if name.endswith("_json") else value for name, value in pairs]
-
-    stored_rows, computed_rows = ({tuple(row[:keys]): row for row in rows} for rows in (stored, computed))
-    return sorted(
-        key
-        for key in stored_rows.keys() | computed_rows.keys()
-        if key not in stored_rows
-        or key not in computed_rows
-        or not _is_equal(*map(read, (stored_rows[key], computed_rows[key])))
-    )
-
-
-def _is_equal(value, other):
-    if isinstance(value, dict) and isinstance(other, dict):
-        return value.keys() == other.keys() and all(_is_equal(value[key], other[key]) for key in value)
-    if isinstance(value, list) and isinstance(other, list):
-        return len(value) == len(other) and all(map(_is_equal, value, other))
-    if isinstance(value, float) and isinstance(other, float | int):
-        return math.isclose(value, other, rel_tol=CLOSE, abs_tol=CLOSE)
-    return value == other
 
 
 def find_file_problem(path: Path, name: str, size: int | None, sha256: str = "") -> str:

@@ -175,3 +175,25 @@ def test_days_are_utc_days():
     store_reports(make_report(created_at=T0 - 1), make_report(created_at=T0))
     assert set(MemoryGateStats.objects.using(DB).values_list("date", flat=True)) == {"2026-01-04", "2026-01-05"}
     assert set(GateDay.objects.using(DB).values_list("day", flat=True)) == {T0 - DAY_MS, T0}
+
+
+def test_a_write_of_many_rows_leaves_their_sums_to_the_next_reader(monkeypatch):
+    store_decisions("NO_WRITE", 1, 3)
+    monkeypatch.setattr(sums, "AT_ONCE", 3)
+    store_decisions("UPDATE_USER", 4, 2)  # of a day without any before
+    assert not sums.is_complete(DB)
+    assert sums.ensure_complete(DB) and [*sums.find_wrong(DB)] == []
+    assert sum(MemoryGateStats.objects.using(DB).values_list("total_decisions", flat=True)) == 5
+
+
+def test_a_job_ends_while_decisions_come_in(monkeypatch):
+    monkeypatch.setattr(sums, "AT_ONCE", 0)
+    store_decisions("NO_WRITE", 3, 2)
+    sums.reset(DB)
+
+    class Progress:
+        def update(self, *_args):
+            store_decisions("NO_WRITE", 1, 2)
+
+    sums.run({"agent": "ada"}, Progress())
+    assert sums.ensure_complete(DB) and [*sums.find_wrong(DB)] == []
