@@ -30,9 +30,10 @@ from . import latency
 SETTING = "memoryGateAuditing.enableStats"
 JOB_KIND = "gate_statistics"
 RETRY_MS = 10 * 60_000  # milliseconds before a failed job is started again
-AT_ONCE = 1_000  # decisions of the days and sessions of a write that computes their sums itself
+AT_ONCE = 100  # decisions of the days and sessions of a write that computes their sums itself
 STEP = 500  # hours or sessions that are computed in one transaction
 SMALL = 2_000  # stale sums, or decisions when all are stale, that a reader computes itself
+MOST_ROWS = 100_000  # and at most this many decisions of stale sessions, about three seconds
 HOUR_MS, DAY_MS = 3_600_000, 86_400_000
 NANO = 1_000_000_000
 # The most that one decision adds (31 years, a trillion tokens, 1,000 dollars): sums of millions still fit a column.
@@ -217,7 +218,7 @@ def ensure_complete(db: str) -> bool:
         with transaction.atomic(using=db):
             if is_complete(db) and _has_none(db):  # no other process began meanwhile
                 reset(db)
-            if _count_stale(db) > SMALL:
+            if _is_much_stale(db):
                 transaction.on_commit(lambda: _start_job(db), using=db)
                 return False
             while run_step(db):
@@ -378,17 +379,15 @@ def _has_none(db):
     return MemoryGateDecision.objects.using(db).exists() or failed.exists()
 
 
-def _count_stale(db):
-    """Return the number of stale sums and of the rows of their sessions, or of all rows when all sums are stale.
-
-    Each is counted up to SMALL + 1.
-    """
+def _is_much_stale(db):
+    """Return whether more is stale than a reader computes. Nothing is counted past its limit."""
     stale = GateStaleSum.objects.using(db)
-    rows = [model.objects.using(db) for model in (MemoryGateDecision, GateCall)]
+    sources = [MemoryGateDecision.objects.using(db), GateCall.objects.using(db)]
+    limits = [(rows, SMALL) for rows in sources]
     if not stale.filter(kind="all").exists():
         sessions = stale.filter(kind="session").values("key")
-        rows = [stale, *(each.filter(session_id__in=sessions) for each in rows)]
-    return sum(each.values("pk")[: SMALL + 1].count() for each in rows)
+        limits = [(stale, SMALL), *((rows.filter(session_id__in=sessions), MOST_ROWS) for rows in sources)]
+    return any(rows.values("pk")[: limit + 1].count() > limit for rows, limit in limits)
 
 
 def _start_job(db):
