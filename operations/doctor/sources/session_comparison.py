@@ -51,7 +51,13 @@ class Comparison:
         self.row_counts[agent_id, session_id] += len(rows)
 
     def as_json(self) -> list[dict[str, Any]]:
-        """The first rows that differ, each with its table, key and columns."""
+        """The first LISTED rows that differ, each with its table, key and columns."""
+        rows = (
+            (agent_id, session_id, row)
+            for agent_id, sessions in self.rows.items()
+            for session_id, of_session in sessions.items()
+            for row in of_session
+        )
         return [
             {
                 "agent": agent_id,
@@ -61,9 +67,7 @@ class Comparison:
                 "problem": row.problem,
                 "columns": list(row.columns),
             }
-            for agent_id, sessions in self.rows.items()
-            for session_id, rows in sessions.items()
-            for row in rows
+            for agent_id, session_id, row in islice(rows, LISTED)
         ]
 
 
