@@ -141,8 +141,7 @@ def _has_file(body):
 
 
 def _text_of(body, name):
-    value = body.get(name)
-    return value if isinstance(value, str) else ""
+    return _text(body.get(name))
 
 
 Pair = tuple[str, str]  # role (user or agent), text

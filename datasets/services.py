@@ -69,9 +69,9 @@ def make_samples(
     `turn_numbers` None means all turns of the session that can have a sample.
 
     A turn that has its sample keeps it; a new one has the decision that was `chosen` for the turn, else the last.
-    Turns that exports leave out by default (turn_facts.exclusion) are included with `include_excluded`, unless it is
-    given with turns that somebody chose. Raises Refused for more than 500 turns; for a whole session it stops there and
-    says how many are left.
+    Turns that exports leave out by default (turn_facts.find_exclusion) are included with `include_excluded`, unless it
+    is given with turns that somebody chose. Raises Refused for more than 500 turns; for a whole session it stops there
+    and says how many are left.
     """
     result = CreationResult(CREATED, TURNS_SKIPPED, TURNS_LEFT_OUT)
     is_all = turn_numbers is not None if include_excluded is None else include_excluded

@@ -60,7 +60,7 @@ def find_prompt(user: Facts, reply: Facts, session: Session) -> str:
 
 
 def find_exclusion(prompt: str, stop: str, turn_traits: str) -> str:
-    """The reason why a turn is left out unless chosen, one of EXCLUDED; empty: none."""
+    """The reason why a turn is left out unless chosen, a key of words.EXCLUDED_WORDS; empty: none."""
     names = turn_traits.split()
     conditions = (
         (INJECTED, prompt not in ("", SILENT)),

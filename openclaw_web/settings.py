@@ -158,7 +158,7 @@ LAST_IMPORT = "overview.summaries.find_last_import"  # when something was import
 AGENT_TRIGGERS = "episodes.chain.triggers.install"  # puts triggers in place after a migration of an agent's file
 PRUNE = "operations.pruning.prune"  # removes rows that ended long ago, now and then
 # When a command begins, removes unfinished files of killed work.
-LEFT_BEHIND = "datasets.exports.recovery.clear_killed_exports"
+LEFT_BEHIND = "datasets.exports.killed_exports.clear_killed_exports"
 # By the key of a setting: the function that a change of it calls, in the same transaction.
 SETTING_EFFECTS = {"collector.optedOutSenders": "overview.summaries.forget_words"}
 

@@ -45,7 +45,7 @@ WORD_ROOMS = {
     "reading": {"ledger"},
     "record": {"ledger"},
     "report": {"backups", "collecting", "demo", "doctor", "exports", "gate", "guardian", "operations", "retention"},
-    "row": {"doctor", "exports", "ledger", "sqlite", "training_rows"},
+    "row": {"doctor", "exports", "ledger", "sqlite", "rows"},
     "run": {"automation", "backups", "collecting", "doctor", "operations", "runner", "runners"},
     "session": {"collecting", "demo", "doctor", "first_page", "ledger", "retention", "rollbacks"},
     "turn": {"datasets", "gate", "ledger"},

@@ -1,4 +1,4 @@
 """Exports: their options, building, files and pages.
 
-The exporters define the rows.
+`rows` and `formats` define what is in a file.
 """

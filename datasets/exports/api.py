@@ -60,7 +60,7 @@ class ExportIn(Body):
     )
     min_quality: float | None = Field(None, ge=0, le=1)
     parallel_calls: Literal["list", "split"] = Field(
-        "list", description="calls that ran in parallel as one list, or one after the other (for GLM-4)"
+        "list", description="calls that ran in parallel as one list, or one after the other, each with its result"
     )
     history: Literal["edited", "session", "context"] = Field(
         "edited",

@@ -53,7 +53,7 @@ class Message:
     is_failed: bool
     text_changes: changes.Changes = changes.NO_CHANGES
     is_after_reset: bool = False  # the first message of any role after the session was reset
-    exclusion: str = ""  # why a user's words are not those of a person: see turn_facts.exclusion
+    exclusion: str = ""  # why a user's words are not those of a person: see turn_facts.find_exclusion
     original: str | None = None  # the text before redaction, where that changed it
 
 

@@ -62,7 +62,7 @@ def choose_reason(withheld: Changes) -> str:
     return next((name for name in (OUTPUT_LOST, *others, OPEN_FINDINGS) if name in withheld), "")
 
 
-# Reasons for leaving a sample out, besides what `training_rows.find_unfit_reason` says of it alone.
+# Reasons for leaving a sample out, besides what `rows.find_unfit_reason` says of it alone.
 NOT_APPROVED, AFTER_GAP, BEYOND_ROW, SAME_TURN = "not_approved", "after_gap", "beyond_row", "same_turn"
 # Without the tool results that it uses, a reply would teach to make results up.
 RESTS_ON_TOOLS = "rests_on_tools"

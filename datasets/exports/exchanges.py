@@ -1,4 +1,4 @@
-"""Conversations in the form that trainers accept, as sequences of exchanges.
+"""Conversations in the form that trainers accept, as sequences of exchanges, and their length in tokens.
 
 Trainers drop a conversation of another form without a message. Rows of a session share most of their exchanges: each is
 cleaned, checked and encoded as JSON once, when it is created.
@@ -131,7 +131,7 @@ class Conversation:
 
     @property
     def lengths(self) -> tuple[int, int]:
-        """Characters, and eighths of tokens (token_estimate.estimate_weight), of all messages."""
+        """Characters, and eighths of tokens (estimate_weight), of all messages."""
         return sum(exchange.size for exchange in self.exchanges), sum(exchange.weight for exchange in self.exchanges)
 
     @property

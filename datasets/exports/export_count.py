@@ -1,4 +1,4 @@
-"""Finds the largest set of sessions that must share a side of a split.
+"""Counts what an export would have, and the largest set of sessions that must share a side of its split.
 
 It is estimated from ids of sessions and hashes of words, before anything is written; an export itself also finds what
 is nearly the same. No more samples are read than an answer has time for.

@@ -1,4 +1,4 @@
-"""Encodes rows as lines of a file, with numbered tokens in place of markers."""
+"""Files of an export: rows as lines or Parquet, with numbered tokens in place of markers, names and checksums."""
 
 import hashlib
 import os
@@ -77,7 +77,7 @@ def build_head(kind: str, columns: tuple[str, ...]) -> bytes:
 def _encode_with_prompts(others):
     """The other columns of a row with a system prompt or tools, as JSON.
 
-    Returns the same values as json_output.encode_value.
+    Returns the same values as json_texts.encode_value.
     """
     shared = {name: _encode_shared(others[name]) for name in EMPTY}
     data, read, is_cleaned = encode_value(
@@ -348,7 +348,7 @@ def is_installed() -> bool:
 
 
 class ParquetFile:
-    """A Parquet file of rows that is being written; it has the interface of output_files.RowFile.
+    """A Parquet file of rows that is being written; it has the interface of RowFile.
 
     `columns`: the messages, then texts. `is_marked`: messages say whether to learn them.
     """

@@ -45,7 +45,8 @@ class CanonicalRow:
     """The row that every format is made of.
 
     `exchanges` are the conversation, without the answer where that was judged: then `chosen` and `rejected` are
-    answers, or `label` says whether `chosen` is a good one. `instruction`, `input` and `output` are the same as texts.
+    answers, or `label` says whether `chosen` is a good one. `is_parallel`: a message may have several calls.
+    `instruction`, `input` and `output` are the same as texts.
     """
 
     sample: ExportSample
@@ -54,6 +55,7 @@ class CanonicalRow:
     chosen: str = ""
     rejected: str = ""
     label: bool = True
+    is_parallel: bool = True
     instruction: str = ""
     input: str = ""
     output: str = ""
@@ -135,7 +137,7 @@ def _build_preference(row):
 def _build_openai_preference(row):
     messages = Conversation(_begin(row, OPENAI_PROMPT)).messages
     return {
-        "input": {"messages": messages, "tools": read_tools(row.given), "parallel_tool_calls": True},
+        "input": {"messages": messages, "tools": read_tools(row.given), "parallel_tool_calls": row.is_parallel},
         "preferred_output": [OPENAI_PROMPT.build(AGENT, row.chosen)],
         "non_preferred_output": [OPENAI_PROMPT.build(AGENT, row.rejected)],
     }
@@ -309,4 +311,3 @@ FORMATS = {
     "csv": Format(_build_csv, TABLE_COLUMNS, is_stored=True),
 }
 COLUMNS = {name: facts.columns for name, facts in FORMATS.items() if not facts.is_stored}
-TRAINED = {name: facts for name, facts in FORMATS.items() if not facts.is_stored}

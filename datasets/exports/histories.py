@@ -6,6 +6,7 @@ A walk goes down the branch with its samples, and knows which turns stand before
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
+from typing import Any
 
 from ..markers import cut_before_marker
 from ..sample_texts import INTERRUPTED, ExportSample, Pair
@@ -13,7 +14,7 @@ from . import changes
 from .changes import AFTER_GAP, BEYOND_ROW, DUPLICATE, NO_CHANGES, NOT_APPROVED, RESTS_ON_TOOLS, SAME_TURN, Changes
 from .dialects import AGENT, USER, Dialect, build_answer
 from .exchanges import Exchange
-from .turns import Any, Turn, is_judged, split_turns
+from .turns import Turn, is_judged, split_turns
 
 # Approved turns with their edits; the same, all of a session in one row; every turn, marked as not to be learned.
 EDITED, SESSION, CONTEXT = HISTORIES = ("edited", "session", "context")
@@ -30,7 +31,7 @@ def is_taught_nowhere(_pairs: Set[Pair]) -> bool:
 class SampleConversation:
     """The exchanges that end with the reply of a sample.
 
-    outcomes.SampleOutcome is the same as a row.
+    rows.SampleOutcome is the same as a row.
     """
 
     sample: ExportSample

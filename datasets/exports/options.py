@@ -115,7 +115,7 @@ class Options:
 
     @property
     def shape(self) -> Shape:
-        """The options that the exporters need."""
+        """The options that decide what is in a row."""
         withheld = {changes.OUTPUT_LOST} if FLAGGED in self.include else {changes.OUTPUT_LOST, changes.OPEN_FINDINGS}
         if self.tool_calls == turns.LEAVE_OUT:
             withheld.add(RESTS_ON_TOOLS)

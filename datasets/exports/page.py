@@ -1,4 +1,4 @@
-"""The first rows that an export would have, with every redacted place marked.
+"""The page of an export, and the first rows that an export would have, with every redacted place marked.
 
 They are for the page that counts samples. Nothing is written. Duplicates and sides are not known yet.
 """

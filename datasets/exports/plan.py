@@ -1,4 +1,4 @@
-"""Chooses the side of the split that a session is on.
+"""Chooses the sides of a split, and the members of a release.
 
 It is decided by what the session says, so that its names do not matter.
 """

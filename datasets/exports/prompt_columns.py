@@ -88,7 +88,7 @@ def build_system_part(text: str, source: str = RECORDED) -> Part:
 
 
 def build_tools_part(tools: Any, source: str = RECORDED) -> Part:
-    """The column of a list of tools, empty when it has none. Raises formats.tools.UnknownForm."""
+    """The column of a list of tools, empty when it has none. Raises UnknownForm."""
     functions = read_functions(tools)
     if not functions:
         return build_empty_part(TOOLS, NOT_RECORDED)

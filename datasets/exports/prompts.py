@@ -1,7 +1,7 @@
-"""Describes an agent's tools from its stored calls, where none are recorded.
+"""The prompts that agents were given, as recorded, and tools from stored calls where none are recorded.
 
-A tool has the name that was called, and the arguments that were seen with their types. The same store gives the same
-list, for all sessions of an agent: a list of the tools of one row would give its answer away.
+Such a tool has the name that was called, and the arguments that were seen with their types. The same store gives the
+same list, for all sessions of an agent: a list of the tools of one row would give its answer away.
 """
 
 from bisect import bisect_right

@@ -1,47 +1,17 @@
-"""Removes the unfinished files of killed exports when a command begins.
+"""Recovers exports whose process was killed, and removes what such exports left behind."""
 
-Every command calls this, and hardly one finds anything: the code that recovers an export is loaded only then.
-"""
-
-import logging
 from collections.abc import Callable, Collection
 from itertools import islice
 
-from django.conf import settings
-from django.db import DatabaseError
 from django.utils.translation import gettext as _
 
 from jobs import services as jobs
 from jobs.models import JobRun
 from jobs.progress import Progress
-from openclaw_web.disk import drafts, locks
+from openclaw_web.disk import locks
 
 from ..models import DatasetExport
-
-log = logging.getLogger(__name__)
-
-
-def clear_killed_exports(say: Callable[[str], object], *, is_server: bool) -> None:
-    """Remove what killed exports left behind; `say` gets a sentence about each.
-
-    `is_server`: this process works on jobs. Files that a living process writes are not touched.
-    """
-    if not any((settings.HOME_DIR / name).exists() for name in ("exports", "state/openclaw.sqlite")):
-        return  # a new home: opening its store would create it
-    try:
-        removed = drafts.remove_dead_drafts(settings.HOME_DIR / "exports")
-        # Also those whose process had no draft yet, or none any more.
-        running = JobRun.objects.filter(kind="export", state=JobRun.State.RUNNING)
-        export_ids = {*removed, *(job.params["export_id"] for job in running if job.params)}
-        if export_ids:
-            recover_exports(sorted(export_ids), removed, say, is_server=is_server)
-        if is_server:
-            remove_stray_indexes()
-    except DatabaseError as exc:  # new, not up to date, or damaged: the command itself reports it
-        log.debug("exports that were killed could not be looked up: %s", exc)
-    except OSError as exc:
-        say(_("Unfinished files of exports could not be removed: %(why)s.") % {"why": exc})
-
+from . import exports, row_files, row_samples
 
 BY = "command line"
 IDS_AT_ONCE = 500
@@ -55,8 +25,6 @@ def recover_exports(
     `removed` are the exports whose unfinished files were removed; `say` gets a sentence about each export. `is_server`:
     this process works on jobs.
     """
-    from . import exports
-
     for export_id in ids:
         export = DatasetExport.objects.filter(id=export_id).first()
         is_over = export is None or export.state in exports.ENDED_STATES
@@ -71,8 +39,6 @@ def remove_stray_indexes() -> None:
 
     An export that is being built is known, so its index stays.
     """
-    from . import exports, row_samples
-
     ids = iter(list(row_samples.list_indexes()))
     while batch := list(islice(ids, IDS_AT_ONCE)):
         known = DatasetExport.objects.filter(id__in=batch).exclude(state__in=exports.STATES_WITHOUT_FILES)
@@ -82,8 +48,6 @@ def remove_stray_indexes() -> None:
 
 def _end_export(export, is_server):
     """End an export that no process builds, and return the sentence about it."""
-    from . import exports, row_files
-
     sentence = _("The export was interrupted before it was complete.")
     with locks.lock(locks.WORKING, wait=False) as is_nobody_working:
         is_ours = is_nobody_working and not is_server and export.exported_by == BY

@@ -1,4 +1,4 @@
-"""Reads the rows in the files of an export.
+"""Reads the rows in the files of an export, and finds the difference between two exports.
 
 It knows which files these are, where each row begins, and which sample the row is about.
 """
@@ -268,7 +268,7 @@ class ExportRows:
 MOST_ROWS, MOST_BYTES = 200_000, 2_000_000_000  # of both exports together
 LISTED = 20
 KINDS = ("added", "removed", "changed", "moved")
-TOO_BIG, MISSING, NO_IDS, NO_LINES = PROBLEMS = ("too_big", "missing", "no_ids", "no_lines")
+TOO_BIG, MISSING, NO_IDS, NO_LINES = ("too_big", "missing", "no_ids", "no_lines")
 KEY = b'"sample_id":'  # within a text, its quotes would be escaped
 OWN_KEY = b'{"id":'  # of samples as they are stored
 TEXT = re.compile(rb'"(?:[^"\\]|\\.)*"')

@@ -1,4 +1,4 @@
-"""`lineage.jsonl` of an export of a release.
+"""Which sample each row is about: `lineage.jsonl` of an export, and the index of its rows.
 
 It says where each row comes from, back to the records of its turns.
 """

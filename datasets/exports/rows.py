@@ -294,7 +294,7 @@ def _build_conversation(
         return SampleOutcome(sample, None, left_out=reason)
     prompt = given(sample)
     names, more = find_described_tools(shape.format, prompt)
-    row = CanonicalRow(sample, exchanges, prompt)
+    row = CanonicalRow(sample, exchanges, prompt, is_parallel=shape.parallel_calls != SPLIT)
     if FORMATS[shape.format].answers:  # a part of the row alone may be a conversation that names its changes
         done = done.union(*[exchange.changes for exchange in exchanges])
         _judge(shape, row, is_right=sample.is_approved)

@@ -9,7 +9,7 @@ from typing import Any
 
 from .dialects import AGENT, NAME, BrokenRule
 from .exchanges import Conversation
-from .formats import TRAINED
+from .formats import FORMATS
 from .prompt_columns import are_functions, is_function
 
 LLAMA_FACTORY = {"program": "LLaMA-Factory", "version": "0.9.5"}
@@ -50,8 +50,8 @@ def list_checks(kind: str, *, is_marked: bool, has_tools: bool = True) -> list[d
 
 def find_broken_rules(kind: str, row: dict[str, Any]) -> list[BrokenRule]:
     """The rules of a format that a row breaks; empty when trainers will take it."""
-    facts = TRAINED.get(kind)
-    if facts is None:
+    facts = FORMATS.get(kind)
+    if facts is None or facts.is_stored:
         return []
     if tuple(row) not in (facts.columns, facts.lists if kind == "openai" else facts.columns):
         return [BrokenRule("columns", ", ".join(row))]
@@ -62,8 +62,8 @@ def find_broken_rules(kind: str, row: dict[str, Any]) -> list[BrokenRule]:
         return [BrokenRule("empty", name) for name in ("instruction", "output") if not row[name].strip()]
     conversation = row[facts.lists[0]]
     if not facts.answers:
-        broken = conversation.broken if isinstance(conversation, Conversation) else None
-        broken = facts.dialect.find_broken_rules(conversation) if broken is None else broken
+        is_checked = isinstance(conversation, Conversation)
+        broken = conversation.broken if is_checked else facts.dialect.find_broken_rules(conversation)
         return [*broken, *_check_tools(facts, row)]
     answers = _list_answers(facts, row)
     if answers is None:

@@ -1,4 +1,4 @@
-"""The samples of an export, read in the order of their places."""
+"""The samples of an export in the order of their places, with what the store says of them beside their content."""
 
 import hashlib
 from array import array
@@ -114,7 +114,7 @@ class Source:
             self.scope = self.scope.filter(_is_listed(DatasetMember, options.release))
         self.chosen: Samples = self.scope
         self.left_out: dict[str, Samples] = {}
-        self.changed: set[str] = set()  # members whose samples were edited since the release: see release_plan
+        self.changed: set[str] = set()  # members whose samples were edited since the release: see plan
         self.conditions = list(self.build_conditions())
         for reason, unwanted in self.conditions:
             self.left_out[reason] = self.chosen.filter(unwanted)

@@ -22,7 +22,6 @@ from openclaw_web.pages.roles import needs
 
 from ..models import DatasetExport, DatasetSample
 from . import exports, jobs, words
-from . import words as export_words
 from .card import README
 from .export_count import count_export
 from .export_list import EXPORTS, WORKING, ExportFilters, resolve_state
@@ -232,16 +231,14 @@ def _describe_content(export):
     manifest = export.manifest
     return {
         "manifest": manifest,
-        "excluded": [
-            {**group, "label": export_words.EXCLUSIONS[group["reason"]]} for group in manifest.get("excluded", [])
-        ],
+        "excluded": [{**group, "label": words.EXCLUSIONS[group["reason"]]} for group in manifest.get("excluded", [])],
         "transformations": [
-            (export_words.CHANGES[name], rows, manifest.get("transformed_samples", {}).get(name, []))
+            (words.CHANGES[name], rows, manifest.get("transformed_samples", {}).get(name, []))
             for name, rows in manifest.get("transformations", {}).items()
         ],
-        "notes": [export_words.NOTES[name] for name in manifest.get("notes", [])],
-        "redactions": export_words.describe_redactions(manifest),
-        "prompts": export_words.describe_prompts(manifest),
+        "notes": [words.NOTES[name] for name in manifest.get("notes", [])],
+        "redactions": words.describe_redactions(manifest),
+        "prompts": words.describe_prompts(manifest),
     }
 
 
@@ -249,12 +246,12 @@ def _describe_options(export):
     """The options of an export, as its page shows them."""
     chosen = read_options(export)
     return {
-        "format": export_words.FORMAT_WORDS.get(export.export_format, export.export_format),
-        "task": export_words.TASK_WORDS.get(export.task, export.task),
+        "format": words.FORMAT_WORDS.get(export.export_format, export.export_format),
+        "task": words.TASK_WORDS.get(export.task, export.task),
         "history": _describe_history(chosen),
         "tool_calls": _describe_tool_calls(chosen),
-        "parallel_calls": export_words.PARALLEL_WORDS.get(chosen.parallel_calls) if chosen.shape.has_history else None,
-        "duplicates": export_words.DUPLICATE_WORDS[chosen.duplicates],
+        "parallel_calls": words.PARALLEL_WORDS.get(chosen.parallel_calls) if chosen.shape.has_history else None,
+        "duplicates": words.DUPLICATE_WORDS[chosen.duplicates],
         "included": list(_list_included(chosen)),
         "chosen": chosen,
     }
@@ -262,7 +259,7 @@ def _describe_options(export):
 
 def _list_included(chosen):
     """The optional kinds of samples, in words, and whether the export has them."""
-    for kind, word in export_words.INCLUDED_WORDS.items():
+    for kind, word in words.INCLUDED_WORDS.items():
         if kind != FLAGGED or FLAGGED in chosen.include:
             yield word, kind in chosen.include
     if chosen.without_rolled_back:
@@ -273,15 +270,15 @@ def _list_included(chosen):
 
 def _describe_history(chosen):
     """The turns before a reply, in words; None where there is no history."""
-    return export_words.HISTORY_WORDS[chosen.history] if chosen.shape.has_history else None
+    return words.HISTORY_WORDS[chosen.history] if chosen.shape.has_history else None
 
 
 def _describe_tool_calls(chosen):
     """The tool calls of rows, in words; None where rows have no place for them."""
     if chosen.shape.has_history or chosen.shape.needs_branch:
-        return export_words.TOOL_CALL_WORDS[chosen.tool_calls]
+        return words.TOOL_CALL_WORDS[chosen.tool_calls]
     is_alpaca = (chosen.format, chosen.task) == (DatasetExport.Format.ALPACA, DatasetExport.Task.REPLY)
-    return export_words.TOOL_CALL_WORDS[LEAVE_OUT] if is_alpaca else None
+    return words.TOOL_CALL_WORDS[LEAVE_OUT] if is_alpaca else None
 
 
 def _build_retry_query(export):

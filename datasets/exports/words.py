@@ -73,8 +73,8 @@ INCLUDED_WORDS = {
     options.FLAGGED: gettext_lazy("Keys and passwords that nobody has judged"),
 }
 PARALLEL_WORDS = {
-    LIST: gettext_lazy("One list of calls, one message of results"),
-    SPLIT: gettext_lazy("One call after the other, for GLM-4"),
+    LIST: gettext_lazy("Calls in one message, then their results"),
+    SPLIT: gettext_lazy("One call after the other, each followed by its result"),
 }
 PROMPT_WORDS = {prompts.SYSTEM: gettext_lazy("System prompt"), prompts.TOOLS: gettext_lazy("Tools")}
 NOT_FILLED = {

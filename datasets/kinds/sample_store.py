@@ -141,6 +141,6 @@ def add_sample(agent: Agent, sample: DatasetSample) -> None:
 def find_exclusion(sample: DatasetSample) -> str:
     """The reason why a sample is not sent to review unasked; empty: none.
 
-    It is one of outcomes.EXCLUDED.
+    It is a key of words.EXCLUDED_WORDS.
     """
     return turn_facts.find_exclusion(sample.prompted_by, sample.reply_stop, sample.turn_traits)

@@ -121,7 +121,7 @@ def _add_tools(parser):
         "--parallel-calls",
         choices=PARALLEL,
         default=LIST,
-        help=_("parallel tool calls as one list, or split, one after the other, for GLM-4 (list)"),
+        help=_("parallel tool calls as one list, or split, one after the other, each with its result (list)"),
     )
 
 

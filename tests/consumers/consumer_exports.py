@@ -66,7 +66,9 @@ KINDS = (
     Kind("sharegpt-words", "sharegpt", (*EVERYONE, "unsloth"), options={"agent": "bob"}),  # bob calls no tools
     Kind("sharegpt-reflection", "sharegpt_reflection", ("llamafactory", "axolotl", "trl")),
     Kind("openai", "openai", ("trl",)),
+    Kind("openai-split", "openai", ("trl",), options={"parallel_calls": "split"}),
     Kind("messages", "messages", ("axolotl", "trl")),
+    Kind("messages-split", "messages", ("axolotl", "trl"), options={"parallel_calls": "split"}),
     Kind("messages-context", "messages", ("axolotl", "trl"), options={"history": "context"}),
     Kind("messages-gate", "messages", ("axolotl", "trl"), task="gate"),
     Kind("parquet", "parquet", ("axolotl", "trl")),

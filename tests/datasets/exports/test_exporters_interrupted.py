@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from datasets.exports.histories import HISTORIES
+from datasets.exports.turns import PARALLEL
 from datasets.sample_texts import INJECTED, INTERRUPTED, UNKNOWN_ENVELOPE
 from tests.datasets.exports.branches import agent, result, rows, sample, user
 
@@ -129,11 +130,17 @@ def _find_samples(branch):
 
 
 @settings(max_examples=400)
-@given(branch=runs(), history=st.sampled_from(HISTORIES), format_=st.sampled_from(FORMATS), is_open=st.booleans())
-def test_no_pair_is_ever_split(branch, history, format_, is_open):
+@given(
+    branch=runs(),
+    history=st.sampled_from(HISTORIES),
+    format_=st.sampled_from(FORMATS),
+    is_open=st.booleans(),
+    parallel=st.sampled_from(PARALLEL),
+)
+def test_no_pair_is_ever_split(branch, history, format_, is_open, parallel):
     excluded = EXCLUDED - {INTERRUPTED} if is_open else EXCLUDED
     read, _done = rows(
-        format_, *_find_samples(branch), branch=branch, history=history, excluded=excluded
+        format_, *_find_samples(branch), branch=branch, history=history, excluded=excluded, parallel_calls=parallel
     )  # checks pairs
     for row in read:
         messages = row["conversations" if format_ == "sharegpt" else "messages"]

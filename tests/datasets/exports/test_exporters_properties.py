@@ -12,6 +12,7 @@ from datasets.exports.formats import COLUMNS, FORMATS
 from datasets.exports.histories import HISTORIES, SHORTEST_RESULT
 from datasets.exports.rows import Shape, build_rows
 from datasets.exports.rules import find_broken_rules
+from datasets.exports.turns import PARALLEL
 from datasets.json_texts import BAD
 from tests.datasets.exports.branches import Call, Message, gate, sample
 
@@ -59,11 +60,12 @@ def read_last_message(row):
     turns=st.lists(st.tuples(st.integers(1, 9), WORDS, WORDS, CONTEXTS), min_size=1, max_size=5),
     characters=st.integers(50, 400),
     history=st.sampled_from(HISTORIES),
-    format_=st.sampled_from(["sharegpt", "openai"]),
+    format_=st.sampled_from(["sharegpt", "sharegpt_reflection", "openai", "messages"]),
+    parallel=st.sampled_from(PARALLEL),
 )
-def test_every_conversation_is_one_a_trainer_takes(branch, turns, characters, history, format_):
+def test_every_conversation_is_one_a_trainer_takes(branch, turns, characters, history, format_, parallel):
     samples = [sample(number, question, reply, context=context) for number, question, reply, context in sorted(turns)]
-    outcomes = list(build_rows(Shape(format_, "reply", characters, history), samples, branch))
+    outcomes = list(build_rows(Shape(format_, "reply", characters, history, parallel_calls=parallel), samples, branch))
     taught = [sample for outcome in outcomes for sample in (*outcome.others, outcome.sample)]
     assert sorted(map(id, taught)) == sorted(map(id, samples))
     for judged, row, done in (

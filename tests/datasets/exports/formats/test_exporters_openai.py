@@ -1,6 +1,7 @@
 """Rows for OpenAI's fine-tuning: roles, call ids, weights, and conversations that OpenAI refuses."""
 
 import json
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,7 @@ from datasets.exports.dialects import NAME, OPENAI
 from datasets.exports.histories import HISTORIES
 from datasets.exports.rows import SampleOutcome, Shape, build_rows, build_source
 from datasets.exports.rules import find_broken_rules
+from datasets.exports.turns import PARALLEL, SPLIT
 from datasets.json_texts import clean_value
 from tests.datasets.exports.branches import Call, agent, gate, result, rows, sample, user
 from tests.datasets.exports.test_exporters_properties import BRANCHES, WORDS, number_turns, thorough
@@ -25,6 +27,18 @@ def test_a_call_without_words_has_no_content():
     messages, _ = build_messages(branch=[user("question", 1), agent("", "c"), result("c", ""), agent("answer")])
     assert list(messages[1]) == ["role", "tool_calls"]
     assert messages[2] == {"role": "tool", "tool_call_id": "call00001", "content": ""}
+
+
+@pytest.mark.parametrize(
+    ("kind", "rest"), [("openai", ["role", "tool_calls"]), ("messages", ["role", "content", "tool_calls"])]
+)
+def test_parallel_calls_may_be_a_message_each(kind, rest):
+    branch = [user("question", 1), agent("Both.", "c", "d"), result("c", "one"), result("d", "two"), agent("answer")]
+    (row,), (done,) = rows(kind, sample(), branch=branch, parallel_calls=SPLIT)
+    first, answer, second, other = row["messages"][1:5]
+    assert (first["content"], answer["content"], other["content"]) == ("Both.", "one", "two")
+    assert [len(message["tool_calls"]) for message in (first, second)] == [1, 1]
+    assert list(second) == rest and not second.get("content") and done == {changes.CALLS_SPLIT}
 
 
 def test_several_messages_before_a_call_are_one():
@@ -178,18 +192,24 @@ def test_other_columns_are_refused():
     branch=BRANCHES.map(number_turns),
     turns=st.lists(st.tuples(st.integers(1, 9), WORDS, WORDS), min_size=1, max_size=5),
     history=st.sampled_from(HISTORIES),
+    parallel=st.sampled_from(PARALLEL),
 )
-def test_every_call_is_answered_at_once_and_its_arguments_read_back(branch, turns, history):
+def test_every_call_is_answered_at_once_and_its_arguments_read_back(branch, turns, history, parallel):
     arguments_called = [json.dumps(clean_value(call.arguments)) for message in branch for call in message.calls]
     samples = [sample(number, question, reply) for number, question, reply in sorted(turns)]
     for row in [
-        made.row for made in build_rows(Shape("openai", "reply", history=history), samples, branch) if made.row
+        made.row
+        for made in build_rows(Shape("openai", "reply", history=history, parallel_calls=parallel), samples, branch)
+        if made.row
     ]:
         messages = row["messages"].messages
         calls = [call for message in messages for call in message.get("tool_calls", ())]
         ids = [call["id"] for call in calls]
         assert ids == [message["tool_call_id"] for message in messages if message["role"] == "tool"]
         assert len(ids) == len(set(ids))
+        for message, following in pairwise(messages) if parallel == SPLIT else ():
+            if own := message.get("tool_calls"):
+                assert [call["id"] for call in own] == [following["tool_call_id"]]
         for call in calls:
             assert NAME.fullmatch(call["function"]["name"])
             arguments = json.loads(call["function"]["arguments"])
