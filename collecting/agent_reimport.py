@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.db.models import Sum
 from django.utils.translation import gettext as _
 
 from agents import databases, holdings
 from agents.homes import NotReadable
 from agents.models import Agent, CollectorSource
+from artifacts.models import Artifact
 from findings import scan as findings
 from ledger.collectors.database import DamagedDatabase
 from ledger.models import RejectedRecord, RemovedSession, Session
@@ -34,6 +36,7 @@ from .stages.source_databases import UnreadableDatabase
 
 Kind = CollectorSource.Kind
 LIVE = Session.State.LIVE
+SKIPPED = REWRITTEN, MOVED, UNDECIDED = "rewritten", "moved", "undecided"  # why sessions are not compared
 SCRATCH_BYTES = 4 * 1024 * 1024  # of an empty file, and of what SQLite keeps beside it
 LOGS = (Kind.REFLECTION_LOG, Kind.GUARDIAN_LOG, Kind.GUARDIAN_WRITES)
 
@@ -145,7 +148,7 @@ def reimport_sessions(
     known = _find_known(agent.agent_id, stored)
     with ExitStack() as stack, _note_damage(home_agent, report):
         sources = stack.enter_context(open_sources(collection, home_agent, report, known))
-        ids = sources.with_moved(_choose_sessions(requested, stored, sources))
+        ids = sources.with_moved(_choose_sessions(requested, known, stored, sources))
         totals.without_source += sorted((requested or set()) & known - set(ids))
         _remove_opted_out(
             collection, agent, [stored[session_id] for session_id in ids if session_id in stored], sources, totals
@@ -177,11 +180,12 @@ def _note_damage(home_agent, report):
         note_unread(report, home_agent.database, exc)
 
 
-def _choose_sessions(requested, stored, sources):
+def _choose_sessions(requested, known, stored, sources):
     """The ids of the sessions that are requested by id or by key."""
     ids = list(dict.fromkeys([*sources.parts, *stored]))
     if requested is None:
         return ids
+    ids += sorted(known & requested - {*ids})  # records whose session has lost its row
     keys = _build_keys(stored, sources)
     return [session_id for session_id in ids if session_id in requested or keys.get(session_id) in requested]
 
@@ -192,8 +196,9 @@ def _build_reader(collection, home_agent, agent, report, sources, totals):
         session_id for session_id, why in excluded.items() if why != holdings.RemovalReason.OPTED_OUT
     } | removal.read_all_removed_ids(agent.db)
     excluded |= collection.ignored.get(agent.agent_id, frozenset()) | set(totals.taken_out)
-    if home_agent is None:  # nobody can tell whose conversations they are
-        consent = collect_consent.ReadPermission(report, named=set() if collection.opted_out else None)
+    if home_agent is None:  # only earlier indexes tell whose conversations they are
+        named = collect_consent.find_named(agent, collection.opted_out) if collection.opted_out else None
+        consent = collect_consent.ReadPermission(report, named)
     else:
         entries = list(sources.entries.values())
         consent = collect_consent.build_permission(collection, home_agent, agent, report, entries)
@@ -287,6 +292,7 @@ def compare_sessions(
     agent: Agent,
     report: Any,
     unreadable: dict[str, str],
+    skipped: Counter[str],
     chosen: Collection[str] | None = None,
 ) -> Iterator[tuple[SessionComparison, list[SessionSource]]]:
     """Make the sessions of an agent (those in `chosen`; None: all) from their sources, and compare them with the store.
@@ -294,7 +300,8 @@ def compare_sessions(
     They are made in a file of their own, one after the other; nothing is written to the store. Without `home_agent`,
     the agent's sources are elsewhere, and they are made from the stored records. Of each source only what was read
     before is compared, and no source that was rewritten since. `unreadable` gets sources and sessions with the reason
-    why they were not compared. Raises Refused where the space is short.
+    why they were not compared, `skipped` the numbers of others by reason (SKIPPED). Raises Refused where the space is
+    short.
     """
     stored = _read_stored(agent.db)
     known = _find_known(agent.agent_id, stored)
@@ -302,15 +309,18 @@ def compare_sessions(
         sources = AgentSources()
         if home_agent is not None:
             sources = stack.enter_context(open_sources(collection, home_agent, report, known, is_read_part=True))
+        unreadable.update(dict.fromkeys(report.notes, ""))  # of files and databases; who may be read is said apart
         totals = ReimportTotals()
         totals.taken_out += [row.id for row in stored.values() if _is_with_opted_out(collection, row, sources)]
         may_read = _build_reader(collection, home_agent, agent, report, sources, totals)
         moved = sources.moved.keys() | {file.session_id for files in sources.moved.values() for file in files}
-        ids = [
-            session_id
-            for session_id in dict.fromkeys([*sources.parts, *stored, *sorted(known)])
-            if (chosen is None or session_id in chosen) and session_id not in sources.rewritten | moved
-        ]
+        ids = list(dict.fromkeys([*sources.parts, *stored, *sorted(known)]))
+        ids = [session_id for session_id in ids if chosen is None or session_id in chosen]
+        for reason, others in ((REWRITTEN, sources.rewritten), (MOVED, moved - sources.rewritten)):
+            skipped[reason] += len(others & known)
+            ids = [session_id for session_id in ids if session_id not in others]
+        ids = list(filter(may_read, ids))
+        skipped[UNDECIDED] += len(totals.undecided)
         needed = _estimate_bytes(agent, stored)
         room.check(settings.HOME_DIR, needed)
         words = {"agent": agent.agent_id, "size": in_words(needed)}
@@ -319,15 +329,16 @@ def compare_sessions(
         contents = file.with_suffix("")
         stack.callback(shutil.rmtree, contents, ignore_errors=True)
         scratch_db = stack.enter_context(databases.open_scratch_database(file))
-        for session_id in filter(may_read, ids):
-            parts = sources.parts.get(session_id) or []
+        for number, session_id in enumerate(ids):
+            collection.progress.update(number, len(ids))
+            parts = sources.parts.get(session_id, [])
             entry = None if session_id in sources.reindexed else _find_entry(collection, sources, session_id)
             try:
                 compared = reimport.compare_session(
                     agent.db,
                     scratch_db,
                     session_id,
-                    list(parts) or [_build_empty_source(collection, agent, session_id)],
+                    parts or [_build_empty_source(collection, agent, session_id)],
                     entry,
                     stashes=collection.stashes_outputs,
                     contents=contents,
@@ -340,10 +351,12 @@ def compare_sessions(
 
 
 def _estimate_bytes(agent, stored):
-    """The space that the largest session of an agent's file takes, as made again."""
+    """The space that the largest session of an agent's file takes, as made again, with the most outputs of one."""
     counts = [session.record_count for session in stored.values()]
     share = max(counts, default=0) / (sum(counts) or 1)
-    return int(1.3 * share * databases.get_path(agent.agent_id).stat().st_size) + SCRATCH_BYTES
+    outputs = Artifact.objects.using(agent.db).order_by().values("session_id").annotate(size=Sum("stored_bytes"))
+    most = max(outputs.values_list("size", flat=True), default=0)
+    return int(1.3 * (share * databases.get_path(agent.agent_id).stat().st_size + most)) + SCRATCH_BYTES
 
 
 def rebuild_from_records(collection: Any, agent: Agent, ids: Iterable[str]) -> None:

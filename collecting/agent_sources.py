@@ -201,7 +201,7 @@ def _open_lines(collection, file, end):
         elif file.is_packed:
             yield zstd_input.read_packed_lines(opened)
         else:
-            yield _take_before(jsonl.read_lines(opened, is_closed=file.state != LIVE or file.is_packed), end)
+            yield _take_before(jsonl.read_lines(opened, is_closed=file.state != LIVE), end)
 
 
 def _take_before(lines, end):

@@ -7,11 +7,10 @@ from django.utils.translation import gettext_lazy as _
 
 from agents.models import Agent, CollectorSource
 from openclaw_web.sqlite.integrity import DIFFERENT, Check, Reference, build_reference_check
+from openclaw_web.sqlite.row_comparison import CLOSE
 
 from . import site_sums, summaries
 from .models import AgentDailyStat, AgentSummary, SiteSpan
-
-CLOSE = 1e-9  # dollars: costs are not added up in the same order everywhere
 
 
 def is_different(value: Any, other: Any) -> bool:

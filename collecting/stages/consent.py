@@ -6,6 +6,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
+from agents.models import Agent
 from ledger.collectors import session_index
 from ledger.collectors.senders import is_opted_out
 from ledger.collectors.session_index import IndexEntry
@@ -46,7 +47,7 @@ def build_permission(collection, home_agent, agent, report, in_database: list[In
         return ReadPermission(report)
     current = [*in_database, *read_entries(collection, home_agent, report, in_database)]
     withheld = {entry.session_id for entry in current if has_opted_out(entry, collection.opted_out)}
-    named = {entry.session_id for entry in current} | _find_named(agent, collection.opted_out)
+    named = {entry.session_id for entry in current} | find_named(agent, collection.opted_out)
     return ReadPermission(report, named, withheld)
 
 
@@ -95,14 +96,15 @@ def read_entries(collection, home_agent, report, in_database) -> list[IndexEntry
     if home_agent.index is None or (in_database and path is None):
         return []
     index = filter_own_index(collection, home_agent, read_index(collection, home_agent))
-    if path is None or index.problem:
+    if collection.opted_out and (path is None or index.problem):
         report.notes.append(
             _("Somebody opted out and sessions.json is not readable: new conversations are imported only once it is.")
         )
     return index.entries
 
 
-def _find_named(agent, opted_out):
+def find_named(agent: Agent, opted_out: frozenset[str]) -> set[str]:
+    """The sessions of a store that some index named, without those with people who opted out."""
     rows = Session.objects.using(agent.db).filter(session_key__isnull=False)
     known = rows.only("id", "session_key", "origin", "conversation_target", "metadata")
     return {session.id for session in known.iterator() if not origins.is_direct_with(session, opted_out)}

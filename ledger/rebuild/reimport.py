@@ -20,9 +20,10 @@ from artifacts.store import verification
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import dialect, statements, upkeep
 from openclaw_web.sqlite.dialect import ATTACHED, MAIN
-from openclaw_web.sqlite.row_comparison import RowDifference, compare_rows
+from openclaw_web.sqlite.row_comparison import DIFFERENT, MISSING, RowDifference, compare_rows
 
 from .. import index_rows, source_order
+from ..collectors.envelopes import content_digest
 from ..collectors.session_index import IndexEntry
 from ..models import (
     ConversationTurn,
@@ -37,6 +38,7 @@ from ..models import (
 )
 from ..outputs import output_stash
 from ..transcripts import session_holdings, tool_days, transcript_store, turns
+from ..transcripts.trimming import untrim
 from . import sums
 from .session_sources import WITHHELD, KeptRecords, SessionSource, order_sources
 
@@ -51,6 +53,7 @@ EXCHANGED = (
     SessionTool,
 )
 DAMAGED = "damaged"  # a content that is missing, or is not the one of its hash
+SPELLED = frozenset({"event_json", "full_zstd", "trim_json"})  # columns with the words of a record
 PLACED = frozenset({"turn_number", "is_active", "repeat_of"})  # columns of a record that other records decide
 # Columns that come from the session index, not from transcripts.
 INDEXED = (
@@ -123,7 +126,7 @@ def reimport_session(
         return ReimportResult()
     if not Session.objects.using(beside).filter(id=session_id).exists():  # sources without a single record
         return ReimportResult()
-    exchange = _Exchange(db, beside, session_id, [part.transcript.file for part in parts], len(kept_records.lines))
+    exchange = _Exchange(db, beside, session_id, [part.transcript.file for part in parts], len(kept_records.places))
     exchange.result.moved = kept_records.moved
     return exchange.run()
 
@@ -143,21 +146,33 @@ def compare_session(
     Nothing is written but the file `beside` and the folder `contents`, which gets the outputs of tools. Raises
     UnreadableOutput.
     """
+    old = Session.objects.using(db).filter(id=session_id).first()
+    for part in parts if old else ():  # where a source is now is known at the next import
+        part.transcript.state = old.source_state
     kept_records = _make_session(db, beside, session_id, parts, entry, stashes=stashes, contents=contents)
+    if old and old.title:  # an earlier index may have given it
+        Session.objects.using(beside).filter(id=session_id).update(title=old.title)
     if kept_records.unreadable:
-        words = {"record": kept_records.unreadable[0]}
+        words = {"record": min(kept_records.unreadable)}
         raise UnreadableOutput(_("An output of record %(record)s cannot be read") % words)
-    kept_ids = kept_records.lines.keys()
+    kept_ids = kept_records.places.keys()
     compared = SessionComparison(session_id, kept_count=len(kept_ids))
     handles_made = set(Artifact.objects.using(beside).values_list("handle", "record_id"))
     damaged = verification.verify(sorted({handles.parse(handle) for handle, _record in handles_made})).problems
     damaged_handles = {problem["id"] for problem in damaged}
     with upkeep.attach_database(db, beside):
-        compared.rows = list(_find_differences(db, session_id))
+        missing_artifacts = statements.read_rows(db, ARTIFACTS_DIFFER, [session_id])
+        compared.rows = [row for row in _find_differences(db, session_id) if not _says_the_same(db, beside, row)]
         stored, made = (
             {record_id: (kind, seq) for record_id, kind, seq in statements.read_rows(db, query, [session_id])}
             for query in (IDS_AND_KINDS.format(where=where) for where in (MAIN, ATTACHED))
         )
+    compared.rows += [
+        RowDifference(
+            "artifacts", (artifact_id,), MISSING if is_missing else DIFFERENT, () if is_missing else ("turn_id",)
+        )
+        for artifact_id, is_missing in missing_artifacts
+    ]
     unlike = {record_id for handle, record_id in handles_made if handle in damaged_handles} & stored.keys()
     compared.rows += [
         RowDifference("artifacts", (handle,), DAMAGED) for handle, name in sorted(handles_made) if name in unlike
@@ -174,10 +189,25 @@ def compare_session(
         compared.kinds[kind] += 1
         if record_id not in stored:
             compared.missing[kind] += 1
-        elif record_id in unlike:
+        elif record_id in unlike and kind != WITHHELD:  # words that are to be withheld are not lost
             compared.different[kind] += 1
             compared.renamed[kind] += stored[record_id][0] != kind
     return compared
+
+
+def _says_the_same(db, beside, row):
+    """Whether only the spelling or the packing of a record differs, as in a copy of it in another source."""
+    if row.table != _table(TranscriptEvent) or not row.columns or not SPELLED.issuperset(row.columns):
+        return False
+    place = dict(zip(("session_id", "seq"), row.key, strict=True))
+    try:
+        stored, made = (
+            content_digest(untrim(event.event_json, event.full_zstd, event.trim_json))
+            for event in (TranscriptEvent.objects.using(alias).get(**place) for alias in (db, beside))
+        )
+    except (Refused, ValueError, LookupError, TypeError, AttributeError):  # the stored text is no record
+        return False
+    return stored == made
 
 
 def _make_session(db, beside, session_id, parts, entry, *, stashes, moved=(), contents=None) -> KeptRecords:
@@ -187,8 +217,17 @@ def _make_session(db, beside, session_id, parts, entry, *, stashes, moved=(), co
     kept_records = KeptRecords(db, session_id, parts, moved)
     _create_session(db, beside, session_id, entry)
     numbers = _read_turn_numbers(db, session_id)
+    first = (
+        TranscriptEvent.objects.using(db)
+        .filter(session_id=session_id)
+        .order_by("seq")
+        .values_list("created_at", flat=True)
+        .first()
+    )
     with output_stash.open_outputs(beside, is_on=stashes, root=contents) as outputs:
         for index, part in enumerate(parts):
+            if first is not None:  # records without a time keep theirs when the file is touched
+                part.transcript.modified_ms = first
             part.transcript.turn_numbers, part.transcript.names = numbers, kept_records.names[index]
             with part.lines() as lines:
                 interleaved = kept_records.interleave(lines, kept_records.names[index], is_first=index == 0)
@@ -227,7 +266,7 @@ def _create_session(db, beside, session_id, entry):
                 id=report.id, defaults={"report_json": report.report_json}
             )
         indexed = {name: getattr(old, name) for name in INDEXED}
-        moments = {"created_at": old.created_at, "last_activity_at": 0 if entry else old.last_activity_at}
+        moments = {"created_at": old.created_at, "last_activity_at": old.last_activity_at}  # they only move outwards
         Session.objects.using(beside).create(id=session_id, source_state=old.source_state, **indexed, **moments)
     if entry is not None:
         index_rows.store_index(beside, [entry])
@@ -400,9 +439,10 @@ REMOVE_RETURNED = f"""
 """  # noqa: S608
 REMOVE_WITHHELD = f"DELETE FROM {MAIN}.artifacts WHERE session_id = %s AND record_id IN ({WITHHELD_NOW})"  # noqa: S608
 ARTIFACTS_DIFFER = f"""
-    SELECT 1 FROM {ATTACHED}.artifacts made WHERE made.session_id = %s AND NOT EXISTS (
-        SELECT 1 FROM {MAIN}.artifacts there
-        WHERE there.id = made.id AND NOT ({dialect.differ("there.turn_id", "made.turn_id")})) LIMIT 1
+    SELECT made.id, there.id IS NULL FROM {ATTACHED}.artifacts made
+    LEFT JOIN {MAIN}.artifacts there ON there.id = made.id
+    WHERE made.session_id = %s AND (there.id IS NULL OR {dialect.differ("there.turn_id", "made.turn_id")})
+    ORDER BY made.id
 """  # noqa: S608
 # Lines that can be read now are no longer rejected.
 REMOVE_REJECTED = f"""

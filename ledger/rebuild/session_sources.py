@@ -80,12 +80,13 @@ class KeptRecords:
         stored = _add_unidentified(db, session_id, stored)
         naming = _Naming(db, session_id, {record_id: place for place, (record_id, _seq) in enumerate(stored)})
         self.names = [naming.find_names(part) for part in parts] if stored else [{} for _part in parts]
-        self.lines: dict[str, Line] = {}
-        self.unreadable: list[str] = []
+        self._db, self._session_id = db, session_id
+        self.places: dict[str, tuple[int, int]] = {}  # record id -> seq, and an offset that no source has
+        self.unreadable: set[str] = set()
         self._after: dict[str | None, list[str]] = defaultdict(list)
         before, elsewhere = None, _compute_digests(moved)
         for record_id, seq in stored:
-            line = None if record_id in naming.met else self._read_line(db, session_id, record_id, seq)
+            line = None if record_id in naming.met else self._read_line(record_id, seq)
             if line is not None and elsewhere and _compute_digest(line.record) in elsewhere:
                 self.moved[read_facts(line.record).kind] += 1
                 continue
@@ -94,18 +95,18 @@ class KeptRecords:
             if name in naming.met:
                 before = name
             elif line is not None:
-                line.offset = line.end = -len(self.lines) - 1  # no place of a source
-                self.lines[record_id] = line
+                self.places[record_id] = seq, -len(self.places) - 1
                 self._after[before].append(record_id)
-        settled = {line.offset: record_id for record_id, line in self.lines.items()}
+        settled = {offset: record_id for record_id, (_seq, offset) in self.places.items()}
         for names in self.names:
             names.update(settled)
 
-    def _read_line(self, db, session_id, record_id, seq):
+    def _read_line(self, record_id, seq, offset=0):
         """A stored record as a line; None when its row is lost.
 
         An output that cannot be read stays as its preview.
         """
+        db, session_id = self._db, self._session_id
         event = TranscriptEvent.objects.using(db).filter(session_id=session_id, seq=seq).first()
         if event is None:
             return None
@@ -113,14 +114,15 @@ class KeptRecords:
             record = untrim(event.event_json, event.full_zstd, event.trim_json)
         except output_stash.UNREADABLE:
             record = untrim(event.event_json, event.full_zstd)
-            self.unreadable.append(record_id)
+            self.unreadable.add(record_id)
         record = with_repeated_output(record, trimming.parse_repeated_length(event.trim_json))
         if event.kind == WITHHELD:
-            parent = TranscriptEventIdentity.objects.using(db).get(session_id=session_id, event_id=record_id).parent_id
-            record = {"type": WITHHELD.value, "id": record_id, "parentId": parent, "timestamp": event.created_at}
+            known = TranscriptEventIdentity.objects.using(db).get(session_id=session_id, event_id=record_id)
+            record = {"type": known.event_type, "id": record_id, "parentId": known.parent_id}
+            record["timestamp"] = event.created_at
         is_own = event.trim_json is None and event.kind != WITHHELD  # the row is the line itself, in its own spelling
         raw = event.event_json.encode() if is_own else orjson.dumps(record)
-        return Line(0, 0, raw, record, is_withheld=event.kind == WITHHELD)
+        return Line(offset, offset, raw, record, is_withheld=event.kind == WITHHELD)
 
     def interleave(self, lines: Iterator[Line], names: Mapping[int, str], *, is_first: bool) -> Iterator[Line]:
         """The lines of a source, each followed by the kept records that stood after it."""
@@ -132,7 +134,8 @@ class KeptRecords:
                 yield from self._pop_followers(own_id(line.record) or names.get(line.offset))
 
     def _pop_followers(self, record_id):
-        return [self.lines[kept_id] for kept_id in self._after.pop(record_id, ())]
+        for kept_id in self._after.pop(record_id, ()):
+            yield self._read_line(kept_id, *self.places[kept_id])
 
 
 class _Naming:

@@ -27,16 +27,14 @@ class RowDifference:
         return f"{self.table} {name} ({', '.join(self.columns) or self.problem})"
 
 
-def compare_rows(
-    db: str, model: type[Model], where: str, values: Sequence[Any] = (), *, ignored: Sequence[str] = ()
-) -> Iterator[RowDifference]:
+def compare_rows(db: str, model: type[Model], where: str, values: Sequence[Any] = ()) -> Iterator[RowDifference]:
     """Compare the rows of `db` that meet `where` with all rows of the attached file.
 
     Rows are the same by their primary key, which must not be a number that a file gave out.
     """
     fields, table = model._meta.concrete_fields, model._meta.db_table
     keys = [field.column for field in getattr(model._meta.pk, "fields", (model._meta.pk,))]
-    compared = [field for field in fields if field.column not in {*keys, *ignored}]
+    compared = [field for field in fields if field.column not in keys]
     columns = [field.column for field in compared]
     unlike = [_build_difference(field) for field in compared]
     key, same = ", ".join(f"made.{name}" for name in keys), " AND ".join(f"there.{name} = made.{name}" for name in keys)

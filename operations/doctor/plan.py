@@ -9,6 +9,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from agents import databases
 from agents.claims import find_root, resolve_names
 from agents.database_copies import Copies
 from agents.layout import home_configuration
@@ -22,6 +23,7 @@ from jobs import kinds as job_kinds
 from ledger import consent
 from ledger.outputs import output_stash
 from openclaw_web import amounts, clock
+from openclaw_web.disk import room
 from openclaw_web.errors import Refused
 from people.configuration import setting_values as configuration
 
@@ -83,7 +85,7 @@ class Plan:
 
 def run_check(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     """Return the plan as a receipt with a sentence. The function of a job."""
-    with Copies() as copies:
+    with room.refuse_when_full(settings.HOME_DIR, _("The check did not come to its end.")), Copies() as copies:
         doctor_plan = build_plan(params, progress, copies)
     return as_receipt(doctor_plan) | {"verb": "look", "message": describe_plan(doctor_plan), "run": None}
 
@@ -126,14 +128,14 @@ def _count_records(plan, progress):
     for agent_id in Agent.objects.order_by("agent_id").values_list("agent_id", flat=True):
         if agent_id not in unusable:
             progress.update(0, None, _("Counting the records of %(agent)s") % {"agent": agent_id})
-            losses.count_records(agent_id, places.find_alias(agent_id), plan.counts)
+            losses.count_records(agent_id, databases.find_alias(agent_id), plan.counts)
             yield agent_id
 
 
 def _compare_sessions(plan, counted, progress, copies):
     """Compare all sessions; without `--deep` only those that lost records.
 
-    Agents with values of the wrong type are not compared: the check of types names them.
+    Agents with values of the wrong type are not compared.
     """
     mistyped = {finding.agent for finding in plan.store if finding.check in MISTYPED}
     collection = plan.collection or build_collection(None, {}, {}, progress, copies)
@@ -141,6 +143,8 @@ def _compare_sessions(plan, counted, progress, copies):
     of_home = {plan.names[home_agent.home_name]: home_agent for home_agent in agents}
     for agent_id in counted:
         lost = [loss for loss in plan.counts.get_agent_losses(agent_id) if loss.in_sources is None]
+        if plan.is_deep and agent_id in mistyped:
+            plan.compared.unreadable[agent_id] = _("it has values of the wrong type")
         if agent_id in plan.counts.gone | mistyped or not (plan.is_deep or lost):
             continue
         with collect.exclusive_run(progress):  # an import in between would look like a difference
@@ -150,7 +154,9 @@ def _compare_sessions(plan, counted, progress, copies):
                     home_agent = of_home.get(agent_id)
                     session_comparison.compare_agent(collection, home_agent, agent_id, plan.counts, plan.compared)
                 elif agent_id in of_home:
-                    session_comparison.count_restorable(collection, of_home[agent_id], agent_id, lost)
+                    session_comparison.count_restorable(
+                        collection, of_home[agent_id], agent_id, lost, plan.compared.unreadable
+                    )
             except Refused as refused:
                 plan.compared.unreadable[agent_id] = str(refused.sentence)
     plan.store += session_comparison.build_findings(plan.compared, plan.counts)
@@ -252,7 +258,7 @@ def _compare_keys(plan, agent_id, keys):
 
     Entries of an index that was not read yet are not compared here.
     """
-    if db := places.find_alias(agent_id):
+    if db := databases.find_alias(agent_id):
         excluded = plan.collection.ignored.get(agent_id, frozenset())
         plan.store += source_findings.build_key_findings(
             agent_id, index_keys.find_keys_without_records(plan.root, agent_id, db, keys, excluded)
@@ -302,7 +308,10 @@ def as_receipt(plan: Plan) -> dict[str, Any]:
 def describe_plan(plan: Plan) -> str:
     """Summarise the plan: its state, and the extent of the comparison."""
     files = f" {source_findings.describe_census(plan.census)}" if plan.collection else ""
-    compared = f"{compared_words(plan)}{files} {own_store.describe_comparison(is_deep=plan.is_deep)}"
+    compared = f"{compared_words(plan)}{files}"
+    if plan.is_deep:
+        compared += f" {session_comparison.describe_extent(plan.compared)}"
+    compared += f" {own_store.describe_comparison(is_deep=plan.is_deep)}"
     if not plan.findings:
         return _("Nothing new and no problems found.") + f" {compared}"
     wrong = sum(entry.level == FINDING for entry in plan.store) + bool(plan.problem)
@@ -347,6 +356,7 @@ def build_comparison(plan: Plan) -> dict[str, Any]:
         "sources": len(plan.compared.sources),
         "kept": plan.compared.only_stored,
         "not_counted": plan.counts.not_noted.total(),
+        "skipped": dict(+plan.compared.skipped),
         "unreadable": [{"path": path, "why": why} for path, why in sorted(plan.compared.unreadable.items())][:LISTED],
     }
 

@@ -82,7 +82,7 @@ def open_agent_places(
         files = [source for source in own if source.kind in (Kind.TRANSCRIPT, LEFTOVER)]
         sources = [source for source in own if source.kind == Kind.DATABASE and source.target == "transcript_events"]
         own_database = next((source for source in sources if source.file == home_agent.database), None)
-        db = find_alias(agent_id)
+        db = databases.find_alias(agent_id)
         removed = removal.read_all_removed_ids(db) if db else _find_removed(agent_id)
         agent_places = AgentPlaces(agent_id, db, lambda _session_id: True, of_database=own_database)
         if own_database is not None and (own_database.is_to_read or is_deep):
@@ -104,11 +104,6 @@ def _find_removed(agent_id):
     """The removed sessions of an agent whose own file is missing."""
     whys = {why.value for why in RemovedSession.Why}
     return {session_id for session_id, why in holdings.read_removed(agent_id).items() if why in whys}
-
-
-def find_alias(agent_id: str) -> str | None:
-    """The alias of an agent's database; None when there is none that can be read."""
-    return databases.find_alias(agent_id)
 
 
 def _open_database(stack, collection, source, rejected):

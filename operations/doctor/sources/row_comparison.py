@@ -7,6 +7,7 @@ from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS, models
 
+from agents import databases
 from agents.homes import NotReadable, open_regular
 from agents.models import CollectorSource
 from artifacts import handles
@@ -28,7 +29,7 @@ from ledger.models import IndexedFile, Session, TrajectoryEvent, VfsEntry
 from openclaw_web.sqlite import failures
 
 from .home_sources import EPISODES, TRAJECTORY, Source
-from .places import AgentPlaces, fill_schema, find_alias
+from .places import AgentPlaces, fill_schema
 from .rejects import RejectedLines, reject
 
 Kind = CollectorSource.Kind
@@ -234,7 +235,7 @@ class RowComparer:
                 reject(source, self.rejected, 0, mem_store.BAD_ARTIFACT, problem)
             return
         keys = [((handles.from_sha256(source.content.sha256),), source.is_to_read)]
-        self._count(source, ARTIFACTS, next(map(find_alias, self.agents), None), keys)
+        self._count(source, ARTIFACTS, next(map(databases.find_alias, self.agents), None), keys)
 
     def _compare_events(self, source):
         """Compare rows of openclaw-mem's ledger with the events of the agents that get them."""

@@ -8,6 +8,7 @@ from itertools import chain, islice
 from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from agents.models import Agent
 from collecting import agent_reimport, collect
@@ -36,6 +37,7 @@ class Comparison:
     only_stored: int = 0
     sessions: int = 0
     unreadable: dict[str, str] = field(default_factory=dict)  # source or session -> why
+    skipped: Counter[str] = field(default_factory=Counter)  # sessions that were not compared, by reason
     row_counts: Counter[tuple[str, str]] = field(default_factory=Counter)  # rows that differ, by agent and session
     rows: dict[str, dict[str, list[RowDifference]]] = field(default_factory=dict)  # the first, by agent and session
 
@@ -80,7 +82,7 @@ def compare_agent(collection: Any, home_agent: Any, agent_id: str, counts: Count
     compared.rows.setdefault(agent_id, {})
     try:
         for session, parts in agent_reimport.compare_sessions(
-            collection, home_agent, agent, report, compared.unreadable
+            collection, home_agent, agent, report, compared.unreadable, compared.skipped
         ):
             compared.sources |= {FILE.match(part.transcript.file)[0] for part in parts}
             compared.sessions += bool(parts)
@@ -94,20 +96,41 @@ def compare_agent(collection: Any, home_agent: Any, agent_id: str, counts: Count
             compared.add_rows(agent_id, session_id, [mark])
     except DamagedDatabase as exc:
         compared.unreadable[agent_id] = str(exc)
-    compared.unreadable |= dict.fromkeys(report.notes, "")
 
 
-def count_restorable(collection: Any, home_agent: Any, agent_id: str, losses: list[Loss]) -> None:
+def count_restorable(
+    collection: Any, home_agent: Any, agent_id: str, losses: list[Loss], unreadable: dict[str, str]
+) -> None:
     """Set `in_sources` of each loss: how many of its records the agent's sources contain."""
-    chosen = {loss.session_id for loss in losses}
-    for session, _parts in agent_reimport.compare_sessions(
-        collection, home_agent, Agent(agent_id=agent_id), collect.AgentReport(), {}, chosen
-    ):
-        lacking = session.missing + session.different
-        for loss in losses:
-            if loss.session_id == session.session_id:
-                count = lacking.total() if loss.kind == IDS else lacking[loss.kind]
-                loss.in_sources = min(loss.missing, count)
+    agent, chosen = Agent(agent_id=agent_id), {loss.session_id for loss in losses}
+    try:
+        for session, _parts in agent_reimport.compare_sessions(
+            collection, home_agent, agent, collect.AgentReport(), unreadable, Counter(), chosen
+        ):
+            lacking = session.missing + session.different
+            for loss in losses:
+                if loss.session_id == session.session_id:
+                    count = lacking.total() if loss.kind == IDS else lacking[loss.kind]
+                    loss.in_sources = min(loss.missing, count)
+    except DamagedDatabase as exc:
+        unreadable[agent_id] = str(exc)
+
+
+def describe_extent(compared: Comparison) -> str:
+    """Say whether every row of sessions was compared, and which sessions were not."""
+    rewritten, moved, undecided = (compared.skipped[reason] for reason in agent_reimport.SKIPPED)
+    others = [
+        (rewritten, _("%(sessions)s with sources that were rewritten and are not imported yet")),
+        (moved, _("%(sessions)s with files that belong to other sessions now")),
+        (undecided, _("%(sessions)s that no session index names, because somebody opted out")),
+    ]
+    named = [text % {"sessions": amounts.format_amount("sessions", count)} for count, text in others if count]
+    named += [_("what findings name as not compared")] if compared.unreadable else []
+    if not named:
+        return _("Every row of sessions was compared with what an import gives.")
+    return _("Rows of sessions were compared with what an import gives, but not %(others)s.") % {
+        "others": listed(named)
+    }
 
 
 def _add_losses(agent_id, session: SessionComparison, counts):
@@ -136,7 +159,11 @@ def build_findings(compared: Comparison, counts: Counts) -> Iterator[Finding]:
             count = sum(compared.row_counts[agent_id, name] for name in others)
             named = _format_rows(chain.from_iterable(others.values()), count)
             words = {"agent": agent_id, "rows": amounts.format_amount("rows", count), "named": named}
-            sentence = _("In agent %(agent)s, %(rows)s differ from what its sources and records give: %(named)s.")
+            sentence = ngettext(
+                "In agent %(agent)s, %(rows)s differs from what its sources and records give: %(named)s.",
+                "In agent %(agent)s, %(rows)s differ from what its sources and records give: %(named)s.",
+                count,
+            )
             yield Finding(SUMS, sentence % words, agent_id, repair=IMPORT_AGAIN, agent=agent_id)
     for name, why in compared.unreadable.items():
         words = {"path": name, "why": why.rstrip(".")}

@@ -62,10 +62,7 @@ def check_store(progress: Any, *, is_deep: bool = False) -> Iterator[Finding]:
 def describe_comparison(*, is_deep: bool) -> str:
     """Describe the extent of a check of the store itself."""
     if is_deep:
-        return _(
-            "Every row of sessions was compared with what an import gives, and every artifact, export and archive with"
-            " its hash."
-        )
+        return _("Every artifact, export and archive was compared with its hash.")
     return _(
         "Not checked: totals, turns and other rows of sessions. Artifacts, exports, archives and backups were"
         " compared by name and size, not by content."

@@ -3,6 +3,7 @@
 The doctor runs as a real process.
 """
 
+import os
 from pathlib import Path
 
 import orjson
@@ -13,9 +14,9 @@ from tests.operations.backups.backup_homes import run
 from tests.operations.doctor import doctor_homes
 from tests.operations.doctor.doctor_homes import change, doctor, rows
 
-pytestmark = pytest.mark.kill
 home = doctor_homes.home
-IDS = [f"00000000-0000-4000-8000-0000000000{number:02}" for number in range(1, 15)]
+IDS = [f"00000000-0000-4000-8000-0000000000{number:02}" for number in range(1, 17)]
+ENVELOPE = 'Conversation info (untrusted metadata):\n```json\n{"sender_id": "%s"}\n```\n\n%s'
 TABLES = {
     "sessions": "id",
     "transcript_events": "session_id, seq",
@@ -50,6 +51,8 @@ DAMAGES = [
      " cache_write_tokens, total_tokens, cost_usd, repeat_of, trim_json, event_json, full_zstd FROM transcript_events"
      " WHERE session_id = '%s' AND seq = 1", {"transcript_events"}),
     ("DELETE FROM transcript_event_identities WHERE session_id = '%s' AND seq = 1", {"transcript_event_identities"}),
+    ("UPDATE sessions SET withheld_count = 3 WHERE id = '%s'", {"sessions.withheld_count"}),
+    ("DELETE FROM sessions WHERE id = '%s'", {"sessions"}),
 ]  # fmt: skip
 
 
@@ -149,3 +152,76 @@ def test_sessions_that_were_removed_are_not_made_again(home, source, how):
     assert report["rows"] == [] and report["losses"] == []
     doctor(home, "--fix", "--deep")
     assert read_all(home) == before
+
+
+def test_what_only_looks_different_is_no_finding(home, source):
+    """The spelling of a record, records without a time, what earlier indexes said, and files that were renamed."""
+    folder = source.root / "agents" / "main" / "sessions"
+    timeless = source.transcript(user("When?"), assistant("No idea."), session="00000000-0000-4000-8000-0000000000aa")
+    lines = [orjson.loads(line) for line in timeless.path.read_bytes().splitlines()]
+    plain = [{name: value for name, value in line.items() if name != "timestamp"} for line in lines]
+    timeless.path.write_bytes(b"".join(orjson.dumps(line) + b"\n" for line in plain))
+    os.utime(timeless.path, (1_770_000_000, 1_770_000_000))
+    entries = {f"agent:main:irc:direct:p{n}": {"sessionId": name, "updatedAt": 2**41} for n, name in enumerate(IDS)}
+    source.index(entries)
+    collect(home)
+    for entry in entries.values():
+        entry |= {"updatedAt": 2**40, "label": "Another title"}
+    source.index(entries)
+    os.utime(timeless.path, (1_771_000_000, 1_771_000_000))
+    collect(home)
+    change(
+        home,
+        f"UPDATE transcript_events SET event_json = replace(event_json, ',\"', ', \"') WHERE session_id = '{IDS[0]}'",
+        "main",
+    )
+    (folder / f"{IDS[1]}.jsonl").rename(folder / f"{IDS[1]}.jsonl.deleted.2026-02-22T03-00-00.000Z")
+    (folder / f"{IDS[2]}.jsonl").rename(folder / f"{IDS[2]}.jsonl.reset.2026-02-22T03-00-00.000Z")
+    report, _status = doctor(home, "--deep")
+    assert (report["rows"], report["losses"], report["compared"]["skipped"]) == ([], [], {})
+    assert "Every row of sessions was compared" in report["message"]
+
+
+def test_words_that_are_withheld_are_not_lost_and_keep_their_type(home, source):
+    script = source.transcript(session="00000000-0000-4000-8000-0000000000bb")
+    for who in ("ann", "bob"):
+        script.add(user(ENVELOPE % (who, f"words of {who}")), assistant(f"hello {who}"))
+    source.index({"agent:main:irc:group:g": {"sessionId": script.session, "updatedAt": 1, "chatType": "group"}})
+    collect(home)
+    assert run(home, "settings", "set", "collector.optedOutSenders", '["bob"]')[0] == 0
+    report, _status = doctor(home, "--deep", status=1)
+    assert report["rows"] and report["losses"] == []
+    collect(home, "--again")
+    types = rows(home, "SELECT event_id, event_type FROM transcript_event_identities ORDER BY 1", "main")
+    script.path.unlink()
+    collect(home)
+    assert [report["rows"] for report, _status in (doctor(home, "--deep"), doctor(home, "--fix", "--deep"))] == [[], []]
+    assert rows(home, "SELECT event_id, event_type FROM transcript_event_identities ORDER BY 1", "main") == types
+    assert "words of bob" not in str(rows(home, "SELECT event_json FROM transcript_events", "main"))
+
+
+def test_artifacts_that_lost_their_row_are_named_and_mended(home, source):
+    source.transcript(user("All?"), assistant("", ("c1", "exec", {})), result("c1", "a long line\n" * 9_000))
+    collect(home)
+    read = "SELECT id, session_id, record_id, turn_id, handle FROM artifacts ORDER BY 1"
+    before = rows(home, read, "main")
+    change(home, "DELETE FROM artifacts", "main")
+    report, _status = doctor(home, "--deep", status=1)
+    assert [(row["table"], row["key"], row["problem"]) for row in report["rows"]] == [
+        ("artifacts", [artifact[0]], "missing") for artifact in before
+    ]
+    assert doctor(home, "--fix", "--deep")[0]["run"]["rows"] == []
+    assert before and rows(home, read, "main") == before
+
+
+def test_sessions_that_were_not_compared_are_said(home, source):
+    """A rewritten source, and a session that no index names while somebody has opted out."""
+    unnamed = source.transcript(*talk(20), session="00000000-0000-4000-8000-0000000000cc")
+    collect(home)
+    other = source.root / "agents" / "main" / "sessions" / f"{IDS[1]}.jsonl"
+    other.write_bytes(other.read_bytes().replace(b"Question", b"Demand"))
+    assert run(home, "settings", "set", "collector.optedOutSenders", '["nobody-here"]')[0] == 0
+    report, _status = doctor(home, "--deep")
+    assert report["compared"]["skipped"] == {"rewritten": 1, "undecided": 1}
+    assert "1 session with sources that were rewritten" in report["message"] and unnamed.session
+    assert "1 session that no session index names" in report["message"] and "Every row" not in report["message"]
