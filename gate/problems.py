@@ -59,7 +59,7 @@ def describe_calls(facts: Facts) -> Words:
 
 def check_drift(agent: Agent) -> Iterable[Finding]:
     """Report the decision whose share changed most, when it changed."""
-    if not sums.is_on() or not sums.is_complete(agent.db):
+    if not sums.ensure_complete(agent.db):
         return
     for change in drift.find_drifts(agent.db)[:1]:
         facts = {

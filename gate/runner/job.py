@@ -18,6 +18,7 @@ from jobs.models import JobRun
 from jobs.progress import Listener, Progress
 from openclaw_web.amounts import ngettext_lazy
 
+from ..statistics import sums
 from . import call_totals, config, turn_decision, turn_selection
 from .config import RUNNER, Gate
 from .turn_decision import DecisionOutcome
@@ -62,6 +63,7 @@ def run(params: dict[str, Any], progress: Progress) -> dict[str, Any]:
         batch.run(
             selection.ids, build_turn_handler(agent.db, gate, batch, call_totals.find_malformed_turns(agent.db, since))
         )
+    sums.ensure_complete(agent.db)
     result = summary(agent, gate, batch, selection.ids, since)
     check_answered(result, result["decided"])
     return result

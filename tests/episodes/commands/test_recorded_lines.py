@@ -159,8 +159,7 @@ def test_recorded_imports_give_the_same_receipts_and_write_nothing(tmp_path, cap
         differences |= find_differences(words[0], recorded, receipt)
         if words[0] == "extract-sessions":
             assert {name: receipt[name] for name in GROWN} == GROWN
-    assert differences - {("*", "ts"), ("*", "version.openclaw_web")} == {
-        row for row in DIFFERENCES if row[0] in IMPORTS
-    }
+    by_chance = {("*", "ts"), ("*", "version.openclaw_web"), ("extract-sessions", "duration_ms")}  # may be equal
+    assert differences - by_chance == {row for row in DIFFERENCES if row[0] in IMPORTS} - by_chance
     assert read_files(folder) == before
     assert not (tmp_path / "state.json").exists()

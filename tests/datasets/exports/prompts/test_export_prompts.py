@@ -61,7 +61,7 @@ def test_the_page_counts_rows_that_call_other_tools(as_reviewer, monkeypatch):
     page = build_page(as_reviewer, parallel_calls="split")
     assert "<dt>Tools left out: Longer than the maximum</dt> <dd>2 rows</dd>" in page
     assert "<dt>Calls tools that the row does not describe</dt> <dd>2 rows</dd>" in page
-    assert "One call after the other, for GLM-4" in page
+    assert "One call after the other, each followed by its result" in page
 
 
 def test_the_command_prints_them(monkeypatch):
