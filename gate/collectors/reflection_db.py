@@ -11,8 +11,9 @@ from typing import Any
 
 from ledger.collectors.database import DamagedDatabase, Database
 from ledger.collectors.database_tables import Tables
+from ledger.collectors.database_values import Unusable, read_count, read_moment, read_text
 from ledger.collectors.jsonl import load_object
-from ledger.collectors.records import MAX_NAME, parse_moment_ms
+from ledger.collectors.records import MAX_NAME
 
 from .batches import count_row_bytes, split_batches
 from .log_lines import get_text
@@ -33,11 +34,11 @@ DECISION, TURN, SESSION, CONTEXT = (
     "sessions",
     "conversation_contexts",
 )
+# What a source reports of a decision.
+TEXTS = ("turn_id", "candidate_fact", "llm_model", "raw_response")
+COUNTS = ("llm_latency_ms", "prompt_tokens", "completion_tokens")
 TABLES: Tables = {
-    DECISION: (
-        *("id", "turn_id", "session_id", "decision", "reason", "candidate_fact", "llm_model", "llm_latency_ms"),
-        *("prompt_tokens", "completion_tokens", "raw_response", "created_at"),
-    ),
+    DECISION: ("id", "session_id", "decision", "reason", "created_at", *TEXTS, *COUNTS),
     TURN: (
         *("id", "turn_number", "user_message_id", "user_message_content", "user_from"),
         *("agent_message_id", "agent_message_content", "created_at"),
@@ -62,9 +63,7 @@ class DatabaseDecision(SourceDecision):
 
     turn_id: str | None
     session_id: str | None  # the plugin's key of the conversation
-    prompt_tokens: int | None
-    completion_tokens: int | None
-    raw_response: str | None
+    reported: dict[str, Any]
     turn_number: int | None
     user_message_id: str | None
     user_message: SourceMessage | None
@@ -75,10 +74,6 @@ class DatabaseDecision(SourceDecision):
 NO_RELATED_VALUES: dict[str, None] = dict.fromkeys(
     ("turn_number", "user_message_id", "user_message", "agent_message_id", "reply", "window")
 )
-
-
-class _Unusable(Exception):
-    """A value does not fit its column."""
 
 
 def read(connection: sqlite3.Connection | Database) -> Iterator[DatabaseDecision | Rejection]:
@@ -167,7 +162,7 @@ def _read_windows(database, rows, before):
             continue
         try:
             message = _read_message(row)
-        except _Unusable as exc:
+        except Unusable as exc:
             new_windows[row["turn_id"]] = str(exc)
             continue
         if message not in newest.messages:
@@ -178,10 +173,10 @@ def _read_windows(database, rows, before):
 
 
 def _read_message(row):
-    role, message = _get_text(row, "role"), _get_text(row, "message")
-    at, _place = _get_moment(row, "timestamp"), _get_count(row, "sequence_number")
+    role, message = read_text(row, "role"), read_text(row, "message")
+    at, _place = read_moment(row, "timestamp"), read_count(row, "sequence_number")
     if role not in ROLES or message is None or at is None:
-        raise _Unusable("a message of its context cannot be read")
+        raise Unusable("a message of its context cannot be read")
     return SourceMessage(role, message, at)
 
 
@@ -198,14 +193,14 @@ def _build_decision(database, row, turn, windows, keys):
         row["reason"] = b""
     try:
         own = _read_own_values(row)
-    except _Unusable as exc:
+    except Unusable as exc:
         yield Rejection("bad_decision", str(exc))
         return
     related: dict[str, Any] = dict(NO_RELATED_VALUES)
     window = windows.get(row["turn_id"])
     try:
         related |= _read_turn_values(turn, own["at"]) if turn else {}
-    except _Unusable as exc:
+    except Unusable as exc:
         yield Rejection("bad_decision", f"{own['id']}: {exc}")
     if isinstance(window, str):
         yield Rejection("bad_decision", f"{own['id']}: {window}")
@@ -226,46 +221,46 @@ def _build_decision(database, row, turn, windows, keys):
 
 
 def _read_own_values(row):
-    """Return the values of a decision's own row; raises _Unusable."""
-    id_, decision, reason = (_get_text(row, name) for name in ("id", "decision", "reason"))
-    at = _get_moment(row, "created_at")
+    """Return the values of a decision's own row; raises Unusable."""
+    id_, decision, reason = (read_text(row, name) for name in ("id", "decision", "reason"))
+    at = read_moment(row, "created_at")
     if not id_ or len(id_) > MAX_NAME:
-        raise _Unusable("no usable id")
+        raise Unusable("no usable id")
     if decision not in DECISIONS:
-        raise _Unusable(f"{id_}: unknown decision {str(decision)[:MAX_NAME]}")
+        raise Unusable(f"{id_}: unknown decision {str(decision)[:MAX_NAME]}")
     if reason is None or at is None:
-        raise _Unusable(f"{id_}: no {'reason' if reason is None else 'time'}")
-    session_id, fact = _get_text(row, "session_id"), _get_text(row, "candidate_fact")
+        raise Unusable(f"{id_}: no {'reason' if reason is None else 'time'}")
+    session_id = read_text(row, "session_id")
+    reported = {name: read_text(row, name) for name in TEXTS} | {name: read_count(row, name) for name in COUNTS}
+    fact = reported["candidate_fact"]
     return {
         "id": id_,
         "at": at,
         "session_key": session_id,
         "session_id": session_id,
-        "turn_id": _get_text(row, "turn_id"),
+        "turn_id": reported["turn_id"],
+        "reported": reported,
         "decision": decision,
         "reason": reason,
         "fact": fact,
         "has_fact": bool(fact),
         "failure": parse_failure(decision, reason),
-        "model": _get_text(row, "llm_model"),
-        "latency_ms": _get_count(row, "llm_latency_ms"),
-        "prompt_tokens": _get_count(row, "prompt_tokens"),
-        "completion_tokens": _get_count(row, "completion_tokens"),
-        "raw_response": _get_text(row, "raw_response"),
+        "model": reported["llm_model"],
+        "latency_ms": reported["llm_latency_ms"],
     }
 
 
 def _read_turn_values(row, decided_at):
-    """Return the values of the turn that was judged; raises _Unusable."""
-    at = _get_moment(row, "created_at") or decided_at
-    user_text, agent_text = (_get_text(row, f"{who}_message_content") for who in ("user", "agent"))
+    """Return the values of the turn that was judged; raises Unusable."""
+    at = read_moment(row, "created_at") or decided_at
+    user_text, agent_text = (read_text(row, f"{who}_message_content") for who in ("user", "agent"))
     return {
-        "turn_number": _get_count(row, "turn_number"),
-        "user_message_id": _get_text(row, "user_message_id"),
+        "turn_number": read_count(row, "turn_number"),
+        "user_message_id": read_text(row, "user_message_id"),
         "user_message": None
         if user_text is None
-        else SourceMessage("user", user_text, at, _get_text(row, "user_from") or ""),
-        "agent_message_id": _get_text(row, "agent_message_id"),
+        else SourceMessage("user", user_text, at, read_text(row, "user_from") or ""),
+        "agent_message_id": read_text(row, "agent_message_id"),
         "reply": None if agent_text is None else SourceMessage("agent", agent_text, at),
         "left_out": row["left_out"],
     }
@@ -287,35 +282,3 @@ def _has_message(message, window, role):
     if message is None and not window:
         return None
     return bool(message and message.message.strip()) or any(recent.role == role for recent in window)
-
-
-def _get_text(row, name):
-    value = row[name]
-    if value is None:
-        return None
-    if not isinstance(value, bytes):
-        raise _Unusable(f"{name} is no text")
-    try:
-        return value.decode()
-    except UnicodeDecodeError as exc:
-        raise _Unusable(f"{name} is not UTF-8") from exc
-
-
-def _get_count(row, name):
-    value = row[name]
-    if value is None:
-        return None
-    if isinstance(value, bytes) or not 0 <= value < 2**53 or value != int(value):
-        raise _Unusable(f"{name} is no count")
-    return int(value)
-
-
-def _get_moment(row, name):
-    value = row[name]
-    if value is None:
-        return None
-    if isinstance(value, bytes):
-        value = value.decode(errors="replace")
-    if (at := parse_moment_ms(value)) is None:
-        raise _Unusable(f"{name} is no time")
-    return at

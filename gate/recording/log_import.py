@@ -122,24 +122,22 @@ def _match_turn(agent, decision):
 
 
 def _build_report(decision, match, source, window):
-    row = MemoryGateDecision(
-        id=decision.id,
-        turn_id=match.turn_id,
-        session_id=match.session_id,
-        match=match.match,
-        session_key=decision.session_key,
-        decision=decision.decision,
-        reason=decision.reason,
-        candidate_fact=decision.fact,
-        llm_model=decision.model,
-        llm_latency_ms=decision.latency_ms,
-        prompt_tokens=getattr(decision, "prompt_tokens", None),
-        completion_tokens=getattr(decision, "completion_tokens", None),
-        raw_response=getattr(decision, "raw_response", None),
-        saw_user=decision.saw_user,
-        created_at=decision.at,
-        origin=Origin.IMPORTED,
-    )
+    columns = getattr(decision, "reported", {}) | {
+        "id": decision.id,
+        "turn_id": match.turn_id,
+        "session_id": match.session_id,
+        "match": match.match,
+        "session_key": decision.session_key,
+        "decision": decision.decision,
+        "reason": decision.reason,
+        "candidate_fact": decision.fact,
+        "llm_model": decision.model,
+        "llm_latency_ms": decision.latency_ms,
+        "saw_user": decision.saw_user,
+        "created_at": decision.at,
+        "origin": Origin.IMPORTED,
+    }
+    row = MemoryGateDecision(**columns)
     return Report(row=row, source=source, window=window, other_key=decision.original_key)
 
 

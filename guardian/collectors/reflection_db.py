@@ -14,7 +14,8 @@ from typing import Any
 from gate.collectors.source_decisions import Rejection
 from ledger.collectors.database import DamagedDatabase, Database
 from ledger.collectors.database_tables import Tables
-from ledger.collectors.records import MAX_NAME, parse_moment_ms
+from ledger.collectors.database_values import Unusable, read_count, read_moment, read_text
+from ledger.collectors.records import MAX_NAME
 
 from ..files import LONGEST_FACT, MEMORY_FILES
 from .source_writes import STATUSES, SourceCorrection, SourceRollback, SourceWrite
@@ -25,10 +26,14 @@ AUDIT, SNAPSHOT, ROLLBACK, CORRECTION = (
     "rollbacks",
     "behavior_corrections",
 )
+# What a source reports of a write.
+TEXTS = ("decision_id", "turn_id", "session_id", "candidate_fact", "reason", "llm_model")
+COUNTS = ("llm_latency_ms", "agent_steps")
 TABLES: Tables = {
     AUDIT: (
-        *("id", "decision_id", "turn_id", "session_id", "target_file", "candidate_fact", "before_snapshot_id"),
-        *("after_snapshot_id", "status", "reason", "llm_model", "llm_latency_ms", "agent_steps", "created_at"),
+        *("id", "target_file", "before_snapshot_id", "after_snapshot_id", "status", "created_at"),
+        *TEXTS,
+        *COUNTS,
     ),
     SNAPSHOT: ("id", "file_name", "content", "content_hash", "created_at"),
     ROLLBACK: ("id", "audit_id", "rolled_back_at", "rolled_back_by", "reason"),
@@ -45,10 +50,6 @@ AT_ONCE = 100  # writes whose rollbacks and corrections are read together: these
 MOST_CORRECTIONS = 20  # of one write, the newest
 HELD = 16 * 1024 * 1024  # bytes of snapshots in the cache: writes name the same ones again
 Row = dict[str, Any]
-
-
-class _Unusable(Exception):
-    """A value does not fit its column."""
 
 
 @dataclass(slots=True)
@@ -183,7 +184,7 @@ def _find_related(
 def _try_make(row, make):
     try:
         return make(row)
-    except _Unusable as exc:
+    except Unusable as exc:
         return str(exc)
 
 
@@ -199,7 +200,7 @@ def _read_write(database, row, rollbacks, corrections):
     """
     try:
         columns = _read_columns(row) | {"snapshots": _read_snapshot_ids(database, row)}
-    except _Unusable as exc:
+    except Unusable as exc:
         yield Rejection("bad_write", str(exc))
         return
     related = [
@@ -239,52 +240,48 @@ def _read_snapshot_ids(database, row):
 def _read_columns(row):
     id_, status, target = (_read_text(row, name) for name in ("id", "status", "target_file"))
     if not id_ or len(id_) > MAX_NAME:
-        raise _Unusable("no usable id")
+        raise Unusable("no usable id")
     if status not in STATUSES:
-        raise _Unusable(f"{id_}: unknown status {str(status)[:MAX_NAME]}")
+        raise Unusable(f"{id_}: unknown status {str(status)[:MAX_NAME]}")
     if target not in MEMORY_FILES:
-        raise _Unusable(f"{id_}: unknown file {str(target)[:MAX_NAME]}")
-    fact = _read_text(row, "candidate_fact")
+        raise Unusable(f"{id_}: unknown file {str(target)[:MAX_NAME]}")
+    reported = {name: _read_text(row, name) for name in TEXTS} | {name: read_count(row, name) for name in COUNTS}
+    fact = reported["candidate_fact"]
     if fact is not None and len(fact) > LONGEST_FACT:
-        raise _Unusable(f"{id_}: a fact of more than {LONGEST_FACT} characters")
-    if (at := _read_moment(row, "created_at")) is None:
-        raise _Unusable(f"{id_}: no time")
+        raise Unusable(f"{id_}: a fact of more than {LONGEST_FACT} characters")
+    if (at := read_moment(row, "created_at")) is None:
+        raise Unusable(f"{id_}: no time")
     return {
         "id": id_,
         "at": at,
         "target_file": target,
         "status": status,
         "fact": fact or None,
-        "reason": _read_short_text(row, "reason") or None,
-        "decision_id": _read_text(row, "decision_id"),
-        "turn_id": _read_text(row, "turn_id"),
-        "session_key": _read_text(row, "session_id"),
-        "model": _read_text(row, "llm_model"),
-        "latency_ms": _read_count(row, "llm_latency_ms"),
-        "agent_steps": _read_count(row, "agent_steps"),
+        "session_key": reported["session_id"],
+        "reported": reported | {"reason": _read_short_text(row, "reason") or None},
     }
 
 
 def _read_rollback(row):
-    id_, at = _read_text(row, "id"), _read_moment(row, "rolled_back_at")
+    id_, at = _read_text(row, "id"), read_moment(row, "rolled_back_at")
     if not id_ or len(id_) > MAX_NAME or at is None:
-        raise _Unusable("a rollback without a usable id or time")
+        raise Unusable("a rollback without a usable id or time")
     return SourceRollback(id_, at, _read_short_text(row, "rolled_back_by", MAX_NAME), _read_short_text(row, "reason"))
 
 
 def _read_correction(row):
-    id_, at = _read_text(row, "id"), _read_moment(row, "corrected_at")
+    id_, at = _read_text(row, "id"), read_moment(row, "corrected_at")
     names = ("status", "candidate_fact", "target_file")
     original = tuple(_read_text(row, f"original_{name}") for name in names)
     corrected = tuple(_read_text(row, f"corrected_{name}") for name in names)
     if not id_ or len(id_) > MAX_NAME or at is None:
-        raise _Unusable("a correction without a usable id or time")
+        raise Unusable("a correction without a usable id or time")
     if original[0] not in STATUSES or corrected[0] not in STATUSES:
-        raise _Unusable("a correction of an unknown status")
+        raise Unusable("a correction of an unknown status")
     if any(target is not None and target not in MEMORY_FILES for target in (original[2], corrected[2])):
-        raise _Unusable("a correction of an unknown file")
+        raise Unusable("a correction of an unknown file")
     if any(fact is not None and len(fact) > LONGEST_FACT for fact in (original[1], corrected[1])):
-        raise _Unusable(f"a correction with a fact of more than {LONGEST_FACT} characters")
+        raise Unusable(f"a correction with a fact of more than {LONGEST_FACT} characters")
     pattern = _read_short_text(row, "correction_pattern") if row["apply_to_future"] not in (None, 0, b"false") else None
     by, reason = _read_short_text(row, "corrected_by", MAX_NAME), _read_short_text(row, "correction_reason")
     return SourceCorrection(id_, at, by, original, corrected, reason, pattern or None)
@@ -294,38 +291,12 @@ def _read_short_text(row, name, most=LONGEST_FACT):
     """Return a text about a write that pages show; empty where there is none."""
     text = _read_text(row, name) or ""
     if len(text) > most:
-        raise _Unusable(f"{name} has more than {most} characters")
+        raise Unusable(f"{name} has more than {most} characters")
     return text
 
 
 def _read_text(row, name):
-    value = row[name]
-    if value is None:
-        return None
-    if not isinstance(value, bytes):
-        raise _Unusable(f"{name} is no text")
-    try:
-        text = value.decode()
-    except UnicodeDecodeError as exc:
-        raise _Unusable(f"{name} is not UTF-8") from exc
-    if "\x00" in text:
-        raise _Unusable(f"{name} holds a NUL")
+    text = read_text(row, name)
+    if text and "\x00" in text:
+        raise Unusable(f"{name} holds a NUL")
     return text
-
-
-def _read_count(row, name):
-    value = row[name]
-    if value is None:
-        return None
-    if isinstance(value, bytes) or not 0 <= value < 2**53 or value != int(value):
-        raise _Unusable(f"{name} is no count")
-    return int(value)
-
-
-def _read_moment(row, name):
-    value = row[name]
-    if isinstance(value, bytes):
-        value = value.decode(errors="replace")
-    if value is not None and parse_moment_ms(value) is None:
-        raise _Unusable(f"{name} is no time")
-    return None if value is None else parse_moment_ms(value)

@@ -4,7 +4,8 @@ A value that a source lacks is None.
 """
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 import orjson
 
@@ -52,13 +53,8 @@ class SourceWrite:
     status: str
     kind: str = ""
     fact: str | None = None
-    reason: str | None = None
-    decision_id: str | None = None
-    turn_id: str | None = None
     session_key: str | None = None
-    model: str | None = None
-    latency_ms: int | None = None
-    agent_steps: int | None = None
+    reported: dict[str, Any] = field(default_factory=dict)  # columns of the write, as far as the source has them
     snapshots: tuple[str | None, str | None] | None = None
     rollback: SourceRollback | None = None
     corrections: tuple[SourceCorrection, ...] = ()
@@ -109,7 +105,7 @@ class LogReader:
             status=entry.status,
             kind=entry.decision,
             fact=entry.fact or None,
-            reason=entry.reason,
+            reported={"reason": entry.reason},
         )
 
     def _is_equal(self, at, id_):

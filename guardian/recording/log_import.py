@@ -75,25 +75,23 @@ def import_writes(
         for write in batch:
             if write.id in reports or (write.id in known and not _has_more(write)):
                 continue
-            names = {"decision_id": write.decision_id, "turn_id": write.turn_id, "kind": write.kind}
+            reported = write.reported
+            names = {"decision_id": reported.get("decision_id"), "turn_id": reported.get("turn_id"), "kind": write.kind}
             target = {"fact": write.fact, "at": write.at, "target_file": write.target_file}
             provenance = find_provenance(agent, keys=[write.session_key], **names, **target)
             if consent.find_withheld_keys(agent.db, [provenance.turn_id]):
                 result.withheld += 1
                 continue
-            row = WriteGuardianAudit(
-                id=write.id,
-                target_file=write.target_file,
-                candidate_fact=write.fact,
-                status=Status.WRITTEN if write.status == Status.ROLLED_BACK else write.status,  # its rollback follows
-                reason=write.reason,
-                llm_model=write.model,
-                llm_latency_ms=write.latency_ms,
-                agent_steps=write.agent_steps,
-                created_at=write.at,
-                origin=Origin.IMPORTED,
-                **provenance.columns,
-            )
+            columns = {
+                "id": write.id,
+                "target_file": write.target_file,
+                "candidate_fact": write.fact,
+                # The rollback follows.
+                "status": Status.WRITTEN if write.status == Status.ROLLED_BACK else write.status,
+                "created_at": write.at,
+                "origin": Origin.IMPORTED,
+            }
+            row = WriteGuardianAudit(**reported | columns | provenance.columns)
             report = Report(row=row, source=source, reporter=BY)
             report.row.sources = source_bits
             reports[write.id] = (report, write.id not in known)

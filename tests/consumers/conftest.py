@@ -13,8 +13,8 @@ import pytest
 from tests.consumers.consumer_exports import KINDS, write_everything
 
 READERS = Path(__file__).parent / "readers"
-ASKED_FOR_ALL = ("datasets", "unsloth")  # they also read exports that they do not take unchanged
 PLAIN = ("alpaca", "sharegpt", "sharegpt_reflection", "llamafactory_preference", "parquet")
+FORMATS = {kind.format for kind in KINDS}
 PLACE = os.environ.get("CONSUMERS", "")
 
 
@@ -71,11 +71,9 @@ def read_all(shared_results, folders, hand_over):
     def read(environment, reader):
         if environment not in shared_results["answers"]:
             is_old = environment == "datasets-4"  # the oldest that LLaMA-Factory takes; it has no type for messages
-            given = [
-                kind.name
-                for kind in KINDS
-                if reader in kind.readers or (reader in ASKED_FOR_ALL and not (is_old and kind.format not in PLAIN))
-            ]
+            # Two of them also read exports that they do not take unchanged.
+            formats = {"datasets": PLAIN if is_old else FORMATS, "unsloth": ("sharegpt",)}.get(reader, ())
+            given = [kind.name for kind in KINDS if reader in kind.readers or kind.format in formats]
             shared_results["answers"][environment] = hand_over(
                 environment, reader, {name: folders[name] for name in given}
             )

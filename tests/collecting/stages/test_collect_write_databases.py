@@ -10,10 +10,11 @@ import pytest
 
 from guardian.collectors import reflection_db
 from guardian.corrections import correction_store, rule_trial, rules
-from guardian.models import BehaviorCorrection, Rollback
+from guardian.models import BehaviorCorrection, Rollback, WriteGuardianAudit
 from ledger.collectors.database import Database
 from ledger.models import RejectedRecord
 from openclaw_web.clock import now_ms
+from openclaw_web.sqlite.fields import get_reported_fields
 from tests.collecting.collect_runs import MAIN, run
 from tests.collecting.plugin_log import CHANNEL, T0, log_first_turn, log_write
 from tests.collecting.stages.test_collect_writes import rows
@@ -102,6 +103,17 @@ def test_a_database_of_the_specs_shape_is_read_with_everything_beside(place):
     rule = BehaviorCorrection.objects.using(MAIN).get()
     assert (rule.correction_pattern, rule.switched_off_by) == ("likes", "import")
     assert run(home)["guardian"]["writes"] == 0
+
+
+def test_every_reported_column_of_the_requirements_is_stored(place):
+    home, _talk, _log = place
+    names = {field.attname for field in get_reported_fields(WriteGuardianAudit)} - {"session_key"}  # known to this site
+    values = {name: 7 if name in ("llm_latency_ms", "agent_steps") else f"some {name}" for name in names}
+    create_database(home.root / "workspace", {"id": "w1"} | values)
+    run(home)
+    [row] = rows()
+    assert {name: getattr(row, name) for name in names} == values | {"turn_id": None}  # there is no such turn
+    assert row.session_key == values["session_id"]
 
 
 def test_columns_and_tables_of_a_database_may_be_missing(place):

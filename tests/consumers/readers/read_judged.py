@@ -38,8 +38,8 @@ def read(folder):
     given = {"model": model, "ref_model": before, "args": arguments, "processing_class": tokenizer}
     trainer = trainer_class(train_dataset=rows, **given)
     prepared = trainer.train_dataset
-    names = [name for name in ("prompt_ids", "prompt_input_ids") if name in prepared.column_names]
-    texts = [tokenizer.decode(row[names[0]]) for row in prepared] if names else []
+    columns = [name for name in ("prompt_ids", "prompt_input_ids") if name in prepared.column_names]
+    texts = [tokenizer.decode(row[columns[0]]) for row in prepared] if columns else []
     return {"rows": rows.to_list(), "prepared": len(prepared), "prompts": texts, "weights": names.get("weights")}
 
 

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 
 from gate.collectors.reflection_db import TABLES, DatabaseDecision, read
 from gate.collectors.source_decisions import Rejection, SourceDecision, SourceMessage
+from gate.models import MemoryGateDecision
 from ledger.collectors.database import Database
+from openclaw_web.sqlite.fields import get_reported_fields
 
 GENERATOR = Path(__file__).resolve().parents[4] / "shared" / "tools" / "gen_corpus.py"
 AT = 1_795_230_815_515
@@ -75,8 +77,8 @@ def test_it_works(store):
     assert (decision.id, decision.at, decision.decision, decision.reason) == ("01D", AT, "UPDATE_USER", "A preference.")
     assert (decision.fact, decision.has_fact, decision.failure) == ("Likes tea.", True, "")
     assert (decision.session_key, decision.session_id, decision.original_key) == (KEY, KEY, "agent:main:irc:#lab")
-    assert (decision.model, decision.latency_ms, decision.raw_response) == ("small", 812, "{}")
-    assert (decision.prompt_tokens, decision.completion_tokens) == (900, 20)
+    assert (decision.model, decision.latency_ms, decision.reported["raw_response"]) == ("small", 812, "{}")
+    assert (decision.reported["prompt_tokens"], decision.reported["completion_tokens"]) == (900, 20)
     assert (decision.turn_id, decision.turn_number, decision.user_message_id, decision.agent_message_id) == (
         "01T",
         3,
@@ -118,8 +120,16 @@ def test_any_column_that_says_more_of_a_decision_may_be_missing(store, column):
     insert(store, "memory_gate_decisions", DECISION)
     store.execute(f"ALTER TABLE memory_gate_decisions DROP COLUMN {column}")
     (decision,) = read(store)
-    name = {"candidate_fact": "fact", "llm_model": "model", "llm_latency_ms": "latency_ms"}.get(column, column)
-    assert getattr(decision, name) == ("" if column == "reason" else None)
+    value = decision.reported[column] if column in decision.reported else getattr(decision, column)
+    assert value == ("" if column == "reason" else None)
+
+
+def test_every_reported_column_of_the_requirements_is_read(store):
+    insert(store, "memory_gate_decisions", DECISION)
+    (decision,) = read(store)
+    reported = {field.attname for field in get_reported_fields(MemoryGateDecision)}
+    assert decision.reported == {name: DECISION[name] for name in reported & DECISION.keys()}
+    assert reported - DECISION.keys() == {"session_key", "saw_user", "prompt_version", "cost_usd"}  # known to this site
 
 
 @pytest.mark.parametrize("column", ["id", "decision", "created_at"])
