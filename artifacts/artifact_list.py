@@ -45,6 +45,12 @@ class ArtifactFilters(DayFilters):
     ORDERS, DEFAULT = {"time": ("created_at", "id"), "size": ("bytes", "id")}, "-time"
     RARE = ("kind", "session", "size", "each")
     CHIPS = {"q": _("Summary or handle")}
+    DESCRIPTIONS = {
+        "each": "list every use; otherwise each artifact once, at its latest use",
+        "size": "minimum size in bytes",
+        "flagged": "only artifacts that may contain secrets, according to the settings",
+        "q": "words in the summary",
+    }
     q = forms.CharField(label=_("Search summaries, or enter a handle"), required=False, max_length=200)
     content_type = forms.ChoiceField(
         label=_("Type"), required=False, choices=[(name, CONTENT_WORDS[name]) for name in KNOWN]

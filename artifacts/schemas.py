@@ -10,11 +10,11 @@ from django.utils.translation import gettext as _
 from pydantic import ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
-from openclaw_web.endpoints.schemas import Body, PageQuery, Schema
+from openclaw_web.endpoints.schemas import Body, Schema
 from openclaw_web.endpoints.table_schemas import table_schema
+from openclaw_web.lists.api_query import list_query
 
 from .artifact_list import ArtifactFilters
-from .contents import content_types
 from .excerpts.line_search import MAX_CONTEXT
 from .excerpts.patterns import MAX_PATTERN
 from .excerpts.selectors import MAX_OFFSET, MAX_REASON, MOST_CHARS, MOST_PEEK_CHARS, PEEK_CHARS, USUAL_CHARS, Selector
@@ -26,21 +26,8 @@ MADE_HERE = frozenset({"checkpoint"})  # kinds that are made from records: nobod
 Name = Annotated[str, Field(max_length=500)]
 
 
-class ArtifactQuery(PageQuery):
-    each: bool = Field(False, description="list every use; otherwise each artifact once, at its latest use")
+class ArtifactQuery(list_query(ArtifactFilters)):
     handle: str | None = Field(None, max_length=100, description="only this artifact")
-    session: Name | None = None
-    kind: str | None = Field(None, max_length=MAX_KIND)
-    tool: Name | None = None
-    content_type: Literal[content_types.KNOWN] | None = None  # type: ignore[valid-type]
-    size: int | None = Field(None, ge=0, le=BIGGEST, description="minimum size in bytes")
-    flagged: bool = Field(False, description="only artifacts that may contain secrets, according to the settings")
-    q: str = Field("", max_length=200, description="words in the summary")
-    from_ts: int | None = Field(None, ge=0, le=BIGGEST, description="milliseconds: used at or after this time")
-    to_ts: int | None = Field(None, ge=0, le=BIGGEST, description="milliseconds: used before this time")
-    sort: Literal[ArtifactFilters.sorts()] = Field(  # type: ignore[valid-type]
-        ArtifactFilters.DEFAULT, description="with a leading `-`: newest or largest first"
-    )
 
 
 class ArtifactOut(table_schema(Artifact)):

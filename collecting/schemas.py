@@ -1,13 +1,16 @@
 """API schemas of imports: their request, and the list of skipped files."""
 
-from typing import Any, Literal
+from typing import Any
 
 from django.conf import settings
 from pydantic import Field
 
 from agents.models import SkippedSource
-from openclaw_web.endpoints.schemas import Body, PageQuery
+from openclaw_web.endpoints.schemas import Body
 from openclaw_web.endpoints.table_schemas import table_schema
+from openclaw_web.lists.api_query import list_query
+
+from .skipped_list import SkippedFilters
 
 
 class CollectIn(Body):
@@ -19,10 +22,8 @@ class CollectIn(Body):
         return source | {"include_deleted": True} if self.include_deleted else source
 
 
-class SkippedQuery(PageQuery):
-    agent: str | None = Field(None, max_length=56)
-    reason: str | None = Field(None, max_length=50, description="a code: not_transcript, no_records, secret, …")
-    kind: Literal["file", "folder", "index_entry"] | None = None
+class SkippedQuery(list_query(SkippedFilters)):
+    pass
 
 
 class SkippedOut(table_schema(SkippedSource)):

@@ -19,6 +19,7 @@ class SkippedFilters(ListFilters):
     """The filters of the list of skipped sources."""
 
     ORDERS, DEFAULT = {"name": ("path", "source_key")}, "name"
+    DESCRIPTIONS = {"name": "a part of the path"}
     agent = forms.CharField(label=_("Agent"), required=False, max_length=56)
     reason = forms.ChoiceField(label=_("Reason"), required=False, choices=REASON_WORDS.items())
     kind = forms.ChoiceField(label=_("Kind"), required=False, choices=KIND_WORDS.items())

@@ -33,6 +33,15 @@ class SampleFilters(DayFilters):
     ORDERS, DEFAULT = {"made": ("created_at", "id")}, "-made"
     HIDDEN = ("status", "session")
     RARE = ("reason", "prompted_by", "ending")
+    DESCRIPTIONS = {
+        "by": "user name",
+        "edited": "only samples whose reply was edited",
+        "reason": "samples rejected for this reason",
+        "prompted_by": (
+            "who started the turn: a person, one of OpenClaw's own prompts, or silent for a reply that is not sent"
+        ),
+        "ending": "whether the reply was cut off (stop reason aborted, error, length or max_tokens)",
+    }
     agent = forms.ChoiceField(label=_("Agent"), required=False)
     type = forms.ChoiceField(label=_("Type"), required=False, choices=[("", _("All types")), *TYPE_WORDS.items()])
     status = forms.ChoiceField(label=_("Status"), required=False, choices=list(STATUS_WORDS.items()))

@@ -6,14 +6,16 @@ import orjson
 from pydantic import Field
 
 from ledger.session.schemas import EvidenceOut
-from openclaw_web.endpoints.schemas import Body, PageQuery, Schema
+from openclaw_web.endpoints.schemas import Body, Schema
 from openclaw_web.endpoints.table_schemas import table_schema
+from openclaw_web.lists.api_query import list_query
 
 from .evidence import find_evidence
 from .forms import LONGEST_NOTES, LONGEST_REPLY
 from .models import DatasetSample, SampleLabel
 from .review import parts
 from .review.parts import DECISIONS, GUARDIAN_STATUSES, PartVerdict
+from .sample_list import SampleFilters
 from .sample_order import read_history
 from .words import PROMPTED_WORDS
 
@@ -34,14 +36,8 @@ PROMPTED_BY = "who started the turn: a person, one of OpenClaw's own prompts, or
 ENDING = "whether the reply was cut off (stop reason aborted, error, length or max_tokens)"
 
 
-class SampleQuery(PageQuery):
-    status: Status | None = None
-    agent: str | None = Field(None, max_length=56)
-    type: Type | None = None
-    session: str | None = Field(None, max_length=500)
-    reason: str | None = Field(None, max_length=40, description="samples rejected for this reason")
-    prompted_by: PromptedBy | None = Field(None, description=PROMPTED_BY)
-    ending: Ending | None = Field(None, description=ENDING)
+class SampleQuery(list_query(SampleFilters)):
+    pass
 
 
 class GateOutput(Schema):

@@ -18,7 +18,7 @@ router = Operations("operations_api", tags=["operations"])
 @needs("viewer")
 def job_list(request, filters: Query[JobQuery]):
     """Jobs, newest first: operators see all jobs, other users the jobs they started."""
-    return page_to_json(JOBS.fits(request.user, **filters.criteria(started_by="by")).page(**filters.place))
+    return page_to_json(JOBS.fits(request.user, **filters.criteria()).page(**filters.place))
 
 
 @router.get("/operations/jobs/{job_id}", JobDetail, 404)

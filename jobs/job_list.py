@@ -33,6 +33,7 @@ class JobFilters(DayFilters):
     """The filters of the list of jobs."""
 
     ORDERS, DEFAULT = {"queued": ("created_at", "id")}, "-queued"
+    DESCRIPTIONS = {"kind": "collect, export, …", "by": "user name"}
     kind = forms.ChoiceField(label=_("Kind"), required=False, choices=job_kinds.build_choices)
     state = forms.ChoiceField(label=_("Status"), required=False, choices=states.choices(JobRun.State))
     by = forms.CharField(label=_("Started by"), required=False, max_length=150)

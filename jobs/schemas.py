@@ -1,21 +1,20 @@
 """Schemas of jobs in the JSON API."""
 
-from typing import Any, Literal
+from typing import Any
 
 from pydantic import Field
 
-from openclaw_web.endpoints.schemas import PageQuery
 from openclaw_web.endpoints.table_schemas import table_schema
+from openclaw_web.lists.api_query import list_query
 
+from .job_list import JobFilters
 from .models import JobRun
 
 LOG_SHOWN = 50_000  # characters
 
 
-class JobQuery(PageQuery):
-    kind: str | None = Field(None, max_length=50, description="collect, export, …")
-    state: Literal["queued", "running", "finished", "refused", "failed", "cancelled", "stopped"] | None = None
-    started_by: str | None = Field(None, max_length=150, description="user name")
+class JobQuery(list_query(JobFilters)):
+    pass
 
 
 class JobOut(table_schema(JobRun)):

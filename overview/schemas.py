@@ -4,12 +4,13 @@ from typing import Literal
 
 from pydantic import Field
 
-from guardian.files import MEMORY_FILES
 from guardian.standing.words import STATE
 from ledger.session.schemas import COST, UNPRICED
 from openclaw_web.endpoints.schemas import PageQuery, Schema
 from openclaw_web.endpoints.table_schemas import table_schema
+from openclaw_web.lists.api_query import list_query
 
+from .memory_list import MemoryFilters
 from .models import AgentDailyStat, AgentSummary, MemoryStanding
 from .ranges import SIZES
 
@@ -83,10 +84,8 @@ class SummaryOut(table_schema(AgentSummary)):
     pass
 
 
-class MemoryQuery(PageQuery):
-    agent: str | None = Field(None, max_length=56)
-    file: Literal[MEMORY_FILES] | None = None  # type: ignore[valid-type]
-    state: STATE | None = None  # type: ignore[valid-type]
+class MemoryQuery(list_query(MemoryFilters)):
+    pass
 
 
 class MemoryOut(table_schema(MemoryStanding)):

@@ -4,18 +4,17 @@ from typing import Literal
 
 from pydantic import Field
 
-from openclaw_web.endpoints.schemas import LARGEST_FIRST, PageQuery, Schema
+from openclaw_web.endpoints.schemas import Schema
 from openclaw_web.endpoints.table_schemas import table_schema
+from openclaw_web.lists.api_query import list_query
 
 from .models import Problem
+from .problem_list import ProblemFilters
 from .services import LONGEST_REASON
 
 
-class ProblemQuery(PageQuery):
+class ProblemQuery(list_query(ProblemFilters, without=("segment",))):
     state: Literal["open", "muted", "closed", "all"] = Field("open", description="`all` for every state")
-    kind: str | None = Field(None, max_length=50, description="rule_broken, proposal_waiting, …")
-    agent: str | None = Field(None, max_length=56)
-    sort: Literal["severity", "-severity", "since", "-since"] = Field("-severity", description=LARGEST_FIRST)
 
 
 class ProblemOut(table_schema(Problem)):

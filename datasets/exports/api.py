@@ -10,15 +10,16 @@ from pydantic import Field
 
 from jobs.schemas import JobOut
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.endpoints.schemas import Body, Page, PageQuery, Schema, page_to_json
+from openclaw_web.endpoints.schemas import Body, Page, Schema, page_to_json
 from openclaw_web.endpoints.table_schemas import table_schema
+from openclaw_web.lists.api_query import list_query
 from openclaw_web.pages import files
 from openclaw_web.pages.roles import needs
 
 from ..models import DatasetExport, DatasetSample
 from . import exports, jobs
 from .export_count import count_export
-from .export_list import EXPORTS
+from .export_list import EXPORTS, ExportFilters
 from .exports import download_zip
 from .jobs import start_export, start_verify
 from .options import BY_TASK, INCLUDED, LONGEST_NAME, LONGEST_SEED, Options, check_download, read_options
@@ -27,11 +28,8 @@ FormatName = Literal[tuple(DatasetExport.Format.values)]
 Kind = Literal[INCLUDED]
 
 
-class ExportQuery(PageQuery):
-    state: Literal["waiting", "running", "ready", "refused", "failed"] | None = None
-    kind: FormatName | None = Field(None, description="format of the files")
-    task: Literal["reply", "gate", "guardian"] | None = None
-    exported_by: str | None = Field(None, max_length=150, description="user name")
+class ExportQuery(list_query(ExportFilters)):
+    pass
 
 
 class ExportIn(Body):
@@ -200,8 +198,7 @@ RANGE = {
 @needs("viewer")
 def export_list(request, filters: Query[ExportQuery]):
     """All exports, newest first."""
-    criteria = filters.criteria(kind="export_format", exported_by="by")
-    return page_to_json(EXPORTS.fits(request.user, **criteria).page(**filters.place))
+    return page_to_json(EXPORTS.fits(request.user, **filters.criteria()).page(**filters.place))
 
 
 @router.post("/exports", {202: ExportOut}, 400, 409)

@@ -25,6 +25,7 @@ class ExportFilters(DayFilters):
 
     ORDERS, DEFAULT = {"when": ("exported_at", "id")}, "-when"
     RARE = ("task", "by")
+    DESCRIPTIONS = {"by": "user name"}
     export_format = forms.ChoiceField(label=_("Format"), required=False, choices=words.FORMAT_WORDS.items())
     task = forms.ChoiceField(label=_("Task"), required=False, choices=words.TASK_WORDS.items())
     state = forms.ChoiceField(label=_("Status"), required=False, choices=states.choices(DatasetExport.State))

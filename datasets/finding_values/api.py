@@ -10,8 +10,9 @@ from agents.models import Agent
 from findings.models import Finding
 from openclaw_web.detectors.spans import KINDS
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.endpoints.schemas import LARGEST_FIRST, Body, Page, PageQuery, Schema, TimeRangeQuery, page_to_json
+from openclaw_web.endpoints.schemas import Body, Page, PageQuery, Schema, page_to_json
 from openclaw_web.endpoints.table_schemas import table_schema
+from openclaw_web.lists.api_query import list_query
 from openclaw_web.pages.not_found_page import MissingPart
 from openclaw_web.pages.roles import needs
 
@@ -25,12 +26,8 @@ NO_NUL = r"^[^\x00]*$"
 MASKED = "of keys and passwords only a few characters; null below labeller, and where the text has changed"
 
 
-class FoundValueQuery(TimeRangeQuery):
-    kind: FoundKind | None = None
-    state: Literal["open", "confirmed", "dismissed"] | None = None
-    agent: str | None = Field(None, max_length=56)
-    rule: str | None = Field(None, max_length=100)
-    sort: Literal[ValueFilters.sorts()] = Field(ValueFilters.DEFAULT, description=LARGEST_FIRST)
+class FoundValueQuery(list_query(ValueFilters)):
+    pass
 
 
 class FoundValueOut(table_schema(FindingValue)):

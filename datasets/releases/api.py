@@ -45,7 +45,7 @@ router = Operations("datasets_releases_api", tags=["datasets"])
 @needs("viewer")
 def dataset_list(request, filters: Query[DatasetQuery]):
     """All datasets, newest first."""
-    return page_to_json(DATASETS.fits(request.user, **filters.criteria(created_by="by")).page(**filters.place))
+    return page_to_json(DATASETS.fits(request.user, **filters.criteria()).page(**filters.place))
 
 
 @router.post("/datasets", {201: DatasetDetail}, 400, 409)

@@ -19,6 +19,7 @@ class DatasetFilters(DayFilters):
 
     ORDERS, DEFAULT = {"made": ("created_at", "id")}, "-made"
     RARE = ("by",)
+    DESCRIPTIONS = {"name": "a part of the name", "by": "user name"}
     name = forms.CharField(label=_("Name"), required=False, max_length=120)
     by = forms.CharField(label=_("By"), required=False, max_length=150)
 

@@ -6,9 +6,11 @@ from pydantic import Field
 
 from openclaw_web.endpoints.schemas import Body, PageQuery, Schema
 from openclaw_web.endpoints.table_schemas import table_schema
+from openclaw_web.lists.api_query import list_query
 
 from ..exports.options import LONGEST_NAME, LONGEST_SEED
 from ..models import Benchmark, Dataset, DatasetMember, DatasetSample, DatasetVersion
+from .dataset_list import DatasetFilters
 from .dataset_store import LONGEST_DESCRIPTION
 from .release import LONGEST_NOTES
 
@@ -49,9 +51,8 @@ class DatasetIn(Body):
     options: DatasetOptions = Field(default_factory=DatasetOptions)
 
 
-class DatasetQuery(PageQuery):
-    name: str | None = Field(None, max_length=LONGEST_NAME, description="a part of the name")
-    created_by: str | None = Field(None, max_length=150, description="user name")
+class DatasetQuery(list_query(DatasetFilters)):
+    pass
 
 
 class DatasetOut(table_schema(Dataset)):

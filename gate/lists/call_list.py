@@ -42,6 +42,7 @@ class CallFilters(AgentFilters):
     """The filters of the list of calls."""
 
     SEGMENTS = SEGMENTS
+    DESCRIPTIONS = {"session": list_context.SESSION}
 
     ORDERS, DEFAULT = {"time": ("created_at", "place")}, "-time"
     OFFERED, TABLE = {"model": "llm_model"}, TABLE

@@ -52,6 +52,15 @@ class DecisionFilters(AgentFilters):
     RARE = ("session", "prompt", "verdict", "origin", "unmatched")
     OFFERED, TABLE, WORDS = {"model": "llm_model", "prompt": "prompt_version"}, "memory_gate_decisions", {}
     CHIPS = {"q": _("Reason or fact")}
+    DESCRIPTIONS = {
+        "session": list_context.SESSION,
+        "prompt": "version of the prompt",
+        "slow": f"only decisions that took {SLOW_MS:,} ms or more",
+        "unseen": "only decisions whose gate saw no message of the user",
+        "unmatched": "only decisions without a turn",
+        "verdict": "only decisions that people judged so, judged at all, or did not judge",
+        "q": "words in the reason or the fact; a page searches for 200 ms",
+    }
     q = forms.CharField(
         label=_("Search reasons and facts"),
         required=False,

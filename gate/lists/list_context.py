@@ -12,6 +12,8 @@ from openclaw_web.lists.paging import Term
 
 from ..recording import turn_matching
 
+SESSION = "id or key of a session; a key that several sessions had is searched for"  # of a filter
+
 EXACT_PREFIX = "="
 MAX_CHECKED = 20  # up to so many sessions with one key are checked for rows one by one
 FIRST_CHARACTERS = 240

@@ -9,38 +9,22 @@ from pydantic import Field
 
 from ledger.models import ConversationContext
 from ledger.session.schemas import EvidenceOut, TurnOut
-from openclaw_web.endpoints.schemas import LARGEST_FIRST, SEGMENT, Schema, TimeRangeQuery
+from openclaw_web.endpoints.schemas import Schema
 from openclaw_web.endpoints.table_schemas import table_schema
+from openclaw_web.lists.api_query import list_query
 
 from ..detail import window_state
 from ..models import GateCall, MemoryGateDecision
-from ..models.decisions import SLOW_MS
-from ..words import VERDICT_WORDS
-from .call_list import SEGMENTS, CallFilters
+from .call_list import CallFilters
 from .decision_list import DecisionFilters
 
 DECISION = Literal[tuple(MemoryGateDecision.Decision.values)]
 ORIGIN = Literal[tuple(MemoryGateDecision.Origin.values)]
-DECISION_SORTS, CALL_SORTS = (Literal[filters.sorts()] for filters in (DecisionFilters, CallFilters))
-SESSION = "id or key of a session; a key that several sessions had is searched for"
 
 
-class DecisionQuery(TimeRangeQuery):
-    decision: DECISION | None = None  # type: ignore[valid-type]
-    session: str | None = Field(None, max_length=500, description=SESSION)
-    model: str | None = Field(None, max_length=500)
-    prompt: str | None = Field(None, max_length=500, description="version of the prompt")
-    origin: ORIGIN | None = None  # type: ignore[valid-type]
-    slow: bool = Field(False, description=f"only decisions that took {SLOW_MS:,} ms or more")
-    unseen: bool = Field(False, description="only decisions whose gate saw no message of the user")
-    unmatched: bool = Field(False, description="only decisions without a turn")
-    verdict: Literal[tuple(VERDICT_WORDS)] | None = Field(  # type: ignore[valid-type]
-        None, description="only decisions that people judged so, judged at all, or did not judge"
-    )
-    q: str = Field("", max_length=200, description="words in the reason or the fact; a page searches for 200 ms")
+class DecisionQuery(list_query(DecisionFilters)):
     with_context: bool = Field(False, description="include what the gate saw")
     with_response: bool = Field(False, description="for operators: include the response of the model")
-    sort: DECISION_SORTS = Field(DecisionFilters.DEFAULT, description=LARGEST_FIRST)  # type: ignore[valid-type]
 
 
 class SeenMessage(table_schema(ConversationContext, "role", "message", "timestamp")):
@@ -89,11 +73,8 @@ class DecisionDetail(DecisionOut):
     evidence: EvidenceOut
 
 
-class CallQuery(TimeRangeQuery):
-    segment: Literal[tuple(SEGMENTS.parts)] = Field("all", description=SEGMENT)  # type: ignore[valid-type]
-    model: str | None = Field(None, max_length=500)
-    session: str | None = Field(None, max_length=500, description=SESSION)
-    sort: CALL_SORTS = Field(CallFilters.DEFAULT, description=LARGEST_FIRST)  # type: ignore[valid-type]
+class CallQuery(list_query(CallFilters)):
+    pass
 
 
 class CallOut(table_schema(GateCall)):

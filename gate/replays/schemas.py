@@ -10,7 +10,8 @@ from openclaw_web.endpoints.schemas import BIGGEST, Body, Page, PageQuery, Schem
 from openclaw_web.endpoints.table_schemas import table_schema
 from people.configuration.setting import MOST_TEXT
 
-from ..lists.schemas import DECISION, ORIGIN, SESSION
+from ..lists.list_context import SESSION
+from ..lists.schemas import DECISION, ORIGIN
 from ..models import GateReplay, GateReplayDecision
 from .replay_request import DEFAULT_LIMIT, MAX_DECISIONS, ReplayRequest
 

@@ -1,7 +1,7 @@
 """The list of writes to memory files: its filters, query, columns and texts."""
 
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Any
 
 from django import forms
 from django.db.models import Q, QuerySet
@@ -12,8 +12,8 @@ from pydantic import Field
 from gate.lists import list_context
 from ledger.lists import facets
 from openclaw_web.amounts import ngettext_lazy
-from openclaw_web.endpoints.schemas import LARGEST_FIRST, SEGMENT, TimeRangeQuery
 from openclaw_web.endpoints.table_schemas import table_schema
+from openclaw_web.lists.api_query import list_query
 from openclaw_web.lists.declaration import NAMED, PLAIN, TITLE, List, Words, file_columns
 from openclaw_web.lists.filters import DayFilters
 from openclaw_web.lists.paging import Listing, Term, build_listing, build_terms, get_order_columns
@@ -70,6 +70,15 @@ class AuditFilters(DayFilters):
     HIDDEN = ("rule", "decision", "turn")
     RARE = ("session", "origin", "unmatched", "flagged")
     CHIPS = {"q": _("Fact or reason")}
+    DESCRIPTIONS = {
+        "session": list_context.SESSION,
+        "decision": "id of a decision of memory_gate",
+        "turn": "id of a turn",
+        "rule": "id of a rule",
+        "flagged": "only writes that a rule applies to",
+        "unmatched": "only writes without a turn",
+        "q": "words in the fact or the reason; a page searches for 200 ms",
+    }
     q = forms.CharField(
         label=_("Search facts and reasons"),
         required=False,
@@ -160,26 +169,8 @@ WRITES = List(
 )
 
 
-STATUS = Literal[tuple(WriteGuardianAudit.Status.values)]
-ORIGIN = Literal[tuple(WriteGuardianAudit.Origin.values)]
-SESSION = "id or key of a session; a key that several sessions had is searched for"
-
-
-class GuardianWriteQuery(TimeRangeQuery):
-    file: Literal[MEMORY_FILES] | None = None  # type: ignore[valid-type]
-    status: STATUS | None = None  # type: ignore[valid-type]
-    origin: ORIGIN | None = None  # type: ignore[valid-type]
-    segment: Literal[tuple(SEGMENTS.parts)] = Field("all", description=SEGMENT)  # type: ignore[valid-type]
-    session: str | None = Field(None, max_length=500, description=SESSION)
-    decision: str | None = Field(None, max_length=500, description="id of a decision of memory_gate")
-    turn: str | None = Field(None, max_length=1_000, description="id of a turn")
-    rule: str | None = Field(None, max_length=500, description="id of a rule")
-    flagged: bool = Field(False, description="only writes that a rule applies to")
-    unmatched: bool = Field(False, description="only writes without a turn")
-    q: str = Field("", max_length=200, description="words in the fact or the reason; a page searches for 200 ms")
-    sort: Literal[AuditFilters.sorts()] = Field(  # type: ignore[valid-type]
-        AuditFilters.DEFAULT, description=LARGEST_FIRST
-    )
+class GuardianWriteQuery(list_query(AuditFilters)):
+    pass
 
 
 class GuardianWriteOut(table_schema(WriteGuardianAudit)):

@@ -10,7 +10,7 @@ from openclaw_web.pages import formatting, glyphs
 from ..words import CHANNEL_WORDS, ORIGIN_WORDS
 from . import facets
 
-COST = {"label": _("Minimum cost, $"), "required": False, "min_value": 0}
+COST = {"label": _("Minimum cost, $"), "required": False, "min_value": 0, "max_value": BIGGEST}
 SECONDS = {"label": _("Minimum duration, s"), "required": False, "min_value": 0, "max_value": BIGGEST}
 COUNTED = {"label": _("Without repeated ones"), "required": False}  # as sums count: links from numbers set it
 TOKENS = {"label": _("Minimum tokens"), "required": False, "min_value": 0, "max_value": BIGGEST}
@@ -20,6 +20,12 @@ class AgentFilters(DayFilters):
     """Filters of a list of one agent, whose file knows which values there are."""
 
     CHIPS = {"cost": _("Minimum cost")}
+    DESCRIPTIONS = {
+        "cost": "minimum cost in dollars",
+        "tokens": "minimum tokens",
+        "slow": "minimum duration in seconds",
+        "counted": "only what sums count: without copies and what repeats another session",
+    }
     OFFERED: dict[str, str] = {}  # field: the column whose values it offers
     TABLE = "sessions"  # whose columns these are
     WORDS: dict[str, Any] = {"channel": CHANNEL_WORDS, "origin": ORIGIN_WORDS}  # of values of fields of free text

@@ -16,6 +16,7 @@ from openclaw_web.sqlite.json_columns import decode
 
 from ..collectors.records import read_facts
 from ..models import TranscriptEvent, TranscriptEventIdentity
+from ..transcripts import trimming
 from ..words import EVENT_WORDS
 from .agent_filters import COUNTED, AgentFilters
 from .session_list import SESSIONS, read_titles
@@ -41,6 +42,14 @@ class EventFilters(AgentFilters):
     RARE = ("model", "session")
     OFFERED = {"model": "model"}
     CHIPS = AgentFilters.CHIPS | {"q": _("Text")}
+    DESCRIPTIONS = AgentFilters.DESCRIPTIONS | {
+        "session": "only this session, in the order of its records",
+        "failed": "only failed tool and model calls",
+        "q": (
+            f"words in the first {trimming.CAP:,} characters of the texts of a record, or in the first "
+            f"{trimming.RESULT_KEPT:,} characters of a tool result with more than {trimming.RESULT_CAP:,}"
+        ),
+    }
     q = forms.CharField(label=_("Search records"), required=False, max_length=200, help_text=SEARCHED)
     kind = forms.ChoiceField(label=_("Kind"), required=False, choices=EVENT_WORDS.items())
     tool = forms.CharField(label=_("Tool"), required=False, max_length=256)

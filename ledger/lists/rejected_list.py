@@ -24,6 +24,7 @@ class RejectedFilters(ListFilters):
 
     ORDERS, DEFAULT = {"found": ("id",)}, "-found"
     PLACE = ("agent",)
+    DESCRIPTIONS = {"file": "a part of the name of the file"}
     agent = forms.CharField(label=_("Agent"), required=False, max_length=56)
     reason = forms.ChoiceField(label=_("Reason"), required=False, choices=REJECT_WORDS.items())
     file = forms.CharField(label=_("File name contains"), required=False, max_length=500)

@@ -61,6 +61,12 @@ class SessionFilters(AgentFilters):
     RARE = ("origin", "state", "cost", "tokens")
     OFFERED = {"channel": "channel_id", "origin": "origin", "model": "model"}
     CHIPS = AgentFilters.CHIPS | {"q": _("Title")}
+    DESCRIPTIONS = AgentFilters.DESCRIPTIONS | {
+        "origin": "main, direct, group, channel, cron, subagent, …",
+        "state": "state of the file that the session was read from",
+        "q": "words in the title",
+        "errors": "only sessions with a failed tool or model call",
+    }
     q = forms.CharField(label=_("Search titles"), required=False, max_length=200)
     channel = forms.CharField(label=_("Channel"), required=False, max_length=500)
     origin = forms.CharField(label=_("Origin"), required=False, max_length=500)

@@ -40,6 +40,11 @@ class TurnFilters(AgentFilters):
     RARE = ("session", "cost", "tokens", "slow", "branches")
     OFFERED = {"model": "model"}
     CHIPS = AgentFilters.CHIPS | {"q": _("Message"), "slow": _("Minimum duration")}
+    DESCRIPTIONS = AgentFilters.DESCRIPTIONS | {
+        "session": "only this session, in the order of its records",
+        "q": "words in the messages of the user",
+        "errors": "only turns with a failed tool or model call",
+    }
     q = forms.CharField(label=_("Search messages"), required=False, max_length=200)
     model = forms.CharField(label=_("Model"), required=False, max_length=500)
     session = forms.CharField(label=_("Session"), required=False, max_length=500)

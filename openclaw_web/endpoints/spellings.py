@@ -6,8 +6,14 @@
 import re
 
 HUMP = re.compile(r"_([a-z0-9])")
-# Lists that span sessions filter by `session`, as their pages do.
-ALSO = {"session": ("sessionId", "session_id"), "agent": ("agentId", "agent_id")}
+# Lists filter by the names of their pages; by others until 2026-11, or where a table has another name.
+BY = ("startedBy", "started_by", "exportedBy", "exported_by", "createdBy", "created_by")
+ALSO = {
+    "session": ("sessionId", "session_id"),
+    "agent": ("agentId", "agent_id"),
+    "by": BY,
+    "export_format": ("kind",),
+}
 
 
 def find_spellings(names):

@@ -3,28 +3,23 @@
 from dataclasses import replace
 from typing import Any, Literal
 
-from ninja import Field, Query
+from ninja import Query
 
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.endpoints.schemas import LARGEST_FIRST, SEGMENT, Page, TimeRangeQuery, page_to_json
+from openclaw_web.endpoints.schemas import Page, page_to_json
 from openclaw_web.endpoints.table_schemas import table_schema
+from openclaw_web.lists.api_query import list_query
 from openclaw_web.pages.roles import needs
 
 from ..models import AuditEntry
 from . import entries
-from .audit_list import AUDIT, SEGMENTS, shape
+from .audit_list import AUDIT, AuditFilters, shape
 
 router = Operations("operations_audit_api", tags=["operations"])
 
 
-class AuditQuery(TimeRangeQuery):
-    segment: Literal[tuple(SEGMENTS.parts)] = Field("all", description=SEGMENT)  # type: ignore[valid-type]
-    actor: str | None = Field(None, description="user name", max_length=150)
+class AuditQuery(list_query(AuditFilters)):
     action: Literal[tuple(entries.action_names())] | None = None  # type: ignore[valid-type]
-    object_type: Literal[tuple(entries.OBJECTS)] | None = None  # type: ignore[valid-type]
-    object_id: str | None = Field(None, max_length=600)
-    agent: str | None = Field(None, max_length=56)
-    sort: Literal["time", "-time"] = Field("-time", description=LARGEST_FIRST)
 
 
 class AuditOut(table_schema(AuditEntry)):

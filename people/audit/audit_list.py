@@ -41,6 +41,7 @@ class AuditFilters(DayFilters):
 
     ORDERS, DEFAULT = {"time": ("at", "id")}, "-time"
     RARE = ("agent", "object_id")
+    DESCRIPTIONS = {"actor": "user name"}
     actor = forms.CharField(label=_("Who"), required=False, max_length=150)
     action = forms.ChoiceField(label=_("Action"), required=False, choices=entries.action_choices)
     object_type = forms.ChoiceField(label=_("Object"), required=False, choices=entries.OBJECTS.items())
