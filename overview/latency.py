@@ -8,27 +8,23 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 
-from openclaw_web.sqlite.json_columns import decode, encode
+from openclaw_web.sqlite.json_columns import decode
 
 PARTS = 8  # buckets for each doubling
 LAST = 27 * PARTS  # a day and a half: longer times count in this bucket
 
+# SQL: the bucket of a turn; null: its answer time is not known.
+BUCKET_SQL = f"""
+    CASE WHEN latency_ms > 1 THEN MIN({LAST}, CAST(FLOOR(ROUND(LN(latency_ms) / LN(2) * {PARTS}, 9)) AS INTEGER))
+        WHEN latency_ms IS NOT NULL THEN 0 END
+"""
+
 Counts = Counter[int]
-
-
-def find_bucket(milliseconds: int) -> int:
-    """Return the bucket of an answer time."""
-    return min(LAST, math.floor(math.log2(milliseconds) * PARTS)) if milliseconds > 1 else 0
 
 
 def bucket_start(bucket: int) -> int:
     """Return the shortest whole number of milliseconds in a bucket."""
     return math.ceil(2 ** (bucket / PARTS)) if bucket else 0
-
-
-def pack_counts(counts: Counts) -> str:
-    """Return counts as the text of a column."""
-    return encode({str(bucket): counts[bucket] for bucket in sorted(counts)})
 
 
 def merge_counts(packed: Iterable[str]) -> Counts:

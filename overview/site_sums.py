@@ -1,70 +1,97 @@
-"""Sums of all agents by day and hour.
+"""Sums of all agents by day and hour, computed by one statement from the agents' rows.
 
 Pages read these few rows instead of those of every agent.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from datetime import date
-from itertools import islice
+from collections import Counter
+from collections.abc import Iterable, Mapping
 
-from django.db import transaction
+from django.db import DEFAULT_DB_ALIAS, transaction
 
 from ledger.transcripts.turns import utc_day
 from openclaw_web import clock
+from openclaw_web.sqlite import dialect, statements
+from openclaw_web.sqlite.json_columns import encode
 
+from . import latency
 from .models import AgentDailyStat, AgentHour, MemorySpan, SiteSpan
-from .span_sums import HOUR_MS, WRITES, SpanSums, are_different, day_before, hour_name, is_day, start_of
+from .span_sums import (
+    COUNTS,
+    DETAILS,
+    HOUR_MS,
+    WRITES,
+    SpanSums,
+    add_up,
+    day_before,
+    have_differences,
+    hour_name,
+    read_models,
+    start_of,
+)
 
-AT_ONCE = 500  # spans: a transcript may name any number of days, but a statement has a limit of values
 KEPT_DAYS = 100  # up to the last day with activity: twice the longest range, and some
+COLUMNS = ("span", *COUNTS, *WRITES, "cost_usd", *DETAILS)
+SOURCES = {AgentDailyStat: "date", AgentHour: "span", MemorySpan: "span"}
 
 
-def add_changes(changes: Iterable[tuple[str, SpanSums]]) -> None:
-    """Add changes of spans to their rows, in the caller's transaction.
+NO_COUNTS, NO_WRITES = (", ".join(f"0 AS {name}" for name in names) for names in (COUNTS, WRITES))
+OF_SPANS = "IN (SELECT span FROM spans)"
+PARTS = f"""
+    SELECT date AS span, {", ".join(COUNTS)}, {NO_WRITES}, cost_usd, latency_json, models_json
+    FROM agent_daily_stats WHERE date {OF_SPANS}
+    UNION ALL SELECT span, {", ".join(COUNTS)}, {NO_WRITES}, cost_usd, latency_json, models_json
+    FROM agent_hours WHERE span {OF_SPANS}
+    UNION ALL SELECT span, {NO_COUNTS}, {", ".join(WRITES)}, NULL, NULL, NULL FROM memory_spans WHERE span {OF_SPANS}
+"""  # noqa: S608
+SUMS = add_up(
+    {
+        "spans": f"SELECT value AS span FROM {dialect.json_array('listed')}",  # noqa: S608
+        "parts": PARTS,
+        "buckets": f"""
+            SELECT span, CAST(items.key AS INTEGER) AS bucket, items.value AS counted
+            FROM parts JOIN {dialect.json_column_items("latency_json", "items")}
+        """,  # noqa: S608
+        "models": f"""
+            SELECT span, items.key AS model, {dialect.json_item("items.value", 0)} AS cost,
+                {dialect.json_item("items.value", 1)} AS unpriced
+            FROM parts JOIN {dialect.json_column_items("models_json", "items")} ON items.type = 'array'
+        """,  # noqa: S608
+    },
+    (*COUNTS, *WRITES),
+)
+DELETE = f"DELETE FROM site_spans WHERE span IN (SELECT value FROM {dialect.json_array('listed')})"  # noqa: S608
+INSERT = f"INSERT INTO site_spans ({', '.join(COLUMNS)}) {SUMS}"
 
-    Each span comes once.
-    """
-    rest = iter(changes)
-    while batch := dict(islice(rest, AT_ONCE)):
-        stored = SiteSpan.objects.in_bulk(list(batch))
-        rows = []
-        for span, change in batch.items():
-            sums = SpanSums.from_row(stored[span]) if span in stored else SpanSums()
-            sums.add(change)
-            rows.append(_build_row(span, sums))
-        SiteSpan.objects.filter(span__in=list(batch)).delete()
-        SiteSpan.objects.bulk_create(rows)
+
+def refresh(spans: Iterable[str]) -> None:
+    """Compute the sums of these spans again, in the caller's transaction."""
+    if listed := sorted(set(spans)):
+        statements.run(DEFAULT_DB_ALIAS, DELETE, [encode(listed)])
+        statements.run(DEFAULT_DB_ALIAS, INSERT, [encode(listed)])
 
 
 def rebuild() -> None:
-    """Sum the rows of all agents again."""
+    """Compute the sums of all spans that a range can reach again."""
     with transaction.atomic():
         SiteSpan.objects.all().delete()
-        SiteSpan.objects.bulk_create([_build_row(span, sums) for span, sums in add_up().items()], batch_size=200)
+        statements.run(DEFAULT_DB_ALIAS, INSERT, [encode(_find_spans())])
 
 
 def are_wrong() -> bool:
     """Return whether the stored sums differ from those of the agents' rows."""
-    sums, first = add_up(), _find_first_span()
-    stored = {row.span: SpanSums.from_row(row) for row in SiteSpan.objects.filter(span__gte=first)}
-    return are_different(stored, sums)
+    with statements.read_transaction(DEFAULT_DB_ALIAS):
+        computed = statements.read_rows(DEFAULT_DB_ALIAS, SUMS, [encode(_find_spans())])
+        stored = SiteSpan.objects.filter(span__gte=_find_first_span()).values_list(*COLUMNS)
+        return have_differences(COLUMNS, stored, computed)
 
 
-def add_up() -> dict[str, SpanSums]:
-    """Sum the rows of all agents, without days that no range reaches."""
-    total: dict[str, SpanSums] = {}
-    for span, sums in _read_agent_sums():
-        total.setdefault(span, SpanSums()).add(sums)
-    return total
-
-
-def _read_agent_sums() -> Iterator[tuple[str, SpanSums]]:
+def _find_spans():
+    """Return the spans with rows of agents that a range can reach."""
     first = _find_first_span()
-    for day in AgentDailyStat.objects.filter(date__gte=first).iterator():
-        yield day.date, SpanSums.from_row(day)
-    for model in (AgentHour, MemorySpan):
-        for row in model.objects.filter(span__gte=first).iterator():
-            yield row.span, SpanSums.from_row(row)
+    spans: set[str] = set()
+    for model, name in SOURCES.items():
+        spans.update(model.objects.filter(**{f"{name}__gte": first}).values_list(name, flat=True).distinct())
+    return sorted(spans)
 
 
 def _find_first_span():
@@ -75,11 +102,7 @@ def _find_first_span():
     today = utc_day(clock.now_ms())
     known = AgentDailyStat.objects.filter(date__lte=today).order_by("-date")
     last = known.values_list("date", flat=True).first()
-    return day_before(date.fromisoformat(last), KEPT_DAYS - 1) if last else ""
-
-
-def _build_row(span, sums):
-    return SiteSpan(span=span, **sums.columns(), **{name: sums.counts[name] for name in WRITES})
+    return day_before(last, KEPT_DAYS - 1) if last else ""
 
 
 def read_spans(first: str, last: str) -> Mapping[str, SpanSums]:
@@ -88,8 +111,16 @@ def read_spans(first: str, last: str) -> Mapping[str, SpanSums]:
     Both are of the same kind.
     """
     rows = SiteSpan.objects.filter(span__gte=first, span__lte=last)
-    rows = rows.exclude(span__contains="T") if is_day(first) else rows.filter(span__contains="T")
-    return {row.span: SpanSums.from_row(row) for row in rows}
+    rows = rows.filter(span__contains="T") if "T" in first else rows.exclude(span__contains="T")
+    return {
+        row.span: SpanSums(
+            Counter({name: getattr(row, name) for name in (*COUNTS, *WRITES)}),
+            row.cost_usd,
+            latency.merge_counts([row.latency_json]),
+            read_models(row.models_json),
+        )
+        for row in rows
+    }
 
 
 def find_last_moment() -> int | None:

@@ -1,16 +1,15 @@
-"""Sums of spans of time, computed from an agent's own file.
+"""Sums of spans of time: the SQL that computes them, and rows of them as pages add them up.
 
 A span is a UTC day, `2026-02-21`, or one of its hours, `2026-02-21T05`.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Any
 
-from openclaw_web.sqlite import statements
-from openclaw_web.sqlite.json_columns import decode, encode
+from openclaw_web.sqlite.json_columns import decode
 
 from . import latency
 
@@ -21,20 +20,43 @@ MOST_MODELS = 12  # of one span; the rest is summed as one
 OTHERS = ""  # the name of the rest
 COUNTS = ("turn_count", "error_count", "total_tokens", "unpriced_tokens", "removed_turn_count", "removed_error_count")
 WRITES = ("written_count", "rolled_back_count", "refused_count")
-# What a turn and a record count for is as in `ledger.transcripts.rows`.
-RECORDS = """
-    SELECT created_at / 3600000, COALESCE(model, ''), SUM(is_failed), SUM(COALESCE(total_tokens, 0)), SUM(cost_usd),
-        SUM(CASE WHEN cost_usd IS NULL THEN COALESCE(total_tokens, 0) ELSE 0 END)
-    FROM transcript_events
-    WHERE created_at >= %s AND created_at < %s AND NOT is_synthetic AND repeat_of IS NULL
-    GROUP BY 1, 2
+DETAILS = ("latency_json", "models_json")
+# The start of the hour of a row in milliseconds, and the span of such an hour; the day is its first ten characters.
+HOUR = f"created_at - (created_at % {HOUR_MS} + {HOUR_MS}) % {HOUR_MS}".replace("%", "%%")
+HOUR_SPAN = "strftime('%%Y-%%m-%%dT%%H', hour / 1000, 'unixepoch')"
+LATENCIES = """
+    SELECT span, json_group_object(CAST(bucket AS TEXT), counted) AS latency_json FROM (
+        SELECT span, bucket, SUM(counted) AS counted FROM buckets GROUP BY span, bucket HAVING SUM(counted) > 0)
+    GROUP BY span
 """
-TURNS = """
-    SELECT created_at / 3600000, latency_ms FROM conversation_turns turns
-    WHERE created_at >= %s AND created_at < %s AND is_active AND NOT EXISTS (
-        SELECT 1 FROM transcript_events events WHERE events.session_id = turns.session_id
-            AND events.seq = turns.first_seq AND events.repeat_of IS NOT NULL)
-"""
+MODELS = f"""
+    SELECT span, json_group_object(model, json_array(cost, unpriced)) AS models_json FROM (
+        SELECT span, CASE WHEN place <= {MOST_MODELS} THEN model ELSE '{OTHERS}' END AS model,
+            ROUND(SUM(cost), 9) AS cost, SUM(unpriced) AS unpriced
+        FROM (
+            SELECT span, model, SUM(cost) AS cost, SUM(unpriced) AS unpriced, ROW_NUMBER() OVER (
+                PARTITION BY span ORDER BY model = '{OTHERS}', ROUND(SUM(cost), 9) DESC, SUM(unpriced) DESC, model
+            ) AS place
+            FROM models GROUP BY span, model HAVING ROUND(SUM(cost), 9) <> 0 OR SUM(unpriced) <> 0)
+        GROUP BY span, CASE WHEN place <= {MOST_MODELS} THEN model ELSE '{OTHERS}' END)
+    GROUP BY span
+"""  # noqa: S608
+
+
+def add_up(tables: Mapping[str, str], columns: Sequence[str]) -> str:
+    """Return the SQL that adds up, by span, `columns` and the cost of a table `parts`, with DETAILS after them.
+
+    `tables` has the SQL of `parts`, of `buckets` (span, bucket, counted), of `models` (span, model, cost, unpriced),
+    and of what these read.
+    """
+    texts = ", ".join(f"{name} AS MATERIALIZED ({sql})" for name, sql in tables.items())
+    sums = ", ".join(f"SUM({name}) AS {name}" for name in columns)
+    return f"""
+        WITH {texts}, latencies AS MATERIALIZED ({LATENCIES}), of_models AS MATERIALIZED ({MODELS})
+        SELECT span, {", ".join(columns)}, cost_usd, COALESCE(latency_json, '{{}}'), COALESCE(models_json, '{{}}')
+        FROM (SELECT span, {sums}, ROUND(SUM(cost_usd), 9) AS cost_usd FROM parts GROUP BY span)
+        LEFT JOIN latencies USING (span) LEFT JOIN of_models USING (span)
+    """  # noqa: S608
 
 
 @dataclass(slots=True)
@@ -46,49 +68,15 @@ class SpanSums:
     latencies: latency.Counts = field(default_factory=Counter)
     models: dict[str, tuple[float, int]] = field(default_factory=dict)
 
-    @classmethod
-    def from_row(cls, row: Any) -> "SpanSums":
-        """Return the sums of a row of any table that has them."""
-        names = [name for name in (*COUNTS, *WRITES) if hasattr(row, name)]
-        counts = Counter({name: getattr(row, name) for name in names})
-        latencies = latency.merge_counts([getattr(row, "latency_json", "")])
-        return cls(counts, getattr(row, "cost_usd", None), latencies, read_models(getattr(row, "models_json", "")))
-
-    def add(self, other: "SpanSums", sign: int = 1) -> None:
-        """Add other sums; a sign of -1 subtracts them."""
-        for name, count in other.counts.items():
-            self.counts[name] += sign * count
+    def add(self, other: "SpanSums") -> None:
+        """Add other sums."""
+        self.counts.update(other.counts)
         if other.cost_usd is not None:
-            self.cost_usd = round((self.cost_usd or 0) + sign * other.cost_usd, 9)
-        for bucket, count in other.latencies.items():
-            self.latencies[bucket] += sign * count
+            self.cost_usd = round((self.cost_usd or 0) + other.cost_usd, 9)
+        self.latencies.update(other.latencies)
         for model, (cost, unpriced) in other.models.items():
-            self._add_model(model, sign * cost, sign * unpriced)
-
-    def _add_model(self, model, cost, unpriced):
-        known_cost, known_unpriced = self.models.get(model, (0.0, 0))
-        self.models[model] = round(known_cost + cost, 9), known_unpriced + unpriced
-
-    def is_close_to(self, other: "SpanSums") -> bool:
-        """Return whether both are equal, up to the order of adding costs."""
-        models = self.models.keys() | other.models.keys()
-        pairs = [(self.models.get(model, (0, 0)), other.models.get(model, (0, 0))) for model in models]
-        return (
-            +self.counts == +other.counts
-            and +self.latencies == +other.latencies
-            and abs((self.cost_usd or 0) - (other.cost_usd or 0)) < CLOSE
-            and all(abs(mine[0] - its[0]) < CLOSE and mine[1] == its[1] for mine, its in pairs)
-        )
-
-    def columns(self) -> dict[str, Any]:
-        """Return the columns of a row of hours or of the site."""
-        counts = {name: self.counts[name] for name in COUNTS}
-        return {**counts, "cost_usd": self.cost_usd, **self.detail_columns()}
-
-    def detail_columns(self) -> dict[str, str]:
-        """Return the columns that no session of the agent's file has."""
-        latencies = Counter({bucket: count for bucket, count in self.latencies.items() if count > 0})
-        return {"latency_json": latency.pack_counts(latencies), "models_json": _pack_models(self.models)}
+            known_cost, known_unpriced = self.models.get(model, (0.0, 0))
+            self.models[model] = round(known_cost + cost, 9), known_unpriced + unpriced
 
 
 def read_models(text: str) -> dict[str, tuple[float, int]]:
@@ -96,42 +84,38 @@ def read_models(text: str) -> dict[str, tuple[float, int]]:
     return {name: (cost, unpriced) for name, (cost, unpriced) in decode(text).items()}
 
 
-def _pack_models(models):
-    known = {name: pair for name, pair in models.items() if any(pair)}
-    ranked = sorted(known, key=lambda name: (name == OTHERS, *(-part for part in known[name]), name))
-    packed = {name: list(known[name]) for name in ranked[:MOST_MODELS]}
-    rest = [known[name] for name in ranked[MOST_MODELS:]]
-    if rest:
-        cost, unpriced = packed.pop(OTHERS, [0, 0])
-        packed[OTHERS] = [cost + sum(pair[0] for pair in rest), unpriced + sum(pair[1] for pair in rest)]
-    return encode(packed)
+def have_differences(columns: Sequence[str], rows: Iterable[Sequence[Any]], others: Iterable[Sequence[Any]]) -> bool:
+    """Return whether the numbers in rows of spans differ by more than the order of adding costs explains.
+
+    The first column is the span. A row that is missing is one of zeros.
+    """
+    spans, other_spans = ({row[0]: _read_numbers(columns, row) for row in each} for each in (rows, others))
+    for span in spans.keys() | other_spans.keys():
+        numbers, other_numbers = spans.get(span, {}), other_spans.get(span, {})
+        for name in numbers.keys() | other_numbers.keys():
+            if is_different(numbers.get(name, 0), other_numbers.get(name, 0), CLOSE):
+                return True
+    return False
 
 
-def sum_hours(db: str, day: str) -> dict[str, SpanSums]:
-    """Sum the hours of one day in an agent's file; hours without activity are left out."""
-    start = start_of(day)
-    hours: dict[str, SpanSums] = {}
-    for hour, model, errors, tokens, cost, unpriced in statements.read_rows(db, RECORDS, [start, start + DAY_MS]):
-        sums = hours.setdefault(hour_name(hour), SpanSums())
-        sums.counts.update({"error_count": errors, "total_tokens": tokens, "unpriced_tokens": unpriced})
-        if cost is not None:
-            sums.cost_usd = (sums.cost_usd or 0) + cost
-        if cost or unpriced:
-            sums.models[model] = (cost or 0.0, unpriced)
-    for hour, milliseconds in statements.iterate_rows(db, TURNS, [start, start + DAY_MS]):
-        sums = hours.setdefault(hour_name(hour), SpanSums())
-        sums.counts["turn_count"] += 1
-        if milliseconds is not None:
-            sums.latencies[latency.find_bucket(milliseconds)] += 1
-    return hours
+def is_different(value: Any, other: Any, close: float) -> bool:
+    """Return whether two values of a column differ; costs are compared with a tolerance."""
+    if isinstance(value, float | int) and isinstance(other, float | int) and float in (type(value), type(other)):
+        return abs(value - other) > close * max(1, abs(value))
+    return bool(value != other)
 
 
-def sum_spans(spans: Iterable[SpanSums]) -> SpanSums:
-    """Sum spans."""
-    total = SpanSums()
-    for span_sums in spans:
-        total.add(span_sums)
-    return total
+def _read_numbers(columns, row):
+    numbers: dict[Any, Any] = {}
+    for name, value in zip(columns[1:], row[1:], strict=True):
+        if name in DETAILS:
+            for key, part in decode(value).items():
+                numbers |= {
+                    (name, key, place): number for place, number in enumerate(part if name == "models_json" else [part])
+                }
+        else:
+            numbers[name] = value or 0
+    return numbers
 
 
 def start_of(span: str) -> int:
@@ -144,32 +128,6 @@ def hour_name(hour: int) -> str:
     return datetime.fromtimestamp(hour * 3600, UTC).strftime("%Y-%m-%dT%H")
 
 
-def find_changes(before: Mapping[str, SpanSums], after: Mapping[str, SpanSums]) -> Iterator[tuple[str, SpanSums]]:
-    """Yield the changes that turn the spans `before` into the spans `after`."""
-    for span in before.keys() | after.keys():
-        if before.get(span) != after.get(span):
-            change = SpanSums()
-            if span in after:
-                change.add(after[span])
-            if span in before:
-                change.add(before[span], -1)
-            yield span, change
-
-
-def are_different(sums: Mapping[str, SpanSums], other_sums: Mapping[str, SpanSums]) -> bool:
-    """Return whether the sums of any span differ by more than the order of adding explains."""
-    no_sums = SpanSums()
-    return any(
-        not sums.get(span, no_sums).is_close_to(other_sums.get(span, no_sums))
-        for span in sums.keys() | other_sums.keys()
-    )
-
-
-def is_day(span: str) -> bool:
-    """Return whether a span is a whole day."""
-    return len(span) == 10
-
-
-def day_before(day: date, count: int) -> str:
+def day_before(day: str, count: int) -> str:
     """Return the span of the day that is `count` days earlier."""
-    return date.fromordinal(max(1, day.toordinal() - count)).isoformat()
+    return date.fromordinal(max(1, date.fromisoformat(day).toordinal() - count)).isoformat()

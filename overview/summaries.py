@@ -1,67 +1,165 @@
-"""Rows for comparing agents, computed again from each agent's own file."""
+"""Rows for comparing agents: each computed by a statement from the agent's own file, and written to the global one."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from datetime import date
-from typing import Any
-
-from django.db import transaction
+from django.db import DEFAULT_DB_ALIAS, transaction
 from django.db.models import Count, Max, Sum
 
 from agents import services as agents
 from agents.models import Agent
-from ledger.models import RejectedRecord, RemovedSession, Session, SessionDay, TranscriptEvent
+from ledger.models import RejectedRecord, Session, TranscriptEvent
 from ledger.transcripts.rows import TOTALS
 from ledger.transcripts.transcript_store import UNKNOWN_ENVELOPE
 from ledger.transcripts.turns import utc_day
 from openclaw_web import clock
-from openclaw_web.sqlite import statements
+from openclaw_web.sqlite import dialect, statements
+from openclaw_web.sqlite.json_columns import encode
+from openclaw_web.sqlite.row_comparison import CLOSE
+from openclaw_web.sqlite.rows import insert_sql
 
-from . import memory_sums, site_sums
+from . import latency, memory_sums, site_sums
 from .first_page import memory_panel, newest_sessions
 from .models import AgentDailyStat, AgentHour, AgentSummary
-from .span_sums import DAY_MS, SpanSums, are_different, day_before, find_changes, start_of, sum_hours, sum_spans
+from .span_sums import (
+    COUNTS,
+    DAY_MS,
+    DETAILS,
+    HOUR,
+    HOUR_SPAN,
+    add_up,
+    day_before,
+    have_differences,
+    is_different,
+    start_of,
+)
 
 SUMMED_COLUMNS = (*TOTALS, "turn_count", "record_count")
 REMOVED_COLUMNS = {"removed_turn_count": "turn_count", "removed_error_count": "error_count"}
-DETAILS = ("latency_json", "models_json")
+DAY_COLUMNS = ("date", "session_count", *SUMMED_COLUMNS, *REMOVED_COLUMNS)
+HOUR_COLUMNS = ("span", *COUNTS, "cost_usd", *DETAILS)
+NO_DETAILS, NOT_COUNTED = ("{}", "{}"), ("", "")
 HOUR_DAYS = 4  # days with hours: a range of 24 hours and the one before it span three of them
+IS_REMOVED = "session_id IN (SELECT session_id FROM removed_sessions)"
+DAYS = f"""
+    SELECT date, COUNT(session_id), {", ".join(f"SUM({name})" for name in SUMMED_COLUMNS)},
+        {", ".join(f"SUM(CASE WHEN {IS_REMOVED} THEN {name} ELSE 0 END)" for name in REMOVED_COLUMNS.values())}
+    FROM session_days GROUP BY date
+"""  # noqa: S608
 # Days whose turns change with the records of a day: turns that continue, and sessions with an abandoned branch.
-OTHER_DAYS = """
+OTHER_DAYS = f"""
     SELECT DISTINCT turns.created_at / 86400000 FROM (
-        SELECT DISTINCT session_id, turn_number FROM transcript_events
-        WHERE created_at >= %s AND created_at < %s AND turn_number IS NOT NULL) records
+        SELECT DISTINCT session_id, turn_number FROM {dialect.json_array("listed")}
+        CROSS JOIN transcript_events ON created_at >= value AND created_at < value + {DAY_MS}
+            AND turn_number IS NOT NULL) records
     JOIN conversation_turns turns
         ON turns.session_id = records.session_id AND turns.turn_number = records.turn_number
     UNION
     SELECT DISTINCT turns.created_at / 86400000 FROM session_days days
     JOIN conversation_turns turns ON turns.session_id = days.session_id
-    WHERE days.date = %s AND EXISTS (SELECT 1 FROM transcript_events aside
-        WHERE aside.session_id = days.session_id AND NOT aside.is_active)
-"""
-
-
-@dataclass(slots=True)
-class FileSums:
-    """The sums of an agent's file; `hours` has those of the days that were counted again."""
-
-    days: list[AgentDailyStat]
-    summary: dict[str, Any]
-    hours: dict[str, dict[str, SpanSums]] = field(default_factory=dict)  # by day
+    WHERE days.date IN (SELECT value FROM {dialect.json_array("listed")})
+        AND EXISTS (SELECT 1 FROM transcript_events aside
+            WHERE aside.session_id = days.session_id AND NOT aside.is_active)
+"""  # noqa: S608
+# What a turn and a record count for is as in `ledger.transcripts.rows`.
+RECORDS = f"""
+    SELECT {HOUR} AS hour, COALESCE(model, '') AS model, SUM(is_failed) AS error_count,
+        SUM(COALESCE(total_tokens, 0)) AS total_tokens, SUM(cost_usd) AS cost_usd,
+        SUM(CASE WHEN cost_usd IS NULL THEN COALESCE(total_tokens, 0) ELSE 0 END) AS unpriced_tokens
+    FROM {dialect.json_array("listed")}
+    CROSS JOIN transcript_events ON created_at >= listed.value AND created_at < listed.value + {DAY_MS}
+    WHERE NOT is_synthetic AND repeat_of IS NULL GROUP BY 1, 2
+"""  # noqa: S608
+TURNS = f"""
+    SELECT {HOUR} AS hour, {latency.BUCKET_SQL} AS bucket, COUNT(*) AS turn_count
+    FROM {dialect.json_array("listed")}
+    CROSS JOIN conversation_turns turns ON created_at >= listed.value AND created_at < listed.value + {DAY_MS}
+    WHERE is_active AND NOT EXISTS (
+        SELECT 1 FROM transcript_events events WHERE events.session_id = turns.session_id
+            AND events.seq = turns.first_seq AND events.repeat_of IS NOT NULL)
+    GROUP BY 1, 2
+"""  # noqa: S608
+# The spans of each hour: its day, and the hour itself from the listed moment on.
+SPANS = f"""
+    SELECT hour, substr({HOUR_SPAN}, 1, 10) AS span FROM hours
+    UNION ALL SELECT hour, {HOUR_SPAN} FROM hours WHERE hour >= %s
+"""  # noqa: S608
+OF_RECORD = ("error_count", "total_tokens", "unpriced_tokens", "cost_usd")
+SPAN_SUMS = add_up(
+    {
+        "records": RECORDS,
+        "turns": TURNS,
+        "hours": "SELECT hour FROM records UNION SELECT hour FROM turns",
+        "spans": SPANS,
+        "parts": f"""
+            SELECT span, 0 AS turn_count, {", ".join(OF_RECORD)}, 0 AS removed_turn_count, 0 AS removed_error_count
+            FROM records JOIN spans USING (hour)
+            UNION ALL SELECT span, turn_count, 0, 0, 0, NULL, 0, 0 FROM turns JOIN spans USING (hour)
+        """,  # noqa: S608
+        "buckets": "SELECT span, bucket, turn_count AS counted FROM turns JOIN spans USING (hour)"
+        " WHERE bucket IS NOT NULL",
+        "models": "SELECT span, model, COALESCE(cost_usd, 0.0) AS cost, unpriced_tokens AS unpriced"
+        " FROM records JOIN spans USING (hour)",
+    },
+    COUNTS,
+)
+DELETE_DAYS = f"""
+    DELETE FROM agent_daily_stats WHERE agent_id = %s AND date IN (SELECT value FROM {dialect.json_array("listed")})
+"""  # noqa: S608
+INSERT_HOUR = insert_sql("agent_hours", ("agent_id", *HOUR_COLUMNS))
+# Details that nobody counted are empty: then the stored ones stay.
+UPSERT_DAY = (
+    insert_sql("agent_daily_stats", ("agent_id", *DAY_COLUMNS, *DETAILS))
+    + " ON CONFLICT (agent_id, date) DO UPDATE SET "
+    + ", ".join(f"{name} = excluded.{name}" for name in DAY_COLUMNS[1:])
+    + "".join(
+        f", {name} = CASE WHEN excluded.{name} = '' THEN agent_daily_stats.{name} ELSE excluded.{name} END"
+        for name in DETAILS
+    )
+)
 
 
 def refresh(agent: Agent, *, collected_at: int | None = None, is_whole: bool = False) -> None:
     """Refresh the global sums of one agent from its file.
 
-    `is_whole` counts the details of every recent day again, and sums all agents again, whatever changed.
+    Only days that differ from what is stored are written, with their details. `is_whole` counts the details of every
+    recent day again, and sums all agents again, whatever changed.
     """
-    known = {day.date: day for day in AgentDailyStat.objects.filter(agent_id=agent.agent_id)}
-    sums = count_file(agent, None if is_whole else known)
-    if collected_at:
-        sums.summary["last_collected_at"] = collected_at
+    days = AgentDailyStat.objects.filter(agent_id=agent.agent_id)
+    hours = AgentHour.objects.filter(agent_id=agent.agent_id)
+    stored = {row[0]: row for row in days.values_list(*DAY_COLUMNS, *DETAILS)}
+    computed = {row[0]: row for row in statements.read_rows(agent.db, DAYS)}
+    recent, hour_days = _find_recent(computed)
+    changed = {date for date, row in computed.items() if date not in stored or stored[date][: len(row)] != row}
+    counted = set(recent)
+    if not is_whole:
+        counted = {date for date in recent if date in changed or not all(stored[date][-len(DETAILS) :])}
+        if 0 < len(counted) < len(recent):
+            counted |= _find_other_days(agent.db, counted).intersection(recent)
+    details = _count_spans(agent.db, counted, hour_days)
+    summary = _read_summary(agent.db) | ({"last_collected_at": collected_at} if collected_at else {})
     with transaction.atomic():
-        site_sums.add_changes(_store(agent, sums))
-        AgentSummary.objects.update_or_create(agent_id=agent.agent_id, defaults=sums.summary)
+        gone = stored.keys() - computed.keys()
+        statements.run(DEFAULT_DB_ALIAS, DELETE_DAYS, [agent.agent_id, encode(sorted(gone))])
+        written = changed | counted
+        statements.run_many(
+            DEFAULT_DB_ALIAS,
+            UPSERT_DAY,
+            [
+                (
+                    agent.agent_id,
+                    *computed[date],
+                    *(details.get(date, NO_DETAILS) if date in counted else NOT_COUNTED)[-2:],
+                )
+                for date in sorted(written)
+            ],
+        )
+        kept_days = set(hour_days) - counted
+        old = {span for span in hours.values_list("span", flat=True) if span[:10] not in kept_days}
+        hours.filter(span__in=old).delete()
+        new = {span for span in details if "T" in span}
+        statements.run_many(
+            DEFAULT_DB_ALIAS, INSERT_HOUR, [(agent.agent_id, span, *details[span]) for span in sorted(new)]
+        )
+        site_sums.refresh(gone | written | old | new)
+        AgentSummary.objects.update_or_create(agent_id=agent.agent_id, defaults=summary)
     memory_sums.refresh(agent)
     newest_sessions.refresh(agent)
     agents.refresh_database_row(agent)
@@ -83,144 +181,82 @@ def find_last_import() -> int | None:
     return AgentSummary.objects.aggregate(last=Max("last_collected_at"))["last"]
 
 
-def count_file(agent: Agent, known: Mapping[str, AgentDailyStat] | None = None) -> FileSums:
-    """Count an agent's own file: rows by day, not saved, hours, and its summary.
+def find_wrong(agent: Agent) -> list[str]:
+    """Return the global tables and columns of an agent that differ from what its file gives now.
 
-    Days that are as in `known` keep its details; without `known` the details of all recent days are counted.
+    Details that nobody counted are not compared, nor hours of such days: a day may have been in the future then.
     """
-    days = _build_days(agent)
-    sums = FileSums(days, _build_summary(agent))
-    recent = [day for day in days if day.date <= utc_day(clock.now_ms())]
-    if not recent:
-        return sums
-    last = date.fromisoformat(recent[-1].date)
-    recent = [day for day in recent if day.date >= day_before(last, site_sums.KEPT_DAYS - 1)]
-    changed = _find_changed(agent.db, recent, known or {})
-    for day in days:
-        if day.date not in changed:
-            _copy_details(day, (known or {}).get(day.date))
-            continue
-        hours = sum_hours(agent.db, day.date)
-        for name, text in sum_spans(hours.values()).detail_columns().items():
-            setattr(day, name, text)
-        if day.date > day_before(last, HOUR_DAYS):
-            sums.hours[day.date] = hours
-    return sums
-
-
-def has_same_details(known: AgentDailyStat, day: AgentDailyStat) -> bool:
-    """Return whether a stored day has the details of a counted one; uncounted ones are right."""
-    is_counted = all(getattr(row, name) for row in (known, day) for name in DETAILS)
-    return not is_counted or SpanSums.from_row(known).is_close_to(SpanSums.from_row(day))
-
-
-def find_wrong_spans(agent: Agent, sums: FileSums) -> list[str]:
-    """Return the tables whose rows of an agent differ from its file.
-
-    These are hours, memory writes, and the newest sessions and writes.
-    """
-    details = dict(AgentDailyStat.objects.filter(agent_id=agent.agent_id).values_list("date", "latency_json"))
-    is_counted = any(details.values())
-    compared = [day for day in sums.hours if details.get(day)]  # a day that was in the future then has no hours yet
-    hours = {hour.span: SpanSums.from_row(hour) for hour in AgentHour.objects.filter(agent_id=agent.agent_id)}
-    hours = {span: hour for span, hour in hours.items() if span[:10] in compared or span[:10] not in details}
-    counted = {span: hour for day in compared for span, hour in sums.hours[day].items()}
-    names = ["agent_hours"] if is_counted and are_different(hours, counted) else []
-    names += ["newest_sessions"] if is_counted and newest_sessions.is_wrong(agent) else []
-    names += ["newest_writes"] if is_counted and memory_panel.is_wrong(agent) else []
-    return names + (["memory_spans"] if is_counted and memory_sums.is_wrong(agent) else [])
-
-
-def _build_days(agent):
-    sums = {f"sum_{name}": Sum(name) for name in SUMMED_COLUMNS}
-    rows = SessionDay.objects.using(agent.db)
-    days = rows.values("date").annotate(session_count=Count("session_id"), **sums)
-    removed = _sum_removed(agent.db, rows)
-    return [
-        AgentDailyStat(
-            agent_id=agent.agent_id,
-            date=day["date"],
-            session_count=day["session_count"],
-            **{name: day[f"sum_{name}"] for name in SUMMED_COLUMNS},
-            **removed.get(day["date"], {}),
-        )
-        for day in days.order_by("date")
+    summary = _read_summary(agent.db)
+    computed = {row[0]: row for row in statements.read_rows(agent.db, DAYS)}
+    stored_summary = AgentSummary.objects.filter(agent_id=agent.agent_id).values(*summary).first()
+    if stored_summary is None and not computed and not any(summary.values()):
+        return []  # nothing was collected yet
+    names = [
+        f"agent_summaries.{name}"
+        for name, value in summary.items()
+        if stored_summary is None or is_different(value, stored_summary[name], CLOSE)
     ]
-
-
-def _sum_removed(db, rows):
-    """Return the turns and errors of removed sessions, by day."""
-    ids = RemovedSession.objects.using(db).values("session_id")
-    if not ids.exists():
-        return {}
-    sums = {name: Sum(column) for name, column in REMOVED_COLUMNS.items()}
-    days = rows.filter(session_id__in=ids).order_by().values("date").annotate(**sums)
-    return {day.pop("date"): day for day in list(days)}
-
-
-def _find_changed(db, days, known):
-    """Return the days among `days` whose details have to be counted."""
-    changed = {day.date for day in days if not _is_as_known(day, known.get(day.date))}
-    if len(changed) < len(days):
-        changed = changed.union(*(_find_other_days(db, day) for day in changed))
-    return changed & {day.date for day in days}
-
-
-def _is_as_known(day, known):
-    names = ("session_count", *SUMMED_COLUMNS, *REMOVED_COLUMNS)
-    is_counted = known is not None and all(getattr(known, name) for name in DETAILS)
-    return is_counted and all(getattr(day, name) == getattr(known, name) for name in names)
-
-
-def _find_other_days(db, day):
-    start = start_of(day)
-    return {
-        utc_day(number * DAY_MS) for (number,) in statements.read_rows(db, OTHER_DAYS, [start, start + DAY_MS, day])
-    }
-
-
-def _copy_details(day, known):
-    for name in DETAILS if known else ():
-        setattr(day, name, getattr(known, name))
-
-
-def _store(agent, sums):
-    """Store the rows of days and hours; return the changes of all agents' sums."""
-    days = AgentDailyStat.objects.filter(agent_id=agent.agent_id)
-    days_before = {day.date: SpanSums.from_row(day) for day in days}
-    days.delete()
-    AgentDailyStat.objects.bulk_create(sums.days)
-    hours = AgentHour.objects.filter(agent_id=agent.agent_id)
-    hours_before = {hour.span: SpanSums.from_row(hour) for hour in hours}
-    hours_after = _merge_hours(hours_before, sums)
-    changes = list(find_changes(hours_before, hours_after))
-    hours.filter(span__in=[span for span, _change in changes]).delete()
-    AgentHour.objects.bulk_create(
-        AgentHour(agent_id=agent.agent_id, span=span, **hours_after[span].columns())
-        for span, _change in changes
-        if span in hours_after
+    rows = AgentDailyStat.objects.filter(agent_id=agent.agent_id).values_list(*DAY_COLUMNS, *DETAILS)
+    stored = {row[0]: row for row in rows}
+    if stored.keys() != computed.keys():
+        names.append("agent_daily_stats")
+    for date in computed.keys() & stored.keys():
+        pairs = zip(DAY_COLUMNS, computed[date], stored[date], strict=False)
+        names += [f"agent_daily_stats.{name}" for name, *values in pairs if is_different(*values, CLOSE)]
+    counted = {date for date, row in stored.items() if all(row[-len(DETAILS) :])}
+    recent, hour_days = _find_recent(computed)
+    details = _count_spans(agent.db, counted.intersection(recent), hour_days)
+    of_days = [(date, *row[-len(DETAILS) :]) for date, row in stored.items() if date in counted.intersection(recent)]
+    counted_days = [(span, *row[-len(DETAILS) :]) for span, row in details.items() if "T" not in span]
+    if have_differences(("span", *DETAILS), of_days, counted_days):
+        names.append("agent_daily_stats.latency_json")
+    return list(
+        dict.fromkeys(
+            [*(_find_wrong_spans(agent, stored, counted.intersection(hour_days), details) if counted else []), *names]
+        )
     )
-    return [*find_changes(days_before, {day.date: SpanSums.from_row(day) for day in sums.days}), *changes]
 
 
-def _merge_hours(before, sums):
-    """Return the hours to keep, and those that were counted again."""
-    days = {day.date for day in sums.days if day.date <= utc_day(clock.now_ms())}
-    first = day_before(date.fromisoformat(max(days)), HOUR_DAYS - 1) if days else ""
-    after = {
-        span: hour
-        for span, hour in before.items()
-        if span[:10] in days and span[:10] >= first and span[:10] not in sums.hours
+def _find_wrong_spans(agent, days, compared, details):
+    """Return the tables of hours, writes, and the newest sessions and writes that are wrong."""
+    rows = AgentHour.objects.filter(agent_id=agent.agent_id).values_list(*HOUR_COLUMNS)
+    stored = [row for row in rows if row[0][:10] in compared or row[0][:10] not in days]
+    counted = [(span, *row) for span, row in details.items() if "T" in span]
+    wrong = {
+        "agent_hours": have_differences(HOUR_COLUMNS, stored, counted),
+        "newest_sessions": newest_sessions.is_wrong(agent),
+        "newest_writes": memory_panel.is_wrong(agent),
+        "memory_spans": memory_sums.is_wrong(agent),
     }
-    for hours in sums.hours.values():
-        after |= hours
-    return after
+    return [name for name, is_wrong in wrong.items() if is_wrong]
 
 
-def _build_summary(agent):
-    rejected = RejectedRecord.objects.using(agent.db)
+def _find_recent(dates):
+    """Return the days whose details are counted, and those of them that have hours; none of the future."""
+    past = sorted(date for date in dates if date <= utc_day(clock.now_ms()))
+    if not past:
+        return [], []
+    first, first_hours = (day_before(past[-1], count - 1) for count in (site_sums.KEPT_DAYS, HOUR_DAYS))
+    return [date for date in past if date >= first], [date for date in past if date >= first_hours]
+
+
+def _find_other_days(db, days):
+    listed = [encode([start_of(date) for date in days]), encode(sorted(days))]
+    return {utc_day(number * DAY_MS) for (number,) in statements.read_rows(db, OTHER_DAYS, listed)}
+
+
+def _count_spans(db, days, hour_days):
+    """Return the sums of these days by span, and those of their hours where the days have some."""
+    if not days:
+        return {}
+    starts = encode(sorted(map(start_of, days)))
+    return {row[0]: row[1:] for row in statements.read_rows(db, SPAN_SUMS, [starts, starts, start_of(hour_days[0])])}
+
+
+def _read_summary(db):
+    rejected = RejectedRecord.objects.using(db)
     unknown = rejected.filter(reason=UNKNOWN_ENVELOPE).count()
-    total = Session.objects.using(agent.db).aggregate(
+    total = Session.objects.using(db).aggregate(
         sessions=Count("id"),
         turns=Sum("turn_count"),
         errors=Sum("error_count"),
@@ -239,5 +275,5 @@ def _build_summary(agent):
         "rejected_count": rejected.count() - unknown,
         "unknown_envelope_count": unknown,
         "last_activity_at": total["last"],
-        "has_repeats": TranscriptEvent.objects.using(agent.db).filter(repeat_of__isnull=False).exists(),
+        "has_repeats": TranscriptEvent.objects.using(db).filter(repeat_of__isnull=False).exists(),
     }

@@ -33,6 +33,11 @@ def json_text(column: str, key: str) -> str:
     return f"json_extract({column}, '$.{key}')"
 
 
+def json_item(column: str, place: int) -> str:
+    """SQL: an item of a JSON array."""
+    return f"json_extract({column}, '$[{place}]')"
+
+
 def unindexed(column: str) -> str:
     """SQL: a column that is only checked, so that no index of it is chosen."""
     return f"+{column}"

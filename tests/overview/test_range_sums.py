@@ -5,6 +5,7 @@ The tests import real homes; the doctor rebuilds the sums.
 
 import html
 import re
+from collections import Counter
 from datetime import UTC, datetime
 
 import orjson
@@ -21,10 +22,11 @@ from guardian.recording.api_import import WriteIn, record_reports
 from ledger.models import ConversationTurn
 from ledger.transcripts import removal
 from openclaw_web import clock
+from openclaw_web.sqlite import dialect, statements
+from openclaw_web.sqlite.json_columns import encode
 from overview import latency, memory_sums, site_sums, summaries
 from overview.first_page import memory_panel, newest_sessions
 from overview.models import AgentDailyStat, AgentHour, MemorySpan, NewestSession, NewestWrite, SiteSpan
-from overview.span_sums import SpanSums
 from tests import faults
 from tests.collecting.collect_runs import MAIN, run
 from tests.collecting.test_collect_again import ENVELOPE
@@ -114,15 +116,20 @@ def find_percentile(values, percent):
     return sorted(values)[-(-len(values) * percent // 100) - 1]
 
 
+def count_buckets(values):
+    """Count answer times by bucket, as a row of sums has them."""
+    sql = f"SELECT {latency.BUCKET_SQL} FROM (SELECT value AS latency_ms FROM {dialect.json_array('listed')})"
+    buckets = [bucket for (bucket,) in statements.read_rows(DEFAULT_DB_ALIAS, sql, [encode(values)])]
+    return encode({str(bucket): count for bucket, count in Counter(buckets).items()})
+
+
 @given(
     values=st.lists(st.integers(0, 100_000_000), min_size=1, max_size=200),
     cut=st.integers(0, 200),
     at=st.integers(1, 100),
 )
 def test_percentiles_are_exact_to_a_bucket(values, cut, at):
-    counts = latency.merge_counts(
-        latency.pack_counts(latency.Counts(map(latency.find_bucket, part))) for part in (values[:cut], values[cut:])
-    )
+    counts = latency.merge_counts(count_buckets(part) for part in (values[:cut], values[cut:]))
     exact_value, estimate = find_percentile(values, at), latency.percentile(counts, at)
     assert abs(estimate - exact_value) <= max(1, 0.0453 * exact_value + 0.5)
     bucket = latency.percentile_bucket(counts, at)
@@ -140,13 +147,21 @@ def test_the_p95_leads_to_the_slowest_turns(as_admin, home):
 
 
 def read_sums():
-    """Return the sums counted from the agent's file, and those that are stored."""
-    agent = Agent.objects.get()
-    sums = summaries.count_file(agent)
-    stored = {day.date: SpanSums.from_row(day) for day in AgentDailyStat.objects.all()}
-    hours = {hour.span: SpanSums.from_row(hour) for hour in AgentHour.objects.all()}
-    counted = {span: hour for day in sums.hours.values() for span, hour in day.items()}
-    return ({day.date: SpanSums.from_row(day) for day in sums.days}, counted), (stored, hours)
+    """Return the stored rows of days and hours, with decoded details."""
+    rows = [*AgentDailyStat.objects.values(), *AgentHour.objects.values(), *SiteSpan.objects.values()]
+    for row in rows:
+        row |= {name: orjson.loads(row[name] or "null") for name in ("latency_json", "models_json")}
+    return rows
+
+
+def assert_as_counted_at_once():
+    agent, stored = Agent.objects.get(), read_sums()
+    assert summaries.find_wrong(agent) == [] and not site_sums.are_wrong()
+    for model in (AgentDailyStat, AgentHour, SiteSpan):
+        model.objects.all().delete()
+    assert summaries.find_wrong(agent) == ["agent_daily_stats"] and not site_sums.are_wrong()
+    summaries.refresh(agent)
+    assert stored and sorted(map(str, read_sums())) == sorted(map(str, stored))
 
 
 def test_what_is_counted_piece_by_piece_is_what_is_counted_at_once(home):
@@ -160,9 +175,7 @@ def test_what_is_counted_piece_by_piece_is_what_is_counted_at_once(home):
     scripts[1].add(branch)  # the branch leaves out all turns but the first of that day
     scripts[1].add({**assistant("other"), "timestamp": AT.format(day=3, hour=8, minute=1)})
     run(home)
-    counted, stored = read_sums()
-    assert counted == stored
-    assert not site_sums.are_wrong()
+    assert_as_counted_at_once()
     assert SiteSpan.objects.filter(span__in=["2026-02-23", "2026-02-23T08"]).count() == 2
 
 
@@ -175,8 +188,7 @@ def test_nothing_of_a_removed_session_stays_on_the_page(as_admin, home):
     summaries.refresh(Agent.objects.get())  # as retention does it
     page = as_admin.get("/").text
     assert "Mei" not in page and "Arjun" in page
-    counted, stored = read_sums()
-    assert counted == stored
+    assert_as_counted_at_once()
     page = as_admin.get("/").text
     assert "3 more in removed sessions" in page
     ((_label, number, address),) = {link for link in find_links(page) if link[0] == "Turns" and "/turns/" in link[2]}
@@ -255,7 +267,7 @@ def test_writes_are_counted_when_they_are_recorded(as_admin, home):
     assert "two &amp; three" in page and "/agents/main/writes/w1/" in page
     assert {number for label, number, _address in find_links(page) if label == "Written"} == {"1"}
     assert MemorySpan.objects.filter(span="2026-02-23").get().written_count == 1
-    assert memory_sums.count_writes(Agent.objects.get())["2026-02-23T11"].counts["written_count"] == 1
+    assert ("2026-02-23T11", 1, 0, 0) in memory_sums.count_writes(Agent.objects.get())
     assert not site_sums.are_wrong()
 
 
@@ -280,11 +292,6 @@ def test_a_rolled_back_write_leaves_the_page(as_admin, home):
     assert not memory_panel.is_wrong(Agent.objects.get())
 
 
-def wrong_spans():
-    agent = Agent.objects.get()
-    return summaries.find_wrong_spans(agent, summaries.count_file(agent))
-
-
 @pytest.mark.parametrize("ahead", [2_000, 2 * 3_600_000, 30 * 3_600_000])
 def test_what_a_clock_that_runs_ahead_wrote_counts_once_its_time_has_come(as_admin, home, monkeypatch, ahead):
     script = write_session(home, day=2)
@@ -293,9 +300,11 @@ def test_what_a_clock_that_runs_ahead_wrote_counts_once_its_time_has_come(as_adm
     script.add({**user("later"), "timestamp": come}, {**assistant("of tomorrow"), "timestamp": come})
     run(home)
     page = as_admin.get("/").text
-    assert "two &amp; three" not in page and "of tomorrow" not in page and wrong_spans() == []
+    assert (
+        "two &amp; three" not in page and "of tomorrow" not in page and summaries.find_wrong(Agent.objects.get()) == []
+    )
     monkeypatch.setattr(clock, "now_ms", lambda: NOW + ahead + 60_000)
-    assert wrong_spans() == []
+    assert summaries.find_wrong(Agent.objects.get()) == []
     page = as_admin.get("/").text
     assert "two &amp; three" in page and "of tomorrow" in page
     assert {number for label, number, _address in find_links(page) if label == "Written"} == {"1"}
