@@ -76,18 +76,18 @@ def find_relatives(db: str) -> Iterator[Relatives]:
 def _read_members(db):
     """Sessions that name a parent, and their parents that are stored, by id."""
     rows = Session.objects.using(db)
-    members = {member.session_id: member for member in _iterate_members(rows.exclude(parents=""))}
+    members = {member.session_id: member for member in iterate_members(rows.exclude(parents=""))}
     named = {name for member in members.values() for name in member.parents}
     keys = sorted(name.removeprefix(KEY) for name in named if name.startswith(KEY))
     ids = sorted(name for name in named if not name.startswith(KEY) and name not in members)
     for column, values in (("id", ids), ("session_key", keys)):
         for start in range(0, len(values), BATCH):
-            parents = _iterate_members(rows.filter(**{f"{column}__in": values[start : start + BATCH]}))
+            parents = iterate_members(rows.filter(**{f"{column}__in": values[start : start + BATCH]}))
             members |= {member.session_id: member for member in parents}
     return members
 
 
-def _iterate_members(sessions) -> Iterator[Member]:
+def iterate_members(sessions) -> Iterator[Member]:
     for name, parents, *values, mark in sessions.values_list(*COLUMNS, "repeats_mark").iterator():
         yield Member(name, tuple(parent for parent in decode_parents(parents) if parent != name), *values, mark)
 

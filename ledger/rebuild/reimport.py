@@ -253,7 +253,10 @@ def _find_differences(db, session_id):
 def _read_turn_numbers(db, session_id):
     """Record id -> number of its turn, so that no number is given to another turn."""
     stored = ConversationTurn.objects.using(db).filter(session_id=session_id)
-    own = {record_id: abs(number) for record_id, number in stored.values_list("user_message_id", "turn_number")}
+    turns_of = stored.values_list("user_message_id", "turn_number", "id")
+    # The turn that is called after its message comes last: it counts, if there is another one of this message.
+    ordered = sorted(turns_of, key=lambda row: row[2] == f"{session_id}:{row[0]}")
+    own = {record_id: abs(number) for record_id, number, _id in ordered}
     return dict(statements.read_rows(db, NUMBERS, [session_id])) | own
 
 

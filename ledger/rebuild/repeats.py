@@ -25,7 +25,7 @@ from ..models import Session, TranscriptEvent
 from ..transcripts import removal, unnamed_records
 from ..transcripts.trimming import untrim
 from . import sums
-from .families import ALONE, Relatives, find_relatives
+from .families import ALONE, Relatives, find_relatives, iterate_members
 
 BATCH = 500
 # Records without an id are called @<offset>, which names another record in a copy.
@@ -48,7 +48,7 @@ def mark_repeats(db: str, *, is_forced: bool = False) -> list[str]:
     `is_forced`.
     """
     changed = []
-    for group in find_relatives(db):
+    for group in _find_all_marked(db) if is_forced else find_relatives(db):
         if is_forced or not group.is_compared:
             changed += _mark_group(db, group, is_forced=is_forced)
     return changed
@@ -56,9 +56,22 @@ def mark_repeats(db: str, *, is_forced: bool = False) -> list[str]:
 
 def find_wrongly_marked(db: str) -> Iterator[str]:
     """The sessions whose marks differ from those that a comparison of all records gives."""
-    for group in find_relatives(db):
+    for group in _find_all_marked(db):
         stored, expected = _compute_marks(db, group, is_forced=True)
         yield from sorted({session_id for session_id, _seq in _find_differing(stored, expected)})
+
+
+def _find_all_marked(db) -> Iterator[Relatives]:
+    """All groups of relatives, and each other session that has marks alone."""
+    related = set[str]()
+    for group in find_relatives(db):
+        related.update(member.session_id for member in group.members)
+        yield group
+    marked = TranscriptEvent.objects.using(db).filter(repeat_of__isnull=False).order_by()
+    others = sorted(set(marked.values_list("session_id", flat=True).distinct()) - related)
+    for start in range(0, len(others), BATCH):
+        rows = Session.objects.using(db).filter(id__in=others[start : start + BATCH])
+        yield from (Relatives([member]) for member in iterate_members(rows))
 
 
 def _mark_group(db, group: Relatives, *, is_forced):

@@ -27,7 +27,7 @@ from openclaw_web.disk import room
 from openclaw_web.errors import Refused
 from people.configuration import setting_values as configuration
 
-from . import ignored_sessions, report
+from . import ignored_sessions, report, tables
 from .findings import FINDING, Finding
 from .sources import (
     home_sources,
@@ -356,6 +356,7 @@ def build_comparison(plan: Plan) -> dict[str, Any]:
         "sources": len(plan.compared.sources),
         "kept": plan.compared.only_stored,
         "not_counted": plan.counts.not_noted.total(),
+        "tables_left_out": tables.list_not_compared(is_deep=plan.is_deep),
         "skipped": dict(+plan.compared.skipped),
         "unreadable": [{"path": path, "why": why} for path, why in sorted(plan.compared.unreadable.items())][:LISTED],
     }

@@ -4,6 +4,7 @@ The doctor runs as a real process.
 """
 
 import os
+import random
 from pathlib import Path
 
 import orjson
@@ -13,6 +14,7 @@ from tests.homes import Home, assistant, result, user
 from tests.operations.backups.backup_homes import run
 from tests.operations.doctor import doctor_homes
 from tests.operations.doctor.doctor_homes import change, doctor, rows
+from tests.suite.nightly import first
 
 home = doctor_homes.home
 IDS = [f"00000000-0000-4000-8000-0000000000{number:02}" for number in range(1, 17)]
@@ -26,6 +28,15 @@ TABLES = {
     "session_days": "session_id, date",
     "session_tools": "session_id, date, tool",
     "tool_days": "date, tool, channel_id",
+}
+# The columns that make a row of a table another one, with other values.
+DOUBLED = {
+    "transcript_events": {"seq": "seq + 100"},
+    "transcript_event_identities": {"event_id": "event_id || 'x'", "seq": "seq + 100"},
+    "session_days": {"date": "'2020-01-01'"},
+    "session_tools": {"date": "'2020-01-01'"},
+    "transcript_snapshots": {"snapshot_id": "snapshot_id || 'x'"},
+    "conversation_turns": {"id": "id || 'x'", "turn_number": "turn_number + 100"},
 }
 # One damage for each of the sessions: the statement about the session %s, and the rows that are named.
 DAMAGES = [
@@ -54,6 +65,42 @@ DAMAGES = [
     ("UPDATE sessions SET withheld_count = 3 WHERE id = '%s'", {"sessions.withheld_count"}),
     ("DELETE FROM sessions WHERE id = '%s'", {"sessions"}),
 ]  # fmt: skip
+
+
+# Columns that no record decides: what an index said once, which is kept, a time that only moves on, and whether
+# copies of records are compared at the next import.
+UNDECIDED = {
+    "sessions": {
+        *("session_key", "origin", "channel_id", "conversation_target", "account_id", "metadata", "parents", "title"),
+        *("prompt_report_id", "last_activity_at", "source_state", "repeats_mark"),
+    },
+}
+
+
+def damage_at_random(home, sessions, seed, *, has_sources):
+    """Change a value, delete or double a row of each session; returns session, table and statement of each damage.
+
+    A deleted record without a source is lost: it is not mended.
+    """
+    chosen, damages = random.Random(seed), []
+    for session in sessions:
+        table = chosen.choice([table for table in TABLES if table != "tool_days"])
+        key = "id" if table == "sessions" else "session_id"
+        columns = {name: is_key for _n, name, _t, _m, _d, is_key in rows(home, f"PRAGMA table_info({table})", "main")}
+        place = chosen.choice(rows(home, f"SELECT rowid FROM {table} WHERE {key} = '{session}' ORDER BY rowid", "main"))
+        kind = chosen.choice(["change", "change", "delete", "double"])
+        if kind == "delete" and (has_sources or table != "transcript_events"):
+            sql = f"DELETE FROM {table} WHERE rowid = {place[0]}"
+        elif kind == "double" and (numbered := DOUBLED.get(table)):
+            values = ", ".join(numbered.get(name, name) for name in columns)
+            sql = f"INSERT INTO {table} SELECT {values} FROM {table} WHERE rowid = {place[0]}"
+        else:
+            free = [name for name, is_key in columns.items() if not is_key and name not in UNDECIDED.get(table, ())]
+            name = chosen.choice(sorted(free))
+            sql = f"UPDATE {table} SET {name} = coalesce({name}, 0) || '7' WHERE rowid = {place[0]}"
+        change(home, sql, "main")
+        damages.append((session, table, sql))
+    return damages
 
 
 def talk(number):
@@ -225,3 +272,23 @@ def test_sessions_that_were_not_compared_are_said(home, source):
     assert report["compared"]["skipped"] == {"rewritten": 1, "undecided": 1}
     assert "1 session with sources that were rewritten" in report["message"] and unnamed.session
     assert "1 session that no session index names" in report["message"] and "Every row" not in report["message"]
+
+
+@pytest.mark.parametrize(("seed", "has_sources"), first([(38, True), (39, False), (40, True), (41, False)]))
+def test_forty_random_damages_are_named_and_mended(home, seed, has_sources):
+    made, sessions = Home(Path(f"{home}-source")), [f"00000000-0000-4000-9000-0000000000{n:02}" for n in range(40)]
+    for number, session in enumerate(sessions):
+        made.transcript(*talk(number), session=session)
+    made.index({f"agent:main:irc:direct:p{n}": {"sessionId": name, "updatedAt": 1} for n, name in enumerate(sessions)})
+    collect(home)
+    if not has_sources:
+        for file in (made.root / "agents" / "main" / "sessions").glob("*.jsonl"):
+            file.unlink()
+        collect(home)
+    before = read_all(home)
+    damages = damage_at_random(home, sessions, seed, has_sources=has_sources)
+    report, _status = doctor(home, "--deep", status=1)
+    assert [damage for damage in damages if damage[1] not in get_names(report, damage[0])] == []
+    doctor(home, "--fix", "--deep")
+    assert read_all(home) == before
+    assert doctor(home, "--deep")[0]["rows"] == []

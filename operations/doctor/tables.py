@@ -1,0 +1,59 @@
+"""Declares for every table whether sources or other rows give its rows again, and which check compares them."""
+
+# From sources, as long as these are there: the check that compares them. "": none does.
+READ_AGAIN = {
+    **dict.fromkeys(("sessions", "transcript_events", "transcript_event_identities", "artifacts"), "session_sums"),
+    **dict.fromkeys(("trajectory_events", "indexed_files", "vfs_entries", "episodic_events"), "lost_rows"),
+    **dict.fromkeys(("cron_jobs", "cron_run_logs", "subagent_runs"), "lost_rows"),
+    **dict.fromkeys(("task_runs", "flow_runs", "delivery_queue_entries", "workspace_files"), "lost_rows"),
+    "provenance_records": "",
+    "prompt_reports": "",
+    "rejected_records": "",
+    "collector_skipped": "",
+}
+# From rows of other tables.
+DERIVED = {
+    **dict.fromkeys(("transcript_snapshots", "conversation_turns", "session_days", "session_tools"), "session_sums"),
+    "tool_days": "tool_sums",
+    **dict.fromkeys(("agent_daily_stats", "agent_hours", "agent_summaries"), "sums"),
+    "site_spans": "site_sums",
+    **dict.fromkeys(("gate_hours", "gate_days", "memory_gate_stats", "gate_session_sums"), "gate_sums"),
+    "guardian_statuses": "guardian_statuses",
+    "findings": "findings_changed",
+    "finding_scans": "findings_positions",
+    "finding_value_agents": "finding_counts",
+    "finding_values": "finding_sums",
+    "episode_heads": "episode_chain",
+    "episode_gaps": "episode_gaps",
+    # Computed anew at the next import, check, scan or page, whatever they hold.
+    **dict.fromkeys(("gate_stale_sums", "gate_verdict_days", "gate_verdicts_state"), ""),
+    **dict.fromkeys(("memory_spans", "newest_sessions", "newest_writes", "memory_standings"), ""),
+    **dict.fromkeys(("problems", "problem_checks"), ""),
+    **dict.fromkeys(("sample_signatures", "sample_exchanges", "version_taints"), ""),
+}
+# By people, programs and this site: nothing else has them.
+ENTERED = {
+    *("kv", "operator_audit", "idempotency_keys", "users", "api_tokens", "one_time_links", "invitations", "sign_ins"),
+    *("job_runs", "agents", "backup_runs", "migration_runs", "migration_sources"),
+    *("gate_prompts", "gate_replays", "gate_replay_decisions", "guardian_runs", "guardian_steps"),
+    *("guardian_handovers", "rollback_intents", "behavior_corrections"),
+    *("episode_runs", "episode_policies", "episode_captures"),
+    *("finding_verdicts", "dataset_samples", "sample_labels", "sample_claims", "sample_drafts"),
+    *("review_draws", "review_actions"),
+    *("datasets", "dataset_versions", "dataset_members", "dataset_sides", "dataset_exports", "benchmarks"),
+}
+# What was read or told once, and stays although its source may be gone.
+KEPT = {
+    *("agent_databases", "collector_sources", "collector_reader_states", "collector_sessions"),
+    *("removed_sessions", "conversation_contexts"),
+    *("memory_gate_decisions", "gate_windows", "gate_receipts", "gate_calls"),
+    *("file_contents", "file_snapshots", "write_guardian_audit", "guardian_receipts", "guardian_consolidations"),
+    "rollbacks",
+}
+DEEP = {"session_sums", "lost_rows"}  # checks that read sources
+
+
+def list_not_compared(*, is_deep: bool) -> list[str]:
+    """The tables that could be made again, and whose rows no check of this kind compares."""
+    without = {""} if is_deep else {"", *DEEP}
+    return sorted(table for table, check in (READ_AGAIN | DERIVED).items() if check in without)
