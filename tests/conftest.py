@@ -3,6 +3,7 @@
 Each agent has its own database file. Real files are used only where a test asks for them.
 """
 
+import gc
 import os
 import shutil
 import socket
@@ -91,6 +92,13 @@ def choose_for_every_run(items):
             firsts |= names
         chosen.add(item)
     return chosen
+
+
+def pytest_collection_finish():
+    """Spare the collector of cycles the tests themselves, which stay until the end."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 20, 20)
 
 
 def limit_examples(items):

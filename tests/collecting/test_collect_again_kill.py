@@ -11,7 +11,7 @@ from tests.homes import Home, assistant, result, user
 from tests.processes import FEW, Killer, until_met
 from tests.suite import fixture_cache
 
-pytestmark = pytest.mark.kill
+pytestmark = [pytest.mark.kill, pytest.mark.nightly]
 DAMAGE = """
     DELETE FROM transcript_events WHERE seq % 5 = 2;
     DELETE FROM conversation_turns WHERE turn_number % 3 = 1;

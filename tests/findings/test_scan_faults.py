@@ -39,6 +39,7 @@ def homes(tmp_path):
     return source, tmp_path
 
 
+@pytest.mark.nightly
 def test_two_scans_at_once_store_each_finding_once(homes):
     _source, folder = homes
     processes = [start_scan(folder / "new") for _number in range(2)]
@@ -74,6 +75,7 @@ def test_a_locked_file_is_waited_for(homes):
 
 
 @pytest.mark.kill
+@pytest.mark.nightly
 def test_a_scan_on_a_full_disk_leaves_a_sound_store_that_the_next_completes(homes):
     _source, folder = homes
     if subprocess.run(["unshare", "-Urm", "true"], check=False).returncode:

@@ -15,7 +15,7 @@ from tests.jobs import fork_server
 from tests.processes import Killer, until_met
 from tests.suite import fixture_cache
 
-pytestmark = pytest.mark.kill
+pytestmark = [pytest.mark.kill, pytest.mark.nightly]
 SCAN = "import pathlib, sys; from findings import scan; pathlib.Path('{begun}').touch(); print(scan.scan_all())"
 POSITIONS = "SELECT source, session_id, position, fingerprint, rules FROM finding_scans WHERE source <> 'summary'"
 FINDINGS = 'source, source_id, session_id, turn_number, path, start, "end", kind, rule, value_hash'

@@ -10,7 +10,7 @@ from tests.homes import Home as OpenClaw
 from tests.homes import user
 from tests.processes import Home, wait_for
 
-pytestmark = pytest.mark.kill
+pytestmark = [pytest.mark.kill, pytest.mark.nightly]
 PLANT = """
 from openclaw_web import clock
 from tests.factories import AgentFactory, CronJobFactory, CronRunFactory, SampleFactory

@@ -6,6 +6,7 @@ import pytest
 
 from tests.suite.sources import fail_for
 from tests.whole.pages import BEFORE_SIGN_IN, PAGES
+from tests.whole.test_accessibility import KINDS
 
 pytestmark = [pytest.mark.browser, pytest.mark.kill]
 
@@ -44,9 +45,11 @@ def find_problems(tab, page, complaints):
     yield from (f"{page.route}  the browser complains: {complaint}" for complaint in complaints)
 
 
-def test_every_page_works_without_javascript(full):
+def test_every_page_works_without_javascript(full, pytestconfig):
+    """In every run a page of each kind; all with --nightly."""
+    shown = [page for name, page in PAGES.items() if name in KINDS or pytestconfig.getoption("nightly")]
     tab, stranger = full.plain_tabs()
-    pages = [replace(page.filled(full.facts), address=full.address + page.place(full.facts)) for page in PAGES.values()]
+    pages = [replace(page.filled(full.facts), address=full.address + page.place(full.facts)) for page in shown]
     tabs = [stranger if page.route in BEFORE_SIGN_IN else tab for page in pages]
     fail_for(
         problem for page, own in zip(pages, tabs, strict=True) for problem in find_problems(own, page, full.complaints)

@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parents[3]
 T0 = 1_771_642_801_000
 DECISIONS = 400
 MARKS = (b"decision evaluated", b"candidateFact")  # of the last line of an exchange, and of a line of facts
-pytestmark = pytest.mark.kill
+pytestmark = [pytest.mark.kill, pytest.mark.nightly]
 
 START = """
 import os, sys, django

@@ -19,7 +19,7 @@ from tests.homes import Home, assistant, result, user
 from tests.processes import FEW, Killer, until_met
 from tests.suite import fixture_cache
 
-pytestmark = pytest.mark.kill
+pytestmark = [pytest.mark.kill, pytest.mark.nightly]
 
 OFF = "configuration.put('collector.stashOutputs', False)\n"
 ON = OFF.replace("False", "True")

@@ -23,7 +23,7 @@ from tests.processes import Killer
 from tests.suite import fixture_cache
 
 WRITES = 400
-pytestmark = pytest.mark.kill
+pytestmark = [pytest.mark.kill, pytest.mark.nightly]
 TABLES = {
     "write_guardian_audit": "id, decision_id, turn_id, session_id, target_file, candidate_fact, before_snapshot_id,"
     " after_snapshot_id, diff, hunks_json, status, match, sources, origin, is_diff_shared, earliest_at, created_at",

@@ -54,7 +54,7 @@ RELEASED = """SELECT number FROM dataset_versions version JOIN datasets dataset 
 WHERE name = 'killed' AND state = 'released' ORDER BY number"""
 WINNERS = "SELECT number, released_by, member_count FROM dataset_versions WHERE state = 'released'"
 HALF = "SELECT count(*) FROM dataset_members m JOIN dataset_versions v ON v.id = version_id WHERE state = 'building'"
-pytestmark = pytest.mark.kill
+pytestmark = [pytest.mark.kill, pytest.mark.nightly]
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from tests import processes
 from tests.homes import Home, assistant, user
 
-pytestmark = pytest.mark.kill
+pytestmark = [pytest.mark.kill, pytest.mark.nightly]
 PLANT = """
 from agents.models import Agent
 from ledger.models import ConversationTurn

@@ -23,7 +23,7 @@ from tests.gate.runner.test_gate_kill import (  # noqa: F401 - fixtures
 )
 from tests.processes import FEW, Killer, until_met, wait_for
 
-pytestmark = pytest.mark.kill
+pytestmark = [pytest.mark.kill, pytest.mark.nightly]
 BEGIN = "from agents.models import Agent; from gate.replays import replay_launch; main = Agent.objects.get(); "
 JUDGE = BEGIN + (
     "from gate.runner import job as runs; from gate.runner.turn_selection import TurnChoice; "

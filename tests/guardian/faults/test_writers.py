@@ -15,7 +15,8 @@ from tests import processes
 from tests.guardian.faults.process_kills import SWITCHED_OFF, open_site
 
 pytestmark = pytest.mark.kill
-ROLLBACKS = int(os.environ.get("ROLLBACKS", "1000"))  # of both kinds of writers together; more on request
+# Of both kinds of writers together; more on request.
+ROLLBACKS = int(os.environ.get("ROLLBACKS", "100" if processes.KILLS == 1 else "1000"))
 WITHOUT_THE_CALL = ROLLBACKS // 5  # the same
 # Writes unique contents, and notes each that a rollback has taken out before the next write. Half of the pauses are
 # about 5 ms, the others about 100 ms and of any length: however slow a machine is, a rollback fits into some of them.

@@ -21,7 +21,7 @@ from guardian.files import MEMORY_FILES
 from tests import processes
 from tests.homes import Home, assistant, user
 
-pytestmark = pytest.mark.kill
+pytestmark = [pytest.mark.kill, pytest.mark.nightly]
 AGENTS, ROUNDS = ("main", "ada", "bob", "cleo"), 5  # rollbacks of four agents beside each other: twenty in all
 NAME, PASSWORD = "MEMORY.md", "correct horse battery"
 PREPARE = f"""

@@ -15,6 +15,7 @@ from ledger.collectors.records import read_facts
 from ledger.collectors.senders import WithheldReason, find_withheld_reason, read_sender
 from ledger.words import INJECTED_WORDS
 from tests.ledger.collectors.envelope_table import LINES, MARK, PREFIX
+from tests.suite.nightly import first
 
 QUEUE = "[Queued messages while agent was busy]"
 HINT = "To send an image back, prefer the message tool (media/path/filePath). Keep the caption in the text body.\n"
@@ -321,7 +322,7 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("piece", HOSTILE.values(), ids=HOSTILE)
-@pytest.mark.parametrize("start", ["", f"{QUEUE}\n"])
+@pytest.mark.parametrize("start", first(("", f"{QUEUE}\n")))
 def test_hostile_texts_take_no_longer_than_their_length_asks_for(piece, start):
     short, long = (_measure_seconds(start + piece * (size // len(piece))) for size in (50_000, 500_000))
     assert long <= 40 * max(short, 0.002)

@@ -21,7 +21,7 @@ from tests.processes import FEW, MOST_TRIES, Killer, until_met
 from tests.sqlite_homes import SqliteHome
 from tests.suite import fixture_cache
 
-pytestmark = pytest.mark.kill
+pytestmark = [pytest.mark.kill, pytest.mark.nightly]
 YESTERDAY = 1_795_000_000
 
 

@@ -286,6 +286,7 @@ def test_a_full_disk(home, tmp_path):
 
 
 @needs_namespaces
+@pytest.mark.nightly
 def test_a_full_disk_under_the_file_of_an_agent(home, tmp_path):
     """The folder of an agent is on a file system with hardly any room left."""
     folder, copy = home / "agents" / "main" / "agent", tmp_path / "copy"

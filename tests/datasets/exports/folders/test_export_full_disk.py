@@ -13,6 +13,7 @@ import pytest
 
 from tests.datasets.exports.test_export_kill import insert_samples
 from tests.suite import fixture_cache
+from tests.suite.nightly import first
 
 ROOT = Path(__file__).resolve().parents[4]
 pytestmark = pytest.mark.kill
@@ -26,7 +27,8 @@ OPENCLAW_WEB_HOME="$1/home" "$3" -m openclaw_web export --format alpaca --name x
 """
 
 
-def test_a_full_disk(tmp_path):
+@pytest.mark.parametrize("more", first((12_000, 4_000, 30_000)))  # kilobytes; the export needs about 36,000
+def test_a_full_disk(tmp_path, more):
     if subprocess.run(["unshare", "-Urm", "true"], check=False).returncode:
         pytest.skip("this system has no user namespaces")
     home = tmp_path / "home"
@@ -38,13 +40,12 @@ def test_a_full_disk(tmp_path):
     store.close()
     (tmp_path / "small").mkdir()
     used = sum(file.stat().st_size for file in home.rglob("*") if file.is_file()) // 1024
-    for more in (4_000, 12_000, 30_000):  # kilobytes; the export needs about 36,000
-        arguments = [tmp_path / "small", home, sys.executable, f"{used + more}k"]
-        command = ["unshare", "-Urm", "sh", "-c", SCRIPT, "sh", *map(str, arguments)]
-        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        assert done.stdout.splitlines()[0] == "first 3", (more, done.stdout, done.stderr)
-        assert "No space left in" in done.stderr and "Nothing was exported." in done.stderr
-        assert "Traceback" not in done.stderr
-        assert "left" not in done.stdout
-        assert done.stdout.splitlines()[-1] == "second 0", done.stderr
+    arguments = [tmp_path / "small", home, sys.executable, f"{used + more}k"]
+    command = ["unshare", "-Urm", "sh", "-c", SCRIPT, "sh", *map(str, arguments)]
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[0] == "first 3", (more, done.stdout, done.stderr)
+    assert "No space left in" in done.stderr and "Nothing was exported." in done.stderr
+    assert "Traceback" not in done.stderr
+    assert "left" not in done.stdout
+    assert done.stdout.splitlines()[-1] == "second 0", done.stderr

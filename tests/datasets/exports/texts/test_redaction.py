@@ -5,6 +5,7 @@ import random
 import re
 
 import orjson
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -16,6 +17,7 @@ from datasets.redaction import Place, Redactor, Rules
 from findings.value_hash import compute_value_hash
 from openclaw_web.detectors.detect import find_spans
 from openclaw_web.detectors.spans import EMAIL, KEY, PHONE
+from tests.suite.nightly import first
 
 EMAILS = ["alice.meyer@firma-nord.de", "bob@vogel-partner.ch", "li.wei@qq.com"]
 PHONES = ["+49 151 23456789", "+86 138 1234 5678", "+1 415 555 2671"]
@@ -50,9 +52,10 @@ def build_value(rng, depth=0):
     return rng.choice([" ", ", ", " – "]).join(rng.choices(words, k=rng.randrange(5)))
 
 
-def test_ten_thousand_arguments_stay_json_and_one_value_has_one_token():
+@pytest.mark.parametrize("count", first((500, 10_000)))
+def test_many_arguments_stay_json_and_one_value_has_one_token(count):
     rng, redactor, bare, changed = random.Random(29), build_redactor(), 0, 0
-    for _number in range(10_000):
+    for _number in range(count):
         arguments = {"phone": NUMBER, "v": build_value(rng), "w": build_value(rng)}
         text = orjson.dumps(arguments).decode()
         spans = find_spans(text)
@@ -66,7 +69,7 @@ def test_ten_thousand_arguments_stay_json_and_one_value_has_one_token():
         assert len({*tokens}) == len({(span.kind, normalize(text[span.start : span.end])) for span in spans})
         bare += any(span.is_bare for span in spans)
         changed += bool(spans)
-    assert min(bare, changed) > 5_000
+    assert min(bare, changed) > count / 2
 
 
 TOKEN = re.compile(r"\[(?:EMAIL|PHONE|KEY)_\d+\]")
