@@ -17,7 +17,7 @@ from tests.operations.backups import backup_homes
 from tests.operations.backups.backup_homes import run, start
 from tests.operations.backups.test_backup_kill import measure_work, wait_for_draft
 from tests.operations.doctor.doctor_homes import doctor, read_tree, rows, talk
-from tests.processes import FEW, MOST_TRIES, Killer, until_met
+from tests.processes import FEW, MOST_TRIES, Killer, until_met, wait_for
 from tests.sqlite_homes import SqliteHome
 from tests.suite import fixture_cache
 
@@ -79,6 +79,24 @@ def test_kills_lose_nothing_and_double_nothing(tmp_path):
     assert read_rows(home) == read_rows(clean) != {}
     assert rows(home, "SELECT count(*) FROM migration_runs WHERE status = 'running'") == [(0,)]
     assert not list((home / "state" / "copies").glob("*/")) and not list((home / "backups").glob(".*"))
+
+
+def test_a_killed_comparison_leaves_no_words_beside_the_store(tmp_path):
+    """Nobody else can read them meanwhile, and the next process removes them."""
+    create_source(tmp_path / "home-source", sessions=40)
+    home = tmp_path / "home"
+    assert run(home, "collect", "--quiet")[0] == 0
+    before, copies = read_rows(home), home / "state" / "copies"
+    process = start(home, "doctor", "--deep", "--quiet")
+    wait_for(lambda: [*copies.glob("*/compared-*.sqlite")])
+    folder = next(copies.glob("*/compared-*.sqlite")).parent
+    modes = [path.stat().st_mode & 0o777 for path in (folder, *folder.glob("*.sqlite*"))]
+    process.kill()
+    process.communicate()
+    assert modes[0] == 0o700 and set(modes[1:]) == {0o600}
+    assert folder.exists()
+    assert doctor(home, "--deep", status=0)[0]["rows"] == [] and read_rows(home) == before
+    assert not [*copies.glob("*/")]
 
 
 def write_more(source, number):
