@@ -23,7 +23,8 @@ class CollectIn(Body):
 
 
 class SkippedQuery(list_query(SkippedFilters)):
-    pass
+    # Also codes of other versions, which the page has no words for.
+    reason: str | None = Field(None, max_length=50, description="a code: not_transcript, no_records, secret, …")
 
 
 class SkippedOut(table_schema(SkippedSource)):

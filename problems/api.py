@@ -24,7 +24,7 @@ def problem_list(request, filters: Query[ProblemQuery]):
 
     They are the open ones, unless the request names another state.
     """
-    listing = PROBLEMS.fits(request.user, **filters.criteria(state="segment"))
+    listing = PROBLEMS.fits(request.user, **filters.criteria())
     page = replace(listing, rows=listing.rows.values(*READ)).page(**filters.place)
     return page_to_json(page, [shape(row) for row in page])
 

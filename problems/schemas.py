@@ -9,12 +9,12 @@ from openclaw_web.endpoints.table_schemas import table_schema
 from openclaw_web.lists.api_query import list_query
 
 from .models import Problem
-from .problem_list import ProblemFilters
+from .problem_list import SEGMENTS, ProblemFilters
 from .services import LONGEST_REASON
 
 
-class ProblemQuery(list_query(ProblemFilters, without=("segment",))):
-    state: Literal["open", "muted", "closed", "all"] = Field("open", description="`all` for every state")
+class ProblemQuery(list_query(ProblemFilters)):
+    segment: Literal[tuple(SEGMENTS.parts)] = Field("open", description="`all` for every state")  # type: ignore[valid-type]
 
 
 class ProblemOut(table_schema(Problem)):

@@ -19,7 +19,6 @@ from .call_list import CallFilters
 from .decision_list import DecisionFilters
 
 DECISION = Literal[tuple(MemoryGateDecision.Decision.values)]
-ORIGIN = Literal[tuple(MemoryGateDecision.Origin.values)]
 
 
 class DecisionQuery(list_query(DecisionFilters)):

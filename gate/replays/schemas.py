@@ -2,34 +2,27 @@
 
 from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from agents.runners.schemas import EstimateOut
 from jobs.schemas import JobOut
 from openclaw_web.endpoints.schemas import BIGGEST, Body, Page, PageQuery, Schema
 from openclaw_web.endpoints.table_schemas import table_schema
+from openclaw_web.lists.api_query import list_query
 from people.configuration.setting import MOST_TEXT
 
-from ..lists.list_context import SESSION
-from ..lists.schemas import DECISION, ORIGIN
+from ..lists.decision_list import DecisionFilters
+from ..lists.schemas import DECISION
 from ..models import GateReplay, GateReplayDecision
 from .replay_request import DEFAULT_LIMIT, MAX_DECISIONS, ReplayRequest
 
 MOMENT = {"strict": True, "ge": 0, "le": BIGGEST}
 
 
-class ReplayFilters(Body):
+class ReplayFilters(list_query(DecisionFilters, without=("sort",), base=Body)):
     """The filters of the list of decisions."""
 
-    decision: DECISION | None = None  # type: ignore[valid-type]
-    session: str | None = Field(None, max_length=500, description=SESSION)
-    model: str | None = Field(None, max_length=500)
-    prompt: str | None = Field(None, max_length=500, description="version of the prompt")
-    origin: ORIGIN | None = None  # type: ignore[valid-type]
-    slow: bool = Field(False, strict=True)
-    unseen: bool = Field(False, strict=True)
-    unmatched: bool = Field(False, strict=True)
-    q: str = Field("", max_length=200, description="words in the reason or the fact")
+    model_config = ConfigDict(strict=True)
     from_ts: int | None = Field(None, **MOMENT, description="milliseconds: at or after this time")
     to_ts: int | None = Field(None, **MOMENT, description="milliseconds: before this time")
 

@@ -1,5 +1,6 @@
 """The verbs of `openclaw-web reflection gate`, one module each, and their shared options."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -35,8 +36,8 @@ def add_filters(parser: CommandParser) -> None:
     parser.add_argument("-S", "--session", metavar="SESSION", help=_("only this session: its ID or key"))
 
 
-def parse_filters(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the list filters of these options."""
-    filters = {name: options[name] for name in ("decision", "session") if options.get(name)}
+def parse_filters(options: dict[str, Any], names: Sequence[str] = ("decision", "session")) -> dict[str, Any]:
+    """Return the list filters of the options with these names, and of the two times."""
+    filters = {name: options[name] for name in names if options.get(name)}
     moments = {name: parse_moment(options.get(name), f"--{name}") for name in ("since", "until")}
     return filters | {name: at for name, at in moments.items() if at is not None}

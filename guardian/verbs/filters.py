@@ -6,7 +6,7 @@ from django.core.management.base import CommandParser
 from django.utils.translation import gettext as _
 
 from agents.models import Agent
-from gate.verbs import parse_moment
+from gate.verbs import parse_filters
 
 from ..detail.audit_list import WRITES
 from ..files import MEMORY_FILES
@@ -24,8 +24,5 @@ def add_filters(parser: CommandParser) -> None:
 
 def build_listing(agent: Agent, options: dict[str, Any], session: str | None = None) -> Any:
     """Build the `Listing` of the writes that the options select, newest first."""
-    criteria = {name: options[name] for name in ("file", "status") if options.get(name)}
-    criteria |= {"flagged": True} if options.get("flagged") else {}
-    moments = {name: parse_moment(options.get(name), f"--{name}") for name in ("since", "until")}
-    criteria |= {name: at for name, at in moments.items() if at is not None}
+    criteria = parse_filters(options, ("file", "status", "flagged"))
     return WRITES.fits(agent, **criteria, **({"session": session} if session else {}))

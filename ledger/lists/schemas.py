@@ -29,10 +29,10 @@ class EventQuery(list_query(EventFilters, without=("kind",))):
         False, description="include the records themselves; a page then ends after about 2 MB"
     )
 
-    def criteria(self, **names: str) -> dict[str, Any]:
+    def criteria(self) -> dict[str, Any]:
         """The values of the filters; comma-separated kinds are split."""
         kinds = [kind.strip() for kinds in self.types for kind in kinds.split(",") if kind.strip()]
-        return super().criteria(**names) | {"types": kinds}
+        return super().criteria() | {"types": kinds}
 
 
 class AgentTurnQuery(list_query(TurnFilters, without=("branches",))):
@@ -40,13 +40,14 @@ class AgentTurnQuery(list_query(TurnFilters, without=("branches",))):
         "active", description="only the current branches of sessions, or all branches"
     )
 
-    def criteria(self, **names: str) -> dict[str, Any]:
+    def criteria(self) -> dict[str, Any]:
         """The values of the filters; `branch` becomes the switch `branches`."""
-        return super().criteria(**names) | {"branches": self.branch == "all"}
+        return super().criteria() | {"branches": self.branch == "all"}
 
 
 class RejectedQuery(list_query(RejectedFilters)):
-    pass
+    # Also codes that the page has no words for, such as those of a damaged database.
+    reason: str | None = Field(None, max_length=50, description="a code: not_json, truncated, glued, …")
 
 
 class AgentEventOut(EventOut):

@@ -104,12 +104,9 @@ class PageQuery(Schema):
         """The position as arguments of `page_of`."""
         return {"after": self.after, "before": self.before, "size": self.limit}
 
-    def criteria(self, **names: str) -> dict[str, Any]:
-        """The filters as arguments of `List.fits`.
-
-        `names` maps fields to the names that the list has for them: `{field: name}`.
-        """
-        names |= {"from_ts": "since", "to_ts": "until"}
+    def criteria(self) -> dict[str, Any]:
+        """The filters as arguments of `List.fits`."""
+        names = {"from_ts": "since", "to_ts": "until"}
         chosen = self.dict(exclude={"after", "before", "limit"}, exclude_none=True)
         return {names.get(name, name): value for name, value in chosen.items()}
 

@@ -13,6 +13,7 @@ ALSO = {
     "agent": ("agentId", "agent_id"),
     "by": BY,
     "export_format": ("kind",),
+    "segment": ("state",),
 }
 
 
@@ -30,11 +31,11 @@ def to_camel_case(name):
 
 
 def rename_query(query, known):
-    """A QueryDict with our names; our own spelling wins when both are present."""
+    """A QueryDict with our names; of several spellings ours wins, then the one that was ours."""
     if not any(other in known for other in query):
         return query
     ours = query.copy()
-    for other in [name for name in query if name in known]:
+    for other in sorted((name for name in query if name in known), key=lambda name: not name.islower()):
         values = ours.pop(other)
         if known[other] not in ours:
             ours.setlist(known[other], values)

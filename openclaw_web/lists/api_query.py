@@ -7,7 +7,7 @@ from django import forms
 from django.utils.choices import CallableChoiceIterator
 from pydantic import Field, create_model
 
-from ..endpoints.schemas import LARGEST_FIRST, SEGMENT, PageQuery, TimeRangeQuery
+from ..endpoints.schemas import LARGEST_FIRST, SEGMENT, PageQuery, Schema, TimeRangeQuery
 from .filters import BESIDE, DayFilters, ListFilters
 from .segments import NAME
 
@@ -15,10 +15,11 @@ LONGEST_NAME = 56  # of an agent: choices that only the database knows
 NUMBERS: dict[type[forms.Field], type] = {forms.FloatField: float, forms.IntegerField: int}
 
 
-def list_query(filters: type[ListFilters], without: Collection[str] = ()) -> Any:
+def list_query(filters: type[ListFilters], without: Collection[str] = (), base: type[Schema] | None = None) -> Any:
     """Build the base class of a list's query: the filters of its page but `without`, its segments and its orders.
 
-    Days of the page are moments in milliseconds here. `DESCRIPTIONS` of the filters describe the parameters.
+    Days of the page are moments in milliseconds here. `DESCRIPTIONS` of the filters describe the parameters. With
+    `base` it is no query of a list: it has neither pages nor moments.
     """
     left_out = {*BESIDE, *filters.PLACE, *without}
     fields: dict[str, Any] = {
@@ -28,8 +29,9 @@ def list_query(filters: type[ListFilters], without: Collection[str] = ()) -> Any
     }
     if filters.SEGMENTS and NAME not in left_out:
         fields[NAME] = (Literal[tuple(filters.SEGMENTS.parts)], Field("all", description=SEGMENT))
-    fields["sort"] = (Literal[filters.sorts()], Field(filters.DEFAULT, description=LARGEST_FIRST))
-    base = TimeRangeQuery if issubclass(filters, DayFilters) else PageQuery
+    if "sort" not in without:
+        fields["sort"] = (Literal[filters.sorts()], Field(filters.DEFAULT, description=LARGEST_FIRST))
+    base = base or (TimeRangeQuery if issubclass(filters, DayFilters) else PageQuery)
     return create_model(f"{filters.__name__}Query", __base__=base, __module__=filters.__module__, **fields)
 
 

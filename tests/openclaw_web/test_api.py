@@ -14,6 +14,7 @@ from django.test import Client
 
 from openclaw_web import api as api_module
 from openclaw_web.api import api
+from openclaw_web.endpoints.spellings import to_camel_case
 from people.accounts import tokens
 from tests import faults
 
@@ -227,6 +228,14 @@ class TestDocumentation:
             (method, path.removeprefix("/api/v1"), operation["x-role"]) for method, path, operation in operations()
         )
         assert sorted(documented) == sorted(offered)
+
+    def test_docs_name_every_parameter(self):
+        rows = re.findall(r"^\| `(\w+) (/\S*)` \| \w+ \| (.*) \|$", DOCS.read_text(), re.MULTILINE)
+        documented = {(method, f"/api/v1{path}"): set(re.findall(r"`(\w+)`", row)) for method, path, row in rows}
+        for method, path, operation in operations():
+            parameters = {each["name"] for each in operation.get("parameters", ()) if each["in"] == "query"}
+            missing = parameters - documented[method, path] - {"after", "before", "limit", "format"}  # of all lists
+            assert {to_camel_case(name) for name in missing} <= documented[method, path], (method, path, missing)
 
 
 def test_what_is_not_there_is_named(as_admin, ada):

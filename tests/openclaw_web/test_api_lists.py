@@ -194,6 +194,7 @@ class TestSpellings:
         SessionFactory(id="a")
         EventFactory(session__id="b")
         assert as_admin.get(EVENTS, {"sessionId": "a", "session_id": "b"}).json()["items"]
+        assert as_admin.get(EVENTS, {"session_id": "a", "session": "b"}).json()["items"]
 
     def test_a_body(self, as_admin, ada):
         SampleFactory(quality_score=0.5)

@@ -75,6 +75,8 @@ def test_one_goes_on(ada, endpoint, as_operator):
         ({"model": "other", "prompt": "x" * 20_001}, 422),
         ({"model": "other", "filters": {"decision": "PERHAPS"}}, 422),
         ({"model": "other", "filters": {"nothing": 1}}, 422),
+        ({"model": "other", "filters": {"slow": "true"}}, 422),
+        ({"model": "other", "filters": {"verdict": "judged"}}, 409),  # none is
         ({"model": "other", "filters": {"decision": "UPDATE_SOUL"}}, 409),
     ],
 )
