@@ -7,11 +7,11 @@ import hashlib
 import os
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from openclaw_web.clock import now_ms
 from openclaw_web.disk import packing
@@ -70,6 +70,15 @@ class DatabasePart:
     mark: str
 
 
+class ReadFile(NamedTuple):
+    """What the book notes of a file; `session_id` is empty when it was never read."""
+
+    name: str
+    is_known: bool  # it has not changed since it was read
+    session_id: str
+    is_named: bool  # an index named it as the transcript of its session when it was read
+
+
 class SourceBook:
     """The rows of `collector_sources` of one home, read once."""
 
@@ -102,20 +111,32 @@ class SourceBook:
         row = self._rows.get((TRANSCRIPT, self.name(path)))
         return _get_session(row) if row else ""
 
-    def is_named(self, path: Path) -> bool:
-        """Return whether an index named the file as the transcript of its session.
-
-        At the time when it was read.
-        """
-        row = self._rows.get((TRANSCRIPT, self.name(path)))
-        return row is not None and row.is_named
-
     def name_current(self, path: Path, *, is_named: bool) -> None:
         """Note whether an index names a read file as the transcript of its session."""
         row = self._rows.get((TRANSCRIPT, self.name(path)))
         if row is not None and row.is_named != is_named:
             row.is_named = is_named
             self._write(row)
+
+    def find_read(self, files: Iterable[Any], kind: str = TRANSCRIPT) -> list[ReadFile]:
+        """Return what is noted of files, which have `path` and `stat`, in their order: one call for a whole folder.
+
+        `kind` is none of the kinds that agents share.
+        """
+        found = []
+        for file in files:
+            name = get_relative_name(self.root, file.path)
+            row = self._rows.get((kind, name))
+            state = (row.inode, row.size_bytes, row.mtime_ns) if row else None
+            found.append(
+                ReadFile(
+                    name,
+                    is_known=state == get_file_state(file.stat),
+                    session_id=_get_session(row) if row else "",
+                    is_named=row is not None and row.is_named,
+                )
+            )
+        return found
 
     def find_agent(self, path: Path) -> str:
         """Return the agent that a transcript was read for; empty when it was never read."""

@@ -256,7 +256,9 @@ def _collect_home(collection):
 def _finish_agents(collection):
     """Refresh standings of memory files, sums of writes and decisions of each agent, and capture events."""
     for agent in collection.agents.values():
-        if agent.agent_id in collection.reports and agent.agent_id not in collection.lost:
+        if agent.agent_id not in collection.reports or agent.agent_id in collection.lost:
+            continue
+        with agent.keep_db():
             memory_standings.refresh_standings(agent)
             memory_sums.refresh(agent)
             gate_sums.ensure_complete(agent.db)

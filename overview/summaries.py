@@ -235,7 +235,8 @@ def _find_wrong_spans(agent, days, compared, details):
 
 def _find_recent(dates):
     """Return the days whose details are counted, and those of them that have hours; none of the future."""
-    past = sorted(date for date in dates if date <= utc_day(clock.now_ms()))
+    today = utc_day(clock.now_ms())
+    past = sorted(date for date in dates if date <= today)
     if not past:
         return [], []
     first, first_hours = (day_before(past[-1], count - 1) for count in (site_sums.KEPT_DAYS, HOUR_DAYS))

@@ -56,10 +56,10 @@ class FileOutcomes:
     def close(self, listing: FileListing, book: Any) -> None:
         """Set an outcome for every listed file."""
         self.file_count = listing.count
-        for file in listing.files:
-            if file.name in self._read or file.name in self._skipped:
-                continue
-            if not any(book.is_known(kind, file.path, file.stat) for kind in (SOURCE.TRANSCRIPT, SOURCE.DATABASE)):
+        files = [file for file in listing.files if file.name not in self._read and file.name not in self._skipped]
+        as_transcripts, as_databases = (book.find_read(files, kind) for kind in (SOURCE.TRANSCRIPT, SOURCE.DATABASE))
+        for file, transcript, database in zip(files, as_transcripts, as_databases, strict=True):
+            if not transcript.is_known and not database.is_known:
                 is_database = ".sqlite" in file.path.name
                 self.skip(file.path, Reason.DATABASE if is_database else Reason.FAILED, file.stat)
 

@@ -102,7 +102,7 @@ def list_place(place: Path, root: Path, notes: list[str], apart: Collection[Path
 def get_book_name(root: Path, path: Path) -> str:
     """The name of a path in the book of sources, escaped where it is not text."""
     name = get_relative_name(root, path)
-    return name if is_utf8_name(name) else escape_name(name)
+    return name if name.isascii() or is_utf8_name(name) else escape_name(name)
 
 
 def _walk_folder(place, root, notes, listing, apart):
@@ -142,7 +142,7 @@ def _add_entry(entry, place, root, notes, listing, waiting, depth):
     if stat.S_ISLNK(status.st_mode):
         kind = Kind.FOLDER if path.is_dir() else Kind.FILE
         listing.skipped.append(SkippedItem(kind, name, Reason.LINK, stat=status))
-    elif not is_utf8_name(entry.name) or not is_utf8_name(str(path.parent)):
+    elif not entry.path.isascii() and not is_utf8_name(entry.path):
         listing.skipped.append(SkippedItem(Kind.FILE, name, Reason.ODD_NAME, stat=status))
     elif not stat.S_ISREG(status.st_mode):
         listing.skipped.append(

@@ -3,7 +3,7 @@
 import hashlib
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -39,9 +39,11 @@ class TranscriptFile:
     is_certain: bool = False  # its session was found when it was opened last
     is_named: bool = False  # an index names it as the transcript of its session
     is_packed: bool = field(init=False)  # its lines are compressed
+    is_imported: bool = field(init=False)  # OpenClaw moved the file away after importing it into its database
 
     def __post_init__(self):
         self.is_packed = self.path.suffix == PACKED
+        self.is_imported = self.hint.state == file_names.IMPORTED
 
     def name_current(self, *, is_named: bool) -> None:
         """Set whether an index names the file as the one that OpenClaw writes.
@@ -51,11 +53,6 @@ class TranscriptFile:
         self.is_named = is_named and not self.is_imported
         state = Session.State.BACKUP if self.is_imported else self.hint.state
         self.state = Session.State.LIVE if self.is_named else state
-
-    @property
-    def is_imported(self) -> bool:
-        """Whether OpenClaw moved the file away after importing it into its database."""
-        return self.hint.state == file_names.IMPORTED
 
 
 @dataclass(slots=True)
@@ -123,8 +120,8 @@ def find_sources(collection: Any, home_agent: HomeAgent, rows: Iterable[SkippedS
     """
     by_name = {row.path: row for row in rows if row.kind == Kind.FILE}
     identity = Identity(read_index(collection, home_agent).entries, home_agent.sessions)
-    for file in find_candidates(collection, home_agent, collection.home.notes).transcripts:
-        row = restore_file_state(collection, file, by_name)
+    files = find_candidates(collection, home_agent, collection.home.notes).transcripts
+    for file, row in zip(files, restore_file_states(collection, files, by_name), strict=True):
         if row is not None and row.reason == Reason.NOT_TRANSCRIPT:
             continue
         file.name_current(
@@ -169,22 +166,24 @@ def find_candidates(collection: Any, home_agent: HomeAgent, notes: list[str]) ->
     return candidates
 
 
-def restore_file_state(collection: Any, file: TranscriptFile, rows: dict[str, SkippedSource]) -> SkippedSource | None:
-    """Set what is known of a file since it was opened last.
+def restore_file_states(
+    collection: Any, files: Sequence[TranscriptFile], rows: dict[str, SkippedSource]
+) -> list[SkippedSource | None]:
+    """Set what is known of files since they were opened last.
 
-    Returns its row among `rows` if it was skipped at that time and is unchanged.
+    Returns for each its row among `rows` if it was skipped at that time and is unchanged.
     """
-    book = collection.book
-    file.is_known = book.is_known(SOURCE.TRANSCRIPT, file.path, file.stat)
-    session_id = book.find_session(file.path)
-    row = rows.get(book.name(file.path))
-    if row is not None and not is_unchanged(row, file.stat):
-        row = None
-    if row is not None and not session_id:
-        session_id = row.session_id
-    file.session_id, file.is_certain = session_id or file.session_id, bool(session_id)
-    file.name_current(is_named=book.is_named(file.path))
-    return row
+    found: list[SkippedSource | None] = []
+    for file, known in zip(files, collection.book.find_read(files), strict=True):
+        row = rows.get(known.name)
+        if row is not None and not is_unchanged(row, file.stat):
+            row = None
+        session_id = known.session_id or (row.session_id if row is not None else "")
+        file.session_id, file.is_certain = session_id or file.session_id, bool(session_id)
+        file.is_known = known.is_known
+        file.name_current(is_named=known.is_named)
+        found.append(row)
+    return found
 
 
 def _classify(collection, home_agent, file, candidates):

@@ -28,7 +28,7 @@ from ..inventory import index_entries
 from ..inventory.file_outcomes import FileOutcomes
 from ..inventory.indexes import find_index_path, read_index
 from ..inventory.shared_folders import filter_own_index, find_other_owners
-from ..inventory.transcripts import Candidates, Identity, TranscriptFile, find_candidates, restore_file_state
+from ..inventory.transcripts import Candidates, Identity, TranscriptFile, find_candidates, restore_file_states
 from . import agent_database, consent, extras, holding_checks
 from . import removals as collect_removed
 from .transcripts import Transcripts, modified_ms
@@ -89,8 +89,8 @@ def plan_agent(collection, home_agent) -> Plan:
     agent_plan.bytes_to_read = agent_plan.database.bytes_to_read
     agent_plan.accounts.add(candidates.skipped)
     known_rows = {row.path: row for row in agent_plan.rows if row.kind == Skip.FILE}
-    for file in candidates.transcripts:
-        row = restore_file_state(collection, file, known_rows)
+    rows = restore_file_states(collection, candidates.transcripts, known_rows)
+    for file, row in zip(candidates.transcripts, rows, strict=True):
         if file.is_certain and file.state == LIVE:
             agent_plan.live.add(file.session_id)
         if row is not None and row.reason == Reason.NOT_TRANSCRIPT:

@@ -47,16 +47,8 @@ BY_DAY = f"""
     GROUP BY {", ".join(TOTAL_PLACE)} HAVING {" OR ".join(f"SUM({name}) <> 0" for name in SUM_COLUMNS)}
 """  # noqa: S608 - constants
 STORED_DAYS = f"SELECT {DAY_COLUMNS} FROM tool_days"  # noqa: S608
-DELETE_WRONG = f"""
-    DELETE FROM tool_days WHERE ({", ".join(TOTAL_PLACE)}) IN (
-        SELECT {", ".join(TOTAL_PLACE)} FROM ({STORED_DAYS} EXCEPT {BY_DAY}))
-"""  # noqa: S608
-INSERT_MISSING = f"INSERT INTO tool_days ({DAY_COLUMNS}) {BY_DAY} EXCEPT {STORED_DAYS}"
-DIFFERENT = f"""
-    SELECT {", ".join(TOTAL_PLACE)} FROM (
-        SELECT * FROM ({BY_DAY} EXCEPT {STORED_DAYS}) UNION ALL SELECT * FROM ({STORED_DAYS} EXCEPT {BY_DAY})
-    ) GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
-"""  # noqa: S608
+DELETE_DAY = f"DELETE FROM tool_days WHERE {' AND '.join(f'{name} = %s' for name in TOTAL_PLACE)}"  # noqa: S608
+INSERT_DAY = insert_sql("tool_days", (*TOTAL_PLACE, *SUM_COLUMNS))
 STORED = ("kind", "created_at", "is_failed", "is_synthetic", "repeat_of", "trim_json", "event_json")
 
 
@@ -128,14 +120,22 @@ def replace_sums(db: str, session_id: str, channel: str, buckets: Buckets) -> No
 def refresh_days(db: str) -> None:
     """Compute `tool_days` from the sums of sessions, and write the rows that differ. Every import ends with it."""
     with transaction.atomic(using=db):
-        statements.run(db, DELETE_WRONG)
-        statements.run(db, INSERT_MISSING)
+        wrong, right = _compare_days(db)
+        statements.run_many(db, DELETE_DAY, [row[: len(TOTAL_PLACE)] for row in wrong])
+        statements.run_many(db, INSERT_DAY, right)
 
 
 def find_different_days(db: str) -> Iterator[str]:
     """Yield the rows of `tool_days` that `refresh_days` would write or remove, as `tool_days key`."""
-    for place in statements.iterate_rows(db, DIFFERENT):
+    wrong, right = _compare_days(db)
+    for place in sorted({row[: len(TOTAL_PLACE)] for row in wrong | right}):
         yield " ".join(["tool_days", *map(str, place)])
+
+
+def _compare_days(db):
+    """Return the stored rows that are wrong, and the computed rows that are not stored."""
+    stored, computed = (set(statements.read_rows(db, sql)) for sql in (STORED_DAYS, BY_DAY))
+    return stored - computed, computed - stored
 
 
 def counted(steps: Iterable[Step], known: Buckets) -> Buckets:
