@@ -178,11 +178,11 @@ def test_no_legacy_path_is_written():
     )
 
 
-@pytest.mark.parametrize("name", LEGACY)
-def test_each_name_is_banned(name):
-    concrete = name.replace("**", "x1/x2").replace("*", "x1")
-    assert list(find_problems(Source(f"from pathlib import Path\nPath(root, {concrete!r}).write_text('x')")))
-    assert list(find_problems(Source(f"with open(home / {concrete!r}, 'w') as file: pass")))
+def test_each_name_is_banned():
+    for name in LEGACY:
+        concrete = name.replace("**", "x1/x2").replace("*", "x1")
+        assert list(find_problems(Source(f"from pathlib import Path\nPath(root, {concrete!r}).write_text('x')"))), name
+        assert list(find_problems(Source(f"with open(home / {concrete!r}, 'w') as file: pass"))), name
 
 
 @pytest.mark.parametrize(

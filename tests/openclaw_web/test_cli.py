@@ -24,6 +24,7 @@ from openclaw_web.commands.verbs import STATUSES, Verb
 from tests.homes import Home as OpenClawHome
 from tests.homes import user
 from tests.jobs import fork_server
+from tests.suite.nightly import first
 
 ROOT = Path(__file__).resolve().parents[2]
 HELP = {verb: sentence for verbs in cli.VERBS.values() for verb, sentence in verbs.items()}
@@ -161,10 +162,13 @@ def test_a_mistyped_verb_is_corrected(run):
 
 @pytest.mark.parametrize(
     "words",
-    [
-        *("jobs", "backup create --to", "collect --source", "reflection gate list --agent"),
-        *("reflection guardian show", "reflection guardian rollback w1 --reason", "artifact peek"),
-    ],
+    first(
+        [
+            *("jobs", "backup create --to", "collect --source", "reflection gate list --agent"),
+            *("reflection guardian show", "reflection guardian rollback w1 --reason", "artifact peek"),
+        ],
+        4,
+    ),
 )
 def test_words_that_are_no_text_are_a_sentence(run, words):
     status, out, err = run(*words.split(), b"a\xffb")

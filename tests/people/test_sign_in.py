@@ -52,10 +52,10 @@ def test_a_form_that_was_sent_signed_out_leads_back_to_its_page(client, stranger
     assert client.get(back).status_code == 403  # a viewer, and no 405
 
 
-@pytest.mark.parametrize("name", [route for route in POSTS if TABLE[route].role != ANYBODY])
-def test_every_form_leads_back_to_a_page(name, as_admin, ada):
-    back = find_way_back(Client().post(page_address(name)))
-    assert as_admin.get(back).status_code != 405
+def test_every_form_leads_back_to_a_page(as_admin, ada):
+    for name in [route for route in POSTS if TABLE[route].role != ANYBODY]:
+        back = find_way_back(Client().post(page_address(name)))
+        assert as_admin.get(back).status_code != 405, name
 
 
 def test_an_address_that_only_takes_forms_leads_to_a_page(client, stranger):

@@ -47,9 +47,9 @@ def find_problems(tab, page, complaints):
 
 def test_every_page_works_without_javascript(full, pytestconfig):
     """In every run a page of each kind; all with --nightly."""
-    shown = [page for name, page in PAGES.items() if name in KINDS or pytestconfig.getoption("nightly")]
+    chosen = [page for name, page in PAGES.items() if name in KINDS or pytestconfig.getoption("nightly")]
     tab, stranger = full.plain_tabs()
-    pages = [replace(page.filled(full.facts), address=full.address + page.place(full.facts)) for page in shown]
+    pages = [replace(page.filled(full.facts), address=full.address + page.place(full.facts)) for page in chosen]
     tabs = [stranger if page.route in BEFORE_SIGN_IN else tab for page in pages]
     fail_for(
         problem for page, own in zip(pages, tabs, strict=True) for problem in find_problems(own, page, full.complaints)

@@ -24,6 +24,7 @@ from tests.collecting.collect_runs import MAIN, count_events, count_opens, run
 from tests.collecting.inventory.odd_folders import header, message
 from tests.collecting.plugin_log import log_write
 from tests.homes import Home, Script, assistant, user
+from tests.suite.nightly import first
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
 AT = 1_771_642_801_000
@@ -76,7 +77,7 @@ def test_session_store_is_followed_with_what_was_written_before(home, where, mon
     assert run(home)["records"] == 0
 
 
-@pytest.mark.parametrize("where", ["elsewhere", "agents/main/sessions", "", "agents", "agents/main"])
+@pytest.mark.parametrize("where", first(("elsewhere", "agents/main/sessions", "", "agents", "agents/main"), 2))
 def test_agents_that_share_a_folder_of_sessions_each_have_their_own(home, where):
     agents = [{"id": "main"}, {"id": "research", "workspace": str(home.root / "lab")}, {"id": "quiet"}]
     store = home.root / where
@@ -278,11 +279,11 @@ def test_every_spelling_of_a_folder_is_the_same_home(home, spelling, tmp_path):
     (tmp_path / "link").symlink_to(home.root)
     home.transcript(user("Hello"))
     spelled = spelling.format(root=home.root, parent=tmp_path)
-    for first, second in ((home.root, spelled), (spelled, home.root)):
-        run(home, source=str(first))
-        result = run(home, source=str(second))
+    for given, other in ((home.root, spelled), (spelled, home.root)):
+        run(home, source=str(given))
+        result = run(home, source=str(other))
         assert (result["records"], result["agents"]["main"]["transcripts"]) == (0, {"unchanged": 1})
-        assert check_home(home, source=str(second)) == ([], [], 0)
+        assert check_home(home, source=str(other)) == ([], [], 0)
 
 
 def test_a_store_that_knows_a_folder_by_a_link_keeps_that_name(home, tmp_path):
