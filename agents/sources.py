@@ -123,12 +123,12 @@ class SourceBook:
 
         `kind` is none of the kinds that agents share.
         """
-        found = []
+        read_files = []
         for file in files:
             name = get_relative_name(self.root, file.path)
             row = self._rows.get((kind, name))
             state = (row.inode, row.size_bytes, row.mtime_ns) if row else None
-            found.append(
+            read_files.append(
                 ReadFile(
                     name,
                     is_known=state == get_file_state(file.stat),
@@ -136,7 +136,7 @@ class SourceBook:
                     is_named=row is not None and row.is_named,
                 )
             )
-        return found
+        return read_files
 
     def find_agent(self, path: Path) -> str:
         """Return the agent that a transcript was read for; empty when it was never read."""
