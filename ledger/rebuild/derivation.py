@@ -68,13 +68,11 @@ class DerivedRows:
 
 
 def derive_rows(db: str, session_id: str) -> DerivedRows | None:
-    """The derived rows of a session; None when it has no row and no records."""
-    records = {record.seq: record for record in _records(db, session_id)}
+    """The derived rows of a session; None when it has no row."""
     session = Session.objects.using(db).filter(id=session_id).first()
     if session is None:
-        if not records:
-            return None
-        session = Session(id=session_id, created_at=0, last_activity_at=0)
+        return None
+    records = {record.seq: record for record in _records(db, session_id)}
     tree = Tree(_read_nodes(db, session_id, records))
     leaf_id = _find_leaf(db, session, tree, records)
     active = tree.active(leaf_id)

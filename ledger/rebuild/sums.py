@@ -9,9 +9,7 @@ from openclaw_web.sqlite.rows import insert_sql
 from ..models import (
     ConversationContext,
     ConversationTurn,
-    RemovedSession,
     SessionDay,
-    SessionTool,
     TranscriptEventIdentity,
     TranscriptSnapshot,
 )
@@ -47,8 +45,8 @@ def rebuild_session(db: str, session_id: str) -> None:
     `session_tools`; the turn of its artifacts; of `sessions` all totals and counts, `created_at`, the
     model that answered last, a title when there is none, and the record its branch ends with when that is not one of
     its records. `last_activity_at` is moved on to the last record. Ids are the same as before: turns are called after
-    their user message and numbered in the order in which those arrived. Records without a session get a row for it, and
-    an identity whose record is gone goes, so that reading the source again brings the record back.
+    their user message and numbered in the order in which those arrived. An identity whose record is gone goes, so
+    that reading the source again brings the record back. Nothing else is done for a session without a row.
 
     Not covered: what only the source knows (channel, key, origin, state, metadata, where the branch ended, when that is
     a record of its), numbers beside records, rejected lines, contents of artifacts, `tool_days`, and the agent's sums
@@ -59,12 +57,11 @@ def rebuild_session(db: str, session_id: str) -> None:
         statements.run(db, WITHOUT_RECORD, [session_id, session_id])
         derived = derivation.derive_rows(db, session_id)
         if derived is None:
-            _clear_derived(db, session_id)
             return
         session = derived.session
         for name, value in derived.columns.items():
             setattr(session, name, value)
-        session.save(using=db, force_insert=session._state.adding)
+        session.save(using=db)
         _store_places(db, derived)
         _store_turns(db, derived)
         _store_days_and_snapshots(db, derived)
@@ -81,19 +78,6 @@ def find_lonely_turns(db: str, session_id: str) -> set[str]:
     ids = {f"{session_id}:{record_id}" for record_id in identities.values_list("event_id", flat=True)}
     contexts = ConversationContext.objects.using(db).filter(turn__session_id=session_id)
     return set(contexts.values_list("turn_id", flat=True)) - ids
-
-
-def _clear_derived(db, session_id):
-    """Delete the sums of a session without records, unless it was removed.
-
-    The sums of a removed session stay.
-    """
-    if not RemovedSession.objects.using(db).filter(session_id=session_id).exists():
-        SessionDay.objects.using(db).filter(session_id=session_id).delete()
-        SessionTool.objects.using(db).filter(session_id=session_id).delete()
-        TranscriptSnapshot.objects.using(db).filter(session_id=session_id).delete()
-        lonely_ids = find_lonely_turns(db, session_id)
-        ConversationTurn.objects.using(db).filter(session_id=session_id).exclude(id__in=lonely_ids).delete()
 
 
 def _store_places(db, derived: DerivedRows):

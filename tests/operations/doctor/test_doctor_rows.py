@@ -186,6 +186,22 @@ def test_only_what_was_read_is_compared(home, source):
     assert doctor(home, "--deep", status=0)[0]["rows"] == []
 
 
+def test_sums_of_a_session_that_is_not_here_are_named_and_go(home, source):
+    """Its records, its row and its source are gone: what is lost stays a finding."""
+    for table in ("transcript_events", "transcript_event_identities", "conversation_turns"):
+        change(home, f"DELETE FROM {table} WHERE session_id = '{IDS[2]}'", "main")
+    change(home, f"DELETE FROM sessions WHERE id = '{IDS[2]}'", "main")
+    for file in source.root.rglob(f"*{IDS[2]}*.jsonl"):
+        file.unlink()
+    report, _status = doctor(home, "--deep", status=1)
+    assert {"session_days", "session_tools", "transcript_snapshots"} <= get_names(report, IDS[2])
+    assert report["losses"]
+    fixed, _status = doctor(home, "--fix", "--deep", status=None)
+    assert fixed["run"]["losses"]
+    for table in ("session_days", "session_tools", "transcript_snapshots"):
+        assert rows(home, f"SELECT * FROM {table} WHERE session_id = '{IDS[2]}'", "main") == []
+
+
 @pytest.mark.parametrize("how", ["archive", "opted_out"])
 def test_sessions_that_were_removed_are_not_made_again(home, source, how):
     """Their words are in no file afterwards, and rows that stayed of them are kept."""
