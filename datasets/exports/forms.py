@@ -143,11 +143,9 @@ class ExportForm(forms.Form):
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        ids = Agent.objects.order_by("agent_id").values_list("agent_id", flat=True)
-        self.fields["agent"].choices = [("", _("All agents")), *((agent_id, agent_id) for agent_id in ids)]
+        self.fields["agent"].choices = list_agents()
         self.fields["release"].choices = [("", _("None: all samples that fit")), *_list_releases()]
-        benchmarks = Benchmark.objects.order_by("name").values_list("id", "name")[:RELEASES]
-        self.fields["benchmark"].choices = [("", _("None")), *benchmarks]
+        self.fields["benchmark"].choices = list_benchmarks()
 
     def read_choices(self):
         """The chosen options, as `jobs.start_export` takes them."""
@@ -162,6 +160,17 @@ class ExportForm(forms.Form):
         known = {name: data[name] or default for name, default in defaults.items()}
         absent = {name: data[name] or None for name in ("agent", "release", "split_day", "benchmark")}
         return {**data, **known, **absent}
+
+
+def list_agents() -> list[tuple[str, str]]:
+    """All agents, or one of them, for a choice."""
+    ids = Agent.objects.order_by("agent_id").values_list("agent_id", flat=True)
+    return [("", _("All agents")), *((agent_id, agent_id) for agent_id in ids)]
+
+
+def list_benchmarks() -> list[tuple[str, str]]:
+    """No benchmark, or one of those that are stored now, for a choice."""
+    return [("", _("None")), *Benchmark.objects.order_by("name").values_list("id", "name")[:RELEASES]]
 
 
 def _list_releases():

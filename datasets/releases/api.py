@@ -37,6 +37,7 @@ from .schemas import (
     UsesOut,
     VersionDetail,
 )
+from .views import find_version
 
 router = Operations("datasets_releases_api", tags=["datasets"])
 
@@ -79,7 +80,7 @@ def dataset_release(request, dataset_id: str, body: ReleaseIn):
 @needs("viewer")
 def version_detail(request, dataset_id: str, number: int):
     """One release: its numbers, its exports, its taints, and who downloaded it."""
-    version = _find_version(dataset_id, number)
+    version = find_version(dataset_id, number)
     exports = DatasetExport.objects.filter(version_id=version.id).order_by("-exported_at", "-id")
     return {
         **{name: getattr(version, name) for name in VersionDetail.model_fields if hasattr(version, name)},
@@ -93,7 +94,7 @@ def version_detail(request, dataset_id: str, number: int):
 @needs("viewer")
 def member_list(request, dataset_id: str, number: int, filters: Query[MemberQuery]):
     """The members of a release, in the order in which they were added."""
-    members = _find_version(dataset_id, number).members.all()
+    members = find_version(dataset_id, number).members.all()
     if filters.side:
         members = members.filter(side=filters.side)
     return page_to_json(page_of(members, order=("id",), **filters.place))
@@ -106,7 +107,7 @@ def version_difference(request, dataset_id: str, number: int, other: int | None 
 
     Each kind has its count and the first 20 samples.
     """
-    version = _find_version(dataset_id, number)
+    version = find_version(dataset_id, number)
     difference = find_difference(version, other)
     return {**difference, "before": difference["from"]["number"], "after": difference["to"]["number"]}
 
@@ -118,14 +119,14 @@ def version_verify(request, dataset_id: str, number: int):
 
     Returns the job, whose result has the report.
     """
-    return Status(202, release_checks.start_verify(_find_version(dataset_id, number), by=request.user.username))
+    return Status(202, release_checks.start_verify(find_version(dataset_id, number), by=request.user.username))
 
 
 @router.post("/datasets/{dataset_id}/versions/{number}/check", {202: JobOut}, 404, 409)
 @needs("labeller")
 def version_check(request, dataset_id: str, number: int):
     """Look for members that were removed, opted out, rolled back or rejected since; returns the job."""
-    return Status(202, taints.start_check(_find_version(dataset_id, number), by=request.user.username))
+    return Status(202, taints.start_check(find_version(dataset_id, number), by=request.user.username))
 
 
 @router.get("/samples/{sample_id}/uses", UsesOut, 404)
@@ -167,8 +168,3 @@ def benchmark_report(request, benchmark_id: str, body: ReportIn):
     [(name, subject_id)] = chosen.items()
     subject = get_object_or_404(models[name], id=subject_id)
     return Status(202, contamination.start_report(benchmark, subject, by=request.user.username))
-
-
-def _find_version(dataset_id, number):
-    released = DatasetVersion.State.RELEASED
-    return get_object_or_404(DatasetVersion, dataset_id=dataset_id, number=number, state=released)

@@ -11,10 +11,11 @@ from openclaw_web.lists.paging import page_of, read_cursors
 from openclaw_web.pages.html import redirect_to, render_page
 from openclaw_web.pages.roles import needs
 
-from ..models import Benchmark, DatasetVersion
+from ..models import Benchmark
 from . import contamination
 from .contamination import add_benchmark, split_lines
 from .forms import BenchmarkChoice, BenchmarkForm
+from .views import find_version
 
 
 @require_safe
@@ -44,8 +45,7 @@ def benchmark_add(request):
 @needs("labeller")
 def version_compare(request, dataset_id, number):
     """Queue the comparison of a release with a benchmark; its job has the report."""
-    released = DatasetVersion.State.RELEASED
-    version = get_object_or_404(DatasetVersion, dataset_id=dataset_id, number=number, state=released)
+    version = find_version(dataset_id, number)
     form = BenchmarkChoice(request.POST)
     if not form.is_valid():
         raise Refused(_("Choose a benchmark to compare with."))

@@ -88,14 +88,6 @@ def _store(row, by):
     return row
 
 
-def find_benchmark(name: str) -> Benchmark:
-    """The benchmark with this name or id. Raises Refused when there is none."""
-    benchmark = Benchmark.objects.filter(name=name).first() or Benchmark.objects.filter(id=name).first()
-    if benchmark is None:
-        raise Refused(_("There is no benchmark named %(name)s. Upload it first.") % {"name": name})
-    return benchmark
-
-
 def split_lines(file: Readable) -> Iterator[bytes]:
     """The lines of a file, each with its end: LF, CR or both.
 

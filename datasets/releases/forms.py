@@ -3,25 +3,12 @@
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from agents.models import Agent
-
 from ..dedup.split_plan import ONE
+from ..exports.forms import list_agents, list_benchmarks
 from ..exports.options import BY_SESSION, LONGEST_NAME, LONGEST_SEED, SAMPLE_KINDS
 from ..exports.words import DUPLICATE_WORDS, INCLUDED_WORDS, SPLIT_WORDS, TASK_WORDS
-from ..models import Benchmark
 from .dataset_store import LONGEST_DESCRIPTION
 from .release import LONGEST_NOTES
-
-BENCHMARKS = 200  # to choose from
-
-
-class BenchmarkField(forms.ChoiceField):
-    """A choice of a stored benchmark, or none."""
-
-    def fill(self) -> None:
-        """Offer the benchmarks that are stored now."""
-        rows = Benchmark.objects.order_by("name").values_list("id", "name")[:BENCHMARKS]
-        self.choices = [("", _("None")), *rows]
 
 
 class DatasetForm(forms.Form):
@@ -73,7 +60,7 @@ class DatasetForm(forms.Form):
         widget=forms.NumberInput(attrs={"step": "0.05"}),
         help_text=_("Samples without a score are left out. No sample has a score yet."),
     )
-    benchmark = BenchmarkField(
+    benchmark = forms.ChoiceField(
         label=_("Without the samples in"), required=False, help_text=_("Of a benchmark, when it has half of a text.")
     )
     include = forms.MultipleChoiceField(
@@ -85,9 +72,8 @@ class DatasetForm(forms.Form):
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        ids = Agent.objects.order_by("agent_id").values_list("agent_id", flat=True)
-        self.fields["agent"].choices = [("", _("All agents")), *((agent_id, agent_id) for agent_id in ids)]
-        self.fields["benchmark"].fill()
+        self.fields["agent"].choices = list_agents()
+        self.fields["benchmark"].choices = list_benchmarks()
 
     def read_options(self):
         """The chosen options, as `dataset_store.create_dataset` takes them."""
@@ -119,8 +105,8 @@ class BenchmarkForm(forms.Form):
 class BenchmarkChoice(forms.Form):
     """The benchmark that a release is compared with."""
 
-    benchmark = BenchmarkField(label=_("Benchmark"))
+    benchmark = forms.ChoiceField(label=_("Benchmark"))
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        self.fields["benchmark"].fill()
+        self.fields["benchmark"].choices = list_benchmarks()

@@ -85,7 +85,7 @@ def dataset_release(request, dataset_id):
 @needs("viewer")
 def version_detail(request, dataset_id, number):
     """One release: counts, differences, exports, taints, and who has its files."""
-    version = _find_version(dataset_id, number)
+    version = find_version(dataset_id, number)
     verification = release_checks.find_latest(version, release_checks.JOB_KIND)
     exports = DatasetExport.objects.filter(version_id=version.id).order_by("-exported_at", "-id")
     context = {
@@ -122,7 +122,7 @@ def version_of(request, version_id):
 @needs("viewer")
 def member_list(request, dataset_id, number):
     """The members of a release, all or of one side."""
-    version = _find_version(dataset_id, number)
+    version = find_version(dataset_id, number)
     side = request.GET.get("side", "")
     members = version.members.filter(side=side) if side in SIDES else version.members.all()
     page = page_of(members, order=("id",), **read_cursors(request))
@@ -140,7 +140,7 @@ def member_list(request, dataset_id, number):
 @needs("viewer")
 def taint_list(request, dataset_id, number):
     """The members of a release that should not be used any more, with the reasons."""
-    version = _find_version(dataset_id, number)
+    version = find_version(dataset_id, number)
     reason = request.GET.get("reason", "")
     rows = VersionTaint.objects.filter(version=version, **({"reason": reason} if reason in words.TAINTS else {}))
     page = page_of(rows, order=("sample_id", "reason"), **read_cursors(request))
@@ -159,7 +159,7 @@ def taint_list(request, dataset_id, number):
 @needs("viewer")
 def difference_list(request, dataset_id, number, kind):
     """The samples with one kind of difference from the release before."""
-    version = _find_version(dataset_id, number)
+    version = find_version(dataset_id, number)
     if kind not in KINDS:
         raise Http404
     page, searched = list_samples(version, kind, after=request.GET.get("after", ""))
@@ -179,7 +179,7 @@ def difference_list(request, dataset_id, number, kind):
 @needs("labeller")
 def version_verify(request, dataset_id, number):
     """Queue the comparison of a release with what was released."""
-    version = _find_version(dataset_id, number)
+    version = find_version(dataset_id, number)
     return redirect_after_start(request, release_checks.start_verify(version, by=request.user.username), to=version)
 
 
@@ -187,7 +187,7 @@ def version_verify(request, dataset_id, number):
 @needs("labeller")
 def version_check(request, dataset_id, number):
     """Queue the search for members that should not be used any more."""
-    version = _find_version(dataset_id, number)
+    version = find_version(dataset_id, number)
     return redirect_after_start(request, taints.start_check(version, by=request.user.username), to=version)
 
 
@@ -203,7 +203,8 @@ def _render_list(request, form, *, status=200):
     )
 
 
-def _find_version(dataset_id, number):
+def find_version(dataset_id: str, number: int) -> DatasetVersion:
+    """The release with this number, with its dataset. Raises Http404 when there is none."""
     released = DatasetVersion.objects.filter(state=DatasetVersion.State.RELEASED).select_related("dataset")
     return get_object_or_404(released, dataset_id=dataset_id, number=number)
 
