@@ -71,7 +71,7 @@ class DatabasePart:
 
 
 class ReadFile(NamedTuple):
-    """What the book notes of a file; `session_id` is empty when it was never read."""
+    """The book's notes of a file; `session_id` is empty when it was never read."""
 
     name: str
     is_known: bool  # it has not changed since it was read

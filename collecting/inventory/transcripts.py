@@ -173,7 +173,7 @@ def restore_file_states(
 
     Returns for each its row among `rows` if it was skipped at that time and is unchanged.
     """
-    found: list[SkippedSource | None] = []
+    known_rows: list[SkippedSource | None] = []
     for file, known in zip(files, collection.book.find_read(files), strict=True):
         row = rows.get(known.name)
         if row is not None and not is_unchanged(row, file.stat):
@@ -182,8 +182,8 @@ def restore_file_states(
         file.session_id, file.is_certain = session_id or file.session_id, bool(session_id)
         file.is_known = known.is_known
         file.name_current(is_named=known.is_named)
-        found.append(row)
-    return found
+        known_rows.append(row)
+    return known_rows
 
 
 def _classify(collection, home_agent, file, candidates):
