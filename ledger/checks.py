@@ -6,7 +6,7 @@ from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.sqlite.integrity import DIFFERENT, Check
 
 from .models import RemovedSession, SessionDay
-from .transcripts import tool_days
+from .rebuild import sums
 
 UNCHECKED = ngettext_lazy(
     "The daily totals of %(rows)s of %(place)s were not compared, because its records were removed: %(named)s. "
@@ -24,9 +24,9 @@ def _removed_with_days(db):
 
 
 def mend_tool_days(agent) -> int:
-    """Compute the daily totals by tool again; return how many were wrong."""
-    count = sum(1 for _day in tool_days.find_different_days(agent.db))
-    tool_days.refresh_days(agent.db)
+    """Derive the daily totals by tool again; return how many days were wrong."""
+    count = sum(1 for _day in sums.find_different_tool_days(agent.db))
+    sums.rebuild_tool_days(agent.db)
     return count
 
 
@@ -36,7 +36,7 @@ CHECKS = (
         sentence=DIFFERENT,
         noun="totals",
         target=_("the sessions"),
-        find=tool_days.find_different_days,
+        find=sums.find_different_tool_days,
         repair=mend_tool_days,
         is_last=True,
     ),

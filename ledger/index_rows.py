@@ -11,8 +11,8 @@ from openclaw_web.sqlite import statements
 
 from .collectors import lineage
 from .collectors.session_index import IndexEntry
-from .models import PromptReport, Session, SessionTool
-from .transcripts import removal
+from .models import PromptReport, Session
+from .transcripts import removal, tool_days
 from .transcripts.transcript_store import INSERT_SESSION, SESSION_COLUMNS
 
 CHUNK_ENTRIES = 10_000  # of a session index
@@ -90,7 +90,7 @@ def _apply_entry(db, session, entry, reports):
     if entry.report:
         session.prompt_report_id = _store_report(db, entry.report, reports)
     if session.channel_id != before["channel_id"] and session.record_count:
-        SessionTool.objects.using(db).filter(session_id=session.id).update(channel_id=session.channel_id)
+        tool_days.move_sums(db, session.id, session.channel_id)
     return session.__dict__ != before
 
 

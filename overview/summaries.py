@@ -6,7 +6,6 @@ from django.db.models import Count, Max, Sum
 from agents import services as agents
 from agents.models import Agent
 from ledger.models import RejectedRecord, Session, TranscriptEvent
-from ledger.transcripts import tool_days
 from ledger.transcripts.rows import TOTALS
 from ledger.transcripts.transcript_store import UNKNOWN_ENVELOPE
 from ledger.transcripts.turns import utc_day
@@ -118,12 +117,11 @@ UPSERT_DAY = (
 
 
 def refresh(agent: Agent, *, collected_at: int | None = None, is_whole: bool = False) -> None:
-    """Refresh the global sums of one agent from its file, and the sums by tool and day in this file.
+    """Refresh the global sums of one agent from its file.
 
     Only days that differ from what is stored are written, with their details. `is_whole` counts the details of every
     recent day again, and sums all agents again, whatever changed.
     """
-    tool_days.refresh_days(agent.db)
     days = AgentDailyStat.objects.filter(agent_id=agent.agent_id)
     hours = AgentHour.objects.filter(agent_id=agent.agent_id)
     stored = {row[0]: row for row in days.values_list(*DAY_COLUMNS, *DETAILS)}

@@ -37,7 +37,7 @@ from ..models import (
     TranscriptSnapshot,
 )
 from ..outputs import output_stash
-from ..transcripts import session_holdings, transcript_store, turns
+from ..transcripts import session_holdings, tool_days, transcript_store, turns
 from ..transcripts.trimming import untrim
 from . import sums
 from .session_sources import WITHHELD, KeptRecords, SessionSource, order_sources
@@ -354,6 +354,7 @@ class _Exchange:
 
     def _exchange(self):
         key = [self.session_id]
+        tool_days.remove_sums(self.db, self.session_id)
         statements.run(self.db, REMOVE_CONTEXTS, key * 3)
         statements.run(self.db, SET_ASIDE, key * 3)
         statements.run(self.db, REMOVE_RETURNED, key)
@@ -362,6 +363,7 @@ class _Exchange:
         self._copy_rows(PromptReport, dialect.INSERT_OR_LEAVE)
         for model in EXCHANGED:
             self._copy_rows(model, "INSERT")
+        tool_days.add_to_days(self.db, self.session_id)
         statements.run(self.db, REMOVE_WITHHELD, key * 2)
         self._copy_rows(Artifact, dialect.INSERT_OR_REPLACE)
         for file in self.files:

@@ -1,5 +1,7 @@
 """Stores again everything that is derived from the records of a session."""
 
+from collections.abc import Iterator
+
 from django.db import transaction
 
 from artifacts.services import OUTPUT_KIND
@@ -15,6 +17,7 @@ from ..models import (
 )
 from ..transcripts import tool_days
 from ..transcripts.rows import TURN_COLUMNS
+from ..transcripts.tool_days import SUM_COLUMNS, TOTAL_PLACE
 from . import derivation
 from .derivation import DerivedRows
 
@@ -31,6 +34,17 @@ TURN_OF_ARTIFACT = """
         AND record_id IN (SELECT event_id FROM transcript_event_identities WHERE session_id = artifacts.session_id)
         AND NOT EXISTS (SELECT 1 FROM conversation_turns WHERE id = artifacts.turn_id)
 """
+DAY_COLUMNS = ", ".join((*TOTAL_PLACE, *SUM_COLUMNS))
+BY_DAY = f"""
+    SELECT {", ".join((*TOTAL_PLACE, *(f"SUM({name})" for name in SUM_COLUMNS)))} FROM session_tools
+    GROUP BY {", ".join(TOTAL_PLACE)} HAVING {" OR ".join(f"SUM({name}) <> 0" for name in SUM_COLUMNS)}
+"""  # noqa: S608 - constants
+DIFFERENT_DAYS = f"""
+    SELECT DISTINCT {", ".join(TOTAL_PLACE)} FROM (
+        SELECT * FROM ({BY_DAY} EXCEPT SELECT {DAY_COLUMNS} FROM tool_days)
+        UNION ALL SELECT * FROM (SELECT {DAY_COLUMNS} FROM tool_days EXCEPT {BY_DAY})
+    ) ORDER BY 1, 2, 3
+"""  # noqa: S608
 PLACE = "UPDATE transcript_events SET turn_number = %s, is_active = %s WHERE session_id = %s AND seq = %s"
 WITHOUT_RECORD = """
     DELETE FROM transcript_event_identities
@@ -42,16 +56,16 @@ def rebuild_session(db: str, session_id: str) -> None:
     """Derive everything of a session again from its stored records, in one transaction (or the caller's).
 
     Covers: turn and active branch of each record; `conversation_turns`, `transcript_snapshots`, `session_days`,
-    `session_tools`; the turn of its artifacts; of `sessions` all totals and counts, `created_at`, the
+    `session_tools` with `tool_days`; the turn of its artifacts; of `sessions` all totals and counts, `created_at`, the
     model that answered last, a title when there is none, and the record its branch ends with when that is not one of
     its records. `last_activity_at` is moved on to the last record. Ids are the same as before: turns are called after
     their user message and numbered in the order in which those arrived. An identity whose record is gone goes, so
     that reading the source again brings the record back. Nothing else is done for a session without a row.
 
     Not covered: what only the source knows (channel, key, origin, state, metadata, where the branch ended, when that is
-    a record of its), numbers beside records, rejected lines, contents of artifacts, `tool_days`, and the agent's sums
-    in the global file (both: `overview.summaries.refresh`). A turn whose user message is no record any more goes,
-    unless messages before it were kept as evidence (`conversation_contexts`): remove those first if it is to go.
+    a record of its), numbers beside records, rejected lines, contents of artifacts, and the agent's sums in the global
+    file (`overview.summaries.refresh`). A turn whose user message is no record any more goes, unless messages before
+    it were kept as evidence (`conversation_contexts`): remove those first if it is to go.
     """
     with transaction.atomic(using=db):
         statements.run(db, WITHOUT_RECORD, [session_id, session_id])
@@ -67,6 +81,19 @@ def rebuild_session(db: str, session_id: str) -> None:
         _store_days_and_snapshots(db, derived)
         tool_days.replace_sums(db, session_id, session.channel_id, derived.tools)
         statements.run(db, TURN_OF_ARTIFACT, [session_id, OUTPUT_KIND])
+
+
+def rebuild_tool_days(db: str) -> None:
+    """Make the daily sums by tool again from the sums of each session."""
+    with transaction.atomic(using=db):
+        statements.run(db, "DELETE FROM tool_days")
+        statements.run(db, f"INSERT INTO tool_days ({DAY_COLUMNS}) {BY_DAY}")
+
+
+def find_different_tool_days(db: str) -> Iterator[str]:
+    """Rows of `tool_days` that `rebuild_tool_days` would change, or that it would add."""
+    for place in statements.iterate_rows(db, DIFFERENT_DAYS):
+        yield " ".join(["tool_days", *map(str, place)])
 
 
 def find_lonely_turns(db: str, session_id: str) -> set[str]:

@@ -16,8 +16,8 @@ from openclaw_web import clock
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import upkeep
 
-from ..models import PromptReport, RemovedSession, Session, SessionDay, SessionTool
-from . import session_holdings, session_rows
+from ..models import PromptReport, RemovedSession, Session, SessionDay
+from . import session_holdings, session_rows, tool_days
 
 
 class NotRemoved(Refused):
@@ -87,7 +87,7 @@ def delete_session(db: str, session_id: str) -> list[str]:
         handles = list(uses.values_list("handle", flat=True).distinct())
         session_rows.delete_rows(db, session_id)
         SessionDay.objects.using(db).filter(session_id=session_id).delete()
-        SessionTool.objects.using(db).filter(session_id=session_id).delete()
+        tool_days.remove_sums(db, session_id)
     return handles
 
 
@@ -95,7 +95,7 @@ def clear_remains(db: str, session_id: str) -> None:
     """Delete the remains of a removed session that comes back, in the caller's transaction."""
     if RemovedSession.objects.using(db).filter(session_id=session_id).delete()[0]:
         SessionDay.objects.using(db).filter(session_id=session_id).delete()
-        SessionTool.objects.using(db).filter(session_id=session_id).delete()
+        tool_days.remove_sums(db, session_id)
 
 
 def restore_session(db: str, session_id: str, rows: Iterable[tuple[str, dict[str, Any]]], *, digest: str) -> None:
@@ -107,6 +107,7 @@ def restore_session(db: str, session_id: str, rows: Iterable[tuple[str, dict[str
     clear_remains(db, session_id)
     for name, table_rows in groupby(rows, key=itemgetter(0)):
         session_rows.insert_rows(db, session_id, session_rows.TABLES_BY_NAME[name], map(itemgetter(1), table_rows))
+    tool_days.add_to_days(db, session_id)
     session_holdings.recount_holding(db, session_id)
     if session_rows.compute_digest(db, session_id) != digest:
         raise Refused(_("The restored rows differ from the archive."))

@@ -1,4 +1,4 @@
-"""Sums of tools' outputs: `session_tools`, updated while transcripts grow, and `tool_days`, computed from these rows.
+"""Sums of tools' outputs (`session_tools`, `tool_days`), updated while transcripts grow.
 
 A text that is an artifact would leave preview, summary and handle in the prompt; the rest of it "could be saved". It
 would be saved once where it came in, and again of every model call that read it after that, up to the next compaction.
@@ -7,8 +7,6 @@ Records are taken in the order they arrived, whatever branch they are on.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-
-from django.db import transaction
 
 from artifacts.excerpts import previews
 from openclaw_web.sqlite import statements
@@ -35,20 +33,18 @@ NO_TOOL = ""
 PLACE, TOTAL_PLACE = ("session_id", "date", "tool"), ("date", "tool", "channel_id")
 
 
-COLUMNS = (*PLACE, "channel_id", "open_chars", *SUM_COLUMNS)
-ADD = (
-    insert_sql("session_tools", COLUMNS)
-    + f" ON CONFLICT ({', '.join(PLACE)}) DO UPDATE SET open_chars = excluded.open_chars"
-    + "".join(f", {name} = session_tools.{name} + excluded.{name}" for name in SUM_COLUMNS)
+def _upsert(table, place, others, last=""):
+    columns = (*place, *others, *SUM_COLUMNS)
+    added = ", ".join(f"{name} = {table}.{name} + excluded.{name}" for name in SUM_COLUMNS)
+    return f"{insert_sql(table, columns)} ON CONFLICT ({', '.join(place)}) DO UPDATE SET {added}{last}"
+
+
+ADD = _upsert("session_tools", PLACE, ("channel_id", "open_chars"), ", open_chars = excluded.open_chars")
+ADD_TOTAL = _upsert("tool_days", TOTAL_PLACE, ())
+# A day from which all sums were removed needs no row.
+DELETE_NOTHING = f"DELETE FROM tool_days WHERE {' AND '.join(f'{name} = %s' for name in TOTAL_PLACE)} AND " + (  # noqa: S608
+    " AND ".join(f"{name} = 0" for name in SUM_COLUMNS)
 )
-DAY_COLUMNS = ", ".join((*TOTAL_PLACE, *SUM_COLUMNS))
-BY_DAY = f"""
-    SELECT {", ".join((*TOTAL_PLACE, *(f"SUM({name})" for name in SUM_COLUMNS)))} FROM session_tools
-    GROUP BY {", ".join(TOTAL_PLACE)} HAVING {" OR ".join(f"SUM({name}) <> 0" for name in SUM_COLUMNS)}
-"""  # noqa: S608 - constants
-STORED_DAYS = f"SELECT {DAY_COLUMNS} FROM tool_days"  # noqa: S608
-DELETE_DAY = f"DELETE FROM tool_days WHERE {' AND '.join(f'{name} = %s' for name in TOTAL_PLACE)}"  # noqa: S608
-INSERT_DAY = insert_sql("tool_days", (*TOTAL_PLACE, *SUM_COLUMNS))
 STORED = ("kind", "created_at", "is_failed", "is_synthetic", "repeat_of", "trim_json", "event_json")
 
 
@@ -113,29 +109,31 @@ def compute_sums(db: str, session_id: str) -> Buckets:
 
 def replace_sums(db: str, session_id: str, channel: str, buckets: Buckets) -> None:
     """Replace the sums of a session, counted to `channel`, in the caller's transaction."""
-    SessionTool.objects.using(db).filter(session_id=session_id).delete()
+    remove_sums(db, session_id)
     _save(db, session_id, channel, buckets)
 
 
-def refresh_days(db: str) -> None:
-    """Compute `tool_days` from the sums of sessions, and write the rows that differ. Every import ends with it."""
-    with transaction.atomic(using=db):
-        wrong, right = _compare_days(db)
-        statements.run_many(db, DELETE_DAY, [row[: len(TOTAL_PLACE)] for row in wrong])
-        statements.run_many(db, INSERT_DAY, right)
+def remove_sums(db: str, session_id: str) -> None:
+    """Remove the sums of a session, also from its days, in the caller's transaction."""
+    rows = SessionTool.objects.using(db).filter(session_id=session_id)
+    _add_to_days(db, rows, -1)
+    rows.delete()
 
 
-def find_different_days(db: str) -> Iterator[str]:
-    """Yield the rows of `tool_days` that `refresh_days` would write or remove, as `tool_days key`."""
-    wrong, right = _compare_days(db)
-    for place in sorted({row[: len(TOTAL_PLACE)] for row in wrong | right}):
-        yield " ".join(["tool_days", *map(str, place)])
+def move_sums(db: str, session_id: str, channel: str) -> None:
+    """Count a session to another channel, in the caller's transaction.
+
+    The index may name its channel later than its records come.
+    """
+    rows = SessionTool.objects.using(db).filter(session_id=session_id)
+    _add_to_days(db, rows, -1)
+    rows.update(channel_id=channel)
+    add_to_days(db, session_id)
 
 
-def _compare_days(db):
-    """Return the stored rows that are wrong, and the computed rows that are not stored."""
-    stored, computed = (set(statements.read_rows(db, sql)) for sql in (STORED_DAYS, BY_DAY))
-    return stored - computed, computed - stored
+def add_to_days(db: str, session_id: str) -> None:
+    """Add restored rows of `session_tools` to their days, in the caller's transaction."""
+    _add_to_days(db, SessionTool.objects.using(db).filter(session_id=session_id), 1)
 
 
 def counted(steps: Iterable[Step], known: Buckets) -> Buckets:
@@ -253,9 +251,17 @@ def _build_open_buckets(stored) -> Buckets:
     return {(day, tool): Bucket(open_chars=chars) for day, tool, _channel_id, chars in stored if chars}
 
 
-def _save(db, session_id, channel, buckets):
-    rows = [
-        (session_id, *key, channel, bucket.open_chars, *(getattr(bucket, name) for name in SUM_COLUMNS))
-        for key, bucket in buckets.items()
+def _add_to_days(db, rows, factor):
+    sums = [
+        (*row[:3], *(number * factor for number in row[3:])) for row in rows.values_list(*TOTAL_PLACE, *SUM_COLUMNS)
     ]
-    statements.run_many(db, ADD, rows)
+    statements.run_many(db, ADD_TOTAL, sums)
+    statements.run_many(db, DELETE_NOTHING, [row[:3] for row in sums])
+
+
+def _save(db, session_id, channel, buckets):
+    sums = [
+        (key, [getattr(bucket, name) for name in SUM_COLUMNS], bucket.open_chars) for key, bucket in buckets.items()
+    ]
+    statements.run_many(db, ADD, [(session_id, *key, channel, open_chars, *added) for key, added, open_chars in sums])
+    statements.run_many(db, ADD_TOTAL, [(*key, channel, *added) for key, added, _open_chars in sums if any(added)])

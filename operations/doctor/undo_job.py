@@ -14,9 +14,9 @@ from collecting.models import MigrationRun
 from datasets import turn_facts
 from gate.models import MemoryGateDecision
 from jobs import kinds as job_kinds
-from ledger.models import Session, SessionDay, SessionTool
-from ledger.rebuild import repeats
-from ledger.transcripts import session_rows
+from ledger.models import Session, SessionDay
+from ledger.rebuild import repeats, sums
+from ledger.transcripts import session_rows, tool_days
 from openclaw_web.errors import Refused
 from openclaw_web.pages import states
 from overview import summaries
@@ -52,6 +52,7 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
                 holdings.note_removed(agent_id, [session_id], holdings.RemovalReason.UNDONE)
                 done += 1
             repeats.mark_repeats(db)  # records that occurred in them too are counted in the sessions that are left
+            sums.rebuild_tool_days(db)
             agent = Agent.objects.get(agent_id=agent_id)
             turn_facts.mark_repeated(agent)
             summaries.refresh(agent)
@@ -176,7 +177,7 @@ def _remove_session(agent_id, db, session_id):
             )
         session_rows.delete_rows(db, session_id)
         SessionDay.objects.using(db).filter(session_id=session_id).delete()
-        SessionTool.objects.using(db).filter(session_id=session_id).delete()
+        tool_days.remove_sums(db, session_id)
     return 1
 
 

@@ -9,14 +9,13 @@ import orjson
 
 from ledger.collectors.jsonl import Line, parse_line
 from ledger.models import Session, TrajectoryEvent
-from ledger.transcripts import tool_days
 from ledger.transcripts.transcript_store import Transcript, store_transcript
 from tests.factories import T0
 from tests.homes import assistant, result, user
 
 
 def store_session(*records, db="agent_ada", session_id="s1", opted_out=()):
-    """Store a session of these records, with the ids r1, r2, ..., and return it; daily totals follow as in an import.
+    """Store a session of these records, with the ids r1, r2, ..., and return it.
 
     Each record follows the previous one unless it says otherwise.
     """
@@ -27,7 +26,6 @@ def store_session(*records, db="agent_ada", session_id="s1", opted_out=()):
         lines.append(parse_line(Line(number * 10, number * 10 + 10, json.dumps(filled).encode())))
     transcript = Transcript(session_id, f"{session_id}.jsonl", T0, opted_out=frozenset(opted_out))
     store_transcript(db, transcript, iter(lines))
-    tool_days.refresh_days(db)
     return Session.objects.using(db).get(id=session_id)
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ledger.models import ConversationContext, ConversationTurn, Session, TranscriptEventIdentity
 from ledger.rebuild import sums
-from ledger.transcripts import removal, tool_days
+from ledger.transcripts import removal
 from ledger.transcripts.contexts import store_contexts
 from tests.factories import T0
 from tests.homes import assistant, result, user
@@ -113,10 +113,10 @@ def test_what_was_changed_or_lost_is_made_again(seed):
     change("DELETE FROM session_tools")
     for session_id in ("s1", "s2", "s3"):
         sums.rebuild_session(DB, session_id)
-    tool_days.refresh_days(DB)
+    sums.rebuild_tool_days(DB)
     assert read_all_rows() == before
     assert find_wrong_sessions() == set()
-    assert [*tool_days.find_different_days(DB)] == []
+    assert [*sums.find_different_tool_days(DB)] == []
 
 
 def test_what_evidence_refers_to_outlives_its_record():

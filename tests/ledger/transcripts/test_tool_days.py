@@ -12,7 +12,6 @@ from ledger.collectors.session_index import IndexEntry
 from ledger.index_rows import store_index
 from ledger.models import ConversationTurn, SessionTool, ToolDay, TranscriptEvent
 from ledger.rebuild.sums import rebuild_session
-from ledger.transcripts import tool_days
 from tests.factories import T0
 from tests.homes import assistant, result, user
 from tests.ledger.transcript_records import store_session
@@ -243,7 +242,6 @@ def test_sums_follow_a_session_to_the_channel_that_the_index_tells_of():
     for session_id in ("s1", "s2"):
         entry = IndexEntry(f"agent:ada:{session_id}", session_id, "direct", "telegram")
         store_index("agent_ada", [entry])
-    tool_days.refresh_days("agent_ada")
     assert set(SessionTool.objects.using("agent_ada").values_list("channel_id", flat=True)) == {"telegram"}
     assert set(ToolDay.objects.using("agent_ada").values_list("channel_id", flat=True)) == {"telegram"}
     assert set(ToolDay.objects.using("agent_ada").values_list("date", "tool", *SUMS)) == before
