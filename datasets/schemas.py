@@ -32,8 +32,7 @@ Ending = Literal["complete", "cut_off"]
 NO_NUL = r"^[^\x00]*$"
 
 
-PROMPTED_BY = "who started the turn: a person, one of OpenClaw's own prompts, or silent for a reply that is not sent"
-ENDING = "whether the reply was cut off (stop reason aborted, error, length or max_tokens)"
+PROMPTED_BY, ENDING = (SampleFilters.DESCRIPTIONS[name] for name in ("prompted_by", "ending"))
 
 
 class SampleQuery(list_query(SampleFilters)):

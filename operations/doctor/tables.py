@@ -1,5 +1,7 @@
 """Declares for every table whether sources or other rows give its rows again, and which check compares them."""
 
+from openclaw_web.sqlite import integrity
+
 # From sources, as long as these are there: the check that compares them. "": none does.
 READ_AGAIN = {
     **dict.fromkeys(("sessions", "transcript_events", "transcript_event_identities", "artifacts"), "session_sums"),
@@ -16,6 +18,7 @@ DERIVED = {
     **dict.fromkeys(("transcript_snapshots", "conversation_turns", "session_days", "session_tools"), "session_sums"),
     "tool_days": "tool_sums",
     **dict.fromkeys(("agent_daily_stats", "agent_hours", "agent_summaries"), "sums"),
+    **dict.fromkeys(("memory_spans", "newest_sessions", "newest_writes"), "sums"),
     "site_spans": "site_sums",
     **dict.fromkeys(("gate_hours", "gate_days", "memory_gate_stats", "gate_session_sums"), "gate_sums"),
     "guardian_statuses": "guardian_statuses",
@@ -27,7 +30,7 @@ DERIVED = {
     "episode_gaps": "episode_gaps",
     # Computed anew at the next import, check, scan or page, whatever they hold.
     **dict.fromkeys(("gate_stale_sums", "gate_verdict_days", "gate_verdicts_state"), ""),
-    **dict.fromkeys(("memory_spans", "newest_sessions", "newest_writes", "memory_standings"), ""),
+    "memory_standings": "",
     **dict.fromkeys(("problems", "problem_checks"), ""),
     **dict.fromkeys(("sample_signatures", "sample_exchanges", "version_taints"), ""),
 }
@@ -50,10 +53,12 @@ KEPT = {
     *("file_contents", "file_snapshots", "write_guardian_audit", "guardian_receipts", "guardian_consolidations"),
     "rollbacks",
 }
-DEEP = {"session_sums", "lost_rows"}  # checks that read sources
+OF_SOURCES = {"session_sums", "lost_rows"}  # checks that only `--deep` has, as it has those without a quick way
 
 
 def list_not_compared(*, is_deep: bool) -> list[str]:
     """The tables that could be made again, and whose rows no check of this kind compares."""
-    without = {""} if is_deep else {"", *DEEP}
+    without = {""}
+    if not is_deep:
+        without |= OF_SOURCES | {check.name for _app, check in integrity.list_checks() if check.find is None}
     return sorted(table for table, check in (READ_AGAIN | DERIVED).items() if check in without)

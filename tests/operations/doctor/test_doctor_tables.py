@@ -30,4 +30,11 @@ def test_what_is_compared_with_sources_is_declared_so():
 def test_each_check_that_is_named_exists():
     known = {check.name for _app, check in integrity.list_checks()}
     named = set((tables.READ_AGAIN | tables.DERIVED).values()) - {""}
-    assert named - known == {"session_sums", "lost_rows"}
+    assert named - known == tables.OF_SOURCES
+
+
+def test_a_receipt_names_what_its_check_does_not_compare():
+    plain, deep = (set(tables.list_not_compared(is_deep=is_deep)) for is_deep in (False, True))
+    assert {"sessions", "cron_jobs", "episode_heads"} <= plain - deep
+    assert {"rejected_records", "problems"} <= deep < plain
+    assert not {"memory_spans", "newest_sessions", "newest_writes", "tool_days"} & plain  # `sums` compares them
