@@ -33,10 +33,12 @@ __all__ = [
     "cancel",
     "end_lost",
     "find_by_kind",
+    "find_last",
     "find_latest",
     "is_lost",
     "recover",
     "run_now",
+    "run_started",
     "start",
     "visible_to",
     "wait",
@@ -88,6 +90,12 @@ def run_now(kind: str, params: dict, *, by: str, listener: Listener | None = Non
         return ended
     finally:
         reserve.refill(settings.HOME_DIR)
+
+
+def run_started(started: JobRun, listener: Listener | None = None) -> JobRun:
+    """Run a job that was just queued in this process, or wait for the worker that was faster."""
+    job = run_now(started.kind, started.params, by=started.started_by, listener=listener)
+    return job if job.id == started.id else wait(started)
 
 
 def wait(job: JobRun) -> JobRun:
@@ -171,6 +179,11 @@ def visible_to(user: Any) -> QuerySet[JobRun]:
 def find_latest(kinds: Sequence[str], count: int, **columns: Any) -> list[JobRun]:
     """Return the newest `count` runs of some kinds, without their logs; `columns` narrow them."""
     return page_of(find_by_kind(kinds, **columns), order=NEWEST_FIRST, size=count)
+
+
+def find_last(kind: str, params: dict) -> JobRun | None:
+    """Return the newest run of a kind with these parameters, ended or not."""
+    return next(iter(find_latest([kind], 1, params_json=JobRun.params.encode(params))), None)
 
 
 def find_by_kind(kinds: Sequence[str], **columns: Any) -> tuple[QuerySet[JobRun], ...]:

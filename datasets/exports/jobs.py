@@ -64,9 +64,7 @@ def make_here(
         export = _create_export(name, format, task, by, choices)
         started = jobs.start("export", {"export_id": export.id}, by=by)
         _store_job(export, started)
-    job = jobs.run_now("export", {"export_id": export.id}, by=by, listener=listener)
-    if job.id != started.id:  # a job worker was faster, and builds the export
-        job = jobs.wait(started)
+    job = jobs.run_started(started, listener)
     _store_job(export, job)
     export.refresh_from_db()
     return export, job
@@ -98,8 +96,7 @@ def find_verification(export: DatasetExport) -> JobRun | None:
 
     None when there was none, or when it was too long ago.
     """
-    latest = jobs.find_latest(("export_verify",), 1, params_json=JobRun.params.encode({"export_id": export.id}))
-    return latest[0] if latest else None
+    return jobs.find_last("export_verify", {"export_id": export.id})
 
 
 def _create_export(name, format, task, by, choices):

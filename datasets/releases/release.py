@@ -18,7 +18,6 @@ from ..exports.options import check_options
 from ..models import Dataset, DatasetVersion
 from . import version_builder
 from .dataset_store import build_options
-from .release_checks import find_latest
 
 JOB_KIND = "dataset_release"
 LONGEST_NOTES = 2_000
@@ -40,9 +39,7 @@ def release_here(dataset: Dataset, *, by: str, notes: str = "", listener: Listen
     with transaction.atomic():  # if this process is killed, the version has a job that says so
         version = _prepare_version(dataset, by, notes)
         started = jobs.start(JOB_KIND, {"version_id": version.id}, by=by)
-    job = jobs.run_now(JOB_KIND, {"version_id": version.id}, by=by, listener=listener)
-    if job.id != started.id:  # a job worker was faster, and builds the version
-        job = jobs.wait(started)
+    job = jobs.run_started(started, listener)
     released = DatasetVersion.objects.filter(id=version.id, state=DatasetVersion.State.RELEASED).first()
     if released is None:
         raise Refused(job.message or _("The release was not completed."))
@@ -123,7 +120,7 @@ def _take_over(version, by, notes):
 
 def _is_under_way(version):
     """Whether a job builds a version, or waits to do so."""
-    job = find_latest(version, JOB_KIND)
+    job = jobs.find_last(JOB_KIND, {"version_id": version.id})
     return job is not None and not job.has_ended and not (job.state == JobRun.State.RUNNING and jobs.is_lost(job))
 
 

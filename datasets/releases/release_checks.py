@@ -21,15 +21,6 @@ def start_verify(version: DatasetVersion, *, by: str) -> JobRun:
     return jobs.start(JOB_KIND, {"version_id": version.id}, by=by)
 
 
-def find_latest(version: DatasetVersion, kind: str) -> JobRun | None:
-    """The latest job of a kind about a release, ended or not.
-
-    None when there was none.
-    """
-    latest = jobs.find_latest((kind,), 1, params_json=JobRun.params.encode({"version_id": version.id}))
-    return latest[0] if latest else None
-
-
 def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     """Compare the release `params["version_id"]`. Raises Refused when there is none."""
     released = DatasetVersion.State.RELEASED

@@ -4,6 +4,7 @@ from django.http import Http404, QueryDict
 from django.shortcuts import get_object_or_404
 from django.views.decorators.http import require_POST, require_safe
 
+from jobs import services as jobs
 from jobs.notices import redirect_after_start
 from openclaw_web.errors import Refused
 from openclaw_web.lists.declaration import shows
@@ -62,7 +63,7 @@ def dataset_detail(request, dataset_id):
         "options": words.describe_options(dataset.options),
         "page": page_of(released, order=("-number",), **read_cursors(request)),
         "unfinished": unfinished,
-        "job": release_checks.find_latest(unfinished, JOB_KIND) if unfinished else None,
+        "job": jobs.find_last(JOB_KIND, {"version_id": unfinished.id}) if unfinished else None,
         "form": ReleaseForm(),
         "may_release": request.user.has_role("labeller"),
     }
@@ -86,7 +87,8 @@ def dataset_release(request, dataset_id):
 def version_detail(request, dataset_id, number):
     """One release: counts, differences, exports, taints, and who has its files."""
     version = find_version(dataset_id, number)
-    verification = release_checks.find_latest(version, release_checks.JOB_KIND)
+    about_version = {"version_id": version.id}
+    verification = jobs.find_last(release_checks.JOB_KIND, about_version)
     exports = DatasetExport.objects.filter(version_id=version.id).order_by("-exported_at", "-id")
     context = {
         "version": version,
@@ -102,7 +104,7 @@ def version_detail(request, dataset_id, number):
         "compared": words.describe_compared(verification.result if verification else None),
         "rules": words.describe_rules(version.rules),
         "beside": _find_beside(version),
-        "check": release_checks.find_latest(version, taints.JOB_KIND),
+        "check": jobs.find_last(taints.JOB_KIND, about_version),
         "choice": BenchmarkChoice(),
         "export_query": {"release": version.id, "task": version.options.get("task", "reply")},
         "may_release": request.user.has_role("labeller"),

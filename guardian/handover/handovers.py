@@ -128,7 +128,7 @@ def start(agent: Agent, row: Handover) -> HandoverStart:
 
 
 def find_job(agent: Agent, row: Handover) -> JobRun | None:
-    return next(iter(jobs.find_latest([JOB_KIND], 1, params_json=JobRun.params.encode(build_params(agent, row)))), None)
+    return jobs.find_last(JOB_KIND, build_params(agent, row))
 
 
 def build_params(agent: Agent, row: Handover) -> dict[str, str]:
