@@ -2,9 +2,10 @@
 
 from dataclasses import replace
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlencode
 
 from django import forms
+from django.urls import reverse
 from django.utils.functional import cached_property
 from django.utils.translation import gettext_lazy as _
 
@@ -128,7 +129,10 @@ def _build_tabs(form):
         }
         for (status, word), amount in zip(words.items(), amounts, strict=True)
     ]
-    return {"chosen": filters, "tabs": tabs, "tabs_label": _("Status")}
+    export_choices = {"agent": filters.agent, "sample_types": filters.type}
+    query = urlencode({name: value for name, value in export_choices.items() if value})
+    export_href = f"{reverse('datasets:export_list')}?{query}#new"
+    return {"chosen": filters, "tabs": tabs, "tabs_label": _("Status"), "export_href": export_href}
 
 
 SAMPLES = List(

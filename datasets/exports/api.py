@@ -22,7 +22,7 @@ from .export_count import count_export
 from .export_list import EXPORTS, ExportFilters
 from .exports import download_zip
 from .jobs import start_export, start_verify
-from .options import BY_TASK, INCLUDED, LONGEST_NAME, LONGEST_SEED, Options, check_download, read_options
+from .options import INCLUDED, LONGEST_NAME, LONGEST_SEED, Options, check_download, read_options
 
 FormatName = Literal[tuple(DatasetExport.Format.values)]
 Kind = Literal[INCLUDED]
@@ -217,9 +217,7 @@ def export_count(request, body: CountIn):
     Exact up to 50,000 samples. Duplicates, lost outputs, possible secrets, row lengths and decisions are only known
     once rows are written: they are not counted here.
     """
-    choices = body.dict(exclude={"name"})
-    types = BY_TASK if body.sample_types is None else tuple(body.sample_types)
-    return count_export(Options(**choices | {"sample_types": types})).as_json()
+    return count_export(Options(**body.dict(exclude={"name"}))).as_json()
 
 
 @router.get("/exports/{export_id}", ExportDetail, 404)

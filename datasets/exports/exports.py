@@ -6,7 +6,7 @@ Building does not depend on jobs: the caller passes a progress.
 import hashlib
 import shutil
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Protocol
@@ -27,7 +27,7 @@ from ..models import DatasetExport
 from . import words
 from .branches import read_conversations
 from .files import FileFacts, dataset_name, format_checksums
-from .options import BY_TASK, Options, check_name, check_options, count_flagged_rows, read_options
+from .options import Options, check_name, check_options, count_flagged_rows, read_options
 from .plan import build_export_plan
 from .redactions import Redaction, scan_agents
 from .row_samples import remove_index
@@ -80,14 +80,13 @@ def create_export(
     task: str,
     *,
     by: str,
-    sample_types: Sequence[str] | None = None,
     **choices: Any,
 ) -> DatasetExport:
     """Create the row of a new export, waiting to be built.
 
     `choices` are those of options.Options. Raises Refused for options that cannot be exported.
     """
-    options = _build_options(format, task, sample_types, choices)
+    options = Options(format=format, task=task, **choices)
     name = check_name(name)
     check_options(options)
     export_id = str(ULID())
@@ -105,14 +104,12 @@ def create_export(
     )
 
 
-def check_request(
-    name: str, format: str, task: str, *, sample_types: Sequence[str] | None = None, **choices: Any
-) -> None:
+def check_request(name: str, format: str, task: str, **choices: Any) -> None:
     """Raises Refused for a request that is useless: a taken name, or nothing to export.
 
     Names of exports that failed or were refused are free. The refusal names samples that the choices leave out.
     """
-    options = _build_options(format, task, sample_types, choices)
+    options = Options(format=format, task=task, **choices)
     check_options(options)
     name = check_name(name)
     if DatasetExport.objects.filter(export_name=name).exclude(state__in=STATES_WITHOUT_FILES).exists():
@@ -234,11 +231,6 @@ def describe_unsent_file(name: str) -> str:
 def get_checksum(export: DatasetExport, name: str) -> str:
     """The sha256 of a file of an export, by the file's name."""
     return next(file.sha256 for file in list_files(export) if file.name == name)
-
-
-def _build_options(format, task, sample_types, choices):
-    types = BY_TASK if sample_types is None else tuple(sample_types)
-    return Options(format=format, task=task, sample_types=types, **choices)
 
 
 def rehearse(options: Options, progress: Progress) -> ExportWriter:

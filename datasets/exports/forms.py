@@ -7,6 +7,7 @@ from agents.models import Agent
 
 from ..dedup.split_plan import ONE
 from ..models import Benchmark, DatasetVersion
+from ..words import TYPE_WORDS
 from .histories import EDITED
 from .options import BY_SESSION, LONGEST_NAME, LONGEST_SEED
 from .turns import KEEP, LIST
@@ -39,6 +40,13 @@ class ExportForm(forms.Form):
         help_text=_("For ShareGPT and OpenAI. From each row, a trainer learns everything the agent says."),
     )
     agent = forms.ChoiceField(label=_("Agent"), required=False)
+    sample_types = forms.MultipleChoiceField(
+        label=_("Types of samples"),
+        choices=list(TYPE_WORDS.items()),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text=_("None: the types that the task is taught by."),
+    )
     only_approved = forms.BooleanField(
         label=_("Only approved samples"),
         required=False,
@@ -159,7 +167,7 @@ class ExportForm(forms.Form):
         }
         known = {name: data[name] or default for name, default in defaults.items()}
         absent = {name: data[name] or None for name in ("agent", "release", "split_day", "benchmark")}
-        return {**data, **known, **absent}
+        return {**data, **known, **absent, "sample_types": data["sample_types"] or None}
 
 
 def list_agents() -> list[tuple[str, str]]:

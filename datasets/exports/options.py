@@ -64,8 +64,12 @@ TASKS = DatasetExport.Task
 DEFAULT_TYPES = (DatasetSample.Type.ANNOTATED_TURN,)
 GATE_TYPES = (*DEFAULT_TYPES, DatasetSample.Type.MEMORY_GATE_POSITIVE, DatasetSample.Type.MEMORY_GATE_NEGATIVE)
 GUARDIAN_TYPES = (DatasetSample.Type.WRITE_GUARDIAN_DECISION,)
-TAUGHT_BY = {TASKS.REPLY: DEFAULT_TYPES, TASKS.GATE: GATE_TYPES, TASKS.GUARDIAN: GUARDIAN_TYPES}
-BY_TASK: tuple[str, ...] = ("",)  # the types of samples that a task is taught by
+TAUGHT_BY: dict[str, tuple[str, ...]] = {
+    TASKS.REPLY.value: DEFAULT_TYPES,
+    TASKS.GATE.value: GATE_TYPES,
+    TASKS.GUARDIAN.value: GUARDIAN_TYPES,
+}
+BY_TASK: tuple[str, ...] = ("",)  # the types of samples that a task is taught by, as None
 LONGEST_NAME, LONGEST_SEED = 120, 64
 BLANKS = re.compile(" +")
 CAPITAL = re.compile("[A-Z]")
@@ -108,9 +112,9 @@ class Options:
     benchmark: str | None = None  # id of a Benchmark: rows with more than half of their grams in it are left out
 
     def __post_init__(self):
-        if self.sample_types is BY_TASK:
-            types: dict[str, tuple[str, ...]] = {name.value: types for name, types in TAUGHT_BY.items()}
-            object.__setattr__(self, "sample_types", types.get(self.task, DEFAULT_TYPES))
+        if self.sample_types in (None, BY_TASK):
+            object.__setattr__(self, "sample_types", TAUGHT_BY.get(self.task, DEFAULT_TYPES))
+        object.__setattr__(self, "sample_types", tuple(self.sample_types))
         object.__setattr__(self, "include", tuple(sorted(set(self.include))))
 
     @property

@@ -296,8 +296,8 @@ def _follows(row):
 def find_other_task(options: Options) -> str:
     """Another task that has samples; empty when there is none."""
     for task, types in TAUGHT_BY.items():
-        if task != options.task and Source(replace(options, task=task.value, sample_types=types)).scope.exists():
-            return task.value
+        if task != options.task and Source(replace(options, task=task, sample_types=types)).scope.exists():
+            return task
     return ""
 
 

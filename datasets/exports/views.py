@@ -28,7 +28,7 @@ from .export_list import EXPORTS, WORKING, ExportFilters, resolve_state
 from .exports import download_zip
 from .forms import ExportForm
 from .jobs import start_export, start_verify
-from .options import FLAGGED, Options, check_download, count_flagged_rows, read_options
+from .options import FLAGGED, TAUGHT_BY, Options, check_download, count_flagged_rows, read_options
 from .page import build_detail_context, build_preview
 from .trainers import DATASETS_LINE
 from .turns import LEAVE_OUT
@@ -117,7 +117,10 @@ def export_list(request):
     With other fields of the form than the ones that filters share, the address is what a new export starts with.
     """
     known = {name: value for name, value in request.GET.items() if name in ExportForm.base_fields}
-    known |= {"include": kinds} if (kinds := request.GET.getlist("include")) else {}
+    known |= {name: values for name in ("include", "sample_types") if (values := request.GET.getlist(name))}
+    for task, types in TAUGHT_BY.items():
+        if "task" not in known and set(known.get("sample_types", ())) & set(types):
+            known["task"] = task
     known = known if known.keys() - {"format", "task"} else {}
     return render_list_page(request, ExportForm(initial=known), has_choices=bool(known))
 
@@ -289,6 +292,8 @@ def _build_retry_query(export):
     chosen = read_options(export)
     names = [field.name for field in fields(chosen) if field.name in ExportForm.base_fields]
     values = {name: _to_form_value(value) for name in names if (value := getattr(chosen, name)) not in (None, "")}
+    if chosen.sample_types == TAUGHT_BY[chosen.task]:  # of another task they would be others
+        del values["sample_types"]
     name = {"name": export.export_name} if export.state in exports.STATES_WITHOUT_FILES else {}
     return "?" + urlencode({**name, **values}, doseq=True)
 

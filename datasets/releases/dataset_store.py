@@ -99,5 +99,4 @@ def build_options(choices: Mapping[str, Any]) -> Options:
         sentence = _("A dataset has no option %(value)s. Choose %(choices)s.")
         raise Refused(sentence % {"value": unknown[0], "choices": listed(CHOICES)})
     chosen = {**DEFAULTS, **choices}
-    types = chosen.pop("sample_types")
-    return Options(format=NEUTRAL_FORMAT, sample_types=tuple(types) if types else DEFAULTS["sample_types"], **chosen)
+    return Options(format=NEUTRAL_FORMAT, **chosen | {"sample_types": chosen["sample_types"] or None})

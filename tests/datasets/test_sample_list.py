@@ -5,6 +5,7 @@ import pytest
 from django.urls import reverse
 
 from openclaw_web.sqlite import time_limits
+from tests.datasets.exports.export_helpers import FORM_FIELDS
 from tests.factories import SampleFactory
 
 pytestmark = pytest.mark.django_db
@@ -67,3 +68,16 @@ def test_an_edited_reply_is_what_the_list_shows(as_admin, ada):
     page = as_admin.get(URL).text
     assert "better words" in page
     assert "own words" not in page
+
+
+def test_what_the_list_shows_leads_to_an_export_of_it(as_reviewer, as_stranger, ada):
+    for sample_type in ("memory_gate_negative", "memory_gate_positive"):
+        SampleFactory(annotation_status="approved", sample_type=sample_type, agent_id="ada")
+    page = as_reviewer.get(URL + "?agent=ada&type=memory_gate_negative")
+    form = as_reviewer.get(page.context["export_href"].removesuffix("#new")).context["form"]
+    names = ("agent", "task", "sample_types")
+    assert [form[name].value() for name in names] == ["ada", "gate", ["memory_gate_negative"]]
+    chosen = FORM_FIELDS | {name: form[name].value() for name in names}
+    fits = as_reviewer.post("/exports/count/", chosen).context["fits"]
+    assert not fits["problem"] and fits["result"].samples == 1
+    assert "Export…" not in as_stranger.get(URL).text
