@@ -18,6 +18,7 @@ from openclaw_web.pages.roles import needs
 
 from ..forms import LONGEST_NOTES
 from ..models import FindingValue, FindingVerdict
+from ..review.undo import undo_value_verdict
 from . import value_list, verdicts
 from .value_list import VALUES, ValueFilters
 
@@ -94,7 +95,7 @@ def finding_list(request, filters: Query[FoundValueQuery]):
 @needs("labeller")
 def finding_undo(request, body: FindingUndoIn):
     """Undo a verdict of yours, or (admins) of anybody; returns the row that undoes it."""
-    return verdicts.undo(request.user, body.verdict_id)
+    return undo_value_verdict(request.user, body.verdict_id)
 
 
 @router.get("/findings/{value_hash}", FoundValueDetailOut, 404)

@@ -12,18 +12,18 @@ from findings.models import Finding
 from jobs import services as jobs
 from openclaw_web import clock
 from openclaw_web.errors import Refused
-from openclaw_web.sqlite import rows, write_queue
+from openclaw_web.sqlite import write_queue
 from people.audit import log as audit
 from people.models import User
 
 from ..models import FindingValue, FindingValueAgent, FindingVerdict, ReviewAction
+from ..review.actions import store_action
 from . import sample_privacy, summary, words
 from .decisions import read_decisions
 
 Scope, Verdict = FindingVerdict.Scope, FindingVerdict.Verdict
 # The lowest role that may decide on what a verdict is about.
 ROLES = {Scope.VALUE.value: "labeller", Scope.PLACE.value: "labeller", Scope.RULE.value: "admin"}
-REMEMBERED = 50  # actions of a person, of which the last verdict may be undone
 MOST_VERDICTS = 50  # on a page
 
 
@@ -36,7 +36,7 @@ def judge(
     `finding_id` is a row in the file of the agent `agent_id`. Raises PermissionDenied for a rule from anybody but an
     admin, and Refused for a place that does not hold the value (any more).
     """
-    _check_role(user, scope)
+    check_role(user, scope)
     by, name = user.username, value.value_hash
     if scope == Scope.RULE:
         return decide(verdict, scope=scope, rule=value.rule, by=by, notes=notes)
@@ -79,34 +79,9 @@ def decide(
     )
     with write_queue.global_transaction():
         _store(row, by, "finding_judged", verdict)
-        rows.insert_row(
-            ReviewAction(
-                actor=by,
-                kind=ReviewAction.Kind.VERDICT.value,
-                at=row.decided_at,
-                state=ReviewAction.State.DONE.value,
-                label_id=row.id,
-                sample_count=0,  # the numbers of samples leave it out
-            )
-        )
+        store_action(ReviewAction.Kind.VERDICT, by=by, at=row.decided_at, label_id=row.id, sample_count=0)
     _follow(row, by)
     return row
-
-
-def undo(user: User, verdict_id: str = "") -> FindingVerdict:
-    """Undo one verdict, or the person's last one among their 50 latest actions; return the row that undoes it.
-
-    Raises PermissionDenied for the verdict of somebody else, unless an admin undoes it, and for one on a rule as
-    `judge`; Refused when there is nothing to undo.
-    """
-    verdict_id = verdict_id or find_last(user.username)
-    if not verdict_id:
-        raise Refused(_("There is nothing to undo among your last verdicts on findings."))
-    row = _find_undoable(verdict_id)
-    _check_role(user, row.scope)
-    if row.decided_by != user.username and not user.has_role("admin"):
-        raise PermissionDenied
-    return take_back(row.id, by=user.username)
 
 
 def take_back(verdict_id: str, *, by: str) -> FindingVerdict:
@@ -115,7 +90,7 @@ def take_back(verdict_id: str, *, by: str) -> FindingVerdict:
     Raises Refused for one that is not stored, was undone already, or undoes another one.
     """
     with write_queue.global_transaction():
-        undone = _find_undoable(verdict_id)
+        undone = find_undoable(verdict_id)
         row = FindingVerdict(
             scope=undone.scope, verdict=Verdict.UNDONE.value, value_hash=undone.value_hash, rule=undone.rule,
             agent_id=undone.agent_id, place=undone.place, undoes=undone.id,
@@ -127,20 +102,6 @@ def take_back(verdict_id: str, *, by: str) -> FindingVerdict:
         _remove_added(row.value_hash)  # what people added with the value: no verdict adds it any more
     _follow(row, by)
     return row
-
-
-def find_last(by: str) -> str:
-    """The id of a person's last verdict that can be undone, among their latest actions; empty: there is none."""
-    latest = (
-        ReviewAction.objects.filter(actor=by).order_by("-at", "-id").values_list("state", "sample_count", "label_id")
-    )
-    done = ReviewAction.State.DONE
-    return next((name for state, count, name in latest[:REMEMBERED] if state == done and count == 0), "")
-
-
-def may_undo(user: User) -> bool:
-    """Whether a person has a verdict that the key for undoing would take back."""
-    return user.has_role("labeller") and bool(find_last(user.username))
 
 
 def read_history(value: FindingValue) -> list[tuple[FindingVerdict, bool]]:
@@ -170,12 +131,14 @@ def describe(row: FindingVerdict, value: FindingValue | None) -> str:
     return sentence % {"kind": words.get_kind_word(value.kind) if value else "", "rule": row.rule or ""}
 
 
-def _check_role(user, scope):
+def check_role(user: User, scope: str) -> None:
+    """Raises PermissionDenied for somebody who may not decide on what a verdict is about."""
     if not user.has_role(ROLES.get(scope, "labeller")):
         raise PermissionDenied
 
 
-def _find_undoable(verdict_id):
+def find_undoable(verdict_id: str) -> FindingVerdict:
+    """Find a verdict. Raises Refused for one that is not stored, was undone already, or undoes another one."""
     row = FindingVerdict.objects.filter(id=verdict_id, undoes=None).first()
     if row is None:
         raise Refused(_("There is no such verdict. Reload the page."))

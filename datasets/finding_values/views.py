@@ -20,6 +20,8 @@ from openclaw_web.pages.roles import needs
 
 from ..forms import LONGEST_NOTES
 from ..models import DatasetSample, FindingValue, FindingVerdict
+from ..review.actions import find_last_action
+from ..review.undo import undo_value_verdict
 from . import sample_findings, value_list, verdicts, words
 from .sample_findings import QUESTION, REPLY
 from .value_list import VALUES
@@ -148,7 +150,7 @@ def finding_judge(request, value_hash):
 def finding_undo(request):
     """Undo a verdict, or the person's last one."""
     try:
-        row = verdicts.undo(request.user, FindingUndoForm(request.POST).read_fields()["undoes"])
+        row = undo_value_verdict(request.user, FindingUndoForm(request.POST).read_fields()["undoes"])
     except Refused as refused:
         return _refuse(request, None, refused)
     value = FindingValue.objects.filter(value_hash=row.value_hash).first()
@@ -190,7 +192,7 @@ def _render_row(request, value, sentence, *, is_warning=False, status=200):
         "value": FindingValue.objects.filter(value_hash=value.value_hash).first() if value else None,
         "sentence": sentence,
         "is_warning": is_warning,
-        "may_undo": verdicts.may_undo(request.user),
+        "may_undo": _may_undo(request.user),
     }
     return render(request, "datasets/finding_judged.html", context, status=status)
 
@@ -213,9 +215,14 @@ def _render_value(request, value):
         "history": history,
         "of_rule": value_list.count_of_rule(value) if may_judge else None,
         "may_judge": may_judge,
-        "may_undo": verdicts.may_undo(request.user),
+        "may_undo": _may_undo(request.user),
     }
     return render_page(request, "datasets/finding_detail.html", context)
+
+
+def _may_undo(user):
+    """Whether a person has a verdict that the key for undoing would take back."""
+    return user.has_role("labeller") and find_last_action(user.username, is_on_value=True) is not None
 
 
 def _choose_agent(agent_id, held_by):

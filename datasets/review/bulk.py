@@ -18,6 +18,7 @@ from ..models import CUT_OFF, DatasetSample, ReviewAction, SampleLabel
 from ..sample_order import ORDER
 from ..words import STATUS_WORDS
 from . import claims, queues, verdicts
+from .actions import store_action
 
 MOST = 10_000
 BATCH = 500
@@ -168,8 +169,8 @@ def label_all(
             str(ULID()), status, len(free_samples), len(whole) - len(free_samples), len(samples) - len(whole)
         )
         _label_samples(free_samples, result, by, notes)
-        ReviewAction.objects.create(
-            actor=by, kind=ReviewAction.Kind.BULK, at=clock.now_ms(), bulk_id=result.bulk_id, status=status,
+        store_action(
+            ReviewAction.Kind.BULK, by=by, at=clock.now_ms(), bulk_id=result.bulk_id, status=status,
             sample_count=result.count,
         )  # fmt: skip
         audit.record(

@@ -13,6 +13,7 @@ from openclaw_web.sqlite import dialect, statements
 
 from ..models import DatasetSample
 from ..sample_order import IS_CUT_OFF, build_ending_condition, parse_prompted_by
+from .actions import REMEMBERED
 
 WAITING = (DatasetSample.Status.PENDING, DatasetSample.Status.NEEDS_REVIEW)
 NAMES = tuple(status.value for status in WAITING)
@@ -149,7 +150,6 @@ def _format_query(chosen):
 
 COUNTED_ACTIONS = 10_000
 HOUR_MS = 3_600_000
-REMEMBERED = 50  # actions of a person that can be undone
 OF = "actor = %s AND kind <> 'skip' AND state = 'done'"
 LATEST = f"SELECT state FROM review_actions WHERE actor = %s ORDER BY at DESC, id DESC LIMIT {REMEMBERED}"  # noqa: S608
 UNDOABLE = f"(SELECT COUNT(*) FROM ({LATEST}) latest WHERE state = 'done')"  # noqa: S608 - our own words

@@ -4,6 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, replace
 from typing import Any
 
+from django.core.exceptions import PermissionDenied
 from django.db import DEFAULT_DB_ALIAS
 from django.utils.text import Truncator
 from django.utils.translation import gettext as _
@@ -24,10 +25,10 @@ from ..dedup import signatures
 from ..evidence import read_fact
 from ..finding_values import sample_privacy
 from ..finding_values import verdicts as value_verdicts
-from ..models import DatasetSample, ReviewAction, SampleClaim, SampleLabel
+from ..models import DatasetSample, FindingVerdict, ReviewAction, SampleClaim, SampleLabel
 from ..words import STATUS_WORDS
 from . import drafts, verdicts
-from .queues import REMEMBERED
+from .actions import find_last_action
 
 RECENT_MS = 15 * 60_000  # as long lists of decisions and writes offer to undo the last verdict
 BATCH = 500
@@ -50,13 +51,13 @@ def undo(by: str, label_id: str | None = None) -> UndoResult:
     Actions that were undone already do not count; a verdict on a found value is undone as on its page. Raises Refused
     when there is none, and when somebody else judged the sample since: the next call then goes on to the action before.
     """
-    action = _find_last_action(by, label_id)
+    action = find_last_action(by, label_id)
     if action and action.is_on_value:
-        row = value_verdicts.undo(User.objects.get(username=by), action.label_id)
+        row = undo_value_verdict(User.objects.get(username=by), action.label_id)
         return UndoResult(action.kind, value_verdicts.describe(row, None), None, 0)
     agent, correction_id = _find_filed_correction(action)
     with write_queue.both_transactions(agent.db) if agent else write_queue.global_transaction():
-        action = _find_last_action(by, label_id)
+        action = find_last_action(by, label_id)
         if action is None and label_id:
             raise Refused(_("This verdict is not among your last 50 actions, or was undone already."))
         if action is None:
@@ -72,6 +73,22 @@ def undo(by: str, label_id: str | None = None) -> UndoResult:
     if not isinstance(result, UndoResult):  # after the transaction, which has stored that it cannot be undone
         raise Refused(result)
     return result
+
+
+def undo_value_verdict(user: User, verdict_id: str = "") -> FindingVerdict:
+    """Undo one verdict on a found value, or the person's last one; return the row that undoes it.
+
+    Raises PermissionDenied for the verdict of somebody else, unless an admin undoes it, and for one on a rule from
+    anybody but an admin; Refused when there is nothing to undo.
+    """
+    action = None if verdict_id else find_last_action(user.username, is_on_value=True)
+    if not verdict_id and action is None:
+        raise Refused(_("There is nothing to undo among your last verdicts on findings."))
+    row = value_verdicts.find_undoable(verdict_id or action.label_id)
+    value_verdicts.check_role(user, row.scope)
+    if row.decided_by != user.username and not user.has_role("admin"):
+        raise PermissionDenied
+    return value_verdicts.take_back(row.id, by=user.username)
 
 
 def _find_filed_correction(action):
@@ -102,17 +119,11 @@ def find_last_verdict(by: str, agent_id: str, types: Collection[str]) -> Dataset
 
     None also if it is not of this agent and of these types.
     """
-    action = _find_last_action(by, None)
+    action = find_last_action(by)
     if action is None or action.kind != "verdict" or action.at < clock.now_ms() - RECENT_MS:
         return None
     samples = DatasetSample.objects.filter(id=action.sample_id, agent_id=agent_id, sample_type__in=types)
     return samples.filter(label_id=action.label_id).first()
-
-
-def _find_last_action(by, label_id):
-    remembered = ReviewAction.objects.filter(actor=by).order_by("-at", "-id")[:REMEMBERED]
-    done_actions = (action for action in remembered if action.state == ReviewAction.State.DONE)
-    return next((action for action in done_actions if label_id in (None, action.label_id)), None)
 
 
 def _undo_verdict(action):

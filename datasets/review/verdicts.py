@@ -27,6 +27,7 @@ from ..sample_texts import GATE_TYPES, WRITE
 from ..versions import compute_version
 from ..words import STATUS_WORDS
 from . import claims, drafts, parts
+from .actions import store_action
 from .claims import Claim
 from .parts import PartVerdict
 from .queues import Queue
@@ -252,17 +253,10 @@ def _store_verdict(sample, before, by):
         statements.run(DEFAULT_DB_ALIAS, UPDATE_SHAPE, [*read_shape(sample).values(), sample.id])
     statements.run(DEFAULT_DB_ALIAS, LET_GO, [sample.id, by])
     rows.insert_row(build_label(sample, before, by=by, at=sample.annotated_at))
-    rows.insert_row(
-        ReviewAction(
-            actor=by,
-            kind=ReviewAction.Kind.VERDICT.value,
-            at=sample.annotated_at,
-            state=ReviewAction.State.DONE.value,
-            sample_id=sample.id,
-            label_id=sample.label_id,
-            status=sample.annotation_status,
-        )
-    )
+    store_action(
+        ReviewAction.Kind.VERDICT, by=by, at=sample.annotated_at, sample_id=sample.id, label_id=sample.label_id,
+        status=sample.annotation_status,
+    )  # fmt: skip
 
 
 def _judge_parts(sample, gate, guardian):
@@ -308,7 +302,7 @@ def skip_sample(sample_id: str, *, by: str) -> None:
     with transaction.atomic():
         if not DatasetSample.objects.filter(id=sample_id).exists():
             raise Refused(_("This sample no longer exists. Go back to the list."))
-        ReviewAction.objects.create(actor=by, kind=ReviewAction.Kind.SKIP, at=clock.now_ms(), sample_id=sample_id)
+        store_action(ReviewAction.Kind.SKIP, by=by, at=clock.now_ms(), sample_id=sample_id)
         SampleClaim.objects.filter(sample_id=sample_id, claimed_by=by).delete()
 
 

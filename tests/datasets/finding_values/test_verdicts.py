@@ -7,6 +7,7 @@ from django.db import connection
 
 from datasets.finding_values import summary, verdicts
 from datasets.models import FindingValue, FindingVerdict, ReviewAction
+from datasets.review.actions import find_last_action
 from findings import places
 from findings.models import Finding
 from openclaw_web.errors import Refused
@@ -145,4 +146,4 @@ def test_the_migration_adds_stored_verdicts_to_the_history(ada):
     with connection.cursor() as cursor:
         cursor.execute(import_module("datasets.migrations.0002_a0348c8a").ADD)
     assert list(ReviewAction.objects.order_by("at").values_list(*columns)) == before
-    assert verdicts.find_last("ann") == FindingVerdict.objects.get(scope="place").id
+    assert find_last_action("ann").label_id == FindingVerdict.objects.get(scope="place").id

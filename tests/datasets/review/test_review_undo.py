@@ -203,5 +203,5 @@ def test_verdicts_on_values_are_in_the_same_history_and_no_number_counts_them(sa
 def test_what_the_history_of_findings_undid_is_not_undone_again(sample, reviewer, admin):
     verdicts.label_sample("one", "approved", by="reviewer")
     row = value_verdicts.decide("dismissed", scope="value", value_hash="0" * 32, by="reviewer")
-    value_verdicts.undo(admin, row.id)
+    undo.undo_value_verdict(admin, row.id)
     assert undo.undo("reviewer").sample_id == "one"
