@@ -17,6 +17,7 @@ from .changes import NO_CHANGES, Changes
 SYSTEM, TOOLS = COLUMNS = ("system", "tools")
 # Reasons for an empty column, besides those of ledger.collectors.placeholders.
 NOT_RECORDED, TOO_LONG, LOST, WITHHELD, FLAGGED = "not_recorded", "too_long", "lost", "withheld", "flagged"
+CALLS_LEFT_OUT = "calls_left_out"  # of tools: a row that calls none would teach to call none
 
 
 EMPTY = {SYSTEM: "", TOOLS: "[]"}

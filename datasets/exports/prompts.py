@@ -30,6 +30,7 @@ from ..redaction import Redactor
 from ..sample_texts import ExportSample
 from .options import PROMPT_CHARACTERS, Options
 from .prompt_columns import (
+    CALLS_LEFT_OUT,
     COLUMNS,
     FLAGGED,
     INFERRED,
@@ -50,6 +51,7 @@ from .prompt_columns import (
     build_tools_part,
 )
 from .rows import SampleOutcome
+from .turns import LEAVE_OUT
 
 MOST_TOOLS, MOST_ARGUMENTS, LONGEST_NAME = 128, 64, 128
 SESSIONS, CALLS = 2, 100  # sessions of a tool, and messages with calls of these sessions, that are read
@@ -224,6 +226,8 @@ class SessionPrompts:
         return self._latest[1]
 
     def _build_column(self, column, record) -> Part:
+        if column == TOOLS and not self.reader.has_tools:
+            return build_empty_part(TOOLS, CALLS_LEFT_OUT)
         part = self._build_recorded(column, record)
         if column == TOOLS and part.left_out in NO_LISTS:
             inferred = self.reader.infer_tools(self.db)
@@ -269,10 +273,11 @@ class _Column:
 class PromptReader:
     """Reads the prompts of many sessions of an export."""
 
-    def __init__(self, characters: int, redactor: Redactor, *, include_flagged: bool):
+    def __init__(self, characters: int, redactor: Redactor, *, include_flagged: bool, has_tools: bool = True):
         self.characters = characters
         self.redactor = redactor
         self.include_flagged = include_flagged
+        self.has_tools = has_tools
         self.get_part = lru_cache(KEPT_PARTS)(self._read_part)
         self.infer_tools = lru_cache(1)(self._infer_tools)
 
@@ -323,7 +328,8 @@ def build_prompt_reader(options: Options, redactor: Redactor) -> PromptReader | 
     """The reader of an export's prompts, redacted; None when its rows have none."""
     if not options.shape.has_history:
         return None
-    return PromptReader(PROMPT_CHARACTERS, redactor, include_flagged=FLAGGED in options.include)
+    has_tools = options.tool_calls != LEAVE_OUT
+    return PromptReader(PROMPT_CHARACTERS, redactor, include_flagged=FLAGGED in options.include, has_tools=has_tools)
 
 
 def _read_steps(db, session_ids) -> Iterator[tuple[str, str, RecordedPrompt]]:

@@ -84,6 +84,7 @@ NOT_FILLED = {
     placeholders.UNKNOWN_FORM: gettext_lazy("In an unknown form"),
     prompts.TOO_LONG: gettext_lazy("Longer than the maximum"),
     prompts.LOST: gettext_lazy("Stored content missing or damaged"),
+    prompts.CALLS_LEFT_OUT: gettext_lazy("Tools of rows from which calls are left out"),
     prompts.WITHHELD: gettext_lazy("Of a session with withheld messages"),
     prompts.FLAGGED: gettext_lazy("With a key or password that nobody has judged"),
 }

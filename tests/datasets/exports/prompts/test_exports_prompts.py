@@ -306,6 +306,17 @@ def test_calls_of_tools_that_a_row_does_not_describe_are_counted(home, main):
     assert manifest["prompts"]["rows_with_undescribed_calls"] == 1
 
 
+@pytest.mark.parametrize("format_", ["sharegpt", "openai", "messages", "kto"])
+def test_rows_from_which_calls_are_left_out_have_no_tools(home, main, format_):
+    home.transcript(user("Hi"), assistant("Hello."), session=ONE)
+    write_steps(home, prompt_step(1, **GIVEN))
+    import_and_approve(home, main)
+    export = export_helpers.build_export(format_, tool_calls="leave_out", train_split=1)
+    [row, *_others] = export_helpers.read_rows(export)
+    assert row.get("tools") in (None, "[]", []) and row.get("system", row)
+    assert left_out(export.manifest)["tools"] == {"calls_left_out": export.manifest["counts"]["rows"]}
+
+
 def test_other_rows_have_no_prompts(home, main):
     import_turn(home, main)
     assert "prompts" not in export_helpers.build_and_read("alpaca", tool_calls="input")[0]
