@@ -74,12 +74,13 @@ class ExportIn(Body):
     )
     include: list[Kind] = Field(
         [],
-        max_length=6,
+        max_length=len(INCLUDED),
         description="what is left out otherwise: `injected`: turns that OpenClaw started itself (scheduled tasks, "
         "heartbeats), and silent replies; `cut_off`: replies that were cut off (aborted, error, length); "
         "`unrecognized`: messages in lines that look like OpenClaw's own and are not known; `interrupted`: answers "
         "that ended with a tool call, because a person spoke; `pictures`: questions with an image or a file, which "
-        "rows leave out; `flagged`: rows with keys and passwords that nobody has judged, redacted, for admins only",
+        "rows leave out; `rolled_back`: writes that were rolled back and not corrected, and their turns; `flagged`: "
+        "rows with keys and passwords that nobody has judged, redacted, for admins only",
     )
     include_pii: bool = Field(False, description="personal data stays as it is; admins only")
     release: str | None = Field(None, max_length=26, description="id of a release: exactly its members, on their sides")
@@ -87,9 +88,6 @@ class ExportIn(Body):
         "session", description="`time`: sessions that ended before `split_day` are for training, the others for testing"
     )
     split_day: str | None = Field(None, max_length=10, description="a date (UTC), such as 2026-11-27")
-    without_rolled_back: bool = Field(
-        False, description="leave out samples of writes that were rolled back, and of their turns"
-    )
     benchmark: str | None = Field(
         None, max_length=26, description="id of a benchmark: samples with half of a text in it are left out"
     )
@@ -139,7 +137,6 @@ class OptionsOut(Schema):
     release: str | None
     split_by: str = Field(description="session or time")
     split_day: str | None
-    without_rolled_back: bool
     benchmark: str | None
 
 

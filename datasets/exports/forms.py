@@ -129,11 +129,6 @@ class ExportForm(forms.Form):
         required=False,
         help_text=_("Samples with a text of which it has more than half are left out."),
     )
-    without_rolled_back = forms.BooleanField(
-        label=_("Without writes that were rolled back"),
-        required=False,
-        help_text=_("Their samples are left out, and those of their turns."),
-    )
     include = forms.MultipleChoiceField(
         label=_("Include"),
         choices=list(INCLUDED_WORDS.items()),

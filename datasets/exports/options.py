@@ -78,9 +78,10 @@ ROUNDING = 1e-9  # 0.7 and 0.3 may come to more than 1
 # What is left out unless it is included: turns that OpenClaw started itself, and replies that are not sent; replies
 # that were cut off; words in lines that look like OpenClaw's own and are not known; answers that ended with a call of a
 # tool; questions that came with an image or a file, which no row holds; and for admins only, what may be secret and
-# nobody judged.
-CUT_OFF, PICTURES, FLAGGED = "cut_off", "pictures", "flagged"
-INCLUDED = (INJECTED, CUT_OFF, UNRECOGNIZED, INTERRUPTED, PICTURES, FLAGGED)
+# nobody judged. Writes that were rolled back, and their turns, too, unless a person corrected the write: its sample
+# teaches the correction.
+CUT_OFF, PICTURES, ROLLED_BACK, FLAGGED = "cut_off", "pictures", "rolled_back", "flagged"
+INCLUDED = (INJECTED, CUT_OFF, UNRECOGNIZED, INTERRUPTED, PICTURES, ROLLED_BACK, FLAGGED)
 SAMPLE_KINDS = INCLUDED[:-1]  # of the samples that a release may have
 BY_SESSION, BY_TIME = SPLITS = ("session", "time")
 PROMPT_CHARACTERS = 32_768  # a longer system prompt or tool list is left out: OpenClaw records no longer text whole
@@ -108,7 +109,6 @@ class Options:
     release: str | None = None  # id of a DatasetVersion: its members, on their sides
     split_by: str = BY_SESSION
     split_day: str | None = None  # 2026-11-27: with BY_TIME, sessions that ended before this day are for training
-    without_rolled_back: bool = False  # samples of writes that were rolled back, and of their turns
     benchmark: str | None = None  # id of a Benchmark: rows with more than half of their grams in it are left out
 
     def __post_init__(self):
@@ -182,10 +182,13 @@ def read_options(export: DatasetExport) -> Options:
 def translate_stored(stored: Mapping[str, Any], kind: str = "") -> dict[str, Any]:
     """The options that an export of a format or a dataset has stored, by their names of today.
 
-    Earlier versions had an option for each kind of INCLUDED, and one for the tool results of Alpaca.
+    Earlier versions had an option for each kind of INCLUDED, and one for the tool results of Alpaca. Their exports have
+    writes that were rolled back unless an option left them out.
     """
     options = {CAPITAL.sub(lambda match: f"_{match[0].lower()}", name): value for name, value in stored.items()}
     earlier = [reason for reason in INCLUDED if options.pop(f"include_{reason}", False)]
+    if kind and not options.pop("without_rolled_back", "include" in options):
+        earlier.append(ROLLED_BACK)
     options["include"] = [*options.get("include", ()), *earlier]
     if options.pop("tool_results", "") == turns.INPUT and kind == FORMATS.ALPACA:
         options["tool_calls"] = turns.INPUT

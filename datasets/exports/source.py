@@ -40,7 +40,7 @@ from ..sample_texts import (
 )
 from .changes import RESTS_ON_TOOLS
 from .formats import RAW_COLUMNS
-from .options import CUT_OFF, PICTURES, TAUGHT_BY, Options
+from .options import CUT_OFF, PICTURES, ROLLED_BACK, TAUGHT_BY, Options
 from .turns import INPUT
 
 PlainRow = tuple[Any, ...]
@@ -160,11 +160,8 @@ class Source:
 
     @cached_property
     def rolled_back(self) -> frozenset[str]:
-        """The ids of the chosen samples of writes that were rolled back.
-
-        None unless they are left out.
-        """
-        if not self.options.without_rolled_back:
+        """The ids of the chosen samples of writes that were rolled back; none when they are included."""
+        if ROLLED_BACK in self.options.include:
             return frozenset()
         return find_rolled_back_samples(self.chosen, self.list_agents())
 
@@ -336,7 +333,6 @@ class DecisionVerdicts:
         return label is not None and (label != CORRECT or row["gate_label"] not in (None, CORRECT))
 
 
-ROLLED_BACK = "rolled_back"  # the reason for leaving a sample out
 BATCH = 400  # writes
 
 
@@ -354,10 +350,13 @@ def find_rolled_back_samples(samples: QuerySet[DatasetSample], agent_ids: Iterab
 
 
 def is_rolled_back(
-    audit_id: str | None, turn_id: str | None, audit_ids: Container[str], turn_ids: Container[str]
+    audit_id: str | None, label: str | None, turn_id: str | None, audit_ids: Container[str], turn_ids: Container[str]
 ) -> bool:
-    """Whether a sample teaches one of these rolled-back writes, or the turn of one."""
-    return audit_id in audit_ids or (not audit_id and turn_id in turn_ids)
+    """Whether a sample teaches one of these rolled-back writes, or the turn of one.
+
+    A write's own sample with the label `corrected` teaches the correction.
+    """
+    return audit_id in audit_ids and label != "corrected" if audit_id else turn_id in turn_ids
 
 
 def _read_batches(db) -> Iterator[list[tuple[str, str | None, str | None]]]:
@@ -375,8 +374,9 @@ def _find_samples_of(samples, agent, writes: list[tuple[Any, ...]]) -> Iterator[
     # By ids and sessions, which have an index: turns and writes have none.
     own = [WRITE.find_sample_id(agent, audit_id) for audit_id in audit_ids]
     rows = samples.filter(Q(id__in=own) | Q(session_id__in=sessions), agent_id=agent.agent_id).order_by()
-    for sample_id, turn_id, audit_id in rows.values_list("id", "turn_id", "audit_id").iterator(chunk_size=2_000):
-        if is_rolled_back(audit_id, turn_id, audit_ids, turn_ids):
+    columns = ("id", "audit_id", "guardian_label", "turn_id")
+    for sample_id, *about in rows.values_list(*columns).iterator(chunk_size=2_000):
+        if is_rolled_back(*about, audit_ids, turn_ids):
             yield sample_id
 
 

@@ -265,8 +265,6 @@ def _list_included(chosen):
     for kind, word in words.INCLUDED_WORDS.items():
         if kind != FLAGGED or FLAGGED in chosen.include:
             yield word, kind in chosen.include
-    if chosen.without_rolled_back:
-        yield _("Writes that were rolled back"), False
     if chosen.include_pii:
         yield _("Personal data"), True
 

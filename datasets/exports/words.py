@@ -70,6 +70,7 @@ INCLUDED_WORDS = {
     options.UNRECOGNIZED: gettext_lazy("Messages in unknown envelopes"),
     options.INTERRUPTED: gettext_lazy("Answers that ended with a tool call"),
     options.PICTURES: gettext_lazy("Questions with a picture or file"),
+    options.ROLLED_BACK: gettext_lazy("Writes that were rolled back, and their turns"),
     options.FLAGGED: gettext_lazy("Keys and passwords that nobody has judged"),
 }
 PARALLEL_WORDS = {

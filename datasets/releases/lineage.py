@@ -8,7 +8,7 @@ from agents.models import Agent
 from guardian.models import WriteGuardianAudit
 
 from ..exports.jobs import start_export
-from ..exports.options import CHOICES, LONGEST_NAME, read_options
+from ..exports.options import CHOICES, LONGEST_NAME, ROLLED_BACK, read_options
 from ..exports.row_samples import read_rows_of
 from ..kinds.write import WRITE
 from ..models import DatasetExport, DatasetMember, DatasetSample, DatasetVersion, VersionTaint
@@ -99,7 +99,7 @@ def start_again(export: DatasetExport, *, by: str, is_admin: bool) -> DatasetExp
     """
     options = read_options(export)
     choices = {name: getattr(options, name) for name in CHOICES} | {"sample_types": options.sample_types}
-    choices["without_rolled_back"] = True  # looked for by the job, also of a release that was not checked since
+    choices["include"] = sorted({*options.include} - {ROLLED_BACK})
     taken = set(
         DatasetExport.objects.filter(export_name__startswith=export.export_name[:NAME_CHARACTERS]).values_list(
             "export_name", flat=True

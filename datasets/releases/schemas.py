@@ -8,7 +8,7 @@ from openclaw_web.endpoints.schemas import Body, PageQuery, Schema
 from openclaw_web.endpoints.table_schemas import table_schema
 from openclaw_web.lists.api_query import list_query
 
-from ..exports.options import LONGEST_NAME, LONGEST_SEED
+from ..exports.options import LONGEST_NAME, LONGEST_SEED, SAMPLE_KINDS
 from ..models import Benchmark, Dataset, DatasetMember, DatasetSample, DatasetVersion
 from .dataset_list import DatasetFilters
 from .dataset_store import LONGEST_DESCRIPTION
@@ -38,8 +38,8 @@ class DatasetOptions(Body):
     benchmark: str | None = Field(
         None, max_length=26, description="id of a benchmark: samples with half of a text in it are left out"
     )
-    include: list[Literal["injected", "cut_off", "unrecognized", "interrupted", "pictures"]] = Field(
-        [], max_length=5, description="what is left out otherwise, as for exports"
+    include: list[Literal[SAMPLE_KINDS]] = Field(  # type: ignore[valid-type]
+        [], max_length=len(SAMPLE_KINDS), description="what is left out otherwise, as for exports"
     )
 
 

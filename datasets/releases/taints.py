@@ -25,7 +25,7 @@ from .members import read_members
 
 JOB_KIND = "dataset_taints"
 COLUMNS = ("sample_id", "agent_id", "session_id")
-SAMPLE_COLUMNS = ("id", "annotation_status", "turn_id", "audit_id")
+SAMPLE_COLUMNS = ("id", "annotation_status", "turn_id", "audit_id", "guardian_label")
 FETCHING = ("downloaded", "fetched")
 MOST_NAMES, MOST_FETCHES = 100, 10_000
 Reason = VersionTaint.Reason
@@ -112,11 +112,11 @@ def _find_agent_taints(db, rows) -> Found:
     if consent.read_opted_out():
         withheld = consent.find_withheld(db, ConversationTurn.objects.using(db).in_bulk(turn_ids).values())
     current: Found = set()
-    for (sample_id, _status, turn_id, audit_id), session_id in rows:
+    for (sample_id, _status, turn_id, audit_id, label), session_id in rows:
         reasons = {
             Reason.REMOVED.value: session_id in removed,
             Reason.OPTED_OUT.value: turn_id in withheld,
-            Reason.ROLLED_BACK.value: is_rolled_back(audit_id, turn_id, rolled_back, rolled_back_turns),
+            Reason.ROLLED_BACK.value: is_rolled_back(audit_id, label, turn_id, rolled_back, rolled_back_turns),
         }
         current |= {(sample_id, reason) for reason, applies in reasons.items() if applies}
     return current

@@ -61,9 +61,6 @@ def _add_samples(parser):
     parser.add_argument(
         "--benchmark", metavar="NAME", help=_("leave out rows that contain questions of this benchmark")
     )
-    parser.add_argument(
-        "--without-rolled-back", action="store_true", help=_("leave out writes that were rolled back, and their turns")
-    )
 
 
 def _add_split(parser):
@@ -135,8 +132,8 @@ def _add_included(parser):
         help=_(
             "also what is otherwise left out: injected (turns that OpenClaw started itself, and silent replies), "
             "cut_off (replies), unrecognized (messages in lines like OpenClaw's own), interrupted (answers that ended "
-            "with a tool call), pictures (questions with a picture or file), flagged (keys or passwords that nobody "
-            "has judged, redacted; logged)"
+            "with a tool call), pictures (questions with a picture or file), rolled_back (writes, and their turns), "
+            "flagged (keys or passwords that nobody has judged, redacted; logged)"
         ),
     )
     parser.add_argument(

@@ -30,8 +30,7 @@ CHOICES = {
     "parallel_calls": "split",
     "history": "session",
     "duplicates": "keep",
-    "without_rolled_back": True,
-    "include": ("cut_off", "flagged", "injected", "interrupted", "pictures", "unrecognized"),
+    "include": ("cut_off", "flagged", "injected", "interrupted", "pictures", "rolled_back", "unrecognized"),
 }
 ASKED = {"name": "one", "format": "sharegpt", "task": "reply"}
 # Tested in tests/datasets/releases and in texts/test_exports_redacted.py.
@@ -134,6 +133,9 @@ def test_what_earlier_versions_stored_is_understood(kind):
     stored |= {"includeInjected": True, "includeCutOff": True, "includePictures": False, "includeFlagged": True}
     export = DatasetExport(export_format=kind, task="reply", types=("annotated_turn",), choices=stored)
     tool_calls = {"alpaca": "input", "sharegpt": "leave_out"}[kind]
-    included = {"include": ("injected", "cut_off", "flagged"), "tool_calls": tool_calls}
+    included = {"include": ("injected", "cut_off", "rolled_back", "flagged"), "tool_calls": tool_calls}
     expected = export_options.Options(kind, "reply", only_approved=False, seed="mine", **included)
     assert export_options.read_options(export) == expected and export.choices == stored
+    for kinds, without in (((), True), (("rolled_back",), False)):
+        export.choices = {"include": [], "withoutRolledBack": without}
+        assert export_options.read_options(export).include == kinds

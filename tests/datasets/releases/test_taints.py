@@ -105,10 +105,11 @@ def test_an_export_of_no_release_is_made_again_without_what_was_rolled_back(as_r
     assert as_reviewer.post(reverse("datasets:export_again", args=[learnt.id])).status_code == 302
     execution.run_next()
     again = DatasetExport.objects.get(export_name="learnt 2")
-    assert again.choices["withoutRolledBack"] and not learnt.choices["withoutRolledBack"]
     assert read_ids(learnt) == {turns["s1:u0"], turns["s1:u1"]}
     assert read_ids(again) == {turns["s1:u0"]}
     assert excluded_samples(again) == {"rolled_back": [turns["s1:u1"]]}
+    assert read_ids(build_export(kind, name="as ever", train_split=1)) == {turns["s1:u0"]}
+    assert read_ids(build_export(kind, name="all", train_split=1, include=("rolled_back",))) == set(turns.values())
 
 
 def build_now(export):

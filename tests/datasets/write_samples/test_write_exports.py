@@ -11,10 +11,11 @@ from datasets.exports import exports
 from datasets.kinds import verdict_service
 from datasets.kinds.write import WRITE, Correction
 from datasets.models import DatasetSample
+from guardian.models import WriteGuardianAudit
 from guardian.services import store_version
 from openclaw_web.errors import Refused
 from tests.datasets.conversations import store_turns
-from tests.datasets.exports.export_helpers import build_export, read_rows
+from tests.datasets.exports.export_helpers import build_export, excluded_samples, read_rows
 from tests.guardian.corrections.correction_rows import create_correction
 from tests.guardian.write_rows import T0, create_write
 
@@ -84,6 +85,15 @@ def test_what_is_left_out_is_counted(judged):
     export = build_export(task="guardian", only_approved=False)
     excluded = {entry["reason"]: entry["count"] for entry in orjson.loads(export.manifest_json)["excluded"]}
     assert excluded["write_incorrect"] == 1
+
+
+def test_a_write_that_was_rolled_back_is_taught_corrected_or_when_asked(judged):
+    WriteGuardianAudit.objects.using(DB).filter(status="written").update(status="rolled_back")
+    export = build_export(task="guardian", duplicates="keep")
+    assert [row["turn_number"] for row in read_rows(export)] == ["2", "3", "5"]
+    assert excluded_samples(export)["rolled_back"] == [DatasetSample.objects.get(audit_id="w1").id]
+    export = build_export(task="guardian", name="all", duplicates="keep", include=("rolled_back",))
+    assert [row["turn_number"] for row in read_rows(export)] == ["1", "2", "3", "5"]
 
 
 def test_content_that_nobody_knows_is_not_taught(ada):

@@ -174,6 +174,8 @@ PLACES = st.lists(st.tuples(st.sampled_from("ab"), st.integers(1, 6), STATUSES),
 
 
 class TestAgainstTheExport(TestCase):
+    databases = {"default", "agent_ada"}
+
     @given(places=PLACES, history=st.sampled_from(["edited", "session"]))
     def test_an_export_of_texts_without_transcripts_writes_what_was_counted(self, places, history):
         AgentFactory(agent_id="ada")
