@@ -2,18 +2,13 @@
    makes all HTML; without this file every button is a plain form. */
 "use strict";
 
-const RENEW_MS = 30000;
-const HIDDEN_MS = 300000; /* a page in a hidden tab holds its samples this long */
 const LOOK_MS = 250; /* a second press this soon was meant for the sample before */
 
-let ahead = null; /* the sample to come, as a node that is not in the page */
-let coming = null; /* the promise of it */
+let coming = null; /* the promise of the sample to come */
 let isRejecting = false; /* the answer to a reject, which asks why, is under way */
 let shownAt = 0;
-let hiddenAt = 0;
 
 const shown = () => document.getElementById("review-sample");
-const held = () => [shown(), ahead].filter((node) => node && node.dataset.claim);
 
 async function ask(address, body) {
   const answer = await (body ? post(address, body) : fetch(address, { headers: { "HX-Request": "true" } }));
@@ -28,11 +23,6 @@ async function ask(address, body) {
 function inTurn(address, body, arrived, failed = showFailure) {
   line = line.then(() => ask(address, body)).then((found) => { showTop(found); arrived(found); }, failed);
   return line;
-}
-
-function tell(id, isTrue, sentence) {
-  document.getElementById(id).hidden = !isTrue;
-  if (sentence) document.querySelector(`#${id} p`).textContent = sentence;
 }
 
 function show(node, said) {
@@ -239,42 +229,6 @@ window.addEventListener("popstate", () => {
     fetchAhead();
   }, () => location.reload());
 });
-
-/* Claims: renewed while the page is looked at, let go of when it is left. */
-
-function call(node, what, body) {
-  return fetch(`/api/v1/review/claims/${encodeURIComponent(node.dataset.sample)}${what}`, {
-    method: "POST",
-    keepalive: true,
-    headers: { "Content-Type": "application/json", "X-CSRFToken": document.querySelector("[name=csrfmiddlewaretoken]").value },
-    body: JSON.stringify(body || {}),
-  });
-}
-
-function release(nodes) {
-  for (const node of nodes) call(node, "/release", { since: Number(node.dataset.claim) }).catch(() => {});
-}
-
-async function renew() {
-  if (document.hidden && performance.now() - hiddenAt > HIDDEN_MS) return;
-  for (const node of held()) {
-    const answer = await call(node, "").catch(() => null);
-    if (!answer || answer.status !== 409) continue;
-    if (node === ahead) fetchAhead();
-    else if (node === shown() && !node.dataset.sent) tell("review-away", true, (await answer.json()).detail);
-  }
-}
-
-window.setInterval(renew, RENEW_MS);
-document.addEventListener("visibilitychange", () => {
-  if (document.hidden) hiddenAt = performance.now();
-  else renew();
-});
-/* A link that leads back here keeps the sample on the screen. */
-let isComingBack = false;
-document.addEventListener("click", (event) => { isComingBack = Boolean(event.target.closest("a[data-keeps-claim]")); });
-window.addEventListener("pagehide", () => release(held().filter((node) => !isComingBack || node !== shown())));
-window.addEventListener("pageshow", (event) => { if (event.persisted) renew(); });
 
 showBadge();
 if (shown()) {

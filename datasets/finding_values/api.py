@@ -18,6 +18,7 @@ from openclaw_web.pages.roles import needs
 
 from ..forms import LONGEST_NOTES
 from ..models import FindingValue, FindingVerdict
+from ..review import claims
 from ..review.undo import undo_value_verdict
 from . import value_list, verdicts
 from .value_list import VALUES, ValueFilters
@@ -46,10 +47,18 @@ class FindingAgentOut(Schema):
     places: int
 
 
+class ValueHolderOut(Schema):
+    name: str
+    seconds: int = Field(description="remaining time of their claim if they leave now")
+
+
 class FoundValueDetailOut(FoundValueOut):
     value: str | None = Field(description=MASKED)
     held_by: list[FindingAgentOut]
     verdicts: list[FindingVerdictOut] = Field(description="on the value, its places and its rule: the last 50")
+    open_with: ValueHolderOut | None = Field(
+        description="another reviewer who has its page open: nobody else can judge it; null below labeller"
+    )
 
 
 class FindingPlacesQuery(PageQuery):
@@ -107,10 +116,14 @@ def finding_detail(request, value_hash: str):
     """
     value = get_object_or_404(FindingValue, value_hash=value_hash)
     held_by = value_list.find_agents(value)
-    readable = [row.agent_id for row in held_by] if request.user.has_role("labeller") else []
+    may_judge = request.user.has_role("labeller")
     columns = {field.attname: getattr(value, field.attname) for field in value._meta.concrete_fields}
-    history = [row for row, _may_undo in verdicts.read_history(value)]
-    return columns | {"value": value_list.find_text(value_hash, readable), "held_by": held_by, "verdicts": history}
+    return columns | {
+        "value": value_list.find_text(value_hash, [row.agent_id for row in held_by] if may_judge else []),
+        "held_by": held_by,
+        "verdicts": [row for row, _may_undo in verdicts.read_history(value)],
+        "open_with": claims.find_holder(value_hash, besides=request.user.username) if may_judge else None,
+    }
 
 
 @router.get("/findings/{value_hash}/places", Page[FindingPlaceOut], 404, 409, 503)

@@ -22,6 +22,7 @@ from openclaw_web.pages import states
 from openclaw_web.pages.formatting import number
 
 from ..models import FindingValue, FindingValueAgent
+from ..review import claims
 from . import words
 from .decisions import find_states
 
@@ -91,6 +92,7 @@ VALUES = List(
         "rows": page,
         "kind_word": words.get_kind_word,
         "may_judge": user.has_role("labeller"),
+        "holders": claims.find_holders_of([value.value_hash for value in page], besides=user.username),
     },
 )
 

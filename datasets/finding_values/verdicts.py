@@ -12,11 +12,13 @@ from findings.models import Finding
 from jobs import services as jobs
 from openclaw_web import clock
 from openclaw_web.errors import Refused
+from openclaw_web.pages import states
 from openclaw_web.sqlite import write_queue
 from people.audit import log as audit
 from people.models import User
 
 from ..models import FindingValue, FindingValueAgent, FindingVerdict, ReviewAction
+from ..review import claims
 from ..review.actions import store_action
 from . import sample_privacy, summary, words
 from .decisions import read_decisions
@@ -29,7 +31,7 @@ MOST_VERDICTS = 50  # on a page
 
 def judge(
     user: User, value: FindingValue, verdict: str, *, scope: str, agent_id: str = "", finding_id: int | None = None,
-    notes: str = "",
+    notes: str = "", expected: str = "",
 ) -> FindingVerdict:  # fmt: skip
     """Give a verdict on a value, its rule, or the place of one finding.
 
@@ -41,7 +43,7 @@ def judge(
     if scope == Scope.RULE:
         return decide(verdict, scope=scope, rule=value.rule, by=by, notes=notes)
     if scope != Scope.PLACE:
-        return decide(verdict, scope=scope, value_hash=name, rule=value.rule, by=by, notes=notes)
+        return decide(verdict, scope=scope, value_hash=name, rule=value.rule, by=by, notes=notes, expected=expected)
     db = databases.find_alias(agent_id) if finding_id else None
     finding = Finding.objects.using(db).filter(id=finding_id, value_hash=name).first() if db else None
     if finding is None:
@@ -60,12 +62,13 @@ def decide(
     place: str | None = None,
     by: str,
     notes: str = "",
+    expected: str = "",
 ) -> FindingVerdict:
     """Add a verdict on a value, a place or a rule, and return its row.
 
     `agent` is the id of the place's agent, `place` its text as findings.places writes it. The states in the summary and
-    the columns of samples follow: where they are many, by a job. Raises Refused for a verdict without its subject, and
-    for an unknown one.
+    the columns of samples follow: where they are many, by a job. Raises Refused for a verdict without its subject, for
+    an unknown one, and for a value that somebody else has open, or that has another state than `expected`.
     """
     needed = {Scope.VALUE: [value_hash], Scope.PLACE: [value_hash, agent, place]}
     if scope not in Scope.values or verdict not in Verdict.values or verdict == Verdict.UNDONE:
@@ -78,6 +81,8 @@ def decide(
         scope=scope, verdict=verdict, value_hash=value_hash, rule=rule, agent_id=agent, place=place, notes=notes
     )
     with write_queue.global_transaction():
+        if value_hash and verdict != Verdict.ADDED:  # adding one does not judge what is on a screen
+            _end_claim(value_hash, by, expected)
         _store(row, by, "finding_judged", verdict)
         store_action(ReviewAction.Kind.VERDICT, by=by, at=row.decided_at, label_id=row.id, sample_count=0)
     _follow(row, by)
@@ -135,6 +140,18 @@ def check_role(user: User, scope: str) -> None:
     """Raises PermissionDenied for somebody who may not decide on what a verdict is about."""
     if not user.has_role(ROLES.get(scope, "labeller")):
         raise PermissionDenied
+
+
+def _end_claim(value_hash, by, expected):
+    value = FindingValue.objects.filter(value_hash=value_hash).first() if expected else None
+    if value and value.state != expected:
+        raise Refused(
+            _("The status of this value has changed to %(status)s. Check the value again.")
+            % {"status": states.word(value.state)}
+        )
+    if other := claims.find_holder(value_hash, besides=by):
+        raise Refused(claims.describe_holder(other, claims.VALUE))
+    claims.release(value_hash, by=by)
 
 
 def find_undoable(verdict_id: str) -> FindingVerdict:

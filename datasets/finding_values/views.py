@@ -14,23 +14,27 @@ from jobs.notices import redirect_after_start
 from openclaw_web.errors import Refused
 from openclaw_web.lists.declaration import shows
 from openclaw_web.lists.list_response import render_list
+from openclaw_web.lists.neighbours import find_neighbours, read_list_filters
 from openclaw_web.lists.paging import Page, read_cursors
 from openclaw_web.pages.html import read_next_address, redirect_after_post, refuse_post, render_page
 from openclaw_web.pages.roles import needs
 
 from ..forms import LONGEST_NOTES
 from ..models import DatasetSample, FindingValue, FindingVerdict
+from ..review import claims
 from ..review.actions import find_last_action
+from ..review.forms import read_keys
 from ..review.undo import undo_value_verdict
 from . import sample_findings, value_list, verdicts, words
 from .sample_findings import QUESTION, REPLY
-from .value_list import VALUES
+from .value_list import VALUES, ValueFilters
 from .words import ADDED_KINDS
 
 LONGEST_SELECTED = 10_000
 MOST_VALUES = 200
 ROW, PAGE = "row", "page"
 VERDICTS = (FindingVerdict.Verdict.CONFIRMED, FindingVerdict.Verdict.DISMISSED)
+KEYS = {"approve": "y", "reject": "n", "undo": "u", "next": "j", "previous": "k"}  # of the pages of findings
 
 
 class PlaceOfForm(forms.Form):
@@ -53,6 +57,7 @@ class FindingVerdictForm(PlaceOfForm):
     agent = forms.CharField(required=False, max_length=100)
     finding = forms.IntegerField(required=False, min_value=0, max_value=2**53)
     notes = forms.CharField(required=False, max_length=LONGEST_NOTES)
+    expected = forms.ChoiceField(required=False, choices=FindingValue.State.choices)  # the state that the page showed
 
 
 class SelectionForm(forms.Form):
@@ -138,7 +143,7 @@ def finding_judge(request, value_hash):
         fields = FindingVerdictForm(request.POST).read_fields()
         row = verdicts.judge(
             request.user, value, fields["verdict"], scope=fields["scope"], agent_id=fields["agent"],
-            finding_id=fields["finding"], notes=fields["notes"],
+            finding_id=fields["finding"], notes=fields["notes"], expected=fields["expected"],
         )  # fmt: skip
     except Refused as refused:
         return _refuse(request, value, refused)
@@ -198,13 +203,21 @@ def _render_row(request, value, sentence, *, is_warning=False, status=200):
 
 
 def _render_value(request, value):
-    may_judge = request.user.has_role("labeller")
+    may_judge, by = request.user.has_role("labeller"), request.user.username
+    is_waiting = may_judge and value.state == FindingValue.State.OPEN
+    claim = claims.take(value.value_hash, by=by, kind=claims.VALUE) if is_waiting else None
+    other = claims.find_holder(value.value_hash, besides=by) if is_waiting and not claim else None
     held_by = value_list.find_agents(value)
     agent = _choose_agent(request.GET.get("agent", ""), held_by)
     page = _read_places(request, value, agent, with_texts=may_judge)
     history = [(row, words.describe_verdict(row), may_undo) for row, may_undo in verdicts.read_history(value)]
+    filters = read_list_filters(ValueFilters, request.GET)
+    listing = VALUES.fits(request.user, sort=filters.sorting, **filters.criteria)
     context = {
         "value": value,
+        "filters": filters,
+        "in_list": find_neighbours(listing, value),
+        "keys": _read_keys(by),
         "shown": next((place.excerpt.value for place in page if place.excerpt), words.DOTS),
         "kind": words.get_kind_word(value.kind),
         "held_by": held_by,
@@ -215,6 +228,8 @@ def _render_value(request, value):
         "history": history,
         "of_rule": value_list.count_of_rule(value) if may_judge else None,
         "may_judge": may_judge,
+        "claim": claim,
+        "held": claims.describe_holder(other, claims.VALUE) if other else "",
         "may_undo": _may_undo(request.user),
     }
     return render_page(request, "datasets/finding_detail.html", context)
@@ -223,6 +238,13 @@ def _render_value(request, value):
 def _may_undo(user):
     """Whether a person has a verdict that the key for undoing would take back."""
     return user.has_role("labeller") and find_last_action(user.username, is_on_value=True) is not None
+
+
+def _read_keys(username):
+    """The keys of a value's page, by action of review: a person's own, and fixed ones that these leave free."""
+    own = {action: key for action, key in read_keys(username).items() if action in KEYS}
+    free = {action: key for action, key in KEYS.items() if key not in own.values()}
+    return {action: list(filter(None, (free.get(action), own[action]))) for action in KEYS}
 
 
 def _choose_agent(agent_id, held_by):

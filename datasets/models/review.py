@@ -17,9 +17,14 @@ from .samples import DatasetSample
 
 
 class SampleClaim(models.Model):
-    """A person's claim on the sample on their screen; meanwhile other people get the next one."""
+    """A person's claim on the sample or found value on their screen; meanwhile other people get the next one."""
 
-    sample_id = PlainText(primary_key=True)
+    class Kind(models.TextChoices):
+        SAMPLE = "sample"
+        VALUE = "value"
+
+    sample_id = PlainText(primary_key=True, help_text="of a found value its hash: findings.value_hash")
+    kind = OneOf(choices=Kind.choices, default=Kind.SAMPLE)
     claimed_by = PersonText()
     claimed_at = EpochMs(help_text="changes whenever the page is opened anew: an old page does not free it")
     expires_at = EpochMs()

@@ -46,8 +46,12 @@ class NextFilters(QueueFilters):
     )
 
 
+class ClaimQuery(Schema):
+    kind: Literal["sample", "value"] = Field("sample", description="`value`: the id is the hash of a found value")
+
+
 class ClaimOut(Schema):
-    sample_id: str
+    sample_id: str = Field(description="of a found value its hash")
     since: int
     expires_at: int = Field(description="renew the claim before this time, or the sample is given to somebody else")
 
@@ -170,16 +174,16 @@ def review_verdict(request, filters: Query[QueueFilters], body: VerdictIn):
 
 @router.post("/review/claims/{sample_id}", ClaimOut, 404, 409)
 @needs("labeller")
-def claim_renew(request, sample_id: str):
-    """Renew the claim on a sample; 409 if another reviewer has claimed the sample."""
-    get_object_or_404(DatasetSample.objects.only("id"), id=sample_id)
-    return _build_claim(claims.renew(sample_id, by=request.user.username))
+def claim_renew(request, sample_id: str, query: Query[ClaimQuery]):
+    """Renew the claim on a sample or found value; 409 if another reviewer has claimed it."""
+    get_object_or_404(claims.TABLES[query.kind].objects.only("pk"), pk=sample_id)
+    return _build_claim(claims.renew(sample_id, by=request.user.username, kind=query.kind))
 
 
 @router.post("/review/claims/{sample_id}/release", ReleaseOut)
 @needs("labeller")
 def claim_release(request, sample_id: str, body: ReleaseIn):
-    """Release a sample."""
+    """Release a sample or found value."""
     return {"released": claims.release(sample_id, by=request.user.username, since=body.since)}
 
 

@@ -1,9 +1,10 @@
-"""Claims: who has which sample on the screen, and until when.
+"""Claims: who has which sample or found value on the screen, and until when.
 
 A claim is taken, renewed and taken over by one statement, and expires. A claim that would last longer than LIFETIME_MS
 was taken by a clock that was ahead, and does not count.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.db import DEFAULT_DB_ALIAS
@@ -14,30 +15,31 @@ from openclaw_web import clock
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import statements, write_queue
 
-from ..models import SampleClaim
+from ..models import DatasetSample, FindingValue, SampleClaim
 from . import queues
 
 LIFETIME_MS = 90_000
-MOST_HELD = 6  # by one person: what is on two screens, and what comes next there
+MOST_HELD = 6  # of a kind by one person: what is on two screens, and what comes next there
+SAMPLE, VALUE = SampleClaim.Kind.SAMPLE.value, SampleClaim.Kind.VALUE.value
+TABLES = {SAMPLE: DatasetSample, VALUE: FindingValue}  # a claim is under the primary key of its row
 
 # The statement itself decides: no row changes when somebody else holds the sample.
-TAKE = """INSERT INTO sample_claims (sample_id, claimed_by, claimed_at, expires_at)
-SELECT id, %s, %s, %s FROM ({which}) which WHERE TRUE
+TAKE = """INSERT INTO sample_claims (sample_id, kind, claimed_by, claimed_at, expires_at)
+SELECT id, %s, %s, %s, %s FROM ({which}) which WHERE TRUE
 ON CONFLICT (sample_id) DO UPDATE
 SET claimed_by = excluded.claimed_by, claimed_at = {claimed_at}, expires_at = excluded.expires_at
 WHERE sample_claims.expires_at <= %s OR sample_claims.expires_at > %s OR sample_claims.claimed_by = excluded.claimed_by
 RETURNING sample_id, claimed_at, expires_at"""
-LET_GO = f"""DELETE FROM sample_claims WHERE claimed_by = %s AND sample_id NOT IN (
-SELECT sample_id FROM sample_claims WHERE claimed_by = %s
+LET_GO = f"""DELETE FROM sample_claims WHERE claimed_by = %s AND kind = %s AND sample_id NOT IN (
+SELECT sample_id FROM sample_claims WHERE claimed_by = %s AND kind = %s
 ORDER BY sample_id = %s DESC, claimed_at DESC, sample_id LIMIT {MOST_HELD})"""  # noqa: S608 - our own words
-THIS_ONE = "SELECT id FROM dataset_samples WHERE id = %s"
 SAME_TIME = """CASE WHEN sample_claims.claimed_by = excluded.claimed_by
     THEN sample_claims.claimed_at ELSE excluded.claimed_at END"""
 
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A sample that a person holds; `since` identifies the opening of the page."""
+    """A sample, or by its hash a found value, that a person holds; `since` identifies the opening of the page."""
 
     sample_id: str
     since: int
@@ -81,36 +83,40 @@ def take_following(
     return claim
 
 
-def take(sample_id: str, *, by: str) -> Claim | None:
-    """Claim this sample for a page that was opened now.
+def take(name: str, *, by: str, kind: str = SAMPLE) -> Claim | None:
+    """Claim this sample by its id, or this found value by its hash, for a page that was opened now.
 
-    None when somebody else holds it, or there is no such sample.
+    None when somebody else holds it, or it is not there.
     """
-    return _insert_claim(THIS_ONE, [sample_id], by, "excluded.claimed_at")
+    return _take_this(name, by, kind, "excluded.claimed_at")
 
 
-def renew(sample_id: str, *, by: str) -> Claim:
-    """Renew the claim on a sample. Raises Refused when somebody else has it by now."""
-    claim = _insert_claim(THIS_ONE, [sample_id], by, SAME_TIME)
+def renew(name: str, *, by: str, kind: str = SAMPLE) -> Claim:
+    """Renew the claim on a sample or value. Raises Refused when somebody else has it by now."""
+    claim = _take_this(name, by, kind, SAME_TIME)
     if claim is None:
-        raise Refused(describe_holder(find_holder(sample_id, besides=by)))
+        raise Refused(describe_holder(find_holder(name, besides=by), kind))
     return claim
 
 
-def release(sample_id: str, *, by: str, since: int | None = None) -> bool:
-    """Release a sample; return whether there was a claim.
+def release(name: str, *, by: str, since: int | None = None) -> bool:
+    """Release a sample or value; return whether there was a claim.
 
     With `since`, only when the page has not been opened again.
     """
-    own_claims = SampleClaim.objects.filter(sample_id=sample_id, claimed_by=by)
+    own_claims = SampleClaim.objects.filter(sample_id=name, claimed_by=by)
     return bool((own_claims if since is None else own_claims.filter(claimed_at=since)).delete()[0])
 
 
-def find_holder(sample_id: str, *, besides: str) -> Holder | None:
-    """The other person who holds this sample now; None: nobody."""
-    now = clock.now_ms()
-    claim = find_claims_in_force().filter(sample_id=sample_id).exclude(claimed_by=besides).first()
-    return Holder.from_claim(claim.claimed_by, claim.expires_at, now) if claim else None
+def find_holder(name: str, *, besides: str) -> Holder | None:
+    """The other person who holds this sample or value now; None: nobody."""
+    return find_holders_of([name], besides=besides).get(name)
+
+
+def find_holders_of(names: Iterable[str], *, besides: str) -> dict[str, Holder]:
+    """The other people who hold any of these samples or values, by its id or hash."""
+    now, claims = clock.now_ms(), find_claims_in_force().filter(sample_id__in=list(names)).exclude(claimed_by=besides)
+    return {claim.sample_id: Holder.from_claim(claim.claimed_by, claim.expires_at, now) for claim in claims}
 
 
 def get_lifetime() -> tuple[int, int]:
@@ -125,14 +131,18 @@ def find_claims_in_force() -> QuerySet[SampleClaim]:
     return SampleClaim.objects.filter(expires_at__gt=now, expires_at__lte=latest)
 
 
-def describe_holder(other: Holder | None) -> str:
-    """Why a sample cannot be claimed, in words."""
+def describe_holder(other: Holder | None, kind: str = SAMPLE) -> str:
+    """Why a sample or value cannot be claimed, in words."""
+    if other is None and kind == VALUE:
+        return _("Somebody else had this value open a moment ago. Check the value again.")
     if other is None:
         return _("Somebody else had this sample open a moment ago. Check the sample again.")
-    return _("%(who)s has this sample open (%(seconds)s s left). The sample becomes available when they leave it.") % {
-        "who": other.name,
-        "seconds": other.seconds,
-    }
+    sentence = (
+        _("%(who)s has this value open (%(seconds)s s left). The value becomes available when they leave it.")
+        if kind == VALUE
+        else _("%(who)s has this sample open (%(seconds)s s left). The sample becomes available when they leave it.")
+    )
+    return sentence % {"who": other.name, "seconds": other.seconds}
 
 
 def find_holders(queue: queues.Queue, *, besides: str) -> list[Holder]:
@@ -170,13 +180,19 @@ def _take_first(queue, by, besides, place, *, backwards):
         )
         values += condition_values
     first = f"SELECT id FROM ({' UNION ALL '.join(parts)}) best ORDER BY created_at {direction}, id {direction} LIMIT 1"  # noqa: S608
-    return _insert_claim(first, values, by, "excluded.claimed_at")
+    return _insert_claim(first, values, by, SAMPLE, "excluded.claimed_at")
 
 
-def _insert_claim(which, values, by, claimed_at):
-    now = clock.now_ms()
+def _take_this(name, by, kind, claimed_at):
+    table = TABLES[kind]._meta
+    which = f"SELECT {table.pk.column} AS id FROM {table.db_table} WHERE {table.pk.column} = %s"  # noqa: S608
+    return _insert_claim(which, [name], by, kind, claimed_at)
+
+
+def _insert_claim(which, values, by, kind, claimed_at):
+    now, until = get_lifetime()
     sql = TAKE.format(which=which, claimed_at=claimed_at)
-    rows = statements.read_rows(DEFAULT_DB_ALIAS, sql, [by, now, now + LIFETIME_MS, *values, now, now + LIFETIME_MS])
+    rows = statements.read_rows(DEFAULT_DB_ALIAS, sql, [kind, by, now, until, *values, now, until])
     if rows:  # the oldest claims end, so that nobody holds more than a few samples of everybody's queue
-        statements.run(DEFAULT_DB_ALIAS, LET_GO, [by, by, rows[0][0]])
+        statements.run(DEFAULT_DB_ALIAS, LET_GO, [by, kind, by, kind, rows[0][0]])
     return Claim(*rows[0]) if rows else None

@@ -35,16 +35,14 @@ def read_list_filters(kind: type[ListFilters], query: Any) -> ListFilters:
 
 
 def find_neighbours(listing: Listing, row: Any) -> Neighbours:
-    """Find the neighbours of a row in a listing ordered by `created_at` and `place`.
-
-    The row has both columns.
-    """
-    row_cursor = encode_cursor([row.created_at, row.place])
-    listing = replace(listing, rows=listing.rows.values("id", "created_at", "place"))
+    """Find the neighbours of a row, which has the columns by which the listing is ordered."""
+    names = [name.lstrip("-") for name in listing.order]
+    row_cursor = encode_cursor([getattr(row, name) for name in names])
+    listing = replace(listing, rows=listing.rows.values("pk", *names))
     if listing.time_ms:
         listing = replace(listing, time_ms=LOOKING_MS)
     pages = [
         replace(listing, order=order).page(after=row_cursor, size=1)
         for order in (reverse_order(listing.order), listing.order)
     ]
-    return Neighbours(*(page[0]["id"] if page else None for page in pages))
+    return Neighbours(*(page[0]["pk"] if page else None for page in pages))

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.django import TestCase
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from datasets.models import DatasetSample, SampleClaim, SampleLabel
-from datasets.review import claims, verdicts
+from datasets.models import DatasetSample, FindingValue, SampleClaim, SampleLabel
+from datasets.review import bulk, claims, verdicts
 from datasets.review.queues import Queue
 from openclaw_web import clock
 from openclaw_web.errors import Refused
@@ -38,6 +38,15 @@ def samples(*names, **values):
         SampleFactory(id=name, **{"created_at": 1000 - number, **values})
 
 
+def values(*hashes):
+    """Add found values with these hashes."""
+    for name in hashes:
+        FindingValue.objects.create(value_hash=name, kind="email", rule="r", confidence=1, first_found_at=1)
+
+
+EITHER_KIND = pytest.mark.parametrize(("kind", "add"), [(claims.SAMPLE, samples), (claims.VALUE, values)])
+
+
 def next_for(who, queue=ALL, **place):
     claim = claims.take_next(queue, by=who, **place)
     return claim and claim.sample_id
@@ -60,30 +69,61 @@ def test_a_claim_runs_out_and_is_taken_over(ada, now):
         claims.renew("a", by="ann")
 
 
-def test_renewing_keeps_it(ada, now):
-    samples("a")
-    first = claims.take("a", by="ann")
+@EITHER_KIND
+def test_renewing_keeps_it(ada, now, kind, add):
+    add("a")
+    first = claims.take("a", by="ann", kind=kind)
     for _ in range(5):
         now.ms += claims.LIFETIME_MS - 1
-        assert claims.renew("a", by="ann").since == first.since
-        assert next_for("bea") is None
+        assert claims.renew("a", by="ann", kind=kind).since == first.since
+        assert claims.take("a", by="bea", kind=kind) is None
+    now.ms += claims.LIFETIME_MS
+    assert claims.take("a", by="bea", kind=kind)
+    with pytest.raises(Refused, match=rf"bea has this {kind} open \(90 s left\)"):
+        claims.renew("a", by="ann", kind=kind)
 
 
-def test_a_page_that_was_left_does_not_free_what_another_page_has(ada, now):
-    samples("a")
-    old = claims.take("a", by="ann")
+@EITHER_KIND
+def test_a_page_that_was_left_does_not_free_what_another_page_has(ada, now, kind, add):
+    add("a")
+    old = claims.take("a", by="ann", kind=kind)
     now.ms += 5
-    claims.take("a", by="ann")
+    claims.take("a", by="ann", kind=kind)
     assert not claims.release("a", by="ann", since=old.since)
     assert not claims.release("a", by="bea")
-    assert next_for("bea") is None
+    assert claims.take("a", by="bea", kind=kind) is None
     assert claims.release("a", by="ann")
-    assert next_for("bea") == "a"
+    assert claims.take("a", by="bea", kind=kind)
 
 
-def test_there_is_no_claim_on_what_is_not_there(ada, now):
-    assert claims.take("none", by="ann") is None
+@EITHER_KIND
+def test_there_is_no_claim_on_what_is_not_there(ada, now, kind, add):
+    add("other")
+    assert claims.take("none", by="ann", kind=kind) is None
     assert not SampleClaim.objects.exists()
+
+
+def test_a_claim_is_on_something_of_its_kind(ada, now):
+    samples("a")
+    values("v")
+    assert claims.take("a", by="ann", kind=claims.VALUE) is None
+    assert claims.take("v", by="ann") is None
+    assert not SampleClaim.objects.exists()
+
+
+def test_each_kind_has_a_limit_of_its_own_and_values_are_in_no_number_of_samples(ada, now):
+    names = [f"{number:02}" for number in range(claims.MOST_HELD + 2)]
+    samples(*(f"s{name}" for name in names))
+    values(*(f"v{name}" for name in names))
+    for name in names:
+        now.ms += 1
+        claims.take(f"s{name}", by="ann")
+        claims.take(f"v{name}", by="ann", kind=claims.VALUE)
+    held = set(SampleClaim.objects.values_list("sample_id", "kind"))
+    assert held == {(f"{kind[0]}{name}", kind) for name in names[2:] for kind in (claims.SAMPLE, claims.VALUE)}
+    assert [holder.sample_count for holder in claims.find_holders(ALL, besides="bea")] == [claims.MOST_HELD]
+    scope = bulk.Scope(DatasetSample.objects.all())
+    assert (bulk.plan_bulk(scope, by="bea").count, bulk.plan_bulk(scope, by="bea").held) == (8, claims.MOST_HELD)
 
 
 def test_nobody_takes_the_whole_queue(ada, now):
