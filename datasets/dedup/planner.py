@@ -2,9 +2,10 @@
 
 import hashlib
 from array import array
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Set
-from itertools import compress, groupby
+from collections.abc import Callable, Iterable, Sequence, Set
+from itertools import accumulate, compress, groupby
 from pathlib import Path
 
 from django.db import DEFAULT_DB_ALIAS
@@ -61,6 +62,7 @@ class SessionSets:
         return array("Q", (smallest[self.find_set(session)] for session in range(len(keys))))
 
 
+ROUNDING = 1e-9  # 0.1 and 0.9 need not come to 1
 GRAMS_KEPT = 50_000  # hashes of grams: 5 MB
 LENGTHS_KEPT = 100_000
 
@@ -71,7 +73,7 @@ def build_split_plan(
     folder: Path,
     seed: str,
     duplicates: str,
-    side_of: Callable[[int], int],
+    shares: Sequence[float],
     report_progress: Callable[[int], None],
     fixed: FixedSides | None = None,
 ) -> SplitPlan:
@@ -79,9 +81,9 @@ def build_split_plan(
 
     `batches` are rows of features.COLUMNS in the order of their places. `duplicates`: ONE keeps one of those that are
     similar; KEEP keeps all, and puts their sessions on the same side. Sessions with one id share a side, whichever
-    agents have them. `side_of` gives the number of the side for a number of 64 bits. `folder` needs space for 768 bytes
-    a sample. `fixed`: sessions that have a side keep it, and of similar samples on different sides one is kept, first
-    that of an earlier release.
+    agents have them. `shares` are those of the sides, together 1. `folder` needs space for 768 bytes a sample. `fixed`:
+    sessions that have a side keep it, and of similar samples on different sides one is kept, first that of an earlier
+    release.
     """
     numbers = SignatureFile(folder)
     try:
@@ -92,7 +94,7 @@ def build_split_plan(
         _find_similar(features, groups, texts)
     finally:
         numbers.close()
-    return _build_plan(features, groups, seed, side_of)
+    return _build_plan(features, groups, seed, shares)
 
 
 class _GroupBase:
@@ -238,19 +240,74 @@ def _find_similar(features, groups, texts):
     clusters.join_similar(features.numbers, order, texts.grams_of, groups)
 
 
-def _build_plan(features, groups, seed, side_of):
+def fill_sides(weights: Sequence[int], shares: Sequence[float]) -> bytes:
+    """The number of the side of each of some sets: the first ones fill the first side, and so on.
+
+    `weights` are the samples of the sets, at least one each. A side ends where it comes nearest to its share, and none
+    with a share is empty while there are sets enough; of fewer sets each is on a side of its own, the largest first.
+    Where one set has more than half of all, the last ones are the first if that comes nearer to the shares.
+    """
+    ways = [_fill_in_order(weights, shares)]
+    if weights and 2 * max(weights) > sum(weights):
+        ways.append(_fill_in_order(weights[::-1], shares)[::-1])
+    return min(ways, key=lambda sides: _miss_shares(sides, weights, shares))
+
+
+def _miss_shares(sides, weights, shares):
+    """How many samples are on other sides than the shares ask for, counted twice."""
+    filled = Counter[int]()
+    for side, weight in zip(sides, weights, strict=True):
+        filled[side] += weight
+    return sum(abs(filled[side] - share * sum(weights)) for side, share in enumerate(shares))
+
+
+def _fill_in_order(weights, shares):
+    sides = [side for side, share in enumerate(shares) if share > ROUNDING]
+    if len(weights) < len(sides):
+        sides = sorted(sorted(sides, key=lambda side: -shares[side])[: len(weights)])
+    sums, filled, share = array("Q", accumulate(weights)), bytearray(), 0.0
+    for rest, side in zip(reversed(range(len(sides))), sides, strict=True):  # `rest`: sides after this one
+        share += shares[side]
+        target = share * sums[-1]
+        end = bisect_left(sums, target)
+        if end < len(sums) and (end == 0 or sums[end] - target <= target - sums[end - 1]):
+            end += 1  # its set brings the side nearer to its share
+        end = max(len(filled) + 1, min(end, len(weights) - rest)) if rest else len(weights)
+        filled.extend([side] * (end - len(filled)))
+    return bytes(filled)
+
+
+def _choose_sides(groups, order, weights, shares):
+    """The sides of the sets in `order`. Where some have a side, each other gets the one that lacks most."""
+    sides = array("b", map(groups.sides.find_side, order))
+    if all(side == NO_SIDE for side in sides):
+        return fill_sides([weights[of_set] for of_set in order], shares)
+    lacking = [share * sum(weights.values()) if share > ROUNDING else float("-inf") for share in shares]
+    for of_set, side in zip(order, sides, strict=True):
+        if side != NO_SIDE:
+            lacking[side] -= weights[of_set]
+    for number, of_set in enumerate(order):
+        if sides[number] == NO_SIDE:
+            sides[number] = lacking.index(max(lacking))
+            lacking[sides[number]] -= weights[of_set]
+    return sides
+
+
+def _build_plan(features, groups, seed, shares):
     sessions, pairs, keys = (features.column(name) for name in ("session", "pair", "key"))
     smallest_keys = array("Q", [MAX_UINT64]) * features.session_count
     seed_number = _hash_seed(seed)
     for place in compress(range(len(keys)), groups.is_kept):
         session = sessions[place]
         smallest_keys[session] = min(smallest_keys[session], mix_bits(pairs[place] ^ seed_number))
+    weights = Counter(map(groups.set_of, compress(range(len(keys)), groups.is_kept)))
+    smallest_keys = groups.sets.smallest(smallest_keys)
     # The minimum of many numbers is small, so it is spread evenly again.
-    sides = bytearray(side_of(mix_bits(key)) for key in groups.sets.smallest(smallest_keys))
-    for session in range(len(sides)):
-        if (side := groups.sides.find_side(session)) != NO_SIDE:
-            sides[session] = side
-    fates = bytearray(sides[session] for session in sessions)
+    order = sort_places(array("I", sorted(weights)), lambda of_set: mix_bits(smallest_keys[of_set]))
+    sides = bytearray(max(groups.sides.find_side(session), 0) for session in range(features.session_count))
+    for of_set, side in zip(order, _choose_sides(groups, order, weights, shares), strict=True):
+        sides[of_set] = side
+    fates = bytearray(sides[groups.sets.find_set(session)] for session in sessions)
     taught, taught_on = find_taught(features.column("words"), bytes(fates[place] for place in groups.teachers()))
     for place, is_kept in enumerate(groups.is_kept):
         fates[place] += 0 if is_kept else DUPLICATE
@@ -261,7 +318,7 @@ def _build_plan(features, groups, seed, side_of):
         taught,
         taught_on,
         samples=sum(groups.is_kept),
-        largest_set=max(Counter(map(groups.set_of, compress(range(len(keys)), groups.is_kept))).values(), default=0),
+        largest_set=max(weights.values(), default=0),
     )
 
 

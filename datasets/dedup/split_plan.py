@@ -11,6 +11,7 @@ from .texts import compute_words_number
 ONE, KEEP = DUPLICATES = ("one", "keep")
 SHORT = 10  # words: sessions that share no more than that may be on different sides
 DOMINANT_SET = "one_set_over_half"  # a note: more than half of the samples are in sessions that share a side
+MOVING_SIDES = "sides_may_move"  # a note: of exports whose sides no release keeps
 DUPLICATE = 128  # added to the number of the side that the session of a duplicate is on
 
 

@@ -58,7 +58,7 @@ class ExportForm(forms.Form):
         min_value=0,
         max_value=1,
         initial=0.8,
-        help_text=_("Share of sessions used for training, from 0 to 1. A session is never split."),
+        help_text=_("Share of samples used for training, from 0 to 1. A session is never split."),
         widget=forms.NumberInput(attrs={"step": "0.05"}),
     )
     validation_split = forms.FloatField(
@@ -67,7 +67,7 @@ class ExportForm(forms.Form):
         max_value=1,
         initial=0,
         required=False,
-        help_text=_("Share of sessions used for validation. What is left is for testing."),
+        help_text=_("Share of samples used for validation. What is left is for testing."),
         widget=forms.NumberInput(attrs={"step": "0.05"}),
     )
     duplicates = forms.ChoiceField(

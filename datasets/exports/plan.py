@@ -28,19 +28,6 @@ from .rows import Shape, is_taught, read_fitting
 from .source import COLUMNS, ORDER, DecisionVerdicts, PlainRow, Source
 
 TRAIN, VALIDATION, TEST = SIDES = ("train", "validation", "test")
-NEARLY_ONE = 1 - 1e-9  # 0.1 and 0.9 need not come to 1
-
-
-def choose_side(key: int, *, train: float, validation: float = 0.0) -> str:
-    """The side that a number of 64 bits falls on.
-
-    Evenly spread numbers fill the sides by their shares.
-    """
-    place = (key >> 11) * 2.0**-53  # the bits that a float holds: never rounded up to 1
-    if place < train:
-        return TRAIN
-    bound = train + validation
-    return VALIDATION if place < bound or (validation and bound >= NEARLY_ONE) else TEST
 
 
 def list_sides(validation: float) -> tuple[str, ...]:
@@ -174,15 +161,16 @@ def build_export_plan(
     if fixed is None and options.split_by == BY_TIME:
         fixed = DaySides(options.split_day or "")
 
-    def side_of(key: int) -> int:
-        return SIDES.index(choose_side(key, train=options.train_split, validation=options.validation_split))
-
     return build_split_plan(
         _read_batches(source, options.shape, verdicts),
         folder=folder,
         seed=options.seed,
         duplicates=options.duplicates,
-        side_of=side_of,
+        shares=(
+            options.train_split,
+            options.validation_split,
+            max(0.0, 1 - options.train_split - options.validation_split),
+        ),
         report_progress=hear,
         fixed=fixed,
     )

@@ -10,7 +10,7 @@ from ledger.collectors import placeholders
 from openclaw_web import amounts
 from openclaw_web.pages import states
 
-from ..dedup.split_plan import DOMINANT_SET, KEEP, ONE
+from ..dedup.split_plan import DOMINANT_SET, KEEP, MOVING_SIDES, ONE
 from ..finding_values.words import KIND_WORDS
 from ..models import DatasetExport
 from ..sample_texts import CONTENT_ELSEWHERE, CONTENT_STALE
@@ -213,6 +213,10 @@ CHANGES = {
     ),
 }
 NOTES = {
+    MOVING_SIDES: gettext_lazy(
+        "The sides are those of this export alone: when samples are added, sessions may move to another side. A "
+        "dataset keeps the sides of its releases."
+    ),
     DOMINANT_SET: gettext_lazy(
         "More than half of the samples are in sessions that share a part of the split, because they have one id or say "
         "the same. The parts can be far from the shares you chose."

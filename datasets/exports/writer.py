@@ -12,7 +12,7 @@ from django.utils.translation import ngettext
 from openclaw_web.errors import Refused
 
 from ..dedup import signatures
-from ..dedup.split_plan import DOMINANT_SET, DUPLICATE, SplitPlan
+from ..dedup.split_plan import DOMINANT_SET, DUPLICATE, MOVING_SIDES, SplitPlan
 from ..dedup.texts import compute_identity
 from ..markers import TokenNumbers
 from ..sample_texts import ExportSample
@@ -51,7 +51,7 @@ from .turns import LEAVE_OUT
 
 PROFILE, NO_PROFILE = "strict", "stored"
 CHANGED = "changed"  # the reason for a sample that the plan was made without
-RULES = 2  # the version of the rules of what may be taught, in the manifest and the card
+RULES = 3  # the version of the rules of what may be taught, in the manifest and the card
 CHANGED_LISTED = 20  # samples of each change
 STEP = 100  # samples between two reports of progress
 
@@ -349,7 +349,8 @@ class ExportWriter:
 
     def _list_notes(self, written):
         """Notes for readers of the files that do not prevent their use."""
-        notes = [DOMINANT_SET] if self.options.is_split and self.plan.has_dominant_set else []
+        notes = [MOVING_SIDES] if self.options.is_split else []
+        notes += [DOMINANT_SET] if self.options.is_split and self.plan.has_dominant_set else []
         if not FORMATS[self.options.format].has_place:
             training = written[TRAIN].rows if TRAIN in written else 0
             notes += find_notes(training, max(file.bytes for file in written.values()))

@@ -37,7 +37,7 @@ class DatasetForm(forms.Form):
         max_value=1,
         initial=0.8,
         widget=forms.NumberInput(attrs={"step": "0.05"}),
-        help_text=_("Share of sessions used for training, from 0 to 1. A session never changes its side."),
+        help_text=_("Share of samples used for training, from 0 to 1. A session never changes its side."),
     )
     validation_split = forms.FloatField(
         label=_("Validation share"),
@@ -46,7 +46,7 @@ class DatasetForm(forms.Form):
         initial=0,
         required=False,
         widget=forms.NumberInput(attrs={"step": "0.05"}),
-        help_text=_("Share of sessions used for validation. What is left is for testing."),
+        help_text=_("Share of samples used for validation. What is left is for testing."),
     )
     seed = forms.CharField(label=_("Seed"), max_length=LONGEST_SEED, initial="0")
     duplicates = forms.ChoiceField(

@@ -1,13 +1,15 @@
 """Rules of trainers: characters, the shape of rows, columns of dates, and splits."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from datasets.dedup.planner import fill_sides
 from datasets.exports import changes
 from datasets.exports.dialects import SHAREGPT
 from datasets.exports.exchanges import Conversation, Exchange
 from datasets.exports.files import PIECE, DateColumns
 from datasets.exports.formats import COLUMNS
-from datasets.exports.plan import SIDES, choose_side
 from datasets.exports.rules import find_broken_rules
 from datasets.sample_texts import read_sample
 from tests.datasets.exports.branches import Call, agent, result, rows, sample, stored_row, user, values
@@ -179,21 +181,43 @@ def test_conversations_of_nothing_but_dates_are_noticed():
 # Splits
 
 
-KEYS = [key * 2**64 // 2_000 for key in range(2_000)]
+SETS = st.lists(st.integers(1, 50), max_size=30)
+SHARES = st.sampled_from(
+    [(0.8, 0, 0.2), (1, 0, 0), (0, 0, 1.0), (0.8, 0.1, 0.1), (0, 1, 0), (0.7, 0.3, 0), (0.1, 0.9 - 1e-12, 1e-12)]
+)
+
+
+@given(weights=SETS, shares=SHARES)
+def test_sides_are_filled_by_their_shares(weights, shares):
+    sides = fill_sides(weights, shares)
+    backwards = list(sides) != sorted(sides)
+    if backwards:
+        assert 2 * max(weights) > sum(weights)
+        weights, sides = weights[::-1], sides[::-1]
+    assert list(sides) == sorted(sides) and len(sides) == len(weights)
+    used = {side for side, share in enumerate(shares) if share > 1e-6}
+    assert set(sides) <= used and len(set(sides)) == min(len(weights), len(used))
+    total, share = sum(weights), 0.0
+    for side in sorted(used)[:-1]:  # no other end of a side is nearer to its share, but for sides that were empty
+        share += shares[side]
+        end = sum(weight for weight, on in zip(weights, sides, strict=True) if on <= side)
+        alone = [sides.count(on) == 1 for on in (side, side + 1) if on in sides]
+        missed = abs(end - share * total)
+        others = (sum(weights[:count]) for count in range(1, len(weights)))
+        assert any(alone) or all(missed <= abs(other - share * total) + 1e-6 for other in others)
 
 
 @pytest.mark.parametrize(
-    ("train", "validation", "counts"),
+    ("weights", "sides"),
     [
-        (0.8, 0, (1_600, 0, 400)),
-        (1, 0, (2_000, 0, 0)),
-        (0, 0, (0, 0, 2_000)),
-        (0.8, 0.1, (1_600, 200, 200)),
-        (0, 1, (0, 2_000, 0)),
-        (0.7, 0.3, (1_400, 600, 0)),
-        (0.1, 0.9 - 1e-12, (200, 1_800, 0)),
+        ((49, 1), [0, 2]),
+        ((1, 49), [2, 0]),
+        ((49,), [0]),
+        ((), []),
+        ((40, 5, 4), [0, 2, 2]),
+        ((5, 4, 40), [2, 2, 0]),
+        ((1, 1), [0, 2]),
     ],
 )
-def test_sides_are_filled_by_their_shares(train, validation, counts):
-    sides = [choose_side(key, train=train, validation=validation) for key in [*KEYS[:-1], 2**64 - 1]]
-    assert tuple(map(sides.count, SIDES)) == pytest.approx(counts, abs=1)
+def test_no_side_is_empty_where_there_are_sets_for_it(weights, sides):
+    assert list(fill_sides(weights, (0.8, 0, 0.2))) == sides

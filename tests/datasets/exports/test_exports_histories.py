@@ -34,7 +34,7 @@ def test_before_a_reply_stand_approved_turns():
     texts = [[message["value"] for message in conversation] for conversation in conversations]
     assert texts == [["question 2", "answer 2"], ["question 2", "answer 2", "question 3", "answer 3"]]
     settings = read_blocks(folder)
-    assert manifest["rules"] == 2 and "mask_history" not in settings["LLaMA-Factory", "yaml"]
+    assert manifest["rules"] == 3 and "mask_history" not in settings["LLaMA-Factory", "yaml"]
     assert "message_field_training" not in settings["Axolotl", "yaml"]
 
 

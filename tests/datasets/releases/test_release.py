@@ -55,6 +55,17 @@ def test_sides_do_not_move_and_a_new_session_gets_its_side_once(home):
     assert sides_of(third) == after
 
 
+def test_sides_are_filled_and_new_sessions_go_to_the_side_that_lacks_most(home):
+    dataset = make_dataset(train_split=0.6, validation_split=0.2)
+    for total in (5, 10, 30):
+        for number in range(total):
+            name = f"s{number:02}"
+            if not DatasetSample.objects.filter(id=name).exists():
+                add_sample(name, f"Answer {' '.join(f'w{number}x{word}' for word in range(12))}", session=name)
+        version = make_release(dataset)
+        assert version.counts["sides"] == {"train": total * 3 // 5, "validation": total // 5, "test": total // 5}
+
+
 @pytest.mark.parametrize("duplicates", ["one", "keep"])
 def test_a_newcomer_joins_the_side_of_its_duplicate(home, duplicates):
     for number in range(20):
