@@ -84,6 +84,9 @@ class FindingVerdictIn(Body):
     agent: str = Field("", max_length=56, description="with `place`: the agent of the finding")
     finding: int | None = Field(None, ge=0, lt=2**53, description="with `place`: the id of the finding")
     notes: str = Field("", max_length=LONGEST_NOTES, pattern=NO_NUL)
+    expected_state: Literal["", "open", "confirmed", "dismissed"] = Field(
+        "", description="with `value`: refuse if the state has changed from this"
+    )
 
 
 class FindingUndoIn(Body):
@@ -146,7 +149,7 @@ def finding_verdict(request, value_hash: str, body: FindingVerdictIn):
     value = get_object_or_404(FindingValue, value_hash=value_hash)
     return verdicts.judge(
         request.user, value, body.verdict, scope=body.scope, agent_id=body.agent, finding_id=body.finding,
-        notes=body.notes,
+        notes=body.notes, expected=body.expected_state,
     )  # fmt: skip
 
 

@@ -52,26 +52,33 @@ def undo(by: str, label_id: str | None = None) -> UndoResult:
     when there is none, and when somebody else judged the sample since: the next call then goes on to the action before.
     """
     action = find_last_action(by, label_id)
-    if action and action.is_on_value:
+    if action is None and label_id:
+        raise Refused(_("This verdict is not among your last 50 actions, or was undone already."))
+    if action is None:
+        raise Refused(_("There is nothing to undo among your last 50 actions."))
+    if action.is_on_value:
         row = undo_value_verdict(User.objects.get(username=by), action.label_id)
         return UndoResult(action.kind, value_verdicts.describe(row, None), None, 0)
     agent, correction_id = _find_filed_correction(action)
     with write_queue.both_transactions(agent.db) if agent else write_queue.global_transaction():
-        action = find_last_action(by, label_id)
-        if action is None and label_id:
-            raise Refused(_("This verdict is not among your last 50 actions, or was undone already."))
-        if action is None:
-            raise Refused(_("There is nothing to undo among your last 50 actions."))
-        result = {"verdict": _undo_verdict, "skip": _undo_skip, "bulk": _undo_bulk}[action.kind](action)
-        action.state = ReviewAction.State.UNDONE if isinstance(result, UndoResult) else ReviewAction.State.OVERTAKEN
-        action.save(update_fields=["state"])
-        if isinstance(result, UndoResult) and agent and _find_filed_correction(action)[1] == correction_id:
-            result = _withdraw_correction(result, agent, correction_id, by)
+        is_last = find_last_action(by, label_id) == action
+        result = _undo_action(action, agent, correction_id) if is_last else ""
+    if not is_last:  # the person did or undid something meanwhile, in another tab
+        return undo(by, label_id)
     if action.kind == "verdict":  # a verdict may have edited the reply; a bulk action never does
         signatures.ensure_signature(action.sample_id)
         sample_privacy.refresh_gate(action.sample_id)
     if not isinstance(result, UndoResult):  # after the transaction, which has stored that it cannot be undone
         raise Refused(result)
+    return result
+
+
+def _undo_action(action, agent, correction_id):
+    result = {"verdict": _undo_verdict, "skip": _undo_skip, "bulk": _undo_bulk}[action.kind](action)
+    action.state = ReviewAction.State.UNDONE if isinstance(result, UndoResult) else ReviewAction.State.OVERTAKEN
+    action.save(update_fields=["state"])
+    if isinstance(result, UndoResult) and agent:
+        return _withdraw_correction(result, agent, correction_id, action.actor)
     return result
 
 
@@ -96,7 +103,7 @@ def _find_filed_correction(action):
 
     None and empty where it filed none.
     """
-    label = SampleLabel.objects.filter(id=action.label_id).first() if action and action.label_id else None
+    label = SampleLabel.objects.filter(id=action.label_id).first() if action.label_id else None
     filed = label.before.get(verdicts.FILED_CORRECTION) if label else None
     if not filed:
         return None, ""

@@ -136,8 +136,12 @@ def test_a_verdict_that_was_given_meanwhile_is_not_replaced_unseen(as_reviewer, 
     answer = as_reviewer.post(JUDGE, seen, follow=True).text
     assert "The status of this value has changed to Confirmed. Check the value again." in answer
     assert read_state() == "confirmed" and 'name="expected" value="confirmed"' in answer
-    as_reviewer.post(JUDGE, DISMISS | {"expected": "confirmed"})
+    body = {"verdict": "dismissed", "expected_state": "open"}
+    assert "has changed to Confirmed" in post(as_reviewer, f"{API}/verdict", body, 409)["detail"]
+    post(as_reviewer, f"{API}/verdict", body | {"expected_state": "confirmed"})
     assert read_state() == "dismissed"
+    as_reviewer.post(JUDGE, {"verdict": "confirmed", "scope": "value", "expected": "dismissed"})
+    assert read_state() == "confirmed"
 
 
 def test_undoing_waits_for_nobody_and_the_value_can_be_claimed_again(as_reviewer, ann, stored):

@@ -12,6 +12,7 @@ from datasets.review import bulk, undo, verdicts
 from datasets.review.parts import PartVerdict
 from datasets.review.queues import Queue, read_progress
 from openclaw_web.errors import Refused
+from openclaw_web.sqlite import write_queue
 from people.models.bookkeeping import AuditEntry
 from tests.datasets.test_sample_detail import content
 from tests.factories import AgentFactory, SampleFactory
@@ -198,6 +199,41 @@ def test_verdicts_on_values_are_in_the_same_history_and_no_number_counts_them(sa
     assert undo.undo("reviewer").sample_id == "one"
     with pytest.raises(Refused, match="nothing to undo"):
         undo.undo("reviewer")
+
+
+@pytest.mark.parametrize("is_on_value", [True, False])
+def test_what_another_tab_did_meanwhile_is_undone_first(sample, reviewer, monkeypatch, is_on_value):
+    verdicts.label_sample("one", "approved", by="reviewer")
+    begin = write_queue.global_transaction
+
+    def judge_in_another_tab():
+        monkeypatch.setattr(write_queue, "global_transaction", begin)
+        if is_on_value:
+            value_verdicts.decide("dismissed", scope="value", value_hash="0" * 32, by="reviewer")
+        else:
+            verdicts.label_sample("one", "rejected", by="reviewer")
+        return begin()
+
+    monkeypatch.setattr(write_queue, "global_transaction", judge_in_another_tab)
+    assert undo.undo("reviewer").sentence == (
+        "The verdict was undone." if is_on_value else "Undone: “Rejected” on turn 7 of ada."
+    )
+    assert undo.undo("reviewer").sentence == "Undone: “Approved” on turn 7 of ada."
+
+
+def test_undo_walks_through_samples_and_values_and_undoing_twice_goes_on(sample, reviewer):
+    verdicts.skip_sample("one", by="reviewer")
+    for verdict in ("dismissed", "confirmed"):
+        value_verdicts.decide(verdict, scope="value", value_hash="0" * 32, by="reviewer")
+        verdicts.label_sample("one", "approved", by="reviewer")
+    undo.undo_value_verdict(reviewer)  # as on the page of findings: the last one on a value
+    assert [undo.undo("reviewer").sample_count for _step in range(4)] == [1, 1, 0, 1]
+    for nothing in (lambda: undo.undo("reviewer"), lambda: undo.undo_value_verdict(reviewer)):
+        with pytest.raises(Refused, match="nothing to undo"):
+            nothing()
+    assert (
+        FindingVerdict.objects.filter(undoes=None).count() == FindingVerdict.objects.exclude(undoes=None).count() == 2
+    )
 
 
 def test_what_the_history_of_findings_undid_is_not_undone_again(sample, reviewer, admin):
