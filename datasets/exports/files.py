@@ -5,7 +5,7 @@ import os
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import lru_cache
@@ -360,7 +360,7 @@ class ParquetFile:
         self._arrow = import_module("pyarrow")
         self._schema = _build_schema(self._arrow, columns, is_marked=is_marked)
         self._file = path.open("xb")
-        self._writer = import_module("pyarrow.parquet").ParquetWriter(self._file, self._schema)
+        self._writer = import_module("pyarrow.parquet").ParquetWriter(self._file, self._schema, write_page_index=True)
         self._group: list[dict[str, Any]] = []
         self._length = 0
 
@@ -391,6 +391,26 @@ class ParquetFile:
         if self._group:
             self._writer.write_table(self._arrow.Table.from_pylist(self._group, schema=self._schema))
         self._group, self._length = [], 0
+
+
+# In the order of their dialect: those of a result are in another order in the file.
+MESSAGE_KEYS = ("role", "name", "tool_call_id", "content", "tool_calls", "train")
+
+
+def read_parquet(path: Path) -> Iterator[dict[str, Any] | None]:
+    """The rows of a Parquet file as they were added, a group in memory at a time; None for what cannot be read."""
+    try:
+        for batch in import_module("pyarrow.parquet").ParquetFile(path).iter_batches(GROUP_ROWS):
+            for row in batch.to_pylist():
+                row["messages"] = [
+                    {name: message[name] for name in MESSAGE_KEYS if message.get(name) is not None}
+                    for message in row["messages"]
+                ]
+                for call in (call for message in row["messages"] for call in message.get("tool_calls", ())):
+                    call["function"]["arguments"] = orjson.loads(call["function"]["arguments"])
+                yield row
+    except (ValueError, KeyError, TypeError):  # pyarrow's own errors are ValueErrors
+        yield None
 
 
 def _build_schema(arrow, columns, *, is_marked):

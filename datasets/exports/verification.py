@@ -6,7 +6,7 @@ Every file is read again.
 import hashlib
 import re
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -24,7 +24,7 @@ from openclaw_web.sqlite.integrity import DAMAGED, Check, find_file_problem
 from ..models import DatasetExport
 from . import words
 from .exports import MANIFEST, Progress, folder_of, list_files
-from .files import FileFacts
+from .files import FileFacts, is_installed, read_parquet
 from .rules import find_broken_rules
 
 
@@ -135,9 +135,12 @@ def _compare_content(export, file, path, byte_progress):
     digest = hashlib.sha256()
     with path.open("rb") as opened:
         lines = _read_lines(opened, digest, byte_progress)
-        problem = _find_row_problem(export, file, lines) if file.rows is not None else ""
+        is_parquet = path.suffix == ".parquet"
+        problem = _find_row_problem(export, file, lines) if file.rows is not None and not is_parquet else ""
         for _rest in lines:
             pass
+    if is_parquet and is_installed():
+        problem = _find_row_problem(export, file, path)
     if digest.hexdigest() != file.sha256:
         return FileCheck(file.name, CHANGED, _("The content has a different SHA-256."))
     if file.name == MANIFEST and digest.hexdigest() != hashlib.sha256(export.manifest_json.encode()).hexdigest():
@@ -153,7 +156,7 @@ def _read_lines(opened, digest, byte_progress) -> Iterator[bytes]:
         yield line
 
 
-def _find_row_problem(export, file: FileFacts, lines: Iterable[bytes]) -> str:
+def _find_row_problem(export, file: FileFacts, lines: Any) -> str:
     """The problem of a file's rows as a sentence; empty when they are right.
 
     There must be as many as in the manifest, and none may break a rule.
@@ -192,7 +195,7 @@ def _read_records(lines) -> Iterator[dict[str, Any] | None]:
         yield None
 
 
-READERS = {".csv": _read_records}
+READERS = {".csv": _read_records, ".parquet": read_parquet}  # of lines; of Parquet, of its path
 
 
 def _find_unexpected(export, files):

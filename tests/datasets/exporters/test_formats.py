@@ -10,7 +10,9 @@ import pytest
 import yaml
 
 from datasets.exports import exports
-from datasets.models import DatasetSample
+from datasets.exports.files import read_parquet
+from datasets.exports.verification import verify
+from datasets.models import DatasetExport, DatasetSample
 from openclaw_web.errors import Refused
 from tests.consumers.conftest import READERS
 from tests.consumers.readers.card_blocks import read_blocks
@@ -22,7 +24,7 @@ from tests.datasets.exporters.judged_samples import (
     store_judged_turns,
     store_judged_writes,
 )
-from tests.datasets.exports.branches import body
+from tests.datasets.exports.branches import Steps, body
 from tests.datasets.exports.export_helpers import build_export, excluded_samples, read_rows
 from tests.factories import SampleFactory
 from tests.homes import assistant, user
@@ -114,7 +116,21 @@ def test_parquet_has_the_same_rows():
         ]
         for call in (call for message in row["messages"] for call in message.get("tool_calls", ())):
             call["function"]["arguments"] = json.loads(call["function"]["arguments"])
-    assert read == plain
+    assert read == plain == list(read_parquet(file))
+    report = verify(export, Steps())
+    assert report["is_intact"], report["files"][0]
+    metadata = parquet.ParquetFile(file).metadata.row_group(0)
+    assert metadata.total_byte_size <= 64_000_000 and metadata.column(0).has_offset_index
+    wrong = orjson.loads(export.manifest_json)
+    [entry] = [entry for entry in wrong["files"] if entry["name"] == file.name]
+    entry["rows"] += 1
+    DatasetExport.objects.filter(id=export.id).update(manifest_json=orjson.dumps(wrong).decode())
+    [problem] = [
+        found["reason"]
+        for found in verify(DatasetExport.objects.get(id=export.id), Steps())["files"]
+        if found["name"] == file.name
+    ]
+    assert problem == "4 rows instead of 5 rows."
     [entry] = [entry for entry in export.manifest["files"] if entry["name"] == file.name]
     assert (entry["rows"], entry["bytes"]) == (len(plain), file.stat().st_size)
 
