@@ -12,10 +12,10 @@ from datasets.review import bulk, undo, verdicts
 from datasets.review.parts import PartVerdict
 from datasets.review.queues import Queue, read_progress
 from openclaw_web.errors import Refused
-from openclaw_web.sqlite import write_queue
 from people.models.bookkeeping import AuditEntry
 from tests.datasets.test_sample_detail import content
 from tests.factories import AgentFactory, SampleFactory
+from tests.faults import before_statement
 
 pytestmark = pytest.mark.django_db
 GATE = {"output": {"decision": "UPDATE_USER", "reason": "A habit.", "candidateFact": "travels early"}}
@@ -202,22 +202,19 @@ def test_verdicts_on_values_are_in_the_same_history_and_no_number_counts_them(sa
 
 
 @pytest.mark.parametrize("is_on_value", [True, False])
-def test_what_another_tab_did_meanwhile_is_undone_first(sample, reviewer, monkeypatch, is_on_value):
+def test_what_another_tab_did_meanwhile_is_undone_first(sample, reviewer, is_on_value):
     verdicts.label_sample("one", "approved", by="reviewer")
-    begin = write_queue.global_transaction
 
     def judge_in_another_tab():
-        monkeypatch.setattr(write_queue, "global_transaction", begin)
         if is_on_value:
             value_verdicts.decide("dismissed", scope="value", value_hash="0" * 32, by="reviewer")
         else:
             verdicts.label_sample("one", "rejected", by="reviewer")
-        return begin()
 
-    monkeypatch.setattr(write_queue, "global_transaction", judge_in_another_tab)
-    assert undo.undo("reviewer").sentence == (
-        "The verdict was undone." if is_on_value else "Undone: “Rejected” on turn 7 of ada."
-    )
+    # After the last action was found, before the transaction.
+    with before_statement("default", lambda sql: "sample_labels" in sql, judge_in_another_tab):
+        sentence = undo.undo("reviewer").sentence
+    assert sentence == ("The verdict was undone." if is_on_value else "Undone: “Rejected” on turn 7 of ada.")
     assert undo.undo("reviewer").sentence == "Undone: “Approved” on turn 7 of ada."
 
 
