@@ -94,7 +94,7 @@ def test_the_card_is_one_that_the_hub_reads(samples, format_):
         assert lines == counts[entry["split"]] and f"- {entry['split']}: {lines} ({entry['path']})" in text
     assert '# Mei\'s \\*first\\* "try"' in text
     assert "- Not approved yet: 1" in text and '- `seed`: `"0"`' in text
-    assert "are replaced by tokens such as `[EMAIL_1]`" in text and "under rules 2" in text
+    assert "are replaced by tokens such as `[EMAIL_1]`" in text and "under rules 3" in text
     if format_ == "sharegpt":
         assert re.search(r"- Rebuilt from the sample .*: \d+ rows", text)
 
