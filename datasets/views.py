@@ -20,7 +20,7 @@ from .forms import TurnChoice, VerdictForm
 from .models import DatasetSample
 from .review import drafts, forms, verdicts
 from .sample_list import SAMPLES, SampleFilters
-from .words import STATUS_WORDS
+from .words import describe_status
 
 
 @require_safe
@@ -114,7 +114,7 @@ def _render_sample(request, sample, form=None, *, status=200):
 def _build_verdict_message(sample, filters):
     """A message about the verdict, with a link to change it."""
     name = _("Turn %(number)s") % {"number": sample.turn_number} if sample.turn_number else _("Sample")
-    before = f"{name}: {STATUS_WORDS[sample.annotation_status]}. "
+    before = f"{name}: {describe_status(sample)}. "
     return sample_page.build_link_message(_("Change verdict"), sample.get_absolute_url() + filters.query, before=before)
 
 

@@ -1,11 +1,12 @@
 """Words of the site for statuses and types of samples, formats and tasks of exports."""
 
+from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from ledger.words import INJECTED_WORDS
 from openclaw_web.pages import states
 
-from .models import DatasetExport, DatasetSample
+from .models import CUT_OFF, DatasetExport, DatasetSample
 from .sample_texts import INJECTED, INTERRUPTED, PICTURE, UNKNOWN_ENVELOPE
 
 UNDONE = "undone"  # a sample without a status: its only verdict was undone
@@ -54,3 +55,10 @@ TASK_NAMES = {
     DatasetExport.Task.GATE: _("Memory gate"),
     DatasetExport.Task.GUARDIAN: _("Write guardian"),
 }
+
+
+def describe_status(sample: DatasetSample) -> str:
+    """The status that a verdict gave a sample, in words, with what it does not achieve."""
+    if sample.annotation_status == DatasetSample.Status.APPROVED and sample.reply_stop in CUT_OFF:
+        return gettext("Approved, but its reply was cut off, so that exports leave it out by default")
+    return str(STATUS_WORDS[sample.annotation_status or DatasetSample.Status.PENDING])

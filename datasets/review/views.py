@@ -18,7 +18,7 @@ from .. import sample_page
 from ..forms import BulkForm, VerdictForm
 from ..models import DatasetSample
 from ..sample_list import SAMPLES, SampleFilters, build_rows
-from ..words import ENDING_WORDS, PROMPTED_WORDS, STATUS_WORDS, TYPE_WORDS
+from ..words import ENDING_WORDS, PROMPTED_WORDS, STATUS_WORDS, TYPE_WORDS, describe_status
 from . import bulk, claims, drafts, forms, queues, undo, verdicts
 from .forms import DraftForm, KeysForm, QueuePlace
 
@@ -52,7 +52,7 @@ def review_label(request):
         except Refused as refused:  # on the page itself: what was typed must not be lost
             form.add_error(None, refused.sentence)
         else:
-            message = _build_message(STATUS_WORDS[sample.annotation_status], sample, queue)
+            message = _build_message(describe_status(sample), sample, queue)
             return _render_next(request, queue, claim, ahead, message, **_ask_reason(sample))
     return _render_page(request, queue, sample_id, None, form=form, status=422)
 

@@ -10,7 +10,7 @@ from openclaw_web.pages import glyphs
 from ..forms import LONGEST_NOTES
 from ..models import DatasetSample
 from ..review import verdicts
-from ..words import STATUS_WORDS
+from ..words import describe_status
 from . import BY
 
 
@@ -57,7 +57,7 @@ def _label_sample(sample_id, status, notes, *, reason=None):
         sample = verdicts.label_sample(sample_id, status, by=BY, notes=notes.strip(), reason=reason)
     except verdicts.NoSuchSample as exc:
         raise Refused(_("There is no sample %(id)s.") % {"id": glyphs.to_one_line(sample_id)}) from exc
-    words = {"status": STATUS_WORDS[status], "id": glyphs.to_one_line(sample.id)}
+    words = {"status": describe_status(sample), "id": glyphs.to_one_line(sample.id)}
     return Outcome({"sample": _to_json(sample)}, _("%(status)s: %(id)s") % words)
 
 

@@ -51,6 +51,15 @@ def test_it_works(as_reviewer, as_stranger, queue):
     assert (label.status, label.notes, label.labelled_by) == ("approved", "fine", "reviewer")
 
 
+@pytest.mark.parametrize(("verdict", "is_said"), [("approved", True), ("rejected", False)])
+def test_approving_a_reply_that_was_cut_off_says_so(as_reviewer, queue, verdict, is_said):
+    DatasetSample.objects.update(reply_stop="length")
+    sentence = "Approved, but its reply was cut off, so that exports leave it out by default"
+    assert (sentence in read_text(judge(as_reviewer, status=verdict))) is is_said
+    answer = as_reviewer.post("/samples/two/label/", {"status": verdict}, follow=True)
+    assert (sentence in read_text(answer)) is is_said
+
+
 def test_the_whole_way_without_javascript(as_reviewer, queue):
     assert find_shown_sample(as_reviewer.post("/review/skip/", {"sample": "one"}, follow=True)) == "two"
     assert find_shown_sample(judge(as_reviewer, "two", "rejected")) == "three"

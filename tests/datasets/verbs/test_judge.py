@@ -22,6 +22,12 @@ def test_a_sample_is_approved_as_in_the_queue():
     assert (entry.actor, entry.object_id) == ("command line", "one")
 
 
+def test_approving_a_reply_that_was_cut_off_says_so():
+    SampleFactory(id="one", reply_stop="length")
+    _status, out, _error = run_verb("approve", "one")
+    assert out == "Approved, but its reply was cut off, so that exports leave it out by default: one\n"
+
+
 def test_a_sample_is_rejected_with_a_reason():
     SampleFactory(id="one", annotation_status="approved")
     status, out, _error = run_verb("reject", "one", "--reason", "wrong_fact")
