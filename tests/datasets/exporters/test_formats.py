@@ -126,9 +126,9 @@ def test_parquet_has_the_same_rows():
     entry["rows"] += 1
     DatasetExport.objects.filter(id=export.id).update(manifest_json=orjson.dumps(wrong).decode())
     [problem] = [
-        found["reason"]
-        for found in verify(DatasetExport.objects.get(id=export.id), Steps())["files"]
-        if found["name"] == file.name
+        check["reason"]
+        for check in verify(DatasetExport.objects.get(id=export.id), Steps())["files"]
+        if check["name"] == file.name
     ]
     assert problem == "4 rows instead of 5 rows."
     [entry] = [entry for entry in export.manifest["files"] if entry["name"] == file.name]

@@ -51,13 +51,13 @@ def test_it_works(as_reviewer, as_stranger, queue):
     assert (label.status, label.notes, label.labelled_by) == ("approved", "fine", "reviewer")
 
 
-@pytest.mark.parametrize(("verdict", "is_said"), [("approved", True), ("rejected", False)])
-def test_approving_a_reply_that_was_cut_off_says_so(as_reviewer, queue, verdict, is_said):
+@pytest.mark.parametrize(("verdict", "is_told"), [("approved", True), ("rejected", False)])
+def test_approving_a_reply_that_was_cut_off_says_so(as_reviewer, queue, verdict, is_told):
     DatasetSample.objects.update(reply_stop="length")
     sentence = "Approved, but its reply was cut off, so that exports leave it out by default"
-    assert (sentence in read_text(judge(as_reviewer, status=verdict))) is is_said
+    assert (sentence in read_text(judge(as_reviewer, status=verdict))) is is_told
     answer = as_reviewer.post("/samples/two/label/", {"status": verdict}, follow=True)
-    assert (sentence in read_text(answer)) is is_said
+    assert (sentence in read_text(answer)) is is_told
 
 
 def test_the_whole_way_without_javascript(as_reviewer, queue):
