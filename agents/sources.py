@@ -356,6 +356,19 @@ class SourceBook:
         return get_relative_name(self.root, path)
 
 
+class UnreadBook(SourceBook):
+    """The book of a home of which nothing was read yet. It is not stored."""
+
+    def __init__(self, root: Path):
+        self.root = root
+        self._rows = {}
+        self._unsaved = None
+        self._by_session = defaultdict(set)
+
+    def _write(self, row):
+        """Keep the row in memory only."""
+
+
 def build_row_key(kind: str, name: str, agent_id: str) -> tuple[str, ...]:
     """Return the values that identify a row within its home.
 

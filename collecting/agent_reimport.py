@@ -333,6 +333,7 @@ def compare_sessions(
             collection.progress.update(number, len(ids))
             parts = sources.parts.get(session_id, [])
             entry = None if session_id in sources.reindexed else _find_entry(collection, sources, session_id)
+            files = {part.transcript.file for part in parts if collection.book.part(part.transcript.file)}
             try:
                 compared = reimport.compare_session(
                     agent.db,
@@ -342,6 +343,7 @@ def compare_sessions(
                     entry,
                     stashes=collection.stashes_outputs,
                     contents=contents,
+                    read_files=files,
                 )
             except (NotReadable, DamagedDatabase, UnreadableDatabase, UnreadableOutput, *UNFORESEEN) as exc:
                 unreadable[f"{agent.agent_id}/{session_id}"] = str(exc)

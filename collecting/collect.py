@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.db import DEFAULT_DB_ALIAS
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -87,6 +88,8 @@ class Collection:
     progress: Any
     stashes_outputs: bool
     copies: Copies
+    db: str = DEFAULT_DB_ALIAS  # the file with the tables of the whole home
+    contents: Path | None = None  # the folder of contents; None: the store of this home
     ignored: dict[str, frozenset[str]] = field(default_factory=dict)  # by agent: sessions that were undone
     lost: dict[str, str] = field(default_factory=dict)  # agents whose file is lost, with the sentence about that
     only: str | None = None  # the one agent that is read

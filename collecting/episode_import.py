@@ -39,11 +39,10 @@ CAPABILITY = "episodes"
 class RowPreview:
     """A row that an import would store or reject.
 
-    `is_read`: the last import has read it. `event_id` is empty for a row that is no event, `problem` says why.
+    `event_id` is empty for a row that is no event, `problem` says why.
     """
 
     id: int
-    is_read: bool
     event_id: str = ""
     problem: str = ""
 
@@ -91,42 +90,39 @@ def count_bytes_to_read(collection: Any) -> int:
 
 
 def preview(
-    collection: Any, database: Database, inode: int, *, is_deep: bool
+    collection: Any, database: Database, inode: int | None = None
 ) -> Iterator[tuple[str | None, list[RowPreview]]]:
     """Yield what an import would do with rows, by the database aliases of their agents.
 
-    `database` is a copy of the ledger, whose file has this inode. With `is_deep` the rows include those that were read.
-    The alias is None for an agent without a file. Withheld and expired events are left out. Raises UnreadableDatabase
-    when columns are missing, DamagedDatabase when SQLite fails.
+    `database` is a copy of the ledger, whose file has this inode: rows that were read are left out. Without it all are
+    yielded. The alias is None for an agent without a file. Withheld and expired events are left out. Raises
+    UnreadableDatabase when columns are missing, DamagedDatabase when SQLite fails.
     """
     if problem := _describe_missing(database):
         raise UnreadableDatabase("bad_database", problem)
     dbs = {name: databases.find_alias(agent.agent_id) for name, agent in collection.agents.items()}
     start = 0
-    if None not in dbs.values():  # else the next import reads all rows, or it is no longer known how far it came
+    if (
+        inode is not None and None not in dbs.values()
+    ):  # else the next import reads all rows, or it is no longer known how far it came
         source = collection.home.root.joinpath(*PLACE)
         positions = _open_positions(collection, source, {collection.agents[name].agent_id: dbs[name] for name in dbs})
         start = _find_start(collection, database, positions, inode)
-    rows = openclaw_mem.read_rows(database, 0 if is_deep else start)
+    rows = openclaw_mem.read_rows(database, start)
     for batch in split_batches(rows, lambda row: count_row_bytes(row.values.values()), MOST_AT_ONCE):
         for name, own_rows in _group_rows(collection, batch).items():
-            yield dbs[name], list(_preview_rows(collection, dbs[name], own_rows, start))
+            yield dbs[name], list(_preview_rows(collection, dbs[name], own_rows))
 
 
-def _preview_rows(collection, db, rows, start):
+def _preview_rows(collection, db, rows):
     read = ledger_import.read_rows(rows, collection.opted_out)
     events = [event for _row, event in read.events]
     unexpired = set(select_unexpired(db, events) if db else events)
     for row, sentence in read.rejected:
-        yield RowPreview(row.id, row.id <= start, problem=sentence)
+        yield RowPreview(row.id, problem=sentence)
     for row, event in read.events:
         if event in unexpired:
-            yield RowPreview(row.id, row.id <= start, event_id=event.event_id)
-
-
-def forget_position(collection: Any) -> None:
-    """Forget how far the ledger was read, so that the next import reads all rows."""
-    collection.book.save_reader_state(POSITION_KIND, collection.home.root.joinpath(*PLACE), "", None)
+            yield RowPreview(row.id, event_id=event.event_id)
 
 
 def _was_read(collection, source, stats, way):

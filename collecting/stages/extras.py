@@ -42,9 +42,8 @@ def collect_database(source: Any, may_read: Any) -> None:
             start = part.end if part else 0
             if last >= start and may_read(session_id):
                 with source.guarding(f"trajectory_runtime_events {session_id}"):
-                    _store_steps(
-                        source.report, source.agent.db, database_extras.read_session_steps(opened, session_id, start)
-                    )
+                    steps = database_extras.read_session_steps(opened, session_id, start)
+                    store_steps(source.collection, source.report, source.agent.db, steps)
                     done = DatabasePart(last + 1, 0, "")
                     source.collection.book.save_part(f"{name}~{session_id}", done, agent_id=source.agent.agent_id)
         if opened.has("memory_index_sources"):
@@ -54,9 +53,9 @@ def collect_database(source: Any, may_read: Any) -> None:
         if any(opened.has(table) for table in store.ARTIFACT_KINDS):
             secrets = NEVER_NAMES | NEVER_FOLDERS
             with source.guarding("vfs_entries"):
-                count = store.store_database_files(
-                    source.agent.db, database_extras.read_database_files(opened), is_secret=secrets
-                )
+                files = database_extras.read_database_files(opened)
+                root = source.collection.contents
+                count = store.store_database_files(source.agent.db, files, is_secret=secrets, root=root)
                 source.report.contents += count
 
 
@@ -80,8 +79,9 @@ def collect_files(
         _read_memory_index(collection, memory, agent, report)
 
 
-def _store_steps(report, db, steps):
-    count, cut = store.store_steps(db, steps)
+def store_steps(collection: Any, report: Any, db: str, steps: Any) -> None:
+    """Store steps in a file, and count them in the report."""
+    count, cut = store.store_steps(db, steps, root=collection.contents)
     report.steps += count
     report.cut_prompts += cut
 
@@ -119,7 +119,7 @@ def _read_trajectory(collection, path: Path, agent, plan, report):
         opened.seek(0)
         head = opened.read(HEAD)
         lines = jsonl.read_lines(opened, reading.offset, take=reading.tail.take)
-        _store_steps(report, agent.db, trajectories.read_steps(lines))
+        store_steps(collection, report, agent.db, trajectories.read_steps(lines))
     collection.book.save_appended(Kind.TRANSCRIPT, path, stat, agent_id=agent.agent_id, head=head, tail=reading.tail)
     plan.accounts.note_read(path)
 
@@ -184,12 +184,17 @@ def _find_session_id(manifest):
 def _read_memory_index(collection, path: Path, agent, report):
     stats, size = source_databases.read_stats(path), source_databases.get_copy_size(path)
     try:
-        with source_databases.open_copy(collection, path, MEMORY) as opened:
-            rows = database_extras.read_indexed_files(opened)
-            report.indexed_files += store.store_indexed_files(agent.db, collection.book.name(path), rows)
+        store_memory_index(collection, path, agent, report)
     except (UnreadableDatabase, DamagedDatabase) as exc:
         words = {"file": path.name, "reason": source_databases.describe_failure(exc)}
         report.notes.append(_("%(file)s was not read: %(reason)s.") % words)
         return
     collection.add_bytes(size)
     source_databases.note_read(collection, path, stats, agent.agent_id)
+
+
+def store_memory_index(collection: Any, path: Path, agent: Any, report: Any) -> None:
+    """Store the list of a memory index. Raises UnreadableDatabase and DamagedDatabase."""
+    with source_databases.open_copy(collection, path, MEMORY) as opened:
+        rows = database_extras.read_indexed_files(opened)
+        report.indexed_files += store.store_indexed_files(agent.db, collection.book.name(path), rows)

@@ -1,19 +1,19 @@
 """Imports the state database of a home: schedules, sub-agent runs and background work."""
 
-import os
 from pathlib import Path
 from typing import Any
 
 from django.db import models, transaction
 from django.utils.translation import gettext as _
 
-from agents.homes import STATE_DATABASE, NotReadable, list_names, open_regular, stat_regular
+from agents.homes import STATE_DATABASE, NotReadable, list_names, stat_regular
 from agents.models import CollectorSource
 from automation.collectors import state_database
 from automation.models import CronRunLog, DeliveryQueueEntry, FlowRun, TaskRun
 from guardian.collectors import provenance
+from guardian.collectors.provenance import Record
 from guardian.standing import provenance as records_of_files
-from ledger.collectors import database_schemas, jsonl
+from ledger.collectors import database_schemas
 from ledger.collectors.database import DamagedDatabase, Database
 from ledger.collectors.database_tables import PROVENANCE, STATE
 from openclaw_web.clock import now_ms
@@ -22,7 +22,6 @@ from . import schedules, source_databases
 from .source_databases import UnreadableDatabase
 
 Kind = CollectorSource.Kind
-MIGRATED_SUFFIX = ".jsonl.migrated"
 ROWS = 500
 
 
@@ -33,7 +32,7 @@ def collect(collection: Any, counts: dict[str, int]) -> None:
         _import_database(collection, collection.home.root / STATE_DATABASE, counts)
     folder = collection.home.root / "cron" / "runs"
     for name in list_names(folder, collection.home.notes):
-        if name.endswith(MIGRATED_SUFFIX):
+        if name.endswith(schedules.MIGRATED_SUFFIX):
             _import_migrated_log(collection, folder / name, counts)
 
 
@@ -41,7 +40,7 @@ def count_bytes_to_read(collection: Any) -> int:
     """The size of the state database; 0 when it is unchanged or missing."""
     source = collection.home.root / STATE_DATABASE
     if stat_regular(source) is None or (
-        source_databases.is_known(collection, source) and _is_provenance_known(collection, source)
+        source_databases.is_known(collection, source) and is_provenance_known(collection, source)
     ):
         return 0
     return source_databases.get_copy_size(source)
@@ -52,7 +51,7 @@ def _import_database(collection, source, counts):
     try:
         with source_databases.open_copy(collection, source, STATE, extracts=(PROVENANCE,)) as database:
             source_databases.note_unread(collection, source, database, database_schemas.STATE)
-            _store_tables(collection, database, counts)
+            store_tables(collection, database, counts)
             counts["provenance"] += _store_provenance(collection, database)
     except (UnreadableDatabase, DamagedDatabase) as exc:
         counts["rejected"] += 1
@@ -67,10 +66,11 @@ def _import_database(collection, source, counts):
     )
 
 
-def _store_tables(collection, database: Database, counts):
+def store_tables(collection: Any, database: Database, counts: dict[str, int]) -> None:
+    """Store schedules, runs and background work of an open state database; adds to `counts`."""
     jobs = list(state_database.read_jobs(database))
     runs = list(state_database.read_subagent_runs(database))
-    with transaction.atomic():
+    with transaction.atomic(using=collection.db):
         schedules.store_jobs(collection, jobs)
         schedules.store_runs(collection, runs)
         counts["cron_jobs"] += len(jobs)
@@ -84,11 +84,7 @@ def _store_tables(collection, database: Database, counts):
 
 def _store_provenance(collection, database):
     """Store changed records about memory files; returns how many there are."""
-    if not provenance.has_records(database):
-        return 0
-    records = list(provenance.read_records(database, now_ms()))
-    assigned = records_of_files.assign_records(collection.agents, records)
-    is_whole = len(records) < PROVENANCE.most_rows
+    assigned, is_whole = read_provenance(collection, database)
     return sum(
         records_of_files.store_records(agent, assigned.get(agent.agent_id, {}), is_whole=is_whole)
         for agent in collection.agents.values()
@@ -96,7 +92,15 @@ def _store_provenance(collection, database):
     )
 
 
-def _is_provenance_known(collection, source):
+def read_provenance(collection: Any, database: Database) -> tuple[dict[str, dict[str, Record]], bool]:
+    """The records about memory files by agent and file name, and whether these are all that there are."""
+    if not provenance.has_records(database):
+        return {}, False
+    records = list(provenance.read_records(database, now_ms()))
+    return records_of_files.assign_records(collection.agents, records), len(records) < PROVENANCE.most_rows
+
+
+def is_provenance_known(collection: Any, source: Path) -> bool:
     """Whether the records of these agents and workspaces were read at the last reading."""
     stat = stat_regular(source)
     way = _format_provenance_mode(collection)
@@ -111,7 +115,7 @@ def _format_provenance_mode(collection):
 
 def _store_cron_runs(collection, runs, owners):
     """Store runs by start time, except runs that a run log contains."""
-    logged = find_logged_runs({cron_run.run.job_id for cron_run in runs})
+    logged = find_logged_runs(collection.db, {cron_run.run.job_id for cron_run in runs})
     rows = [
         CronRunLog(
             job_id=cron_run.run.job_id,
@@ -128,19 +132,19 @@ def _store_cron_runs(collection, runs, owners):
         for cron_run in runs
         if (cron_run.run.job_id, cron_run.began_at) not in logged
     ]
-    return _write_rows(CronRunLog, rows, ("job_id", "seq"))
+    return _write_rows(collection.db, CronRunLog, rows, ("job_id", "seq"))
 
 
 def _store_table(collection, model, items):
     """Store the current rows of a table that is read whole."""
     rows = [model(agent_id=schedules.get_agent_id(collection, item.agent), **item.values) for item in items]
     key = ("queue_name", "id") if model is DeliveryQueueEntry else (model._meta.pk.name,)
-    return _write_rows(model, rows, key)
+    return _write_rows(collection.db, model, rows, key)
 
 
-def _write_rows(model: type[models.Model], rows, key):
+def _write_rows(db, model: type[models.Model], rows, key):
     names = [field.name for field in model._meta.concrete_fields if field.name not in key]
-    model.objects.bulk_create(  # type: ignore[attr-defined]
+    model.objects.using(db).bulk_create(  # type: ignore[attr-defined]
         rows, batch_size=ROWS, update_conflicts=True, unique_fields=list(key), update_fields=names
     )
     return len(rows)
@@ -152,15 +156,13 @@ def _import_migrated_log(collection, path: Path, counts):
     stat = stat_regular(path)
     if stat and collection.book.is_known(kind, path, stat):
         return
-    job_id = path.name.removesuffix(MIGRATED_SUFFIX)
+    job_id = path.name.removesuffix(schedules.MIGRATED_SUFFIX)
     known_starts = set(
         CronRunLog.objects.filter(job_id=job_id, seq__gte=schedules.FIRST_TIME).values_list("seq", flat=True)
     )
     owner = schedules.find_job_owner(collection, job_id)
     try:
-        with open_regular(collection.home.root, path) as file:
-            stat = os.fstat(file.fileno())
-            log_rows = [schedules.parse_run_row(line, job_id, owner) for line in jsonl.read_lines(file, is_closed=True)]
+        log_rows = schedules.read_whole_log(collection, path, job_id, owner)
     except NotReadable as exc:
         words = {"file": path.name, "reason": exc}
         collection.home.notes.append(_("%(file)s was not read: %(reason)s.") % words)
@@ -171,10 +173,12 @@ def _import_migrated_log(collection, path: Path, counts):
     collection.book.save(kind, path, stat, agent_id=owner, offset=stat.st_size)
 
 
-def find_logged_runs(job_ids: set[str]) -> set[tuple[str, Any]]:
+def find_logged_runs(db: str, job_ids: set[str]) -> set[tuple[str, Any]]:
     """The (job, start time) of every run that was read from a run log."""
-    rows = CronRunLog.objects.filter(job_id__in=job_ids, seq__lt=schedules.FIRST_TIME).values_list(
-        "job_id", "entry_json"
+    rows = (
+        CronRunLog.objects.using(db)
+        .filter(job_id__in=job_ids, seq__lt=schedules.FIRST_TIME)
+        .values_list("job_id", "entry_json")
     )
     return {(job_id, parse_began_at(entry)) for job_id, entry in rows.iterator()}
 

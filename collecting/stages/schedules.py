@@ -4,7 +4,7 @@ import os
 from collections import defaultdict
 
 import orjson
-from django.db import transaction
+from django.db import DEFAULT_DB_ALIAS, transaction
 from django.utils.translation import gettext as _
 
 from agents.homes import NotReadable, describe_gone, list_names, open_regular, stat_regular
@@ -16,17 +16,17 @@ from ledger.collectors import jsonl
 from ledger.transcripts import transcript_store
 
 Kind = CollectorSource.Kind
+WHOLE_FILES = {Kind.CRON_JOBS: "cron/jobs.json", Kind.SUBAGENT_RUNS: "subagents/runs.json"}
 MAX_BYTES = 64 * 1024 * 1024
+MIGRATED_SUFFIX = ".jsonl.migrated"
 FIRST_TIME = 10**11  # a `seq` from this value on is the start time of a run, below it a byte offset in a run log
 
 
 def collect(collection) -> dict[str, int]:
     """Read changed files; returns counts of jobs, runs, sub-agent runs and rejections."""
     counts = {"cron_jobs": 0, "cron_runs": 0, "subagent_runs": 0, "rejected": 0}
-    _read_whole_file(collection, "cron/jobs.json", Kind.CRON_JOBS, cron.read_jobs, store_jobs, counts, "cron_jobs")
-    _read_whole_file(
-        collection, "subagents/runs.json", Kind.SUBAGENT_RUNS, subagents.read_runs, store_runs, counts, "subagent_runs"
-    )
+    for kind, name in WHOLE_FILES.items():
+        _read_whole_file(collection, name, kind, counts)
     folder = collection.home.root / "cron" / "runs"
     for name in list_names(folder, collection.home.notes):
         if name.endswith(".jsonl"):
@@ -34,7 +34,7 @@ def collect(collection) -> dict[str, int]:
     return counts
 
 
-def _read_whole_file(collection, name, kind, read, store, counts, key):
+def _read_whole_file(collection, name, kind, counts):
     """Read a file again that OpenClaw rewrites whole, when it has changed."""
     path = collection.home.root / name
     if not os.path.lexists(path):
@@ -47,22 +47,29 @@ def _read_whole_file(collection, name, kind, read, store, counts, key):
     if collection.book.is_known(kind, path, stat):
         return
     try:
-        with open_regular(collection.home.root, path) as file:
-            items = read(file.read(MAX_BYTES))
+        counts[kind] = store_whole_file(collection, kind, path)
     except (NotReadable, ValueError) as exc:
         counts["rejected"] += 1
         collection.home.notes.append(_("%(file)s was not read: %(reason)s.") % {"file": name, "reason": exc})
         return
-    with transaction.atomic():
-        store(collection, items)
-    counts[key] = len(items)
     collection.book.save(kind, path, stat, agent_id="", offset=stat.st_size)
+
+
+def store_whole_file(collection, kind, path):
+    """Store what a file of this kind has now; returns how many. Raises NotReadable and ValueError."""
+    with open_regular(collection.home.root, path) as file:
+        data = file.read(MAX_BYTES)
+    is_jobs = kind == Kind.CRON_JOBS
+    items = cron.read_jobs(data) if is_jobs else subagents.read_runs(data)
+    with transaction.atomic(using=collection.db):
+        (store_jobs if is_jobs else store_runs)(collection, items)
+    return len(items)
 
 
 def store_jobs(collection, jobs):
     """Store the current scheduled jobs."""
     for job in jobs:
-        CronJob.objects.update_or_create(
+        CronJob.objects.using(collection.db).update_or_create(
             id=job.id,
             defaults={
                 "agent_id": get_agent_id(collection, job.agent),
@@ -82,7 +89,7 @@ def store_runs(collection, runs):
     """Store the current sub-agent runs."""
     for run in runs:
         parts = run.requester_session_key.split(":")
-        SubagentRun.objects.update_or_create(
+        SubagentRun.objects.using(collection.db).update_or_create(
             run_id=run.run_id,
             defaults={
                 "child_session_key": run.child_session_key,
@@ -125,12 +132,20 @@ def _read_run_log(collection, path, counts):
     collection.book.save_appended(Kind.CRON_RUNS, path, stat, agent_id=agent_id, head=head, tail=reading.tail)
 
 
-def store_log_runs(job_id, rows, *, goes_on=False):
+def store_log_runs(job_id, rows, *, goes_on=False, db=DEFAULT_DB_ALIAS):
     """Store new runs of a run log; returns how many."""
-    return len(CronRunLog.objects.bulk_create(find_new_runs(job_id, rows, goes_on=goes_on), batch_size=500))
+    new_rows = find_new_runs(job_id, rows, goes_on=goes_on, db=db)
+    return len(CronRunLog.objects.using(db).bulk_create(new_rows, batch_size=500))
 
 
-def find_new_runs(job_id, rows, *, goes_on=False):
+def read_whole_log(collection, path, job_id, agent_id):
+    """The rows of a whole run log; None for lines that are no runs. Raises NotReadable."""
+    with open_regular(collection.home.root, path) as file:
+        is_closed = path.name.endswith(MIGRATED_SUFFIX)
+        return [parse_run_row(line, job_id, agent_id) for line in jsonl.read_lines(file, is_closed=is_closed)]
+
+
+def find_new_runs(job_id, rows, *, goes_on=False, db=DEFAULT_DB_ALIAS):
     """The runs of a run log that are not stored; `seq` is their offset.
 
     A truncated log that has grown again has other runs in the same places, and the same runs in other places. A log
@@ -141,11 +156,11 @@ def find_new_runs(job_id, rows, *, goes_on=False):
     by_job = {job_id: []}
     for row in rows:
         by_job.setdefault(row.job_id, []).append(row)
-    return [row for name, own in by_job.items() for row in _find_new_job_runs(name, own, goes_on=goes_on)]
+    return [row for name, own in by_job.items() for row in _find_new_job_runs(db, name, own, goes_on=goes_on)]
 
 
-def _find_new_job_runs(job_id, rows, *, goes_on):
-    stored = CronRunLog.objects.filter(job_id=job_id, seq__lt=FIRST_TIME)
+def _find_new_job_runs(db, job_id, rows, *, goes_on):
+    stored = CronRunLog.objects.using(db).filter(job_id=job_id, seq__lt=FIRST_TIME)
     if goes_on and rows:
         stored = stored.filter(seq__gte=rows[0].seq)
     seqs_by_entry, taken = defaultdict(set), set()

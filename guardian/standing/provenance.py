@@ -93,20 +93,26 @@ def store_records(agent: Agent, records: Mapping[str, Record], *, is_whole: bool
 
     `is_whole`: files that are not in `records` have no record any more.
     """
-    current = _find_last_rows(agent.db)
     now = now_ms()
-    rows = [
-        _build_row(record, now)
-        for name, record in records.items()
-        if name not in current or _row_columns(current[name]) != _record_columns(record)
-    ]
+    rows = [_build_row(record, now) for record in find_changed(agent.db, records).values()]
     if is_whole:
+        current = _find_last_rows(agent.db)
         removed_rows = (row for name, row in current.items() if name not in records and row.state != State.GONE)
         rows += [_build_removal_row(row, now) for row in removed_rows]
     if rows:
         with write_queue.agent_transaction(agent.db):
             ProvenanceRecord.objects.using(agent.db).bulk_create(rows, ignore_conflicts=True)
     return len(rows)
+
+
+def find_changed(db: str, records: Mapping[str, Record]) -> dict[str, Record]:
+    """The records that are not those of the newest rows, by file name."""
+    current = _find_last_rows(db)
+    return {
+        name: record
+        for name, record in records.items()
+        if name not in current or _row_columns(current[name]) != _record_columns(record)
+    }
 
 
 def find_newest_rows(db: str, names: Iterable[str] | None = None) -> dict[str, ProvenanceRecord]:

@@ -6,8 +6,9 @@ are the same afterwards.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from django.db import transaction
@@ -18,9 +19,9 @@ from artifacts import handles
 from artifacts.models import Artifact
 from artifacts.store import verification
 from openclaw_web.errors import Refused
-from openclaw_web.sqlite import dialect, statements, upkeep
+from openclaw_web.sqlite import dialect, json_columns, statements, tables, upkeep
 from openclaw_web.sqlite.dialect import ATTACHED, MAIN
-from openclaw_web.sqlite.row_comparison import DIFFERENT, MISSING, RowDifference, compare_rows
+from openclaw_web.sqlite.row_comparison import NONE, RowDifference, compare_rows
 
 from .. import index_rows, source_order
 from ..collectors.envelopes import content_digest
@@ -28,13 +29,11 @@ from ..collectors.session_index import IndexEntry
 from ..models import (
     ConversationTurn,
     PromptReport,
+    RejectedRecord,
     Session,
-    SessionDay,
-    SessionTool,
     ToolDay,
     TranscriptEvent,
     TranscriptEventIdentity,
-    TranscriptSnapshot,
 )
 from ..outputs import output_stash
 from ..transcripts import session_holdings, tool_days, transcript_store, turns
@@ -42,16 +41,14 @@ from ..transcripts.trimming import untrim
 from . import sums
 from .session_sources import WITHHELD, KeptRecords, SessionSource, order_sources
 
-# In the order in which their rows are inserted again.
-EXCHANGED = (
-    Session,
-    TranscriptEvent,
-    TranscriptEventIdentity,
-    TranscriptSnapshot,
-    ConversationTurn,
-    SessionDay,
-    SessionTool,
-)
+# Tables of which a session does not own all rows that it makes, with the columns that may differ.
+SHARED = {
+    PromptReport: frozenset(),
+    Artifact: frozenset({"created_at", "stored_bytes", "is_compressed"}),  # as its content was stored first
+    RejectedRecord: frozenset({"id", "created_at"}),
+}
+# Lines that are rejected depending on what was read before or together with them.
+UNDECIDED = "('duplicate_id', 'unknown_envelope')"
 DAMAGED = "damaged"  # a content that is missing, or is not the one of its hash
 SPELLED = frozenset({"event_json", "full_zstd", "trim_json"})  # columns with the words of a record
 PLACED = frozenset({"turn_number", "is_active", "repeat_of"})  # columns of a record that other records decide
@@ -126,7 +123,7 @@ def reimport_session(
         return ReimportResult()
     if not Session.objects.using(beside).filter(id=session_id).exists():  # sources without a single record
         return ReimportResult()
-    exchange = _Exchange(db, beside, session_id, [part.transcript.file for part in parts], len(kept_records.places))
+    exchange = _Exchange(db, beside, session_id, parts, len(kept_records.places))
     exchange.result.moved = kept_records.moved
     return exchange.run()
 
@@ -140,11 +137,12 @@ def compare_session(
     *,
     stashes: bool,
     contents: Path,
+    read_files: Collection[str],
 ) -> SessionComparison:
     """Make a session beside the stored one, as `reimport_session` does, and compare all their rows.
 
-    Nothing is written but the file `beside` and the folder `contents`, which gets the outputs of tools. Raises
-    UnreadableOutput.
+    Nothing is written but the file `beside` and the folder `contents`, which gets the outputs of tools. Rejected lines
+    of `read_files` are compared, of sources that were read under these names. Raises UnreadableOutput.
     """
     old = Session.objects.using(db).filter(id=session_id).first()
     for part in parts if old else ():  # where a source is now is known at the next import
@@ -160,19 +158,14 @@ def compare_session(
     handles_made = set(Artifact.objects.using(beside).values_list("handle", "record_id"))
     damaged = verification.verify(sorted({handles.parse(handle) for handle, _record in handles_made})).problems
     damaged_handles = {problem["id"] for problem in damaged}
+    files = [part.transcript.file for part in parts if part.transcript.file in read_files]
+    differences = partial(_find_differences, db, session_id, files, has_previews=not _is_opted_out(parts))
     with upkeep.attach_database(db, beside):
-        missing_artifacts = statements.read_rows(db, ARTIFACTS_DIFFER, [session_id])
-        compared.rows = [row for row in _find_differences(db, session_id) if not _says_the_same(db, beside, row)]
+        compared.rows = [row for row in differences() if not _says_the_same(db, beside, row)]
         stored, made = (
             {record_id: (kind, seq) for record_id, kind, seq in statements.read_rows(db, query, [session_id])}
             for query in (IDS_AND_KINDS.format(where=where) for where in (MAIN, ATTACHED))
         )
-    compared.rows += [
-        RowDifference(
-            "artifacts", (artifact_id,), MISSING if is_missing else DIFFERENT, () if is_missing else ("turn_id",)
-        )
-        for artifact_id, is_missing in missing_artifacts
-    ]
     unlike = {record_id for handle, record_id in handles_made if handle in damaged_handles} & stored.keys()
     compared.rows += [
         RowDifference("artifacts", (handle,), DAMAGED) for handle, name in sorted(handles_made) if name in unlike
@@ -193,6 +186,11 @@ def compare_session(
             compared.different[kind] += 1
             compared.renamed[kind] += stored[record_id][0] != kind
     return compared
+
+
+def _is_opted_out(parts):
+    """Whether somebody has opted out, while these sources are read."""
+    return any(part.transcript.opted_out for part in parts)
 
 
 def _says_the_same(db, beside, row):
@@ -235,7 +233,7 @@ def _make_session(db, beside, session_id, parts, entry, *, stashes, moved=(), co
         if contents is not None and outputs.problem:  # outputs that stayed in their records would be differences
             raise UnreadableOutput(outputs.problem)
     if Session.objects.using(beside).filter(id=session_id).exists():
-        if not any(part.transcript.opted_out for part in parts):  # nobody can tell whose words an old title is
+        if not _is_opted_out(parts):  # nobody can tell whose words an old title is
             _keep_title(db, beside, session_id)
         if len(parts) > 1:
             source_order.refresh_title_and_model(beside, session_id)
@@ -244,10 +242,18 @@ def _make_session(db, beside, session_id, parts, entry, *, stashes, moved=(), co
     return kept_records
 
 
-def _find_differences(db, session_id):
-    """The rows of a session that differ from those in the attached file."""
-    for model in EXCHANGED:
-        yield from compare_rows(db, model, f"{_own_key(model)} = %s", [session_id])
+def _find_differences(db, session_id, files, *, has_previews):
+    """The rows of a session that differ from those in the attached file, with lines of `files` that were rejected."""
+    for model in tables.list_models(tables.OF_SESSIONS):
+        if model is RejectedRecord:
+            without = SHARED[model] | (set() if has_previews else {"raw_preview"})
+            where, of_made, keys = DECIDED.format("there"), DECIDED.format("made"), ("file", "byte_offset")
+            values = [session_id, json_columns.encode(files)]
+            yield from compare_rows(db, model, where, values, of_made=of_made, keys=keys, without=without)
+        elif model in SHARED:
+            yield from compare_rows(db, model, NONE, without=SHARED[model])
+        else:
+            yield from compare_rows(db, model, f"{_own_key(model)} = %s", [session_id])
 
 
 def _read_turn_numbers(db, session_id):
@@ -264,11 +270,11 @@ def _create_session(db, beside, session_id, entry):
     """Create the session with its index entry, as it is now or was read last."""
     old = Session.objects.using(db).filter(id=session_id).first()
     if old is not None:
-        if old.prompt_report_id and (report := PromptReport.objects.using(db).filter(id=old.prompt_report_id).first()):
-            PromptReport.objects.using(beside).update_or_create(
-                id=report.id, defaults={"report_json": report.report_json}
-            )
         indexed = {name: getattr(old, name) for name in INDEXED}
+        if entry is not None and entry.report:  # it is made of the index
+            indexed["prompt_report_id"] = None
+        elif report := PromptReport.objects.using(db).filter(id=old.prompt_report_id).first():
+            PromptReport.objects.using(beside).create(id=report.id, report_json=report.report_json)
         moments = {"created_at": old.created_at, "last_activity_at": old.last_activity_at}  # they only move outwards
         Session.objects.using(beside).create(id=session_id, source_state=old.source_state, **indexed, **moments)
     if entry is not None:
@@ -300,8 +306,8 @@ def _read_title_texts(db, session_id):
 
 
 def _clear_tables(beside, session_id):
-    for table in ("artifacts", "rejected_records", *map(_table, reversed(EXCHANGED)), _table(ToolDay)):
-        statements.run(beside, f"DELETE FROM {table}")  # noqa: S608 - our tables
+    for model in (ToolDay, *reversed(tables.list_models(tables.OF_SESSIONS))):
+        statements.run(beside, f"DELETE FROM {_table(model)}")  # noqa: S608 - our tables
 
 
 def _table(model):
@@ -311,8 +317,10 @@ def _table(model):
 class _Exchange:
     """Replaces the stored session by the one made beside it, when they differ."""
 
-    def __init__(self, db, beside, session_id, files, kept_count):
-        self.db, self.beside, self.session_id, self.files = db, beside, session_id, files
+    def __init__(self, db, beside, session_id, parts, kept_count):
+        self.db, self.beside, self.session_id = db, beside, session_id
+        self.files = [part.transcript.file for part in parts]
+        self.has_previews = not _is_opted_out(parts)
         self.result = ReimportResult(kept_count=kept_count)
 
     def run(self) -> ReimportResult:
@@ -325,10 +333,9 @@ class _Exchange:
         return self.result
 
     def _compare(self):
-        key = [self.session_id]
         self.result.is_new = not Session.objects.using(self.db).filter(id=self.session_id).exists()
-        self.result.is_changed = any(True for _row in _find_differences(self.db, self.session_id))
-        self.result.is_changed = self.result.is_changed or bool(statements.read_row(self.db, ARTIFACTS_DIFFER, key))
+        differences = _find_differences(self.db, self.session_id, self.files, has_previews=self.has_previews)
+        self.result.is_changed = any(True for _row in differences)
 
     def _describe_changes(self):
         key = [self.session_id]
@@ -357,17 +364,17 @@ class _Exchange:
         tool_days.remove_sums(self.db, self.session_id)
         statements.run(self.db, REMOVE_CONTEXTS, key * 3)
         statements.run(self.db, SET_ASIDE, key * 3)
-        statements.run(self.db, REMOVE_RETURNED, key)
-        for model in reversed(EXCHANGED):
+        statements.run(self.db, REMOVE_RETURNED)
+        exchanged = [model for model in tables.list_models(tables.OF_SESSIONS) if model not in SHARED]
+        for model in reversed(exchanged):
             statements.run(self.db, f"DELETE FROM {MAIN}.{_table(model)} WHERE {_own_key(model)} = %s", key)  # noqa: S608
-        self._copy_rows(PromptReport, dialect.INSERT_OR_LEAVE)
-        for model in EXCHANGED:
+        self._copy_rows(PromptReport, dialect.INSERT_OR_REPLACE)
+        for model in exchanged:
             self._copy_rows(model, "INSERT")
         tool_days.add_to_days(self.db, self.session_id)
         statements.run(self.db, REMOVE_WITHHELD, key * 2)
         self._copy_rows(Artifact, dialect.INSERT_OR_REPLACE)
-        for file in self.files:
-            statements.run(self.db, REMOVE_REJECTED, [*key, file])
+        statements.run(self.db, REMOVE_REJECTED, [json_columns.encode(self.files)])
         statements.run(self.db, BRING_REJECTED)
 
     def _copy_rows(self, model, verb):
@@ -435,24 +442,21 @@ SET_ASIDE = f"""
     WHERE session_id = %s AND id NOT IN (SELECT id FROM {ATTACHED}.conversation_turns)
         AND id IN (SELECT turn_id FROM {MAIN}.conversation_contexts)
 """  # noqa: S608
-# A turn that was set aside and is one again.
+# A turn that was set aside and is one again, or whose row is under another session.
 REMOVE_RETURNED = f"""
-    DELETE FROM {MAIN}.conversation_turns
-    WHERE session_id = %s AND turn_number < 0 AND id IN (SELECT id FROM {ATTACHED}.conversation_turns)
+    DELETE FROM {MAIN}.conversation_turns WHERE id IN (SELECT id FROM {ATTACHED}.conversation_turns)
 """  # noqa: S608
 REMOVE_WITHHELD = f"DELETE FROM {MAIN}.artifacts WHERE session_id = %s AND record_id IN ({WITHHELD_NOW})"  # noqa: S608
-ARTIFACTS_DIFFER = f"""
-    SELECT made.id, there.id IS NULL FROM {ATTACHED}.artifacts made
-    LEFT JOIN {MAIN}.artifacts there ON there.id = made.id
-    WHERE made.session_id = %s AND (there.id IS NULL OR {dialect.differ("there.turn_id", "made.turn_id")})
-    ORDER BY made.id
-"""  # noqa: S608
-# Lines that can be read now are no longer rejected.
+IN_FILES = f"file IN (SELECT value FROM {dialect.json_array('files')})"  # noqa: S608 - constants
+DECIDED = f"{{0}}.session_id = %s AND {{0}}.{IN_FILES} AND {{0}}.reason NOT IN {UNDECIDED}"
+# Lines that can be read now are no longer rejected; others that are made again keep their time.
 REMOVE_REJECTED = f"""
-    DELETE FROM {MAIN}.rejected_records WHERE session_id = %s AND file = %s AND NOT EXISTS (
+    DELETE FROM {MAIN}.rejected_records WHERE {IN_FILES} AND NOT EXISTS (
         SELECT 1 FROM {ATTACHED}.rejected_records made
         WHERE made.file = rejected_records.file AND made.byte_offset = rejected_records.byte_offset
-        AND made.reason = rejected_records.reason)
+        AND made.byte_length = rejected_records.byte_length AND made.reason = rejected_records.reason
+        AND made.session_id = rejected_records.session_id AND made.detail = rejected_records.detail
+        AND made.raw_preview = rejected_records.raw_preview)
 """  # noqa: S608
 REJECTED = "file, byte_offset, byte_length, reason, detail, raw_preview, session_id, created_at"
 BRING_REJECTED = f"""

@@ -1,6 +1,7 @@
 """Stores steps of runs, the memory index and files from an agent's database."""
 
 from collections.abc import Iterable
+from pathlib import Path
 
 from django.db import transaction
 
@@ -17,14 +18,15 @@ ARTIFACT_KINDS = {"vfs_entries": "vfs_file", "tool_artifacts": "tool_artifact", 
 ROWS = 500
 
 
-def store_steps(db: str, steps: Iterable[Step]) -> tuple[int, int]:
+def store_steps(db: str, steps: Iterable[Step], *, root: Path | None = None) -> tuple[int, int]:
     """Add steps of runs; steps that are stored already stay.
 
-    System prompts and tool schemas become artifacts of the session. Returns how many steps there were, and how many of
-    them do not hold everything that the model was given.
+    System prompts and tool schemas become artifacts of the session, with their contents in the folder `root`, or in the
+    store of this home. Returns how many steps there were, and how many of them do not hold everything that the model
+    was given.
     """
     count = cut = 0
-    with artifacts.open_stash_batch(db) as batch, transaction.atomic(using=db):
+    with artifacts.open_stash_batch(db, root=root) as batch, transaction.atomic(using=db):
         rows = []
         for step in steps:
             if step.session_id and step.type:
@@ -68,13 +70,15 @@ def store_indexed_files(db: str, database: str, files: Iterable[MemoryIndexFile]
     return len(rows)
 
 
-def store_database_files(db: str, contents: Iterable[DatabaseFile], *, is_secret: Iterable[str] = ()) -> int:
+def store_database_files(
+    db: str, contents: Iterable[DatabaseFile], *, is_secret: Iterable[str] = (), root: Path | None = None
+) -> int:
     """Store files of a database as artifacts, and its VFS listing; return their number.
 
-    A file with a name in `is_secret` is listed, and its content is not stored.
+    A file with a name in `is_secret` is listed, and its content is not stored. `root` as in `store_steps`.
     """
     names, count, listed = frozenset(is_secret), 0, []
-    with artifacts.open_stash_batch(db) as batch, transaction.atomic(using=db):
+    with artifacts.open_stash_batch(db, root=root) as batch, transaction.atomic(using=db):
         for file in contents:
             is_kept = file.data is not None and not names.intersection(file.path.split("/"))
             handle = _stash_content(batch, file) if is_kept else None

@@ -1,6 +1,7 @@
 """The plan of `doctor --fix`, and all findings. It writes nothing."""
 
 from collections import Counter
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -25,17 +26,19 @@ from ledger.outputs import output_stash
 from openclaw_web import amounts, clock
 from openclaw_web.disk import room
 from openclaw_web.errors import Refused
+from openclaw_web.sqlite import tables
 from people.configuration import setting_values as configuration
 
-from . import ignored_sessions, report, tables
+from . import ignored_sessions, report
 from .findings import FINDING, Finding
 from .sources import (
     home_sources,
     import_preview,
     index_keys,
+    new_rows,
     places,
-    row_comparison,
     session_comparison,
+    source_comparison,
     source_findings,
 )
 from .sources.census import Census, CensusTaker
@@ -58,6 +61,7 @@ class Plan:
     root: Path
     problem: str = ""
     is_deep: bool = False
+    is_mending: bool = False  # rows beside sessions are made those of their sources
     collection: Any = None
     names: dict[str, str] = field(default_factory=dict)
     sources: list[Source] = field(default_factory=list)
@@ -68,6 +72,11 @@ class Plan:
     counts: Counts = field(default_factory=Counts)
     compared: Comparison = field(default_factory=Comparison)
     census: Census = field(default_factory=Census)
+
+    @property
+    def mistyped(self) -> set[str]:
+        """Agents with values of the wrong type, which cannot be compared."""
+        return {finding.agent for finding in self.store if finding.check in MISTYPED}
 
     @property
     def to_read(self) -> list[Source]:
@@ -117,7 +126,7 @@ def build_plan(params: dict[str, Any], progress: Any, copies: Copies) -> Plan:
 
 def _check_repair(plan, finding):
     """The finding, without its repair when that is an import from another home."""
-    is_import = finding.repair == losses.IMPORT_AGAIN and finding.check != session_comparison.SUMS
+    is_import = finding.repair == losses.IMPORT_AGAIN and finding.check != tables.OF_SESSIONS
     is_elsewhere = is_import and finding.agent and finding.agent not in plan.names.values()
     return replace(finding, repair="") if is_elsewhere else finding
 
@@ -137,7 +146,7 @@ def _compare_sessions(plan, counted, progress, copies):
 
     Agents with values of the wrong type are not compared.
     """
-    mistyped = {finding.agent for finding in plan.store if finding.check in MISTYPED}
+    mistyped = plan.mistyped
     collection = plan.collection or build_collection(None, {}, {}, progress, copies)
     agents = collection.home.agents if collection.home else ()
     of_home = {plan.names[home_agent.home_name]: home_agent for home_agent in agents}
@@ -167,10 +176,6 @@ def _find_unreadable(plan):
         if plan.is_deep and source.problem and not source.is_to_read:
             words = {"path": source.name, "why": source.problem.rstrip(".")}
             yield Finding("unreadable", _("%(path)s was not compared: %(why)s.") % words, source.name)
-        for table, number in sorted(source.lost.items()) if source.agent not in plan.counts.gone else ():
-            words = {"path": source.name, "count": f"{number:,}", "table": table}
-            sentence = _("Rows of %(table)s imported from %(path)s that are missing: %(count)s.") % words
-            yield Finding("lost_rows", sentence, source.name, repair=losses.IMPORT_AGAIN, agent=source.agent)
 
 
 def check_home(plan: Plan, params: dict[str, Any], progress: Any, copies: Copies) -> None:
@@ -227,20 +232,35 @@ def _inspect_sources(plan, progress):
         done += count
         progress.update(min(done, total), total)
 
-    comparer = row_comparison.RowComparer(plan.collection, plan.rejected, plan.is_deep, sorted(plan.names.values()))
+    counter = new_rows.RowCounter(plan.collection, plan.rejected, sorted(plan.names.values()))
     for home_agent in plan.collection.home.agents:
         agent_id = plan.names[home_agent.home_name]
         own = [source for source in plan.sources if source.home_agent == home_agent.home_name]
         _compare_keys(plan, agent_id, index_keys.read_file_keys(plan.collection, home_agent, own))
         if plan.is_deep or any(source.is_to_read for source in own):
             progress.update(done, total, _("Checking the sources of %(agent)s") % {"agent": agent_id})
-            _inspect_agent(plan, comparer, home_agent, agent_id, own, report_bytes)
-    comparer.compare_home([source for source in plan.sources if not source.home_agent])
+            _inspect_agent(plan, counter, home_agent, agent_id, own, report_bytes)
+    of_home = [source for source in plan.sources if not source.home_agent]
+    counter.count_home(of_home)
+    if plan.is_deep:
+        with _comparing(plan) as comparer:
+            comparer.compare_home(of_home)
     if total:
         progress.update(total, total, _("Checked everything new"))
 
 
-def _inspect_agent(plan, comparer, home_agent, agent_id, own, report_bytes):
+@contextmanager
+def _comparing(plan):
+    """Compare sources with the store while nothing is imported: that would look like a difference."""
+    with collect.exclusive_run(plan.collection.progress):
+        collection = replace(plan.collection, book=SourceBook(plan.root))
+        try:
+            yield source_comparison.SourceComparer(collection, plan.names, plan.compared, plan.is_mending)
+        except Refused as refused:
+            plan.compared.unreadable[str(plan.root)] = str(refused.sentence)
+
+
+def _inspect_agent(plan, counter, home_agent, agent_id, own, report_bytes):
     for source in own:
         if source.is_to_read and source.kind in ("transcript", "leftover"):
             import_preview.fill_version(plan.collection, source)
@@ -248,7 +268,10 @@ def _inspect_agent(plan, comparer, home_agent, agent_id, own, report_bytes):
         plan.collection, home_agent, agent_id, own, plan.rejected, is_deep=plan.is_deep
     ) as agent_places:
         import_preview.count_new_records(agent_places, plan.rejected, report_bytes)
-        comparer.compare_agent(agent_places, own, home_agent.workspace)
+        counter.count_agent(agent_places, own, home_agent.workspace)
+        if plan.is_deep and agent_id not in plan.mistyped:
+            with _comparing(plan) as comparer:
+                comparer.compare_agent(agent_places, home_agent, own)
         if agent_places.database is not None and not agent_places.of_database.is_to_read:
             _compare_keys(plan, agent_id, index_keys.read_database_keys(agent_places.database))
 

@@ -8,16 +8,16 @@ from django.utils.translation import gettext as _
 from agents import holdings
 from agents.database_copies import Copies
 from agents.holdings import Holding
-from agents.models import Agent, CollectorSource
+from agents.models import Agent
 from agents.services import has_no_content
-from collecting import agent_reimport, collect, episode_import
+from collecting import agent_reimport, collect
 from collecting.stages import holding_checks
 from overview import summaries
 
 from . import plan
 from .plan import Plan
 from .sources import backup_search
-from .sources.home_sources import EPISODES
+from .sources.session_comparison import BESIDE
 from .store import losses
 from .store.losses import Loss
 
@@ -51,14 +51,12 @@ def import_lost_records(repair_plan: Plan, params: dict[str, Any], progress: Any
     The facts then say where the records that are still lost can be found.
     """
     lost_sessions = _find_lost_sessions(repair_plan)
-    _forget_sources(repair_plan)
     for agent_id, ids in sorted(lost_sessions.items()):
         progress.log(_("Importing agent %(agent)s again") % {"agent": agent_id})
         if ids or agent_id not in facts.get("refilled", ()):
             _import_again(params, progress, agent_id, sorted(ids))
     _rebuild_others(repair_plan, params, progress)
-    if any(source.lost[EPISODES] for source in repair_plan.sources):  # those imports left the events of other agents
-        collect.run({name: params[name] for name in IMPORT_PARAMS if params.get(name)}, progress)
+    _mend_rows(repair_plan, params, progress)
     after = _check_again(repair_plan, params, progress)
     _note_uncounted_sessions(after)
     still_lost = list(after.counts.losses.values())
@@ -89,19 +87,17 @@ def _find_lost_sessions(repair_plan) -> dict[str, set[str]]:
             sessions[loss.agent].add(loss.session_id)
     for agent_id, rows in repair_plan.compared.rows.items():
         if agent_id in own_agents and rows:
-            sessions[agent_id] |= rows.keys()
+            sessions[agent_id] |= rows.keys() - {BESIDE}
     for finding in repair_plan.store:
         if finding.repair == losses.IMPORT_AGAIN and finding.agent in own_agents:
             sessions.setdefault(finding.agent, set())
-    if any(source.lost for source in repair_plan.sources) and not sessions and own_agents:
-        sessions[min(own_agents)] = set()
     return sessions
 
 
 def _rebuild_others(repair_plan, params, progress):
     """Derive sessions of agents of other OpenClaw folders again from their stored records."""
     for agent_id, rows in repair_plan.compared.rows.items():
-        if rows and agent_id not in repair_plan.names.values():
+        if rows and agent_id and agent_id not in repair_plan.names.values():
             agent = Agent.objects.get(agent_id=agent_id)
             with Copies() as copies, collect.exclusive_run(progress):
                 collection = plan.build_collection(None, {}, params, progress, copies)
@@ -118,16 +114,11 @@ def _import_again(params, progress, agent_id, ids):
     collect.run(import_params, progress)
 
 
-def _forget_sources(repair_plan):
-    """Forget that sources of missing rows were read, so that the next import reads them whole."""
-    names = {source.name for source in repair_plan.sources if source.lost}
-    if any(source.lost[EPISODES] for source in repair_plan.sources):
-        episode_import.forget_position(repair_plan.collection)
-    rows = CollectorSource.objects.filter(root=str(repair_plan.root))
-    for name in names:
-        rows.filter(path=name).delete()
-        rows.filter(path__startswith=f"{name}~").delete()
-        rows.filter(path=f"{name}-wal").delete()
+def _mend_rows(repair_plan, params, progress):
+    """Make rows beside sessions those of their sources."""
+    if any(BESIDE in sessions for sessions in repair_plan.compared.rows.values()):
+        with Copies() as copies:
+            plan.check_home(Plan(repair_plan.root, is_deep=True, is_mending=True), params, progress, copies)
 
 
 def _check_again(repair_plan, params, progress) -> Plan:

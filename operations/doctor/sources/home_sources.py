@@ -19,7 +19,7 @@ from agents.skipped_sources import find_skipped
 from collecting import episode_import
 from collecting.inventory.transcripts import find_sources
 from collecting.stages import extras, mem_store, source_databases
-from collecting.stages.home_state import MIGRATED_SUFFIX
+from collecting.stages.schedules import MIGRATED_SUFFIX
 from guardian.collectors import workspace as workspaces
 from ledger import prompt_workspaces
 from ledger.models import Session
@@ -69,7 +69,6 @@ class Source:
     # Set after the source was opened.
     new: Counter[str] = field(default_factory=Counter)  # rows that a collect would add, by table
     kinds: Counter[str] = field(default_factory=Counter)  # new records by kind
-    lost: Counter[str] = field(default_factory=Counter)  # rows by table that were read from it and are gone
     rejected: int = 0
     version: str = ""
     skipped_tables: list[dict[str, str]] | None = None

@@ -17,13 +17,14 @@ from ledger.rebuild import repeats
 from ledger.rebuild.reimport import SessionComparison
 from openclaw_web import amounts
 from openclaw_web.pages.formatting import listed
+from openclaw_web.sqlite import tables
 from openclaw_web.sqlite.row_comparison import DIFFERENT, RowDifference
 
-from ..findings import Finding
+from ..findings import Finding, format_place
 from ..store.losses import IDS, IMPORT_AGAIN, Counts, Loss
 
 FILE = re.compile(r"[^#!]*")  # the file in a transcript's name; after it, # or ! begins the place in a database
-SUMS = "session_sums"
+BESIDE = ""  # the place of rows beside sessions
 NAMED = 20  # rows that a sentence names
 LISTED = 5_000  # rows in a receipt
 
@@ -154,7 +155,9 @@ def build_findings(compared: Comparison, counts: Counts) -> Iterator[Finding]:
     """A finding for each agent with rows that differ, besides those of sessions that lost records."""
     lost = {(loss.agent, loss.session_id) for loss in counts.losses.values()}
     for agent_id, sessions in compared.rows.items():
-        others = {name: rows for name, rows in sessions.items() if (agent_id, name) not in lost}
+        others = {name: rows for name, rows in sessions.items() if name != BESIDE and (agent_id, name) not in lost}
+        if rows := sessions.get(BESIDE):
+            yield _build_source_finding(agent_id, rows, compared.row_counts[agent_id, BESIDE])
         if others:
             count = sum(compared.row_counts[agent_id, name] for name in others)
             named = _format_rows(chain.from_iterable(others.values()), count)
@@ -164,10 +167,21 @@ def build_findings(compared: Comparison, counts: Counts) -> Iterator[Finding]:
                 "In agent %(agent)s, %(rows)s differ from what its sources and records give: %(named)s.",
                 count,
             )
-            yield Finding(SUMS, sentence % words, agent_id, repair=IMPORT_AGAIN, agent=agent_id)
+            yield Finding(tables.OF_SESSIONS, sentence % words, agent_id, repair=IMPORT_AGAIN, agent=agent_id)
     for name, why in compared.unreadable.items():
         words = {"path": name, "why": why.rstrip(".")}
         yield Finding("unreadable", _("%(path)s was not compared: %(why)s.") % words if why else name, name)
+
+
+def _build_source_finding(agent_id, rows, count):
+    words = {"place": format_place(agent_id), "named": _format_rows(rows, count)}
+    words["rows"] = amounts.format_amount("rows", count)
+    sentence = ngettext(
+        "%(rows)s of %(place)s beside sessions differs from what its source gives: %(named)s.",
+        "%(rows)s of %(place)s beside sessions differ from what their sources give: %(named)s.",
+        count,
+    )
+    return Finding(tables.OF_SOURCES, sentence % words, agent_id, repair=IMPORT_AGAIN, agent=agent_id)
 
 
 def _format_rows(rows: Iterable[RowDifference], count: int):

@@ -30,7 +30,7 @@ def find_source(receipt):
 
 
 def find_lost(receipt):
-    return [finding["sentence"] for finding in receipt["store"] if finding["check"] == "lost_rows"]
+    return [(row["agent"], *row["key"]) for row in receipt["rows"] if row["table"] == "episodic_events"]
 
 
 def is_skipped(receipt):
@@ -93,7 +93,7 @@ def test_a_deep_look_finds_lost_events_and_fix_brings_them_back(home, ledger):
     looked, _status = doctor(home)
     assert find_source(looked)["state"] == "unchanged" and not find_lost(looked)
     looked, _status = doctor(home, "--deep", status=1)
-    assert find_lost(looked) == [f"Rows of episodic_events imported from {PLACE} that are missing: 2."]
+    assert find_lost(looked) == [("main", "e2"), ("research", "e5")]
     assert find_source(looked)["records"] == 0
     doctor(home, "--fix", "--deep")
     assert (read_ids(home), read_ids(home, "research")) == ({"e1", "e2", "e3"}, {"e4", "e5", "e6"})

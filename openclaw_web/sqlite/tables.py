@@ -1,21 +1,25 @@
 """Declares for every table whether sources or other rows give its rows again, and which check compares them."""
 
-from openclaw_web.sqlite import integrity
+from django.apps import apps
+from django.db.models import Model
 
+from . import integrity
+
+OF_SESSIONS, OF_SOURCES = "session_sums", "source_rows"  # the checks that import again and compare
 # From sources, as long as these are there: the check that compares them. "": none does.
+# Tables of sessions are in the order in which their rows are inserted.
 READ_AGAIN = {
-    **dict.fromkeys(("sessions", "transcript_events", "transcript_event_identities", "artifacts"), "session_sums"),
-    **dict.fromkeys(("trajectory_events", "indexed_files", "vfs_entries", "episodic_events"), "lost_rows"),
-    **dict.fromkeys(("cron_jobs", "cron_run_logs", "subagent_runs"), "lost_rows"),
-    **dict.fromkeys(("task_runs", "flow_runs", "delivery_queue_entries", "workspace_files"), "lost_rows"),
-    "provenance_records": "",
-    "prompt_reports": "",
-    "rejected_records": "",
-    "collector_skipped": "",
+    **dict.fromkeys(("prompt_reports", "sessions", "transcript_events", "transcript_event_identities"), OF_SESSIONS),
+    **dict.fromkeys(("artifacts", "rejected_records"), OF_SESSIONS),
+    **dict.fromkeys(("trajectory_events", "indexed_files", "vfs_entries", "episodic_events"), OF_SOURCES),
+    **dict.fromkeys(("cron_jobs", "cron_run_logs", "subagent_runs"), OF_SOURCES),
+    **dict.fromkeys(("task_runs", "flow_runs", "delivery_queue_entries"), OF_SOURCES),
+    **dict.fromkeys(("workspace_files", "provenance_records"), OF_SOURCES),
+    "collector_skipped": "",  # each import writes them anew, whatever they hold
 }
 # From rows of other tables.
 DERIVED = {
-    **dict.fromkeys(("transcript_snapshots", "conversation_turns", "session_days", "session_tools"), "session_sums"),
+    **dict.fromkeys(("transcript_snapshots", "conversation_turns", "session_days", "session_tools"), OF_SESSIONS),
     "tool_days": "tool_sums",
     **dict.fromkeys(("agent_daily_stats", "agent_hours", "agent_summaries"), "sums"),
     **dict.fromkeys(("memory_spans", "newest_sessions", "newest_writes"), "sums"),
@@ -53,12 +57,19 @@ KEPT = {
     *("file_contents", "file_snapshots", "write_guardian_audit", "guardian_receipts", "guardian_consolidations"),
     "rollbacks",
 }
-OF_SOURCES = {"session_sums", "lost_rows"}  # checks that only `--deep` has, as it has those without a quick way
+
+
+def list_models(check: str) -> list[type[Model]]:
+    """The models whose rows a check compares, in the order of their declaration."""
+    models = {model._meta.db_table: model for model in apps.get_models()}
+    return [models[table] for table, name in (READ_AGAIN | DERIVED).items() if name == check]
 
 
 def list_not_compared(*, is_deep: bool) -> list[str]:
     """The tables that could be made again, and whose rows no check of this kind compares."""
     without = {""}
     if not is_deep:
-        without |= OF_SOURCES | {check.name for _app, check in integrity.list_checks() if check.find is None}
+        without |= {OF_SESSIONS, OF_SOURCES} | {
+            check.name for _app, check in integrity.list_checks() if check.find is None
+        }
     return sorted(table for table, check in (READ_AGAIN | DERIVED).items() if check in without)
