@@ -1,5 +1,6 @@
 """Stores steps of runs, the memory index and files from an agent's database."""
 
+import hashlib
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -26,11 +27,12 @@ def store_steps(db: str, steps: Iterable[Step], *, root: Path | None = None) -> 
     was given.
     """
     count = cut = 0
+    handles: dict[tuple[str, str, bytes], str] = {}  # of prompts, which most steps of a session repeat
     with artifacts.open_stash_batch(db, root=root) as batch, transaction.atomic(using=db):
         rows = []
         for step in steps:
             if step.session_id and step.type:
-                rows.append(_build_step(batch, step))
+                rows.append(_build_step(batch, step, handles))
                 count += 1
                 cut += step.is_cut
             if len(rows) >= ROWS:
@@ -91,15 +93,17 @@ def store_database_files(
     return count
 
 
-def _build_step(batch: StashBatch, step: Step) -> TrajectoryEvent:
-    place = Place(session_id=step.session_id)
-    if step.prompt:
-        step.about["systemPrompt"] = batch.add(step.prompt, kind=SYSTEM_PROMPT, place=place, at=step.created_at)[
-            0
-        ].handle
-    if step.tools:
-        content = trajectories.tools_to_json(step.tools)
-        step.about["tools"] = batch.add(content, kind=TOOL_SCHEMAS, place=place, at=step.created_at)[0].handle
+def _build_step(batch: StashBatch, step: Step, handles: dict[tuple[str, str, bytes], str]) -> TrajectoryEvent:
+    prompts = {"systemPrompt": (SYSTEM_PROMPT, step.prompt)}
+    prompts["tools"] = TOOL_SCHEMAS, trajectories.tools_to_json(step.tools) if step.tools else None
+    for name, (kind, content) in prompts.items():
+        if content:
+            data = content.encode(errors="replace") if isinstance(content, str) else content
+            key = step.session_id, kind, hashlib.sha256(data).digest()
+            if key not in handles:
+                place = Place(session_id=step.session_id)
+                handles[key] = batch.add(content, kind=kind, place=place, at=step.created_at)[0].handle
+            step.about[name] = handles[key]
     return TrajectoryEvent(
         id=step.id,
         session_id=step.session_id,

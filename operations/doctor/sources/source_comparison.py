@@ -187,7 +187,7 @@ class SourceComparer:
     @contextmanager
     def _make_rows(self, name, imports):
         """Import sources into an empty file; yields its alias."""
-        needed = 2 * sum(source.size for source, _import_source in imports) + SCRATCH_BYTES
+        needed = int(1.3 * sum(source.size for source, _import_source in imports)) + SCRATCH_BYTES
         room.check(settings.HOME_DIR, needed)
         words = {"agent": name or "*", "size": in_words(needed)}
         self.collection.progress.update(0, None, _("Comparing agent %(agent)s (needs up to %(size)s)") % words)
