@@ -178,5 +178,6 @@ def count_all_unscanned() -> int:
 
 def describe_lag() -> tuple[int, str]:
     """The count of texts that are not scanned, and a sentence about it."""
-    count = count_all_unscanned()
-    return count, str(words.UNSCANNED % {"count": count, "shown": number(count)} if count else words.ALL_SCANNED)
+    if count := count_all_unscanned():
+        return count, str(words.UNSCANNED % {"count": count, "shown": number(count)})
+    return 0, str(words.ALL_SCANNED if Agent.objects.exists() else words.NO_TEXTS)

@@ -52,7 +52,7 @@ UNDONE_WORD = _("Undid a verdict")
 UNSCANNED = ngettext_lazy(
     "%(shown)s record or text is not scanned yet.", "%(shown)s records and texts are not scanned yet.", "count"
 )
-ALL_SCANNED = _("All texts are scanned.")
+ALL_SCANNED, NO_TEXTS = _("All texts are scanned."), _("There is nothing to scan yet: no agent is imported.")
 CHANGED_TEXT = pgettext_lazy("value", "The text has changed since it was scanned")
 DOTS = places.MASK  # in place of a value that a person may not see
 

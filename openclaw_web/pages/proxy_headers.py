@@ -19,6 +19,7 @@ PREFIX = "HTTP_X_FORWARDED_"
 OTHERS = ("HTTP_FORWARDED", "HTTP_X_REAL_IP")
 CLIENT, SCHEME = "HTTP_X_FORWARDED_FOR", "HTTP_X_FORWARDED_PROTO"
 SCHEMES = ("http", "https")
+WIDEST = 8  # bits that the addresses of a listed network share at least
 MOST_HOPS = 20
 LONGEST_ENTRY = 100
 MAPPED = 96  # bits before an IPv4 address in an IPv6 one
@@ -53,7 +54,7 @@ class ProxyFault(BadRequest):
 def read_proxies(text: str) -> tuple[Network, ...]:
     """Return the networks that a value of the variable lists.
 
-    Raises ImproperlyConfigured for anything else, and for a network of all addresses.
+    Raises ImproperlyConfigured for anything else, and for a network wider than WIDEST.
     """
     return tuple(_read_network(part) for part in map(str.strip, text.split(",")) if part)
 
@@ -69,10 +70,10 @@ def _read_network(text):
         and network.prefixlen >= MAPPED
     ):
         network = ipaddress.ip_network((network.network_address.ipv4_mapped, network.prefixlen - MAPPED))
-    if network is None or not network.prefixlen:
+    if network is None or network.prefixlen < WIDEST:
         raise ImproperlyConfigured(
             f"{VARIABLE} must hold IP addresses or networks of reverse proxies such as 127.0.0.1,172.18.0.0/16, "
-            f"separated by commas, not {text!r}."
+            f"separated by commas and no wider than /{WIDEST}, not {text!r}."
         )
     return network
 

@@ -195,12 +195,20 @@ def test_other_settings_are_read_before_the_home_is_entered(run):
     assert run(*words)[1] == f"{run.env['OPENCLAW_WEB_HOME']}\n"
 
 
+@pytest.mark.parametrize(("more", "has_it"), [({}, False), ({"OPENCLAW_WEB_HSTS_PRELOAD": "1"}, True)])
+def test_browsers_may_list_the_name_for_good_only_when_asked(run, more, has_it):
+    words = ("shell", "--no-imports", "-c", "from django.conf import settings; print(settings.SECURE_HSTS_PRELOAD)")
+    assert run(*words, OPENCLAW_WEB_HTTPS="1", **more)[1] == f"{has_it}\n"
+    assert run(*words, **more)[1] == "False\n"
+
+
 WRONG_SETTINGS = {
     "OPENCLAW_WEB_BUSY_SECONDS": "abc",
     "OPENCLAW_WEB_API_PER_MINUTE": "-1",
     "OPENCLAW_WEB_API_FAILURES_PER_MINUTE": "1.5",
     "OPENCLAW_WEB_DEBUG": "maybe",
     "OPENCLAW_WEB_HTTPS": "2",
+    "OPENCLAW_WEB_HSTS_PRELOAD": "2",
     "OPENCLAW_WEB_LOG_LEVEL": "LOUD",
     "OPENCLAW_WEB_PROXIES": "localhost",
     "OPENCLAW_WEB_HOME": "~nobody-is-called-that",

@@ -3,6 +3,7 @@
 import pytest
 from django.urls import reverse
 
+from agents.models import Agent
 from findings import scan
 from jobs.models import JobRun
 from ledger.models import Session
@@ -36,6 +37,11 @@ def test_a_scan_brings_it_to_nothing_and_takes_the_button_away(as_operator, ada)
     assert "2 records and texts are not scanned yet. Scan now" in read_text(as_operator.get(LAG))
     scan.scan_all()
     assert read_text(as_operator.get(LAG)) == "All texts are scanned."
+
+
+def test_a_site_without_agents_has_nothing_to_scan(as_stranger):
+    Agent.objects.all().delete()
+    assert read_text(as_stranger.get(LAG)) == "There is nothing to scan yet: no agent is imported."
 
 
 def test_operators_start_the_scan_once(as_operator, waiting):

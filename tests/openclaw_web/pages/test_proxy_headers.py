@@ -108,7 +108,19 @@ def test_a_mapped_address_is_the_ipv4_address():
 
 
 @pytest.mark.parametrize(
-    "text", ["*", "localhost", "10.0.0.5/8", "10.0.0.0/33", "0.0.0.0/0", "::/0", "::ffff:0:0/96", "1.2.3.4 5.6.7.8"]
+    "text",
+    [
+        "*",
+        "localhost",
+        "10.0.0.5/8",
+        "10.0.0.0/33",
+        "0.0.0.0/0",
+        "::/0",
+        "::ffff:0:0/96",
+        "8.0.0.0/7",
+        "fc00::/7",
+        "1.2.3.4 5.6.7.8",
+    ],
 )
 def test_other_values_are_refused_in_a_sentence(text):
     with pytest.raises(
