@@ -10,7 +10,7 @@ from openclaw_web.errors import Refused
 from openclaw_web.lists.declaration import shows
 from openclaw_web.lists.list_response import render_list
 from openclaw_web.lists.paging import page_of, read_cursors
-from openclaw_web.pages.html import redirect_to, render_page
+from openclaw_web.pages.html import redirect_to, render_page, stop_polling
 from openclaw_web.pages.roles import needs
 
 from ..exports.plan import SIDES
@@ -58,16 +58,20 @@ def dataset_detail(request, dataset_id):
     dataset = get_object_or_404(Dataset, id=dataset_id)
     unfinished = dataset.versions.filter(state=DatasetVersion.State.BUILDING).first()
     released = dataset.versions.filter(state=DatasetVersion.State.RELEASED)
+    job = jobs.find_last(JOB_KIND, {"version_id": unfinished.id}) if unfinished else None
+    is_working = job is not None and not job.has_ended
     context = {
         "dataset": dataset,
         "options": words.describe_options(dataset.options),
         "page": page_of(released, order=("-number",), **read_cursors(request)),
         "unfinished": unfinished,
-        "job": jobs.find_last(JOB_KIND, {"version_id": unfinished.id}) if unfinished else None,
+        "job": job,
+        "is_working": is_working,
         "form": ReleaseForm(),
         "may_release": request.user.has_role("labeller"),
     }
-    return render_page(request, "datasets/dataset_detail.html", context)
+    response = render_page(request, "datasets/dataset_detail.html", context, partial="releases")
+    return response if is_working or not request.htmx else stop_polling(response)
 
 
 @require_POST

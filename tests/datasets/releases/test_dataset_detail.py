@@ -7,7 +7,7 @@ from datasets.models import DatasetVersion
 from datasets.releases.release import start_release
 from jobs.models import JobRun
 from people.models import AuditEntry
-from tests.datasets.page_text import read_text
+from tests.datasets.page_text import HTMX, read_text
 from tests.datasets.releases.release_helpers import make_dataset, make_release
 from tests.datasets.releases.release_pages import find_links, open_next, open_page, run_jobs, send_form
 
@@ -56,7 +56,13 @@ def test_a_release_that_waits_is_shown_with_its_progress(as_reviewer, samples):
     assert as_reviewer.get(reverse("datasets:version_detail", args=[dataset.id, 1])).status_code == 404
     version_id = dataset.versions.get().id
     assert as_reviewer.get(reverse("datasets:version_of", args=[version_id])).status_code == 404
+    assert (
+        'hx-trigger="every 1s"' in page and as_reviewer.get(dataset.get_absolute_url(), headers=HTMX).status_code == 200
+    )
     run_jobs()
+    part = as_reviewer.get(dataset.get_absolute_url(), headers=HTMX)
+    assert part.status_code == 286 and "<html" not in part.text and "hx-trigger" not in part.text  # asked no more
+    assert "/1/" in part.text and "No release yet." not in part.text
     assert as_reviewer.get(reverse("datasets:version_of", args=[version_id])).status_code == 302
 
 
