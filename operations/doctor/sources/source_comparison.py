@@ -42,7 +42,7 @@ from ledger.collectors.database_tables import PROVENANCE, STATE
 from ledger.rebuild import reimport
 from openclaw_web.disk import room
 from openclaw_web.pages.formatting import size as in_words
-from openclaw_web.sqlite import statements, tables, upkeep
+from openclaw_web.sqlite import tables, upkeep
 from openclaw_web.sqlite.dialect import ATTACHED
 from openclaw_web.sqlite.row_comparison import (
     DIFFERENT,
@@ -275,7 +275,7 @@ class SourceComparer:
             episode_import.collect(replace(self.collection, is_again=True))
 
     def _compare_provenance(self, source):
-        """Files whose newest row is not the record that OpenClaw has. Earlier rows are history."""
+        """Files whose newest row is not the record that OpenClaw has. The rows before it are history."""
         known = Agent.objects.in_bulk(self.names.values())
         agents = {name: known[agent_id] for name, agent_id in self.names.items() if agent_id in known}
         collection = replace(self.collection, agents=agents)
@@ -385,5 +385,5 @@ def _align_runs(scratch_db):
                     row.seq += 1
                 rows[row.seq] = row
                 logged_starts.add(began_at)
-        statements.run(scratch_db, "DELETE FROM cron_run_logs WHERE job_id = %s", [job_id])
+        made_runs.filter(job_id=job_id).delete()
         made_runs.bulk_create(rows.values(), batch_size=500)
