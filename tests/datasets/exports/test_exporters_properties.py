@@ -78,7 +78,7 @@ def test_every_conversation_is_one_a_trainer_takes(branch, turns, characters, hi
         assert tuple(read) == COLUMNS[format_]
         assert find_broken_rules(format_, read) == []
         assert read_last_message(read) == (
-            "gpt" if format_ == "sharegpt" else "assistant",
+            "gpt" if format_.startswith("sharegpt") else "assistant",
             BAD.sub("\ufffd", judged.reply),
         )
 
