@@ -94,9 +94,9 @@ def store_records(agent: Agent, records: Mapping[str, Record], *, is_whole: bool
     `is_whole`: files that are not in `records` have no record any more.
     """
     now = now_ms()
-    rows = [_build_row(record, now) for record in find_changed(agent.db, records).values()]
+    current = _find_last_rows(agent.db)
+    rows = [_build_row(record, now) for record in _select_changed(current, records).values()]
     if is_whole:
-        current = _find_last_rows(agent.db)
         removed_rows = (row for name, row in current.items() if name not in records and row.state != State.GONE)
         rows += [_build_removal_row(row, now) for row in removed_rows]
     if rows:
@@ -107,7 +107,10 @@ def store_records(agent: Agent, records: Mapping[str, Record], *, is_whole: bool
 
 def find_changed(db: str, records: Mapping[str, Record]) -> dict[str, Record]:
     """The records that are not those of the newest rows, by file name."""
-    current = _find_last_rows(db)
+    return _select_changed(_find_last_rows(db), records)
+
+
+def _select_changed(current, records):
     return {
         name: record
         for name, record in records.items()

@@ -27,7 +27,7 @@ def store_steps(db: str, steps: Iterable[Step], *, root: Path | None = None) -> 
     was given.
     """
     count = cut = 0
-    handles: dict[tuple[str, str, bytes], str] = {}  # of prompts, which most steps of a session repeat
+    handles: dict[tuple[str, str, bytes], str] = {}  # of prompts among ROWS steps, most of which repeat them
     with artifacts.open_stash_batch(db, root=root) as batch, transaction.atomic(using=db):
         rows = []
         for step in steps:
@@ -37,6 +37,7 @@ def store_steps(db: str, steps: Iterable[Step], *, root: Path | None = None) -> 
                 cut += step.is_cut
             if len(rows) >= ROWS:
                 _insert_steps(db, rows)
+                handles.clear()
         batch.save()
         _insert_steps(db, rows)
     return count, cut
