@@ -330,14 +330,8 @@ def _refuse_old(name, agent_id):
 
 def describe_other_version(agent_id, applied):
     """Return the sentence about a file with migrations of another version of this program."""
-    if known_migrations.is_newer_version(applied, known_migrations.list_agent_migrations()):
-        sentence = _("The database of agent %(agent)s was updated by a newer version than this one (%(version)s).")
-        words = {"agent": agent_id, "version": settings.VERSION}
-        return f"{sentence % words} {known_migrations.describe_way_back()}"
-    sentence = _(
-        "The database of agent %(agent)s was created by another version; keep it and import again into a new home."
-    )
-    return sentence % {"agent": agent_id}
+    database = _("The database of agent %(agent)s") % {"agent": agent_id}
+    return known_migrations.describe_other_version(database, applied, known_migrations.list_agent_migrations())
 
 
 def _template():

@@ -1,1 +1,1 @@
-VERSION = "0.1.0"  # pyproject.toml says the same
+VERSION = "0.2.0"  # pyproject.toml says the same

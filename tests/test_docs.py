@@ -8,6 +8,7 @@ from pathlib import Path
 from django.apps import apps
 from django.core.management import BaseCommand, find_commands, load_command_class
 
+from openclaw_web import VERSION
 from people.configuration.setting_values import KEYS
 from tests.suite.sources import MODULES, ROOT, fail_for, format_dotted_name, lines_matching, source, where
 
@@ -158,6 +159,6 @@ def test_links_lead_somewhere():
     fail_for(problem for page in PAGES for problem in broken(page))
 
 
-def test_the_changelog_starts_with_what_is_unreleased():
+def test_the_changelog_starts_with_this_version():
     parts = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
-    assert parts[0] == "Unreleased"
+    assert parts[0] == VERSION

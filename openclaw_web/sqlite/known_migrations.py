@@ -1,6 +1,6 @@
 """Migrations that this version knows, to recognize files of other versions."""
 
-from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from functools import cache
 from importlib.util import find_spec
 from pkgutil import iter_modules
@@ -15,6 +15,15 @@ from django.utils.translation import gettext as _
 from ..errors import Refused
 
 Migration = tuple[str, str]  # app, name
+# Migrations of 0.1.0 that were replaced until commit 8ffc5f0e, and the last commit that reads a file with each.
+LAST_READERS: dict[Migration, str] = {
+    ("agents", "0001_tables"): "6b660e73",
+    ("ledger", "0002_orders_of_lists"): "6b660e73",
+    ("ledger", "0001_initial"): "f645b437",
+    ("datasets", "0001_0a575a9e"): "ac772095",
+    ("datasets", "0001_c0c49fd8"): "ea2d25c4",
+    ("datasets", "0001_6243a094"): "8d6f16fc",
+}
 
 
 @cache
@@ -39,20 +48,42 @@ def find_missing(connection: BaseDatabaseWrapper) -> set[Migration]:
     return set(list_migrations() - MigrationRecorder(connection).applied_migrations().keys())
 
 
-def is_other_version(seen: Iterable[Migration]) -> bool:
-    """Whether another version of this program made a file with these migrations."""
-    return not list_migrations().issuperset(seen)
+def find_last_reader(applied: AbstractSet[Migration]) -> str | None:
+    """The last commit that reads a file with replaced migrations; None for any other file."""
+    for migration, commit in LAST_READERS.items():
+        if migration in applied:
+            return commit
+    # An agent's file of that time names no unknown migration; findings are created before the ledger.
+    is_without_findings = ("ledger", "0001_a4a0b922") in applied and ("findings", "0001_e9f483ee") not in applied
+    return LAST_READERS["datasets", "0001_0a575a9e"] if is_without_findings else None
 
 
-def is_newer_version(seen: Iterable[Migration], known: frozenset[Migration] | None = None) -> bool:
-    """Whether a newer version updated a file: all migrations are there, and others.
+def is_other_version(applied: AbstractSet[Migration]) -> bool:
+    """Whether this program does not read a file with these migrations, also after an update."""
+    return not list_migrations() >= applied or find_last_reader(applied) is not None
 
-    `known` are those that the file has after an update by this version; None: all.
+
+def describe_other_version(name: str, applied: AbstractSet[Migration], known: AbstractSet[Migration]) -> str:
+    """Say why a home, a backup or a database (`name`) is refused, and what to do.
+
+    `known` are the migrations that it has after an update by this version.
     """
-    return set(seen) > (list_migrations() if known is None else known) and is_other_version(seen)
+    words = {"name": name, "version": settings.VERSION, "commit": find_last_reader(applied)}
+    if words["commit"]:
+        too_old = _(
+            "%(name)s is of version 0.1.0, commit %(commit)s or before, and is read by that version only. Keep it. An "
+            "import into a new home (OPENCLAW_WEB_HOME) brings the sessions back, but not what is only here: "
+            "verdicts, gate decisions, corrections, rollbacks, datasets, exports, people with their tokens, settings "
+            "and the audit log."
+        )
+        return too_old % words
+    if applied > known:
+        sentence = _("%(name)s is of a newer version than this one (%(version)s).") % words
+        return f"{sentence} {_describe_way_back()}"
+    return _("%(name)s is of another version; keep it and import again into a new home.") % words
 
 
-def describe_way_back() -> str:
+def _describe_way_back():
     """Say what to do with a file that a newer version updated.
 
     The newest backup that fits is named.
@@ -67,10 +98,7 @@ def describe_way_back() -> str:
 
 
 def refuse_other_version(connection: BaseDatabaseWrapper) -> None:
-    """Raise Refused for a home whose global file was made by another version."""
+    """Raise Refused for a home whose global file this program does not read."""
     applied = set(MigrationRecorder(connection).applied_migrations())
-    if is_newer_version(applied):
-        sentence = _("This home was updated by a newer version than this one (%(version)s).")
-        raise Refused(f"{sentence % {'version': settings.VERSION}} {describe_way_back()}")
     if is_other_version(applied):
-        raise Refused(_("This home was created by another version; keep it and import again into a new one."))
+        raise Refused(describe_other_version(_("This home"), applied, list_migrations()))

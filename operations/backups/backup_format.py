@@ -111,6 +111,10 @@ class DatabaseEntry(FileEntry):
         default=None, description="head of the agent's episodic ledger: number and chain value of its last event"
     )
 
+    @property
+    def applied_migrations(self) -> set[known_migrations.Migration]:
+        return {(app, name) for app, _dot, name in (migration.partition(".") for migration in self.migrations)}
+
 
 class Files(Part):
     """All files that are not databases; their list is a member of its own."""
@@ -189,12 +193,12 @@ def misplaced(path: str) -> Refused:
     )
 
 
-def refuse_another(migrations: list[str]) -> None:
-    """Raise Refused when a database has migrations that this version does not know."""
-    if known_migrations.is_other_version(
-        (app, name) for app, _dot, name in (migration.partition(".") for migration in migrations)
-    ):
-        raise Refused(_("This backup was created by another version; keep it and import again into a new home."))
+def refuse_another(entry: DatabaseEntry) -> None:
+    """Raise Refused when this version does not read a database of a backup."""
+    if known_migrations.is_other_version(entry.applied_migrations):
+        is_agents = entry.role == AGENT
+        known = known_migrations.list_agent_migrations() if is_agents else known_migrations.list_migrations()
+        raise Refused(known_migrations.describe_other_version(_("This backup"), entry.applied_migrations, known))
 
 
 LEVEL, PACKED_LEVEL = 3, -5  # what is compressed already gets no smaller

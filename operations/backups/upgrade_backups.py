@@ -19,10 +19,10 @@ from jobs.progress import Progress
 from openclaw_web import clock
 from openclaw_web.disk import publication
 from openclaw_web.errors import Refused
-from openclaw_web.sqlite import database_copies
+from openclaw_web.sqlite import database_copies, known_migrations
 
 from ..models import BackupRun
-from . import backup_format, backup_reader, creation, runs
+from . import backup_reader, creation, runs
 
 NOTE = Path("state") / "upgrade-backup.json"
 BY = "upgrade"
@@ -97,14 +97,14 @@ def remove_note() -> None:
 
 
 def find_restorable() -> Path | None:
-    """The newest backup on the disk with no migration that this version does not know."""
+    """The newest backup on the disk that this version can restore."""
     restorable = {}
     for folder in _list_folders():
         for path in folder.glob("openclaw-web-*.tar.zst"):
             with suppress(Refused), backup_reader.open_backup(path) as archive:
-                for entry in archive.manifest.databases:
-                    backup_format.refuse_another(entry.migrations)
-                restorable[archive.manifest.created_at, str(path)] = path
+                entries = archive.manifest.databases
+                if not any(known_migrations.is_other_version(entry.applied_migrations) for entry in entries):
+                    restorable[archive.manifest.created_at, str(path)] = path
     return restorable[max(restorable)] if restorable else None
 
 

@@ -1,6 +1,6 @@
 """Makes a next version of the program: a copy of its packages with further migrations.
 
-It has the version 0.2.0, a new table, and new columns in the global database and in those of agents. `./dev migrations`
+It has the version 0.3.0, a new table, and new columns in the global database and in those of agents. `./dev migrations`
 writes the migrations, as for a real change.
 """
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tests.suite.sources import ORDER, ROOT
 
-VERSION = "0.2.0"
+VERSION = "0.3.0"
 CHANGED = (
     ("agents/models.py", "Agent"),
     ("operations/models.py", "BackupRun"),
@@ -74,7 +74,7 @@ def make_next_version(target: Path) -> Path:
     Among them are those that a backup before an update reads, or gets its row in.
     """
     copy_packages(target)
-    replace(target / "openclaw_web" / "__init__.py", 'VERSION = "0.1.0"', f'VERSION = "{VERSION}"')
+    replace(target / "openclaw_web" / "__init__.py", 'VERSION = "0.2.0"', f'VERSION = "{VERSION}"')
     (accounts := target / "people" / "models" / "people.py").write_text(accounts.read_text() + NEW_TABLE)
     for path, model in CHANGED:
         add_column(target / path, model)

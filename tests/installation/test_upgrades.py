@@ -24,7 +24,7 @@ from tests.suite.sources import ROOT
 
 pytestmark = pytest.mark.kill
 
-UPDATING = "Updating the databases in {home} for version 0.2.0. A backup is created first.\n"
+UPDATING = "Updating the databases in {home} for version 0.3.0. A backup is created first.\n"
 WITHOUT = (
     "No database was updated. Solve this and start again, or update the databases without a backup: "
     "openclaw-web serve --no-backup\n"
@@ -176,7 +176,7 @@ def test_a_home_of_a_newer_version_is_refused_in_one_sentence(program, home):
     assert later[0] == 0
     before = upgraded_homes.list_files(home)
     sentence = (
-        "This home was updated by a newer version than this one (0.1.0). Install that version again, or restore the "
+        "This home is of a newer version than this one (0.2.0). Install that version again, or restore the "
         f"backup from before the update: openclaw-web backup restore {backup} --replace\n"
     )
     for words in (("jobs",), ("collect",), ("backup", "list"), ("migrate_agents",), ("settings",)):
@@ -199,7 +199,7 @@ def test_an_agents_database_of_a_newer_version_is_named_and_left(program, home, 
     status, output = serve(ROOT, home)
     assert status == 0
     assert (
-        "The database of agent main was updated by a newer version than this one (0.1.0). Install that version again, "
+        "The database of agent main is of a newer version than this one (0.2.0). Install that version again, "
         "or restore a backup that was created before the update."
     ) in output
     assert upgraded_homes.list_files(home)[str(AGENT)] == before

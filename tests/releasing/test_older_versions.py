@@ -1,6 +1,7 @@
 """No code mentions older versions of ours: what their homes need has one place, migrations.
 
-The exceptions are the update of an older home, with the backup before it, and the refusal of a newer one.
+The exceptions are the update of an older home, with the backup before it, and the refusal of a newer one and of
+one from before migrations were only added.
 """
 
 import re
@@ -25,7 +26,7 @@ OLDER_VERSION = (
 # The same phrases with another meaning: versions of memory files, of prompts and of OpenClaw, any other version of
 # ours, and things that are older in time. Each has to be there.
 SOMETHING_ELSE = {
-    "agents/databases.py": ("by another version", "migrations of another version", "by a newer version"),
+    "agents/databases.py": ("migrations of another version",),
     "collecting/stages/extras.py": ("memory index of older versions",),
     "datasets/exports/row_files.py": ("newest older export",),
     "datasets/exports/options.py": ("Earlier versions had an option",),  # stored JSON is translated, not migrated
@@ -44,10 +45,8 @@ SOMETHING_ELSE = {
     "openclaw_web/disk/drafts.py": ("that no process writes any more",),
     "openclaw_web/pages/files.py": ("`If-Range` names another version",),
     "openclaw_web/sqlite/known_migrations.py": (
-        *("by another version", "another version of this program", "Whether a newer version updated a file"),
-        *("a file that a newer version updated", "updated by a newer version"),
+        *("is of a newer version", "is of another version", "a file that a newer version updated"),
     ),
-    "operations/backups/backup_format.py": ("created by another version",),
     "operations/backups/home_restore.py": ("or of another version",),
     "operations/doctor/api.py": ("imported legacy files",),
     "operations/doctor/fix_job.py": ("LEGACY",),

@@ -191,7 +191,7 @@ def add_to(counts, name, number):
     counts[name] += number
 
 
-ANOTHER = "This backup was created by another version; keep it and import again into a new home."
+ANOTHER = "This backup is of another version; keep it and import again into a new home."
 SIZE, HASH = "size of .* differs from the manifest", "hash of .* differs from the manifest"
 ELSEWHERE = "where the manifest lists"
 CHANGES = {

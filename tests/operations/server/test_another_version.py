@@ -16,13 +16,25 @@ from openclaw_web.sqlite import known_migrations
 from tests import homes
 from tests.operations.backups import backup_homes
 from tests.processes import Home
+from tests.suite.nightly import first
 
 pytestmark = pytest.mark.kill
 
 GLOBAL, AGENT = Path("state/openclaw.sqlite"), Path("agents/main/agent/openclaw-agent.sqlite")
-HOME = "This home was created by another version; keep it and import again into a new one."
-OF_MAIN = "The database of agent main was created by another version; keep it and import again into a new home."
-BACKUP = "This backup was created by another version; keep it and import again into a new home."
+OTHER = "is of another version; keep it and import again into a new home."
+OLD = (
+    "is of version 0.1.0, commit {} or before, and is read by that version only. Keep it. An import into a new home "
+    "(OPENCLAW_WEB_HOME) brings the sessions back, but not what is only here: verdicts, gate decisions, corrections, "
+    "rollbacks, datasets, exports, people with their tokens, settings and the audit log."
+)
+# Migrations that homes had before migrations were only added, and the last commit that reads them.
+READERS = {
+    ("datasets", "0001_6243a094"): "8d6f16fc",
+    ("datasets", "0001_c0c49fd8"): "ea2d25c4",
+    ("datasets", "0001_0a575a9e"): "ac772095",
+    ("ledger", "0001_initial"): "f645b437",
+    ("agents", "0001_tables"): "6b660e73",
+}
 OTHERS = (
     ("operations", "0010_lists_by_index"),
     ("django_tasks_database", "0001_initial"),
@@ -57,8 +69,12 @@ def home(migrated, tmp_path):
 def add_migration(file, migration):
     """Let a database have a migration which is not ours, and lack one of ours."""
     with closing(sqlite3.connect(file)) as db, db:
-        db.execute("DELETE FROM django_migrations WHERE app = 'ledger'")
+        db.execute("DELETE FROM django_migrations WHERE app IN ('ledger', ?)", migration[:1])
         db.execute("INSERT INTO django_migrations (app, name, applied) VALUES (?, ?, '2026-11-22')", migration)
+
+
+def describe(migration):
+    return OLD.format(READERS[migration]) if migration in READERS else OTHER
 
 
 def rows(home):
@@ -70,13 +86,14 @@ def rows(home):
     return dumps
 
 
-@pytest.mark.parametrize("migration", OTHERS, ids=".".join)
+@pytest.mark.parametrize("migration", first([(row,) for row in (*OTHERS, *READERS)], 5), ids=".".join)
 def test_every_command_says_so_and_changes_nothing(home, migration):
     add_migration(home.path / GLOBAL, migration)
+    sentence = f"This home {describe(migration)}"
     before, files = rows(home), sorted(home.path.glob("state/*.sqlite"))
     for words in COMMANDS:
         status, out, err = backup_homes.run(home.path, *words)
-        assert (words, HOME in err, "Traceback" in out + err) == (words, True, False), out + err
+        assert (words, sentence in err, "Traceback" in out + err) == (words, True, False), out + err
         assert (words, status) == (words, 2 if words[0] == "doctor" else 3)
     assert (rows(home), sorted(home.path.glob("state/*.sqlite"))) == (before, files)
 
@@ -84,27 +101,34 @@ def test_every_command_says_so_and_changes_nothing(home, migration):
 def test_a_receipt_holds_the_sentence(home):
     add_migration(home.path / GLOBAL, OTHERS[0])
     status, out, _err = backup_homes.run(home.path, "collect", "--json", "--quiet")
-    assert (status, f'"error": "{HOME}"' in out) == (3, True)
+    assert (status, f'"error": "This home {OTHER}"' in out) == (3, True)
 
 
-def test_an_agents_file_of_another_version_is_named_and_left(home):
-    add_migration(home.path / AGENT, OTHERS[2])
+@pytest.mark.parametrize("is_old", first([True, False]), ids=("before findings", "other"))
+def test_an_agents_file_of_another_version_is_named_and_left(home, is_old):
+    if is_old:  # it has no unknown migration, and lacks the tables of findings
+        with closing(sqlite3.connect(home.path / AGENT)) as db, db:
+            db.execute("DELETE FROM django_migrations WHERE app = 'findings'")
+    else:
+        add_migration(home.path / AGENT, OTHERS[2])
+    sentence = f"The database of agent main {OLD.format('ac772095') if is_old else OTHER}"
     before = rows(home)
-    assert OF_MAIN in backup_homes.run(home.path, "migrate_agents")[2]
-    assert OF_MAIN in str(backup_homes.run(home.path, "doctor"))
-    assert OF_MAIN in str(backup_homes.run(home.path, "doctor", "--fix"))
+    assert sentence in backup_homes.run(home.path, "migrate_agents")[2]
+    assert sentence in str(backup_homes.run(home.path, "doctor"))
+    assert sentence in str(backup_homes.run(home.path, "doctor", "--fix"))
     server = home.serve()
     address = server.address()
     with urllib.request.urlopen(f"{address}/healthz") as answer:
         assert answer.status == 200
-    assert OF_MAIN in server.said
+    assert sentence in server.said
     assert rows(home)[1] == before[1]
 
 
-def test_a_backup_of_another_version_is_not_restored(home, tmp_path):
+@pytest.mark.parametrize("migration", [next(iter(READERS)), OTHERS[2]], ids=".".join)
+def test_a_backup_of_another_version_is_not_restored(home, tmp_path, migration):
     file = backup_homes.run_backup(home.path, "create")["backup"]["path"]
     assert backup_homes.run(tmp_path / "restored", "backup", "restore", file)[0] == 0
-    add_migration(home.path / AGENT, OTHERS[2])
+    add_migration(home.path / (GLOBAL if migration in READERS else AGENT), migration)
     create = (
         "from pathlib import Path\nfrom jobs.progress import Progress\nfrom operations.backups import creation\n"
         f"how = {{'with_exports': False, 'progress': Progress()}}\nfolder = Path({str(tmp_path)!r})\n"
@@ -113,16 +137,17 @@ def test_a_backup_of_another_version_is_not_restored(home, tmp_path):
     file = home.python(create)
     for words in (("backup", "restore", file), ("backup", "verify", file)):
         status, _out, err = backup_homes.run(tmp_path / "other", *words)
-        assert (status, err) == (3, f"{BACKUP}\n")
+        assert (status, err) == (3, f"This backup {describe(migration)}\n")
     assert not (tmp_path / "other" / AGENT).exists()
     assert not [*tmp_path.glob("other.*")]
 
 
-def test_what_was_not_applied_yet_is_known():
-    migrations = sorted(known_migrations.list_migrations())
-    assert not known_migrations.is_other_version(migrations[:3])
-    assert known_migrations.list_agent_migrations() < known_migrations.list_migrations()
-    assert known_migrations.is_other_version([*migrations, OTHERS[0]])
-    assert known_migrations.is_newer_version([*migrations, OTHERS[0]])
-    assert not known_migrations.is_newer_version(migrations)
-    assert not known_migrations.is_newer_version([*migrations[1:], OTHERS[0]])
+def test_what_was_not_applied_yet_is_known(settings):
+    settings.RESTORABLE_BACKUP = "builtins.str"  # names no backup
+    known = known_migrations.list_migrations()
+    assert known_migrations.list_agent_migrations() < known
+    first_applied = frozenset(sorted(known)[:3])
+    assert not any(known_migrations.is_other_version(applied) for applied in (known, first_applied, frozenset()))
+    for applied, words in ((known | {OTHERS[0]}, "newer version"), (first_applied | {OTHERS[0]}, "another version")):
+        assert known_migrations.is_other_version(applied)
+        assert words in known_migrations.describe_other_version("It", applied, known)
