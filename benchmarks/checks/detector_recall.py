@@ -2,9 +2,9 @@
 
     python benchmarks/checks/detector_recall.py [--misses] [SET.jsonl ...]
 
-Without a set: all sets of tests/openclaw_web/detectors. A label counts as found when a finding of its kind covers at least
-four fifths of it; "any kind" counts findings of other kinds too. A finding that touches no label is false, and so is
-one that goes more than two characters beyond its label.
+Without a set: all sets of tests/openclaw_web/detectors. A label is a hit when a finding of its kind covers four fifths
+of it; "any kind" counts findings of other kinds too. A finding that touches no label is false, and so is one that goes
+more than two characters beyond its label.
 """
 
 import argparse
@@ -41,8 +41,9 @@ def score(cases, shows_misses):
             other[label["kind"]] += bool(hits)
             exact[label["kind"]] += any(span.kind == label["kind"] for span in hits)
             if shows_misses and not any(span.kind == label["kind"] for span in hits):
-                found = [(span.kind, case["text"][span.start : span.end]) for span in hits]
-                print(f"missed {label['kind']} {case['text'][label['start'] : label['end']]!r} of {case['text']!r} {found}")
+                others = [(span.kind, case["text"][span.start : span.end]) for span in hits]
+                value = case["text"][label["start"] : label["end"]]
+                print(f"missed {label['kind']} {value!r} of {case['text']!r} {others}")
         for span in spans:
             is_true = any(is_within(span, label) for label in case["spans"])
             true, false = true + is_true, false + (not is_true)
@@ -65,7 +66,9 @@ def print_scores(name, labelled, exact, other, true, false):
     print(f"\n## {name}: precision {true / max(true + false, 1):.3f} ({false} false)\n")
     print("| kind | values | recall | any kind |\n| --- | --- | --- | --- |")
     for kind in sorted(labelled):
-        print(f"| {kind} | {labelled[kind]} | {exact[kind] / labelled[kind]:.2f} | {other[kind] / labelled[kind]:.2f} |")
+        print(
+            f"| {kind} | {labelled[kind]} | {exact[kind] / labelled[kind]:.2f} | {other[kind] / labelled[kind]:.2f} |"
+        )
     total = sum(labelled.values())
     print(f"| all | {total} | {sum(exact.values()) / total:.3f} | {sum(other.values()) / total:.3f} |")
 

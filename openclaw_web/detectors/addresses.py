@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from .scan_text import ScanText, compile_pattern
-from .spans import EMAIL, IP_ADDRESS, PHONE, Span
+from .spans import EMAIL, ID_NUMBER, IP_ADDRESS, PHONE, Span
 
 _EMAIL = compile_pattern(
     r"[A-Za-z0-9À-ɏ][A-Za-z0-9À-ɏ._%+'-]{0,63}@(?:[A-Za-z0-9À-ɏ](?:[A-Za-z0-9À-ɏ-]{0,62})\.){1,8}"
@@ -49,7 +49,11 @@ LOGINS = frozenset(["root", "ubuntu", "admin", "deploy", "ec2-user", "centos", "
 _NAMED_FILE = re.compile(
     r"(?i)(?:(?<=\.(?:de|cn|ch|at|fr|uk|jp|eu|ru))|(?<=\.(?:com|net|org)))\.(?:md|txt|json|csv|html|xml|log|pdf)\Z"
 )
-CHAT_DOMAINS = frozenset(["s.whatsapp.net", "c.us"])  # their local part is a telephone number
+# People and groups of WhatsApp: a telephone number, with the number of a device; or a number without a meaning.
+_CHAT_ID = compile_pattern(
+    r"\b\d{8,20}(?:-\d{8,12})?(?:[:_]\d{1,3}){0,2}@(?:s\.whatsapp\.net|c\.us|lid|g\.us|newsletter)\b", "addresses"
+)
+CHAT_DOMAINS = frozenset(["s.whatsapp.net", "c.us", "g.us"])
 _MESSAGE_ID = re.compile(  # of a mail, and of those it answers
     r"(?i)\b(?:message[-_]?id|in[-_]?reply[-_]?to|references|content-id)[\"']?[:=][\"'\s]{0,3}(?:<[^<>\s]{3,90}>\s{1,3}){0,4}<\Z"
 )
@@ -71,6 +75,13 @@ _HOST = re.compile(
 )
 _PRIVATE = ("10.", "127.", "192.168.")  # most addresses in logs; the library takes 50 times as long
 _PROTOCOLS = ipaddress.ip_network("192.0.0.0/24")
+# Resolvers that everybody knows.
+RESOLVERS = frozenset(
+    """
+    1.1.1.1 1.0.0.1 8.8.8.8 8.8.4.4 9.9.9.9 149.112.112.112 208.67.222.222 208.67.220.220 94.140.14.14 114.114.114.114
+    223.5.5.5 223.6.6.6 119.29.29.29 180.76.76.76
+    """.split()  # noqa: SIM905
+)
 _SMALL_OCTET = 20  # addresses of four such numbers look like versions
 
 
@@ -80,22 +91,24 @@ def find_emails(text: ScanText) -> Iterator[Span]:
         local = _LOCAL.search(text.text, max(0, start - 40), start + 1)
         if local and not (local[0] + text.text[start:end]).isascii():
             yield Span(local.start(), end, EMAIL, "email-other-script", 0.9)
+    for start, end in text.find(_CHAT_ID, b"@"):
+        local, domain = text.text[start:end].split("@")
+        number = re.match(r"[\d-]+", local)[0]
+        is_phone = domain in ("s.whatsapp.net", "c.us") and number.isdigit() and len(number) <= 15
+        yield Span(start, start + len(number), PHONE if is_phone else ID_NUMBER, "whatsapp-id", 0.9)
     for start, end in text.find(_EMAIL, b"@"):
         if file_end := _NAMED_FILE.search(text.text, max(start, end - 10), end):
             end = file_end.start()
         address = text.text[start:end]
         local, domain = address.rsplit("@", 1)
         domain = domain.lower()
-        if domain in CHAT_DOMAINS:
-            if re.fullmatch(r"\d{8,15}", local):
-                yield Span(start, start + len(local), PHONE, "whatsapp-id", 0.9)
-        elif _is_email(text.text, start, end, local.lower(), domain):
+        if domain not in CHAT_DOMAINS and _is_email(text.text, start, end, local.lower(), domain):
             yield Span(start, end, EMAIL, "email")
 
 
 def _is_email(text, start, end, local, domain):
     last = domain.rsplit(".", 1)[1]
-    if last in RESERVED_ENDS or last in FILE_ENDS or RESERVED_DOMAINS.fullmatch(domain) or domain == "g.us":
+    if last in RESERVED_ENDS or last in FILE_ENDS or RESERVED_DOMAINS.fullmatch(domain):
         return False
     if local in ROLES or domain.startswith("users.noreply.") or re.search(r"\.\.|\.$", local):
         return False
@@ -124,7 +137,7 @@ def find_ip_addresses(text: ScanText) -> Iterator[Span]:
 
 
 def _is_public4(text, start, end):
-    if text.startswith(_PRIVATE, start) or not _is_public(text[start:end]):
+    if text.startswith(_PRIVATE, start) or text[start:end] in RESOLVERS or not _is_public(text[start:end]):
         return False
     octets = text[start:end].split(".")
     before, after = text[max(0, start - 24) : start], text[end : end + 2]

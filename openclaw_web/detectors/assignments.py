@@ -12,25 +12,43 @@ from .value_bounds import find_value, narrow_value
 from .value_names import find_kind
 
 _NAME = (
-    r"(?:passwor[dt]|passwd|passphrase|passcode|pwd|\bpass\b|_pass\b|kennwort|contrase(?:ñ|n)a|mot de passe|\bpw\b|"
+    r"(?:passwor[dt]|passwd|passphrase|passcode|pwd|\bpass\b|_pass\b|kennwort|contrase(?:ñ|n)a|"
+    r"mot de passe|\bclave\b|zugangscode|\bsenha\b|wachtwoord|пароль|비밀번호|\bpw\b|"
     r"secret|token|api[ _.-]?key|(?:access|auth|private|encryption|signing|master|account|app|service|client|storage|"
     r"subscription|shared|license|deploy|admin|aes|secret|hmac|consumer|recovery|cookie|webhook|bot|integration|ingest|"
-    r"wi-?fi|openai|anthropic|gemini|deepseek|stripe|weather|maps)[ _.-]?key|(?-i:[A-Z]_KEY)\b|credential|"
+    r"write|wi-?fi|openai|anthropic|gemini|deepseek|stripe|weather|maps)[ _.-]?key|(?-i:[A-Z]_KEY)\b|credential|"
     r"authorization|_auth\b|(?:\b|_)(?:PIN|PUK|PSK)\b|"
+    r"(?:api|zugriffs|geheim)[ -]?schlüssel|clé (?:api|secrète)|clave (?:de )?api|"
     r"提取码|动态口令|密码|密碼|口令|暗号|密钥|密鑰|秘钥|令牌|凭证|パスワード)"
 )
-_ABOUT = r"(?:[ \t]+(?:for|of|to|on|at)[ \t][A-Za-z0-9 _.@'/-]{1,40}?|[ \t]?[(（][^()（）\n\"]{1,24}[)）])?"
-_STRONG = rf"[ \t]*[\"'`)\]*]{{0,3}}{_ABOUT}[ \t]*(?:为|是|為)?[ \t]*(?:\?\?=|\|\|=|:=|=>|[:=：＝]|{KEY_BREAK})"
-_WEAK = (
-    rf"{_ABOUT}(?:['’]s|[ \t]+(?:is|was|to|ist|lautet|es|est|set to|changed to|will be|are))[ \t:]|"
-    r"[\"'”`]?[ \t]*\p{Han}{0,4}?(?:是|为|為|成|叫|は)了?[ \t]*[:：]?|"
-    r"[\"'][ \t]*,[ \t]*[\"']|[ \t]+[\"'“「‘]|[ \t]*（|\([\"']|>|[ \t]+[—–→|][ \t]+"
+_ABOUT = (
+    r"(?:[ \t]+(?:for|of|to|on|at|in|für|fürs|von|vom|zum|zur|im|am|de|del|du|para|pour|della?)[ \t]"
+    r"[A-Za-zÀ-ɏ0-9 _.@'/-]{1,40}?|"
+    r"[ \t](?:wi-?fi|wlan)|[ \t]?[(（][^()（）\n\"]{1,24}[)）])?"
 )
+_STRONG = (
+    rf"[ \t]*[\"'`)\]*]{{0,3}}(?:[ \t]+value)?{_ABOUT}[ \t]*(?:为|是|為)?[ \t]*"
+    rf"(?:\?\?=|\|\|=|:=|=>|[:=：＝]|{KEY_BREAK})"
+)
+_WEAK = (
+    rf"{_ABOUT}(?:['’]s|[ \t]+(?:(?:has been|was|is|wurde|ist)[ \t]+)?(?:now|jetzt|nun|immer|bisher|noch)?[ \t]*"
+    r"(?:is|was|to|ist|war|lautet|es|est|era|(?:set|changed|reset|updated) to|(?:geändert|gesetzt) auf|will be|are))"
+    r"[ \t:]|"
+    rf"{_ABOUT}[ \t]+[—–→|][ \t]+|"
+    r"[\"'”`]?[ \t]*\p{Han}{0,4}?(?:是|为|為|成|叫|は)了?[ \t]*[:：]?|"
+    r"[\"'][ \t]*,[ \t]*[\"']|[ \t]+[\"'“「‘]|[ \t]*（|\([\"']|>"
+)
+# Directly after a Chinese name.
+_JOINED = compile_pattern(r"(?:密码|密碼|口令|提取码|解压码)[!#-&+-_a-~]{4}")
 _PAIRS = compile_pattern(rf"(?i){_NAME}[A-Za-z0-9_-]{{0,24}}(?:{_STRONG}|{_WEAK})")
 _SPACED = compile_pattern(
-    r"(?i)(?:密码|密碼|口令|\b(?:passwor[dt]|passwd|pwd|pw|passphrase|kennwort))[ \t]{1,3}[!#-&(-_a-~]{0,63}?\d"
+    r"(?i)(?:密码|密碼|口令|\b(?:passwor[dt]|passwd|pwd|pw|passphrase|kennwort|contraseña|clave|mot de passe|"
+    r"(?:use|with|my|the|root|admin|user|sudo|webdav)[ ]pass))[ \t]{1,3}[!#-&(-_a-~]{0,63}?\d|"
+    r"(?:\b|_)(?:token|secret|api[ _-]?key)[ \t]{1,3}[A-Za-z0-9_+/=-]{20}"
 )
-_SPACED_NAME = re.compile(r"[^ \t]+[ \t]+")
+_SPACED_NAME = re.compile(r"(?i)(?:mot de passe|api key|\w{1,9}[ ](?=pass[ ])pass|[^ \t]+)[ \t]+")
+_BARE = re.compile(r"[!#-&+-_a-~]{0,64}")
+_MEASURED = re.compile(r"[ \t]?(?:位|个|個|次|年|天|条|字|以上|以内)")
 _MIXED = re.compile(r"(?=.*\d)(?=.*[A-Za-z])(?=.*[A-Z!@#$%&*])")
 _NAMES = re.compile(rf"(?i){_NAME}[A-Za-z0-9_-]{{0,24}}")
 _ASSIGNS = re.compile(r"[:=：＝\x01]")
@@ -43,6 +61,9 @@ _UUID = re.compile(r"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _KEY_NAME = re.compile(r"(?i)key|secret|(?:auth|access|api|bot)[_-]?token")
 # A text that only repeats a name would take minutes for nothing.
 REGION_CHARS, MOST_IN_REGION = 4_096, 250
+_ENDS = ("", "\n", "\r", " ", ";", "&", '"', "'")
+_ONE_TIME = re.compile(r"(?i)(?:one[ _-]?time|einmal)[ _-]?\Z")
+_ADDRESS = re.compile(r".@[A-Za-z0-9-]+\.[A-Za-z]")
 _SPACES = ("", " ", "\t", '"', "'")
 _ARGUMENT = re.compile(r"\([\"'][#.]?\Z")
 _RESOURCE = re.compile(r"\b(?:arn|urn|crn):[\w:/.-]*:\Z")  # the name of a place in a cloud
@@ -54,6 +75,11 @@ def find_assignments(text: ScanText) -> Iterator[Span]:
     for start, end in _skip_crowds(text.find(_PAIRS)):
         if span := _judge_pair(text.text, start, end):
             yield span
+    for _start, end in text.find(_JOINED):
+        value = text.text[end - 4 : _BARE.match(text.text, end - 4).end()].rstrip(".,;:)")
+        is_code = value.isdigit() and len(value) in (4, 6, 8) and not _MEASURED.match(text.text, end - 4 + len(value))
+        if is_code or (_DIGIT_AND_LETTER.match(value) and is_password(value, False)):
+            yield Span(end - 4, end - 4 + len(value), PASSWORD, "joined-password", 0.7)
     for start, end in _skip_crowds(text.find(_SPACED)):
         if span := _judge_spaced(text.text, start, end):
             yield span
@@ -100,25 +126,30 @@ def _judge_pair(text, start, end):
         return None  # the verb
     if separator == ">" and text[value_end : value_end + 2] != "</":
         return None
-    is_setting = separator == "=" and (prefix + name).isupper() and value.islower()  # of an environment
+    is_environment = separator in ("=", ":") and (prefix + name).isupper()
+    # No code: a setting without blanks, which no bracket or comma of a call follows.
+    is_literal = is_environment or (separator == "=" and text[value_end : value_end + 1] in _ENDS) or separator == ">"
     if value.lower().strip("_") == name.lower().strip("_") or not _is_value(
-        value, kind, name, is_quoted or is_setting, separator
+        value, kind, name, is_quoted or (is_environment and separator == "=" and value.islower()), separator, is_literal
     ):
         return None
     if kind == SECRET and _UUID.fullmatch(value) and not _KEY_NAME.search(prefix + name):
         return None
-    return Span(value_start, value_end, kind, f"assigned-{kind}", 0.9 if is_assigned else 0.7)
+    rule = f"assigned-{kind}"
+    if kind == PASSWORD and _ONE_TIME.search(text, max(0, start - 10), start):
+        kind, rule = SECRET, "one-time-code"
+    return Span(value_start, value_end, kind, rule, 0.9 if is_assigned else 0.7)
 
 
-def _is_value(value, kind, name, is_quoted, separator):
+def _is_value(value, kind, name, is_quoted, separator, is_literal):
     if kind != PASSWORD:
         return is_strong(value)
     if _PIN.search(name):
         return value.isdigit() and 4 <= len(value) <= 8
     if is_quoted or _ASSIGNS.search(separator):
-        return is_password(value, is_quoted and not _CALLS.search(separator))
+        return is_password(value, is_quoted and not _CALLS.search(separator), is_literal)
     plain = value.rstrip("!?")
-    return len(plain) >= 5 and "@" not in plain[1:] and is_password(plain, False)
+    return len(plain) >= 5 and not _ADDRESS.search(plain) and is_password(plain, False)
 
 
 def _judge_spaced(text, start, end):
@@ -126,6 +157,9 @@ def _judge_spaced(text, start, end):
     value_start, value_end, _is_quoted = find_value(text, _SPACED_NAME.match(text, start, end).end(), " ")
     value_start, value_end = narrow_value(text, start, value_start, value_end, False)
     value = text[value_start:value_end]
+    kind = find_kind(_SPACED_NAME.match(text, start, end)[0], text, start)
+    if kind and kind != PASSWORD:
+        return Span(value_start, value_end, kind, f"spaced-{kind}", 0.6) if is_strong(value) else None
     if len(value) < 6 or not _MIXED.match(value) or not is_password(value, False):
         return None
     return Span(value_start, value_end, PASSWORD, "spaced-password", 0.6)

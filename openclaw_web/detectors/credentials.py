@@ -10,7 +10,8 @@ from .spans import PASSWORD, SECRET, Span
 from .value_bounds import find_value, narrow_value
 
 _FLAGS = compile_pattern(
-    r"(?i)(?:^|[\s'\"\[(])--?(?:password|passwd|pass|passphrase|token|secret|api-?key|auth-?token|access-?token|client-?secret)"
+    r"(?i)(?:^|[\s'\"\[(])--?(?:[a-z]{1,12}-){0,3}(?:password|storepass|keypass|passwd|pass|passphrase|token|secret|api-?key|"
+    r"auth-?token|access-?token|client-?secret)"
     r"[ \t]+[^\s-]|"
     r"type=['\"]?password['\"]?[^<>\n]{0,80}?\bvalue=['\"][^'\"]|\b(?:requirepass|masterauth|rootpw)[ \t]+\S|"
     r"(?:\bauth[ \t]*=[ \t]*\(|Auth\(|basic_auth\(|\blogin\()[ \t]*['\"][^'\"\n]{1,64}['\"],[ \t]*['\"][^'\"]|"
@@ -18,22 +19,37 @@ _FLAGS = compile_pattern(
     r"\bhtpasswd[ \t]+-[a-z]*b[a-z]*[ \t]+\S{1,80}[ \t]+\S{1,60}[ \t]+\S|[ \t]-pass(?:in|out)?[ \t]+pass:\S|"
     r"\b(?:sqlcmd|isql|osql|mosquitto_[ps]ub)\b[^\n|;]{0,80}?[ \t]-P[ \t]*\S|\bxfreerdp\b[^\n]{0,80}?[ \t]/p:\S|"
     r"\b(?:mongo|mongosh|mongodump|mongorestore|cqlsh|podman|helm|az[ \t]+login)\b[^\n|;]{0,80}?[ \t]-p[ \t]+\S|"
+    r"\b(?:evil-winrm|hydra|nxc|crackmapexec|mosh|useradd|usermod)\b[^\n|;]{0,80}?[ \t]-p[ \t]+\S|"
+    r"\blftp\b[^\n|;]{0,80}?[ \t]-u[ \t]+[\w.@-]{1,40},\S|\bwpa_passphrase[ \t]+\S{1,40}[ \t]+\S|"
+    r"\brabbitmqctl[ \t]+(?:add_user|change_password)[ \t]+\S{1,40}[ \t]+\S|"
+    r"\b(?:sudo[ \t]+-S|chpasswd)\b[^\n|;]{0,60}?<<<[ \t]*(?:['\"]?\w{1,32}:)?\S|"
+    r"\bipmitool\b[^\n|;]{0,80}?[ \t]-P[ \t]+\S|"
+    r"(?:^|\n)[\w.*-]{1,60}:(?:54\d\d|6432|\*):[\w.*-]{1,40}:[\w.-]{1,40}:[^\s:]|"
     r"\bssh-keygen\b[^\n|;]{0,80}?[ \t]-[NP][ \t]+\S|\bopenssl[ \t]+enc\b[^\n|;]{0,80}?[ \t]-k[ \t]+\S|"
     r"\bsshpass[ \t]+-p[ \t]*\S|\bidentified[ \t]+by[ \t]+['\"]|\blogin[ \t]+\S{1,60}[ \t]+password[ \t]+\S|"
     r"\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n|;]{0,80}?[ \t]-p[^\s-]|"
     r"\bdocker[ \t]+login\b[^\n|;]{0,80}?[ \t]-p[ \t]+\S|\bredis-cli\b[^\n|;]{0,80}?[ \t]-a[ \t]+\S|"
-    r"\b(?:unzip|zip)\b[^\n|;]{0,40}?[ \t]-P[ \t]*\S|\b7z\b[^\n|;]{0,40}?[ \t]-p[^\s-]|"
+    r"\b(?:unzip|zip)\b[^\n|;]{0,40}?[ \t]-P[ \t]*\S|\b(?:7z|rar|unrar)\b[^\n|;]{0,40}?[ \t]-p[^\s-]|"
     r"\bsmbclient\b[^\n|;]{0,80}?[ \t]-U[ \t]+[A-Za-z0-9_.\\-]{1,40}%\S|\bldap[a-z]+\b[^\n|;]{0,120}?[ \t]-w[ \t]+\S"
 )
 _USER = compile_pattern(r"(?:[ \t'\"]-u|--user|--proxy-user)[ \t=]+['\"]?[A-Za-z0-9_.@+-]{1,64}:[^\s'\"]")
 _URL = compile_pattern(
-    r"(?i)\b[a-z][a-z0-9+.-]{1,30}://[^\s:/@\"'<>`]{0,80}:[^\s/\"'<>`]{1,200}@[A-Za-z0-9\[$_%{.-]", "addresses"
+    r"(?i)\b[a-z][a-z0-9+.-]{1,30}://[^\s:/@\"'<>`]{0,80}:[^\s/\"'<>`]{1,200}@[A-Za-z0-9\[$_%{.-]|"
+    r"\b[\w.-]{1,40}:[^\s:@\"'<>`]{3,100}@(?:tcp|unix)\(",
+    "addresses",
 )
 _BASIC = compile_pattern(r"(?i)\bbasic[ \t]+[A-Za-z0-9+/]{8,}={0,2}")
 _MNEMONIC = compile_pattern(
-    r"(?i:mnemonic|seed phrase|recovery phrase|助记词)[^a-zA-Z]{0,12}(?: is | are )?[^a-zA-Z]{0,3}"
-    r"(?:[a-z]{3,8} ){11,23}[a-z]{3,8}"
+    r"(?i)mnemonic|\bbip-?39|\b(?:seed|recovery|backup|wallet|secret)[ _-]?(?:phrase|words|seed)|"
+    r"\b(?:12|24|twelve|twenty-four)[ -]words?|\bseed\b|助记词|助記詞|恢复短语|种子短语|"
+    r"wiederherstellungs(?:phrase|wörter)|phrase de récupération|frase (?:semilla|de recuperación)"
 )
+# At most a few signs and a verb, then 12 to 24 words of small letters, also numbered or in lines.
+_PHRASE = re.compile(
+    r"[^A-Za-z]{0,12}(?:(?:phrase|words?|is|are|was|ist|lautet|es|est)\b[^A-Za-z]{1,6}){0,2}"
+    r"((?:[a-z]{3,8}[\s,]{1,3}(?:\d{1,2}[.):]?[ \t]{0,2})?){11,23}[a-z]{3,8})(?![\w'’])"
+)
+_PROSE = frozenset("the and for your with was not but from has der die das und ist les des los".split())  # noqa: SIM905
 _USER_VALUE = re.compile(r"[^\s'\"`]{1,128}")
 
 
@@ -49,7 +65,7 @@ def find_credentials(text: ScanText) -> Iterator[Span]:
         encoded = text.text[start:end].split()[1]
         if _is_user_and_password(encoded):
             yield Span(end - len(encoded), end, PASSWORD, "basic-auth", 0.9)
-    for start, end in text.find(_URL, b"://"):
+    for start, end in text.find(_URL, b"@"):
         if span := _judge_url(text.text, start, end):
             yield span
     yield from _find_mnemonics(text)
@@ -61,28 +77,29 @@ def _judge_flag(text, start, end):
     value = text[value_start:value_end]
     if re.search(r"(?i)token|secret|key(?!gen)", text[start : end - 1]):
         return Span(value_start, value_end, SECRET, "flag-secret", 0.8) if is_strong(value) else None
-    return Span(value_start, value_end, PASSWORD, "flag-password", 0.8) if is_password(value, is_quoted) else None
+    return Span(value_start, value_end, PASSWORD, "flag-password", 0.8) if is_password(value, is_quoted, True) else None
 
 
 def _find_mnemonics(text):
-    for start, end in text.find(_MNEMONIC):
-        words = re.search(r"(?:[a-z]{3,8} ){11,23}[a-z]{3,8}\Z", text.text[start:end])
-        yield Span(start + words.start(), end, SECRET, "mnemonic", 0.9)
+    for _start, end in text.find(_MNEMONIC):
+        phrase = _PHRASE.match(text.text, end)
+        if phrase and _PROSE.isdisjoint(phrase[1].split()):
+            yield Span(*phrase.span(1), SECRET, "mnemonic", 0.9)
 
 
 def _judge_user(text, place):
     match = _USER_VALUE.match(text, place)
-    if not is_password(match[0].rstrip(",;"), True):
+    if not is_password(match[0].rstrip(",;"), True, True):
         return None
     return Span(place, place + len(match[0].rstrip(",;")), PASSWORD, "user-password", 0.9)
 
 
 def _judge_url(text, start, end):
-    colon = text.index(":", text.index("://", start) + 3)
+    user_start = text.find("://", start, end) + 3 if "://" in text[start:end] else start
+    colon = text.index(":", user_start)
     stop = text.rindex("@", start, end)
-    value = text[colon + 1 : stop]
-    user = text[text.index("://", start) + 3 : colon]
-    if value == user or not is_password(value, True) or (":" in value and "@" in value):
+    user, value = text[user_start:colon], text[colon + 1 : stop]
+    if value == user or not is_password(value, True, True) or (":" in value and "@" in value):
         return None
     return Span(colon + 1, stop, PASSWORD, "url-password", 0.95)
 
@@ -93,4 +110,4 @@ def _is_user_and_password(encoded):
     except ValueError:
         return False
     user, colon, password = decoded.partition(":")
-    return bool(colon) and decoded.isprintable() and " " not in user and is_password(password, True)
+    return bool(colon) and decoded.isprintable() and " " not in user and is_password(password, True, True)

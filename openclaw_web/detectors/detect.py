@@ -54,6 +54,8 @@ def find_spans(text: str, custom: CustomPatterns | None = None) -> list[Span]:
     spans: list[Span] = []
     for layer in build_layers(text):
         for span in _find_in_layer(layer, custom):
+            if layer.is_url:  # a number needs no quotation marks there
+                span = span._replace(is_bare=False, quote="")
             if layer.depth:
                 span = span._replace(start=layer.find_origin(span.start), end=layer.find_origin(span.end))
             spans.append(span)

@@ -23,6 +23,11 @@ MAX_CHUNK = 4_096  # pieces of a token, each without or of one escape, that are 
 _CHUNK = re.compile(rf"(?:[^\\]++|{_ESCAPE.pattern}){{1,{MAX_CHUNK}}}+", re.DOTALL)
 MAX_CACHED = 10_000  # escapes whose character is remembered
 _LETTERS = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
+# ASCII characters as URLs write them, and what has no place in one.
+_PERCENT = re.compile(r"(%[2-7][0-9a-fA-F])")
+_URL_END = re.compile(r"[\s\"'<>\\\x00-\x02]")
+_URL_REST = re.compile(r"[^\s\"'<>\\\x00-\x02]{1,4096}")
+_BEFORE_PERCENT = 256  # characters
 _COLON = re.compile(r"[ \t\r\n]*+:[ \t\r\n]*+\Z")
 
 
@@ -36,6 +41,7 @@ class Layer:
         self.text, self.parent = text, parent
         self.depth: int = parent.depth + 1 if parent else 0
         self._decoder = decoder
+        self.is_url = decoder is not None and decoder.escape is _PERCENT
 
     def find_origin(self, place: int) -> int:
         """The place in the whole text of a place in this layer; never within an escape."""
@@ -47,7 +53,31 @@ class Layer:
 
 
 def build_layers(text: str) -> Iterator[Layer]:
-    """Yield the layers of a text, the text itself first; at most MAX_DEPTH are decoded."""
+    """Yield the layers of a text, the text itself first; at most MAX_DEPTH are decoded.
+
+    After each comes what it holds as escapes of URLs, also where these are escaped themselves.
+    """
+    for layer in _build_json_layers(text):
+        yield layer
+        if "%" in layer.text and (decoded := _decode_percents(layer)):
+            yield decoded
+            if twice := _decode_percents(decoded):
+                yield twice
+
+
+def _decode_percents(layer):
+    """The parts of a layer that have escapes of URLs as a layer of their own; None without one."""
+    text, place, decoder = layer.text, 0, None
+    while match := _PERCENT.search(text, place):
+        start = max(place, match.start() - _BEFORE_PERCENT)
+        start = match.start() - len(_URL_END.split(text[start : match.start()])[-1])
+        decoder = decoder or _Decoder(text, _PERCENT)
+        place = _URL_REST.match(text, match.start()).end()
+        decoder.add(start, place, BREAK)
+    return Layer("".join(decoder.chunks), layer, decoder) if decoder else None
+
+
+def _build_json_layers(text):
     layer = Layer(text)
     while "\\" in layer.text and layer.depth < MAX_DEPTH:
         tokens = _find_escaped_tokens(layer.text)
@@ -106,19 +136,19 @@ class _Decoder:
     Escapes are counted only in the few chunks in which something is found.
     """
 
-    def __init__(self, text):
-        self.text, self.length = text, 0
+    def __init__(self, text, escape=_ESCAPE):
+        self.text, self.length, self.escape = text, 0, escape
         self.chunks, self._starts, self._origins, self._stops = [], array("q"), array("q"), array("q")
         self._pieces = {}  # by the number of a chunk: where its pieces begin, decoded and in the text
         self._take(BREAK, 0, 0)
 
     def add(self, start, end, after):
         """Take a token, some thousand escapes at a time, and the sign that stands after it."""
-        if end - start <= MAX_CHUNK:
-            self._take("".join(_decode_parts(self.text[start:end])) + after, start, end)
+        if end - start <= MAX_CHUNK or self.escape is _PERCENT:
+            self._take("".join(self._decode_parts(self.text[start:end])) + after, start, end)
             return
         for chunk in _CHUNK.finditer(self.text, start, end):
-            decoded = "".join(_decode_parts(chunk[0]))
+            decoded = "".join(self._decode_parts(chunk[0]))
             self._take(decoded + after if chunk.end() == end else decoded, *chunk.span())
 
     def _take(self, decoded, origin, stop):
@@ -140,17 +170,16 @@ class _Decoder:
     def _count_pieces(self, number):
         origin = self._origins[number]
         chunk = self.text[origin : self._stops[number]]
-        lengths = map(len, _ESCAPE.split(chunk))
-        decoded_lengths = map(len, _decode_parts(chunk))
+        lengths = map(len, self.escape.split(chunk))
+        decoded_lengths = map(len, self._decode_parts(chunk))
         starts = accumulate(decoded_lengths, initial=self._starts[number])
         return array("q", starts), array("q", accumulate(lengths, initial=origin))
 
-
-def _decode_parts(chunk):
-    """The texts between escapes, and the characters of these, in turn."""
-    parts = _ESCAPE.split(chunk)
-    parts[1::2] = map(_DECODED.__getitem__, parts[1::2])
-    return parts
+    def _decode_parts(self, chunk):
+        """The texts between escapes, and the characters of these, in turn."""
+        parts = self.escape.split(chunk)
+        parts[1::2] = map(_DECODED.__getitem__, parts[1::2])
+        return parts
 
 
 class _Escapes(dict):
@@ -167,6 +196,8 @@ _DECODED = _Escapes()
 
 
 def _decode_escape(escape):
+    if escape[0] == "%":
+        return chr(int(escape[1:], 16))
     if len(escape) == 2:
         return _LETTERS.get(escape[1], escape[1] if escape[1] >= " " else LOST)
     code = int(escape[2:6], 16)

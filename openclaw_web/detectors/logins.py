@@ -9,7 +9,8 @@ from .spans import PASSWORD, SECRET, Span
 from .value_bounds import narrow_value
 
 _GAP = (
-    r"[\"'”」)\]]{0,2}[ \t]{0,3}(?:is|was|are|ist|lautet|est|es|为|是|為)?"
+    r"[\"'”」)\]]{0,2}(?:[ \t](?:for|to|für|zum|zur|pour|para)[ \t][A-Za-zÀ-ɏ -]{1,30}?)?"
+    r"[ \t]{0,3}(?:is|was|are|ist|war|lautet|est|es|为|是|為)?"
     r"[ \t]{0,3}[:：=\x01]?[ \t]{0,3}[\"'“「【\[(（]?"
 )
 _DIGITS = r"(?:\d{3}[ -]\d{3}|\d{4,8})"
@@ -17,12 +18,22 @@ _CODE_VALUE = rf"(?:{_DIGITS}|(?-i:[A-Z0-9]{{3}}-[A-Z0-9]{{3}}))"
 _CODE = compile_pattern(
     r"(?i)(?:\b(?:(?:verification|security|confirmation|authentication|auth|login|sign-?in|one[ -]?time|2fa|mfa|"
     r"sms|otp|"
-    r"activation)[ _-]?(?:code|passcode|pin|password)|otp|mtan)|"
+    r"activation)[ _-]?(?:code|passcode|pin|password)|otp|[mi]?tan|passcode)|"
     r"(?:bestätigungs|sicherheits|anmelde|freischalt|verifizierungs|einmal)(?:code|passwort)|"
     r"\bcode de (?:vérification|sécurité|confirmation)|\bcódigo de (?:verificación|seguridad|confirmación)|"
     r"验证码|驗證碼|校验码|动态码|动态密码|动态口令|短信码|認証番号|"
     r"認証コード|確認コード)"
-    rf"{_GAP}{_CODE_VALUE}\b"
+    rf"{_GAP}{_CODE_VALUE}\b|"
+    rf"\b(?:your|deine?|ihre?|votre|ton|su|tu)[ ](?:[a-z0-9-]{{2,14}}[ ]){{0,2}}(?:code|código){_GAP}{_CODE_VALUE}\b|"
+    rf"\b(?:use|enter|type)[ ](?:the[ ])?(?:code|otp|pin|passcode)[ ]{_CODE_VALUE}"
+    r"[^\n]{0,24}(?:verif|sign|log ?in|confirm|authent)|"
+    rf"\b(?:verify|authenticate|log in|sign in)[ ]with[ ]{_CODE_VALUE}\b"
+)
+_ONE_TIME = re.compile(rf"{_CODE_VALUE}\b")
+_DIGIT = re.compile(r"\d")
+_OTHER_CODE = re.compile(
+    r"(?i)(?:order|promo|discount|coupon|gift|voucher|zip|postal|post|area|country|error|exit|status|product|booking|"
+    r"invite|referral|tracking|reference|color|colour|source)[ -]?code|\b(?:enter|use|type)[ ]otp[ ]for"
 )
 _CODE_FIRST = compile_pattern(
     rf"(?i)\b{_DIGITS}[ \t]{{0,2}}(?:is|为|是)[ \t]{{0,2}}(?:your|the|您|你)[^\n\d.。]{{0,40}}?(?:code|\botp|"
@@ -41,6 +52,9 @@ _VALUE = re.compile(
     rf"(?i)(?:{_DIGITS}|\d{{3}}|(?:[a-z0-9]{{4,8}}[ -]){{5,13}}[a-z0-9]{{4,8}}|"
     r"(?:[a-z0-9]{4,8}-){1,5}[a-z0-9]{4,8}|[a-z0-9]{3}-[a-z0-9]{3})\Z"
 )
+# Further codes of a list, numbered or not.
+_NEXT_CODE = re.compile(r"(?i)(?:[\s,;|*]|\d{1,2}[.)]){1,6}((?:[a-z0-9]{4,8}-){1,5}[a-z0-9]{4,8})\b")
+MOST_CODES = 20
 _COOKIE = compile_pattern(r"(?i)\bcookie['\"]?[ \t]{0,3}[:=\x01]|--cookie[ \t=]|[ \t]-b[ \t]+['\"]?[\w.-]{1,40}=")
 _SESSION = re.compile(r"(?i)[\w.-]{0,40}(?:sess|sid|auth|token|jwt|remember)[\w.-]{0,20}=([^;\s\"',]{16,})")
 MOST_COOKIE_CHARS = 400
@@ -69,21 +83,23 @@ def find_logins(text: ScanText) -> Iterator[Span]:
             yield span
     for start, end in text.find(_PIPED, b"echo"):
         value = _ECHOED.match(text.text, start, end)
-        if is_password(value[1], True):
+        if is_password(value[1], True, True):
             yield Span(*value.span(1), PASSWORD, "piped-password", 0.8)
 
 
 def _find_codes(text):
-    for pattern, rule in (
-        (_CODE, "one-time-code"),
-        (_BRAND_CODE, "one-time-code"),
-        (_RECOVERY, "recovery-code"),
-        (_CARD_CODE, "card-code"),
-    ):
+    for start, end in text.find(_CODE):
+        values = [match for match in _ONE_TIME.finditer(text.text, start, end) if _DIGIT.search(match[0])]
+        if values and not _OTHER_CODE.search(text.text, start, end):
+            yield Span(*values[-1].span(), SECRET, "one-time-code", 0.8)
+    for pattern, rule in ((_BRAND_CODE, "one-time-code"), (_RECOVERY, "recovery-code"), (_CARD_CODE, "card-code")):
         for start, end in text.find(pattern):
             value = _VALUE.search(text.text, start, end)
-            if value and any(char.isdigit() for char in value[0]) and not _is_prose(value[0]):
-                yield Span(*value.span(), SECRET, rule, 0.8)
+            for _number in range(MOST_CODES):
+                if not value or not _DIGIT.search(value[0]) or _is_prose(value[0]):
+                    break
+                yield Span(*value.span(value.lastindex or 0), SECRET, rule, 0.8)
+                value = _NEXT_CODE.match(text.text, value.end()) if pattern is _RECOVERY else None
     for start, end in text.find(_CODE_FIRST):
         value = re.match(_DIGITS, text.text[start:end])
         yield Span(start, start + value.end(), SECRET, "one-time-code", 0.8)

@@ -14,18 +14,24 @@ _LANDLINE = compile_pattern(
     r"(?:[(（]0\d{2,3}[)）] ?|\b0\d{2,3}[ -])\d{3,4}[ -]?\d{4}\b|\b[48]00[ -]?(?:\d{3}[ -]?\d{4}|\d{4}[ -]?\d{3})\b"
 )
 _NOUNS = (
-    r"phone|\bt(?:e|é)l\b|telefon|tel(?:e|é)fono|telefone|mobile|mobil|portable|cellulare|\bmob\b|\bhandy|\bcell\b|cellphone|whatsapp|\bfax|\bsms\b|msisdn|"
-    r"\bmy number|\bph\b|\bm(?:ó|o)vil|rufnummer|电话|電話|手机|手機|携帯|座机|热线|传真|联系方式"
+    r"phone|\bt(?:e|é)l\b|telefon|tel(?:e|é)fono|mobil|portable|cellulare|\bmob\b|\bhandy|\bcell\b|cellphone|whatsapp|\bfax|\bsms\b|msisdn|"
+    r"\b(?:my|mon|mi|meine|neue) (?:number|numéro|número|nummer)|"
+    r"landline|hotline|festnetz|rückruf|durchwahl|\bph\b|\bm(?:ó|o)vil|rufnummer|电话|電話|手机|手機|携帯|座机|热线|传真|联系方式"
 )
-_VERBS = r"\bcall(?:ed|ing)?\b|\bring\b|\btext(?:ed)?\b|\breach|\bcontact|\bdial|致电|拨打|拨"
+_VERBS = (
+    r"\bcall(?:ed|ing)?\b|\bring\b|\btext(?:ed)?\b|\breach|\bcontact|\bdial|\bruft?\b|anrufen|erreich|\bmelde|\bappel|"
+    r"\bjoi(?:ndre|gnable)|\bll[aá]m|致电|拨打|拨"
+)
 _NAMED = compile_pattern(rf"(?i)(?:{_NOUNS}|{_VERBS})[^\d\n]{{0,24}}\(?\d[\d .()/-]{{5,20}}\d")
 _NUMBER = re.compile(r"\(?\d[\d .()/-]*\d\Z")
-_CODE = re.compile(r"[=\"'(\[]")
+_CODE = re.compile(r"[=\"'(\[\x01]")
+# With the zero of a long-distance call: 9 to 12 digits in groups, none of them a date, price or address.
+_NATIONAL = re.compile(r"\(?0[1-9]\d{0,4}\)?(?:[ /-]| / | - )?\d{2,9}(?:[ -]\d{1,8}){0,4}")
 _NOUN = re.compile(rf"(?i){_NOUNS}")
 _GAP = r"[\s:：=.\"'’“”()（\[*|-]*"
 _BETWEEN = re.compile(
     rf"(?i)[^\s\d]{{0,12}}?{_GAP}(?:(?:s|numbers?|no|nr|num|is|was|me|us|him|her|them|at|on|to|under|my|our|the|are|line|"
-    rf"direct|dm|号码?|是|为|我|在|的|打|改成|也是|还是)(?![a-z]){_GAP}){{0,6}}"
+    rf"direct|dm|ist|war|lautet|unter|mich|uns|an|auf|jetzt|au|le|es|est|al|a|en|tu|bei|von|der|die|号码?|是|为|我|在|的|打|改成|也是|还是)(?![a-z]){_GAP}){{0,6}}"
 )
 _WORD = compile_pattern(rf"(?i){_NOUNS}|{_VERBS}|recipient|打|联系|微信|短信|客服|收件人|号码|师傅|快递员|加我")
 _NEAR_WORD = 16  # a word this near before a number is stronger than _NOT_WORD
@@ -41,7 +47,12 @@ _UNIT = re.compile(
 )
 _COUNTING = ("0123456789", "1234567890", "123456789")
 _CJK = re.compile(r"[一-鿿]")
-_DATE = re.compile(r"(?:19|20)\d\d(?:[-./ ]\d{1,2}\b.*|\d{4})|\d+\.\d+")
+# A number that begins like a date, is a fraction, or holds a date, an address of IPv4 or a gap of a table.
+_DATE = re.compile(
+    r"(?:19|20)\d\d(?:[-./ ]\d{1,2}\b.*|\d{4})|\d+\.\d+|(?:.*\D)?(?:19|20)\d\d-\d\d-\d\d(?:\D.*)?|"
+    r"(?:.*[^\d.])?\d{1,3}(?:\.\d{1,3}){3}(?:[^\d.].*)?|"
+    r".*  .*|[0-3]?\d\.[01]?\d\.(?:(?:19|20)\d\d\b.*|\d\d\Z)|(?:(?:19|20)\d\d[ ,]+){2}.*"
+)
 _SHORTER = re.compile(r".*\d(?=[^\d]+\d+\)?\Z)")
 _TOUCHING_BEFORE = re.compile(r"[A-Za-z0-9_+#]\Z|[A-Za-z0-9][-./]\Z|/\Z")
 _TOUCHING_AFTER = re.compile(r"[A-Za-z0-9_@]|[-./:][A-Za-z0-9]")
@@ -49,81 +60,31 @@ _SCHEME = re.compile(r"(?:tel:|wa\.me/|phone=|sms:)\Z", re.IGNORECASE)
 _NEAR, _CLOSE = 60, 24  # characters before and after in which words are looked for
 # Digits after the code of the country, for those whose length is known; others have 6 to 12.
 LENGTHS = {
-    "1": (10, 10),
-    "86": (10, 11),
-    "44": (9, 10),
-    "852": (8, 8),
-    "853": (8, 8),
-    "886": (8, 9),
-    "81": (9, 10),
-    "82": (8, 10),
-    "65": (8, 8),
-    "60": (8, 10),
-    "66": (8, 9),
-    "84": (8, 10),
-    "62": (8, 12),
-    "63": (8, 10),
-    "91": (10, 10),
-    "92": (9, 10),
-    "61": (9, 9),
-    "64": (8, 10),
-    "49": (6, 12),
-    "33": (9, 9),
-    "34": (9, 9),
-    "39": (6, 11),
-    "41": (9, 9),
-    "43": (7, 12),
-    "31": (9, 9),
-    "32": (8, 9),
-    "45": (8, 8),
-    "46": (7, 10),
-    "47": (8, 8),
-    "48": (9, 9),
-    "351": (9, 9),
-    "353": (7, 9),
-    "7": (10, 10),
-    "55": (10, 11),
-    "52": (10, 10),
-    "54": (10, 11),
-    "90": (10, 10),
-    "971": (8, 9),
-    "972": (8, 9),
-    "966": (9, 9),
-    "20": (9, 10),
-    "27": (9, 9),
-    "234": (8, 10),
-    "254": (9, 9),
-    "30": (10, 10),
-    "36": (8, 9),
-    "40": (9, 9),
-    "420": (9, 9),
-    "358": (6, 11),
-    "370": (8, 8),
-    "371": (8, 8),
-    "372": (7, 8),
-    "380": (9, 9),
-    "359": (8, 9),
-    "385": (8, 9),
-    "381": (8, 9),
-    "51": (8, 9),
-    "56": (9, 9),
-    "57": (10, 10),
-    "58": (10, 10),
-    "93": (9, 9),
-    "94": (9, 9),
-    "98": (10, 10),
+    code: bounds
+    for bounds, codes in {
+        (6, 11): "39 358",
+        (6, 12): "49",
+        (7, 8): "372",
+        (7, 9): "353",
+        (7, 10): "46",
+        (7, 12): "43",
+        (8, 8): "852 853 65 45 47 370 371",
+        (8, 9): "886 66 32 971 972 36 359 385 381 51",
+        (8, 10): "82 60 84 63 64 234",
+        (8, 12): "62",
+        (9, 9): "61 33 34 41 31 48 351 966 27 254 40 420 380 56 93 94",
+        (9, 10): "44 81 92 20",
+        (10, 10): "1 91 7 52 90 30 57 58 98",
+        (10, 11): "86 55 54",
+    }.items()
+    for code in codes.split()
 }
-_LONG_CODE = re.compile(
-    r"21[12368]|2[2346]\d|25[0-8]|29[01789]|35\d|37\d|38[0-35-79]|42[013]|50\d|59\d|67\d|68\d|69[0-2]|80[08]|85[02356]|"
-    r"87[0-8]|88[0-368]|96\d|97\d|99[2-8]"
+# Codes of countries; none begins another one.
+_COUNTRY = re.compile(
+    r"[17]|2[078]|3[0-469]|4[013-9]|5[1-8]|6[0-6]|8[1246]|9[0-58]|21[12368]|2[2346]\d|25[0-8]|29[01789]|35\d|37\d|"
+    r"38[0-35-79]|42[013]|50\d|59\d|67\d|68\d|69[0-2]|80[08]|85[02356]|87[0-8]|88[0-368]|96\d|97\d|99[2-8]"
 )
 LONGEST = (6, 12)
-SHORT_CODES = frozenset(
-    """
-    20 27 28 30 31 32 33 34 36 39 40 41 43 44 45 46 47 48 49 51 52 53 54 55 56 57 58 60 61 62 63 64 65 66 81 82
-    84 86 89 90 91 92 93 94 95 98
-    """.split()  # noqa: SIM905
-)
 
 
 def find_phones(scan: ScanText) -> Iterator[Span]:
@@ -157,8 +118,8 @@ def _find_international_end(scan, start, end):
         text[max(0, start - 8) : start]
     ):
         return None
-    if text[max(0, start - 1) : start] == ":" and not _has_word(scan, start, end):
-        return None
+    if text.count(")", start, end) > text.count("(", start, end) and text[end - 1] == ")":
+        end -= 1
     while end - start >= 8:
         digits = re.sub(r"\D", "", text[start:end].replace("(0)", ""))
         if text[end - 1] != "(" and _is_international(digits.removeprefix("00") if text[start] == "0" else digits):
@@ -171,10 +132,10 @@ def _find_international_end(scan, start, end):
 
 
 def _is_international(digits):
-    code = digits[:1] if digits[:1] in ("1", "7") else digits[:2] if digits[:2] in SHORT_CODES else digits[:3]
-    rest = digits[len(code) :]
-    if len(code) == 3 and not _LONG_CODE.fullmatch(code):
+    country = _COUNTRY.match(digits)
+    if not country:
         return False
+    code, rest = country[0], digits[country.end() :]
     if code == "1" and not re.fullmatch(r"[2-9]\d{2}[2-9]\d{6}", rest):
         return False
     least, most = LENGTHS.get(code, LONGEST)
@@ -210,7 +171,9 @@ def _judge_named(scan, start, end):
     text = scan.text
     place = _NUMBER.search(text, start, end).start()
     noun = _NOUN.match(text, start)
-    if not _BETWEEN.fullmatch(text, noun.end() if noun else start, place) or not _is_alone(text, place, end):
+    is_national = bool(_NATIONAL.fullmatch(text, place, end)) and 9 <= sum(map(str.isdigit, text[place:end])) <= 12
+    is_between = is_national or _BETWEEN.fullmatch(text, noun.end() if noun else start, place)
+    if not is_between or not _is_alone(text, place, end):
         return None
     if _UNIT.match(text, end) or _NOT_WORD.search(text, max(0, place - 8), place):
         return None

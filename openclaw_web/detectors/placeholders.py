@@ -36,7 +36,9 @@ CODE = re.compile(
 )
 # What only code begins with: a value like this is a secret where it stands in quotes.
 OPERATOR = re.compile(
-    r"(?:->|[=\[\](){}:,<]|\.\w|(?:null|undefined|true|false|nil|None|void)[;,)\]}]|[\w$]+\|\||[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)+\W).*",
+    r"(?:->|[=\[\](){}:,<]|\.\w|(?:null|undefined|true|false|nil|None|void)[;,)\]}]|"
+    r"[\w$]+\|\||"
+    r"[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)+[\[(){};,?=+|&<>*/:]).*",
     re.DOTALL,
 )
 SENTENCE = re.compile(
@@ -44,8 +46,26 @@ SENTENCE = re.compile(
     r"and|or|please|forgot|reset|confirm|incorrect|this|that|from|will|be|has|have|if|when|use|used|new|via)\b"
 )
 ADDRESS = re.compile(r"(?i)(?:[a-z][a-z0-9+.-]*://|/[\w.-]+/?\Z|\.{0,2}/[\w.~-]+/|~/|[a-z]:[\\/]|\./).*")
-# A chain of attributes, as code names values: unless its last part looks random.
-CHAIN = re.compile(r"[A-Za-z_]\w*(?:\??\.[A-Za-z_]\w*)+")
+# A chain of attributes, as code names values: unless a part of it looks random.
+CHAIN = re.compile(r"[A-Za-z_]\w*(?:\??\.[A-Za-z_]\w*)+(?=!?\Z)")
+# First parts of such chains, and names of attributes and files at their ends.
+CODE_NAMES = frozenset(
+    """
+    self this cls super os sys env process config conf cfg settings options opts args argv params props state data form
+    request req response resp res body event ctx context app user users account auth creds credentials secrets vars var
+    local locals module values input inputs output client server session db database connection conn model entity dto
+    obj object item row record result payload query string str bytes util utils helper crypto hash bcrypt z joi yup
+    schema field fields types type constants const window document math json yaml path file com org net io www api
+    errors error validation messages labels login form
+    """.split()  # noqa: SIM905
+)
+ATTRIBUTES = frozenset(
+    """
+    value values text name key get hash length data id string env encode decode strip trim required invalid label title
+    json yaml yml txt conf cfg ini env sh py js ts pem crt log md html xml sql gz zip com org net io de
+    """.split()  # noqa: SIM905
+)
+HUMP = re.compile(r"[a-z][A-Z]|_")
 BASE64 = re.compile(r"(?=.*[A-Z])(?=.*[a-z])(?=.*\d)[A-Za-z0-9/+]{30,}={0,2}")  # may begin like a path
 DATE = re.compile(r"\d{4}-\d\d-\d\d.*|\d{1,2}:\d\d(?::\d\d)?")
 RANGE = re.compile(r"\d{1,3}[-~–]\d{1,3}|(?i:\d+(?:\.\d+)?(?:k|m|ms|s|h|d|px|%|kb|mb|gb))")
@@ -72,17 +92,20 @@ def is_placeholder(value: str) -> bool:
         return True
     if bare.lower() in WORDS or PARTS.search(value):
         return True
-    if CHAIN.fullmatch(value) and not any(map(_is_random_part, value.split("."))):
-        return True
     is_address = ADDRESS.fullmatch(value) and not BASE64.fullmatch(value)
     return bool(
         CODE.fullmatch(value) or RULE.fullmatch(value) or is_address or DATE.fullmatch(value) or HANDLE.fullmatch(value)
     )
 
 
-def is_password(value: str, is_quoted: bool) -> bool:
-    """Whether a value that is called a password can be one; words have to be quoted."""
+def is_password(value: str, is_quoted: bool, is_literal: bool = False) -> bool:
+    """Whether a value that is called a password can be one; words have to be quoted.
+
+    `is_literal`: no code can stand there, as in an address or a command line.
+    """
     if not 4 <= len(value) <= 128 or is_placeholder(value) or not _is_latin(value) or RANGE.fullmatch(value):
+        return False
+    if (chain := CHAIN.match(value)) and _is_code(chain[0], is_quoted, is_literal):
         return False
     if not is_quoted and OPERATOR.fullmatch(value):
         return False
@@ -90,7 +113,7 @@ def is_password(value: str, is_quoted: bool) -> bool:
         words = value.split()
         is_phrase = _has_digit(value) or (len(words) >= 4 and value.islower())
         return is_quoted and len(words) <= 6 and is_phrase and not SENTENCE.search(value)
-    if NAME.fullmatch(value):
+    if NAME.fullmatch(value) and not (is_literal and "." in value):
         is_word = value.isalpha() and not value.istitle()
         return is_quoted and len(value) >= 6 and (is_word or value.count("-") >= 3) and not NAMED.search(value)
     return _has_digit(value) or is_quoted or not NAMED.search(value)
@@ -100,7 +123,7 @@ def is_strong(value: str) -> bool:
     """Whether a value looks random: of letters and digits, long, no words."""
     if not 12 <= len(value) <= 4096 or value.isdigit() or " " in value or is_placeholder(value) or not _is_latin(value):
         return False
-    if OPERATOR.fullmatch(value):
+    if OPERATOR.fullmatch(value) or (CHAIN.fullmatch(value) and not any(map(_is_random_part, value.split(".")))):
         return False
     digits = sum(map(str.isdigit, value))
     if NAME.fullmatch(value) or WORDY.search(value) or (IDENTIFIER.fullmatch(value) and digits < len(value) / 4):
@@ -119,6 +142,17 @@ def measure_entropy(value: str) -> float:
     """The Shannon entropy of the characters of a value, in bits for each."""
     shares = [value.count(char) / len(value) for char in dict.fromkeys(value)]
     return -sum(map(operator.mul, shares, map(math.log2, shares)))
+
+
+def _is_code(chain, is_quoted, is_literal):
+    """Whether a chain of names with points between them is code: attributes, a file, a key of a translation."""
+    parts = chain.replace("?", "").split(".")
+    last = parts[-1]
+    if any(map(_is_random_part, parts)) or (_has_digit(last) and not last.islower() and not last.isupper()):
+        return False
+    if parts[0].lower() in CODE_NAMES or last in ATTRIBUTES or NAMED.search(last) or HUMP.search(chain):
+        return True
+    return not (is_literal or _has_digit(chain) or (is_quoted and chain != chain.lower()))
 
 
 def _is_random_part(part):

@@ -184,6 +184,7 @@ CHAT = (
     KeyShape("resend", "re_", rf"{ALNUM}{{6,10}}_{ALNUM}{{20,}}"),
 )
 BUSINESS = (
+    KeyShape("openclaw-web", "oc_", rf"[a-z0-9]{{8}}_{ANY}{{43}}"),
     KeyShape("stripe", "", rf"[sr]k_(?:live|test|prod)_{ALNUM}{{16,}}"),
     KeyShape("stripe-webhook", "whsec_", r"[A-Za-z0-9+/]{24,}={0,2}"),
     KeyShape("shopify", "shp", rf"(?:at|ca|pa|ss)_{HEX}{{32}}"),
@@ -224,3 +225,29 @@ FAMILIES = (MODELS, CLOUDS, CODE, CHAT, BUSINESS)
 SHAPES = (*MODELS, *CLOUDS, *CODE, *CHAT, *BUSINESS)
 # Words that services put before random text: `acme_live_…`, `vendor-api-…`.
 VENDOR_WORDS = "sk|pat|apikey|api_?key|token|tok|tkn|secret|live|prod|oauth|priv|private|api|key"
+# Services whose keys have no shape of their own: their name, or that of half a pair of keys, stands before the value.
+# Short names are whole words.
+VENDORS = frozenset(
+    """
+    ably ark asana auth0 aws baidu box bunny bybit cf cohere dd dhl dingtalk exa fal fastly fedex feishu gh giphy glm
+    hcloud iflytek imgur jira kimi kraken lark line linode mapbox n8n notion okta okx ovh plaid pusher qwen reddit
+    serpapi serper snyk steam strava suno tmdb trello twitch volc vultr wakatime wecom zoom
+    """.split()  # noqa: SIM905
+)
+LONG_VENDORS = frozenset(
+    """
+    accesskeysecret accountkey adyen airtable alchemy algolia aliyun alphavantage amap amplitude anthropic artifactory
+    assemblyai atlassian azureopenai azurespeech backblaze baichuan bilibili binance bitbucket bitwarden braintree
+    bugsnag cerebras circleci clickup cloudflare cloudinary codecov coinbase confluence confluent contentful dashscope
+    databricks datadog deepgram deepl deepseek digitalocean discord dnsimple dockerhub doppler dropbox elevenlabs
+    etherscan finnhub firecrawl fireworks gandi gemini github gitlab godaddy googlemaps grafana groq hashicorp heroku
+    hetzner huawei hubspot huggingface ifttt infura intercom jfrog jpush klarna linearapp linkedin logdna mailchimp
+    mailgun mandrill messagebird minimax mistral mixpanel mollie mongodbatlas moonshot moralis namecheap netlify
+    newrelic nexmo ngrok onedrive onepassword openai openrouter openweather opsgenie pagerduty papertrail paypal
+    perplexity pexels pinecone planetscale plivo polygonio porkbun postmark pushbullet pushover qdrant qiniu qweather
+    railway razorpay replicate rollbar salesforce sanity secretaccesskey segment sendgrid sentry shopify siliconflow
+    slack snowflake sonarcloud sparkpost speechmatics splunk spotify squareup stability stripe supabase tailscale
+    tavily telegram tencent terraform together tomorrowio travis twilio unsplash upstash vercel volcengine vonage
+    weaviate whatsapp woocommerce youtube zapier zendesk zerotier zhipu
+    """.split()  # noqa: SIM905
+)

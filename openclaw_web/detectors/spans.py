@@ -8,7 +8,7 @@ CUSTOM = "custom"  # found by a pattern that an operator added
 KINDS = (KEY, PASSWORD, JWT, PRIVATE_KEY, SECRET, EMAIL, PHONE, CARD, IBAN, ID_NUMBER, IP_ADDRESS, CUSTOM)
 # Open findings of these kinds keep a row out of exports; all others are redacted at once.
 BLOCKING = frozenset({KEY, PASSWORD})
-RULES = 2  # the version of the rules: texts are scanned again when it changes
+RULES = 3  # the version of the rules: texts are scanned again when it changes
 
 
 class Span(NamedTuple):

@@ -7,7 +7,9 @@ from .placeholders import is_password, is_strong
 from .scan_text import ScanText, compile_pattern
 from .spans import PASSWORD, SECRET, Span
 
-_PASSWORDS = r"password|passwort|passwd|pwd|pw|kennwort|contraseña|登录密码|密码|口令"
+_PASSWORDS = (
+    r"password|passwort|passwd|pwd|pw|pass|passphrase|psk|kennwort|contraseña|mot de passe|clave|登录密码|密码|口令"
+)
 _SECRETS = r"token|secret|api[ _-]?key|access[ _-]?key|client[ _-]?secret|密钥|令牌"
 _CELLS = compile_pattern(rf"(?i)[,;\t|][ *`]{{0,4}}(?:{_PASSWORDS}|{_SECRETS})[ *`]{{0,4}}[\r\n,;\t|]")
 _HEAD = re.compile(

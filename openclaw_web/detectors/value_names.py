@@ -3,9 +3,10 @@
 import re
 from functools import lru_cache
 
+from .rules import LONG_VENDORS, VENDORS
 from .spans import KEY, PASSWORD, SECRET
 
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-zñ]+|\d+|[一-鿿]+|[ぁ-ヿ]+")
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-zñüéè]+|\d+|[一-鿿]+|[ぁ-ヿ]+|[а-я]+|[가-힣]+")
 # After the word itself a name may end with these; with any other it is about the secret: its number, place, limits.
 ENDS = frozenset(
     """
@@ -28,11 +29,12 @@ ROUNDS = frozenset(
     """.split()  # noqa: SIM905
 )
 _PASSWORD = re.compile(
-    r"(?:passwor[dt]|passwd|passphrase|passcode|pwd|pass|^pw|kennwort|contraseña|contrasena|passe|pin|^puk|^psk|提取码|"
+    r"(?:passwor[dt]|passwd|passphrase|passcode|pwd|pass|^pw|kennwort|contraseña|contrasena|passe|clave|zugangscode|senha|"
+    r"wachtwoord|пароль|비밀번호|pin|^puk|^psk|提取码|"
     r"密码|密碼|(?<!动态)口令|"
     r"暗号|パスワード)\Z"
 )
-_SECRET = re.compile(r"(?:secret|token|key|credentials?|auth|authorization|密钥|密鑰|秘钥|令牌|凭证)\Z")
+_SECRET = re.compile(r"(?:secret|token|key|credentials?|auth|authorization|schlüssel|clé|密钥|密鑰|秘钥|令牌|凭证)\Z")
 # Keys of these find a row or an object.
 DATA_KEYS = frozenset(
     """
@@ -42,18 +44,22 @@ DATA_KEYS = frozenset(
 )
 _PLURAL = re.compile(r"(?:tokens|secrets|passwords|keys|credentials)\Z")
 _CLOUD = re.compile(r"AKIA[0-9A-Z]{16}|ASIA[0-9A-Z]{16}|LTAI[A-Za-z0-9]{12}|AKID[A-Za-z0-9]{13}")
-_PAIR = re.compile(r"secretaccesskey|accesskeysecret|secretkey|accountkey|sharedaccesskey")
-_LEAD = re.compile(r"(?:[A-Za-z]{2,12}[ _-])?[A-Za-z]{2,12}[ \t]\Z")  # words of a name with blanks
-_NEAR = 240  # characters around a secret in which its other half is looked for
+_VENDOR = re.compile("|".join(sorted(LONG_VENDORS)))
+_NEAR = 48  # characters before a name in which a service is looked for
 
 
 def find_kind(name: str, text: str, place: int) -> str | None:
     """The kind of the value that a name at a place of a text has.
 
-    It is PASSWORD, SECRET, KEY for half of a pair of keys of a cloud, or None.
+    It is PASSWORD, SECRET, KEY for the key of a service that the name or one of the few words before it names, or None.
     """
     kind = _classify(name)
-    return KEY if kind == SECRET and _is_cloud_pair(name, text, place) else kind
+    if kind != SECRET:
+        return kind
+    words = _WORD.findall(text[max(0, place - _NEAR) : place])[-4:] + _WORD.findall(name)
+    joined = "".join(words).lower()
+    is_pair = "secretkey" in joined and _CLOUD.search(text, max(0, place - 5 * _NEAR), place + 5 * _NEAR)
+    return KEY if is_pair or not VENDORS.isdisjoint(map(str.lower, words)) or _VENDOR.search(joined) else SECRET
 
 
 @lru_cache(maxsize=10_000)  # texts repeat their names
@@ -69,12 +75,3 @@ def _classify(name):
     if not _SECRET.search(words[-1]) or (words[-1] == "token" and not COUNTED.isdisjoint(words[:-1])):
         return None
     return None if words[-1] == "key" and not DATA_KEYS.isdisjoint(words) else SECRET
-
-
-def _is_cloud_pair(name, text, place):
-    lead = _LEAD.search(text, max(0, place - 26), place)
-    joined = "".join(_WORD.findall((lead[0] if lead else "") + name)).lower()
-    if not _PAIR.search(joined):
-        return False
-    is_named = any(word in joined for word in ("aws", "aliyun", "alibaba", "tencent", "secretaccesskey", "accountkey"))
-    return is_named or "accesskeysecret" in joined or bool(_CLOUD.search(text, max(0, place - _NEAR), place + _NEAR))
