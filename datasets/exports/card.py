@@ -110,7 +110,7 @@ def _release(release):
     if release["follows"]:
         changes = ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in release["difference"].items())
         yield f"compared with release {release['follows']:,}: {changes}"
-    yield f"SHA-256 of its members: `{release['checksum']}`"
+    yield f"SHA-256 of its members: `{release['checksum']}`, of all its columns and theirs: `{release['seal']}`"
     yield "rules: " + ", ".join(f"{name} {version}" for name, version in release["rules"].items())
     yield f"lineage: each line of `{LINEAGE_FILE}` leads from a row to its samples, verdicts, turns and records"
     yield f"for programs: `{CROISSANT_FILE}` (Croissant 1.0)"
@@ -316,6 +316,7 @@ def read_release(version_id: str) -> dict[str, Any]:
         "members": version.member_count,
         "sides": counts.get("sides", {}),
         "checksum": version.checksum,
+        "seal": version.seal.sha256,
         "rules": version.rules,
         "released_on": datetime.fromtimestamp(version.released_at / 1_000, UTC).date().isoformat(),
         "follows": (counts.get("difference") or {}).get("from", {}).get("number"),

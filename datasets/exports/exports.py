@@ -23,6 +23,7 @@ from openclaw_web.pages.zips import ZipEntry, compute_length, stream_zip
 from openclaw_web.sqlite.json_columns import encode
 from people.audit import log as audit
 
+from .. import seals
 from ..models import DatasetExport
 from . import words
 from .branches import read_conversations
@@ -261,6 +262,8 @@ def _write_draft(options, folder, name, progress) -> Iterator[tuple[ExportWriter
 
     The draft is removed afterwards unless it was published.
     """
+    if options.release is not None:
+        seals.refuse_changed(options.release)
     source = Source(options)
     total = source.chosen.count()
     with room.refuse_when_full(folder.parent, _("Nothing was exported.")), drafts.create_draft(folder) as draft:

@@ -2,7 +2,7 @@
 
 from .exports import DatasetExport
 from .findings import FindingValue, FindingValueAgent, FindingVerdict
-from .releases import Benchmark, Dataset, DatasetMember, DatasetVersion, SessionSide, VersionTaint
+from .releases import Benchmark, Dataset, DatasetMember, DatasetVersion, ReleaseSeal, SessionSide, VersionTaint
 from .review import ReviewAction, ReviewDraw, SampleClaim, SampleDraft
 from .samples import (
     CUT_OFF,
@@ -28,6 +28,7 @@ __all__ = [
     "FindingValue",
     "FindingValueAgent",
     "FindingVerdict",
+    "ReleaseSeal",
     "ReviewAction",
     "ReviewDraw",
     "SampleClaim",

@@ -6,10 +6,12 @@ from django.urls import reverse
 from openclaw_web.sqlite.fields import (
     Count,
     EpochMs,
+    Flag,
     OperatorText,
     PersonText,
     PlainBytes,
     PlainText,
+    SpeechBytes,
     SpeechText,
 )
 from openclaw_web.sqlite.json_columns import JsonProperty
@@ -65,6 +67,9 @@ class DatasetVersion(models.Model):
     member_count = Count(default=0, shown="api file")
     checksum = PlainText(default="", shown="api file", help_text="SHA-256 of its members in their order")
     notes = OperatorText(default="", shown="api file")
+    remade_from = Count(
+        null=True, shown="api file", help_text="number of the changed release whose members it has; null: none"
+    )
     released_by = PersonText(shown="api file")
     released_at = EpochMs(shown="api file")
 
@@ -105,6 +110,24 @@ class DatasetMember(models.Model):
 
     def __str__(self):
         return f"{self.version_id} {self.sample_id}"
+
+
+class ReleaseSeal(models.Model):
+    """Every column of a release and its members as they were released: see `seals`."""
+
+    version = models.OneToOneField(DatasetVersion, models.CASCADE, primary_key=True, related_name="seal")
+    sha256 = PlainText(shown="api", help_text="of its contents: every column of the release and of its members")
+    contents = SpeechBytes(
+        help_text="lines of JSON, compressed with zstd: names of columns, the release, members", shown=""
+    )
+    sealed_at = EpochMs(shown="api")
+    is_later = Flag(default=False, shown="api", help_text="added after the release, whose own checksum was right")
+
+    class Meta:
+        db_table = "release_seals"
+
+    def __str__(self):
+        return self.version_id
 
 
 class SessionSide(models.Model):

@@ -15,7 +15,7 @@ from openclaw_web.errors import Refused
 from openclaw_web.lists.paging import page_of
 from openclaw_web.pages.roles import needs
 
-from ..models import Benchmark, Dataset, DatasetExport, DatasetSample, DatasetVersion
+from ..models import Benchmark, Dataset, DatasetExport, DatasetSample, DatasetVersion, ReleaseSeal
 from . import contamination, lineage, release_checks, taints
 from .contamination import add_benchmark, split_lines
 from .dataset_list import DATASETS
@@ -36,6 +36,7 @@ from .schemas import (
     ReportIn,
     UsesOut,
     VersionDetail,
+    VersionOut,
 )
 from .views import find_version
 
@@ -83,7 +84,8 @@ def version_detail(request, dataset_id: str, number: int):
     version = find_version(dataset_id, number)
     exports = DatasetExport.objects.filter(version_id=version.id).order_by("-exported_at", "-id")
     return {
-        **{name: getattr(version, name) for name in VersionDetail.model_fields if hasattr(version, name)},
+        **{name: getattr(version, name) for name in ("options", *VersionOut.model_fields)},
+        "seal": ReleaseSeal.objects.defer("contents").filter(version=version).first(),
         "taints": taints.count_taints(version),
         "downloads": taints.list_downloads(version),
         "exports": list(exports.values_list("id", flat=True)[:200]),
@@ -115,7 +117,7 @@ def version_difference(request, dataset_id: str, number: int, other: int | None 
 @router.post("/datasets/{dataset_id}/versions/{number}/verify", {202: JobOut}, 404, 409)
 @needs("labeller")
 def version_verify(request, dataset_id: str, number: int):
-    """Compare a release with its checksum, its samples and its sides.
+    """Compare a release with its seal, its samples and its sides.
 
     Returns the job, whose result has the report.
     """

@@ -1,7 +1,6 @@
-"""Reads the members of releases with their checksum, and the sides that sessions have to keep."""
+"""Reads the members of releases, and the sides that sessions have to keep."""
 
-import hashlib
-from collections.abc import Collection, Iterable, Iterator, Set
+from collections.abc import Collection, Iterator, Set
 from typing import Any, Protocol
 
 from ..dedup.fixed_sides import NO_SIDE
@@ -23,23 +22,6 @@ def read_members(version: DatasetVersion, columns: tuple[str, ...] = MEMBER_COLU
     while batch:
         yield batch
         batch = list(rows.filter(sample_id__gt=batch[-1][0])[:BATCH])
-
-
-class MembersChecksum:
-    """The SHA-256 of members in the order of their samples' ids."""
-
-    def __init__(self) -> None:
-        self.digest = hashlib.sha256()
-
-    def add(self, members: Iterable[tuple[Any, ...]]) -> None:
-        """Add members; each is a tuple of MEMBER_COLUMNS."""
-        for member in members:
-            line = "\t".join("" if value is None else value for value in member[: len(MEMBER_COLUMNS)])
-            self.digest.update(line.encode(errors="surrogatepass") + b"\n")
-
-    def finish(self) -> str:
-        """The checksum in hexadecimal."""
-        return self.digest.hexdigest()
 
 
 def get_side_name(agent_id: str, session_id: str) -> str:

@@ -9,7 +9,7 @@ from openclaw_web.endpoints.table_schemas import table_schema
 from openclaw_web.lists.api_query import list_query
 
 from ..exports.options import LONGEST_NAME, LONGEST_SEED, SAMPLE_KINDS
-from ..models import Benchmark, Dataset, DatasetMember, DatasetSample, DatasetVersion
+from ..models import Benchmark, Dataset, DatasetMember, DatasetSample, DatasetVersion, ReleaseSeal
 from .dataset_list import DatasetFilters
 from .dataset_store import LONGEST_DESCRIPTION
 from .release import LONGEST_NOTES
@@ -86,8 +86,15 @@ class PersonOut(Schema):
     last_at: int
 
 
+class SealOut(table_schema(ReleaseSeal)):
+    pass
+
+
 class VersionDetail(VersionOut):
     options: dict[str, Any]
+    seal: SealOut | None = Field(
+        description="null: its members were not those of its checksum when it was to be sealed"
+    )
     taints: dict[str, int] = Field(description="members that should not be used any more, by reason")
     downloads: list[PersonOut] = Field(description="who created or downloaded exports of this release")
     exports: list[str] = Field(description="ids of its exports, the newest 200")

@@ -1,4 +1,4 @@
-"""Compares a release with its checksum, its samples and the sides of its sessions."""
+"""Compares a release with its seal, its samples and the sides of its sessions."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -7,9 +7,12 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from openclaw_web.pages.formatting import join_sentences
+
+from .. import seals
 from ..dedup.sample_hashes import HASHED, compute_content_hash
-from ..models import DatasetSample, DatasetVersion, SessionSide
-from .members import MEMBER_COLUMNS, MembersChecksum, get_side_name, read_members
+from ..models import DatasetSample, DatasetVersion, ReleaseSeal, SessionSide
+from .members import MEMBER_COLUMNS, get_side_name, read_members
 
 LISTED = 200
 GONE, CONTENT, VERDICT, SIDE, MEMBERS = ("gone", "content", "verdict", "side", "members")
@@ -17,29 +20,30 @@ COLUMNS = (*MEMBER_COLUMNS, "agent_id", "session_id")
 
 
 def verify(version: DatasetVersion, report_progress: Callable[[int], None] = lambda _count: None) -> dict[str, Any]:
-    """Compare a release with what was released, with its samples and with the sides.
+    """Compare a release with its seal, with its samples and with the sides.
 
-    Returns values of JSON: `is_intact` (members and sides are as released), `is_current` (samples are so too),
-    `counts` by kind of difference, and the first `differences`. Kinds: `members` (the checksum differs), `side`,
-    `gone`, `content` and `verdict` (the sample was removed, edited or judged since).
+    Returns values of JSON: `is_intact` (release, members and sides are as released), `is_current` (samples are so too),
+    `change` (the first difference from the seal, a sentence: the members are not compared then), `counts` by kind of
+    difference, and the first `differences`. Kinds: `members` (there is a `change`), `side`, `gone`, `content` and
+    `verdict` (the sample was removed, edited or judged since).
     """
-    checksum, counts, differences = MembersChecksum(), Counter[str](), list[dict[str, Any]]()
-    members = 0
-    for batch in read_members(version, COLUMNS):
-        checksum.add(batch)
+    seal = ReleaseSeal.objects.defer("contents").filter(version=version).first()
+    change = seals.find_change(version)
+    counts, differences, members = Counter({MEMBERS: bool(change)}), list[dict[str, Any]](), 0
+    for batch in read_members(version, COLUMNS) if not change else ():
         members += len(batch)
         for difference in _compare_batch(version, batch):
             counts[difference["kind"]] += 1
             if len(differences) < LISTED:
                 differences.append(difference)
         report_progress(members)
-    if (computed := checksum.finish()) != version.checksum or members != version.member_count:
-        counts[MEMBERS] += 1
-        differences.insert(0, _describe_members(version, members, computed))
     is_intact = not counts[MEMBERS] and not counts[SIDE]
-    result = {"version": version.id, "number": version.number, "members": members, "checksum": computed}
-    result |= {"is_intact": is_intact, "is_current": not counts.total(), "counts": dict(+counts)}
-    return {**result, "differences": differences, "message": _describe_result(members, counts, is_intact=is_intact)}
+    result = {"version": version.id, "number": version.number, "members": members, "seal": seal and seal.sha256}
+    result |= {"is_intact": is_intact, "is_current": not counts.total(), "counts": dict(+counts), "change": change}
+    message = _describe_result(members, counts, change)
+    if seal and seal.is_later:
+        message = join_sentences([message, _("Its seal was added after the release.")])
+    return {**result, "differences": differences, "message": message}
 
 
 def _compare_batch(version, batch):
@@ -61,15 +65,11 @@ def _compare_batch(version, batch):
             yield {"sample": sample_id, "kind": VERDICT, "before": status, "now": sample["annotation_status"]}
 
 
-def _describe_members(version, members, computed):
-    if members != version.member_count:
-        return {"sample": None, "kind": MEMBERS, "before": str(version.member_count), "now": str(members)}
-    return {"sample": None, "kind": MEMBERS, "before": version.checksum, "now": computed}
-
-
-def _describe_result(members, counts, *, is_intact):
-    if not is_intact:
-        return _("The release was changed: its members or their sides are not those that were released.")
+def _describe_result(members, counts, change):
+    if change:
+        return _("The release was changed. %(change)s") % {"change": change}
+    if counts[SIDE]:
+        return _("The release is as it was, but sides of its sessions were changed.")
     compared = ngettext("%(count)s member is as released", "%(count)s members are as released", members) % {
         "count": f"{members:,}"
     }

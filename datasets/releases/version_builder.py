@@ -1,5 +1,6 @@
 """Builds a version of a dataset: its members, their sides and its numbers."""
 
+import hashlib
 from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
@@ -17,6 +18,7 @@ from openclaw_web.errors import Refused
 from openclaw_web.sqlite.write_queue import global_transaction
 from people.audit import log as audit
 
+from .. import seals
 from ..dedup import signatures
 from ..dedup.sample_hashes import compute_content_hash
 from ..dedup.split_plan import DUPLICATE, SplitPlan
@@ -30,7 +32,7 @@ from ..exports.writer import CHANGED, RULES
 from ..models import DatasetMember, DatasetSample, DatasetVersion, SessionSide
 from .dataset_store import build_options
 from .differences import compare
-from .members import MembersChecksum, ReleasedSides, get_side_name, read_members
+from .members import ReleasedSides, get_side_name, read_members
 
 BATCH = 1_000  # members in one transaction
 RELEASE_RULES = 2  # the version of the rules by which members and sides are chosen
@@ -176,12 +178,14 @@ def _remove_judged(version):
 
 
 def _finish(version, latest, excluded, judged):
-    checksum, sides, statuses = MembersChecksum(), Counter[str](), Counter[str]()
+    digest, sides, statuses = hashlib.sha256(), Counter[str](), Counter[str]()
     for batch in read_members(version):
-        checksum.add(batch)
+        for member in batch:
+            line = "\t".join("" if value is None else value for value in member)
+            digest.update(line.encode(errors="surrogatepass") + b"\n")
         sides.update(member[1] for member in batch)
         statuses.update(member[2] for member in batch)
-    version.checksum, version.member_count = checksum.finish(), sides.total()
+    version.checksum, version.member_count = digest.hexdigest(), sides.total()
     version.counts = {
         "sides": {side: sides[side] for side in SIDES},
         "statuses": dict(statuses),
@@ -197,7 +201,10 @@ def _finish(version, latest, excluded, judged):
         "detectors": DETECTOR_RULES,
     }
     version.state, version.released_at = DatasetVersion.State.RELEASED, clock.now_ms()
+    seal = seals.seal_release(version)
     with global_transaction():
         version.save()
+        seal.save(force_insert=True)
         details = {"number": version.number, "samples": version.member_count}
+        details |= {"version": version.id, "seal": seal.sha256}
         audit.record(version.released_by, "released", object_type="dataset", object_id=version.dataset_id, **details)

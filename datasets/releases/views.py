@@ -14,7 +14,7 @@ from openclaw_web.pages.html import redirect_to, render_page, stop_polling
 from openclaw_web.pages.roles import needs
 
 from ..exports.plan import SIDES
-from ..models import Dataset, DatasetExport, DatasetVersion, VersionTaint
+from ..models import Dataset, DatasetExport, DatasetVersion, ReleaseSeal, VersionTaint
 from . import release_checks, taints, words
 from .dataset_list import DATASETS, DatasetFilters
 from .dataset_store import create_dataset
@@ -96,6 +96,7 @@ def version_detail(request, dataset_id, number):
     exports = DatasetExport.objects.filter(version_id=version.id).order_by("-exported_at", "-id")
     context = {
         "version": version,
+        "seal": ReleaseSeal.objects.defer("contents").filter(version=version).first(),
         "dataset": version.dataset,
         "sides": [(side, words.SIDES[side], version.counts.get("sides", {}).get(side, 0)) for side in SIDES],
         "difference": words.describe_difference(version.counts.get("difference")),

@@ -42,7 +42,6 @@ COMPARED = {
     verification.CONTENT: gettext_lazy("With other content"),
     verification.VERDICT: gettext_lazy("Judged again"),
     verification.SIDE: gettext_lazy("On another side"),
-    verification.MEMBERS: gettext_lazy("The members are not those of the release"),
 }
 RULES = {
     "app": gettext_lazy("OpenClaw Web"),

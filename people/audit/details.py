@@ -33,6 +33,7 @@ LABELS = {
     "reason": gettext_lazy("reason: %(value)s"),
     "removed": gettext_lazy("%(value)s removed"),
     "role": gettext_lazy("role: %(value)s"),
+    "seal": gettext_lazy("seal %(value)s"),
     "session": gettext_lazy("session %(value)s"),
     "sign_in": gettext_lazy("sign-in %(value)s"),
     "sound": gettext_lazy("%(value)s intact"),

@@ -65,6 +65,7 @@ ACTIONS = {
     "read": _("opened"),
     "reason_given": _("gave a reason for the rejection of"),
     "released": _("released"),
+    "sealed": _("sealed a release of"),
     "restored": _("restored"),
     "role_changed": _("changed the role of"),
     "rule_switched_off": _("switched off"),
