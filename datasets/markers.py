@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from hashlib import blake2b
 from typing import Any
 
-from openclaw_web.detectors.spans import CUSTOM, KINDS
+from openclaw_web.detectors.spans import CUSTOM, KINDS, NOT_FULLY_SCANNED
 
 Changes = frozenset[str]  # names of changes of a row: see exports.changes
 NO_CHANGES: Changes = frozenset()
@@ -47,6 +47,11 @@ def build_marker(kind: str, identity: str, *, is_open: bool = False) -> str:
 def has_marker(text: str | bytes) -> bool:
     """Whether a text, or its bytes in UTF-8, has a marker."""
     return SIGN_BYTES in text if isinstance(text, bytes) else SIGN in text
+
+
+def has_unscanned(text: str) -> bool:
+    """Whether a text has the marker of a text that was not fully scanned."""
+    return SIGN in text and any(_read_kind(match[1])[0] == NOT_FULLY_SCANNED for match in MARKER.finditer(text))
 
 
 def has_open(line: bytes) -> bool:
@@ -86,7 +91,8 @@ class TokenNumbers:
         """The changes to name for the row."""
         if not self.places:
             return NO_CHANGES
-        return frozenset({REDACTED, OPEN_FINDINGS}) if self.has_open else frozenset({REDACTED})
+        unscanned = {NOT_FULLY_SCANNED} & self.places.keys()
+        return frozenset({REDACTED, *unscanned, *({OPEN_FINDINGS} if self.has_open else ())})
 
     def encode(self, line: bytes) -> bytes:
         """The line with a token in place of each marker. Nothing else of it changes."""

@@ -12,7 +12,17 @@ from typing import Any, NamedTuple
 import orjson
 import re2
 
-from openclaw_web.detectors.spans import BLOCKING, CARD, EMAIL, IBAN, ID_NUMBER, IP_ADDRESS, PHONE, Span
+from openclaw_web.detectors.spans import (
+    BLOCKING,
+    CARD,
+    EMAIL,
+    IBAN,
+    ID_NUMBER,
+    IP_ADDRESS,
+    NOT_FULLY_SCANNED,
+    PHONE,
+    Span,
+)
 
 from .json_texts import (
     DEPTHS,
@@ -148,7 +158,8 @@ class Redactor:
 
     def _build_marker(self, value, place):
         """The marker of a value; None where it stays."""
-        state = CONFIRMED if value.is_added else self._find_state(value, place)
+        is_known = value.is_added or value.kind == NOT_FULLY_SCANNED
+        state = CONFIRMED if is_known else self._find_state(value, place)
         if state == DISMISSED:
             return None
         return build_marker(value.kind, value.hashes[-1], is_open=state == OPEN and value.kind in BLOCKING)

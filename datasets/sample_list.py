@@ -25,7 +25,12 @@ from .sample_texts import GATE_TYPES
 from .words import ENDING_WORDS, PROMPTED_WORDS, STATUS_WORDS, TYPE_WORDS, UNDONE
 
 # Columns of the filters that `Filters` does not have.
-COLUMNS = {"by": "annotated_by", "edited": Term("output", "gt", "")}
+COLUMNS = {
+    "by": "annotated_by",
+    "edited": Term("output", "gt", ""),
+    "not_checked": Term("privacy_checked", "isnull", True),
+    "not_fully_scanned": Term("privacy_checked", "exact", False),
+}
 
 
 class SampleFilters(DayFilters):
@@ -33,10 +38,12 @@ class SampleFilters(DayFilters):
 
     ORDERS, DEFAULT = {"made": ("created_at", "id")}, "-made"
     HIDDEN = ("status", "session")
-    RARE = ("reason", "prompted_by", "ending")
+    RARE = ("reason", "prompted_by", "ending", "not_checked", "not_fully_scanned")
     DESCRIPTIONS = {
         "by": "user name",
         "edited": "only samples whose reply was edited",
+        "not_checked": "only samples that are not checked yet for personal data and secrets: they are in no export",
+        "not_fully_scanned": "only samples that were not fully scanned: they are in no export",
         "reason": "samples rejected for this reason",
         "prompted_by": (
             "who started the turn: a person, one of OpenClaw's own prompts, or silent for a reply that is not sent"
@@ -52,6 +59,8 @@ class SampleFilters(DayFilters):
     prompted_by = forms.ChoiceField(label=_("Prompted by"), required=False, choices=list(PROMPTED_WORDS.items()))
     ending = forms.ChoiceField(label=_("Reply"), required=False, choices=list(ENDING_WORDS.items()))
     edited = forms.BooleanField(label=_("Edited only"), required=False)
+    not_checked = forms.BooleanField(label=_("Not checked yet"), required=False)
+    not_fully_scanned = forms.BooleanField(label=_("Not fully scanned"), required=False)
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)

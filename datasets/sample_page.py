@@ -72,6 +72,7 @@ def build_sample_context(
         "reasons": catalogue.parse_reasons(reason_setting),
         "marks": marks,
         "found_kinds": finding_words.ADDED_KINDS,
+        "withheld": finding_words.WITHHELD.get(sample.privacy_checked, ""),
         "draft_page": drafts.build_page_name(),
         "other_drafts": [draft for draft in typed[1:] if draft.fields != fields],
         **build_reply_context(sample, form["output"].value() or "", typed[0] if typed else None, marks),

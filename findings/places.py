@@ -20,7 +20,7 @@ from .value_hash import compute_value_hash
 
 AROUND = 80  # characters of a text that are shown on each side of a value
 LONGEST_SHOWN = 200  # characters of a value that are shown
-MASKED = frozenset({spans.KEY, spans.PASSWORD, spans.JWT, spans.PRIVATE_KEY, spans.SECRET})
+MASKED = frozenset({spans.KEY, spans.PASSWORD, spans.JWT, spans.PRIVATE_KEY, spans.SECRET, spans.NOT_FULLY_SCANNED})
 FIRST_SHOWN, LAST_SHOWN = 4, 2  # characters of a masked value, where it is long enough
 MASK = "•" * 6
 

@@ -31,7 +31,7 @@ def add_finding(
     text = find_text(document.value, path) if document else None
     if document is None or text is None:
         raise Refused(_("The text that was selected is not stored any more."))
-    if kind not in spans.KINDS:
+    if kind not in spans.KINDS or kind == spans.NOT_FULLY_SCANNED:
         raise Refused(_("There is no kind of finding %(kind)s.") % {"kind": kind[:80]})
     if not (0 <= start < end <= len(text)) or end - start > LONGEST_ADDED or not text[start:end].strip():
         raise Refused(_("Select between 1 and %(most)s characters.") % {"most": f"{LONGEST_ADDED:,}"})

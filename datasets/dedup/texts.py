@@ -10,6 +10,7 @@ from collections.abc import Set
 from functools import lru_cache
 
 from openclaw_web.detectors.detect import find_spans
+from openclaw_web.detectors.spans import NOT_FULLY_SCANNED
 
 from ..markers import replace_by_kinds
 
@@ -46,6 +47,8 @@ def name_values(text: str) -> str:
     text = replace_by_kinds(text)
     parts, end = [], 0
     for span in find_spans(text):
+        if span.kind == NOT_FULLY_SCANNED:
+            return text
         parts += [text[end : span.start], f"[{span.kind.upper()}]"]
         end = span.end
     return "".join([*parts, text[end:]]) if parts else text

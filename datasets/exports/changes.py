@@ -9,6 +9,7 @@ from .. import markers
 
 Changes = markers.Changes
 NO_CHANGES, REDACTED, OPEN_FINDINGS = markers.NO_CHANGES, markers.REDACTED, markers.OPEN_FINDINGS
+NOT_FULLY_SCANNED = markers.NOT_FULLY_SCANNED  # a row with such a text is never written
 CHARACTERS_REPLACED = "characters_replaced"
 REPLY_EDITED = "reply_edited"
 HISTORY_SHORTENED = "history_shortened"
@@ -63,6 +64,7 @@ def choose_reason(withheld: Changes) -> str:
 
 
 # Reasons for leaving a sample out, besides what `rows.find_unfit_reason` says of it alone.
+NOT_CHECKED = "not_checked"
 NOT_APPROVED, AFTER_GAP, BEYOND_ROW, SAME_TURN = "not_approved", "after_gap", "beyond_row", "same_turn"
 # Without the tool results that it uses, a reply would teach to make results up.
 RESTS_ON_TOOLS = "rests_on_tools"

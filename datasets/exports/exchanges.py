@@ -14,7 +14,7 @@ import re2
 
 from ..json_texts import encode_value
 from ..markers import TokenNumbers, has_marker
-from .changes import CHARACTERS_REPLACED, NO_CHANGES, OPEN_FINDINGS, Changes
+from .changes import CHARACTERS_REPLACED, REDACTED, Changes
 from .dialects import BrokenRule, Dialect, Message
 
 # Texts that tokenizers of widespread models read as one token: sides, ends, tools, thoughts.
@@ -91,7 +91,7 @@ class Exchange:
         if has_marker(data):
             numbers = TokenNumbers()
             readable = orjson.loads(numbers.encode(data))
-            self.changes |= {OPEN_FINDINGS} if numbers.has_open else NO_CHANGES
+            self.changes |= numbers.changes - {REDACTED}
         self.size = dialect.size(readable)
         self.weight = estimate_total_weight(dialect.read_texts(readable))
         self.seen = scan_texts(dialect.read_texts(messages))

@@ -120,7 +120,9 @@ class Options:
     @property
     def shape(self) -> Shape:
         """The options that decide what is in a row."""
-        withheld = {changes.OUTPUT_LOST} if FLAGGED in self.include else {changes.OUTPUT_LOST, changes.OPEN_FINDINGS}
+        withheld = {changes.OUTPUT_LOST, changes.NOT_FULLY_SCANNED}
+        if FLAGGED not in self.include:
+            withheld.add(changes.OPEN_FINDINGS)
         if self.tool_calls == turns.LEAVE_OUT:
             withheld.add(RESTS_ON_TOOLS)
         return Shape(

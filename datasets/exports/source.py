@@ -38,7 +38,7 @@ from ..sample_texts import (
     UnreadableSample,
     read_sample,
 )
-from .changes import RESTS_ON_TOOLS
+from .changes import NOT_CHECKED, RESTS_ON_TOOLS
 from .formats import RAW_COLUMNS
 from .options import CUT_OFF, PICTURES, ROLLED_BACK, TAUGHT_BY, Options
 from .turns import INPUT
@@ -201,6 +201,7 @@ class Source:
 
         The first reason that applies counts.
         """
+        yield NOT_CHECKED, Q(privacy_checked=None)
         if not self.options.shape.teaches_rejected:
             yield "rejected", Q(annotation_status=DatasetSample.Status.REJECTED)
         if self.options.release is not None:

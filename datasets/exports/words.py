@@ -123,6 +123,7 @@ RULES = {
     ),
 }
 EXCLUSIONS = {
+    changes.NOT_CHECKED: gettext_lazy("Not checked yet for personal data and secrets"),
     "rejected": states.word("rejected"),
     "repeated": gettext_lazy("Of a turn copied from another session, which has the turn itself"),
     "not_approved": gettext_lazy("Not approved yet"),
@@ -156,6 +157,7 @@ EXCLUSIONS = {
     "changed": gettext_lazy("Edited or approved while the export was being created"),
     changes.OUTPUT_LOST: gettext_lazy("With a tool output whose stored content is missing or damaged"),
     changes.OPEN_FINDINGS: gettext_lazy("With a key or password that nobody has judged: see the page Findings"),
+    changes.NOT_FULLY_SCANNED: gettext_lazy("With a text that was not fully scanned for personal data and secrets"),
     "unscanned": gettext_lazy("Of a session that was imported after the scan for this export"),
 }
 CHANGES = {

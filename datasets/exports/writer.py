@@ -335,7 +335,7 @@ class ExportWriter:
 
     def _count_unsearched(self):
         """The samples that are left out for findings, by reason."""
-        reasons = (changes.OPEN_FINDINGS, UNSCANNED)
+        reasons = (changes.OPEN_FINDINGS, changes.NOT_FULLY_SCANNED, UNSCANNED)
         return {reason: self.excluded[reason]["count"] for reason in reasons if reason in self.excluded}
 
     def _list_checks(self):

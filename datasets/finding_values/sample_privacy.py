@@ -2,9 +2,13 @@
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import chain
+from math import inf
 from typing import Any
 
+import orjson
 from django.db import DEFAULT_DB_ALIAS
+from django.db.models.functions import Length
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -20,7 +24,8 @@ from openclaw_web.detectors import detect
 from openclaw_web.sqlite import statements, write_queue
 from people.models.bookkeeping import KeyValue
 
-from ..markers import TokenNumbers, has_marker
+from ..json_texts import dump_json
+from ..markers import TokenNumbers, has_marker, has_unscanned
 from ..models import DatasetSample, FindingValue, FindingValueAgent, FindingVerdict
 from ..redaction import Place, Redactor, Rules
 from ..sample_texts import GATE_TYPES
@@ -36,11 +41,15 @@ MOST_VALUES = 10_000  # of a rule, whose states one verdict sets at once
 MOST_SAMPLES = 500  # that one verdict refreshes at once, and of which the ids are in memory
 MOST_SESSIONS = 200  # whose samples are looked up at once
 MOST_ADDED = 50  # values that people added in one session
-LONGEST = 2_000_000  # characters of a content that is searched
+MOST_IN_REQUEST = 256_000  # characters that are searched while somebody waits
 
 
-def set_columns(samples: Sequence[DatasetSample]) -> None:
-    """Set the three columns of samples that are not stored yet, or were just read."""
+def set_columns(samples: Sequence[DatasetSample], room: float = MOST_IN_REQUEST) -> float:
+    """Set the three columns of samples that are not stored yet, or were just read.
+
+    Of all contents `room` characters are searched, and the rest of it is returned: the columns of a sample that does
+    not fit are null until the job CHECK has searched it.
+    """
     cache, detection = DecisionCache(), read_detection()
     by_session: dict[tuple[str, str], list[DatasetSample]] = defaultdict(list)
     for sample in samples:
@@ -54,17 +63,31 @@ def set_columns(samples: Sequence[DatasetSample]) -> None:
         )
         redactor = Redactor(rules)
         for sample in group:
-            if len(sample.content) > LONGEST:
-                sample.privacy_checked, sample.contains_pii, sample.pii_redacted_content = False, None, None
+            sample.privacy_checked = sample.contains_pii = sample.pii_redacted_content = None
+            if len(sample.content) > room:
                 continue
-            redacted = redactor.redact(sample.content, Place(agent_id, find_place(sample)))
-            sample.privacy_checked, sample.contains_pii, sample.pii_redacted_content = True, has_marker(redacted), None
+            room -= len(sample.content)
+            redacted = _redact(redactor, sample.content, Place(agent_id, find_place(sample)))
+            sample.privacy_checked = not has_unscanned(redacted)
+            if not sample.privacy_checked:
+                continue
+            sample.contains_pii = has_marker(redacted)
             if sample.contains_pii:
                 encoded = TokenNumbers().encode(redacted.encode(errors="surrogatepass"))
                 sample.pii_redacted_content = encoded.decode(errors="surrogatepass")
+    return room
 
 
-def refresh(sample_ids: Iterable[str]) -> int:
+def _redact(redactor, content, place):
+    """A content with markers; text by text where all of it together would take too long."""
+    redacted = redactor.redact(content, place)
+    try:
+        return dump_json(redactor.redact_json(orjson.loads(content), place)) if has_unscanned(redacted) else redacted
+    except orjson.JSONDecodeError:
+        return redacted
+
+
+def refresh(sample_ids: Iterable[str], room: float = MOST_IN_REQUEST) -> int:
     """Set the columns of stored samples anew, in bounded batches; return how many were read.
 
     A sample whose content changes meanwhile keeps its columns: who changes it refreshes it.
@@ -73,7 +96,7 @@ def refresh(sample_ids: Iterable[str]) -> int:
     for start in range(0, len(ids), BATCH):
         samples = list(DatasetSample.objects.filter(id__in=ids[start : start + BATCH]))
         before = [_read_columns(sample) for sample in samples]
-        set_columns(samples)
+        room = set_columns(samples, room)
         after = [_read_columns(sample) for sample in samples]
         changed = [
             [*values, sample.id, sample.content]
@@ -92,9 +115,10 @@ def refresh_gate(sample_id: str) -> None:
     refresh(DatasetSample.objects.filter(id=sample_id, sample_type__in=GATE_TYPES).values_list("id", flat=True))
 
 
-def refresh_sessions(agent_id: str, session_ids: Collection[str]) -> int:
+def refresh_sessions(agent_id: str, session_ids: Collection[str], room: float = MOST_IN_REQUEST) -> int:
     """Refresh the samples of a few sessions of an agent; return how many."""
-    return sum(map(refresh, _read_samples(agent_id=agent_id, session_id__in=list(session_ids))))
+    parts = _read_samples(agent_id=agent_id, session_id__in=list(session_ids))
+    return refresh(chain.from_iterable(parts), room)
 
 
 def is_large(row: FindingVerdict) -> bool:
@@ -103,17 +127,18 @@ def is_large(row: FindingVerdict) -> bool:
         values = FindingValue.objects.filter(rule=row.rule)
         if values[: MOST_VALUES + 1].count() > MOST_VALUES:
             return True
-    room = MOST_SAMPLES
+    room, characters = MOST_SAMPLES, MOST_IN_REQUEST
     for agent_id, db in _list_holders(row):
         sessions = next(_read_sessions(db, row), [])
         samples = DatasetSample.objects.filter(agent_id=agent_id, session_id__in=sessions)
-        room -= samples[: room + 1].count()
-        if room < 0 or len(sessions) >= MOST_SESSIONS:
+        sizes = list(samples.values_list(Length("content"), flat=True)[: room + 1])
+        room, characters = room - len(sizes), characters - sum(sizes)
+        if room < 0 or characters < 0 or len(sessions) >= MOST_SESSIONS:
             return True
     return False
 
 
-def follow(row: FindingVerdict, progress: Any = None) -> int:
+def follow(row: FindingVerdict, progress: Any = None, room: float = MOST_IN_REQUEST) -> int:
     """Refresh the samples of sessions that a verdict concerns; return how many. One on a rule sets its values' states.
 
     Raises what `progress.update` raises.
@@ -123,19 +148,19 @@ def follow(row: FindingVerdict, progress: Any = None) -> int:
     count = 0
     for agent_id, db in _list_holders(row):
         for sessions in _read_sessions(db, row):
-            count += refresh_sessions(agent_id, sessions)
+            count += refresh_sessions(agent_id, sessions, room)
             _report(progress, count)
     return count
 
 
-def refresh_all(progress: Any = None) -> int:
-    """Refresh every sample, in constant memory; return how many were read.
+def refresh_all(progress: Any = None, **columns: Any) -> int:
+    """Refresh every sample with these columns, in constant memory; return how many were read.
 
     Raises what `progress.update` raises.
     """
     count = 0
-    for ids in _read_samples():
-        count += refresh(ids)
+    for ids in _read_samples(**columns):
+        count += refresh(ids, inf)
         _report(progress, count)
     return count
 
@@ -146,7 +171,7 @@ def find_outdated(most: int) -> Iterator[str]:
     for start in range(0, most, BATCH):
         samples = list(rows[start : min(start + BATCH, most)])
         before = [_read_columns(sample) for sample in samples]
-        set_columns(samples)
+        set_columns(samples, inf)
         yield from (sample.id for sample, old in zip(samples, before, strict=True) if _read_columns(sample) != old)
         if len(samples) < BATCH:
             return
@@ -213,23 +238,30 @@ def run_copy(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     Running it again applies what is in force then.
     """
     row = FindingVerdict.objects.filter(id=params["verdict"]).first()
-    return _describe(follow(row, progress) if row else 0)
+    return _describe(follow(row, progress, inf) if row else 0)
 
 
 def run_check(_params: dict[str, Any], progress: Any) -> dict[str, Any]:
-    """Search all samples again, and note by which rules; return the counts as JSON-able values."""
+    """Search samples that wait, or all by new rules, which are noted; return the counts as JSON-able values."""
     rules = read_version()
-    count = refresh_all(progress)
+    count = refresh_all(progress, **({} if _is_outdated(rules) else {"privacy_checked": None}))
     KeyValue.objects.put(*NOTED, rules)
     return _describe(count)
 
 
 def is_check_needed() -> bool:
-    """Whether there are samples that were searched by other rules than those in force."""
-    if not DatasetSample.objects.exists():
-        return False
+    """Whether there are samples that wait, or were searched by other rules than those in force."""
+    return DatasetSample.objects.exists() and (_is_outdated(read_version()) or count_waiting() > 0)
+
+
+def _is_outdated(rules):
     noted = KeyValue.objects.filter(scope=NOTED[0], key=NOTED[1]).first()
-    return noted is None or noted.value != read_version()
+    return noted is None or noted.value != rules
+
+
+def count_waiting() -> int:
+    """Count the samples that are not checked yet, at most 10,000: they are in no export."""
+    return DatasetSample.objects.filter(privacy_checked=None)[:MOST_VALUES].count()
 
 
 def is_under_way() -> bool:

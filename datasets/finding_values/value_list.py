@@ -14,6 +14,7 @@ from findings import places
 from findings.models import Finding
 from findings.scan import count_unscanned
 from openclaw_web.amounts import ngettext_lazy
+from openclaw_web.detectors.spans import NOT_FULLY_SCANNED
 from openclaw_web.lists.declaration import NAMED, PLAIN, List, Words, file_columns
 from openclaw_web.lists.filters import DayFilters
 from openclaw_web.lists.list_counts import RowCount, count_rows
@@ -23,7 +24,7 @@ from openclaw_web.pages.formatting import number
 
 from ..models import FindingValue, FindingValueAgent
 from ..review import claims
-from . import words
+from . import sample_privacy, words
 from .decisions import find_states
 
 SEEKS = ("state", "kind")  # columns whose index continues with the time of the first finding
@@ -178,6 +179,12 @@ def count_all_unscanned() -> int:
 
 def describe_lag() -> tuple[int, str]:
     """The count of texts that are not scanned, and a sentence about it."""
-    if count := count_all_unscanned():
-        return count, str(words.UNSCANNED % {"count": count, "shown": number(count)})
-    return 0, str(words.ALL_SCANNED if Agent.objects.exists() else words.NO_TEXTS)
+    count, waiting = count_all_unscanned(), sample_privacy.count_waiting()
+    partly = FindingValue.objects.filter(kind=NOT_FULLY_SCANNED)[: sample_privacy.MOST_VALUES].count()
+    sentences = [
+        count and words.UNSCANNED % {"count": count, "shown": number(count)},
+        waiting and words.NOT_CHECKED % {"count": waiting},
+        partly and words.NOT_FULLY_SCANNED % {"count": partly},
+    ]
+    none = words.ALL_SCANNED if Agent.objects.exists() else words.NO_TEXTS
+    return count, " ".join(str(sentence) for sentence in sentences if sentence) or str(none)

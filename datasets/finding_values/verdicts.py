@@ -11,6 +11,7 @@ from findings.finding_store import PERSON_RULE
 from findings.models import Finding
 from jobs import services as jobs
 from openclaw_web import clock
+from openclaw_web.detectors.spans import NOT_FULLY_SCANNED
 from openclaw_web.errors import Refused
 from openclaw_web.pages import states
 from openclaw_web.sqlite import write_queue
@@ -39,6 +40,8 @@ def judge(
     admin, and Refused for a place that does not hold the value (any more).
     """
     check_role(user, scope)
+    if value.kind == NOT_FULLY_SCANNED and verdict == Verdict.DISMISSED:
+        raise Refused(_("This text was not fully scanned, so it is in no export. It cannot be dismissed."))
     by, name = user.username, value.value_hash
     if scope == Scope.RULE:
         return decide(verdict, scope=scope, rule=value.rule, by=by, notes=notes)

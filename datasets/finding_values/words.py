@@ -24,9 +24,10 @@ KIND_WORDS = {
     spans.ID_NUMBER: _("Identity number"),
     spans.IP_ADDRESS: _("IP address"),
     spans.CUSTOM: _("Other"),
+    spans.NOT_FULLY_SCANNED: _("Not fully scanned"),
 }
 # The kinds of a finding that a person adds, in the order in which they are offered.
-ADDED_KINDS = {kind: KIND_WORDS[kind] for kind in (spans.CUSTOM, *KIND_WORDS)}
+ADDED_KINDS = {kind: KIND_WORDS[kind] for kind in (spans.CUSTOM, *KIND_WORDS) if kind != spans.NOT_FULLY_SCANNED}
 SOURCE_WORDS = {
     Source.RECORD.value: _("Message or tool result"),
     Source.DECISION.value: _("Decision of the memory gate"),
@@ -51,6 +52,17 @@ DECIDED_WORDS = {
 UNDONE_WORD = _("Undid a verdict")
 UNSCANNED = ngettext_lazy(
     "%(shown)s record or text is not scanned yet.", "%(shown)s records and texts are not scanned yet.", "count"
+)
+# Why a sample is in no export, by its `privacy_checked`.
+WITHHELD = {
+    None: _("This sample is not checked yet for personal data and secrets: it is in no export until a job has."),
+    False: _("This sample was not fully scanned for personal data and secrets, so it is in no export."),
+}
+NOT_CHECKED = ngettext_lazy("%(count)s sample is not checked yet.", "%(count)s samples are not checked yet.", "count")
+NOT_FULLY_SCANNED = ngettext_lazy(
+    "%(count)s text was not fully scanned, and is in no export: see its kind in the list.",
+    "%(count)s texts were not fully scanned, and are in no export: see their kind in the list.",
+    "count",
 )
 ALL_SCANNED, NO_TEXTS = _("All texts are scanned."), _("There is nothing to scan yet: no agent is imported.")
 CHANGED_TEXT = pgettext_lazy("value", "The text has changed since it was scanned")

@@ -161,6 +161,9 @@ class DatasetSample(models.Model):
                 ],
                 name="idx_sample_place",  # exports read in this order and filter by it, without the long contents
             ),
+            models.Index(
+                fields=["privacy_checked", "id"], condition=models.Q(privacy_checked=None), name="idx_sample_unchecked"
+            ),
             # In some homes OpenClaw prompted most samples; people look for those of persons.
             models.Index(fields=["prompted_by", "created_at", "id"], name="idx_sample_prompted"),
             models.Index(fields=["annotation_status", "prompted_by", "created_at", "id"], name="idx_status_prompted"),

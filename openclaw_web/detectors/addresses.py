@@ -113,7 +113,7 @@ def _is_email(text, start, end, local, domain):
     if local in ROLES or domain.startswith("users.noreply.") or re.search(r"\.\.|\.$", local):
         return False
     before, after = text[max(0, start - 3) : start], text[end : end + 2]
-    if _MESSAGE_ID.search(text, max(0, start - 400), start):
+    if before.endswith("<") and _MESSAGE_ID.search(text, max(0, start - 400), start):
         return False
     if before.endswith("!"):
         return False  # nick!user@host of IRC
@@ -128,7 +128,7 @@ def _is_email(text, start, end, local, domain):
 
 def find_ip_addresses(text: ScanText) -> Iterator[Span]:
     """Yield public addresses of both versions of IP; four small numbers need a word near by."""
-    for start, end in text.find(_IP4, b"."):
+    for start, end in text.find(_IP4, b".", steps=20):
         if _is_public4(text.text, start, end):
             yield Span(start, end, IP_ADDRESS, "ipv4")
     for start, end in text.find(_IP6, b":"):

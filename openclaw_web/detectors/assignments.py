@@ -59,8 +59,7 @@ _DIGIT_AND_LETTER = re.compile(r"(?=.*\d)(?=.*[A-Za-z]).{6,}")
 _PIN = re.compile(r"(?i)(?:^|_)p[iu][nk]\Z")
 _UUID = re.compile(r"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _KEY_NAME = re.compile(r"(?i)key|secret|(?:auth|access|api|bot)[_-]?token")
-# A text that only repeats a name would take minutes for nothing.
-REGION_CHARS, MOST_IN_REGION = 4_096, 250
+STEPS = 30  # of a value, besides one for each of its characters
 _ENDS = ("", "\n", "\r", " ", ";", "&", '"', "'")
 _ONE_TIME = re.compile(r"(?i)(?:one[ _-]?time|einmal)[ _-]?\Z")
 _ADDRESS = re.compile(r".@[A-Za-z0-9-]+\.[A-Za-z]")
@@ -72,36 +71,32 @@ _PREFIX_CHARS, MOST_PREFIX_CHARS = f"{ascii_letters}{digits}_.-", 40
 
 def find_assignments(text: ScanText) -> Iterator[Span]:
     """Yield the values of assignments, headers and sentences."""
-    for start, end in _skip_crowds(text.find(_PAIRS)):
-        if span := _judge_pair(text.text, start, end):
+    for start, end in _skip_names(text.find(_PAIRS)):
+        if span := _judge_pair(text, start, end):
             yield span
     for _start, end in text.find(_JOINED):
         value = text.text[end - 4 : _BARE.match(text.text, end - 4).end()].rstrip(".,;:)")
         is_code = value.isdigit() and len(value) in (4, 6, 8) and not _MEASURED.match(text.text, end - 4 + len(value))
         if is_code or (_DIGIT_AND_LETTER.match(value) and is_password(value, False)):
             yield Span(end - 4, end - 4 + len(value), PASSWORD, "joined-password", 0.7)
-    for start, end in _skip_crowds(text.find(_SPACED)):
+    for start, end in _skip_names(text.find(_SPACED, steps=36)):
         if span := _judge_spaced(text.text, start, end):
             yield span
 
 
-def _skip_crowds(matches):
-    """Pass over a match whose value is the next one, and over crowds."""
-    region, count, before = -1, 0, None
+def _skip_names(matches):
+    """Pass over a match whose value is the next one."""
+    before = None
     for match in matches:
         if before and match[0] - before[1] > 1:
             yield before
-        before = None
-        if match[0] // REGION_CHARS != region:
-            region, count = match[0] // REGION_CHARS, 0
-        count += 1
-        if count <= MOST_IN_REGION:
-            before = match
+        before = match
     if before:
         yield before
 
 
-def _judge_pair(text, start, end):
+def _judge_pair(scan, start, end):
+    text = scan.text
     before = text[max(0, start - MOST_PREFIX_CHARS) : start]
     prefix = before[len(before.rstrip(_PREFIX_CHARS)) :]
     name = _NAMES.match(text, start, end)[0]
@@ -121,6 +116,7 @@ def _judge_pair(text, start, end):
     value_start, value_end = narrow_value(text, start - len(prefix), value_start, value_end, is_quoted)
     if kind == PASSWORD and (user := _USER_BEFORE.match(text, value_start)):
         value_start, value_end = narrow_value(text, user.end(), user.end(), user.end(1), False)
+    scan.budget.spend(STEPS + value_end - value_start)
     value = text[value_start:value_end]
     if not is_assigned and _PASS.search(name) and not _DIGIT_AND_LETTER.fullmatch(value):
         return None  # the verb

@@ -55,7 +55,7 @@ _USER_VALUE = re.compile(r"[^\s'\"`]{1,128}")
 
 def find_credentials(text: ScanText) -> Iterator[Span]:
     """Yield values of flags, passwords of users and addresses, and phrases that restore a wallet."""
-    for start, end in text.find(_FLAGS):
+    for start, end in text.find(_FLAGS, steps=36):
         if span := _judge_flag(text.text, start, end):
             yield span
     for _start, end in text.find(_USER, b"-u"):

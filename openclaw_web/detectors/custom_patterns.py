@@ -9,8 +9,11 @@ from typing import Any
 
 import re2
 
+from .scan_text import Budget, count_chars
+
 NAMES_OF_ASSIGNMENTS = frozenset(["api[_-]?key", "password", "token", "secret", "-----BEGIN.*-----"])
 MAX_PATTERNS, MAX_CHARS, MAX_SIZE = 100, 500, 3_000  # MAX_SIZE: instructions of RE2
+WINDOW, STEPS = 4_096, 36  # bytes in which a match is looked for first, and what each match takes from the budget
 MOST_SHARE = 0.5  # of the characters of ORDINARY that a pattern may match
 ORDINARY = (
     "Please check the report of Tuesday and send the three largest numbers to the team, then write a short summary. "
@@ -51,15 +54,32 @@ class CustomPatterns:
     def __init__(self, patterns: Sequence[tuple[str, Any]] = ()) -> None:
         self.patterns = tuple(patterns)
 
-    def find(self, text: str) -> Iterator[tuple[int, int, str]]:
+    def find(self, text: str, budget: Budget) -> Iterator[tuple[int, int, str]]:
         """Yield start, end and pattern of each match that is not empty."""
-        if not self.patterns:
-            return
-        safe = text.encode("utf-8", "replace").decode()
+        data = text.encode("utf-8", "replace") if self.patterns else b""
         for pattern, compiled in self.patterns:
-            for match in compiled.finditer(safe):
-                if match.end() > match.start():
-                    yield match.start(), match.end(), pattern
+            for start, end in count_chars(data, _match_in_windows(compiled, data, budget)):
+                yield start, end, pattern
+
+
+def _match_in_windows(compiled, data, budget):
+    """Yield the matches of a pattern, each looked for in a window that grows until it holds one.
+
+    RE2 reads on behind a match as long as it might become longer: to the end of the text for each, without windows.
+    """
+    place, size = 0, WINDOW
+    while place < len(data):
+        stop = min(place + size, len(data))
+        match = compiled.search(data, place, stop)
+        if stop < len(data) and (match is None or match.end() == stop):
+            size *= 2
+            continue
+        if match is None:
+            return
+        budget.spend(STEPS)
+        if match.end() > match.start():
+            yield match.span()
+        place, size = max(match.end(), place + 1), WINDOW
 
 
 def compile_patterns(texts: Sequence[str]) -> CustomPatterns:

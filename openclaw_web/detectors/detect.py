@@ -3,12 +3,13 @@
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 from . import addresses, assignments, credentials, identifiers, keys, logins, phones, table_columns
 from .custom_patterns import CustomPatterns
 from .json_layers import BREAK, KEY_BREAK, Layer, build_layers
-from .scan_text import ScanText, number_patterns
+from .scan_text import Budget, BudgetExceeded, ScanText, number_patterns
 from .spans import (
     CARD,
     CUSTOM,
@@ -18,6 +19,7 @@ from .spans import (
     IP_ADDRESS,
     JWT,
     KEY,
+    NOT_FULLY_SCANNED,
     PASSWORD,
     PHONE,
     PRIVATE_KEY,
@@ -41,6 +43,7 @@ FINDERS = tuple((number_patterns(vars(module).values()), finders) for module, fi
 # Of findings that overlap the first of these is whole; of two of a kind the longer.
 ORDER = (PRIVATE_KEY, JWT, KEY, PASSWORD, IBAN, ID_NUMBER, CARD, SECRET, EMAIL, IP_ADDRESS, PHONE, CUSTOM)
 RANKS = {kind: rank for rank, kind in enumerate(ORDER)}
+STEPS_OF_SPAN = 18
 _FREE = re.compile(rb"\0+")
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _PLACES = re.compile(r"\w{3}")
@@ -49,16 +52,13 @@ _PLACES = re.compile(r"\w{3}")
 def find_spans(text: str, custom: CustomPatterns | None = None) -> list[Span]:
     """The personal data and secrets of a text, sorted and disjoint, in characters of the text.
 
-    In JSON, and in JSON within its strings, spans lie inside strings and cut no escape.
+    In JSON, and in JSON within its strings, spans lie inside strings and cut no escape. A text that exceeds its budget
+    is one span of NOT_FULLY_SCANNED as a whole.
     """
-    spans: list[Span] = []
-    for layer in build_layers(text):
-        for span in _find_in_layer(layer, custom):
-            if layer.is_url:  # a number needs no quotation marks there
-                span = span._replace(is_bare=False, quote="")
-            if layer.depth:
-                span = span._replace(start=layer.find_origin(span.start), end=layer.find_origin(span.end))
-            spans.append(span)
+    try:
+        spans = list(_find_in_layers(text, custom, Budget(len(text))))
+    except BudgetExceeded:
+        return [Span(0, len(text), NOT_FULLY_SCANNED, "over-budget")]
     return resolve_overlaps(text, spans) if len(spans) > 1 else spans
 
 
@@ -73,8 +73,8 @@ def find_spans_in_value(value: Any, custom: CustomPatterns | None = None) -> lis
         text = str(leaf)
         start = len(name) + 2
         for span in find_spans(f"{BREAK}{name}{KEY_BREAK}{text}{BREAK}", custom):
-            if span.start >= start:
-                span = span._replace(start=span.start - start, end=min(span.end - start, len(text)))
+            if span.end > start:
+                span = span._replace(start=max(0, span.start - start), end=min(span.end - start, len(text)))
                 findings.append((path, span._replace(is_bare=True, quote='"') if is_number else span))
     return findings
 
@@ -99,13 +99,23 @@ def _join_path(path, key):
     return f"{path}['{escaped}']"
 
 
-def _find_in_layer(layer: Layer, custom: CustomPatterns | None) -> Iterator[Span]:
-    scan, bounds = ScanText(layer.text), TokenBounds(layer)
-    for finder in _choose_finders(scan.matching):
-        for span in finder(scan):
-            yield from bounds.fit(span)
-    for start, end, pattern in custom.find(layer.text) if custom else ():
-        yield from bounds.fit(Span(start, end, CUSTOM, pattern))
+def _find_in_layers(text, custom, budget):
+    for layer in build_layers(text):
+        for span in _find_in_layer(layer, custom, budget):
+            if layer.is_url:  # a number needs no quotation marks there
+                span = span._replace(is_bare=False, quote="")
+            if layer.depth:
+                span = span._replace(start=layer.find_origin(span.start), end=layer.find_origin(span.end))
+            yield span
+
+
+def _find_in_layer(layer: Layer, custom: CustomPatterns | None, budget: Budget) -> Iterator[Span]:
+    scan, bounds = ScanText(layer.text, budget), TokenBounds(layer)
+    spans = (span for finder in _choose_finders(scan.matching) for span in finder(scan))
+    matches = custom.find(layer.text, budget) if custom else ()
+    for span in chain(spans, (Span(start, end, CUSTOM, pattern) for start, end, pattern in matches)):
+        budget.spend(STEPS_OF_SPAN)
+        yield from bounds.fit(span)
 
 
 @lru_cache(maxsize=2_000)  # lines of a transcript are alike

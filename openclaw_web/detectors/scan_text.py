@@ -21,6 +21,9 @@ MAX_SET_BYTES = 20_000
 # Patterns of a group are one automaton; the states of all together would not fit its memory. With each group goes
 # what all its matches hold: a text without it is not searched for them.
 GROUPS = {"words": b"", "keys": b"", "addresses": b"@"}
+# A step is about a microsecond. Of plain text a character takes a sixth of one, so that a text over its budget has
+# taken some fifteen times as long.
+STEPS_OF_CHAR, STEPS_OF_TEXT, STEPS_OF_MATCH, STEPS_OF_WORD = 1.75, 20_000, 14, 3
 _SOURCES: list[tuple[str, bytes]] = []  # group and text of all patterns
 _PATTERN = type(re2.compile(b""))
 _NUMBERS: dict[Any, int] = {}  # the place of each compiled pattern among them
@@ -73,16 +76,43 @@ def number_patterns(values: Iterable[Any]) -> frozenset[int]:
     return frozenset(_NUMBERS[part] for part in patterns if isinstance(part, _PATTERN) and part in _NUMBERS)
 
 
+def count_chars(data: bytes, matches: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """Yield start and end of matches in characters instead of bytes of UTF-8."""
+    chars = place = 0
+    for start, end in matches:
+        chars += len(data[place:start].decode("utf-8", "replace"))
+        length = len(data[start:end].decode("utf-8", "replace"))
+        yield chars, chars + length
+        chars, place = chars + length, end
+
+
+class BudgetExceeded(Exception):
+    """A text has so many candidates that a search to its end would take too long for its length."""
+
+
+class Budget:
+    """The steps that the search of one text may take, in proportion to its length."""
+
+    def __init__(self, length: int) -> None:
+        self.steps = STEPS_OF_TEXT + int(STEPS_OF_CHAR * length)
+
+    def spend(self, steps: int = STEPS_OF_MATCH) -> None:
+        """Take steps from the budget; raises BudgetExceeded when it has none left."""
+        self.steps -= steps
+        if self.steps < 0:
+            raise BudgetExceeded
+
+
 class ScanText:
     """A text and its UTF-8, in which half a character is a question mark."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, budget: Budget) -> None:
         if "\\" in text:
             for escape, blank in ESCAPES:
                 text = text.replace(escape, blank)
         if not text.isascii() and _FULL_WIDTH.search(text):
             text = text.translate(_NARROW)
-        self.text = text
+        self.text, self.budget = text, budget
         self.data = text.encode("utf-8", "replace")
         self._is_ascii = len(self.data) == len(text)
         self._places: dict[Any, array] = {}
@@ -90,31 +120,35 @@ class ScanText:
         if len(self.data) <= MAX_SET_BYTES:
             self.matching = _match_groups(self.data)
 
-    def find(self, pattern: Any, needs: bytes = b"") -> Iterable[tuple[int, int]]:
+    def find(self, pattern: Any, needs: bytes = b"", steps: int = STEPS_OF_MATCH) -> Iterable[tuple[int, int]]:
         """Start and end, in characters, of each match of a pattern of `compile_pattern`.
 
-        `needs`: bytes of every match, which are looked for first because that is much faster.
+        `needs`: bytes of every match, which are looked for first because that is much faster. Each match takes
+        steps from the budget.
         """
         # No generator where nothing matches: most texts ask for most patterns in vain.
         if self.matching is not None and _NUMBERS[pattern] not in self.matching:
             return ()
         if needs and needs not in self.data:
             return ()
-        matches = (match.span() for match in pattern.finditer(self.data))
-        return matches if self._is_ascii else self._count_chars(matches)
+        matches = self._match(pattern, steps)
+        return matches if self._is_ascii else count_chars(self.data, matches)
 
-    def _count_chars(self, matches: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-        chars = place = 0
-        for start, end in matches:
-            chars += len(self.data[place:start].decode("utf-8", "replace"))
-            length = len(self.data[start:end].decode("utf-8", "replace"))
-            yield chars, chars + length
-            chars, place = chars + length, end
+    def _match(self, pattern, steps):
+        for match in pattern.finditer(self.data):
+            self.budget.spend(steps)
+            yield match.span()
+
+    def ends_with(self, pattern: re.Pattern[str], place: int, reach: int) -> bool:
+        """Whether the characters before a place end as a pattern says; each of them takes a step."""
+        self.budget.spend(reach)
+        return pattern.search(self.text, max(0, place - reach), place) is not None
 
     def has_near(self, pattern: Any, start: int, end: int) -> bool:
         """Whether a match of a pattern of words begins between two places."""
         places = self._places.get(pattern)
         if places is None:
-            places = self._places[pattern] = array("q", (match_start for match_start, _end in self.find(pattern)))
+            starts = (match_start for match_start, _end in self.find(pattern, steps=STEPS_OF_WORD))
+            places = self._places[pattern] = array("q", starts)
         number = bisect_left(places, start)
         return number < len(places) and places[number] < end

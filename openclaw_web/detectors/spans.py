@@ -5,7 +5,22 @@ from typing import NamedTuple
 KEY, PASSWORD, JWT, PRIVATE_KEY, SECRET = "key", "password", "jwt", "private_key", "secret"
 EMAIL, PHONE, CARD, IBAN, ID_NUMBER, IP_ADDRESS = "email", "phone", "card", "iban", "id_number", "ip_address"
 CUSTOM = "custom"  # found by a pattern that an operator added
-KINDS = (KEY, PASSWORD, JWT, PRIVATE_KEY, SECRET, EMAIL, PHONE, CARD, IBAN, ID_NUMBER, IP_ADDRESS, CUSTOM)
+NOT_FULLY_SCANNED = "not_fully_scanned"  # a whole text whose search would take too long for its length
+KINDS = (
+    KEY,
+    PASSWORD,
+    JWT,
+    PRIVATE_KEY,
+    SECRET,
+    EMAIL,
+    PHONE,
+    CARD,
+    IBAN,
+    ID_NUMBER,
+    IP_ADDRESS,
+    CUSTOM,
+    NOT_FULLY_SCANNED,
+)
 # Open findings of these kinds keep a row out of exports; all others are redacted at once.
 BLOCKING = frozenset({KEY, PASSWORD})
 RULES = 3  # the version of the rules: texts are scanned again when it changes

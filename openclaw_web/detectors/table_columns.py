@@ -17,17 +17,16 @@ _HEAD = re.compile(
     r"[^\n,;\t\"'(){}=:.|]{1,24}(?:;[^\n,;\t\"'(){}=:.|]{1,24}){1,12}|"
     r"[^\n,;\t\"'(){}=:.|]{1,24}(?:\t[^\n,;\t\"'(){}=:.|]{1,24}){1,12}"
 )
-_PASSWORD_NAME = re.compile(rf"(?i)(?:{_PASSWORDS})\Z")
-_NAME = re.compile(rf"(?i)(?:{_PASSWORDS}|{_SECRETS})\Z")
+_NAME = re.compile(rf"(?i)(?:(?P<password>{_PASSWORDS})|{_SECRETS})\Z")
 _LINE_BELOW_HEAD = re.compile(r"[ \t]*\|?[ \t]*:?-{2,}[-:| \t]*")
 _MIXED = re.compile(r"(?=.*\d)(?=.*[A-Za-z]).{6,}")
 _UUID = re.compile(r"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _BLANKS = " \t*`\r"
-MOST_ROWS, MOST_CHARS = 200, 2_000  # of a table, and of one of its lines
+MOST_CHARS = 2_000  # of a line of a table
 
 
 def find_table_values(text: ScanText) -> Iterator[Span]:
-    """Yield the values below a head that names a password or secret."""
+    """Yield the values below a head that names a password or secret; each line is read once."""
     place = 0
     for start, _end in text.find(_CELLS):
         if start >= place:
@@ -35,34 +34,46 @@ def find_table_values(text: ScanText) -> Iterator[Span]:
             stop = text.text.find("\n", start, start + MOST_CHARS)
             if stop < 0:
                 return
-            yield from _judge_table(text.text, head, stop)
-            place = stop
+            place = yield from _judge_table(text.text, head, stop)
 
 
 def _judge_table(text, head, stop):
+    """Yield the values of a table; return the end of its last line."""
     first = text[head:stop]
     sign = "|" if "|" in first else re.search(r"[,;\t]", first)[0]
     if sign != "|" and not _HEAD.fullmatch(first.rstrip("\r")):
-        return
-    names = [cell.strip(_BLANKS) for cell in first.split(sign)]
+        return stop
     lines = _read_lines(text, stop + 1)
     if sign == "|" and not _LINE_BELOW_HEAD.fullmatch(next(lines)[1].rstrip()):
-        return
+        return stop
+    names = first.split(sign)
+    columns = _find_columns(names)
     for start, line in lines:
         cells = line.split(sign)
         if len(cells) != len(names):
-            return
-        for number, name in enumerate(names):
-            if _NAME.match(name) and (span := _judge_cell(cells, number, start, name)):
+            break
+        place = start
+        for number, cell in enumerate(cells):
+            if number in columns and (span := _judge_cell(cell, place, columns[number])):
                 yield span
+            place += len(cell) + 1
+        if sign != "|":
+            columns |= _find_columns(cells)  # a line of a file can be the head of those below
+        stop = start + len(line)
+    return stop
 
 
-def _judge_cell(cells, number, start, name):
-    kind = PASSWORD if _PASSWORD_NAME.match(name) else SECRET
-    value = cells[number].strip(_BLANKS)
+def _find_columns(cells):
+    """The kind of the values in each column whose name says so."""
+    names = ((number, _NAME.match(cell.strip(_BLANKS))) for number, cell in enumerate(cells))
+    return {number: PASSWORD if match["password"] else SECRET for number, match in names if match}
+
+
+def _judge_cell(cell, place, kind):
+    value = cell.strip(_BLANKS)
     if not _is_value(value, kind):
         return None
-    place = start + sum(len(cell) + 1 for cell in cells[:number]) + cells[number].index(value)
+    place += cell.index(value)
     return Span(place, place + len(value), kind, f"column-{kind}", 0.7)
 
 
@@ -73,10 +84,8 @@ def _is_value(value, kind):
 
 
 def _read_lines(text, place):
-    for _number in range(MOST_ROWS):
+    end = place
+    while end >= 0:
         end = text.find("\n", place, place + MOST_CHARS)
-        stop = end if end >= 0 else min(len(text), place + MOST_CHARS)
-        yield place, text[place:stop]
-        if end < 0:
-            return
+        yield place, text[place : end if end >= 0 else place + MOST_CHARS]
         place = end + 1
