@@ -113,11 +113,14 @@ def note_source(db: str, source: str, session_id: str) -> None:
 def store(agent_id: str, db: str, steps: Sequence[Step]) -> int:
     """Store steps of a scan in one transaction; return how many findings they have.
 
-    Then their values are counted again. A step is left out when its source was scanned or imported again meanwhile: the
+    Then their values are counted again. Before findings of older rules are removed, verdicts on their values are given
+    to what is marked there now. A step is left out when its source was scanned or imported again meanwhile: the
     next scan does it.
     """
     rows: list[Finding] = []
     hashes: set[str] = set()
+    if restarted := [(step.source, step.session_id) for step in steps if step.is_restart]:
+        import_string(settings.FINDING_VERDICTS)(agent_id, db, restarted)
     with write_queue.agent_transaction(db):
         current = _read_current(db, steps)
         changed = {}

@@ -153,6 +153,7 @@ ARTIFACT_CALLS = "ledger.outputs.calls.find_calls"  # the calls that artifacts c
 MEMORY_SUMS = "overview.memory_sums.refresh_alias"  # counts writes to memory again when some were recorded
 CHANGED_ROWS = "findings.rescan.note"  # has rows scanned again whose texts changed
 FINDING_SUMMARY = "datasets.finding_values.summary.refresh"  # counts values again after findings were stored
+FINDING_VERDICTS = "datasets.finding_values.verdict_transfer.transfer"  # keeps verdicts on values that rules mark anew
 PROBLEM_PLACES = "agents.problems.checked_agents.list_checked_agents"  # the agents with their files, for checks
 LAST_IMPORT = "overview.summaries.find_last_import"  # when something was imported last
 AGENT_TRIGGERS = "episodes.chain.triggers.install"  # puts triggers in place after a migration of an agent's file

@@ -93,6 +93,20 @@ class FindingUndoIn(Body):
     verdict_id: str = Field("", max_length=40, description="empty: your last verdict on findings")
 
 
+class RulePrecisionOut(Schema):
+    """A rule by the verdicts of people on its values; what a verdict on the whole rule decided does not count."""
+
+    rule: str
+    kind: FoundKind
+    confirmed: int
+    dismissed: int
+    share: float = Field(description="of confirmed values among the judged ones, 0 to 1")
+
+
+class RulePrecisionsOut(Schema):
+    rules: list[RulePrecisionOut]
+
+
 router = Operations("findings_api", tags=["findings"])
 
 
@@ -101,6 +115,13 @@ router = Operations("findings_api", tags=["findings"])
 def finding_list(request, filters: Query[FoundValueQuery]):
     """The values found in texts, without the values themselves, newest first."""
     return page_to_json(VALUES.fits(request.user, **filters.criteria()).page(**filters.place))
+
+
+@router.get("/findings/rules", RulePrecisionsOut)
+@needs("viewer")
+def finding_rules(request):
+    """The rules of whose values people judged some, the most judged first."""
+    return {"rules": [row._asdict() | {"share": row.share} for row in value_list.measure_rules().values()]}
 
 
 @router.post("/findings/undo", FindingVerdictOut, 409)

@@ -2,15 +2,16 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from django import forms
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Count, Exists, OuterRef, Q
 from django.utils.translation import gettext_lazy as _
 
 from agents import databases
 from agents.models import Agent
 from findings import places
+from findings.finding_store import PERSON_RULE
 from findings.models import Finding
 from findings.scan import count_unscanned
 from openclaw_web.amounts import ngettext_lazy
@@ -22,10 +23,10 @@ from openclaw_web.lists.paging import Listing, Page, build_listing, build_terms,
 from openclaw_web.pages import states
 from openclaw_web.pages.formatting import number
 
-from ..models import FindingValue, FindingValueAgent
+from ..models import FindingValue, FindingValueAgent, FindingVerdict
 from ..review import claims
 from . import sample_privacy, words
-from .decisions import find_states
+from .decisions import CONFIRMED, DISMISSED, find_states
 
 SEEKS = ("state", "kind")  # columns whose index continues with the time of the first finding
 SEARCH_MS = 200  # for the values of one agent among all others
@@ -63,6 +64,33 @@ def fits(_user, *, sort=ValueFilters.DEFAULT, agent="", **criteria) -> Listing:
     return replace(listing, condition=condition, time_ms=SEARCH_MS if is_by_time else 0)
 
 
+class RulePrecision(NamedTuple):
+    """How many values of a kind that a rule found people confirmed, and how many they dismissed."""
+
+    rule: str
+    kind: str
+    confirmed: int
+    dismissed: int
+
+    @property
+    def share(self) -> float:
+        return self.confirmed / (self.confirmed + self.dismissed)
+
+
+def measure_rules() -> dict[tuple[str, str], RulePrecision]:
+    """The precision of each rule with a kind of whose values people judged some, by both; the most judged first."""
+    # The verdict in force has the time of the state: what a verdict on the rule decided is no judgment of a value.
+    own = FindingVerdict.objects.filter(
+        scope=FindingVerdict.Scope.VALUE, undoes=None, decided_at=OuterRef("decided_at")
+    )
+    rows = FindingValue.objects.filter(state__in=(CONFIRMED, DISMISSED)).exclude(rule=PERSON_RULE)
+    rows = rows.filter(Exists(own.filter(value_hash=OuterRef("value_hash")))).order_by().values("rule", "kind")
+    states = {name: Count("value_hash", filter=Q(state=name)) for name in (CONFIRMED, DISMISSED)}
+    judged = [RulePrecision(**row) for row in rows.annotate(**states)]
+    judged.sort(key=lambda row: (-row.confirmed - row.dismissed, row.rule, row.kind))
+    return {(row.rule, row.kind): row for row in judged}
+
+
 VALUES = List(
     on="findings",
     words=Words(
@@ -92,6 +120,7 @@ VALUES = List(
     prepare=lambda page, _filters, user: {
         "rows": page,
         "kind_word": words.get_kind_word,
+        "precision": measure_rules(),
         "may_judge": user.has_role("labeller"),
         "holders": claims.find_holders_of([value.value_hash for value in page], besides=user.username),
     },

@@ -226,6 +226,7 @@ def _render_value(request, value):
         "source_words": words.SOURCE_WORDS,
         "changed": words.CHANGED_TEXT,
         "history": history,
+        "precision": value_list.measure_rules(),
         "of_rule": value_list.count_of_rule(value) if may_judge else None,
         "may_judge": may_judge,
         "claim": claim,

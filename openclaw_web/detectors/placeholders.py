@@ -150,9 +150,11 @@ def _is_code(chain, is_quoted, is_literal):
     last = parts[-1]
     if any(map(_is_random_part, parts)) or (_has_digit(last) and not last.islower() and not last.isupper()):
         return False
-    if parts[0].lower() in CODE_NAMES or last in ATTRIBUTES or NAMED.search(last) or HUMP.search(chain):
+    if parts[0].lower() in CODE_NAMES or last in ATTRIBUTES or NAMED.search(last):
         return True
-    return not (is_literal or _has_digit(chain) or (is_quoted and chain != chain.lower()))
+    return not _has_digit(chain) and (
+        bool(HUMP.search(chain)) or not (is_literal or (is_quoted and not chain.islower()))
+    )
 
 
 def _is_random_part(part):

@@ -38,6 +38,7 @@ ACTIONS = {
     "dataset_created": _("created the dataset"),
     "fetched": _("fetched more than usual of"),
     "finding_judged": _("judged"),
+    "finding_transferred": _("kept the verdict for the new extent of"),
     "finding_undone": _("undid a verdict on"),
     "gate_turned_off": _("turned off the built-in gate for"),
     "gate_turned_on": _("turned on the built-in gate for"),
@@ -130,6 +131,7 @@ OBJECTS = {
 }
 # Additions for actions with the same words, where no object is shown beside them.
 APART = {
+    "finding_transferred": OBJECTS["finding"],
     "finding_undone": OBJECTS["finding"],
     "checkpoint_built": OBJECTS["checkpoint"],
     "invitation_revoked": OBJECTS["invitation"],

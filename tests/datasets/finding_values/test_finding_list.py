@@ -6,8 +6,10 @@ import orjson
 import pytest
 from django.urls import reverse
 
+from datasets.finding_values import verdicts
 from datasets.finding_values.value_list import VALUES
 from datasets.models import FindingValue
+from findings.value_hash import compute_value_hash
 from tests.datasets.finding_values.finding_rows import KEY, KEY_HASH, MAIL, MAIL_HASH, find
 from tests.datasets.page_text import HTMX, read_text
 
@@ -118,3 +120,20 @@ def test_it_continues_on_a_next_page(as_stranger, ada):
     assert page.count('id="text-of-') == 50
     rest = re.search(r'href="([^"]+)" rel="next"', page)[1].replace("&amp;", "&")
     assert as_stranger.get(f"{LIST}{rest}").text.count('id="text-of-') == 1
+
+
+def test_each_rule_has_the_share_of_confirmed_values(as_reviewer, ada):
+    mails = [f"person{number}@hanamail.jp" for number in range(4)]
+    names = [compute_value_hash("email", mail) for mail in mails]
+    for number, mail in enumerate(mails, start=1):
+        find(ada, "s", number, f"Write to {mail}", mail)
+    for name, verdict in zip(names, ("confirmed", "confirmed", "dismissed", "dismissed"), strict=True):
+        given = verdicts.decide(verdict, scope="value", value_hash=name, by="ann")
+    verdicts.take_back(given.id, by="ann")
+    verdicts.decide("dismissed", scope="rule", rule="email_rule", by="ann")
+    share = "2 of 3 judged values confirmed (67%)"
+    assert as_reviewer.get(LIST).text.count(share) == 4
+    assert share in as_reviewer.get(reverse("datasets:finding_detail", args=[names[3]])).text
+    (row,) = as_reviewer.get("/api/v1/findings/rules").json()["rules"]
+    assert row.pop("share") == pytest.approx(2 / 3)
+    assert row == {"rule": "email_rule", "kind": "email", "confirmed": 2, "dismissed": 1}
