@@ -10,6 +10,7 @@ from django.utils.translation import ngettext
 
 from agents.models import Agent
 from gate.models import MemoryGateDecision
+from jobs import services as jobs
 from ledger import consent
 from ledger.models import ConversationTurn, Session
 from ledger.transcripts.contexts import SETTING as WINDOW_SETTING
@@ -23,6 +24,7 @@ from people.configuration import setting_values as configuration
 from . import turn_facts
 from .dedup import signatures
 from .exchange_store import store_exchanges
+from .finding_values import sample_privacy
 from .kinds import sample_store
 from .kinds import turn as turns
 from .kinds.sample_store import CREATED, CreationResult
@@ -81,6 +83,8 @@ def make_samples(
         # A millisecond apart and counting down: lists show the newest first, and so keep the conversation's order.
         moments = {number: now - start - index for index, number in enumerate(numbers[start : start + BATCH])}
         _make_batch(agent, session_id, moments, result, chosen, status, is_all=is_all)
+    if sample_privacy.count_waiting():
+        jobs.start(sample_privacy.CHECK, {}, by=by)
     log.info("%s made %d samples of session %s of %s", by, len(result.made), session_id, agent.agent_id)
     return result
 
@@ -138,10 +142,13 @@ def _make_batch(agent, session_id, moments, result, chosen, status, *, is_all):
     rows = []
     for turn in usable:
         subject = turns.TurnSubject(turn, exchanges[turn.id], contexts.get(turn.id, []), gate.get(turn.id))
-        row = sample_store.build_sample(turns.TURN, agent, turn.id, subject, status=status)
+        row = sample_store.build_sample(turns.TURN, agent, turn.id, subject, status=status, room=result.room)
         row.created_at = moments[turn.turn_number]
         rows.append(row)
-    new_signatures = {row.id: signatures.build_from_sample(row) for row in rows}
+        if row.privacy_checked is not None:
+            result.room -= len(row.content)
+    # A job computes the signatures of those that it has to search first.
+    new_signatures = {row.id: signatures.build_from_sample(row) for row in rows if row.privacy_checked is not None}
     _add_to_stored_turns(agent, rows, new_signatures, result)
     store_exchanges(rows)
 
@@ -171,7 +178,9 @@ def _insert_samples(rows, new_signatures, result):
         known_ids = set(DatasetSample.objects.filter(id__in=[row.id for row in rows]).values_list("id", flat=True))
         new = [row for row in rows if row.id not in known_ids]
         DatasetSample.objects.bulk_create(new)
-        SampleSignature.objects.bulk_create([signatures.to_row(row.id, new_signatures[row.id]) for row in new])
+        SampleSignature.objects.bulk_create(
+            [signatures.to_row(row.id, new_signatures[row.id]) for row in new if row.id in new_signatures]
+        )
     result.made.extend(row.id for row in rows if row.id not in known_ids)
     result.existing.extend(row.id for row in rows if row.id in known_ids)
 

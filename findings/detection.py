@@ -25,6 +25,7 @@ from .models import Finding, Source
 from .value_hash import compute_value_hash, read_key_mark
 
 PATTERNS = "datasetCollection.privacyFiltering.redactPatterns"  # the setting with patterns that operators added
+MOST_IN_REQUEST = 256_000  # characters that are searched while somebody waits
 JOINED_SIZE = 200_000  # characters of documents that are searched as one text
 # Between two texts that are searched together: wider than the detectors look around for words.
 GAP = f"{BREAK}{chr(10) * 80}{BREAK}"

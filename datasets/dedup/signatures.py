@@ -10,7 +10,10 @@ from collections.abc import Collection
 from typing import Any, NamedTuple
 
 from django.db import OperationalError, transaction
-from django.db.models import QuerySet
+from django.db.models import QuerySet, Value
+from django.db.models.functions import Coalesce, Length
+
+from findings.detection import MOST_IN_REQUEST
 
 from ..models import DatasetSample, SampleSignature
 from ..sample_texts import ExportSample, UnreadableSample, read_sample
@@ -102,10 +105,11 @@ def renew(sample_ids: Collection[str]) -> int:
 def ensure_signature(sample_id: str) -> None:
     """Compute the signature of a sample that has none, as after an edit.
 
-    Called after the transaction of the edit: nobody waits while it is computed. When others keep the store busy, a job
-    will compute it.
+    Called after the transaction of the edit: nobody waits while it is computed. When others keep the store busy, or the
+    texts are too long for a request, a job will compute it.
     """
-    if find_missing(DatasetSample.objects.filter(id=sample_id)).exists():
+    size = Length("content") + Length(Coalesce("output", Value("")))
+    if find_missing(DatasetSample.objects.alias(size=size).filter(id=sample_id, size__lte=MOST_IN_REQUEST)).exists():
         try:
             renew([sample_id])
         except OperationalError as exc:

@@ -16,7 +16,7 @@ from openclaw_web.sqlite.time_limits import time_box
 
 from ..dedup import signatures
 from ..dedup.split_plan import ONE, SHORT
-from ..dedup.texts import split_words
+from ..dedup.texts import WORD
 from ..models import DatasetSample
 from ..sample_texts import UnreadableSample, read_sample
 from . import words
@@ -103,7 +103,7 @@ def _select_long(shared):
 
 def _is_long(row):
     try:
-        return len(split_words(*signatures.read_pair(read_sample(row)))) > SHORT
+        return sum(len(WORD.findall(text)) for text in signatures.read_pair(read_sample(row))) > SHORT
     except UnreadableSample:
         return False
 

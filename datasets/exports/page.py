@@ -13,6 +13,7 @@ from django.http import HttpRequest
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from findings.detection import MOST_IN_REQUEST
 from openclaw_web.errors import Refused
 from openclaw_web.pages import charts
 from openclaw_web.pages.formatting import listed
@@ -43,6 +44,7 @@ class Preview:
     built: int = 0
     redacted: int = 0  # rows with redacted places
     blocked: int = 0  # rows that an open key or password leaves out
+    unsearched: int = 0  # rows with texts that were not, or not fully, searched here
 
 
 def build_preview(options: Options) -> Preview:
@@ -68,6 +70,9 @@ def _add_row(preview, plain, options, outcome):
     write = encode_csv if options.format == "csv" else encode_line
     data, _row, done = write(outcome.row, outcome.changes, numbers)
     preview.built += 1
+    if changes.NOT_FULLY_SCANNED in done:
+        preview.unsearched += 1
+        return
     if changes.OPEN_FINDINGS in done & options.shape.withheld:
         preview.blocked += 1
         return
@@ -82,7 +87,8 @@ def _add_row(preview, plain, options, outcome):
 
 def _build_outcomes(options) -> Iterator[SampleOutcome]:
     source = Source(options)
-    redaction, verdicts = Redaction(options, source.list_agents()), DecisionVerdicts(options)
+    redaction = Redaction(options, source.list_agents(), MOST_IN_REQUEST)
+    verdicts = DecisionVerdicts(options)
     sessions = ((agent, session, islice(rows, SAMPLES)) for agent, session, rows in source.read_sessions())
     chosen = islice(sessions, SESSIONS)
     for _agent_id, _session_id, rows, messages, given in read_conversations(options, chosen, redaction.redactor):

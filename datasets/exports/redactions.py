@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache, partial
+from math import inf
 from typing import Any
 
 from agents import databases
@@ -11,7 +12,7 @@ from findings import scan, transcript_scan
 from findings.detection import read_detection
 from findings.value_hash import compute_value_hash
 from openclaw_web.detectors.detect import find_spans
-from openclaw_web.detectors.spans import RULES
+from openclaw_web.detectors.spans import NOT_FULLY_SCANNED, RULES, Span
 
 from ..finding_values.decisions import Decisions, read_added, read_decisions
 from ..markers import TokenNumbers
@@ -25,11 +26,12 @@ REMEMBERED = 10_000  # hashes of values
 class Redaction:
     """Redacts the texts of one export, and counts the tokens in its rows.
 
-    `agent_ids` are the agents of its samples.
+    `agent_ids` are the agents of its samples. Beyond `room` characters no text is searched: each is one that was not
+    fully scanned.
     """
 
-    def __init__(self, options: Options, agent_ids: Sequence[str]):
-        self.redactor = build_redactor(agent_ids, include_pii=options.include_pii)
+    def __init__(self, options: Options, agent_ids: Sequence[str], room: float = inf):
+        self.redactor = build_redactor(agent_ids, include_pii=options.include_pii, room=room)
         self.redact_sample = partial(redact_sample, self.redactor)
         self._unscanned = set(_list_unscanned(agent_ids))
         self.rows = 0
@@ -54,7 +56,7 @@ class Redaction:
         return {"rules": RULES, "rows": self.rows, "kinds": kinds, "left_out": left_out}
 
 
-def build_redactor(agent_ids: Iterable[str], *, include_pii: bool = False) -> Redactor:
+def build_redactor(agent_ids: Iterable[str], *, include_pii: bool = False, room: float = inf) -> Redactor:
     """A redactor by the rules and verdicts of now, for samples of these agents.
 
     `include_pii`: personal data stays; keys, passwords and other secrets never do.
@@ -64,13 +66,22 @@ def build_redactor(agent_ids: Iterable[str], *, include_pii: bool = False) -> Re
     everywhere = dict.fromkeys([*agent_ids, *all_agents])
     added = dict.fromkeys(pair for agent_id in everywhere for pair in read_added(agent_id))
     rules = Rules(
-        find_spans=partial(find_spans, custom=read_detection().custom),
+        find_spans=_limit(partial(find_spans, custom=read_detection().custom), room),
         hash_value=lru_cache(REMEMBERED)(compute_value_hash),
         find_state=_build_find_state(read_decisions()),
         added=list(added),
         exempt=PERSONAL if include_pii else frozenset(),
     )
     return Redactor(rules)
+
+
+def _limit(find, room):
+    def find_in_room(text):
+        nonlocal room
+        room -= len(text)
+        return find(text) if room >= 0 else [Span(0, len(text), NOT_FULLY_SCANNED, "")]
+
+    return find_in_room
 
 
 def scan_agents(agent_ids: Iterable[str], progress: Any) -> None:

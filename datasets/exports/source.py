@@ -201,7 +201,7 @@ class Source:
 
         The first reason that applies counts.
         """
-        yield NOT_CHECKED, Q(privacy_checked=None)
+        yield NOT_CHECKED, Q(id__in=DatasetSample.objects.filter(privacy_checked=None).values("id"))
         if not self.options.shape.teaches_rejected:
             yield "rejected", Q(annotation_status=DatasetSample.Status.REJECTED)
         if self.options.release is not None:

@@ -8,13 +8,14 @@ from typing import Any
 
 import orjson
 from django.db import DEFAULT_DB_ALIAS
+from django.db.models import Q
 from django.db.models.functions import Length
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from agents import databases
 from agents.models import Agent
-from findings.detection import read_detection, read_version
+from findings.detection import MOST_IN_REQUEST, read_detection, read_version
 from findings.models import Finding
 from findings.value_hash import compute_value_hash
 from jobs import services as jobs
@@ -41,7 +42,6 @@ MOST_VALUES = 10_000  # of a rule, whose states one verdict sets at once
 MOST_SAMPLES = 500  # that one verdict refreshes at once, and of which the ids are in memory
 MOST_SESSIONS = 200  # whose samples are looked up at once
 MOST_ADDED = 50  # values that people added in one session
-MOST_IN_REQUEST = 256_000  # characters that are searched while somebody waits
 
 
 def set_columns(samples: Sequence[DatasetSample], room: float = MOST_IN_REQUEST) -> float:
@@ -64,11 +64,12 @@ def set_columns(samples: Sequence[DatasetSample], room: float = MOST_IN_REQUEST)
         redactor = Redactor(rules)
         for sample in group:
             sample.privacy_checked = sample.contains_pii = sample.pii_redacted_content = None
-            if len(sample.content) > room:
+            output, place = sample.output or "", Place(agent_id, find_place(sample))
+            if len(sample.content) + len(output) > room:
                 continue
-            room -= len(sample.content)
-            redacted = _redact(redactor, sample.content, Place(agent_id, find_place(sample)))
-            sample.privacy_checked = not has_unscanned(redacted)
+            room -= len(sample.content) + len(output)
+            redacted = _redact(redactor, sample.content, place)
+            sample.privacy_checked = not has_unscanned(redacted + redactor.redact(output, place))
             if not sample.privacy_checked:
                 continue
             sample.contains_pii = has_marker(redacted)
@@ -110,9 +111,10 @@ def refresh(sample_ids: Iterable[str], room: float = MOST_IN_REQUEST) -> int:
     return count
 
 
-def refresh_gate(sample_id: str) -> None:
-    """Refresh a sample of a gate decision: a verdict on it changes its content."""
-    refresh(DatasetSample.objects.filter(id=sample_id, sample_type__in=GATE_TYPES).values_list("id", flat=True))
+def refresh_judged(sample_id: str) -> None:
+    """Refresh a sample of a gate decision, whose content a verdict changes, and one whose reply was edited."""
+    is_changed = Q(sample_type__in=GATE_TYPES) | Q(output__gt="") | Q(privacy_checked=False) | Q(privacy_checked=None)
+    refresh(DatasetSample.objects.filter(is_changed, id=sample_id).values_list("id", flat=True))
 
 
 def refresh_sessions(agent_id: str, session_ids: Collection[str], room: float = MOST_IN_REQUEST) -> int:

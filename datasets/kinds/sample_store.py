@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from agents.models import Agent
+from findings.detection import MOST_IN_REQUEST
 from ledger.models import ConversationTurn
 from openclaw_web import clock
 from openclaw_web.amounts import ngettext_lazy
@@ -49,6 +50,7 @@ class CreationResult:
     skipped: list[dict[str, Any]] = field(default_factory=list)
     excluded: Counter[str] = field(default_factory=Counter)
     left: int = 0
+    room: float = MOST_IN_REQUEST  # characters that may still be searched for personal data
 
     def skip(self, name: str | int, reason: str) -> None:
         """Leave a row out for a reason."""
@@ -85,9 +87,18 @@ def is_stored(name: str) -> bool:
 
 
 def build_sample(
-    kind: SampleKind, agent: Agent, name: str, subject: Any, *, verdict: str = NONE, status: str = Status.PENDING
+    kind: SampleKind,
+    agent: Agent,
+    name: str,
+    subject: Any,
+    *,
+    verdict: str = NONE,
+    status: str = Status.PENDING,
+    room: float = MOST_IN_REQUEST,
 ) -> DatasetSample:
     """A sample that is not stored yet, with its initial labels for a reviewer.
+
+    With a content longer than `room` it is not checked yet for personal data and secrets.
 
     One that is created for a `verdict` has no status and no label until then: undoing the verdict leaves no sample in
     the queue.
@@ -107,7 +118,7 @@ def build_sample(
     }
     columns |= kind.columns(agent, subject) | (kind.labels(subject) if verdict == NONE else {})
     sample = DatasetSample(id=compute_sample_id(agent.agent_id, name, kind.key), **columns)
-    sample_privacy.set_columns([sample])
+    sample_privacy.set_columns([sample], room)
     return sample
 
 

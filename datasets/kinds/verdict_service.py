@@ -112,7 +112,7 @@ def give_verdict(
     with sample_store.sample_transaction(agent, new):
         sample = _add_verdict(kind, sample_id, part, by=by, expected=expected, filed=filed)
     signatures.ensure_signature(sample_id)
-    sample_privacy.refresh_gate(sample_id)
+    sample_privacy.refresh_judged(sample_id)
     return sample
 
 

@@ -67,7 +67,7 @@ def undo(by: str, label_id: str | None = None) -> UndoResult:
         return undo(by, label_id)
     if action.kind == "verdict":  # a verdict may have edited the reply; a bulk action never does
         signatures.ensure_signature(action.sample_id)
-        sample_privacy.refresh_gate(action.sample_id)
+        sample_privacy.refresh_judged(action.sample_id)
     if not isinstance(result, UndoResult):  # after the transaction, which has stored that it cannot be undone
         raise Refused(result)
     return result

@@ -136,7 +136,7 @@ def label_sample(sample_id: str, status: str, *, by: str, **verdict: Any) -> Dat
     with write_queue.global_transaction():  # from here on nobody else can change the sample
         sample = add_verdict(sample_id, status, by=by, **verdict)
     signatures.ensure_signature(sample_id)
-    sample_privacy.refresh_gate(sample_id)
+    sample_privacy.refresh_judged(sample_id)
     return sample
 
 
@@ -318,7 +318,7 @@ def label_and_take_next(
         sample = add_verdict(sample_id, by=by, **verdict)
         claim = _claim_next(queue, sample_id, ahead, by)
     signatures.ensure_signature(sample_id)
-    sample_privacy.refresh_gate(sample_id)
+    sample_privacy.refresh_judged(sample_id)
     return sample, claim
 
 
