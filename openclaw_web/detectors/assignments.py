@@ -59,7 +59,7 @@ _DIGIT_AND_LETTER = re.compile(r"(?=.*\d)(?=.*[A-Za-z]).{6,}")
 _PIN = re.compile(r"(?i)(?:^|_)p[iu][nk]\Z")
 _UUID = re.compile(r"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _KEY_NAME = re.compile(r"(?i)key|secret|(?:auth|access|api|bot)[_-]?token")
-STEPS = 30  # of a value, besides one for each of its characters
+STEPS = 30  # of a value, besides two for each of its characters
 _ENDS = ("", "\n", "\r", " ", ";", "&", '"', "'")
 _ONE_TIME = re.compile(r"(?i)(?:one[ _-]?time|einmal)[ _-]?\Z")
 _ADDRESS = re.compile(r".@[A-Za-z0-9-]+\.[A-Za-z]")
@@ -116,7 +116,7 @@ def _judge_pair(scan, start, end):
     value_start, value_end = narrow_value(text, start - len(prefix), value_start, value_end, is_quoted)
     if kind == PASSWORD and (user := _USER_BEFORE.match(text, value_start)):
         value_start, value_end = narrow_value(text, user.end(), user.end(), user.end(1), False)
-    scan.budget.spend(STEPS + value_end - value_start)
+    scan.budget.spend(STEPS + 2 * (value_end - value_start))
     value = text[value_start:value_end]
     if not is_assigned and _PASS.search(name) and not _DIGIT_AND_LETTER.fullmatch(value):
         return None  # the verb
