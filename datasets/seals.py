@@ -12,7 +12,9 @@ from itertools import chain, zip_longest
 from typing import Any
 
 import zstandard
+from django.conf import settings
 from django.db.models import Model, QuerySet
+from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 
 from openclaw_web import clock
@@ -20,7 +22,7 @@ from openclaw_web.errors import Refused
 from openclaw_web.sqlite import statements
 from people.models import AuditEntry
 
-from .models import DatasetMember, DatasetVersion, ReleaseSeal
+from .models import DatasetExport, DatasetMember, DatasetVersion, ReleaseSeal
 
 ACTIONS = ("released", "sealed")  # whose entries in the audit log have the SHA-256
 LONGEST_VALUE = 80  # characters of a value in a sentence
@@ -44,7 +46,10 @@ def refuse_changed(version_id: str) -> None:
     """Raise Refused for a release that is not as it was sealed, with the first difference."""
     version = DatasetVersion.objects.select_related("dataset").get(id=version_id)
     if change := find_change(version):
-        sentence = _("Release %(number)s of %(name)s was changed, so nothing is exported. %(change)s")
+        sentence = _(
+            "Release %(number)s of %(name)s was changed, so nothing is exported. %(change)s An admin can release anew "
+            "from its members."
+        )
         raise Refused(sentence % {"number": version.number, "name": version.dataset.name, "change": change})
 
 
@@ -55,9 +60,10 @@ def find_change(version: DatasetVersion) -> str:
         return _(
             "It has no seal: its members were not those of its checksum when it was to be sealed, or it was removed."
         )
-    entries = AuditEntry.objects.filter(action__in=ACTIONS, detail_json__contains=version.id)
-    if {entry.detail.get("seal") for entry in entries} != {seal.sha256}:
-        return _("The SHA-256 of its seal is not the one in the audit log, so what was changed cannot be told.")
+    for place, sha256 in read_places(version.id):
+        if sha256 != seal.sha256:
+            sentence = _("The SHA-256 of its seal is not the one in %(place)s, so what was changed cannot be told.")
+            return sentence % {"place": place}
     digest = hashlib.sha256()
     try:
         for line in unpack(seal):
@@ -68,6 +74,23 @@ def find_change(version: DatasetVersion) -> str:
         return _("The contents of its seal are not those of its SHA-256, so what was changed cannot be told.")
     change = _find_difference(version, map(json.loads, unpack(seal)))
     return change.encode(errors="backslashreplace").decode()  # what is no UTF-8 cannot be stored
+
+
+def read_places(version_id: str) -> Iterator[tuple[str, str | None]]:
+    """The places that have the SHA-256 of a release's seal beside it, in words, and what they have."""
+    entries = AuditEntry.objects.filter(action__in=ACTIONS, detail_json__contains=version_id)
+    known = {entry.detail.get("seal") for entry in entries}
+    yield _("the audit log"), known.pop() if len(known) == 1 else None
+    for place in settings.SEAL_PLACES:
+        yield from import_string(place)(version_id)
+
+
+def read_exports(version_id: str) -> Iterator[tuple[str, str]]:
+    """The SHA-256 of a release's seal in the manifest of each of its exports."""
+    exports = DatasetExport.objects.filter(version_id=version_id, state=DatasetExport.State.READY)
+    for export in exports.only("export_name", "manifest_json").order_by("exported_at", "id").iterator():
+        if sha256 := (export.manifest.get("release") or {}).get("seal"):
+            yield _("the manifest of the export %(name)s") % {"name": export.export_name}, sha256
 
 
 def _find_difference(version, lines: Iterator[list[Any]]) -> str:

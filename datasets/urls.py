@@ -66,6 +66,7 @@ urlpatterns = [
     path("datasets/<str:dataset_id>/<int:number>/members/", release_views.member_list, name="member_list"),
     path("datasets/<str:dataset_id>/<int:number>/taints/", release_views.taint_list, name="taint_list"),
     path("datasets/<str:dataset_id>/<int:number>/verify/", release_views.version_verify, name="version_verify"),
+    path("datasets/<str:dataset_id>/<int:number>/anew/", release_views.version_anew, name="version_anew"),
     path("datasets/<str:dataset_id>/<int:number>/check/", release_views.version_check, name="version_check"),
     path("datasets/<str:dataset_id>/<int:number>/compare/", benchmark_views.version_compare, name="version_compare"),
     path(

@@ -44,6 +44,9 @@ STORE_CHECKS = (
     "operations.checks.CHECKS",
 )
 
+# Places beside the audit log that have the SHA-256 of a release's seal: they yield their words and what they have.
+SEAL_PLACES = ("datasets.seals.read_exports", "operations.backups.runs.read_seals")
+
 # Kinds of problems by their name in rows, with the path of the declaration (problems.kinds.Kind).
 PROBLEM_KINDS = {
     "unchecked": "problems.words.UNCHECKED",

@@ -13,6 +13,7 @@ from . import VERSION as VERSION
 from . import capabilities
 from .declared_kinds import JOB_KINDS as JOB_KINDS
 from .declared_kinds import PROBLEM_KINDS as PROBLEM_KINDS
+from .declared_kinds import SEAL_PLACES as SEAL_PLACES
 from .declared_kinds import STORE_CHECKS as STORE_CHECKS
 from .disk import home, publication, reserve
 from .pages import proxy_headers

@@ -124,6 +124,14 @@ def version_verify(request, dataset_id: str, number: int):
     return Status(202, release_checks.start_verify(find_version(dataset_id, number), by=request.user.username))
 
 
+@router.post("/datasets/{dataset_id}/versions/{number}/anew", {202: JobOut}, 400, 404, 409)
+@needs("admin")
+def version_anew(request, dataset_id: str, number: int, body: ReleaseIn):
+    """Release the next version with the members of a release that was changed, as they are now; returns the job."""
+    dataset, by = find_version(dataset_id, number).dataset, request.user.username
+    return Status(202, start_release(dataset, by=by, notes=body.notes, remade_from=number))
+
+
 @router.post("/datasets/{dataset_id}/versions/{number}/check", {202: JobOut}, 404, 409)
 @needs("labeller")
 def version_check(request, dataset_id: str, number: int):

@@ -23,21 +23,23 @@ JOB_KIND = "dataset_release"
 LONGEST_NOTES = 2_000
 
 
-def start_release(dataset: Dataset, *, by: str, notes: str = "") -> JobRun:
+def start_release(dataset: Dataset, *, by: str, notes: str = "", remade_from: int | None = None) -> JobRun:
     """Queue the job that releases the next version, or return the same one under way.
 
-    Raises Refused for options that can no longer be used, and while a release of somebody else, or with other notes, is
-    under way.
+    `remade_from`: the number of a changed release, whose members it gets. Raises Refused for options that can no longer
+    be used, and while another release, of somebody else or with other notes, is under way.
     """
     with transaction.atomic():
-        version = _prepare_version(dataset, by, notes)
+        version = _prepare_version(dataset, by, notes, remade_from)
         return jobs.start(JOB_KIND, {"version_id": version.id}, by=by)
 
 
-def release_here(dataset: Dataset, *, by: str, notes: str = "", listener: Listener | None = None) -> DatasetVersion:
+def release_here(
+    dataset: Dataset, *, by: str, notes: str = "", remade_from: int | None = None, listener: Listener | None = None
+) -> DatasetVersion:
     """Release the next version in this process. Raises Refused when nothing was released."""
     with transaction.atomic():  # if this process is killed, the version has a job that says so
-        version = _prepare_version(dataset, by, notes)
+        version = _prepare_version(dataset, by, notes, remade_from)
         started = jobs.start(JOB_KIND, {"version_id": version.id}, by=by)
     job = jobs.run_started(started, listener)
     released = DatasetVersion.objects.filter(id=version.id, state=DatasetVersion.State.RELEASED).first()
@@ -85,7 +87,7 @@ def describe_release(version: DatasetVersion) -> str:
     return f"{sentence} {meanwhile % {'count': f'{judged:,}'}}"
 
 
-def _prepare_version(dataset, by, notes):
+def _prepare_version(dataset, by, notes, remade_from):
     """The version to build: a new one, or the one whose build did not end."""
     if len(notes) > LONGEST_NOTES:
         raise Refused(_("The notes may have at most %(count)s characters.") % {"count": f"{LONGEST_NOTES:,}"})
@@ -93,7 +95,7 @@ def _prepare_version(dataset, by, notes):
     notes = notes.strip()
     unfinished = dataset.versions.filter(state=DatasetVersion.State.BUILDING).first()
     if unfinished:
-        return _take_over(unfinished, by, notes)
+        return _take_over(unfinished, released_by=by, notes=notes, remade_from=remade_from)
     latest = dataset.versions.order_by("-number").first()
     return DatasetVersion.objects.create(
         id=str(ULID()),
@@ -101,20 +103,22 @@ def _prepare_version(dataset, by, notes):
         number=latest.number + 1 if latest else 1,
         options=dataset.options,
         notes=notes,
+        remade_from=remade_from,
         released_by=by,
         released_at=clock.now_ms(),
     )
 
 
-def _take_over(version, by, notes):
+def _take_over(version, **request):
     """The unfinished version for a new request, unless another one is under way."""
-    if (version.released_by, version.notes) == (by, notes):
+    if request == {name: getattr(version, name) for name in request}:
         return version
     if _is_under_way(version):
         sentence = _("A release of this dataset is under way, started by %(name)s.")
         raise Refused(sentence % {"name": version.released_by})
-    version.released_by, version.notes = by, notes
-    version.save(update_fields=["released_by", "notes"])
+    for name, value in request.items():
+        setattr(version, name, value)
+    version.save(update_fields=list(request))
     return version
 
 

@@ -7,14 +7,14 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from openclaw_web.pages.formatting import join_sentences
+from openclaw_web.pages.formatting import join_sentences, listed
 
 from .. import seals
 from ..dedup.sample_hashes import HASHED, compute_content_hash
 from ..models import DatasetSample, DatasetVersion, ReleaseSeal, SessionSide
 from .members import MEMBER_COLUMNS, get_side_name, read_members
 
-LISTED = 200
+LISTED, LISTED_PLACES = 200, 3
 GONE, CONTENT, VERDICT, SIDE, MEMBERS = ("gone", "content", "verdict", "side", "members")
 COLUMNS = (*MEMBER_COLUMNS, "agent_id", "session_id")
 
@@ -40,7 +40,15 @@ def verify(version: DatasetVersion, report_progress: Callable[[int], None] = lam
     is_intact = not counts[MEMBERS] and not counts[SIDE]
     result = {"version": version.id, "number": version.number, "members": members, "seal": seal and seal.sha256}
     result |= {"is_intact": is_intact, "is_current": not counts.total(), "counts": dict(+counts), "change": change}
+    result["places"] = [place for place, _sha256 in seals.read_places(version.id)]
     message = _describe_result(members, counts, change)
+    if not change:
+        message = join_sentences(
+            [
+                message,
+                _("Its SHA-256 is the same in %(places)s.") % {"places": listed(result["places"][:LISTED_PLACES])},
+            ]
+        )
     if seal and seal.is_later:
         message = join_sentences([message, _("Its seal was added after the release.")])
     return {**result, "differences": differences, "message": message}

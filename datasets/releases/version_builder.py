@@ -20,14 +20,15 @@ from people.audit import log as audit
 
 from .. import seals
 from ..dedup import signatures
+from ..dedup.fixed_sides import NO_SIDE
 from ..dedup.sample_hashes import compute_content_hash
-from ..dedup.split_plan import DUPLICATE, SplitPlan
+from ..dedup.split_plan import DUPLICATE
 from ..dedup.texts import compute_identity
 from ..exports import changes, words
-from ..exports.options import BY_TIME, Options
+from ..exports.options import BY_TIME
 from ..exports.plan import SIDES, DaySides, build_export_plan
 from ..exports.rows import read_fitting
-from ..exports.source import COLUMNS, LISTED, DecisionVerdicts, Row, Source, find_other_task, note_excluded
+from ..exports.source import COLUMNS, LISTED, DecisionVerdicts, Source, find_other_task, note_excluded
 from ..exports.writer import CHANGED, RULES
 from ..models import DatasetMember, DatasetSample, DatasetVersion, SessionSide
 from .dataset_store import build_options
@@ -46,19 +47,22 @@ def build_version(version: DatasetVersion, progress: Any) -> None:
     """
     options = build_options(version.options)
     _remove_members(version)
+    latest = version.dataset.versions.filter(state=DatasetVersion.State.RELEASED).order_by("-number").first()
+    if version.remade_from is not None:
+        _remake_version(version, latest, progress)
+        return
     source = Source(options, columns=(*COLUMNS, "label_id"))
     excluded = source.count_excluded()
     total = source.chosen.count()
     folder = settings.HOME_DIR / "exports" / f"release-{version.id}"
     with room.refuse_when_full(folder.parent, _("Nothing was released.")), drafts.create_draft(folder) as draft:
         verdicts = DecisionVerdicts(options)
-        latest = version.dataset.versions.filter(state=DatasetVersion.State.RELEASED).order_by("-number").first()
         day_sides = DaySides(options.split_day or "") if options.split_by == BY_TIME else None
         fixed = ReleasedSides(version.dataset, latest, day_sides)
         plan = build_export_plan(
             source, options, verdicts, draft, lambda count: progress.update(0, total, _describe_comparing(count)), fixed
         )
-        members = _MemberReader(version, options, source, plan, verdicts, excluded)
+        members = _build_members(version, options, source, plan, verdicts, excluded)
         _insert_members(version, members, progress, total)
     judged = _remove_judged(version)
     if not DatasetMember.objects.filter(version=version).exists():
@@ -76,62 +80,64 @@ def discard_version(version: DatasetVersion) -> None:
     DatasetVersion.objects.filter(id=version.id, state=DatasetVersion.State.BUILDING).delete()
 
 
-class _MemberReader:
-    """Reads the samples of a release and builds its members.
+def _build_members(version, options, source, plan, verdicts, excluded) -> Iterator[DatasetMember]:
+    """The members of a release.
 
     Samples that fit no more, or that the plan leaves out, are counted in `excluded`.
     """
-
-    def __init__(
-        self,
-        version: DatasetVersion,
-        options: Options,
-        source: Source,
-        plan: SplitPlan,
-        verdicts: DecisionVerdicts,
-        excluded: dict[str, dict[str, Any]],
-    ):
-        self.version, self.shape, self.source, self.plan = version, options.shape, source, plan
-        self.verdicts, self.excluded = verdicts, excluded
-        self.seen = 0
-
-    def __iter__(self) -> Iterator[DatasetMember]:
-        for _agent_id, _session_id, rows in self.source.read_sessions():
-            for row in rows:
-                self.seen += 1
-                reason, side = self._place(row)
-                if reason:
-                    note_excluded(self.excluded, reason, row["id"])
-                else:
-                    yield self._build_member(row, side)
-
-    def _place(self, row: Row):
-        """The reason for leaving a sample out, else an empty text and its side."""
-        sample = read_fitting(self.shape, row, self.verdicts)
-        if isinstance(sample, str):
-            return sample, 0
-        assignment = self.plan.find_assignment(row["id"], compute_identity(*signatures.read_pair(sample)))
-        if assignment is None:
-            return CHANGED, 0
-        return changes.DUPLICATE if assignment >= DUPLICATE else "", assignment % DUPLICATE
-
-    def _build_member(self, row, side):
-        return DatasetMember(
-            version=self.version,
+    rows = (row for _agent_id, _session_id, session_rows in source.read_sessions() for row in session_rows)
+    for row in rows:
+        reason, assignment = read_fitting(options.shape, row, verdicts), None
+        if not isinstance(reason, str):
+            assignment = plan.find_assignment(row["id"], compute_identity(*signatures.read_pair(reason)))
+            reason = CHANGED if assignment is None else changes.DUPLICATE
+        if assignment is None or assignment >= DUPLICATE:
+            note_excluded(excluded, reason, row["id"])
+            continue
+        yield DatasetMember(
+            version=version,
             sample_id=row["id"],
             agent_id=row["agent_id"],
             session_id=row["session_id"],
             turn_number=row["turn_number"],
-            side=SIDES[side],
+            side=SIDES[assignment],
             status=row["annotation_status"],
             label_id=row["label_id"],
             content_hash=compute_content_hash(row),
         )
 
 
+def _copy_members(version, changed) -> Iterator[DatasetMember]:
+    """The members of a changed release as they stand, once each, on the sides of their sessions."""
+    others = {"id", "version_id", "sample_id"}
+    names = ("sample_id", *(name for name in seals.list_columns(DatasetMember) if name not in others))
+    sides, last = ReleasedSides(version.dataset, None), None
+    for batch in read_members(changed, names):
+        for member in (DatasetMember(version=version, **dict(zip(names, row, strict=True))) for row in batch):
+            side = sides.find_side(member.agent_id, member.session_id)
+            member.side = member.side if side == NO_SIDE else SIDES[side]
+            if member.sample_id != last:
+                yield member
+            last = member.sample_id
+
+
+def _remake_version(version, latest, progress):
+    """Release anew from the members of a changed release. Raises Refused for one that was not changed."""
+    changed = version.dataset.versions.filter(number=version.remade_from, state=DatasetVersion.State.RELEASED).first()
+    change = seals.find_change(changed) if changed else ""
+    if not change:
+        raise Refused(_("This release is as it was released: there is nothing to release anew."))
+    _insert_members(version, _copy_members(version, changed), progress, changed.member_count)
+    if not version.members.exists():
+        raise Refused(_("This release has no members any more."))
+    words = _("Released anew from the members of release %(number)s, on the sides of their sessions. %(change)s")
+    version.notes = f"{version.notes}\n{words % {'number': changed.number, 'change': change}}".strip()
+    _finish(version, latest, {}, 0)
+
+
 def _insert_members(version, members, progress, total):
-    iterator = iter(members)
-    while batch := list(islice(iterator, BATCH)):
+    done = 0
+    while batch := list(islice(members, BATCH)):
         names = {get_side_name(member.agent_id, member.session_id): member.side for member in batch}
         with global_transaction():
             DatasetMember.objects.bulk_create(batch)
@@ -142,7 +148,8 @@ def _insert_members(version, members, progress, total):
                 ],
                 ignore_conflicts=True,
             )
-        progress.update(members.seen, total, _("Adding members"))
+        done += len(batch)
+        progress.update(done, total, _("Adding members"))
 
 
 def _remove_members(version):

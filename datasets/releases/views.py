@@ -113,6 +113,7 @@ def version_detail(request, dataset_id, number):
         "choice": BenchmarkChoice(),
         "export_query": {"release": version.id, "task": version.options.get("task", "reply")},
         "may_release": request.user.has_role("labeller"),
+        "may_remake": request.user.has_role("admin"),
     }
     return render_page(request, "datasets/version_detail.html", context)
 
@@ -188,6 +189,16 @@ def version_verify(request, dataset_id, number):
     """Queue the comparison of a release with what was released."""
     version = find_version(dataset_id, number)
     return redirect_after_start(request, release_checks.start_verify(version, by=request.user.username), to=version)
+
+
+@require_POST
+@needs("admin")
+def version_anew(request, dataset_id, number):
+    """Queue the release of the next version with the members of a release that was changed."""
+    dataset = find_version(dataset_id, number).dataset
+    return redirect_after_start(
+        request, start_release(dataset, by=request.user.username, remade_from=number), to=dataset
+    )
 
 
 @require_POST

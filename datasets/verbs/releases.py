@@ -29,13 +29,16 @@ class ReleaseVerb:
         _add_name(parser)
         parser.add_argument("--create", action="store_true", help=_("create the dataset first"))
         parser.add_argument("--notes", default="", help=_("what this release is about"))
+        parser.add_argument(
+            "--anew", type=int, metavar="N", help=_("release anew from the members of release N, which was changed")
+        )
         parser.add_argument("--quiet", action="store_true", help=_("do not show progress"))
 
-    def run(self, name, create, notes, quiet, **options):
+    def run(self, name, create, notes, anew, quiet, **options):
         dataset = dataset_store.create_dataset(name, by=BY) if create else dataset_store.find_dataset(name)
         try:
             with open_listener(sys.stderr, is_quiet=quiet) as listener:
-                version = release.release_here(dataset, by=BY, notes=notes, listener=listener)
+                version = release.release_here(dataset, by=BY, notes=notes, remade_from=anew, listener=listener)
         except Refused:
             if create and not dataset.versions.exists():
                 dataset.delete()  # nothing is left behind, so that the same command works once samples fit
@@ -92,7 +95,7 @@ def _add_name(parser):
 
 
 def _to_json(dataset, version):
-    names = ("id", "number", "member_count", "checksum", "counts", "notes", "released_by", "released_at")
+    names = ("id", "number", "member_count", "checksum", "counts", "notes", "remade_from", "released_by", "released_at")
     return {"dataset": dataset.name} | {name: getattr(version, name) for name in names}
 
 

@@ -101,6 +101,11 @@ def read_agents(copy: Path) -> list[tuple[str, str]]:
     return files.query_file(copy, "SELECT agent_id, agent_db_path FROM agents ORDER BY agent_id")
 
 
+def read_seals(copy: Path) -> list[tuple[str, str]]:
+    """The releases in a copy of the global file, with the SHA-256 of their seals."""
+    return files.query_file(copy, "SELECT version_id, sha256 FROM release_seals")
+
+
 def read_values(copy: Path, table: str, column: str) -> list[str]:
     """Every distinct value of a column of a copy that no process writes to."""
     return [value for (value,) in files.query_file(copy, f'SELECT DISTINCT "{column}" FROM "{table}"')]  # noqa: S608 - our tables

@@ -137,6 +137,9 @@ class Manifest(Part):
     with_exports: bool
     databases: Annotated[list[DatabaseEntry], Field(min_length=1)]
     files: Files
+    releases: dict[str, str] = Field(
+        default={}, description="SHA-256 of the seal of each release of a dataset, by its id"
+    )
     emptied: list[str] = Field(description="tables and columns whose values were left out")
 
     @property

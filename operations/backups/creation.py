@@ -111,6 +111,7 @@ def _write_all(work, run_id, created_at, home, with_exports):
         with_exports=with_exports,
         databases=entries,
         files=files,
+        releases=work.verification.releases,
         emptied=[
             *backup_format.EMPTIED_TABLES,
             *(f"{table}.{column}" for table, column in backup_format.EMPTIED_COLUMNS),

@@ -14,6 +14,7 @@ from jobs.progress import CancelledJob
 from openclaw_web import clock
 from openclaw_web.disk import locks
 from openclaw_web.errors import Refused
+from openclaw_web.sqlite import json_columns
 from people.configuration import setting_values as configuration
 
 from ..models import BackupRun
@@ -201,6 +202,14 @@ def find_backup(name: str) -> BackupRun:
     if run is None:
         raise Refused(_("There is no such backup here. List the backups with “openclaw-web backup list”."))
     return run
+
+
+def read_seals(version_id: str) -> Iterator[tuple[str, str]]:
+    """The SHA-256 of a release's seal in the manifest of each backup that has the release."""
+    for run in BackupRun.objects.only("archive_path", "manifest_json").order_by("created_at", "id").iterator():
+        releases = json_columns.decode(run.manifest_json).get("releases") or {}
+        if sha256 := releases.get(version_id):
+            yield _("the manifest of the backup %(file)s") % {"file": Path(run.archive_path).name}, sha256
 
 
 def find_last_proven_at() -> int | None:

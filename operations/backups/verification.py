@@ -22,6 +22,7 @@ from . import backup_format, backup_reader
 from .backup_reader import Archive
 
 AT_ONCE = 2
+SEALS = "release_seals"
 ARTIFACTS = "artifacts"  # the table whose rows refer to contents of artifacts
 LACKS_NAMED = 3
 NOTING = Lock()  # several databases are verified at the same time
@@ -43,6 +44,7 @@ class VerificationResult:
     damaged: list[str] = field(default_factory=list)
     referred: set[str] = field(default_factory=set)
     contents: set[str] = field(default_factory=set)
+    releases: dict[str, str] = field(default_factory=dict)  # SHA-256 of the seal of each release
 
     @property
     def missing(self) -> list[str]:
@@ -83,7 +85,9 @@ def verify_database(
     write_file(file, chunks)
     state = inspect_database(file, path)
     handles_in = database_copies.read_values(file, ARTIFACTS, "handle") if ARTIFACTS in state.rows else []
+    sealed = database_copies.read_seals(file) if SEALS in state.rows else []
     with NOTING:
+        result.releases.update(sealed)
         result.referred.update(handle[-64:] for handle in handles_in)
         result.tables += len(state.rows)
         result.rows += sum(state.rows.values())
@@ -160,6 +164,8 @@ def _verify_databases(archive, folder, progress, *, is_kept):
                 progress.update(done, archive.manifest.unpacked_bytes, message)
         finally:
             pool.shutdown(cancel_futures=True)
+    if result.releases != archive.manifest.releases:
+        raise Refused(_("The seals of releases differ from the manifest."))
     return result
 
 

@@ -84,7 +84,8 @@ WRITES = {
         /agents/{agent}/guardian/writes/{audit_id}/retry /operations/collect /operations/doctor/look
     """,
     "admin": """
-        /agents/{agent}/artifacts/{handle}/verify /operations/artifacts/gc /operations/backups
+        /agents/{agent}/artifacts/{handle}/verify /datasets/{dataset_id}/versions/{number}/anew
+        /operations/artifacts/gc /operations/backups
         /operations/backups/{backup_id}/drill /operations/backups/{backup_id}/verify /operations/doctor/again
         /operations/doctor/compare /operations/doctor/fix /operations/doctor/runs/{run_id}/undo
         /operations/invitations/{invitation_id}/revoke /operations/users/{username}/activate

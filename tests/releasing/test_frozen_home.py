@@ -134,7 +134,9 @@ def test_exports_and_releases_are_what_they_were(frozen, updated):
         for file in manifest["files"]:
             assert site.ask(f"/exports/{export_id}/files/{file['name']}") == (frozen / path / file["name"]).read_bytes()
     jobs = [site.run_job(f"/exports/{export_id}/verify") for export_id, _path in exports]
-    jobs += [site.run_job(f"/datasets/{dataset}/versions/{number}/verify") for dataset, number in releases]
+    checks = [site.run_job(f"/datasets/{dataset}/versions/{number}/verify") for dataset, number in releases]
+    assert all("Its seal was added after the release." in job["message"] for job in checks), checks
+    jobs += checks
     assert [job["message"] for job in jobs if job["state"] != "finished"] == []
 
 

@@ -268,6 +268,7 @@ FORMS = {
         problems:problem_close problems:problem_mute problems:problem_seen problems:problem_unmute
     """,
     "admin": """
+        datasets:version_anew
         artifacts:artifact_remove artifacts:artifact_verify episodes:capture_set episodes:policy_set
         episodes:retention_start gate:own_gate_switch guardian:own_guardian_switch
         operations:artifact_store_clear operations:backup_create operations:backup_drill operations:backup_verify

@@ -1,20 +1,26 @@
 """Releases that somebody changed by SQL: no check calls them intact, and no export has them."""
 
 import hashlib
+import json
 from importlib import import_module
 from types import SimpleNamespace
 
 import pytest
 from django.apps import apps
 from django.db import connection
+from django.test import Client
+from django.urls import reverse
 
 from datasets import seals
 from datasets.models import DatasetExport, ReleaseSeal
 from datasets.releases.verification import verify
 from openclaw_web.errors import Refused
+from operations.models import BackupRun
 from people.models import AuditEntry
+from tests.conftest import BACKEND
 from tests.datasets.exports.export_helpers import build_export
 from tests.datasets.releases.release_helpers import add_session, make_dataset, make_release
+from tests.datasets.releases.release_pages import open_page, run_jobs, send_form
 
 pytestmark = pytest.mark.django_db
 FIRST = "(SELECT id FROM dataset_versions WHERE number = 1)"
@@ -159,3 +165,61 @@ def test_a_column_is_covered_by_the_seals_made_since_it_is_there(version, monkey
     with monkeypatch.context() as patch:  # and one that is gone is not compared
         patch.setattr(seals, "list_columns", lambda model: [n for n in list_columns(model) if n != "remade_from"])
         assert verify(version)["is_current"]
+
+
+@pytest.fixture
+def as_labeller(reviewer):
+    browser = Client()
+    browser.force_login(reviewer, backend=BACKEND)
+    return browser
+
+
+def test_an_admin_releases_anew_from_the_members_as_they_are(version, as_admin, as_labeller):
+    page = (version.dataset_id, 1)
+    address = reverse("datasets:version_anew", args=page)
+    assert as_labeller.post(address).status_code == 403
+    send_form(as_admin, "version_anew", *page)
+    assert version.dataset.versions.count() == 2  # it is as it was released
+    change(
+        f"DELETE FROM dataset_members WHERE sample_id = 'x2-1' AND {OF_FIRST};"
+        f"UPDATE dataset_members SET side = 'test', label_id = 'l9' WHERE sample_id = 'x3-1' AND {OF_FIRST}"
+    )
+    assert address not in open_page(as_admin, "version_detail", *page)
+    send_form(as_admin, "version_verify", *page)
+    assert address in open_page(as_admin, "version_detail", *page)
+    assert address not in open_page(as_labeller, "version_detail", *page)
+    send_form(as_admin, "version_anew", *page)
+    anew = version.dataset.versions.get(number=3)
+    assert anew.remade_from == 1 and "release 1" in anew.notes and "member x2-1 was removed" in anew.notes
+    members = {member.sample_id: (member.side, member.label_id) for member in anew.members.all()}
+    assert members == {f"x{number}-1": ("train", "l9" if number == 3 else None) for number in (0, 1, 3, 4, 5)}
+    assert verify(anew)["is_intact"]
+    assert build_export("alpaca", release=anew.id).manifest["release"]["notes"] == anew.notes
+
+
+def test_programs_release_anew(version, as_admin, as_labeller):
+    address = f"/api/v1/datasets/{version.dataset_id}/versions/1"
+    change(CHANGES["side"][0])
+    answers = [
+        browser.post(f"{address}/anew", {"notes": "Mended."}, content_type="application/json").status_code
+        for browser in (as_labeller, as_admin)
+    ]
+    run_jobs()
+    assert answers == [403, 202]
+    anew = as_admin.get(f"/api/v1/datasets/{version.dataset_id}/versions/3").json()
+    assert anew["notes"].startswith("Mended.\nReleased anew") and anew["remade_from"] == 1
+    assert anew["seal"]["sha256"] != as_admin.get(address).json()["seal"]["sha256"]
+
+
+@pytest.mark.parametrize("place", ["export", "backup"])
+def test_another_checksum_in_a_manifest_is_found(version, place):
+    sha256 = ReleaseSeal.objects.get(version=version).sha256
+    export = build_export("alpaca", release=version.id)
+    manifest = json.dumps({"releases": {version.id: sha256}})
+    backup = BackupRun.objects.create(id="b", created_at=1, archive_path="/b.tar.zst", manifest_json=manifest)
+    places = "the audit log, the manifest of the export one, the manifest of the backup b.tar.zst."
+    assert f"Its SHA-256 is the same in {places}" in verify(version)["message"]
+    row = export if place == "export" else backup
+    row.manifest_json = row.manifest_json.replace(sha256, "beef")
+    row.save()
+    assert f"is not the one in the manifest of the {place}" in verify(version)["change"]

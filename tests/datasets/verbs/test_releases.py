@@ -53,6 +53,15 @@ def test_a_release_is_verified():
     assert "was changed" in receipt["error"] and receipt["verification"]["is_intact"] is False
 
 
+def test_a_changed_release_is_released_anew():
+    release("--create")
+    assert "nothing to release anew" in read_refusal("release", "support", "--quiet", "--anew", "1")
+    DatasetVersion.objects.update(checksum="0" * 64)
+    row = release("--anew", "1", "--notes", "Mended.")
+    assert (row["number"], row["member_count"], row["remade_from"]) == (2, 6, 1)
+    assert row["notes"].startswith("Mended.\nReleased anew from the members of release 1")
+
+
 def test_two_releases_are_compared():
     release("--create")
     add_sample(6)

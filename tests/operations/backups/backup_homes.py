@@ -36,6 +36,14 @@ with services.open_stash_batch("agent_main") as batch:
         batch.add(b"content %d " % number * 400, place=place, is_compressed=number % 3 == 0)
 """
 
+RELEASE = """
+from datasets.models import Dataset, DatasetVersion
+from datasets.seals import seal_release
+dataset = Dataset.objects.create(id="d", name="support", options={}, created_by="mei", created_at=1)
+version = DatasetVersion.objects.create(id="v", dataset=dataset, number=1, options={}, released_by="mei", released_at=1)
+seal_release(version).save()
+"""
+
 
 def build_environment(home, **more):
     inherited = {name: value for name, value in os.environ.items() if not name.startswith(("OPENCLAW", "DJANGO"))}
@@ -94,6 +102,7 @@ def fill(home, *, sessions=4, turns=10, artifacts=60):
     assert run(home, "collect")[0] == 0
     assert run(home, "create_user", "mei", "--role", "admin")[0] == 0
     run_python(home, ARTIFACTS.format(count=artifacts))
+    run_python(home, RELEASE)
     export = home / "exports" / "01M802QPCKD3RD2B1CZH9PSDC7"
     export.mkdir(parents=True)
     (export / "manifest.json").write_text("{}")

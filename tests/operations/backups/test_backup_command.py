@@ -13,6 +13,7 @@ import pytest
 
 from tests.operations.backups import backup_homes
 from tests.operations.backups.backup_homes import find_archives, read_tables, run, run_backup, start
+from tests.operations.backups.test_backup_hostile import Parts
 from tests.processes import Home, is_locked, wait_for
 
 pytestmark = pytest.mark.kill
@@ -49,6 +50,17 @@ def test_it_works(home, tmp_path):
     assert list((tmp_path / "new" / "exports").glob("*/manifest.json"))
     assert backup_homes.are_artifacts_sound(tmp_path / "new")
     assert not list(tmp_path.glob(".new*")) and not list(tmp_path.glob("new.before*"))
+
+
+def test_it_has_the_seals_of_releases(home, archive, tmp_path):
+    with closing(sqlite3.connect(home / "state/openclaw.sqlite")) as db:
+        seals = dict(db.execute("SELECT version_id, sha256 FROM release_seals"))
+    parts = Parts(archive.read_bytes(), tmp_path)
+    assert parts.manifest["releases"] == seals and list(seals) == ["v"]
+    parts.manifest["releases"]["v"] = "beef"
+    parts.write()
+    status, _out, error = run(tmp_path / "new", "backup", "restore", str(parts.path))
+    assert status == 3 and "The seals of releases differ from the manifest." in error
 
 
 def test_what_never_gets_into_one(home, archive, tmp_path):
