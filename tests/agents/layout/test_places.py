@@ -24,6 +24,8 @@ from tests.collecting.collect_runs import MAIN, count_events, count_opens, run
 from tests.collecting.inventory.odd_folders import header, message
 from tests.collecting.plugin_log import log_write
 from tests.homes import Home, Script, assistant, user
+from tests.operations.backups.backup_homes import run as run_command
+from tests.operations.doctor.doctor_homes import doctor
 from tests.suite.nightly import first
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
@@ -238,7 +240,7 @@ def test_a_report_before_the_import_counts_for_the_doctor_and_a_store_without_on
     assert Agent.objects.get().workspace_reported_at == AT
 
 
-def test_the_current_sample_shows_the_folder_that_main_uses(home):
+def test_the_current_sample_shows_the_folder_that_main_uses(home, tmp_path):
     if not DATA.is_dir():
         pytest.skip("the samples are not here")
     shutil.rmtree(home.root)
@@ -246,7 +248,11 @@ def test_the_current_sample_shows_the_folder_that_main_uses(home):
     run(home)
     own = home.root / "workspace" / "main"
     assert read_memory(name="USER.md") == [(own / "USER.md").read_text()] and read_memory() == []
-    assert check_home(home)[0] == [("place", "/srv/oc/home-new/.openclaw/workspace/main")]
+    ours, source = tmp_path / "ours", ("--source", str(home.root))
+    assert run_command(ours, "collect", *source, "--quiet")[0] == 0
+    receipt, _status = doctor(ours, *source, "--deep")
+    findings = [(finding["check"], finding["path"]) for finding in receipt["store"] if finding["level"] == "finding"]
+    assert findings == [("place", "/srv/oc/home-new/.openclaw/workspace/main")]
 
 
 def test_agents_that_share_a_workspace_each_have_its_files_and_changes_that_one_told_of(home, tmp_path):

@@ -16,12 +16,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.processes import KILLS, note_kills
+from tests import processes
 from tests.suite import fixture_cache
 
 ROOT = Path(__file__).resolve().parents[3]
 pytestmark = pytest.mark.kill
-ROUNDS = max(1, KILLS // 2)  # each round kills two writers and the collector
+ROUNDS = max(1, processes.KILLS // 2)  # each round kills two writers and the collector
 
 START = "import os, django; os.environ['DJANGO_SETTINGS_MODULE'] = 'openclaw_web.settings'; django.setup()\n"
 PREPARE = """
@@ -100,9 +100,10 @@ def check(home):
 
 def test_kills_of_writers_lose_nothing_and_leave_no_half_blob(tmp_path):
     finish(python(fixture_cache.copy_home(tmp_path), PREPARE))
-    chance, left_behind = random.Random(11), 0
-    for seed in range(ROUNDS):
-        running = [python(tmp_path, ALIAS + code, seed, 10_000) for code in (ADOPT, ADOPT, CLEAR)]
+    chance, rounds, left_behind = random.Random(11), 0, 0
+    while rounds < ROUNDS or (not left_behind and rounds < processes.MOST_TRIES):
+        rounds += 1
+        running = [python(tmp_path, ALIAS + code, rounds, 10_000) for code in (ADOPT, ADOPT, CLEAR)]
         for process in running:
             assert process.stdout.readline() == "ready\n"
         time.sleep(chance.random() * 0.7)
@@ -114,9 +115,9 @@ def test_kills_of_writers_lose_nothing_and_leave_no_half_blob(tmp_path):
             process.stdout.close()
         left_behind += len(list((tmp_path / "artifacts" / "tmp").iterdir()))
         check(tmp_path)
-    note_kills(ROUNDS * len(running), ROUNDS * len(running))  # each was seen at work before
-    for code, rounds in ((ADOPT, 5), (CLEAR, 1)):
-        finish(python(tmp_path, ALIAS + code, 99, rounds))
+    processes.note_kills(rounds * len(running), rounds * len(running))  # each was seen at work before
+    for code, times in ((ADOPT, 5), (CLEAR, 1)):
+        finish(python(tmp_path, ALIAS + code, 99, times))
     blobs, rows = check(tmp_path)
     assert blobs == rows > 0
     assert left_behind, "no kill ever met a writer at work"
