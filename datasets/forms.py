@@ -54,13 +54,14 @@ class TurnChoice(forms.Form):
         return self.cleaned_data["numbers"]
 
 
-def _build_field(field, label, **options):
+def _build_field(field, label, attrs=NOTHING, **options):
     widget = forms.Select if field is forms.ChoiceField else forms.TextInput
-    return field(label=label, required=False, widget=widget(attrs={"form": "verdict"}), **options)
+    return field(label=label, required=False, widget=widget(attrs={"form": "verdict", **attrs}), **options)
 
 
 def _as_gate_output(gate):
-    return {"decision": gate["decision"], "candidateFact": gate["fact"], "reason": gate["reason"]} if gate else {}
+    """Where a correction begins: the decision as it was, without its reason, which is not why it is wrong."""
+    return {"decision": gate["decision"], "candidateFact": gate["fact"]} if gate else {}
 
 
 def _as_guardian_output(guardian):
@@ -74,8 +75,12 @@ def _normalise_lines(text):
     return text.replace("\r\n", "\n")
 
 
-def _build_part_verdict(label, corrected):
-    return PartVerdict(label, corrected if label == "corrected" else None) if label else None
+def _build_part_verdict(name, label, corrected):
+    if not label:
+        return None
+    if name == "gate":
+        return parts.build_gate_verdict(label, corrected if label != parts.CORRECT else None)
+    return PartVerdict(label, corrected if label == parts.CORRECTED else None)
 
 
 class PartsForm(forms.Form):
@@ -84,7 +89,9 @@ class PartsForm(forms.Form):
     gate_label = forms.ChoiceField(required=False, choices=PART_LABELS)
     gate_decision = _build_field(forms.ChoiceField, _("Decision"), choices=[(name, name) for name in parts.DECISIONS])
     gate_fact = _build_field(forms.CharField, _("Fact"), max_length=LONGEST_NOTES)
-    gate_reason = _build_field(forms.CharField, _("Reason"), max_length=LONGEST_NOTES)
+    gate_reason = _build_field(
+        forms.CharField, _("Why is it wrong?"), attrs={"list": "reasons"}, max_length=LONGEST_NOTES
+    )
     guardian_label = forms.ChoiceField(required=False, choices=PART_LABELS)
     guardian_status = _build_field(forms.ChoiceField, _("Result"), choices=states.choices(parts.GUARDIAN_STATUSES))
     guardian_file = _build_field(forms.CharField, _("File"), max_length=500)
@@ -104,7 +111,7 @@ class PartsForm(forms.Form):
         `typed` has the fields of the draft by name.
         """
         gate, guardian = parts.read_gate_part(sample.body), parts.read_guardian_part(sample.body)
-        gate_output = parts.parse_corrected(sample.gate_corrected_output) or _as_gate_output(gate)
+        gate_output = _as_gate_output(gate) | parts.parse_corrected(sample.gate_corrected_output)
         guardian_output = parts.parse_corrected(sample.guardian_corrected_output) or _as_guardian_output(guardian)
         initial = {
             "gate_label": sample.gate_label,
@@ -139,8 +146,8 @@ class PartsForm(forms.Form):
         if fields["guardian_content"] and guardian["status"] == writes.WRITTEN:
             guardian["content"] = _normalise_lines(fields["guardian_content"])
         return {
-            "gate": _build_part_verdict(fields["gate_label"], gate),
-            "guardian": _build_part_verdict(fields["guardian_label"], guardian),
+            "gate": _build_part_verdict("gate", fields["gate_label"], gate),
+            "guardian": _build_part_verdict("guardian", fields["guardian_label"], guardian),
         }
 
 
@@ -233,6 +240,7 @@ class BulkForm(forms.Form):
     notes = forms.CharField(
         label=_("Notes"), required=False, max_length=LONGEST_NOTES, widget=forms.Textarea(attrs={"rows": 2})
     )
+    reason = forms.CharField(required=False, max_length=40)  # of rejecting
 
     def clean_expected_wrong(self):
         """The number of writes and decisions that approving marks as wrong; 0 without one.

@@ -19,7 +19,7 @@ from openclaw_web.pages import glyphs, states
 
 from . import sample_order
 from .models import DatasetSample
-from .review import verdicts
+from .review.parts import read_reasons
 from .sample_order import Filters
 from .sample_texts import GATE_TYPES
 from .words import ENDING_WORDS, PROMPTED_WORDS, STATUS_WORDS, TYPE_WORDS, UNDONE
@@ -73,7 +73,7 @@ class SampleFilters(DayFilters):
 
         Rows with other reasons, of an earlier setting, can be asked for as well.
         """
-        return {"reason": list(verdicts.read_choices().items())}
+        return {"reason": list(read_reasons().items())}
 
     def in_words(self, name, value):
         """The words of a filter's value; a reject reason by its label."""

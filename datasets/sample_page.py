@@ -23,7 +23,7 @@ from .finding_values import words as finding_words
 from .finding_values.sample_findings import SampleMarks
 from .forms import PartsForm, VerdictForm, normalise_text
 from .models import DatasetSample
-from .review import drafts, parts, verdicts
+from .review import drafts, parts
 from .review.drafts import Draft
 from .sample_texts import GATE_TYPES, WRITE, count_own_messages
 from .write_samples import corrected_files
@@ -51,7 +51,7 @@ def build_sample_context(
     gate, guardian = parts.read_gate_part(body), parts.read_guardian_part(body)
     fields = typed[0].fields if typed else {}
     marks = SampleMarks(sample)
-    guide, reason_setting = configuration.get_many(GUIDE, verdicts.SETTING).values()
+    guide, reason_setting = configuration.get_many(GUIDE, parts.REASONS).values()
     return {
         "sample": sample,
         "body": body,

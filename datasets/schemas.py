@@ -63,12 +63,17 @@ class PartsOut(Schema):
 
     gate_label: PartLabel | None
     gate_corrected_output: GateOutput | None
+    gate_reason: str | None = Field(description="why the decision is wrong")
     guardian_label: PartLabel | None
     guardian_corrected_output: GuardianOutput | None
 
     @staticmethod
     def resolve_gate_corrected_output(row):
-        return parts.parse_corrected(row.gate_corrected_output) or None
+        return parts.parse_corrected(row.gate_corrected_output) if row.gate_label == parts.CORRECTED else None
+
+    @staticmethod
+    def resolve_gate_reason(row):
+        return parts.parse_corrected(row.gate_corrected_output).get("reason") or None
 
     @staticmethod
     def resolve_guardian_corrected_output(row):
@@ -147,7 +152,11 @@ class LabelIn(Body):
         None, max_length=40, pattern=NO_NUL, description="for a rejection: a code from the setting review.rejectReasons"
     )
     gate_label: PartLabel | None = Field(None, description="null: unchanged")
-    gate_corrected_output: GateOutput | None = Field(None, description="with `corrected` only")
+    gate_corrected_output: GateOutput | None = Field(None, description="with `corrected` only; with its reason")
+    gate_reason: str = Field(
+        "", max_length=LONGEST_NOTES, pattern=NO_NUL,
+        description="required with `incorrect`: why, in words or as a code from the setting review.rejectReasons",
+    )  # fmt: skip
     guardian_label: PartLabel | None = Field(None, description="null: unchanged")
     guardian_corrected_output: GuardianOutput | None = Field(None, description="with `corrected` only")
 
@@ -168,7 +177,11 @@ def _parse_json(text):
 
 def _read_part(fields, name):
     label, corrected = fields[f"{name}_label"], fields[f"{name}_corrected_output"]
+    if name == "gate" and label == parts.INCORRECT and not corrected:
+        corrected = {"reason": fields["gate_reason"]}
     if corrected:
         corrected = {key: value for key, value in corrected.items() if value is not None}
+    if not label and not corrected:
+        return None
     # A correction without a label is passed on, so that it is refused and not lost.
-    return PartVerdict(label or "", corrected) if label or corrected else None
+    return (parts.build_gate_verdict if name == "gate" else PartVerdict)(label or "", corrected)

@@ -32,6 +32,17 @@ def refresh_sums(db: str) -> None:
         log.exception("The sums of writes to memory files of %s were not refreshed.", db)
 
 
+def tell_taken_back(db: str, audit_id: str, *, by: str) -> None:
+    """Have the sample of a write reviewed again, because the write was rolled back by `by`.
+
+    A failure is logged and undoes nothing: exports leave the sample out all the same.
+    """
+    try:
+        import_string(settings.TAKEN_BACK)(db, audit_id, by=by)
+    except (DatabaseError, Refused):
+        log.exception("The sample of the write %s of %s was not sent to review.", audit_id, db)
+
+
 def hash_content(data: bytes | None) -> str:
     """Return the SHA-256 of a content; empty for None, which is no file."""
     return "" if data is None else hashlib.sha256(data).hexdigest()

@@ -151,6 +151,7 @@ RESTORABLE_BACKUP = "operations.backups.upgrade_backups.find_restorable"  # the 
 APPROVED_DECISIONS = "datasets.decision_samples.replays.find_approved_ids"  # of an agent, in approved samples: ids
 GATE_VERDICTS = "datasets.decision_samples.replays.copy_new"  # copies new verdicts into an agent's file
 ARTIFACT_CALLS = "ledger.outputs.calls.find_calls"  # the calls that artifacts came from
+TAKEN_BACK = "datasets.kinds.taken_back.send_to_review"  # the sample of a write that was rolled back
 MEMORY_SUMS = "overview.memory_sums.refresh_alias"  # counts writes to memory again when some were recorded
 CHANGED_ROWS = "findings.rescan.note"  # has rows scanned again whose texts changed
 FINDING_SUMMARY = "datasets.finding_values.summary.refresh"  # counts values again after findings were stored

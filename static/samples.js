@@ -134,6 +134,10 @@ function endEditing(node) {
   });
 }
 
+document.addEventListener("change", ({ target }) => { /* a key said that a decision is wrong: why? Whoever walks through the choices stays there */
+  if (target.matches("[name=gate_label]:not([value=correct])") && document.activeElement !== target) reach(document.querySelector("[name=gate_reason]"));
+});
+
 /* Whether a key was for the fields of a sample; what follows hears of no such key. */
 function isForFields(event, node) {
   const field = event.target.closest(FIELD);

@@ -20,7 +20,7 @@ from ..sample_texts import INJECTED, INTERRUPTED, UNKNOWN_ENVELOPE, UNRECOGNIZED
 from . import changes, histories, turns
 from .changes import OPEN_FINDINGS, RESTS_ON_TOOLS
 from .files import is_installed
-from .rows import Shape
+from .rows import UNEXPLAINED, Shape
 from .turns import LIST, PARALLEL
 
 
@@ -79,10 +79,11 @@ ROUNDING = 1e-9  # 0.7 and 0.3 may come to more than 1
 # that were cut off; words in lines that look like OpenClaw's own and are not known; answers that ended with a call of a
 # tool; questions that came with an image or a file, which no row holds; and for admins only, what may be secret and
 # nobody judged. Writes that were rolled back, and their turns, too, unless a person corrected the write: its sample
-# teaches the correction.
+# teaches the correction. Of pairs, corrected decisions that nobody gave a reason for.
 CUT_OFF, PICTURES, ROLLED_BACK, FLAGGED = "cut_off", "pictures", "rolled_back", "flagged"
-INCLUDED = (INJECTED, CUT_OFF, UNRECOGNIZED, INTERRUPTED, PICTURES, ROLLED_BACK, FLAGGED)
-SAMPLE_KINDS = INCLUDED[:-1]  # of the samples that a release may have
+# Of the samples that a release may have; then of all.
+SAMPLE_KINDS = (INJECTED, CUT_OFF, UNRECOGNIZED, INTERRUPTED, PICTURES, ROLLED_BACK)
+INCLUDED = (*SAMPLE_KINDS, UNEXPLAINED, FLAGGED)
 BY_SESSION, BY_TIME = SPLITS = ("session", "time")
 PROMPT_CHARACTERS = 32_768  # a longer system prompt or tool list is left out: OpenClaw records no longer text whole
 
@@ -143,6 +144,7 @@ class Options:
             INJECTED: INJECTED,
             UNRECOGNIZED: UNKNOWN_ENVELOPE,
             INTERRUPTED: INTERRUPTED,
+            UNEXPLAINED: UNEXPLAINED,
         }
         return frozenset(reason for kind, reason in reasons.items() if kind not in self.include)
 
@@ -185,10 +187,12 @@ def translate_stored(stored: Mapping[str, Any], kind: str = "") -> dict[str, Any
     """The options that an export of a format or a dataset has stored, by their names of today.
 
     Earlier versions had an option for each kind of INCLUDED, and one for the tool results of Alpaca. Their exports have
-    writes that were rolled back unless an option left them out.
+    corrections without a reason, and writes that were rolled back unless an option left them out.
     """
     options = {CAPITAL.sub(lambda match: f"_{match[0].lower()}", name): value for name, value in stored.items()}
     earlier = [reason for reason in INCLUDED if options.pop(f"include_{reason}", False)]
+    if kind and "include" not in options:
+        earlier.append(UNEXPLAINED)
     if kind and not options.pop("without_rolled_back", "include" in options):
         earlier.append(ROLLED_BACK)
     options["include"] = [*options.get("include", ()), *earlier]

@@ -55,6 +55,7 @@ NO_DECISION, DECISION_INCORRECT, DECISION_UNKNOWN = "no_decision", "decision_inc
 OVERRULED, NOT_A_TURN, UNREADABLE = "overruled", "not_a_turn", "unreadable"
 WRITE_UNKNOWN, WRITE_INCORRECT, CONTENT_UNKNOWN = "write_unknown", "write_incorrect", "content_unknown"
 NO_PAIR, SAME_ANSWER = "no_pair", "same_answer"
+UNEXPLAINED = "unexplained"  # nobody said why the decision is wrong, so that its right answer has no reason
 GATE_INSTRUCTION = (
     "Based on the following conversation, decide if this should be written to memory and which file it belongs to."
 )
@@ -203,6 +204,8 @@ def find_pairless_reason(shape: Shape, sample: ExportSample) -> str:
     pair = None if is_unknown else find_pair(shape.task, sample)
     if pair is None:
         return NO_PAIR
+    if shape.task == GATE and UNEXPLAINED in shape.excluded and not sample.gate.reason.strip():
+        return UNEXPLAINED
     return SAME_ANSWER if "".join(pair[0].split()) == "".join(pair[1].split()) else ""
 
 

@@ -27,6 +27,7 @@ from .rows import (
     NO_PAIR,
     OVERRULED,
     SAME_ANSWER,
+    UNEXPLAINED,
     WRITE_INCORRECT,
     WRITE_UNKNOWN,
 )
@@ -71,6 +72,7 @@ INCLUDED_WORDS = {
     options.INTERRUPTED: gettext_lazy("Answers that ended with a tool call"),
     options.PICTURES: gettext_lazy("Questions with a picture or file"),
     options.ROLLED_BACK: gettext_lazy("Writes that were rolled back, and their turns"),
+    options.UNEXPLAINED: gettext_lazy("Corrected decisions without a reason, in preference pairs"),
     options.FLAGGED: gettext_lazy("Keys and passwords that nobody has judged"),
 }
 PARALLEL_WORDS = {
@@ -146,6 +148,7 @@ EXCLUSIONS = {
     AFTER_GAP: gettext_lazy("After a turn that is not approved, so not in the row of its session"),
     BEYOND_ROW: gettext_lazy("Beyond the maximum length of the row of its session"),
     SAME_TURN: gettext_lazy("Another sample of the same turn is in the row of its session"),
+    UNEXPLAINED: gettext_lazy("With a corrected decision that nobody gave a reason for: see the queue Needs a reason"),
     NO_PAIR: gettext_lazy("Without a pair: nobody edited or corrected the answer"),
     SAME_ANSWER: gettext_lazy("With a correction that differs from the answer only in blanks"),
     DUPLICATE: gettext_lazy("Duplicates: they say the same as another sample, or nearly"),

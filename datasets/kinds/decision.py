@@ -62,7 +62,10 @@ class DecisionSubject:
 
 @dataclass(frozen=True, slots=True)
 class Correction:
-    """The right decision; a fact is needed unless it is NO_WRITE."""
+    """The right decision; a fact is needed unless it is NO_WRITE.
+
+    An empty decision is not known; then there is only the reason why the gate's one is wrong.
+    """
 
     decision: str
     fact: str = ""
@@ -71,7 +74,8 @@ class Correction:
     @property
     def as_output(self) -> dict[str, str]:
         """The correction as verdicts store it."""
-        return {"decision": self.decision, "candidateFact": self.fact, "reason": self.reason}
+        output = {"decision": self.decision, "candidateFact": self.fact, "reason": self.reason}
+        return output if self.decision else {"reason": self.reason}
 
 
 def find(agent: Agent, decision_id: str) -> MemoryGateDecision:
@@ -160,7 +164,7 @@ def _build_negative(answer, corrected, shared):
         "incorrectReason": answer.reason,
         "correctDecision": right.get("decision"),
         "correctFact": right.get("candidateFact"),
-        "correctReason": right.get("reason"),
+        "correctReason": right.get("reason") if right.get("decision") else None,
         "rejectionReason": right.get("reason") or "",
         **shared,
     }
@@ -179,14 +183,15 @@ def _build_columns(agent, subject):
 
 def _build_verdict(decision, _subject, choice, correction):
     """The verdict on a decision. Raises Refused for a correction that says the same."""
-    label = "corrected" if correction else "correct" if choice == RIGHT else "incorrect"
-    verdict = PartVerdict(label, correction.as_output if correction else None)
+    is_corrected = correction and correction.decision
+    label = parts.CORRECTED if is_corrected else parts.CORRECT if choice == RIGHT else parts.INCORRECT
+    verdict = parts.build_gate_verdict(label, correction.as_output if correction else None)
     original = {"decision": decision.decision, "fact": decision.candidate_fact or "", "reason": decision.reason}
-    parts.check_part("gate", verdict, original)
-    if correction:
+    if is_corrected:
         is_same = (correction.decision, correction.fact) == (original["decision"], original["fact"])
         if is_same and correction.reason in ("", original["reason"]):
             raise Refused(_("This is what the gate decided. Say what would have been right, or that it is right."))
+    parts.check_part("gate", verdict, original)
     return verdict
 
 

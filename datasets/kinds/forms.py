@@ -30,7 +30,8 @@ def _build_text_field(label):
 class JudgeForm(forms.Form):
     """A verdict with its correction, or the undoing of the verdict `expected`."""
 
-    verdict = forms.ChoiceField(choices=[(name, name) for name in (*VERDICTS, UNDO)])
+    verdict = forms.ChoiceField(required=False, choices=[(name, name) for name in (*VERDICTS, UNDO)])
+    wrong = forms.CharField(required=False, max_length=40)  # instead of `verdict`: wrong, for the reason with this code
     expected = forms.CharField(required=False, max_length=40)
     place = forms.ChoiceField(required=False, choices=[(name, name) for name in (PAGE, ROW)])
 
@@ -41,9 +42,9 @@ class JudgeForm(forms.Form):
 
     def read_fields(self):
         """The fields by name. Raises Refused for values that no page sends, and long texts."""
-        if not self.is_valid():
+        if not self.is_valid() or not (self.cleaned_data["verdict"] or self.cleaned_data["wrong"]):
             raise Refused(_("This verdict cannot be saved: a text is too long, or the page is outdated. Reload it."))
-        return self.cleaned_data
+        return self.cleaned_data | ({"verdict": WRONG} if self.cleaned_data["wrong"] else {})
 
     def give_verdict(self, agent, row, verdict, *, user, expected):
         """Give the verdict on a row, in place of `expected`. Raises Refused as `give_verdict`."""
@@ -65,19 +66,21 @@ class DecisionForm(JudgeForm):
         choices=[("", NOT_KNOWN), *((name, name) for name in parts.DECISIONS)],
     )
     correct_fact = _build_text_field(gettext_lazy("Fact"))
-    correct_reason = _build_text_field(gettext_lazy("Reason"))
+    correct_reason = _build_text_field(gettext_lazy("Why is it wrong?"))
 
     @classmethod
     def from_verdict(cls, judgment):
         """The form with the correction of the verdict in force."""
         right = judgment.corrected if judgment else {}
         names = {"correct_decision": "decision", "correct_fact": "candidateFact", "correct_reason": "reason"}
-        return cls(initial={field: right.get(name) for field, name in names.items()})
+        initial = {field: right.get(name) for field, name in names.items()}
+        return cls(initial=initial | ({"correct_reason": judgment.reason} if judgment else {}))
 
     @property
     def correction(self):
         """The correction in the form; None: there is none."""
-        return correct_decision(*(self.cleaned_data[f"correct_{name}"] for name in ("decision", "fact", "reason")))
+        decision, fact, reason = (self.cleaned_data[f"correct_{name}"] for name in ("decision", "fact", "reason"))
+        return correct_decision(decision, fact, self.cleaned_data["wrong"] or reason)
 
 
 class WriteForm(JudgeForm):
@@ -113,12 +116,10 @@ class WriteForm(JudgeForm):
 
 
 def correct_decision(decision: str, fact: str, reason: str) -> decisions.Correction | None:
-    """The correction of a decision; None: none. Raises Refused for a fact or reason alone."""
-    if decision:
-        return decisions.Correction(decision, fact, reason)
-    if fact or reason:
+    """The correction of a decision, or the reason alone; None: neither. Raises Refused for a fact alone."""
+    if fact and not decision:
         raise Refused(_("Choose the decision that memory_gate should have made."))
-    return None
+    return decisions.Correction(decision, fact, reason) if decision or reason else None
 
 
 def correct_write(status: str, reason: str, content: str = "") -> writes.Correction | None:

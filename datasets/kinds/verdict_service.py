@@ -26,6 +26,7 @@ class CurrentVerdict:
     at: int
     label_id: str  # of the verdict in force
     corrected: dict[str, str]  # as the part's corrected output; empty unless the label is `corrected`
+    reason: str  # why it is wrong
     is_own: bool  # the sample is its own; else it is that of its turn
 
     @property
@@ -42,6 +43,7 @@ def read_verdict(kind: JudgedKind, samples: Sequence[DatasetSample]) -> CurrentV
     for sample in samples:
         label = getattr(sample, f"{kind.part}_label")
         if label and sample.label_id:
+            corrected = parts.parse_corrected(getattr(sample, f"{kind.part}_corrected_output"))
             return CurrentVerdict(
                 sample_id=sample.id,
                 label=label,
@@ -49,7 +51,8 @@ def read_verdict(kind: JudgedKind, samples: Sequence[DatasetSample]) -> CurrentV
                 by=sample.annotated_by or "",
                 at=sample.annotated_at or 0,
                 label_id=sample.label_id,
-                corrected=parts.parse_corrected(getattr(sample, f"{kind.part}_corrected_output")),
+                corrected=corrected if label == parts.CORRECTED else {},
+                reason=corrected.get("reason", ""),
                 is_own=find_own_sample([sample]) is not None,
             )
     return None
@@ -119,7 +122,7 @@ def give_verdict(
 def _add_verdict(kind, sample_id, part, *, by, expected, filed):
     """The sample, with the verdict unless it is in force; inside the caller's transaction."""
     sample = DatasetSample.objects.get(id=sample_id)
-    status = Status.NEEDS_REVIEW if part and part.label == "incorrect" else Status.APPROVED
+    status = Status.NEEDS_REVIEW if part and part.label == parts.INCORRECT else Status.APPROVED
     is_in_force = part is not None and _is_in_force(sample, kind, part, status)
     is_repeated = is_in_force and sample.annotated_by == by  # the same person sent the same verdict again
     if expected is not None and (sample.label_id or "") != expected and not is_repeated:

@@ -12,7 +12,7 @@ from openclaw_web.pages.html import read_next_address, redirect_after_post, rend
 from openclaw_web.pages.roles import needs
 
 from .. import evidence
-from ..review import undo
+from ..review import parts, undo
 from . import review_requests, verdict_service
 from .decision import DECISION
 from .forms import ROW, UNDO, DecisionForm, ListedIds, WriteForm
@@ -120,8 +120,7 @@ def _render_answer(request, kind, agent, row, form, *, sentence="", warning="", 
         return _render_verdict(request, kind, agent, row, form, sentence=sentence, warning=warning, status=status)
     undone = sentence if form.data.get("verdict") == UNDO else ""
     place = {**_build_rows(request, kind, agent, [row])[0], "warning": warning}
-    context = {"agent": agent, "kind": kind, "rows": [place], **_find_last_verdict(request, kind, agent, undone)}
-    return render(request, PLACES[kind.name], context, status=status)
+    return _render_rows(request, kind, agent, [place], undone, status=status)
 
 
 def _render_verdict(request, kind, agent, row, form=None, *, sentence="", warning="", status=200):
@@ -130,6 +129,7 @@ def _render_verdict(request, kind, agent, row, form=None, *, sentence="", warnin
     context = {
         "agent": agent,
         "kind": kind,
+        "reasons": _read_reasons(request, kind),
         "row": row,
         "judgment": judgment,
         "own": own,
@@ -145,15 +145,21 @@ def _render_verdict(request, kind, agent, row, form=None, *, sentence="", warnin
     return render_page(request, PAGES[kind.name], context, partial="verdict", status=status)
 
 
+def _read_reasons(request, kind):
+    """The reasons to choose from why a decision is wrong, for those who may say so; “Other” would teach nothing."""
+    codes = parts.read_reasons() if kind is DECISION and request.user.has_role("labeller") else {}
+    return {code: words for code, words in codes.items() if code != "other"}
+
+
 def _render_places(request, kind, agent):
     rows = list(kind.rows.using(agent.db).filter(id__in=ListedIds(request.GET).read_ids()))
-    context = {
-        "agent": agent,
-        "kind": kind,
-        "rows": _build_rows(request, kind, agent, rows),
-        **_find_last_verdict(request, kind, agent),
-    }
-    return render(request, PLACES[kind.name], context)
+    return _render_rows(request, kind, agent, _build_rows(request, kind, agent, rows))
+
+
+def _render_rows(request, kind, agent, rows, undone="", *, status=200):
+    context = {"agent": agent, "kind": kind, "reasons": _read_reasons(request, kind), "rows": rows}
+    context |= _find_last_verdict(request, kind, agent, undone)
+    return render(request, PLACES[kind.name], context, status=status)
 
 
 def _build_rows(request, kind, agent, rows):

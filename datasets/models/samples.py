@@ -185,6 +185,12 @@ class DatasetSample(models.Model):
                 name="idx_sample_reason",
                 condition=models.Q(reject_reason__isnull=False),
             ),
+            # Wrong decisions, of which those without a reason are looked for.
+            models.Index(
+                fields=["annotation_status", "created_at", "id"],
+                name="idx_status_wrong",
+                condition=models.Q(gate_label__in=["corrected", "incorrect"]),
+            ),
             models.Index(fields=["id"], name="idx_sample_repeated", condition=models.Q(repeat_of__isnull=False)),
         ]
 

@@ -8,7 +8,7 @@ from agents.models import Agent
 from guardian.models import WriteGuardianAudit
 
 from ..exports.jobs import start_export
-from ..exports.options import CHOICES, LONGEST_NAME, ROLLED_BACK, read_options
+from ..exports.options import CHOICES, LONGEST_NAME, ROLLED_BACK, UNEXPLAINED, read_options
 from ..exports.row_samples import read_rows_of
 from ..kinds.write import WRITE
 from ..models import DatasetExport, DatasetMember, DatasetSample, DatasetVersion, VersionTaint
@@ -92,14 +92,14 @@ def find_write_samples(agent: Agent, write: WriteGuardianAudit) -> list[str]:
 
 
 def start_again(export: DatasetExport, *, by: str, is_admin: bool) -> DatasetExport:
-    """Export once more with the same options, without writes that were rolled back.
+    """Export once more with the same options, without corrections without a reason and writes that were rolled back.
 
     Of a release, all members that are known to be unusable are left out too. Its name has the next free number. Raises
     Refused for options that cannot be exported any more.
     """
     options = read_options(export)
     choices = {name: getattr(options, name) for name in CHOICES} | {"sample_types": options.sample_types}
-    choices["include"] = sorted({*options.include} - {ROLLED_BACK})
+    choices["include"] = sorted({*options.include} - {ROLLED_BACK, UNEXPLAINED})
     taken = set(
         DatasetExport.objects.filter(export_name__startswith=export.export_name[:NAME_CHARACTERS]).values_list(
             "export_name", flat=True

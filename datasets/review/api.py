@@ -26,7 +26,9 @@ SampleId = Annotated[str, Field(max_length=200, pattern=NO_NUL)]
 class QueueFilters(Schema):
     """Which samples to review: all, or only some."""
 
-    queue: Literal["pending", "needs_review"] | None = Field(None, description="one status; leave out for both")
+    queue: Literal["pending", "needs_review", "needs_reason"] | None = Field(
+        None, description="one status; `needs_reason`: wrong decisions approved without a reason; leave out for both"
+    )
     agent: str | None = Field(None, max_length=56)
     type: Type | None = None
     session: str | None = Field(None, max_length=500, pattern=NO_NUL)
@@ -131,6 +133,9 @@ class BulkIn(Body):
     prompted_by: PromptedBy | None = Field(None, description=PROMPTED_BY)
     ending: Ending | None = Field(None, description=ENDING)
     notes: str = Field("", max_length=LONGEST_NOTES, pattern=NO_NUL)
+    reason: str | None = Field(
+        None, max_length=40, pattern=NO_NUL, description="of `rejected`: a code from the setting review.rejectReasons"
+    )
 
     def build_filters(self) -> Filters:
         """The filters as the list has them."""
@@ -143,6 +148,7 @@ class BulkOut(Schema):
     status: Status
     count: int
     held: int = Field(description="left out because other reviewers had them open")
+    unexplained: int = Field(description="left out because nobody said why their decision is wrong")
 
 
 router = Operations("datasets_review_api", tags=["review"])
@@ -221,7 +227,7 @@ def samples_bulk(request, body: BulkIn):
     """One verdict on every sample that matches a filter, at most 10,000; undone with one undo."""
     filters = body.build_filters()
     scope = bulk.Scope(filters.narrow(DatasetSample.objects.all()), filters.status, filters.agent, filters.query)
-    options = {"expected_count": body.expected_count, "expected_wrong": body.expected_wrong, "notes": body.notes}
+    options = body.dict(include={"expected_count", "expected_wrong", "notes", "reason"})
     return asdict(bulk.label_all(scope, body.status, by=request.user.username, **options))
 
 

@@ -17,7 +17,7 @@ from people.audit import log as audit
 from ..models import CUT_OFF, DatasetSample, ReviewAction, SampleLabel
 from ..sample_order import ORDER
 from ..words import STATUS_WORDS
-from . import claims, queues, verdicts
+from . import claims, parts, queues, verdicts
 from .actions import store_action
 
 MOST = 10_000
@@ -25,7 +25,7 @@ BATCH = 500
 APPROVED = DatasetSample.Status.APPROVED
 VERDICTS = (APPROVED, DatasetSample.Status.REJECTED)
 JUDGE = """UPDATE dataset_samples SET annotation_status = %s, annotated_by = %s, annotated_at = %s,
-    annotation_notes = %s, label_id = %s, reject_reason = NULL WHERE id = %s"""
+    annotation_notes = %s, label_id = %s, reject_reason = %s WHERE id = %s"""
 # What approving says of a write or a decision whose sample was created with a label.
 CAME_WITH = {
     "right": Q(guardian_label="correct") | Q(gate_label="correct"),
@@ -42,13 +42,15 @@ HOT = ("id", "agent_id", "reply_stop", *verdicts.VERDICT_COLUMNS)
 class BulkPlan:
     """The effect of a bulk action: how many samples, the first five, those skipped.
 
-    Other people have `held` of them open; the replies of `cut_off` were cut off, which a bulk action cannot approve.
+    Other people have `held` of them open; the replies of `cut_off` were cut off, and nobody said why the decisions of
+    `unexplained` are wrong, which a bulk action cannot approve.
     `filed` counts what approving says of writes and decisions, by the names of CAME_WITH.
     """
 
     count: int
     held: int
     cut_off: int
+    unexplained: int
     filed: dict[str, int]
     first: list[dict[str, Any]]
 
@@ -67,7 +69,7 @@ class BulkPlan:
 class BulkResult:
     """The result of a bulk action: its id and counts of samples.
 
-    `count` were judged; `held` were left to other people, and `cut_off` skipped.
+    `count` were judged; `held` were left to other people, `cut_off` and `unexplained` skipped.
     """
 
     bulk_id: str
@@ -75,6 +77,7 @@ class BulkResult:
     count: int
     held: int
     cut_off: int
+    unexplained: int
 
     @property
     def sentence(self) -> str:
@@ -95,6 +98,12 @@ class BulkResult:
                 "%(count)s were skipped because their replies were cut off.",
                 self.cut_off,
             ) % {"count": self.cut_off}  # fmt: skip
+        if self.unexplained:
+            sentence += " " + ngettext(
+                "%(count)s was skipped because nobody said why its decision is wrong.",
+                "%(count)s were skipped because nobody said why their decisions are wrong.",
+                self.unexplained,
+            ) % {"count": self.unexplained}  # fmt: skip
         return sentence
 
 
@@ -123,11 +132,13 @@ class Scope:
 
 def plan_bulk(scope: Scope, *, by: str) -> BulkPlan:
     """The effect that `label_all` would have now; counts at most one beyond its limit."""
-    rows = list(scope.chosen.order_by(*ORDER).values_list("id", "reply_stop")[: MOST + 1])
+    columns = ("id", "reply_stop", "gate_label", "gate_corrected_output")
+    rows = list(scope.chosen.order_by(*ORDER).values_list(*columns)[: MOST + 1])
     ids, cut_off = [row[0] for row in rows], sum(row[1] in CUT_OFF for row in rows)
+    unexplained = sum(stop not in CUT_OFF and parts.lacks_reason(*gate) for _id, stop, *gate in rows)
     first = DatasetSample.objects.for_reading().filter(id__in=ids[:5]).order_by(*ORDER)
     filed = _count_filed(scope) if len(ids) <= MOST else {}
-    return BulkPlan(len(ids), len(_find_held(by).intersection(ids)), cut_off, filed, list(first))
+    return BulkPlan(len(ids), len(_find_held(by).intersection(ids)), cut_off, unexplained, filed, list(first))
 
 
 def _count_wrong(filed):
@@ -140,11 +151,19 @@ def _count_filed(scope):
 
 
 def label_all(
-    scope: Scope, status: str, *, by: str, expected_count: int, notes: str = "", expected_wrong: int = 0
+    scope: Scope,
+    status: str,
+    *,
+    by: str,
+    expected_count: int,
+    notes: str = "",
+    expected_wrong: int = 0,
+    reason: str | None = None,
 ) -> BulkResult:
     """Give one verdict to every sample that fits and that nobody else has open.
 
-    A reply that was cut off is not approved this way.
+    A reply that was cut off is not approved this way, nor a decision that is wrong for no reason. `reason` is a code
+    that a reject may have.
 
     Raises Refused when another number than `expected_count` fits by now, when approving says of other than
     `expected_wrong` writes and decisions that they are wrong, for more than 10,000, and for other statuses.
@@ -153,6 +172,7 @@ def label_all(
         raise Refused(_("Bulk review can only approve or reject."))
     if scope.status == status:
         raise Refused(_("These samples already have this status."))
+    code = verdicts.check_reason(reason if status != APPROVED else None, status)
     with transaction.atomic(durable=True):  # IMMEDIATE: nobody changes which samples fit while they are judged
         samples = list(scope.chosen.only(*HOT)[: MOST + 1])
         _check_count(len(samples), expected_count)
@@ -162,13 +182,25 @@ def label_all(
         whole = [sample for sample in samples if status != APPROVED or sample.reply_stop not in CUT_OFF]
         if not whole:
             raise Refused(_("All of these replies were cut off. Review them one at a time."))
-        free_samples = [sample for sample in whole if sample.id not in held]
+        explained = [
+            sample
+            for sample in whole
+            if status != APPROVED or not parts.lacks_reason(sample.gate_label, sample.gate_corrected_output)
+        ]
+        if not explained:
+            raise Refused(_("Nobody said why these decisions are wrong. Review them one at a time."))
+        free_samples = [sample for sample in explained if sample.id not in held]
         if not free_samples:
             raise Refused(_("Other reviewers have all of these samples open. Try again in a minute."))
         result = BulkResult(
-            str(ULID()), status, len(free_samples), len(whole) - len(free_samples), len(samples) - len(whole)
+            str(ULID()),
+            status,
+            len(free_samples),
+            held=len(explained) - len(free_samples),
+            cut_off=len(samples) - len(whole),
+            unexplained=len(whole) - len(explained),
         )
-        _label_samples(free_samples, result, by, notes)
+        _label_samples(free_samples, result, by, notes, code)
         store_action(
             ReviewAction.Kind.BULK, by=by, at=clock.now_ms(), bulk_id=result.bulk_id, status=status,
             sample_count=result.count,
@@ -216,14 +248,14 @@ def _find_held(by):
     return set(others_claims.values_list("sample_id", flat=True))
 
 
-def _label_samples(samples, result, by, notes):
+def _label_samples(samples, result, by, notes, reason):
     now = clock.now_ms()
     labels = []
     for sample in samples:
         before = verdicts.read_columns(sample)
         sample.annotation_status, sample.annotated_by, sample.annotated_at = result.status, by, now
-        sample.annotation_notes, sample.label_id, sample.reject_reason = notes or None, str(ULID()), None
+        sample.annotation_notes, sample.label_id, sample.reject_reason = notes or None, str(ULID()), reason
         labels.append(verdicts.build_label(sample, before, by=by, at=now, bulk_id=result.bulk_id))
     SampleLabel.objects.bulk_create(labels, batch_size=BATCH)
-    values = [[result.status, by, now, notes or None, sample.label_id, sample.id] for sample in samples]
+    values = [[result.status, by, now, notes or None, sample.label_id, reason, sample.id] for sample in samples]
     statements.run_many(DEFAULT_DB_ALIAS, JUDGE, values)

@@ -15,6 +15,7 @@ from . import queues
 from .queues import Queue
 
 SCOPE = "review_keys"
+QUEUES = (*queues.NAMES, queues.NEEDS_REASON)
 TAKEN = {"?": gettext_lazy("shows the list of keys"), "/": gettext_lazy("moves to the search field")}
 # Action: its key unless a person chose another one, and what it does.
 ACTIONS = {
@@ -107,7 +108,7 @@ class QueuePlace(forms.Form):
     Agents are not looked up: an unknown one has no samples.
     """
 
-    queue = forms.ChoiceField(required=False, choices=[("", ""), *((name, name) for name in queues.NAMES)])
+    queue = forms.ChoiceField(required=False, choices=[("", ""), *((name, name) for name in QUEUES)])
     agent = forms.CharField(required=False, max_length=56)
     type = forms.ChoiceField(required=False, choices=[("", ""), *TYPE_WORDS.items()])
     session = forms.CharField(required=False, max_length=500)

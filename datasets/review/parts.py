@@ -3,10 +3,13 @@
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils import translation
 from django.utils.translation import gettext as _
 
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite.json_columns import decode, encode
+from people.configuration import catalogue
+from people.configuration import setting_values as configuration
 
 from .. import sample_texts as writes
 from ..models import PART_LABELS
@@ -14,6 +17,8 @@ from ..sample_texts import DECISIONS as GATE_DECISIONS
 from ..sample_texts import NEGATIVE, POSITIVE
 
 LABELS = tuple(dict(PART_LABELS))
+CORRECT, INCORRECT, CORRECTED = LABELS
+REASONS = "review.rejectReasons"
 DECISIONS = ("NO_WRITE", *sorted(GATE_DECISIONS - {"NO_WRITE"}))
 GUARDIAN_STATUSES = ("written", "refused", "failed")
 # For each part, the fields of a corrected output, and the form's fields for them.
@@ -28,9 +33,26 @@ FIELDS = {
 }
 
 
+class NoReason(Refused):
+    """A wrong decision without the reason that the spec's `rejectionReason` needs."""
+
+    status = 400
+
+    def __init__(self):
+        super().__init__(_("Say why the decision is wrong: choose a reason, or enter one."))
+
+
+def read_reasons() -> dict[str, str]:
+    """The codes of reasons to choose from, with their names, in the order of the setting."""
+    return catalogue.parse_reasons(configuration.get_texts(REASONS))
+
+
 @dataclass(frozen=True, slots=True)
 class PartVerdict:
-    """A verdict on one part: a label, and for `corrected` the right output."""
+    """A verdict on one part: a label, and for `corrected` the right output.
+
+    Of an `incorrect` decision of memory_gate `corrected` has the `reason` alone.
+    """
 
     label: str
     corrected: dict[str, Any] | None = None
@@ -39,6 +61,19 @@ class PartVerdict:
     def corrected_json(self) -> str | None:
         """The corrected output as it is stored."""
         return encode(self.corrected) if self.corrected else None
+
+
+def build_gate_verdict(label: str, output: dict[str, Any] | None) -> PartVerdict:
+    """A verdict on memory_gate's part; `output` has at least the reason why the decision is wrong.
+
+    A reason that is a code of the setting becomes the words of the setting, in whatever language the page is: rows
+    teach them.
+    """
+    if output is None:
+        return PartVerdict(label)
+    with translation.override(None):
+        reason = read_reasons().get(output["reason"], output["reason"])
+    return PartVerdict(label, {"reason": reason} if label == INCORRECT else {**output, "reason": reason})
 
 
 def read_gate_part(body: Any) -> dict[str, str] | None:
@@ -81,10 +116,14 @@ def check_part(name: str, verdict: PartVerdict, original: dict[str, str] | None)
         )
     if verdict.label not in LABELS:
         raise Refused(_("The verdict on a part must be “correct”, “incorrect” or “corrected”."))
-    if (verdict.corrected is None) == (verdict.label == "corrected"):
+    has_reason = bool(verdict.corrected and verdict.corrected.get("reason", "").strip())
+    is_reason_alone = name == "gate" and verdict.label == INCORRECT and [*(verdict.corrected or ())] == ["reason"]
+    if not is_reason_alone and (verdict.corrected is None) == (verdict.label == CORRECTED):
         raise Refused(_("“Corrected” requires a correction; “correct” and “incorrect” take none."))
-    if verdict.corrected:
+    if verdict.label == CORRECTED:
         _check_corrected(name, verdict.corrected)
+    if name == "gate" and verdict.label != CORRECT and not has_reason:
+        raise NoReason
 
 
 def check_content(verdict: PartVerdict, body: dict[str, Any]) -> None:
@@ -109,6 +148,11 @@ def check_content(verdict: PartVerdict, body: dict[str, Any]) -> None:
 def parse_corrected(text: str | None) -> dict[str, str]:
     """A stored corrected output, with texts as values."""
     return {name: value or "" for name, value in decode(text).items()}
+
+
+def lacks_reason(label: str | None, corrected: str | None) -> bool:
+    """Whether a verdict on a decision says that it is wrong and not why, by its columns of a sample."""
+    return label in (INCORRECT, CORRECTED) and not parse_corrected(corrected).get("reason", "").strip()
 
 
 def find_typed_fields(label: Any, before: dict[str, Any]) -> dict[str, str]:

@@ -17,6 +17,10 @@ from .actions import REMEMBERED
 
 WAITING = (DatasetSample.Status.PENDING, DatasetSample.Status.NEEDS_REVIEW)
 NAMES = tuple(status.value for status in WAITING)
+NEEDS_REASON = "needs_reason"  # the queue of wrong decisions that were approved without a reason
+# The labels as the partial index spells them: SQLite uses it for nothing else.
+UNEXPLAINED = f"""s.gate_label IN ('corrected', 'incorrect')
+    AND trim(coalesce({dialect.json_text("s.gate_corrected_output", "reason")}, '')) = ''"""
 COUNTED_UP_TO = 1_000
 
 SKIPPED = """EXISTS (SELECT 1 FROM review_actions skip WHERE skip.kind = 'skip' AND skip.actor = %s
@@ -32,8 +36,8 @@ HELD_BY_OTHERS = """EXISTS (SELECT 1 FROM sample_claims held WHERE held.sample_i
 class Queue:
     """A part of the waiting samples, as filters; an empty text is no condition.
 
-    `name` is a status, or empty for both. With `skipped` it has only samples that this person skipped, and without it
-    all others.
+    `name` is a status, NEEDS_REASON, or empty for both statuses. With `skipped` it has only samples that this person
+    skipped, and without it all others.
     """
 
     name: str = ""
@@ -48,6 +52,8 @@ class Queue:
     @property
     def statuses(self) -> list[str]:
         """The statuses of its samples."""
+        if self.name == NEEDS_REASON:
+            return [DatasetSample.Status.APPROVED.value]
         return [self.name] if self.name else list(NAMES)
 
     @property
@@ -91,6 +97,8 @@ class Queue:
         checked = self._find_unindexed_columns()
         parts = [f"{dialect.unindexed(f's.{name}') if name in checked else f's.{name}'} = %s" for name in columns]
         values = list(columns.values())
+        if self.name == NEEDS_REASON:
+            parts.append(UNEXPLAINED)
         if self.ending:
             stop = dialect.unindexed("s.reply_stop") if "reply_stop" in checked else "s.reply_stop"
             parts.append(build_ending_condition(stop, self.ending))
@@ -112,6 +120,8 @@ class Queue:
             return {"annotation_status", "agent_id", "session_id", "sample_type", "prompted_by", "reply_stop"}
         if self.session:
             return {"annotation_status", "sample_type", "prompted_by", "reply_stop"}
+        if self.name == NEEDS_REASON:
+            return {"agent_id", "session_id", "sample_type", "prompted_by", "reply_stop"}
         if self.ending == IS_CUT_OFF:
             return {"agent_id", "sample_type", "prompted_by"}
         return {"sample_type", "reply_stop"} if self.prompted_by else {"reply_stop"}
@@ -227,6 +237,13 @@ def read_progress(queue: Queue, by: str) -> Progress:
         everywhere=everywhere[0] if everywhere else waiting_count,
         may_undo=undoable > 0,
     )
+
+
+def has_unexplained() -> bool:
+    """Whether a wrong decision was approved without a reason."""
+    is_approved = "s.annotation_status = 'approved'"
+    sql = f"EXISTS (SELECT 1 FROM dataset_samples s WHERE {is_approved} AND {UNEXPLAINED})"  # noqa: S608 - our own words
+    return bool(*read_counts([(sql, [])]))
 
 
 def read_rest(queue: Queue, by: str) -> Rest:

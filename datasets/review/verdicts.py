@@ -15,8 +15,6 @@ from openclaw_web.errors import Outdated, Refused
 from openclaw_web.pages.formatting import listed
 from openclaw_web.sqlite import rows, statements, write_queue
 from people.audit import log as audit
-from people.configuration import catalogue
-from people.configuration import setting_values as configuration
 
 from ..dedup import signatures
 from ..finding_values import sample_privacy
@@ -32,13 +30,7 @@ from .claims import Claim
 from .parts import PartVerdict
 from .queues import Queue
 
-SETTING = "review.rejectReasons"
 REJECTED = DatasetSample.Status.REJECTED
-
-
-def read_choices() -> dict[str, str]:
-    """The codes to choose from, with their names, in the order of the setting."""
-    return catalogue.parse_reasons(configuration.get_texts(SETTING))
 
 
 def check_reason(reason: str | None, status: str) -> str | None:
@@ -47,9 +39,9 @@ def check_reason(reason: str | None, status: str) -> str | None:
         return None
     if status != REJECTED:
         raise Refused(_("Only rejected samples take a reason. Leave the reason out, or reject the sample."))
-    codes = read_choices()
+    codes = parts.read_reasons()
     if reason not in codes:
-        names = listed(codes) or _("none, because the setting %(name)s is empty") % {"name": SETTING}
+        names = listed(codes) or _("none, because the setting %(name)s is empty") % {"name": parts.REASONS}
         raise Refused(
             _("There is no reason %(reason)s. Choose one of: %(names)s.") % {"reason": reason, "names": names}
         )

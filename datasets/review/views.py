@@ -19,7 +19,7 @@ from ..forms import BulkForm, VerdictForm
 from ..models import DatasetSample
 from ..sample_list import SAMPLES, SampleFilters, build_rows
 from ..words import ENDING_WORDS, PROMPTED_WORDS, STATUS_WORDS, TYPE_WORDS, describe_status
-from . import bulk, claims, drafts, forms, queues, undo, verdicts
+from . import bulk, claims, drafts, forms, parts, queues, undo, verdicts
 from .forms import DraftForm, KeysForm, QueuePlace
 
 REVIEWED = (DatasetSample.Status.APPROVED, DatasetSample.Status.REJECTED)
@@ -29,7 +29,7 @@ REVIEWED = (DatasetSample.Status.APPROVED, DatasetSample.Status.REJECTED)
 @needs("labeller")
 def review(request, queue=""):
     """The sample of the address, else the next waiting one, claimed for this person."""
-    if queue and queue not in queues.NAMES:
+    if queue and queue not in forms.QUEUES:
         raise Http404
     place = QueuePlace(request.GET).read_place(queue)
     claim, sample_id = _claim_sample(place, request.user.username)
@@ -101,7 +101,7 @@ def review_reason(request):
         if request.htmx:
             return _render_step(request, queue, {"message": refused.sentence, "is_warning": True}, status=422)
         return refuse_post(request, refused, to=queue.address())
-    verdict = _("Rejected, %(reason)s") % {"reason": verdicts.read_choices()[chosen]}
+    verdict = _("Rejected, %(reason)s") % {"reason": parts.read_reasons()[chosen]}
     message = _build_message(verdict, sample, queue)
     return (
         _render_step(request, queue, {"message": message})
@@ -175,7 +175,7 @@ def _render_ahead(request, queue, claim):
 def _ask_reason(sample):
     """The form for the reason of a reject; empty if the reason came with it."""
     is_open = sample.annotation_status == DatasetSample.Status.REJECTED and not sample.reject_reason
-    codes = verdicts.read_choices() if is_open else {}
+    codes = parts.read_reasons() if is_open else {}
     return {"reason_form": {"label": sample.label_id, "reasons": codes}} if codes else {}
 
 
@@ -203,6 +203,7 @@ def _render_step(request, queue, content, *, status=200):
     context = {
         **dict.fromkeys(("message", "is_warning", "reason_form", "rest", "shown")),
         "queue": queue,
+        "names": forms.QUEUES if queue.name == queues.NEEDS_REASON or queues.has_unexplained() else queues.NAMES,
         "agents": Agent.objects.order_by("agent_id").values_list("agent_id", flat=True),  # read by whole pages only
         "types": TYPE_WORDS.items(),
         "prompts": PROMPTED_WORDS.items(),
@@ -321,6 +322,7 @@ def samples_bulk(request):
         "rows": build_rows(plan.first, filters.read_filters()),
         "most": bulk.MOST,
         "form": BulkForm(),
+        "reasons": parts.read_reasons(),
     }
     return render_page(request, "datasets/samples_bulk.html", context)
 

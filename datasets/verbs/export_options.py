@@ -133,6 +133,7 @@ def _add_included(parser):
             "also what is otherwise left out: injected (turns that OpenClaw started itself, and silent replies), "
             "cut_off (replies), unrecognized (messages in lines like OpenClaw's own), interrupted (answers that ended "
             "with a tool call), pictures (questions with a picture or file), rolled_back (writes, and their turns), "
+            "unexplained (corrected decisions without a reason, in preference pairs), "
             "flagged (keys or passwords that nobody has judged, redacted; logged)"
         ),
     )

@@ -18,7 +18,7 @@ from ..changes import ChangeCache
 from ..collectors.source_writes import SourceWrite
 from ..files import MOST_BYTES
 from ..models import BehaviorCorrection, GuardianStatus, Rollback, WriteGuardianAudit
-from ..services import DamagedVersion, read_version_bytes
+from ..services import DamagedVersion, read_version_bytes, tell_taken_back
 from . import write_store
 from .reports import Conflict, FileChange, Origin, Report, Source, Status, StoreResult
 from .write_provenance import find_provenance
@@ -227,6 +227,7 @@ def _take_back(db, row_id, write):
         WriteGuardianAudit.objects.using(db).filter(id=row_id).update(status=Status.ROLLED_BACK)
         status_columns = {"given_by": _external_name(by), "reason": reason, "created_at": at}
         GuardianStatus.objects.using(db).create(audit=row, status=Status.ROLLED_BACK, **status_columns)
+        tell_taken_back(db, row_id, by=status_columns["given_by"])
     return 1
 
 

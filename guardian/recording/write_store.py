@@ -14,6 +14,7 @@ from people.configuration import setting_values as configuration
 from ..changes import Change, ChangeCache, compute_change
 from ..corrections import rules
 from ..models import GuardianReceipt, GuardianStatus, WriteGuardianAudit
+from ..services import tell_taken_back
 from . import snapshot_matching, snapshot_pairs, sql
 from .reports import (
     CHANGED,
@@ -152,10 +153,13 @@ def _take_new_row(report: Report, result):
 def _merge_into(db, report: Report, row, result, active_rules):
     """Merge a report into the row of another source's, under the id of the better source."""
     is_better = rank_sources(report.source) < rank_sources(row.sources) and row.id != report.key
+    was_taken_back = row.status == WriteGuardianAudit.Status.ROLLED_BACK
     merge_report(row, report)
     rules.flag_writes([row], active_rules)
     if is_better and may_replace(db, row.id, report.key):
         row = _rename_row(db, row, report)
+    if not was_taken_back and row.status == WriteGuardianAudit.Status.ROLLED_BACK:
+        tell_taken_back(db, row.id, by=report.reporter)
     result.known.append(row.id)
     result.merged.append(row.id)
     result.ids[report.key] = row.id

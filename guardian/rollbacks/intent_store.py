@@ -187,6 +187,7 @@ def _take_back(db, take: Reversal, own, details: IntentDetails, group_id):
     )
     audits.update(status=Status.ROLLED_BACK)
     _store_status(db, audit.id, Status.ROLLED_BACK, details)
+    services.tell_taken_back(db, audit.id, by=details.by)
 
 
 def _build_own_write(db, intent, details: IntentDetails):

@@ -130,6 +130,32 @@ def test_nothing_fits(as_reviewer, ada):
     assert "No samples match this filter." in as_reviewer.get("/samples/bulk/?verdict=approved").text
 
 
+def test_a_wrong_decision_without_a_reason_is_not_approved_at_once(as_reviewer, ada):
+    outputs = ('{"decision":"NO_WRITE","reason":""}', None, '{"reason":"Said once."}')
+    for number, (label, output) in enumerate(zip(("corrected", "incorrect", "incorrect"), outputs, strict=True)):
+        SampleFactory(id=f"g{number}", gate_label=label, gate_corrected_output=output)
+    page = as_reviewer.get("/samples/bulk/?verdict=approved")
+    assert "Nobody said why 2 decisions are wrong. They will be skipped" in page.text
+    sent = {"status": "approved", "expected_count": 3, "expected_wrong": 3}
+    answer = as_reviewer.post("/samples/bulk/label/", sent, follow=True)
+    assert "2 were skipped because nobody said why their decisions are wrong." in answer.text
+    assert statuses() == {"g0": "pending", "g1": "pending", "g2": "approved"}
+    body = {"status": "approved", "expected_count": 2, "expected_wrong": 2}
+    answer = as_reviewer.post("/api/v1/samples/bulk", body, "application/json")
+    assert answer.status_code == 409 and "Nobody said why" in answer.json()["detail"]
+
+
+def test_a_reject_of_many_may_have_a_reason(as_reviewer, samples):
+    assert "Wrong fact" in as_reviewer.get("/samples/bulk/?verdict=rejected").text
+    sent = {"status": "rejected", "expected_count": 6, "reason": "wrong_fact"}
+    assert (
+        "There is no reason odd" in as_reviewer.post("/samples/bulk/label/", sent | {"reason": "odd"}, follow=True).text
+    )
+    as_reviewer.post("/samples/bulk/label/", sent)
+    assert {(row.status, row.reason) for row in SampleLabel.objects.all()} == {("rejected", "wrong_fact")}
+    assert DatasetSample.objects.filter(reject_reason="wrong_fact").count() == 6
+
+
 def test_approving_says_what_it_files_as_wrong(as_reviewer, ada):
     absent, other = '{"status":"refused","reason":""}', '{"status":"written","reason":"","content":"x"}'
     kinds = [("corrected", absent)] * 2 + [("corrected", other), ("correct", None), ("incorrect", None)]

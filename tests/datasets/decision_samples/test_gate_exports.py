@@ -46,6 +46,8 @@ def judged(ada):
 
 
 def judge_decision(agent, name, verdict="right", correction=None):
+    if verdict == "wrong" and correction is None:
+        correction = Correction("", reason="Said once.")  # nobody says what would be right
     return verdict_service.give_verdict(DECISION, agent, name, verdict, by="ann", correction=correction)
 
 

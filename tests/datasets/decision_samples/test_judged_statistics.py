@@ -10,8 +10,6 @@ import pytest
 from ulid import ULID
 
 from datasets.decision_samples import replays
-from datasets.kinds import verdict_service
-from datasets.kinds.decision import DECISION
 from datasets.models import DatasetSample, ReviewDraw, SampleLabel
 from datasets.review import undo
 from gate import verdict_store
@@ -21,6 +19,7 @@ from gate.statistics.figures import Period
 from gate.statistics.verdict_summary import VerdictCount
 from openclaw_web.sqlite import statements
 from tests.datasets.conversations import store_turns
+from tests.datasets.decision_samples.test_gate_exports import judge_decision
 from tests.datasets.kinds.gates import FACT, store_decision
 from tests.factories import T0
 
@@ -44,7 +43,7 @@ def decided(ada):
 
 def judge(agent, **verdicts):
     for name, verdict in verdicts.items():
-        verdict_service.give_verdict(DECISION, agent, name, verdict, by="ann")
+        judge_decision(agent, name, verdict)
 
 
 def read_rows(page):

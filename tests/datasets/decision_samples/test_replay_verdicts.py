@@ -8,10 +8,10 @@ from html import unescape
 
 import pytest
 
-from datasets.kinds import verdict_service
-from datasets.kinds.decision import DECISION, Correction
+from datasets.kinds.decision import Correction
 from datasets.models import DatasetSample
 from tests.datasets.conversations import store_turns
+from tests.datasets.decision_samples.test_gate_exports import judge_decision
 from tests.datasets.kinds.gates import FACT, store_decision
 from tests.factories import T0
 from tests.gate.replays.replay_rows import rows, run_replay
@@ -25,10 +25,6 @@ WRITE, NOTHING = answer("UPDATE_USER"), answer("NO_WRITE", fact=None)
 
 def text_of(answer):
     return " ".join(answer.content.decode().split())
-
-
-def judge(agent, name, verdict="right", correction=None):
-    return verdict_service.give_verdict(DECISION, agent, name, verdict, by="ann", correction=correction)
 
 
 @pytest.fixture
@@ -51,11 +47,11 @@ def page_of(played):
 
 
 def test_it_says_how_good_both_gates_are(ada, replayed, as_stranger):
-    judge(ada, "d0", "wrong", Correction("UPDATE_USER", "Likes tea.", "They said so."))
-    judge(ada, "d1")
-    judge(ada, "d2")
-    judge(ada, "d5")
-    judge(ada, "d4", "wrong")  # without a correction
+    judge_decision(ada, "d0", "wrong", Correction("UPDATE_USER", "Likes tea.", "They said so."))
+    judge_decision(ada, "d1")
+    judge_decision(ada, "d2")
+    judge_decision(ada, "d5")
+    judge_decision(ada, "d4", "wrong")  # without a correction
     page = text_of(as_stranger.get(page_of(replayed)))
     assert "People judged 4 of these decisions. The originals were right in 75%, the replay in 50%." in page
     assert "1 decision was judged wrong without saying what is right" in page
@@ -85,9 +81,9 @@ def test_each_number_of_the_matrix_leads_to_its_decisions(ada, replayed, as_stra
 def test_what_was_right_and_is_different_comes_first(ada, replayed, as_stranger):
     address = replayed.get_absolute_url()
     assert pairs_of(text_of(as_stranger.get(address))) == ["d5", "d4", "d2", "d0"]
-    judge(ada, "d2")
-    judge(ada, "d4", "wrong")
-    judge(ada, "d1")
+    judge_decision(ada, "d2")
+    judge_decision(ada, "d4", "wrong")
+    judge_decision(ada, "d1")
     page = text_of(as_stranger.get(address))
     assert pairs_of(page) == ["d2"]
     assert "<dt>Different, was right</dt>" in page
@@ -125,8 +121,8 @@ def test_one_click_queues_the_disagreements(ada, replayed, as_reviewer):
 
 
 def test_only_decisions_in_approved_samples(ada, replayed, endpoint, as_operator):  # noqa: F811
-    judge(ada, "d1")
-    judge(ada, "d2", "wrong")  # needs review
+    judge_decision(ada, "d1")
+    judge_decision(ada, "d2", "wrong")  # needs review
     rows().delete()
     approved_replay, _job = run_replay(ada, is_approved=True)
     assert [row.decision_id for row in rows()] == ["d1"]

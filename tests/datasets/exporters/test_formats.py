@@ -223,6 +223,11 @@ def test_corrected_decisions_are_pairs(format_):
     ]
     left_out = excluded_samples(export)
     assert (left_out["no_pair"], left_out["decision_incorrect"]) == (["gate-1"], ["gate-3"])
+    # Judged before reasons were required: left out unless somebody includes it.
+    DatasetSample.objects.filter(id="gate-2").update(gate_corrected_output='{"decision": "NO_WRITE", "reason": " "}')
+    with pytest.raises(Refused, match="nobody gave a reason for: see the queue Needs a reason: 1"):
+        build_export(format_, "gate", name="two")
+    assert len(read_rows(build_export(format_, "gate", name="three", include=("unexplained",)))) == 1
 
 
 @pytest.mark.parametrize("format_", PAIRS)

@@ -17,6 +17,7 @@ from tests.guardian.write_rows import create_write
 
 BEFORE, AFTER = b"# Memory\n", b"# Memory\nLikes tea.\n"
 REASON = "Small talk."
+WHY = "Wrong fact"  # what the code wrong_fact means
 STATES = {
     "right": ("approved", "correct"),
     "wrong": ("needs_review", "incorrect"),
@@ -31,7 +32,9 @@ class Case:
     A verdict is right, wrong or corrected; corrected is a wrong verdict with `correction`.
 
     `fields` are the correction as forms and the API take it, `output` as a sample stores it, and `corrections` the
-    right decision in the content of a sample; `needed` is the message of a page for a reason without a correction.
+    right decision in the content of a sample. `reason` is what a wrong verdict alone needs, `reason_fields` the same as
+    forms and the API take it; `needed` is the message of a page for the fields `incomplete`, and `status` that of the
+    API.
     """
 
     kind: JudgedKind
@@ -45,12 +48,17 @@ class Case:
     fields: dict
     output: dict
     needed: str
+    status: int
     types: dict
+    incomplete: dict = field(default_factory=dict)
     corrections: dict = field(default_factory=dict)
+    reason: Any = None
+    reason_fields: dict = field(default_factory=dict)
 
     def judge(self, verdict="right", *, by="ann", correction=None, name="", **more):
         """Give a verdict and return the sample."""
-        correction = self.correction if verdict == "corrected" else correction
+        known = {"corrected": self.correction, "wrong": self.reason}
+        correction = correction or known.get(verdict)
         verdict = verdict.replace("corrected", "wrong")
         ada = Agent.objects.get(agent_id="ada")
         return verdict_service.give_verdict(
@@ -68,7 +76,8 @@ class Case:
         assert sample.body["type"] == sample.sample_type == self.types[verdict]
         assert sample.body.get("correctDecision") == self.corrections.get(verdict)
         output = parts.parse_corrected(getattr(sample, f"{self.kind.part}_corrected_output"))
-        assert output == (self.output if verdict == "corrected" else {})
+        wrong = {"reason": WHY} if self.reason else {}
+        assert output == {"corrected": self.output, "wrong": wrong}.get(verdict, {})
 
 
 NEGATIVE = "memory_gate_negative"
@@ -84,7 +93,10 @@ CASES = {
         correction=decision.Correction("NO_WRITE", reason=REASON),
         fields={"correct_decision": "NO_WRITE", "correct_reason": REASON},
         output={"decision": "NO_WRITE", "candidateFact": "", "reason": REASON},
-        needed="Choose the decision that memory_gate should have made.",
+        needed="Say why the decision is wrong: choose a reason, or enter one.",
+        status=400,
+        reason=decision.Correction("", reason="wrong_fact"),
+        reason_fields={"correct_reason": "wrong_fact"},
         types={"right": "memory_gate_positive", "wrong": NEGATIVE, "corrected": NEGATIVE},
         corrections={"right": "UPDATE_USER", "corrected": "NO_WRITE"},
     ),
@@ -100,6 +112,8 @@ CASES = {
         fields={"correct_status": "refused", "correct_reason": REASON},
         output={"status": "refused", "targetFile": "MEMORY.md", "reason": REASON},
         needed="Say whether it should have been written or refused.",
+        status=409,
+        incomplete={"correct_reason": "Why?"},
         types=dict.fromkeys(("right", "wrong", "corrected"), write.TYPE),
     ),
 }

@@ -16,6 +16,7 @@ from tests.datasets.page_text import read_text
 
 pytestmark = pytest.mark.django_db
 LONG = "word " * 5_000
+SAID_ONCE = Correction("", reason="Said once.")
 
 
 @pytest.fixture(autouse=True)
@@ -59,7 +60,7 @@ def test_a_window_that_nobody_told_of_is_marked(as_reviewer, ada):
 def test_the_list_shows_words_and_decision(as_reviewer, ada):
     judge(ada)
     store_decision("d2", turn="s1:u3", window=make_window(("user", "before"), reply="answer 3"), decision="NO_WRITE")
-    verdict_service.give_verdict(DECISION, ada, "d2", "wrong", by="ann")
+    verdict_service.give_verdict(DECISION, ada, "d2", "wrong", by="ann", correction=SAID_ONCE)
     make_samples(ada, "s1", [1], by="ann")
     page = read_text(as_reviewer.get("/samples/"))
     assert f"{FACT} UPDATE_USER Right question 2" in page
@@ -85,9 +86,9 @@ def test_a_turn_leads_to_its_own_sample_first(as_reviewer, ada):
 
 
 def test_the_specs_view_has_their_words(ada):
-    judge(ada, "wrong")
+    judge(ada, "wrong", SAID_ONCE)
     store_decision("d2", turn="s1:u3", window=make_window(("user", "before"), reply="answer 3"), decision="NO_WRITE")
-    verdict_service.give_verdict(DECISION, ada, "d2", "wrong", by="ann")
+    verdict_service.give_verdict(DECISION, ada, "d2", "wrong", by="ann", correction=SAID_ONCE)
     columns = "user_message_content, agent_message_content, memory_gate_decision"
     rows = statements.read_rows("default", f"SELECT {columns} FROM pending_review_samples")
     assert set(rows) == {(None, "answer 3", "NO_WRITE"), ("question 2", "answer 2", "UPDATE_USER")}

@@ -91,9 +91,10 @@ def test_wrong_with_what_would_be_right_makes_a_negative_sample(ada, decision):
 
 
 def test_wrong_alone_says_nothing_of_what_would_be_right(ada, decision):
-    judge(ada, "wrong")
-    assert (only().body["correctDecision"], only().body["rejectionReason"]) == (None, "")
-    right = Correction("UPDATE_SOUL", "f").as_output
+    judge(ada, "wrong", Correction("", reason="Said once."))
+    reasons = [only().body[name] for name in ("correctDecision", "correctReason", "rejectionReason")]
+    assert reasons == [None, None, "Said once."]
+    right = Correction("UPDATE_SOUL", "f", "It lasts.").as_output
     verdicts.label_sample(only().id, "approved", by="bea", gate=PartVerdict("corrected", right))
     assert only().body["correctDecision"] == "UPDATE_SOUL"
 
@@ -131,7 +132,7 @@ def test_a_decision_has_no_reply_to_edit(ada, decision):
 
 
 def test_the_same_decision_with_another_fact_is_a_correction(ada, decision):
-    judge(ada, "wrong", Correction("UPDATE_USER", "prefers late mornings"))
+    judge(ada, "wrong", Correction("UPDATE_USER", "prefers late mornings", "Said late."))
     assert only().body["correctFact"] == "prefers late mornings"
 
 

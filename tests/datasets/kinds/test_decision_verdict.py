@@ -22,8 +22,8 @@ def give(client, verdict="right", expected="", **fields):
 
 
 def test_wrong_with_what_would_be_right(as_reviewer):
-    answer = give(as_reviewer, "wrong")
-    assert "Nobody has said what would have been right" in read_text(answer)
+    answer = give(as_reviewer, "wrong", correct_reason="Said once.")
+    assert "Said once. Nobody has said what would have been right" in read_text(answer)
     right = {"correct_decision": "UPDATE_SOUL", "correct_fact": "is an early bird", "correct_reason": "It lasts."}
     answer = give(as_reviewer, "wrong", expected=read_expected(answer), **right)
     assert "Saved: wrong. Wrong Approved reviewer" in read_text(answer)

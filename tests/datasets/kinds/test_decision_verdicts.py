@@ -16,7 +16,7 @@ pytestmark = pytest.mark.django_db
 def test_what_was_said_on_the_sample_of_the_turn_counts_where_the_decision_has_none(as_reviewer, ada):
     case = make_case("decision")
     (sample_id,) = make_samples(ada, "s1", [2], by="ann").made
-    verdicts.label_sample(sample_id, "approved", by="bea", gate=parts.PartVerdict("incorrect"))
+    verdicts.label_sample(sample_id, "approved", by="bea", gate=parts.PartVerdict("incorrect", {"reason": "Once."}))
     assert read_place(get_places(as_reviewer, case, 1), case) == ["Wrong", "Actions", "Right"]
     case.judge()
     assert read_place(get_places(as_reviewer, case, 1), case) == ["Right", "Actions", "Wrong"]

@@ -69,10 +69,11 @@ def test_what_people_have_judged_is_left_to_them(ada):
 
 def test_what_people_said(ada):
     verdict_service.give_verdict(DECISION, ada, "d1", "right", by="ann")
-    verdict_service.give_verdict(DECISION, ada, "d2", "wrong", by="ann")
-    corrected = verdict_service.give_verdict(DECISION, ada, "d3", "wrong", by="bea", correction=Correction("NO_WRITE"))
+    verdict_service.give_verdict(DECISION, ada, "d2", "wrong", by="ann", correction=Correction("", reason="Once."))
+    nothing = Correction("NO_WRITE", reason="Once.")
+    corrected = verdict_service.give_verdict(DECISION, ada, "d3", "wrong", by="bea", correction=nothing)
     (of_turn,) = make_samples(ada, "s1", [4], by="ann").made
-    verdicts.label_sample(of_turn, "approved", by="ann", gate=parts.PartVerdict("incorrect"))
+    verdicts.label_sample(of_turn, "approved", by="ann", gate=parts.PartVerdict("incorrect", {"reason": "Once."}))
     judgments = find_verdicts(DECISION, ada, MemoryGateDecision.objects.using(ada.db))
     assert {name: (judgment.label, judgment.is_own) for name, judgment in judgments.items()} == {
         "d1": ("correct", True), "d2": ("incorrect", True), "d3": ("corrected", True), "d4": ("incorrect", False)

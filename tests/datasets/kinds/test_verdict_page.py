@@ -53,7 +53,7 @@ def test_only_ones_own_verdict_can_be_undone(case, as_reviewer):
 
 
 def test_wrong_with_what_would_be_right(case, as_reviewer):
-    give(as_reviewer, case, "wrong")
+    give(as_reviewer, case, "wrong", **case.reason_fields)
     case.check("wrong")
     answer = give(as_reviewer, case, "wrong", expected=DatasetSample.objects.get().label_id, **case.fields)
     case.check("corrected")
@@ -66,10 +66,10 @@ def test_wrong_with_what_would_be_right(case, as_reviewer):
 
 
 def test_what_is_refused_is_said_where_the_buttons_are(case, as_reviewer):
-    answer = give(as_reviewer, case, "wrong", correct_reason="Why?")
+    answer = give(as_reviewer, case, "wrong", **case.incomplete)
     assert answer.status_code == 422 and str(case.needed) in read_text(answer)
     assert give(as_reviewer, case, "maybe").status_code == 422
-    assert give(as_reviewer, case, "wrong", headers={}, correct_reason="Why?").status_code == 422
+    assert give(as_reviewer, case, "wrong", headers={}, **case.incomplete).status_code == 422
     assert not DatasetSample.objects.exists()
     case.judge("wrong", by="somebody")
     answer = give(as_reviewer, case)
@@ -124,7 +124,8 @@ def test_ids_and_words_of_any_kind(case, as_reviewer):
 
 @pytest.mark.parametrize("verdict", STATES)
 def test_the_api_answers_with_the_sample(case, as_reviewer, verdict):
-    body = {"verdict": verdict.replace("corrected", "wrong")} | (case.fields if verdict == "corrected" else {})
+    fields = {"corrected": case.fields, "wrong": case.reason_fields}
+    body = {"verdict": verdict.replace("corrected", "wrong")} | fields.get(verdict, {})
     for _ in range(2):
         answer = post_verdict(as_reviewer, case, **body)
         sample = DatasetSample.objects.get()
@@ -140,7 +141,7 @@ def test_what_the_api_refuses(case, as_reviewer):
     wrong, (field, value) = {"verdict": "wrong"}, next(iter(case.fields.items()))
     bodies = [({"verdict": "maybe"}, 422), (wrong | {field: "MAYBE"}, 422), (wrong | {"because": "x"}, 422)]
     bodies += [({"verdict": verdict, field: value}, 409) for verdict in ("right", "none")]
-    bodies += [(wrong | {"correct_reason": "x"}, 409)]
+    bodies += [(wrong | case.incomplete, case.status)]
     for body, status in bodies:
         assert post_verdict(as_reviewer, case, **body).status_code == status, body
     assert not DatasetSample.objects.exists()

@@ -64,6 +64,8 @@ def test_a_verdict_that_was_not_seen_is_not_replaced(case):
         ("decision", "wrong", decision.Correction("MAYBE"), "Choose the decision"),
         ("decision", "wrong", decision.Correction("UPDATE_SOUL"), "Enter the fact"),
         ("decision", "wrong", decision.Correction("UPDATE_USER", FACT), "This is what the gate decided"),
+        ("decision", "wrong", decision.Correction("", reason=" "), "Say why the decision is wrong"),
+        ("decision", "wrong", decision.Correction("NO_WRITE"), "Say why the decision is wrong"),
         ("write", "maybe", None, "either right or wrong"),
         ("write", "right", write.Correction("refused"), "Only a wrong write"),
         ("write", "wrong", write.Correction("failed"), "either written or refused"),

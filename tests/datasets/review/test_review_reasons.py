@@ -6,11 +6,13 @@ Undo of the verdict takes the reason back; the list of samples is filtered by it
 import csv
 import io
 
+import orjson
 import pytest
 
 from datasets.models import DatasetSample, ReviewAction, SampleLabel
-from datasets.review import verdicts
+from datasets.review import queues, verdicts
 from openclaw_web.errors import Refused
+from openclaw_web.sqlite import statements
 from people.configuration import setting_values as configuration
 from tests.datasets.page_text import HTMX
 from tests.datasets.review.test_review import find_shown_sample
@@ -219,3 +221,54 @@ class TestSetting:
             page = as_reviewer.get(address).text
             assert "Guide" in page
             assert "&lt;b&gt;short&lt;/b&gt; and true." in page
+
+
+class TestWrongDecision:
+    """Why a decision of memory_gate is wrong: the spec's `rejectionReason`."""
+
+    BODY = {"userMessage": "u", "agentReply": "a", "memoryGate": {"output": {"decision": "UPDATE_USER", "reason": "r"}}}
+    RIGHT = {"decision": "NO_WRITE", "candidateFact": "", "reason": ""}
+
+    @pytest.fixture
+    def decided(self):
+        """Samples approved without a reason, as homes have them from before it was required."""
+        content = orjson.dumps(self.BODY).decode()
+        right = {"gate_label": "corrected", "gate_corrected_output": orjson.dumps(self.RIGHT).decode()}
+        SampleFactory(id="old", content=content, annotation_status="approved", created_at=1, **right)
+        SampleFactory(id="alone", content=content, annotation_status="approved", created_at=2, gate_label="incorrect")
+        explained = {"gate_label": "incorrect", "gate_corrected_output": '{"reason":"Small talk."}'}
+        SampleFactory(id="good", content=content, annotation_status="approved", created_at=3, **explained)
+
+    def test_old_ones_wait_in_a_queue_of_their_own(self, as_reviewer, decided):
+        assert find_shown_sample(as_reviewer.get("/review/")) == "one"
+        page = as_reviewer.get("/review/needs_reason/")
+        assert find_shown_sample(page) == "alone" and "<strong>2</strong> to review" in page.text
+        fields = {"sample": "alone", "status": "approved", "gate_label": "incorrect"}
+        refused = as_reviewer.post("/review/label/?queue=needs_reason", fields, headers=HTMX)
+        assert refused.status_code == 422 and "Say why the decision is wrong" in refused.text
+        page = as_reviewer.post(
+            "/review/label/?queue=needs_reason", fields | {"gate_reason": "Said in jest."}, headers=HTMX
+        )
+        assert find_shown_sample(page) == "old"
+        label = {"gate_label": "corrected", "gate_corrected_output": self.RIGHT | {"reason": "wrong_fact"}}
+        body = {"sample_id": "old", "status": "approved", **label}
+        answer = as_reviewer.post("/api/v1/review/verdict?queue=needs_reason", body, "application/json").json()
+        assert answer["sample"] is None and answer["judged"]["gate_reason"] == "Wrong fact"
+        assert "Needs a reason" not in as_reviewer.get("/review/").text
+
+    def test_the_queue_is_read_by_its_index(self):
+        queue = queues.Queue(queues.NEEDS_REASON, agent="ada")
+        count, values = queues.build_count(queue, by="ann")
+        plan = " ".join(row[3] for row in statements.read_rows("default", f"EXPLAIN QUERY PLAN SELECT {count}", values))
+        assert "USING INDEX idx_status_wrong" in plan
+
+    @pytest.mark.parametrize("reason", [{}, {"gate_reason": " "}, {"gate_corrected_output": RIGHT}])
+    def test_the_api_asks_for_it(self, as_reviewer, decided, reason):
+        label = "corrected" if "gate_corrected_output" in reason else "incorrect"
+        body = {"status": "approved", "gate_label": label, **reason}
+        answer = as_reviewer.post("/api/v1/samples/good/label", body, "application/json")
+        assert (answer.status_code, answer.json()["detail"]) == (
+            400,
+            "Say why the decision is wrong: choose a reason, or enter one.",
+        )
+        assert not SampleLabel.objects.exists()

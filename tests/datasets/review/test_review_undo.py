@@ -143,7 +143,7 @@ verdict = st.fixed_dictionaries(
         "output": st.sampled_from(["better", "It failed on the last line.", "worse\n"]),
         "notes": st.sampled_from(["", "note"]),
         "gate": st.sampled_from(
-            [PartVerdict("correct"), PartVerdict("incorrect"), PartVerdict("corrected", CORRECTED)]
+            [PartVerdict("correct"), PartVerdict("incorrect", {"reason": "No."}), PartVerdict("corrected", CORRECTED)]
         ),
     },
 )

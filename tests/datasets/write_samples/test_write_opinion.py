@@ -8,10 +8,14 @@ import re
 import pytest
 from django.test import Client
 
+from datasets.kinds import taken_back, verdict_service
+from datasets.kinds.write import WRITE, Correction
 from datasets.models import DatasetSample, SampleLabel
 from datasets.review import claims
 from guardian.corrections import rules
 from guardian.models import BehaviorCorrection, Rollback, WriteGuardianAudit
+from guardian.rollbacks import service
+from jobs.progress import Progress
 from people.models.bookkeeping import AuditEntry
 from tests import faults
 from tests.conftest import BACKEND
@@ -84,6 +88,27 @@ def test_should_not_be_there_with_everything(as_operator, write, file):  # noqa:
     entries = AuditEntry.objects.filter(object_id="w1").exclude(action="read").order_by("id")
     assert [entry.action for entry in entries] == ["write_corrected", "write_rolled_back"]
     assert "Wrong: should not be there" in read_text(as_operator.get("/agents/ada/write-verdicts/w1/"))
+
+
+@pytest.mark.parametrize(
+    ("verdict", "correction", "status"),
+    [("right", None, "needs_review"), ("wrong", None, "needs_review"), ("wrong", Correction("refused"), "approved")],
+)
+def test_the_sample_of_a_write_that_is_rolled_back_needs_review(ada, write, verdict, correction, status):
+    """A correction stays: it is what the sample teaches."""
+    sample = verdict_service.give_verdict(WRITE, ada, "w1", verdict, by="ann", correction=correction)
+    claims.take(sample.id, by="bea")
+    service.roll_back(ada, "w1", service.RollbackRequest("otto", "In jest.", accepts_effect=True), seen=None)
+    sample.refresh_from_db()
+    assert sample.annotation_status == status
+    if verdict == "right":
+        assert (sample.annotated_by, sample.annotation_notes) == ("otto", "The write was rolled back.")
+        assert SampleLabel.objects.count() == 2
+        DatasetSample.objects.update(annotation_status="approved")  # as in homes of before
+        assert taken_back.run({}, Progress())["count"] == 1
+        sample.refresh_from_db()
+        assert (sample.annotation_status, sample.annotated_by) == ("needs_review", "otto")
+    assert taken_back.run({}, Progress())["count"] == 0
 
 
 def test_labellers_say_it_without_rollback_and_rule(as_reviewer, write, file):  # noqa: F811

@@ -68,7 +68,7 @@ def samples(ada, talk):
     """
     GuardianRun.objects.using(DB).create(id="p1", turn_id=talk.id, session_id="s1", target_file="MEMORY.md",
                                          candidate_fact="Likes tea.", state="stopped", created_at=T0)  # fmt: skip
-    verdicts = {"write": (write.WRITE, "w1", "none"), "decision": (decision.DECISION, "d1", "wrong")}
+    verdicts = {"write": (write.WRITE, "w1", "none"), "decision": (decision.DECISION, "d1", "right")}
     stored_samples = {
         name: verdict_service.give_verdict(kind, ada, *rest, by="ann") for name, (kind, *rest) in verdicts.items()
     }
