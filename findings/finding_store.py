@@ -113,7 +113,7 @@ def note_source(db: str, source: str, session_id: str) -> None:
 def store(agent_id: str, db: str, steps: Sequence[Step]) -> int:
     """Store steps of a scan in one transaction; return how many findings they have.
 
-    Then their values are counted again. Before findings of older rules are removed, verdicts on their values are given
+    Then their values are counted again. Before findings of other rules are removed, verdicts on their values are given
     to what is marked there now. A step is left out when its source was scanned or imported again meanwhile: the
     next scan does it.
     """

@@ -1,11 +1,12 @@
 """The list of found values: its filters, its query, its columns and rows."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from django import forms
-from django.db.models import Count, Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q
 from django.utils.translation import gettext_lazy as _
 
 from agents import databases
@@ -29,6 +30,7 @@ from . import sample_privacy, words
 from .decisions import CONFIRMED, DISMISSED, find_states
 
 SEEKS = ("state", "kind")  # columns whose index continues with the time of the first finding
+MOST_RATED = 10_000
 SEARCH_MS = 200  # for the values of one agent among all others
 
 
@@ -78,15 +80,18 @@ class RulePrecision(NamedTuple):
 
 
 def measure_rules() -> dict[tuple[str, str], RulePrecision]:
-    """The precision of each rule with a kind of whose values people judged some, by both; the most judged first."""
+    """The precision of each rule with a kind of whose values people judged some, by both; the most judged first.
+
+    The newest MOST_RATED values of each verdict count.
+    """
     # The verdict in force has the time of the state: what a verdict on the rule decided is no judgment of a value.
     own = FindingVerdict.objects.filter(
         scope=FindingVerdict.Scope.VALUE, undoes=None, decided_at=OuterRef("decided_at")
     )
-    rows = FindingValue.objects.filter(state__in=(CONFIRMED, DISMISSED)).exclude(rule=PERSON_RULE)
-    rows = rows.filter(Exists(own.filter(value_hash=OuterRef("value_hash")))).order_by().values("rule", "kind")
-    states = {name: Count("value_hash", filter=Q(state=name)) for name in (CONFIRMED, DISMISSED)}
-    judged = [RulePrecision(**row) for row in rows.annotate(**states)]
+    rows = FindingValue.objects.filter(Exists(own.filter(value_hash=OuterRef("value_hash")))).exclude(rule=PERSON_RULE)
+    rows = rows.order_by("-first_found_at", "-value_hash").values_list("rule", "kind")
+    confirmed, dismissed = (Counter(rows.filter(state=state)[:MOST_RATED]) for state in (CONFIRMED, DISMISSED))
+    judged = [RulePrecision(*place, confirmed[place], dismissed[place]) for place in {**confirmed, **dismissed}]
     judged.sort(key=lambda row: (-row.confirmed - row.dismissed, row.rule, row.kind))
     return {(row.rule, row.kind): row for row in judged}
 
