@@ -9,8 +9,9 @@ from agents import unread_parts
 from ledger.collectors.senders import WithheldReason
 from openclaw_web import amounts
 from openclaw_web.amounts import ngettext_lazy
-from openclaw_web.pages.formatting import join_sentences, listed
+from openclaw_web.pages.formatting import listed
 from openclaw_web.pages.glyphs import escape_name
+from openclaw_web.sentences import join_sentences
 from overview import future_times
 
 from .inventory.words import REASON_WORDS

@@ -73,12 +73,12 @@ def _store_result(sample_ids, stale_ids):
 
 
 def _describe(stored, compared, changed):
-    parts = [
+    words = [
         ngettext("%(count)s exchange stored", "%(count)s exchanges stored", stored) % {"count": f"{stored:,}"},
         ngettext("%(count)s compared", "%(count)s compared", compared) % {"count": f"{compared:,}"},
         ngettext("%(count)s changed", "%(count)s changed", changed) % {"count": f"{changed:,}"},
     ]
-    return ", ".join(parts) + "."
+    return words[0] + ", " + words[1] + ", " + words[2] + "."
 
 
 JOB = Kind(

@@ -11,6 +11,7 @@ from django.utils.translation import ngettext
 
 from agents import databases
 from agents.models import Agent
+from openclaw_web.sentences import join_sentences
 
 from . import finding_store, rescan, table_scan, transcript_scan
 from .detection import Detection, read_detection, read_version
@@ -120,7 +121,7 @@ def describe(result: ScanResult) -> str:
     findings = ngettext("%(count)s finding stored", "%(count)s findings stored", result.findings)
     scanned = ngettext("%(count)s text scanned", "%(count)s texts scanned", result.scanned)
     sentences = [
-        f"{scanned % {'count': f'{result.scanned:,}'}}, {findings % {'count': f'{result.findings:,}'}}.",
+        scanned % {"count": f"{result.scanned:,}"} + ", " + findings % {"count": f"{result.findings:,}"} + ".",
         result.omitted
         and ngettext(
             "%(count)s more finding is not stored, because its text has too many.",
@@ -143,7 +144,7 @@ def describe(result: ScanResult) -> str:
         )
         % {"count": f"{result.unreadable:,}"},
     ]
-    return " ".join(sentence for sentence in sentences if sentence)
+    return join_sentences(filter(None, sentences))
 
 
 def _scan(agent_id, db, detection: Detection, limit, report):

@@ -5,7 +5,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 
 from openclaw_web import clock
-from openclaw_web.pages.formatting import join_sentences
+from openclaw_web.sentences import join_sentences
 
 from . import kinds as job_kinds
 from .models import JobRun

@@ -3,10 +3,27 @@
 from django.conf import settings
 from django.db import models
 from django.urls import reverse
-from django.utils import translation
 
-from openclaw_web.sqlite.fields import Count, EpochMs, Flag, OperatorText, PersonText, PlainText, SpeechText
+from openclaw_web import sentences
+from openclaw_web.sqlite.fields import (
+    Count,
+    EpochMs,
+    Flag,
+    OperatorText,
+    PersonText,
+    PlainText,
+    SentenceText,
+    SpeechText,
+)
 from openclaw_web.sqlite.json_columns import JsonProperty
+
+
+class JobResult(JsonProperty):
+    """The result of a job, whose message is in the language of its reader, as that of the job."""
+
+    def _read(self, row):
+        result = super()._read(row)
+        return result | {"message": row.message} if row.state == row.State.FINISHED and "message" in result else result
 
 
 class JobRun(models.Model):
@@ -31,12 +48,12 @@ class JobRun(models.Model):
     attempts = Count(default=0, shown="api")
     done = Count(default=0, shown="api file")
     total = Count(null=True, shown="api file", help_text="null: not known yet")
-    message = OperatorText(default="", shown="api file", help_text="what it is doing, or the sentence it ended with")
+    message = SentenceText(default="", shown="api file", help_text="what it is doing, or the sentence it ended with")
     log = OperatorText(default="", shown="")
     result_json = OperatorText(null=True, shown="")
-    result = JsonProperty("result_json")
+    result = JobResult("result_json")
     started_by = PersonText(default="", shown="api file")
-    language = PlainText(default="", help_text="of its messages: that of whoever started it; empty: English", shown="")
+    language = PlainText(default="", help_text="of its log: that of whoever started it; empty: English", shown="")
     worker = PlainText(default="", shown="")
     ends_with_process = Flag(default=False, help_text="nobody goes on with it when its process is gone", shown="")
     created_at = EpochMs(shown="api file")
@@ -67,7 +84,7 @@ class JobRun(models.Model):
 
     def in_its_language(self):
         """Use the language of whoever started the job for the sentences of a block."""
-        return translation.override(self.language or settings.LANGUAGE_CODE)
+        return sentences.record_sentences(self.language or settings.LANGUAGE_CODE)
 
     @property
     def has_ended(self):

@@ -227,7 +227,9 @@ def _create(kind, params, by):
 
 def _refuse_duplicate(job, running_job):
     job.state = JobRun.State.REFUSED
-    job.message = _("The same job is already running (%(id)s). Wait until that job has ended.") % {"id": running_job.id}
+    with job.in_its_language():
+        sentence = _("The same job is already running (%(id)s). Wait until that job has ended.")
+    job.message = sentence % {"id": running_job.id}
     job.finished_at = clock.now_ms()
     job.save(update_fields=["state", "message", "finished_at"])
     return job

@@ -12,6 +12,8 @@ from django.conf import settings
 from django.utils.functional import Promise
 from django.utils.module_loading import import_string
 
+from openclaw_web import sentences
+
 Words = str | Promise
 Facts = Mapping[str, Any]
 # From here on a problem is an error, and a warning; below it is work that waits.
@@ -117,8 +119,10 @@ def visible_to(user: Any) -> list[str]:
 
 
 def shorten(text: str) -> str:
-    """Return a text as it is stored: cut, and in UTF-8.
+    """Return a text as it is stored: a sentence for readers of all languages; any other text cut, and in UTF-8.
 
     A byte of a name that is not UTF-8 becomes a code.
     """
+    if isinstance(text, sentences.Sentence) and len(text) <= LONGEST_FACT:
+        return sentences.encode(text)
     return text[:LONGEST_FACT].encode(errors="backslashreplace").decode()

@@ -9,6 +9,7 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
+from openclaw_web import sentences
 from openclaw_web.pages import states
 from openclaw_web.pages.formatting import number
 from openclaw_web.pages.templates import url_or_none
@@ -57,7 +58,8 @@ def build_display(row: Problem, user: Any) -> ProblemDisplay:
 
 def build_facts(agent_id: str, detail: Facts) -> dict[str, Any]:
     """Return the facts of a row, with its agent."""
-    return {"agent": agent_id} | detail
+    facts = {name: sentences.decode(value) if isinstance(value, str) else value for name, value in detail.items()}
+    return {"agent": agent_id} | facts
 
 
 def describe_problem(kind: Kind | None, facts: Facts, name: str = "") -> str:

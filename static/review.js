@@ -41,7 +41,7 @@ function show(node, said) {
 function goTo(node, said) {
   const before = show(node, said);
   history.pushState({ review: true }, "", node.dataset.address);
-  for (const notice of ["review-lost", "review-away", "review-unsaved"]) tell(notice, false);
+  for (const notice of ["review-lost", "review-away", "review-unsaved", "review-soon"]) tell(notice, false);
   return before;
 }
 
@@ -73,10 +73,20 @@ function fetchAhead() {
   }, () => {});
 }
 
+/* A press that was meant for the sample before does nothing, and the page says so. */
+function isTooSoon() {
+  const tooSoon = performance.now() - shownAt < LOOK_MS;
+  if (tooSoon) {
+    tell("review-soon", true);
+    announce(document.getElementById("review-soon").textContent);
+  }
+  return tooSoon;
+}
+
 /* Verdict or skip. */
 async function send(form, button) {
   const here = shown();
-  if (performance.now() - shownAt < LOOK_MS || here.dataset.sent) return;
+  if (here.dataset.sent || isTooSoon()) return;
   saveDraft(here); /* of a skip: what a verdict holds is not typed any more */
   const body = new FormData(form, button);
   here.dataset.sent = "1";
@@ -163,7 +173,7 @@ function giveReason(form, button) {
 
 /* Next and previous without a verdict. */
 async function step(link) {
-  if (performance.now() - shownAt < LOOK_MS) return;
+  if (isTooSoon()) return;
   const isNext = link.rel === "next";
   const left = shown();
   saveDraft(left);

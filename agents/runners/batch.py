@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from jobs.progress import Progress
 from openclaw_web.errors import Refused
 from openclaw_web.llm.client import CallFailed
-from openclaw_web.pages.formatting import join_sentences
+from openclaw_web.sentences import join_sentences
 
 from .calls import LimitReached
 from .runner import LanguageModel, Runner
@@ -66,7 +66,7 @@ class Batch:
                     raise
                 in_a_row, self.unanswered, self.failure = in_a_row + 1, self.unanswered + 1, failure.sentence
                 if in_a_row >= self.most_failures:
-                    self.stopped = f"{counted(self.runner.gave_up, in_a_row)} {failure.sentence}"
+                    self.stopped = join_sentences([counted(self.runner.gave_up, in_a_row), failure.sentence])
                     return
             self.done += 1
         self._report()

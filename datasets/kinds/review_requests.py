@@ -11,7 +11,7 @@ from gate.models import MemoryGateDecision
 from guardian.models import BehaviorCorrection, Rollback
 from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.errors import Refused
-from openclaw_web.pages.formatting import join_sentences
+from openclaw_web.sentences import join_sentences
 
 from .. import services
 from ..models import DatasetSample

@@ -13,6 +13,7 @@ from jobs.models import JobRun
 from jobs.progress import Listener
 from openclaw_web import clock
 from openclaw_web.errors import Refused
+from openclaw_web.sentences import join_sentences
 
 from ..exports.options import check_options
 from ..models import Dataset, DatasetVersion
@@ -84,7 +85,7 @@ def describe_release(version: DatasetVersion) -> str:
         "%(count)s samples were judged or edited while the release was built: the next release can have them.",
         judged,
     )
-    return f"{sentence} {meanwhile % {'count': f'{judged:,}'}}"
+    return join_sentences([sentence, meanwhile % {"count": f"{judged:,}"}])
 
 
 def _prepare_version(dataset, by, notes, remade_from):

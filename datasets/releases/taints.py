@@ -1,7 +1,7 @@
 """Finds members of releases that should not be used any more, and who has their files."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Any
 
 from django.db.models import Count, Max
@@ -40,7 +40,7 @@ def find_taints(version: DatasetVersion, progress: Any = None) -> int:
     """
     count = checked = 0
     for batch in read_members(version, COLUMNS):
-        current = _find_batch_taints(batch)
+        current = find_batch_taints(batch)
         _store_taints(version, [member[0] for member in batch], current)
         count += len({sample_id for sample_id, _reason in current})
         checked += len(batch)
@@ -80,8 +80,11 @@ def start_check(version: DatasetVersion, *, by: str) -> JobRun:
     return jobs.start(JOB_KIND, {"version_id": version.id}, by=by)
 
 
-def _find_batch_taints(members: Iterable[tuple[str, str, str]]) -> Found:
-    """The samples of these members that should not be used any more, with the reasons."""
+def find_batch_taints(members: Collection[tuple[str, str, str]]) -> Found:
+    """The samples of these members that should not be used any more, with the reasons.
+
+    A member is a sample with its agent and session.
+    """
     rows = DatasetSample.objects.filter(id__in=[member[0] for member in members])
     samples = {row[0]: row for row in rows.values_list(*SAMPLE_COLUMNS)}
     current: Found = {(member[0], Reason.REMOVED.value) for member in members if member[0] not in samples}

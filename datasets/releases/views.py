@@ -93,6 +93,11 @@ def version_detail(request, dataset_id, number):
     version = find_version(dataset_id, number)
     about_version = {"version_id": version.id}
     verification = jobs.find_last(release_checks.JOB_KIND, about_version)
+    check = jobs.find_last(taints.JOB_KIND, about_version)
+    is_working = any(job is not None and not job.has_ended for job in (verification, check))
+    excluded = words.describe_excluded(version.counts.get("excluded", []))
+    compared = words.describe_compared(verification.result if verification else None)
+    named = [*(sample for group in excluded for sample in group["samples"]), *(sample for _kind, sample in compared)]
     exports = DatasetExport.objects.filter(version_id=version.id).order_by("-exported_at", "-id")
     context = {
         "version": version,
@@ -100,22 +105,24 @@ def version_detail(request, dataset_id, number):
         "dataset": version.dataset,
         "sides": [(side, words.SIDES[side], version.counts.get("sides", {}).get(side, 0)) for side in SIDES],
         "difference": words.describe_difference(version.counts.get("difference")),
-        "excluded": (excluded := words.describe_excluded(version.counts.get("excluded", []))),
-        "names": words.name_samples(sample for group in excluded for sample in group["samples"]),
+        "excluded": excluded,
+        "names": words.name_samples(filter(None, named)),
         "exports": exports.defer("manifest_json", "places_json", "difference_json")[:EXPORTS],
         "taints": words.describe_taints(taints.count_taints(version)),
         "downloads": taints.list_downloads(version),
         "verification": verification,
-        "compared": words.describe_compared(verification.result if verification else None),
+        "compared": compared,
         "rules": words.describe_rules(version.rules),
         "beside": _find_beside(version),
-        "check": jobs.find_last(taints.JOB_KIND, about_version),
+        "check": check,
+        "is_working": is_working,
         "choice": BenchmarkChoice(),
         "export_query": {"release": version.id, "task": version.options.get("task", "reply")},
         "may_release": request.user.has_role("labeller"),
         "may_remake": request.user.has_role("admin"),
     }
-    return render_page(request, "datasets/version_detail.html", context)
+    response = render_page(request, "datasets/version_detail.html", context, partial="release")
+    return response if is_working or not request.htmx else stop_polling(response)
 
 
 @require_safe

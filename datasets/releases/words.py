@@ -14,7 +14,7 @@ from ..exports.options import BY_TIME, translate_stored
 from ..exports.plan import SIDES as SIDE_NAMES
 from ..exports.words import DUPLICATE_WORDS, EXCLUSIONS, INCLUDED_WORDS, TASK_WORDS
 from ..models import Benchmark, DatasetSample, DatasetVersion, VersionTaint
-from . import verification
+from . import taints, verification
 from .dataset_store import DEFAULTS
 
 SIDES = {
@@ -29,6 +29,7 @@ DIFFERENCES = {
     "judged_again": gettext_lazy("Judged again"),
     "moved": gettext_lazy("On another side"),
 }
+UNNAMED = {VersionTaint.Reason.REMOVED.value, VersionTaint.Reason.OPTED_OUT.value}  # no words of these samples
 TAINTED = gettext_lazy("Members that should not be used any more")
 TAINTS = {
     VersionTaint.Reason.REMOVED.value: gettext_lazy("Session removed"),
@@ -92,10 +93,13 @@ def describe_taints(counts: dict[str, int]) -> list[tuple[str, str, int]]:
 def name_samples(sample_ids: Iterable[str]) -> dict[str, str]:
     """The question of each of these samples, or its fact.
 
-    Those without a text, or removed, are left out.
+    Those without a text, removed ones, and those of people who opted out are left out.
     """
-    rows = DatasetSample.objects.filter(id__in=list(sample_ids)).for_reading().values_list("id", "user", "fact")
-    return {name: glyphs.to_one_line(text) for name, user, fact in rows if (text := user or fact)}
+    samples = DatasetSample.objects.filter(id__in=list(sample_ids)).for_reading()
+    rows = samples.values_list("id", "agent_id", "session_id", "user", "fact")
+    unnamed = {name for name, reason in taints.find_batch_taints([row[:3] for row in rows]) if reason in UNNAMED}
+    texts = {name: user or fact for name, _agent, _session, user, fact in rows if name not in unnamed}
+    return {name: glyphs.to_one_line(text) for name, text in texts.items() if text}
 
 
 def describe_rules(rules: dict[str, Any]) -> list[tuple[str, Any]]:

@@ -16,7 +16,7 @@ from agents.models import Agent
 from guardian.corrections import correction_store
 from openclaw_web import clock
 from openclaw_web.errors import Refused
-from openclaw_web.pages.formatting import join_sentences
+from openclaw_web.sentences import join_sentences
 from openclaw_web.sqlite import statements, write_queue
 from people.audit import log as audit
 from people.models import User

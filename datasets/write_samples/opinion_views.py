@@ -14,9 +14,9 @@ from guardian.rollbacks import rollback_plan, rollback_preview
 from jobs.notices import redirect_after_start
 from ledger.session.evidence import read_evidence
 from openclaw_web.errors import Refused
-from openclaw_web.pages.formatting import join_sentences
 from openclaw_web.pages.html import redirect_to, render_page
 from openclaw_web.pages.roles import needs
+from openclaw_web.sentences import join_sentences
 
 from ..kinds import verdict_service
 from ..kinds.write import WRITE, find_samples

@@ -7,6 +7,7 @@ from agents.runners.auto_run import GIVE_UP_AFTER, AutoRun
 from agents.runners.batch import Batch
 from jobs.kinds import Kind
 from openclaw_web import amounts, clock
+from openclaw_web.sentences import join_sentences
 
 from . import config, job, turn_selection
 from .config import RUNNER
@@ -27,7 +28,7 @@ def _judge_turns(gate, agent, turn_ids, progress, may_go_on):
 def _build_message(results, stopped):
     decided_count = sum(result["decided"] for result in results)
     sentence = _("Judged: %(turns)s.") % {"turns": amounts.format_amount("turns", decided_count)}
-    return f"{sentence} {stopped}".strip()
+    return join_sentences(filter(None, [sentence, stopped]))
 
 
 NEW_TURNS = AutoRun(

@@ -288,21 +288,7 @@ def _format_ago(unit, count, language):
 
 def listed(things: Iterable[object]) -> str:
     """Join things with the separator of the language: `a, b, c`."""
-    return _get_separator().join(map(str, things))
-
-
-def sentence_gap() -> str:
-    """The space between two sentences; empty in languages with full-width punctuation."""
-    return " " if _get_separator().endswith(" ") else ""
-
-
-def join_sentences(sentences: Iterable[object]) -> str:
-    """Join sentences as the language writes them."""
-    return sentence_gap().join(map(str, sentences))
-
-
-def _get_separator():
-    return pgettext("between things of a list", ", ")
+    return pgettext("between things of a list", ", ").join(map(str, things))
 
 
 def anchor(name: str) -> str:

@@ -25,7 +25,7 @@ from jinja2.ext import Extension
 from jinja2.runtime import Macro
 from markupsafe import Markup
 
-from .. import clock
+from .. import clock, sentences
 from . import formatting, glyphs, navigation, states, zones
 from .template_cache import TemplateCache
 
@@ -128,7 +128,7 @@ def _list_names():
         "gettext": gettext,
         "ngettext": ngettext,
         "pgettext": pgettext,
-        "gap": formatting.sentence_gap,
+        "gap": sentences.sentence_gap,
         "language": language,
         "languages": languages,
         "zone": lambda: zones.describe_zone(clock.now_ms()),

@@ -10,6 +10,8 @@ from django.db import models
 from django.db.models.expressions import Expression
 from django.utils.functional import Promise
 
+from .. import sentences
+
 Label = str | Promise
 
 
@@ -76,6 +78,16 @@ class OperatorText(Text):
     """Texts of the operator or of the site itself."""
 
     kind = TextKind.OWN
+
+
+class SentenceText(OperatorText):
+    """A sentence of the site, read in the language of its reader."""
+
+    def from_db_value(self, value, _expression, _connection):
+        return sentences.decode(value)
+
+    def get_prep_value(self, value):
+        return sentences.encode(super().get_prep_value(value))
 
 
 class PlainText(Text):

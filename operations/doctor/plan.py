@@ -26,6 +26,7 @@ from ledger.outputs import output_stash
 from openclaw_web import amounts, clock
 from openclaw_web.disk import room
 from openclaw_web.errors import Refused
+from openclaw_web.sentences import join_sentences
 from openclaw_web.sqlite import tables
 from people.configuration import setting_values as configuration
 
@@ -330,13 +331,14 @@ def as_receipt(plan: Plan) -> dict[str, Any]:
 
 def describe_plan(plan: Plan) -> str:
     """Summarise the plan: its state, and the extent of the comparison."""
-    files = f" {source_findings.describe_census(plan.census)}" if plan.collection else ""
-    compared = f"{compared_words(plan)}{files}"
+    extents = [compared_words(plan)]
+    if plan.collection:
+        extents.append(source_findings.describe_census(plan.census))
     if plan.is_deep:
-        compared += f" {session_comparison.describe_extent(plan.compared)}"
-    compared += f" {own_store.describe_comparison(is_deep=plan.is_deep)}"
+        extents.append(session_comparison.describe_extent(plan.compared))
+    extents.append(own_store.describe_comparison(is_deep=plan.is_deep))
     if not plan.findings:
-        return _("Nothing new and no problems found.") + f" {compared}"
+        return join_sentences([_("Nothing new and no problems found."), *extents])
     wrong = sum(entry.level == FINDING for entry in plan.store) + bool(plan.problem)
     new = sum(source.records for source in plan.to_read if source.target == TRANSCRIPTS)
     words = {
@@ -348,7 +350,7 @@ def describe_plan(plan: Plan) -> str:
     words["rejected"] = amounts.format_amount("rejected lines", len(plan.rejected) - lost)
     if lost:
         words["rejected"] += ", " + amounts.format_amount("unreadable databases", lost)
-    return _("To import: %(new)s, with %(records)s and %(rejected)s. %(wrong)s.") % words + f" {compared}"
+    return join_sentences([_("To import: %(new)s, with %(records)s and %(rejected)s. %(wrong)s.") % words, *extents])
 
 
 def compared_words(plan: Plan) -> str:

@@ -24,7 +24,7 @@ from ledger.transcripts.trimming import parse_stashed
 from openclaw_web import reasons
 from openclaw_web.disk import room
 from openclaw_web.errors import Refused
-from openclaw_web.pages.formatting import join_sentences
+from openclaw_web.sentences import join_sentences
 from openclaw_web.sqlite import failures
 from overview import summaries
 from people.audit import log as audit

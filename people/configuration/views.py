@@ -5,9 +5,10 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from openclaw_web.pages.formatting import join_sentences, listed
+from openclaw_web.pages.formatting import listed
 from openclaw_web.pages.html import redirect_after_post
 from openclaw_web.pages.roles import needs
+from openclaw_web.sentences import join_sentences
 
 from . import setting_values as configuration
 from .forms import SettingsForm

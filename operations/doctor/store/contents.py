@@ -17,7 +17,8 @@ from artifacts.store import layout, losses, verification
 from artifacts.store.losses import ContentIndex
 from openclaw_web import amounts
 from openclaw_web.errors import Refused
-from openclaw_web.pages.formatting import join_sentences, listed
+from openclaw_web.pages.formatting import listed
+from openclaw_web.sentences import join_sentences
 from openclaw_web.sqlite.integrity import NAMED, WrongRows, count_rows
 
 from ...backups import backup_format, backup_reader

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from agents.models import Agent
 from openclaw_web import amounts
-from openclaw_web.pages.formatting import join_sentences
+from openclaw_web.sentences import join_sentences
 from openclaw_web.sqlite import column_types, integrity
 from openclaw_web.sqlite.integrity import Check, LostRows, WrongRows
 

@@ -40,6 +40,25 @@ def test_two_people_label_30_samples_at_once_with_undos(site, complaints):
     assert site.home.count("SELECT count(DISTINCT labelled_by) FROM sample_labels") == 2
 
 
+def test_a_key_right_after_a_new_sample_files_nothing_and_says_so(site, complaints):
+    ann = Person(site, "ann", complaints)
+    ann.ready()
+    wait_for(lambda: ann.page.evaluate("ahead !== null"))
+    first = ann.sample
+    ann.page.evaluate("""() => {
+        const button = () => document.querySelector('#review-sample [data-key="a"]');
+        button().click();
+        button().click();
+    }""")
+    expect(ann.page.locator("#review-soon")).to_be_visible()
+    expect(ann.page.locator("#announce")).to_contain_text("too soon")
+    ann.settled()
+    second = ann.sample
+    assert [name for name, status in site.stored().items() if status == "approved"] == [first] != [second]
+    ann.press("n")
+    expect(ann.page.locator("#review-soon")).to_be_hidden()
+
+
 def test_keys_do_what_they_say(site, complaints):
     ann = Person(site, "ann", complaints)
     keyboard, page = ann.page.keyboard, ann.page

@@ -11,7 +11,8 @@ from django.utils.html import format_html
 from jinja2 import UndefinedError
 from markupsafe import Markup
 
-from openclaw_web.pages import formatting, templates
+from openclaw_web import sentences
+from openclaw_web.pages import templates
 from tests.suite.sources import MODULES, ROOT, TEMPLATES, fail_for, source, where
 
 HOSTILE = "<script>alert(\"1\")</script> & 'x'"
@@ -145,4 +146,4 @@ def test_durations_lists_and_spaces_are_those_of_the_language():
     ):
         with translation.override(language):
             assert template.render(long=12_900_000, short=4200, names=["a", "b"]) == words
-            assert formatting.join_sentences(["A.", "B."]) == ("A. B." if language == "en" else "A.B.")
+            assert sentences.join_sentences(["A.", "B."]) == ("A. B." if language == "en" else "A.B.")
