@@ -7,7 +7,8 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from openclaw_web.pages.formatting import join_sentences, listed
+from openclaw_web.pages.formatting import listed
+from openclaw_web.sentences import join_sentences
 
 from .. import seals
 from ..dedup.sample_hashes import HASHED, compute_content_hash
