@@ -38,6 +38,7 @@ def test_who_may_not_is_a_line_and_no_traceback(client, stranger, log_stream):
 
 @pytest.mark.parametrize("headers", [{"host": "other.example"}, {"x-forwarded-proto": "https"}, {"host": "bad host@"}])
 def test_a_request_past_a_wrong_proxy_is_a_line_and_no_traceback(client, db, settings, log_stream, headers):
+    settings.ALLOWED_HOSTS = ["testserver"]
     settings.HTTPS = True
     assert client.get("/sign-in/", headers=headers, REMOTE_ADDR="203.0.113.9").status_code == 400
     assert log_stream.getvalue().count("\n") == 1
