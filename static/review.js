@@ -75,12 +75,10 @@ function fetchAhead() {
 
 /* A press that was meant for the sample before does nothing, and the page says so. */
 function isTooSoon() {
-  const tooSoon = performance.now() - shownAt < LOOK_MS;
-  if (tooSoon) {
-    tell("review-soon", true);
-    announce(document.getElementById("review-soon").textContent);
-  }
-  return tooSoon;
+  if (performance.now() - shownAt >= LOOK_MS) return false;
+  tell("review-soon", true);
+  announce(document.getElementById("review-soon").textContent);
+  return true;
 }
 
 /* Verdict or skip. */
