@@ -24,7 +24,7 @@ _NAME = (
 _ABOUT = (
     r"(?:[ \t]+(?:for|of|to|on|at|in|für|fürs|von|vom|zum|zur|im|am|de|del|du|para|pour|della?)[ \t]"
     r"[A-Za-zÀ-ɏ0-9 _.@'/-]{1,40}?|"
-    r"[ \t](?:wi-?fi|wlan)|[ \t]?[(（][^()（）\n\"]{1,24}[)）])?"
+    r"[ \t](?:wi-?fi|wlan)|[ \t](?:you|we|they)[ \t][a-z ]{1,24}?|[ \t]?[(（][^()（）\n\"]{1,24}[)）])?"
 )
 _STRONG = (
     rf"[ \t]*[\"'`)\]*]{{0,3}}(?:[ \t]+value)?{_ABOUT}[ \t]*(?:为|是|為)?[ \t]*"
@@ -32,14 +32,15 @@ _STRONG = (
 )
 _WEAK = (
     rf"{_ABOUT}(?:['’]s|[ \t]+(?:(?:has been|was|is|wurde|ist)[ \t]+)?(?:now|jetzt|nun|immer|bisher|noch)?[ \t]*"
-    r"(?:is|was|to|ist|war|lautet|es|est|era|(?:set|changed|reset|updated) to|(?:geändert|gesetzt) auf|will be|are))"
+    r"(?:is|was|to|ist|war|lautet|es|est|era|(?:set|changed|reset|updated) to|(?:geändert|gesetzt) auf|will be|are)"
+    r"(?:[ \t](?:immer|jetzt|nun|noch|now|still|always))?)"
     r"[ \t:]|"
     rf"{_ABOUT}[ \t]+[—–→|][ \t]+|"
     r"[\"'”`]?[ \t]*\p{Han}{0,4}?(?:是|为|為|成|叫|は)了?[ \t]*[:：]?|"
     r"[\"'][ \t]*,[ \t]*[\"']|[ \t]+[\"'“「‘]|[ \t]*（|\([\"']|>"
 )
 # Directly after a Chinese name.
-_JOINED = compile_pattern(r"(?:密码|密碼|口令|提取码|解压码)[!#-&+-_a-~]{4}")
+_JOINED = compile_pattern(r"(?:密码|密碼|口令|提取码|解压码)[ \t]{0,2}[!#-&+-_a-~]{4}")
 _PAIRS = compile_pattern(rf"(?i){_NAME}[A-Za-z0-9_-]{{0,24}}(?:{_STRONG}|{_WEAK})")
 _SPACED = compile_pattern(
     r"(?i)(?:密码|密碼|口令|\b(?:passwor[dt]|passwd|pwd|pw|passphrase|kennwort|contraseña|clave|mot de passe|"
@@ -74,9 +75,12 @@ def find_assignments(text: ScanText) -> Iterator[Span]:
     for start, end in _skip_names(text.find(_PAIRS)):
         if span := _judge_pair(text, start, end):
             yield span
-    for _start, end in text.find(_JOINED):
+    for start, end in text.find(_JOINED):
         value = text.text[end - 4 : _BARE.match(text.text, end - 4).end()].rstrip(".,;:)")
-        is_code = value.isdigit() and len(value) in (4, 6, 8) and not _MEASURED.match(text.text, end - 4 + len(value))
+        is_short = len(value) == 4 and text.text.startswith("提取码", start) and not value.isalpha()
+        is_code = (is_short or (value.isdigit() and len(value) in (4, 6, 8))) and not _MEASURED.match(
+            text.text, end - 4 + len(value)
+        )
         if is_code or (_DIGIT_AND_LETTER.match(value) and is_password(value, False)):
             yield Span(end - 4, end - 4 + len(value), PASSWORD, "joined-password", 0.7)
     for start, end in _skip_names(text.find(_SPACED, steps=36)):

@@ -26,7 +26,7 @@ _FLAGS = compile_pattern(
     r"\bipmitool\b[^\n|;]{0,80}?[ \t]-P[ \t]+\S|"
     r"(?:^|\n)[\w.*-]{1,60}:(?:54\d\d|6432|\*):[\w.*-]{1,40}:[\w.-]{1,40}:[^\s:]|"
     r"\bssh-keygen\b[^\n|;]{0,80}?[ \t]-[NP][ \t]+\S|\bopenssl[ \t]+enc\b[^\n|;]{0,80}?[ \t]-k[ \t]+\S|"
-    r"\bsshpass[ \t]+-p[ \t]*\S|\bidentified[ \t]+by[ \t]+['\"]|\blogin[ \t]+\S{1,60}[ \t]+password[ \t]+\S|"
+    r"\bsshpass[ \t]+-p[ \t]*\S|\bidentified[ \t]+by[ \t]+['\"]|\blogin\s{1,4}\S{1,60}\s{1,4}password[ \t]+\S|"
     r"\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n|;]{0,80}?[ \t]-p[^\s-]|"
     r"\bdocker[ \t]+login\b[^\n|;]{0,80}?[ \t]-p[ \t]+\S|\bredis-cli\b[^\n|;]{0,80}?[ \t]-a[ \t]+\S|"
     r"\b(?:unzip|zip)\b[^\n|;]{0,40}?[ \t]-P[ \t]*\S|\b(?:7z|rar|unrar)\b[^\n|;]{0,40}?[ \t]-p[^\s-]|"
@@ -47,7 +47,7 @@ _MNEMONIC = compile_pattern(
 # At most a few signs and a verb, then 12 to 24 words of small letters, also numbered or in lines.
 _PHRASE = re.compile(
     r"[^A-Za-z]{0,12}(?:(?:phrase|words?|is|are|was|ist|lautet|es|est)\b[^A-Za-z]{1,6}){0,2}"
-    r"((?:[a-z]{3,8}[\s,]{1,3}(?:\d{1,2}[.):]?[ \t]{0,2})?){11,23}[a-z]{3,8})(?![\w'’])"
+    r"((?:[a-z]{3,8}[\s,]{1,3}(?:\d{1,2}[.):]?[ \t]{0,2})?){11,23}[a-z]{3,8})(?![A-Za-z0-9_'’])"
 )
 _PROSE = frozenset("the and for your with was not but from has der die das und ist les des los".split())  # noqa: SIM905
 _USER_VALUE = re.compile(r"[^\s'\"`]{1,128}")

@@ -16,7 +16,8 @@ _LANDLINE = compile_pattern(
 _NOUNS = (
     r"phone|\bt(?:e|é)l\b|telefon|tel(?:e|é)fono|mobil|portable|cellulare|\bmob\b|\bhandy|\bcell\b|cellphone|whatsapp|\bfax|\bsms\b|msisdn|"
     r"\b(?:my|mon|mi|meine|neue) (?:number|numéro|número|nummer)|"
-    r"landline|hotline|festnetz|rückruf|durchwahl|\bph\b|\bm(?:ó|o)vil|rufnummer|电话|電話|手机|手機|携帯|座机|热线|传真|联系方式"
+    r"landline|direct line|notfall|emergency|sekretariat|zentrale|praxis|hotline|festnetz|rückruf|durchwahl|"
+    r"\bph\b|\bm(?:ó|o)vil|rufnummer|电话|電話|手机|手機|携帯|座机|热线|传真|联系方式"
 )
 _VERBS = (
     r"\bcall(?:ed|ing)?\b|\bring\b|\btext(?:ed)?\b|\breach|\bcontact|\bdial|\bruft?\b|anrufen|erreich|\bmelde|\bappel|"

@@ -229,7 +229,7 @@ VENDOR_WORDS = "sk|pat|apikey|api_?key|token|tok|tkn|secret|live|prod|oauth|priv
 # Short names are whole words.
 VENDORS = frozenset(
     """
-    ably ark asana auth0 aws baidu box bunny bybit cf cohere dd dhl dingtalk exa fal fastly fedex feishu gh giphy glm
+    ably ark asana aws azure baidu box bunny bybit cf cohere dd dhl dingtalk exa fal fastly fedex feishu gh giphy glm
     hcloud iflytek imgur jira kimi kraken lark line linode mapbox n8n notion okta okx ovh plaid pusher qwen reddit
     serpapi serper snyk steam strava suno tmdb trello twitch volc vultr wakatime wecom zoom
     """.split()  # noqa: SIM905
@@ -237,7 +237,7 @@ VENDORS = frozenset(
 LONG_VENDORS = frozenset(
     """
     accesskeysecret accountkey adyen airtable alchemy algolia aliyun alphavantage amap amplitude anthropic artifactory
-    assemblyai atlassian azureopenai azurespeech backblaze baichuan bilibili binance bitbucket bitwarden braintree
+    assemblyai atlassian auth0 azureopenai azurespeech backblaze baichuan bilibili binance bitbucket bitwarden braintree
     bugsnag cerebras circleci clickup cloudflare cloudinary codecov coinbase confluence confluent contentful dashscope
     databricks datadog deepgram deepl deepseek digitalocean discord dnsimple dockerhub doppler dropbox elevenlabs
     etherscan finnhub firecrawl fireworks gandi gemini github gitlab godaddy googlemaps grafana groq hashicorp heroku

@@ -1,7 +1,7 @@
 """Recall and precision of the detectors on labelled sets.
 
 The first was known while patterns were written; the others were written before, or without sight of, the patterns. What
-people really type and tools print is in the fifth: passwords with points, keys known by the vendor's name,
+people really type and tools print is in the fifth and sixth: passwords with points, keys known by the vendor's name,
 numbers of several countries, identities of WhatsApp, escapes of URLs."""
 
 import json
@@ -21,7 +21,7 @@ RECALL = {
     "secret": 0.85,
 }
 PRECISION = 0.95
-TYPED = ("labelled_fifth.jsonl",)
+TYPED = ("labelled_fifth.jsonl", "labelled_sixth.jsonl")  # the sixth was scored once before its misses were mended
 TYPED_RECALL = {"phone": 0.95, "password": 0.90, "secret": 0.85, "key": 0.95}
 REACHED = {"labelled_fourth.jsonl": 0.96}  # once its classes were mended; 0.961 and 0.971 when it was unseen
 LOOK_ALIKES = ("UUID", "sha256", "git SHA", "time", "version", "lock file", "date", "hash", "timestamp")
