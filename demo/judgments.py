@@ -2,6 +2,8 @@
 
 import json
 
+from django.utils.translation import gettext as _
+
 from agents.models import Agent
 from datasets.exports import jobs as exports
 from datasets.finding_values import verdicts as finding_verdicts
@@ -20,6 +22,7 @@ from episodes.events import build_event
 from gate.models import GateReplayDecision, MemoryGateDecision
 from guardian.models import WriteGuardianAudit
 from jobs import services as jobs
+from jobs.progress import Listener
 from ledger.models import ConversationTurn, Session
 from openclaw_web import clock
 from openclaw_web.errors import Refused
@@ -58,11 +61,11 @@ EVENTS = (
 REDACTED = 4  # the event of which later only the row is left
 
 
-def judge(*, by: str) -> None:
-    """Add everything of this module, as far as it is not there yet."""
+def judge(*, by: str, listener: Listener) -> None:
+    """Add everything of this module, as far as it is not there yet, and report the turns that are judged."""
     if not DatasetSample.objects.exists():
-        jobs.run_now("findings_scan", {}, by=by)
-        _judge_turns(by)
+        jobs.run_now("findings_scan", {}, by=by, listener=listener)
+        _judge_turns(by, listener)
         _judge_decisions(by)
         _judge_findings(by)
     if not DatasetExport.objects.filter(state=DatasetExport.State.READY).exists():
@@ -72,7 +75,7 @@ def judge(*, by: str) -> None:
     _append_events(by)
 
 
-def _judge_turns(by):
+def _judge_turns(by, listener):
     """Create samples on the days of their turns and judge most of them; release datasets in between."""
     now, turns = clock.now_ms(), []
     for agent in Agent.objects.order_by("agent_id"):
@@ -80,7 +83,8 @@ def _judge_turns(by):
         rows = ConversationTurn.objects.using(agent.db).active().filter(session_id__in=list(sessions))
         turns += [(max(row.created_at, now - WEEKS_MS), agent, row) for row in rows]
     releases = [(now - FIRST_RELEASE_MS, DATASETS), (now - SECOND_RELEASE_MS, DATASETS[:1])]
-    for moment, agent, turn in sorted(turns, key=lambda each: (each[0], each[2].id)):
+    for done, (moment, agent, turn) in enumerate(sorted(turns, key=lambda each: (each[0], each[2].id)), 1):
+        listener(done, len(turns), _("Judging turns"))
         while releases and releases[0][0] < moment:
             _release(*releases.pop(0), by)
         with clock.shift_to(min(moment + 2 * HOUR_MS, now)):

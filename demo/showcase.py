@@ -58,7 +58,9 @@ def prepare(say: Callable[[str], object], *, is_fresh: bool = False) -> str:
         _create_checkpoint()
         for agent in Agent.objects.filter(agent_id__in=("main", "research")):
             reports.record_reports(agent, recording)
-        judgments.judge(by=NAME)
+        terminal = Terminal()
+        judgments.judge(by=NAME, listener=terminal)
+        terminal.close()
         wrong_memory.play_story(recording, by=NAME)
         return _create_link()
 

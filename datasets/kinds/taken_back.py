@@ -25,7 +25,8 @@ def send_to_review(db: str, audit_id: str, *, by: str) -> None:
 
     A sample that teaches a correction of the write stays approved. `by` rolled the write back.
     """
-    _send(Agent.objects.get(agent_id=db.removeprefix("agent_")), {audit_id: by})
+    for agent in Agent.objects.filter(agent_id=db.removeprefix("agent_")):  # none: the file of a comparison
+        _send(agent, {audit_id: by})
 
 
 def run(_params: dict[str, Any], progress: Any) -> dict[str, Any]:

@@ -61,6 +61,7 @@ def test_it_works(tmp_path):
     try:
         first = home.start("demo", "--no-serve")
         assert first.end() == 0, first.said
+        assert re.search(r"\d of \d+  \d+ %  Judging turns", first.said)
         port = find_free_port()
         second = home.start("demo", "--port", str(port))
         assert second.address() == f"http://127.0.0.1:{port}"
