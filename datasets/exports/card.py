@@ -150,7 +150,7 @@ def _lengths(lengths):
 
 def _prompts(counted, manifest):
     for column in counted:
-        yield f"{column['label']}: {amounts.format_amount('rows', column['rows'])}"
+        yield f"{column['label']}: {column['rows']:,} of {amounts.format_amount('rows', manifest['counts']['rows'])}"
         for how, rows in column["altered"]:
             yield f"{column['label']}: {amounts.format_amount('rows', rows)} ({how})"
         for why, rows in column["left_out"]:

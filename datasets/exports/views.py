@@ -34,6 +34,7 @@ from .trainers import DATASETS_LINE
 from .turns import LEAVE_OUT
 from .verification import INTACT
 
+LEFT_OUT_LISTED = 20  # samples that were left out for a reason, on one page
 OPTIONS = {field.name for field in fields(Options)}
 
 
@@ -159,7 +160,7 @@ def export_detail(request, export_id):
         "reasons": _list_reasons(export),
         "may_export": request.user.has_role("labeller"),
         "job_href": job.get_absolute_url() if job and visible_to(request.user).filter(id=job.id).exists() else None,
-        **_describe_content(export),
+        **_describe_content(export, request.GET),
         "about_files": (files_context := read_export_files(export, request.user)),
         **build_detail_context(request, export),
     }
@@ -229,12 +230,12 @@ def _problem(export, job, is_working):
     return job.message if job and export.state in WORKING and not is_working else ""
 
 
-def _describe_content(export):
+def _describe_content(export, query):
     """The content of a ready export, in words."""
     manifest = export.manifest
     return {
         "manifest": manifest,
-        "excluded": [{**group, "label": words.EXCLUSIONS[group["reason"]]} for group in manifest.get("excluded", [])],
+        "excluded": [_page_group(group, query) for group in manifest.get("excluded", [])],
         "transformations": [
             (words.CHANGES[name], rows, manifest.get("transformed_samples", {}).get(name, []))
             for name, rows in manifest.get("transformations", {}).items()
@@ -243,6 +244,15 @@ def _describe_content(export):
         "redactions": words.describe_redactions(manifest),
         "prompts": words.describe_prompts(manifest),
     }
+
+
+def _page_group(group, query):
+    """Samples that were left out for a reason: the first, or those behind the one that the address names."""
+    ids, after = group["samples"], query.get("after")
+    is_open = query.get("left_out") == group["reason"] and after in ids
+    first = ids.index(after) + 1 if is_open else 0
+    page = {"listed": ids[first : first + LEFT_OUT_LISTED], "has_more": len(ids) > first + LEFT_OUT_LISTED}
+    return {**group, **page, "is_open": is_open, "label": words.EXCLUSIONS[group["reason"]]}
 
 
 def _describe_options(export):

@@ -1,6 +1,8 @@
 """One export while it is built and afterwards, and its files."""
 
 import hashlib
+import re
+from html import unescape
 
 import orjson
 import pytest
@@ -49,6 +51,20 @@ def test_what_was_left_out_and_changed_is_said(as_reviewer):
     page = as_reviewer.get(make_export(as_reviewer, format="sharegpt").get_absolute_url()).text
     assert "Not approved yet" in page and reverse("datasets:sample_detail", args=["waiting"]) in page
     assert "Reply as edited by a person" in page and "Rebuilt from the sample" in page
+
+
+def test_samples_that_were_left_out_are_in_pages(as_reviewer):
+    SampleFactory(annotation_status="approved")
+    for number in range(45):
+        SampleFactory(id=f"waiting-{number:02}")
+    address, seen = make_export(as_reviewer).get_absolute_url(), []
+    while address:
+        page = as_reviewer.get(address).text
+        seen.append(re.findall(r'href="/samples/(waiting-\d+)/"', page))
+        link = re.search(r'href="(\?left_out=not_approved[^"#]+)#left-out-not_approved"', page)
+        address = link and address.partition("?")[0] + unescape(link[1])
+    assert [len(ids) for ids in seen] == [20, 20, 5]
+    assert [name for ids in seen for name in ids] == [f"waiting-{number:02}" for number in range(45)]
 
 
 def test_a_running_export_shows_how_far_it_is_and_asks_again(as_reviewer):

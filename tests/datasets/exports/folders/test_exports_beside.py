@@ -125,7 +125,7 @@ def test_the_card_says_how_long_rows_are_and_what_models_were_given(samples):
     assert f"longest row: about {lengths['tokens_longest']:,} tokens" in parts["Length of rows"]
     assert "- more than 2,048 tokens: 1 row\n" in parts["Length of rows"]
     assert "- more than 8,192 tokens: 0 rows\n" in parts["Length of rows"]
-    assert "- System prompt: 0 rows\n" in parts["System prompts and tools"]
+    assert "- System prompt: 0 of 17 rows\n" in parts["System prompts and tools"]
     assert "- Tools left out: 17 rows (Not recorded for the turn)\n" in parts["System prompts and tools"]
     assert "17 samples, all approved\n" in parts["Rows"]
     stored = read_card(build_with_folder("raw", only_approved=False))

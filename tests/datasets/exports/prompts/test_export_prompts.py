@@ -50,9 +50,9 @@ def build_page(browser, **more):
 def test_the_page_counts_rows_and_reasons(as_reviewer):
     page = build_page(as_reviewer)
     assert "System prompts and tools" in page
-    assert "<dt>System prompt</dt> <dd>1 row</dd>" in page
+    assert "<dt>System prompt</dt> <dd>1 of 2 rows</dd>" in page
     assert "<dt>System prompt left out: Truncated by OpenClaw</dt> <dd>1 row</dd>" in page
-    assert "<dt>Tools</dt> <dd>2 rows</dd>" in page
+    assert "<dt>Tools</dt> <dd>2 of 2 rows</dd>" in page
     assert "does not describe" not in page
 
 
