@@ -69,7 +69,8 @@ class PartsOut(Schema):
 
     @staticmethod
     def resolve_gate_corrected_output(row):
-        return parts.parse_corrected(row.gate_corrected_output) if row.gate_label == parts.CORRECTED else None
+        corrected = parts.parse_corrected(row.gate_corrected_output)
+        return corrected if "decision" in corrected else None
 
     @staticmethod
     def resolve_gate_reason(row):

@@ -23,7 +23,8 @@ class JobResult(JsonProperty):
 
     def _read(self, row):
         result = super()._read(row)
-        return result | {"message": row.message} if row.state == row.State.FINISHED and "message" in result else result
+        is_read = row.state == row.State.FINISHED and row.message and "message" in result
+        return result | {"message": row.message} if is_read else result
 
 
 class JobRun(models.Model):

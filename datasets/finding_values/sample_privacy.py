@@ -111,10 +111,13 @@ def refresh(sample_ids: Iterable[str], room: float = MOST_IN_REQUEST) -> int:
     return count
 
 
-def refresh_judged(sample_id: str) -> None:
-    """Refresh a sample of a gate decision, whose content a verdict changes, and one whose reply was edited."""
+def refresh_judged(sample_id: str) -> bool:
+    """Refresh a sample of a gate decision, whose content a verdict changes, and one whose reply was edited.
+
+    Returns whether it is one of these.
+    """
     is_changed = Q(sample_type__in=GATE_TYPES) | Q(output__gt="") | Q(privacy_checked=False) | Q(privacy_checked=None)
-    refresh(DatasetSample.objects.filter(is_changed, id=sample_id).values_list("id", flat=True))
+    return refresh(DatasetSample.objects.filter(is_changed, id=sample_id).values_list("id", flat=True)) > 0
 
 
 def refresh_sessions(agent_id: str, session_ids: Collection[str], room: float = MOST_IN_REQUEST) -> int:

@@ -162,6 +162,8 @@ COUNTED_ACTIONS = 10_000
 HOUR_MS = 3_600_000
 OF = "actor = %s AND kind <> 'skip' AND state = 'done'"
 LATEST = f"SELECT state FROM review_actions WHERE actor = %s ORDER BY at DESC, id DESC LIMIT {REMEMBERED}"  # noqa: S608
+APPROVED = "s.annotation_status = 'approved'"
+HAS_UNEXPLAINED = f"EXISTS (SELECT 1 FROM dataset_samples s WHERE {APPROVED} AND {UNEXPLAINED})"  # noqa: S608
 UNDOABLE = f"(SELECT COUNT(*) FROM ({LATEST}) latest WHERE state = 'done')"  # noqa: S608 - our own words
 
 
@@ -181,6 +183,7 @@ class Progress:
     mine_more: bool
     everywhere: int  # waits for this person, whatever the queue's filters
     may_undo: bool  # whether the person did something that the next undo takes back
+    has_unexplained: bool  # whether a wrong decision was approved without a reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,10 +224,11 @@ def read_progress(queue: Queue, by: str) -> Progress:
             _sum(f"{OF} AND at >= %s", [by, now - HOUR_MS]),
             _sum(OF, [by]),
             (UNDOABLE, [by]),
+            (HAS_UNEXPLAINED, []),
             *([] if queue == Queue() else [build_count(Queue(), by=by)]),
         ]
     )
-    waiting_count, done_today, mine_today, last_hour, mine, undoable, *everywhere = numbers
+    waiting_count, done_today, mine_today, last_hour, mine, undoable, unexplained, *everywhere = numbers
     most = COUNTED_UP_TO
     return Progress(
         waiting=min(waiting_count, most),
@@ -236,14 +240,8 @@ def read_progress(queue: Queue, by: str) -> Progress:
         mine_more=mine > COUNTED_ACTIONS,
         everywhere=everywhere[0] if everywhere else waiting_count,
         may_undo=undoable > 0,
+        has_unexplained=unexplained > 0,
     )
-
-
-def has_unexplained() -> bool:
-    """Whether a wrong decision was approved without a reason."""
-    is_approved = "s.annotation_status = 'approved'"
-    sql = f"EXISTS (SELECT 1 FROM dataset_samples s WHERE {is_approved} AND {UNEXPLAINED})"  # noqa: S608 - our own words
-    return bool(*read_counts([(sql, [])]))
 
 
 def read_rest(queue: Queue, by: str) -> Rest:

@@ -128,7 +128,8 @@ def label_sample(sample_id: str, status: str, *, by: str, **verdict: Any) -> Dat
     with write_queue.global_transaction():  # from here on nobody else can change the sample
         sample = add_verdict(sample_id, status, by=by, **verdict)
     signatures.ensure_signature(sample_id)
-    sample_privacy.refresh_judged(sample_id)
+    if sample_privacy.refresh_judged(sample_id):
+        sample.refresh_from_db(fields=["privacy_checked", "contains_pii", "pii_redacted_content"])
     return sample
 
 

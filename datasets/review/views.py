@@ -203,7 +203,7 @@ def _render_step(request, queue, content, *, status=200):
     context = {
         **dict.fromkeys(("message", "is_warning", "reason_form", "rest", "shown")),
         "queue": queue,
-        "names": forms.QUEUES if queue.name == queues.NEEDS_REASON or queues.has_unexplained() else queues.NAMES,
+        "names": forms.QUEUES if queue.name == queues.NEEDS_REASON or numbers.has_unexplained else queues.NAMES,
         "agents": Agent.objects.order_by("agent_id").values_list("agent_id", flat=True),  # read by whole pages only
         "types": TYPE_WORDS.items(),
         "prompts": PROMPTED_WORDS.items(),
@@ -322,7 +322,7 @@ def samples_bulk(request):
         "rows": build_rows(plan.first, filters.read_filters()),
         "most": bulk.MOST,
         "form": BulkForm(),
-        "reasons": parts.read_reasons(),
+        "reasons": parts.read_reasons() if verdict != bulk.APPROVED else {},
     }
     return render_page(request, "datasets/samples_bulk.html", context)
 

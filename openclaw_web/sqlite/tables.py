@@ -47,7 +47,15 @@ ENTERED = {
     *("episode_runs", "episode_policies", "episode_captures"),
     *("finding_verdicts", "dataset_samples", "sample_labels", "sample_claims", "sample_drafts"),
     *("review_draws", "review_actions"),
-    *("datasets", "dataset_versions", "dataset_members", "dataset_sides", "dataset_exports", "benchmarks"),
+    *(
+        "datasets",
+        "dataset_versions",
+        "dataset_members",
+        "release_seals",
+        "dataset_sides",
+        "dataset_exports",
+        "benchmarks",
+    ),
 }
 # What was read or told once, and stays although its source may be gone.
 KEPT = {

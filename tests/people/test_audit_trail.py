@@ -88,8 +88,8 @@ NO_CONTENT = {
         guardian_proposal_list indexed_file_list invitation_list job_detail job_list me memory_list openapi-json
         openapi-view overview_agents overview_sums own_gate own_guardian problem_list removed_session_list
         retention_list review_progress session_list session_steps setting_list sign_in_list skipped_list subagent_list
-        task_list token_list user_list vfs_entry_list finding_list dataset_list dataset_detail version_detail
-        member_list version_difference sample_uses benchmark_list dataset_statistics
+        task_list token_list user_list vfs_entry_list finding_list finding_rules dataset_list dataset_detail
+        version_detail member_list version_difference sample_uses benchmark_list dataset_statistics
     """,
     "artifacts": "artifact_list",
     "automation": "background_list cron_list subagent_list",

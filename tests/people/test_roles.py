@@ -51,7 +51,7 @@ READS = {
         /agents/{agent}/vfs /exports /exports/{export_id} /exports/{export_id}/files/{name} /exports/{export_id}/zip /me
         /me/sign-ins /operations/jobs /operations/jobs/{job_id} /operations/memory /operations/skipped
         /operations/tokens /overview /overview/agents /samples /samples/{sample_id}
-        /findings /findings/{value_hash} /findings/{value_hash}/places /datasets /datasets/statistics
+        /findings /findings/rules /findings/{value_hash} /findings/{value_hash}/places /datasets /datasets/statistics
         /datasets/{dataset_id} /datasets/{dataset_id}/versions/{number}
         /datasets/{dataset_id}/versions/{number}/members /datasets/{dataset_id}/versions/{number}/difference
         /samples/{sample_id}/uses /benchmarks

@@ -166,7 +166,7 @@ def find_drafts(folders):
 
 def insert_samples(store):
     columns = "id, sample_type, session_id, content, annotation_status, created_at, agent_id, turn_number"
-    columns += ", prompted_by, reply_stop, turn_traits"
+    columns += ", prompted_by, reply_stop, turn_traits, privacy_checked"
     rows = (
         (
             f"x{number}",
@@ -180,10 +180,11 @@ def insert_samples(store):
             "",
             "",
             "",
+            1,
         )
         for number in range(SAMPLES)
     )
-    store.executemany(f"INSERT INTO dataset_samples ({columns}) VALUES ({', '.join('?' * 11)})", rows)
+    store.executemany(f"INSERT INTO dataset_samples ({columns}) VALUES ({', '.join('?' * 12)})", rows)
     store.commit()
 
 

@@ -133,7 +133,8 @@ def test_what_earlier_versions_stored_is_understood(kind):
     stored |= {"includeInjected": True, "includeCutOff": True, "includePictures": False, "includeFlagged": True}
     export = DatasetExport(export_format=kind, task="reply", types=("annotated_turn",), choices=stored)
     tool_calls = {"alpaca": "input", "sharegpt": "leave_out"}[kind]
-    included = {"include": ("injected", "cut_off", "rolled_back", "flagged"), "tool_calls": tool_calls}
+    kinds = ("injected", "cut_off", "rolled_back", "unexplained", "flagged")
+    included = {"include": kinds, "tool_calls": tool_calls}
     expected = export_options.Options(kind, "reply", only_approved=False, seed="mine", **included)
     assert export_options.read_options(export) == expected and export.choices == stored
     for kinds, without in (((), True), (("rolled_back",), False)):

@@ -43,8 +43,6 @@ def test_a_decision_is_judged_by_keyboard(opened):
     place = page.locator("#decision-verdict")
     press(page, "r")
     expect(place.get_by_role("status")).to_have_text("Saved: right.")
-    press(page, "w")
-    expect(place).to_contain_text("Say why the decision is wrong")
     press(page, "1")
     expect(place.get_by_role("status")).to_have_text("Saved: wrong.")
     place.locator("summary").click()

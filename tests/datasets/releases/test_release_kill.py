@@ -105,12 +105,12 @@ def test_of_two_releases_at_once_one_wins(tmp_path, store):
 
 def insert_samples(store):
     columns = "id, sample_type, session_id, content, annotation_status, created_at, agent_id, turn_number"
-    columns += ", prompted_by, reply_stop, turn_traits"
+    columns += ", prompted_by, reply_stop, turn_traits, privacy_checked"
     rows = [
-        (f"x{number}", TURN, f"s{number // 5}", content(number), "approved", number, "main", number % 5, "", "", "")
+        (f"x{number}", TURN, f"s{number // 5}", content(number), "approved", number, "main", number % 5, "", "", "", 1)
         for number in range(SAMPLES)
     ]
-    store.executemany(f"INSERT INTO dataset_samples ({columns}) VALUES ({', '.join('?' * 11)})", rows)
+    store.executemany(f"INSERT INTO dataset_samples ({columns}) VALUES ({', '.join('?' * 12)})", rows)
     store.commit()
 
 

@@ -78,6 +78,8 @@ OTHERS = {
     "rejected file": ("ile", says("file", word="ile")),
     "samples edited": ("on", lambda row: row["output"]),
     "samples ending": ("cut_off", lambda row: row["reply_stop"] == "aborted"),
+    "samples not_checked": ("on", lambda row: row["privacy_checked"] is None),
+    "samples not_fully_scanned": ("on", lambda row: row["privacy_checked"] is False),
     "sessions errors": ("on", lambda row: row["error_count"] > 0),
     "sessions q": ("OTHER", says("title")),
     "skipped name": ("OTHER", says("path")),

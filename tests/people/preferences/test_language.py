@@ -139,20 +139,23 @@ class TestJobs:
         as_mei.post("/operations/collect/", {"source": str(home)})
         return JobRun.objects.get()
 
-    def test_one_that_is_refused_says_so_in_the_language_of_who_started_it(self, mei, chinese, tmp_path):
+    def test_one_that_is_refused_says_so_in_the_language_of_who_reads_it(self, mei, chinese, tmp_path):
         with translation.override("zh-hans"):
             job = jobs.start("collect", {"source": "/no/such/folder"}, by="mei")
         assert job.language == "zh-hans"
         with translation.override("en"):  # a worker
             ended = execution.run(job.id)
         assert ended.state == "refused"
-        assert ended.message == "没有文件夹 /no/such/folder。"
+        with translation.override("zh-hans"):
+            assert JobRun.objects.get(id=job.id).message == "没有文件夹 /no/such/folder。"
+        assert JobRun.objects.get(id=job.id).message.startswith("There is no OpenClaw folder at /no/such/folder.")
 
     def test_so_does_one_that_somebody_else_cancels(self, mei, chinese):
         with translation.override("zh-hans"):
             job = jobs.start("collect", {"source": "/no/such/folder"}, by="mei")
-        ended = jobs.cancel(job, by="root")
-        assert ended.message.startswith("由 root 取消。")
+        jobs.cancel(job, by="root")
+        with translation.override("zh-hans"):
+            assert JobRun.objects.get(id=job.id).message.startswith("由 root 取消。")
 
     def test_one_of_before_or_of_nobody_is_english(self, db):
         assert execution.run(
