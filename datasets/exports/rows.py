@@ -204,7 +204,7 @@ def find_pairless_reason(shape: Shape, sample: ExportSample) -> str:
     pair = None if is_unknown else find_pair(shape.task, sample)
     if pair is None:
         return NO_PAIR
-    if shape.task == GATE and UNEXPLAINED in shape.excluded and not sample.gate.reason.strip():
+    if shape.task == GATE and UNEXPLAINED in shape.excluded and sample.gate and not sample.gate.reason.strip():
         return UNEXPLAINED
     return SAME_ANSWER if "".join(pair[0].split()) == "".join(pair[1].split()) else ""
 
