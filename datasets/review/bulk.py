@@ -172,7 +172,7 @@ def label_all(
         raise Refused(_("Bulk review can only approve or reject."))
     if scope.status == status:
         raise Refused(_("These samples already have this status."))
-    code = verdicts.check_reason(reason if status != APPROVED else None, status)
+    code = verdicts.check_reason(reason, status)
     with transaction.atomic(durable=True):  # IMMEDIATE: nobody changes which samples fit while they are judged
         samples = list(scope.chosen.only(*HOT)[: MOST + 1])
         _check_count(len(samples), expected_count)

@@ -151,6 +151,9 @@ def test_a_reject_of_many_may_have_a_reason(as_reviewer, samples):
     assert (
         "There is no reason odd" in as_reviewer.post("/samples/bulk/label/", sent | {"reason": "odd"}, follow=True).text
     )
+    approve = {"status": "approved", "expected_count": 6, "reason": "wrong_fact"}
+    answer = as_reviewer.post("/api/v1/samples/bulk", approve, "application/json")
+    assert answer.status_code == 409 and "Only rejected samples take a reason" in answer.json()["detail"]
     as_reviewer.post("/samples/bulk/label/", sent)
     assert {(row.status, row.reason) for row in SampleLabel.objects.all()} == {("rejected", "wrong_fact")}
     assert DatasetSample.objects.filter(reject_reason="wrong_fact").count() == 6
