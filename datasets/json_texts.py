@@ -31,6 +31,11 @@ def clean_json(value: Any) -> str:
     return dump_json(clean_value(value))
 
 
+def escape_halves(text: str) -> str:
+    """A text that can be stored: with an escape such as `\\udcff` in place of half of a surrogate pair."""
+    return text.encode(errors="backslashreplace").decode()
+
+
 def dump_json(value: Any) -> str:
     """A value as a text of JSON, cleaned only where it cannot be encoded otherwise.
 

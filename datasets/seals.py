@@ -14,14 +14,17 @@ from typing import Any
 import zstandard
 from django.conf import settings
 from django.db.models import Model, QuerySet
+from django.db.models.fields.json import KeyTextTransform, KeyTransform
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
 
 from openclaw_web import clock
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import statements
+from openclaw_web.sqlite.fields import Json
 from people.models import AuditEntry
 
+from .json_texts import escape_halves
 from .models import DatasetExport, DatasetMember, DatasetVersion, ReleaseSeal
 
 ACTIONS = ("released", "sealed")  # whose entries in the audit log have the SHA-256
@@ -60,9 +63,10 @@ def find_change(version: DatasetVersion) -> str:
         return _(
             "It has no seal: its members were not those of its checksum when it was to be sealed, or it was removed."
         )
-    for place, sha256 in read_places(version.id):
+    places = list(read_places(version))
+    sentence = _("The SHA-256 of its seal is not the one in %(place)s, so what was changed cannot be told.")
+    for place, sha256 in places:
         if sha256 != seal.sha256:
-            sentence = _("The SHA-256 of its seal is not the one in %(place)s, so what was changed cannot be told.")
             return sentence % {"place": place}
     digest = hashlib.sha256()
     try:
@@ -73,24 +77,30 @@ def find_change(version: DatasetVersion) -> str:
     if digest.hexdigest() != seal.sha256:
         return _("The contents of its seal are not those of its SHA-256, so what was changed cannot be told.")
     change = _find_difference(version, map(json.loads, unpack(seal)))
-    return change.encode(errors="backslashreplace").decode()  # what is no UTF-8 cannot be stored
+    if not change and _("the audit log") not in dict(places):
+        return sentence % {"place": _("the audit log")}
+    return escape_halves(change)  # what is no UTF-8 cannot be stored
 
 
-def read_places(version_id: str) -> Iterator[tuple[str, str | None]]:
-    """The places that have the SHA-256 of a release's seal beside it, in words, and what they have."""
-    entries = AuditEntry.objects.filter(action__in=ACTIONS, detail_json__contains=version_id)
-    known = {entry.detail.get("seal") for entry in entries}
-    yield _("the audit log"), known.pop() if len(known) == 1 else None
+def read_places(version: DatasetVersion) -> Iterator[tuple[str, str | None]]:
+    """The places that have the SHA-256 of a release's seal beside it, in words, and what they have.
+
+    The audit log is searched by the dataset.
+    """
+    entries = AuditEntry.objects.filter(object_type="dataset", object_id=version.dataset_id, action__in=ACTIONS)
+    details = [entry.detail for entry in entries.only("detail_json")]
+    for sha256 in {detail.get("seal") for detail in details if detail.get("version") == version.id}:
+        yield _("the audit log"), sha256
     for place in settings.SEAL_PLACES:
-        yield from import_string(place)(version_id)
+        yield from import_string(place)(version.id)
 
 
 def read_exports(version_id: str) -> Iterator[tuple[str, str]]:
     """The SHA-256 of a release's seal in the manifest of each of its exports."""
     exports = DatasetExport.objects.filter(version_id=version_id, state=DatasetExport.State.READY)
-    for export in exports.only("export_name", "manifest_json").order_by("exported_at", "id").iterator():
-        if sha256 := (export.manifest.get("release") or {}).get("seal"):
-            yield _("the manifest of the export %(name)s") % {"name": export.export_name}, sha256
+    seals = exports.annotate(seal=KeyTextTransform("seal", KeyTransform("release", Json("manifest_json"))))
+    for name, sha256 in seals.exclude(seal=None).order_by("exported_at", "id").values_list("export_name", "seal"):
+        yield _("the manifest of the export %(name)s") % {"name": name}, sha256
 
 
 def _find_difference(version, lines: Iterator[list[Any]]) -> str:

@@ -13,7 +13,7 @@ from django.utils import translation
 
 from openclaw_web import amounts
 
-from ..models import DatasetVersion
+from ..models import DatasetVersion, ReleaseSeal
 from . import words
 from .files import CHECKSUM_FILE, FileFacts
 from .options import find_unused_choices
@@ -316,7 +316,7 @@ def read_release(version_id: str) -> dict[str, Any]:
         "members": version.member_count,
         "sides": counts.get("sides", {}),
         "checksum": version.checksum,
-        "seal": version.seal.sha256,
+        "seal": ReleaseSeal.objects.values_list("sha256", flat=True).get(version=version),
         "rules": version.rules,
         "released_on": datetime.fromtimestamp(version.released_at / 1_000, UTC).date().isoformat(),
         "follows": (counts.get("difference") or {}).get("from", {}).get("number"),

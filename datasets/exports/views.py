@@ -34,7 +34,6 @@ from .trainers import DATASETS_LINE
 from .turns import LEAVE_OUT
 from .verification import INTACT
 
-LEFT_OUT_LISTED = 20  # samples that were left out for a reason, on one page
 OPTIONS = {field.name for field in fields(Options)}
 
 
@@ -235,7 +234,7 @@ def _describe_content(export, query):
     manifest = export.manifest
     return {
         "manifest": manifest,
-        "excluded": [_page_group(group, query) for group in manifest.get("excluded", [])],
+        "excluded": words.page_left_out(manifest.get("excluded", []), query),
         "transformations": [
             (words.CHANGES[name], rows, manifest.get("transformed_samples", {}).get(name, []))
             for name, rows in manifest.get("transformations", {}).items()
@@ -244,15 +243,6 @@ def _describe_content(export, query):
         "redactions": words.describe_redactions(manifest),
         "prompts": words.describe_prompts(manifest),
     }
-
-
-def _page_group(group, query):
-    """Samples that were left out for a reason: the first, or those behind the one that the address names."""
-    ids, after = group["samples"], query.get("after")
-    is_open = query.get("left_out") == group["reason"] and after in ids
-    first = ids.index(after) + 1 if is_open else 0
-    page = {"listed": ids[first : first + LEFT_OUT_LISTED], "has_more": len(ids) > first + LEFT_OUT_LISTED}
-    return {**group, **page, "is_open": is_open, "label": words.EXCLUSIONS[group["reason"]]}
 
 
 def _describe_options(export):

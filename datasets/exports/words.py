@@ -1,6 +1,6 @@
 """Texts of an export's rules, reasons and changes, for pages, terminal and API."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -33,6 +33,7 @@ from .rows import (
 )
 from .turns import LIST, SPLIT
 
+LISTED = 20  # samples that were left out for a reason, on one page
 FORMAT_WORDS = {
     DatasetExport.Format.ALPACA: gettext_lazy("Alpaca: instruction and output"),
     DatasetExport.Format.SHAREGPT: gettext_lazy("ShareGPT: the conversation up to the turn"),
@@ -256,6 +257,21 @@ def describe_left_out(excluded: dict[str, dict[str, Any]]) -> list[dict[str, str
         for reason, group in excluded.items()
         for sample_id in group["samples"]
     ]
+
+
+def page_left_out(groups: list[dict[str, Any]], query: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The samples that an export or a release left out, by reason, in pages.
+
+    Each group has a page: its first samples, or those behind the one that the address names.
+    """
+    pages = []
+    for group in groups:
+        ids, after = group["samples"], query.get("after")
+        is_open = query.get("left_out") == group["reason"] and after in ids
+        first = ids.index(after) + 1 if is_open else 0
+        page = {"listed": ids[first : first + LISTED], "has_more": len(ids) > first + LISTED, "is_open": is_open}
+        pages.append({**group, **page, "label": EXCLUSIONS.get(group["reason"], group["reason"])})
+    return pages
 
 
 def describe_prompts(manifest: dict[str, Any]) -> list[dict[str, Any]]:

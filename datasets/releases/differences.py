@@ -12,6 +12,7 @@ from django.utils.translation import gettext as _
 from openclaw_web.errors import Refused
 from openclaw_web.lists.paging import WINDOW, Page
 
+from ..json_texts import escape_halves
 from ..models import DatasetMember, DatasetVersion
 from .members import MEMBER_COLUMNS, read_members
 
@@ -43,7 +44,7 @@ def compare(version: DatasetVersion, other: DatasetVersion) -> dict[str, Any]:
             group = difference[kind]
             group["count"] += 1
             if len(group["samples"]) < LISTED:
-                group["samples"].append((after or before or ("",))[SAMPLE])
+                group["samples"].append(escape_halves(str((after or before or ("",))[SAMPLE])))
     return difference
 
 

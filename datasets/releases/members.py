@@ -3,8 +3,14 @@
 from collections.abc import Collection, Iterator, Set
 from typing import Any, Protocol
 
+from django.db.models import BinaryField, TextField, Value
+from django.db.models.functions import Cast
+
+from openclaw_web.sqlite import statements
+
 from ..dedup.fixed_sides import NO_SIDE
 from ..exports.plan import SIDES, SideTable
+from ..json_texts import escape_halves
 from ..models import Dataset, DatasetMember, DatasetVersion, SessionSide
 
 MEMBER_COLUMNS = ("sample_id", "side", "status", "label_id", "content_hash")
@@ -15,13 +21,27 @@ NO_ID = "agent:"  # before the id of an agent: its sessions without an id
 def read_members(version: DatasetVersion, columns: tuple[str, ...] = MEMBER_COLUMNS) -> Iterator[list[tuple[Any, ...]]]:
     """Yield the members of a release in the order of their samples' ids, in batches.
 
-    `columns` begin with `sample_id`.
+    `columns` begin with `sample_id`. Texts that are no UTF-8 have halves of surrogate pairs.
     """
     rows = DatasetMember.objects.filter(version=version).order_by("sample_id").values_list(*columns)
-    batch = list(rows[:BATCH])
+    batch = _read_batch(rows)
     while batch:
         yield batch
-        batch = list(rows.filter(sample_id__gt=batch[-1][0])[:BATCH])
+        last = batch[-1][0]
+        is_text = isinstance(last, str)
+        key = Value(last.encode(errors="surrogateescape") if is_text else last, BinaryField())
+        batch = _read_batch(rows.filter(sample_id__gt=Cast(key, TextField()) if is_text else key))
+
+
+def _read_batch(rows):
+    with statements.undecodable_texts("default"):
+        return statements.read_rows("default", *rows[:BATCH].query.sql_with_params())
+
+
+def is_storable(member: tuple[Any, ...]) -> bool:
+    """Whether all columns of a member are as our own rows have them: numbers, or texts of UTF-8."""
+    texts = [value for value in member if not isinstance(value, int | None)]
+    return all(isinstance(text, str) and escape_halves(text) == text for text in texts)
 
 
 def get_side_name(agent_id: str, session_id: str) -> str:

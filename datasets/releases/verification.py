@@ -41,7 +41,7 @@ def verify(version: DatasetVersion, report_progress: Callable[[int], None] = lam
     is_intact = not counts[MEMBERS] and not counts[SIDE]
     result = {"version": version.id, "number": version.number, "members": members, "seal": seal and seal.sha256}
     result |= {"is_intact": is_intact, "is_current": not counts.total(), "counts": dict(+counts), "change": change}
-    result["places"] = [place for place, _sha256 in seals.read_places(version.id)]
+    result["places"] = [place for place, _sha256 in seals.read_places(version)]
     message = _describe_result(members, counts, change)
     if not change:
         message = join_sentences(

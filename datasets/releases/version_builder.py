@@ -3,7 +3,7 @@
 import hashlib
 from collections import Counter
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from django.conf import settings
@@ -27,13 +27,14 @@ from ..dedup.texts import compute_identity
 from ..exports import changes, words
 from ..exports.options import BY_TIME
 from ..exports.plan import SIDES, DaySides, build_export_plan
-from ..exports.rows import read_fitting
+from ..exports.rows import UNREADABLE, read_fitting
 from ..exports.source import COLUMNS, LISTED, DecisionVerdicts, Source, find_other_task, note_excluded
 from ..exports.writer import CHANGED, RULES
+from ..json_texts import escape_halves
 from ..models import DatasetMember, DatasetSample, DatasetVersion, SessionSide
 from .dataset_store import build_options
 from .differences import compare
-from .members import ReleasedSides, get_side_name, read_members
+from .members import ReleasedSides, get_side_name, is_storable, read_members
 
 BATCH = 1_000  # members in one transaction
 RELEASE_RULES = 2  # the version of the rules by which members and sides are chosen
@@ -107,18 +108,22 @@ def _build_members(version, options, source, plan, verdicts, excluded) -> Iterat
         )
 
 
-def _copy_members(version, changed) -> Iterator[DatasetMember]:
-    """The members of a changed release as they stand, once each, on the sides of their sessions."""
+def _copy_members(version, changed, excluded) -> Iterator[DatasetMember]:
+    """The members of a changed release as they stand, once each, on the sides of their sessions.
+
+    Those with a text that is no UTF-8 are counted in `excluded`.
+    """
     others = {"id", "version_id", "sample_id"}
     names = ("sample_id", *(name for name in seals.list_columns(DatasetMember) if name not in others))
     sides, last = ReleasedSides(version.dataset, None), None
-    for batch in read_members(changed, names):
-        for member in (DatasetMember(version=version, **dict(zip(names, row, strict=True))) for row in batch):
+    for row in chain.from_iterable(read_members(changed, names)):
+        if not is_storable(row):
+            note_excluded(excluded, UNREADABLE, escape_halves(str(row[0])))
+        elif row[0] != last:
+            member, last = DatasetMember(version=version, **dict(zip(names, row, strict=True))), row[0]
             side = sides.find_side(member.agent_id, member.session_id)
             member.side = member.side if side == NO_SIDE else SIDES[side]
-            if member.sample_id != last:
-                yield member
-            last = member.sample_id
+            yield member
 
 
 def _remake_version(version, latest, progress):
@@ -127,12 +132,13 @@ def _remake_version(version, latest, progress):
     change = seals.find_change(changed) if changed else ""
     if not change:
         raise Refused(_("This release is as it was released: there is nothing to release anew."))
-    _insert_members(version, _copy_members(version, changed), progress, changed.member_count)
+    excluded: dict[str, dict[str, Any]] = {}
+    _insert_members(version, _copy_members(version, changed, excluded), progress, changed.member_count)
     if not version.members.exists():
         raise Refused(_("This release has no members any more."))
     words = _("Released anew from the members of release %(number)s, on the sides of their sessions. %(change)s")
     version.notes = f"{version.notes}\n{words % {'number': changed.number, 'change': change}}".strip()
-    _finish(version, latest, {}, 0)
+    _finish(version, latest, excluded, 0)
 
 
 def _insert_members(version, members, progress, total):

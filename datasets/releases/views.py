@@ -14,6 +14,7 @@ from openclaw_web.pages.html import redirect_to, render_page, stop_polling
 from openclaw_web.pages.roles import needs
 
 from ..exports.plan import SIDES
+from ..exports.words import page_left_out
 from ..models import Dataset, DatasetExport, DatasetVersion, ReleaseSeal, VersionTaint
 from . import release_checks, taints, words
 from .dataset_list import DATASETS, DatasetFilters
@@ -95,9 +96,9 @@ def version_detail(request, dataset_id, number):
     verification = jobs.find_last(release_checks.JOB_KIND, about_version)
     check = jobs.find_last(taints.JOB_KIND, about_version)
     is_working = any(job is not None and not job.has_ended for job in (verification, check))
-    excluded = words.describe_excluded(version.counts.get("excluded", []))
+    excluded = page_left_out(version.counts.get("excluded", []), request.GET)
     compared = words.describe_compared(verification.result if verification else None)
-    named = [*(sample for group in excluded for sample in group["samples"]), *(sample for _kind, sample in compared)]
+    named = [*(sample for group in excluded for sample in group["listed"]), *(sample for _kind, sample in compared)]
     exports = DatasetExport.objects.filter(version_id=version.id).order_by("-exported_at", "-id")
     context = {
         "version": version,

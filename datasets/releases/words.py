@@ -12,7 +12,7 @@ from openclaw_web.pages import glyphs
 
 from ..exports.options import BY_TIME, translate_stored
 from ..exports.plan import SIDES as SIDE_NAMES
-from ..exports.words import DUPLICATE_WORDS, EXCLUSIONS, INCLUDED_WORDS, TASK_WORDS
+from ..exports.words import DUPLICATE_WORDS, INCLUDED_WORDS, TASK_WORDS
 from ..models import Benchmark, DatasetSample, DatasetVersion, VersionTaint
 from . import taints, verification
 from .dataset_store import DEFAULTS
@@ -78,11 +78,6 @@ def describe_difference(difference: dict[str, Any] | None) -> dict[str, Any] | N
         return None
     kinds = [(kind, label, difference[kind]["count"]) for kind, label in DIFFERENCES.items()]
     return {"number": difference["from"]["number"], "kinds": kinds, "same": difference["same"]}
-
-
-def describe_excluded(groups: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The samples that a release leaves out, by reason, with the reason in words."""
-    return [{**group, "label": EXCLUSIONS.get(group["reason"], group["reason"])} for group in groups]
 
 
 def describe_taints(counts: dict[str, int]) -> list[tuple[str, str, int]]:

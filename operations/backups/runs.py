@@ -7,6 +7,7 @@ from pathlib import Path
 
 from django.conf import settings
 from django.db.models import Case, QuerySet, When
+from django.db.models.fields.json import KeyTextTransform, KeyTransform
 from django.utils.translation import gettext as _
 from ulid import ULID
 
@@ -14,7 +15,7 @@ from jobs.progress import CancelledJob
 from openclaw_web import clock
 from openclaw_web.disk import locks
 from openclaw_web.errors import Refused
-from openclaw_web.sqlite import json_columns
+from openclaw_web.sqlite.fields import Json
 from people.configuration import setting_values as configuration
 
 from ..models import BackupRun
@@ -206,10 +207,10 @@ def find_backup(name: str) -> BackupRun:
 
 def read_seals(version_id: str) -> Iterator[tuple[str, str]]:
     """The SHA-256 of a release's seal in the manifest of each backup that has the release."""
-    for run in BackupRun.objects.only("archive_path", "manifest_json").order_by("created_at", "id").iterator():
-        releases = json_columns.decode(run.manifest_json).get("releases") or {}
-        if sha256 := releases.get(version_id):
-            yield _("the manifest of the backup %(file)s") % {"file": Path(run.archive_path).name}, sha256
+    sealed = KeyTextTransform(version_id, KeyTransform("releases", Json("manifest_json")))
+    runs = BackupRun.objects.filter(manifest_json__contains=version_id).annotate(seal=sealed).exclude(seal=None)
+    for path, sha256 in runs.order_by("created_at", "id").values_list("archive_path", "seal"):
+        yield _("the manifest of the backup %(file)s") % {"file": Path(path).name}, sha256
 
 
 def find_last_proven_at() -> int | None:

@@ -13,6 +13,7 @@ from django.urls import reverse
 
 from datasets import seals
 from datasets.models import DatasetExport, ReleaseSeal
+from datasets.releases.release import release_here
 from datasets.releases.verification import verify
 from openclaw_web.errors import Refused
 from operations.models import BackupRun
@@ -195,6 +196,20 @@ def test_an_admin_releases_anew_from_the_members_as_they_are(version, as_admin, 
     assert members == {f"x{number}-1": ("train", "l9" if number == 3 else None) for number in (0, 1, 3, 4, 5)}
     assert verify(anew)["is_intact"]
     assert build_export("alpaca", release=anew.id).manifest["release"]["notes"] == anew.notes
+
+
+@pytest.mark.parametrize("value", ["CAST(x'ff00' AS TEXT)", "x'ff00'"])
+@pytest.mark.parametrize("column", ["session_id", "sample_id"])
+def test_members_that_are_no_text_are_left_out_of_a_release_anew(version, column, value):
+    change(f"UPDATE dataset_members SET {column} = {value} WHERE {OF_FIRST} AND sample_id = 'x4-1'")
+    anew = release_here(version.dataset, by="ann", remade_from=1)
+    assert {member.sample_id for member in anew.members.all()} == {f"x{number}-1" for number in (0, 1, 2, 3, 5)}
+    [group] = anew.counts["excluded"]
+    assert (group["reason"], group["count"]) == ("unreadable", 1)
+    assert verify(anew)["is_intact"]
+    version.dataset.versions.filter(number__gt=1).delete()
+    again = make_release(version.dataset)  # compared with the changed one
+    assert again.counts["difference"]["same"] == (6 if column == "session_id" else 5)
 
 
 def test_programs_release_anew(version, as_admin, as_labeller):

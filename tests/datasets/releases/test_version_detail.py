@@ -1,12 +1,15 @@
 """The page of a release: its numbers, checks, differences and files, and its address by id."""
 
+import re
+from html import unescape
+
 import pytest
 from django.urls import reverse
 
 from datasets.models import DatasetExport, DatasetSample, VersionTaint
 from tests.datasets.exports.export_helpers import FORM_FIELDS, build_export
 from tests.datasets.page_text import read_text
-from tests.datasets.releases.release_helpers import make_dataset, make_release, sides_of
+from tests.datasets.releases.release_helpers import add_session, make_dataset, make_release, sides_of
 from tests.datasets.releases.release_pages import find_links, list_samples, open_page, send_form
 
 pytestmark = pytest.mark.django_db
@@ -50,6 +53,21 @@ def test_the_next_release_is_compared_and_says_what_was_left_out(as_stranger, ve
     assert "Compared with release 1" in page and "Rejected" in page
     [gone] = find_links(page, "/difference/")
     assert list_samples(as_stranger.get(gone).text) == ["x1-1"]
+
+
+def test_samples_that_were_left_out_are_in_pages_by_their_words(as_stranger, version):
+    DatasetSample.objects.filter(id="x1-1").update(annotation_status="rejected")
+    for number in range(100, 144):
+        add_session(number, annotation_status="rejected")
+    address = second = make_release(version.dataset).get_absolute_url()
+    seen = []
+    while address:
+        page = as_stranger.get(address).text
+        seen.append(re.findall(r">Question s(\d+)t1w0", page))
+        link = re.search(r'href="(\?left_out=rejected[^"#]+)#left-out-rejected"', page)
+        address = link and second + unescape(link[1])
+    assert [len(numbers) for numbers in seen] == [20, 20, 5]
+    assert {name for numbers in seen for name in numbers} == {"1", *map(str, range(100, 144))}
 
 
 def test_verifying_says_whether_it_is_as_released(as_reviewer, version):
