@@ -73,12 +73,12 @@ def _store_result(sample_ids, stale_ids):
 
 
 def _describe(stored, compared, changed):
-    words = [
-        ngettext("%(count)s exchange stored", "%(count)s exchanges stored", stored) % {"count": f"{stored:,}"},
-        ngettext("%(count)s compared", "%(count)s compared", compared) % {"count": f"{compared:,}"},
-        ngettext("%(count)s changed", "%(count)s changed", changed) % {"count": f"{changed:,}"},
-    ]
-    return words[0] + ", " + words[1] + ", " + words[2] + "."
+    return _("%(stored)s, %(compared)s, %(changed)s.") % {
+        "stored": ngettext("%(count)s exchange stored", "%(count)s exchanges stored", stored)
+        % {"count": f"{stored:,}"},
+        "compared": ngettext("%(count)s compared", "%(count)s compared", compared) % {"count": f"{compared:,}"},
+        "changed": ngettext("%(count)s changed", "%(count)s changed", changed) % {"count": f"{changed:,}"},
+    }
 
 
 JOB = Kind(
