@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import ngettext, pgettext
 
 from openclaw_web.pages.formatting import listed
 from openclaw_web.sentences import join_sentences
@@ -79,9 +79,8 @@ def _describe_result(members, counts, change):
         return _("The release was changed. %(change)s") % {"change": change}
     if counts[SIDE]:
         return _("The release is as it was, but sides of its sessions were changed.")
-    compared = ngettext("%(count)s member is as released", "%(count)s members are as released", members) % {
-        "count": f"{members:,}"
-    }
+    compared = ngettext("%(count)s member is as released", "%(count)s members are as released", members)
+    compared %= {"count": f"{members:,}"}
     if not counts.total():
         return _("%(compared)s, and so are their samples.") % {"compared": compared}
     later = {
@@ -89,5 +88,7 @@ def _describe_result(members, counts, change):
         CONTENT: ngettext("%(count)s sample was edited", "%(count)s samples were edited", counts[CONTENT]),
         VERDICT: ngettext("%(count)s sample was judged again", "%(count)s samples were judged again", counts[VERDICT]),
     }
-    since = ", ".join(words % {"count": f"{counts[kind]:,}"} for kind, words in later.items() if counts[kind])
+    since = ""
+    for kind in filter(counts.get, later):
+        since += (since and pgettext("between things of a list", ", ")) + later[kind] % {"count": f"{counts[kind]:,}"}
     return _("%(compared)s. Since then: %(since)s.") % {"compared": compared, "since": since}
