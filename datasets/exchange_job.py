@@ -20,7 +20,11 @@ def run(_params: dict[str, Any], progress: Any) -> dict[str, Any]:
 
     Running it again goes on with what is left.
     """
-    stored = _store_missing(progress)
+    stored, last = 0, ""
+    while batch := list(_find_missing().filter(id__gt=last).order_by("id")[: 10 * BATCH]):
+        stored += store_exchanges(batch)
+        last = batch[-1].id
+        progress.update(stored, None, _("Storing exchanges: %(count)s so far") % {"count": f"{stored:,}"})
     compared, changed = _compare_oldest(progress)
     return {"message": _describe(stored, compared, changed), "stored": stored, "compared": compared, "changed": changed}
 
@@ -40,15 +44,6 @@ def _find_missing():
 
 def _find_oldest():
     return SampleExchange.objects.filter(checked_at__lt=clock.now_ms() - DAY_MS)
-
-
-def _store_missing(progress):
-    stored, last = 0, ""
-    while batch := list(_find_missing().filter(id__gt=last).order_by("id")[: 10 * BATCH]):
-        stored += store_exchanges(batch)
-        last = batch[-1].id
-        progress.update(stored, None, _("Storing exchanges: %(count)s so far") % {"count": f"{stored:,}"})
-    return stored
 
 
 def _compare_oldest(progress):
@@ -73,12 +68,12 @@ def _store_result(sample_ids, stale_ids):
 
 
 def _describe(stored, compared, changed):
-    return _("%(stored)s, %(compared)s, %(changed)s.") % {
-        "stored": ngettext("%(count)s exchange stored", "%(count)s exchanges stored", stored)
-        % {"count": f"{stored:,}"},
-        "compared": ngettext("%(count)s compared", "%(count)s compared", compared) % {"count": f"{compared:,}"},
-        "changed": ngettext("%(count)s changed", "%(count)s changed", changed) % {"count": f"{changed:,}"},
-    }
+    words = [
+        ngettext("%(count)s exchange stored", "%(count)s exchanges stored", stored) % {"count": f"{stored:,}"},
+        ngettext("%(count)s compared", "%(count)s compared", compared) % {"count": f"{compared:,}"},
+        ngettext("%(count)s changed", "%(count)s changed", changed) % {"count": f"{changed:,}"},
+    ]
+    return words[0] + ", " + words[1] + ", " + words[2] + "."
 
 
 JOB = Kind(

@@ -70,11 +70,6 @@ def _as_guardian_output(guardian):
     )
 
 
-def _normalise_lines(text):
-    """The lines of a file with LF endings, as a browser sends them back with CRLF."""
-    return text.replace("\r\n", "\n")
-
-
 def _build_part_verdict(name, label, corrected):
     if not label:
         return None
@@ -144,7 +139,7 @@ class PartsForm(forms.Form):
             "reason": fields["guardian_reason"],
         }
         if fields["guardian_content"] and guardian["status"] == writes.WRITTEN:
-            guardian["content"] = _normalise_lines(fields["guardian_content"])
+            guardian["content"] = fields["guardian_content"].replace("\r\n", "\n")
         return {
             "gate": _build_part_verdict("gate", fields["gate_label"], gate),
             "guardian": _build_part_verdict("guardian", fields["guardian_label"], guardian),

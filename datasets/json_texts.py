@@ -77,21 +77,17 @@ class QuoteWriter:
     def put_around(self, text: str, place: int) -> str:
         """A text as a string of JSON at a place, with the escapes of its depth."""
         while (quote := self.text.find('"', self.place, place)) >= 0:
-            level = self._find_level(quote)
+            # The depth at which a quote begins or ends a string, by the backslashes before it.
+            count, level = 0, 0
+            while count < quote and self.text[quote - count - 1] == "\\":
+                count += 1
+            while count % 2:
+                count, level = count // 2, level + 1
             if level <= self.depth:
                 self.depth = level if self.depth > level else level + 1
             self.place = quote + 1
         escapes = "\\" * (2 ** min(self.depth, DEPTHS) - 1)
         return f'{escapes}"{text}{escapes}"'
-
-    def _find_level(self, quote):
-        """The depth at which a quote begins or ends a string, by the backslashes before it."""
-        count, level = 0, 0
-        while count < quote and self.text[quote - count - 1] == "\\":
-            count += 1
-        while count % 2:
-            count, level = count // 2, level + 1
-        return level
 
 
 def looks_like_json(text: str) -> bool:

@@ -139,7 +139,7 @@ def count_samples(lists: list[Filters]) -> list[RowCount | None]:
     with time_box(DEFAULT_DB_ALIAS, COUNTING_MS) as is_up:
         try:
             counts = statements.read_row(DEFAULT_DB_ALIAS, f"SELECT {', '.join(parts)}", values)
-            return [_cap_count(count) for count in counts]
+            return [RowCount(min(count, COUNTED_UP_TO), count > COUNTED_UP_TO) for count in counts]
         except OperationalError as exc:
             if not is_up(exc):
                 raise
@@ -179,10 +179,6 @@ def find_by_turn(agent_id: str, session_id: str, numbers: list[int]) -> list[dic
     rows = DatasetSample.objects.filter(agent_id=agent_id, session_id=session_id, turn_number__in=numbers)
     samples = rows.order_by("turn_number", "-sample_type", "id").values("id", "turn_number", "annotation_status")
     return list({row["turn_number"]: row for row in samples[:MOST_OF_TURNS]}.values())
-
-
-def _cap_count(count):
-    return RowCount(min(count, COUNTED_UP_TO), count > COUNTED_UP_TO)
 
 
 def _find_neighbour(sample, filters, order):

@@ -84,20 +84,13 @@ def follow_key(agent_id: str, db: str) -> None:
         texts = places.read_documents(db, [(row.source, row.source_id) for row in part])
         with write_queue.agent_transaction(db):
             for row in part:
-                changed.add(_hash_again(db, row, texts.get((row.source, row.source_id))))
+                document = texts.get((row.source, row.source_id))
+                text = find_text(document.value, row.path) if document else None
+                value = text[row.start : row.end] if text else ""
+                value_hash = compute_value_hash(row.kind, value) if value else row.value_hash  # the text is gone
+                Finding.objects.using(db).filter(id=row.id).update(value_hash=value_hash)
+                changed.add(value_hash)
         finding_store.call_summary(agent_id, db, changed)
         last = part[-1].id
     with write_queue.agent_transaction(db):
         noted.update(fingerprint=read_key_mark())
-
-
-def _hash_again(db, row, document):
-    """Store the hash of the text in a place, and return it.
-
-    It stays where the text is gone.
-    """
-    text = find_text(document.value, row.path) if document else None
-    value = text[row.start : row.end] if text else ""
-    value_hash = compute_value_hash(row.kind, value) if value else row.value_hash
-    Finding.objects.using(db).filter(id=row.id).update(value_hash=value_hash)
-    return value_hash

@@ -118,11 +118,10 @@ def forget_sessions(db: str, session_ids: list[str]) -> None:
 
 def describe(result: ScanResult) -> str:
     """The result of a scan in sentences."""
-    found = ngettext("%(count)s finding stored", "%(count)s findings stored", result.findings)
+    findings = ngettext("%(count)s finding stored", "%(count)s findings stored", result.findings)
     scanned = ngettext("%(count)s text scanned", "%(count)s texts scanned", result.scanned)
-    both = {"scanned": scanned % {"count": f"{result.scanned:,}"}, "found": found % {"count": f"{result.findings:,}"}}
     sentences = [
-        _("%(scanned)s, %(found)s.") % both,
+        scanned % {"count": f"{result.scanned:,}"} + ", " + findings % {"count": f"{result.findings:,}"} + ".",
         result.omitted
         and ngettext(
             "%(count)s more finding is not stored, because its text has too many.",

@@ -26,23 +26,7 @@ from problems import check_pass
 from . import cancellation, execution
 from . import kinds as job_kinds
 from .models import JobRun
-from .progress import Listener, Progress
-
-__all__ = [
-    "Progress",
-    "cancel",
-    "end_lost",
-    "find_by_kind",
-    "find_last",
-    "find_latest",
-    "is_lost",
-    "recover",
-    "run_now",
-    "run_started",
-    "start",
-    "visible_to",
-    "wait",
-]
+from .progress import Listener
 
 log = logging.getLogger(__name__)
 

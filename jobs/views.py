@@ -32,10 +32,12 @@ def job_list(request):
 def job_detail(request, job_id):
     job = _get_job(request, job_id)
     kind = job_kinds.find_kind(job.kind)
+    # Of a stopped job the result is where it starts again.
+    has_result = kind is not None and job.state in (JobRun.State.FINISHED, JobRun.State.STOPPED)
     context = {
         "job": job,
         "label": job_kinds.get_label(job.kind),
-        "result_address": _get_result_address(job, kind),
+        "result_address": kind.build_address(job.params) if has_result else None,
         "kept": kind.cancel_text if kind else "",
         "may_cancel": request.user.has_role("labeller"),
         "reasons": job.result.get("reasons", []),
@@ -87,12 +89,6 @@ def _get_job(request, job_id):
     if job is None:
         raise Http404
     return job
-
-
-def _get_result_address(job, kind):
-    """Return the address of a job's result; of a stopped job, where it starts again."""
-    is_there = kind is not None and job.state in (JobRun.State.FINISHED, JobRun.State.STOPPED)
-    return kind.build_address(job.params) if is_there else None
 
 
 def _describe_result(job, kind):

@@ -63,7 +63,15 @@ class Worker:
         """Run queued jobs until `stop`."""
         while self.is_wanted:
             self.is_busy = True
-            has_run = _run_next()
+            try:
+                has_run = execution.run_next() is not None
+            except OperationalError as exc:  # locked for too long, or a full disk: `recover` finds the run as lost
+                log.warning("no job could be run: %s", exc)
+                has_run = True
+                time.sleep(RECOVER_SECONDS)
+            if has_run:
+                check_pass.check_all()
+                connections.close_all()  # a job may have opened the files of hundreds of agents
             self.is_busy = False
             if self.is_wanted and not has_run:
                 time.sleep(POLL_SECONDS)
@@ -79,23 +87,6 @@ class Worker:
         log.info("stopping after the running job, or in %s s", GRACE_SECONDS)
         signal.signal(signal.SIGALRM, self.stop)
         signal.alarm(GRACE_SECONDS)
-
-
-def _run_next():
-    """Run one queued job, and return whether there was one.
-
-    Its files are closed afterwards: a job may have opened those of hundreds of agents.
-    """
-    try:
-        has_run = execution.run_next() is not None
-    except OperationalError as exc:  # locked for too long, or a full disk: `recover` finds the run as lost
-        log.warning("no job could be run: %s", exc)
-        has_run = True
-        time.sleep(RECOVER_SECONDS)
-    if has_run:
-        check_pass.check_all()
-        connections.close_all()
-    return has_run
 
 
 @contextmanager

@@ -87,7 +87,13 @@ class Features:
         session; then the words of the sample and of its session decide. Names decide between sessions with the same
         words. Samples of an earlier release precede all others.
         """
-        of_session = self._mix_sessions()
+        # For each session a number of the words of all its samples.
+        of_session = array("Q", bytes(8 * self.session_count))
+        columns = ("session", "pair", "turn", "judgement")
+        bits = array("Q", self.column("quality").tobytes())
+        for session, pair, turn, judgement, quality in zip(*map(self.column, columns), bits, strict=True):
+            mixed = mix_bits(mix_bits(mix_bits(mix_bits(pair) ^ (turn & MAX_UINT64)) ^ judgement) ^ quality)
+            of_session[session] = (of_session[session] + mixed) & MAX_UINT64
         names = (*(("is_new",) if self.fixed else ()), "judgement", "quality", "turn", "pair", "session")
         *firsts, judgements, qualities, turns, pairs, sessions = map(self.column, names)
 
@@ -96,16 +102,6 @@ class Features:
             return (*[first[place] for first in firsts], *own) if firsts else own
 
         return sort_places(range(len(self)), build_key)
-
-    def _mix_sessions(self):
-        """For each session a number of the words of all its samples."""
-        of_session = array("Q", bytes(8 * self.session_count))
-        columns = ("session", "pair", "turn", "judgement")
-        bits = array("Q", self.column("quality").tobytes())
-        for session, pair, turn, judgement, quality in zip(*map(self.column, columns), bits, strict=True):
-            mixed = mix_bits(mix_bits(mix_bits(mix_bits(pair) ^ (turn & MAX_UINT64)) ^ judgement) ^ quality)
-            of_session[session] = (of_session[session] + mixed) & MAX_UINT64
-        return of_session
 
     def _extend(self, name, values):
         self._columns[name].extend(values)

@@ -27,20 +27,16 @@ def compute_signature(grams: Iterable[Gram]) -> bytes:
     smallest, is_empty = mosts, True
     for gram in grams:
         is_empty = False
-        permuted = (_hash_gram(gram) * factors + terms) & mosts
+        # 32 bits of a gram's SHA-1, mixed by the finalizer of MurmurHash3.
+        text = "\x1f".join(gram).encode(errors="surrogatepass")
+        number = int.from_bytes(sha1(text, usedforsecurity=False).digest()[:4], "little")
+        number = (number ^ (number >> 16)) * 0x85EBCA6B & MOST
+        number = (number ^ (number >> 13)) * 0xC2B2AE35 & MOST
+        permuted = ((number ^ (number >> 16)) * factors + terms) & mosts
         # Of each number that is not smaller than before, its carry; then all 32 bits below that.
         smaller = ((smallest | carries) - permuted) & carries
         smallest ^= (smallest ^ permuted) & (smaller - (smaller >> 32))
     return b"" if is_empty else _unpack_lower_halves(smallest)
-
-
-def _hash_gram(gram):
-    """32 bits of a gram's SHA-1, mixed by the finalizer of MurmurHash3."""
-    text = "\x1f".join(gram).encode(errors="surrogatepass")
-    number = int.from_bytes(sha1(text, usedforsecurity=False).digest()[:4], "little")
-    number = (number ^ (number >> 16)) * 0x85EBCA6B & MOST
-    number = (number ^ (number >> 13)) * 0xC2B2AE35 & MOST
-    return number ^ (number >> 16)
 
 
 @cache

@@ -91,7 +91,15 @@ def build_split_plan(
         read_features(batches, features, report_progress)
         texts = _TextReader(features)
         groups = (_KeepOne if duplicates == ONE else _KeepAll)(features, texts)
-        _find_similar(features, groups, texts)
+        # Join in `groups` the samples with the same words, then those with nearly the same.
+        order, has_numbers = features.rank_places(), features.column("has_numbers")
+        is_first = bytearray(b"\x01") * len(order)
+        for best, *others in find_buckets(features.column("words"), order):
+            groups.join(best, others)
+            for place in others:
+                is_first[place] = False
+        order = array("I", (place for place in order if is_first[place] and has_numbers[place]))
+        clusters.join_similar(features.numbers, order, texts.grams_of, groups)
     finally:
         numbers.close()
     return _build_plan(features, groups, seed, shares)
@@ -228,18 +236,6 @@ class _TextReader:
         return []
 
 
-def _find_similar(features, groups, texts):
-    """Join in `groups` the samples with the same words, then those with nearly the same."""
-    order, has_numbers = features.rank_places(), features.column("has_numbers")
-    is_first = bytearray(b"\x01") * len(order)
-    for best, *others in find_buckets(features.column("words"), order):
-        groups.join(best, others)
-        for place in others:
-            is_first[place] = False
-    order = array("I", (place for place in order if is_first[place] and has_numbers[place]))
-    clusters.join_similar(features.numbers, order, texts.grams_of, groups)
-
-
 def fill_sides(weights: Sequence[int], shares: Sequence[float]) -> bytes:
     """The number of the side of each of some sets: the first ones fill the first side, and so on.
 
@@ -296,7 +292,7 @@ def _choose_sides(groups, order, weights, shares):
 def _build_plan(features, groups, seed, shares):
     sessions, pairs, keys = (features.column(name) for name in ("session", "pair", "key"))
     smallest_keys = array("Q", [MAX_UINT64]) * features.session_count
-    seed_number = _hash_seed(seed)
+    seed_number = int.from_bytes(hashlib.sha256(seed.encode(errors="surrogatepass")).digest()[:8])
     for place in compress(range(len(keys)), groups.is_kept):
         session = sessions[place]
         smallest_keys[session] = min(smallest_keys[session], mix_bits(pairs[place] ^ seed_number))
@@ -334,7 +330,3 @@ def find_taught(words: "array[int]", sides: bytes) -> tuple["array[int]", bytes]
         numbers.append(number)
         taught_on.append(sum(1 << side for side in {sides[place] for place in places}))
     return numbers, bytes(taught_on)
-
-
-def _hash_seed(seed):
-    return int.from_bytes(hashlib.sha256(seed.encode(errors="surrogatepass")).digest()[:8])

@@ -85,7 +85,15 @@ def decide(
     )
     with write_queue.global_transaction():
         if value_hash and verdict != Verdict.ADDED:  # adding one does not judge what is on a screen
-            _end_claim(value_hash, by, expected)
+            value = FindingValue.objects.filter(value_hash=value_hash).first() if expected else None
+            if value and value.state != expected:
+                raise Refused(
+                    _("The status of this value has changed to %(status)s. Check the value again.")
+                    % {"status": states.word(value.state)}
+                )
+            if other := claims.find_holder(value_hash, besides=by):
+                raise Refused(claims.describe_holder(other, claims.VALUE))
+            claims.release(value_hash, by=by)
         _store(row, by, "finding_judged", verdict)
         store_action(ReviewAction.Kind.VERDICT, by=by, at=row.decided_at, label_id=row.id, sample_count=0)
     _follow(row, by)
@@ -143,18 +151,6 @@ def check_role(user: User, scope: str) -> None:
     """Raises PermissionDenied for somebody who may not decide on what a verdict is about."""
     if not user.has_role(ROLES.get(scope, "labeller")):
         raise PermissionDenied
-
-
-def _end_claim(value_hash, by, expected):
-    value = FindingValue.objects.filter(value_hash=value_hash).first() if expected else None
-    if value and value.state != expected:
-        raise Refused(
-            _("The status of this value has changed to %(status)s. Check the value again.")
-            % {"status": states.word(value.state)}
-        )
-    if other := claims.find_holder(value_hash, besides=by):
-        raise Refused(claims.describe_holder(other, claims.VALUE))
-    claims.release(value_hash, by=by)
 
 
 def find_undoable(verdict_id: str) -> FindingVerdict:

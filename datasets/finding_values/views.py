@@ -213,11 +213,14 @@ def _render_value(request, value):
     history = [(row, words.describe_verdict(row), may_undo) for row, may_undo in verdicts.read_history(value)]
     filters = read_list_filters(ValueFilters, request.GET)
     listing = VALUES.fits(request.user, sort=filters.sorting, **filters.criteria)
+    # The keys of a value's page, by action of review: a person's own, and fixed ones that these leave free.
+    own = {action: key for action, key in read_keys(by).items() if action in KEYS}
+    free = {action: key for action, key in KEYS.items() if key not in own.values()}
     context = {
         "value": value,
         "filters": filters,
         "in_list": find_neighbours(listing, value),
-        "keys": _read_keys(by),
+        "keys": {action: list(filter(None, (free.get(action), own[action]))) for action in KEYS},
         "shown": next((place.excerpt.value for place in page if place.excerpt), words.DOTS),
         "kind": words.get_kind_word(value.kind),
         "held_by": held_by,
@@ -239,13 +242,6 @@ def _render_value(request, value):
 def _may_undo(user):
     """Whether a person has a verdict that the key for undoing would take back."""
     return user.has_role("labeller") and find_last_action(user.username, is_on_value=True) is not None
-
-
-def _read_keys(username):
-    """The keys of a value's page, by action of review: a person's own, and fixed ones that these leave free."""
-    own = {action: key for action, key in read_keys(username).items() if action in KEYS}
-    free = {action: key for action, key in KEYS.items() if key not in own.values()}
-    return {action: list(filter(None, (free.get(action), own[action]))) for action in KEYS}
 
 
 def _choose_agent(agent_id, held_by):

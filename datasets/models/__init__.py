@@ -1,5 +1,7 @@
 """Samples, verdicts on them, exports and releases: evidence of the team, in the global file."""
 
+# ruff: noqa: F401 - other modules find the tables here, as Django does
+
 from .exports import DatasetExport
 from .findings import FindingValue, FindingValueAgent, FindingVerdict
 from .releases import Benchmark, Dataset, DatasetMember, DatasetVersion, ReleaseSeal, SessionSide, VersionTaint
@@ -14,29 +16,3 @@ from .samples import (
     SampleQuerySet,
     SampleSignature,
 )
-
-__all__ = [
-    "CUT_OFF",
-    "INTERRUPTED",
-    "PART_LABELS",
-    "Benchmark",
-    "Dataset",
-    "DatasetExport",
-    "DatasetMember",
-    "DatasetSample",
-    "DatasetVersion",
-    "FindingValue",
-    "FindingValueAgent",
-    "FindingVerdict",
-    "ReleaseSeal",
-    "ReviewAction",
-    "ReviewDraw",
-    "SampleClaim",
-    "SampleDraft",
-    "SampleExchange",
-    "SampleLabel",
-    "SampleQuerySet",
-    "SampleSignature",
-    "SessionSide",
-    "VersionTaint",
-]

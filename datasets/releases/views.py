@@ -204,8 +204,9 @@ def version_verify(request, dataset_id, number):
 def version_anew(request, dataset_id, number):
     """Queue the release of the next version with the members of a release that was changed."""
     dataset = find_version(dataset_id, number).dataset
-    job = start_release(dataset, by=request.user.username, remade_from=number)
-    return redirect_after_start(request, job, to=dataset)
+    return redirect_after_start(
+        request, start_release(dataset, by=request.user.username, remade_from=number), to=dataset
+    )
 
 
 @require_POST

@@ -158,9 +158,24 @@ def add_verdict(
     """
     if status not in DatasetSample.Status.values:
         raise Refused(_("There is no status “%(status)s”.") % {"status": status})
-    sample = _find_free_sample(sample_id, by, expected_status, is_version)
+    now = clock.now_ms()
+    sample = statements.read_object(DatasetSample, SAMPLE, [by, *claims.get_lifetime(), sample_id])
+    if sample is None:
+        raise NoSuchSample
+    if is_version is not None and not is_version(compute_version(sample)):
+        raise Outdated(describe_overtaken(sample))
+    if expected_status is not None and (sample.annotation_status or DatasetSample.Status.PENDING) != expected_status:
+        raise Refused(describe_overtaken(sample))
+    if sample.held_by:
+        raise Refused(claims.describe_holder(claims.Holder.from_claim(sample.held_by, sample.held_until, now)))
     before, shape = read_columns(sample), read_shape(sample)
-    _judge_sample(sample, status, by=by, output=output, notes=notes, gate=gate, guardian=guardian, reason=reason)
+    if output is not None:
+        sample.output = _read_reply(sample, output)
+    _judge_parts(sample, gate, guardian)
+    sample.reject_reason = check_reason(reason, status)
+    sample.annotation_status = status
+    sample.annotated_by, sample.annotated_at, sample.annotation_notes = by, clock.now_ms(), notes or None
+    sample.label_id = str(ULID())
     _store_verdict(
         sample,
         before | ({} if read_shape(sample) == shape else shape) | ({FILED_CORRECTION: filed} if filed else {}),
@@ -213,31 +228,6 @@ def build_label(
         before=before,
         reason=sample.reject_reason,
     )
-
-
-def _find_free_sample(sample_id, by, expected_status, is_version):
-    now = clock.now_ms()
-    sample = statements.read_object(DatasetSample, SAMPLE, [by, *claims.get_lifetime(), sample_id])
-    if sample is None:
-        raise NoSuchSample
-    if is_version is not None and not is_version(compute_version(sample)):
-        raise Outdated(describe_overtaken(sample))
-    if expected_status is not None and (sample.annotation_status or DatasetSample.Status.PENDING) != expected_status:
-        raise Refused(describe_overtaken(sample))
-    if sample.held_by:
-        raise Refused(claims.describe_holder(claims.Holder.from_claim(sample.held_by, sample.held_until, now)))
-    return sample
-
-
-def _judge_sample(sample, status, *, by, output, notes, gate, guardian, reason):
-    """Set the columns of a sample to a verdict, without storing them."""
-    if output is not None:
-        sample.output = _read_reply(sample, output)
-    _judge_parts(sample, gate, guardian)
-    sample.reject_reason = check_reason(reason, status)
-    sample.annotation_status = status
-    sample.annotated_by, sample.annotated_at, sample.annotation_notes = by, clock.now_ms(), notes or None
-    sample.label_id = str(ULID())
 
 
 def _store_verdict(sample, before, by):

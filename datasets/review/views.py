@@ -79,7 +79,8 @@ def review_undo(request):
         if request.htmx:
             return _render_step(request, queue, {"message": refused.sentence, "is_warning": True}, status=422)
         return refuse_post(request, refused, to=queue.address())
-    message = _build_undo_message(result, queue)
+    address = queue.address(sample=result.sample_id) if result.sample_id else reverse("datasets:sample_list")
+    message = sample_page.build_link_message(result.sentence, address)
     if not request.htmx:
         return redirect_after_post(
             request, message, to=queue.address(sample=result.sample_id) if result.sample_id else queue.address()
@@ -272,11 +273,6 @@ def _build_message(verdict, sample, queue):
     """A message about the verdict, with a link back to the sample."""
     name, address = undo.describe_sample(sample), queue.address(sample=sample.id)
     return sample_page.build_link_message(name, address, before=f"{verdict}: ", after=".")
-
-
-def _build_undo_message(result, queue):
-    address = queue.address(sample=result.sample_id) if result.sample_id else reverse("datasets:sample_list")
-    return sample_page.build_link_message(result.sentence, address)
 
 
 @require_POST

@@ -37,13 +37,25 @@ def build_page_context(statistics: Statistics) -> dict[str, Any]:
     parts = statistics.read_parts()
     statuses = [status for status in STATUS_WORDS if statistics.by_status[status]]
     has_undone = bool(statistics.by_status[UNDONE_STATUS])
+    # Verdicts by day or week: approvals, rejections and others.
+    series = [
+        Series(STATUS_WORDS[DatasetSample.Status.APPROVED], "ok"),
+        Series(STATUS_WORDS[DatasetSample.Status.REJECTED], "bad"),
+        Series(_("Other"), "muted"),
+    ]
+    points = []
+    for part in parts:
+        approved, rejected = part.verdicts[APPROVED], part.verdicts[REJECTED]
+        values = (approved, rejected, part.verdicts.total() - approved - rejected)
+        points.append(_build_point(part.period, values, is_linked=False))
+    title = _("Verdicts by week (UTC)") if statistics.is_weekly else _("Verdicts by day (UTC)")
     return {
         "statistics": statistics,
         "period": statistics.period,
         "created": _build_cell(statistics.by_type.total(), statistics.period),
         "verdict_count": sum(row.count for row in statistics.verdicts),
         "created_chart": _build_created_chart(parts, statistics),
-        "verdict_chart": _build_verdict_chart(parts, statistics),
+        "verdict_chart": charts.bar_chart(points, title=title, unit=_name_unit(statistics), series=series),
         "statuses": [STATUS_WORDS[status] for status in statuses],
         "status_words": STATUS_WORDS,
         "has_undone": has_undone,
@@ -93,22 +105,6 @@ def _build_created_chart(parts: list[Part], statistics: Statistics) -> Chart:
             for part, point in zip(parts, points, strict=True)
         ]
     title = _("Created samples by week (UTC)") if statistics.is_weekly else _("Created samples by day (UTC)")
-    return charts.bar_chart(points, title=title, unit=_name_unit(statistics), series=series)
-
-
-def _build_verdict_chart(parts: list[Part], statistics: Statistics) -> Chart:
-    """Verdicts by day or week: approvals, rejections and others."""
-    series = [
-        Series(STATUS_WORDS[DatasetSample.Status.APPROVED], "ok"),
-        Series(STATUS_WORDS[DatasetSample.Status.REJECTED], "bad"),
-        Series(_("Other"), "muted"),
-    ]
-    points = []
-    for part in parts:
-        approved, rejected = part.verdicts[APPROVED], part.verdicts[REJECTED]
-        values = (approved, rejected, part.verdicts.total() - approved - rejected)
-        points.append(_build_point(part.period, values, is_linked=False))
-    title = _("Verdicts by week (UTC)") if statistics.is_weekly else _("Verdicts by day (UTC)")
     return charts.bar_chart(points, title=title, unit=_name_unit(statistics), series=series)
 
 

@@ -71,7 +71,13 @@ def parse_destination(text: str, *, may_replace: bool) -> Destination:
     if not path.parent.is_dir():
         raise Refused(_("There is no folder %(folder)s. Create it first.") % {"folder": path.parent})
     for taken in _list_taken(target):
-        _check_taken(taken, target)
+        is_plain = taken.is_file() and not taken.is_symlink()
+        if not target.is_folder and not is_plain:
+            raise Refused(_("%(file)s is not a regular file. Choose another name.") % {"file": taken})
+        if target.is_folder and taken == target.path:
+            raise Refused(_("%(file)s is not a folder. Choose another name.") % {"file": taken})
+        if not target.may_replace:
+            raise _build_taken(target.path if target.is_folder else taken, is_folder=target.is_folder)
     return target
 
 
@@ -114,16 +120,6 @@ def _list_taken(target) -> Iterator[Path]:
         yield target.path
 
 
-def _check_taken(path, target):
-    is_plain = path.is_file() and not path.is_symlink()
-    if not target.is_folder and not is_plain:
-        raise Refused(_("%(file)s is not a regular file. Choose another name.") % {"file": path})
-    if target.is_folder and path == target.path:
-        raise Refused(_("%(file)s is not a folder. Choose another name.") % {"file": path})
-    if not target.may_replace:
-        raise _build_taken(target.path if target.is_folder else path, is_folder=target.is_folder)
-
-
 def _build_taken(path, *, is_folder):
     if is_folder:
         return Refused(_("The folder %(folder)s is not empty. Choose another one, or use --force.") % {"folder": path})
@@ -145,22 +141,18 @@ def _copy_file(source, copy, facts):
 def _publish(draft, target, paths):
     """Give every copy its name; none gets one where a name is taken by now."""
     if target.is_folder and not target.may_replace:
-        _publish_folder(draft, target)
+        drafts.sync_folder(draft)
+        try:
+            draft.rename(target.path.resolve())  # takes the place of an empty folder, and of nothing else
+        except OSError as exc:
+            if exc.errno not in (errno.ENOTEMPTY, errno.EEXIST):
+                raise
+            raise _build_taken(target.path, is_folder=True) from exc
     elif target.may_replace:
         _replace_files(draft, target, paths)
     else:
         _publish_files(draft, paths)
     drafts.sync_folder(target.path.resolve().parent)
-
-
-def _publish_folder(draft, target):
-    drafts.sync_folder(draft)
-    try:
-        draft.rename(target.path.resolve())  # takes the place of an empty folder, and of nothing else
-    except OSError as exc:
-        if exc.errno not in (errno.ENOTEMPTY, errno.EEXIST):
-            raise
-        raise _build_taken(target.path, is_folder=True) from exc
 
 
 def _publish_files(draft, paths):

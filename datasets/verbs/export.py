@@ -59,7 +59,16 @@ def make(options: dict[str, Any], listener: Listener | None) -> Outcome:
         check_scored("--min-quality")
     if options["dry_run"]:
         return _count(choices, Progress(listener))
-    return _export(choices, target, listener)
+    export, job = jobs.make_here(by=BY, listener=listener, **choices)
+    if export.state != DatasetExport.State.READY:
+        failure = Refused if job.state == job.State.REFUSED else Failed
+        raise failure(report.describe_failure(export, job), reasons=export.reasons)
+    receipt, words = report.build_receipt(export) | {"written": []}, report.describe_export(export)
+    if target is None:
+        return Outcome(receipt, words)
+    paths = destination.copy_export(export, target)
+    receipt["written"] = [str(path) for path in paths]
+    return Outcome(receipt, f"{words}\n{_describe_copies(paths, export, target)}")
 
 
 def _build_name(kind):
@@ -73,19 +82,6 @@ def _count(choices, progress):
     export_count = count_export(Options(**choices))
     export_count.take_numbers(rehearse(Options(**choices), progress))
     return Outcome(report.build_count_receipt(export_count) | {"written": []}, report.describe_count(export_count))
-
-
-def _export(choices, target, listener):
-    export, job = jobs.make_here(by=BY, listener=listener, **choices)
-    if export.state != DatasetExport.State.READY:
-        failure = Refused if job.state == job.State.REFUSED else Failed
-        raise failure(report.describe_failure(export, job), reasons=export.reasons)
-    receipt, words = report.build_receipt(export) | {"written": []}, report.describe_export(export)
-    if target is None:
-        return Outcome(receipt, words)
-    paths = destination.copy_export(export, target)
-    receipt["written"] = [str(path) for path in paths]
-    return Outcome(receipt, f"{words}\n{_describe_copies(paths, export, target)}")
 
 
 def _describe_copies(paths, export, target):

@@ -25,28 +25,7 @@ def add_arguments(parser: CommandParser) -> None:
     parser.add_argument(
         "--dry-run", action="store_true", help=_("count how many samples fit these options; export nothing")
     )
-    _add_samples(parser)
-    _add_split(parser)
-    _add_rows(parser)
-    _add_tools(parser)
-    _add_included(parser)
-
-
-def read_choices(options: dict[str, Any]) -> dict[str, Any]:
-    """The choices of an export, as `jobs.make_here` takes them, and its `name`.
-
-    Raises WrongUse for options that do not go together, and Refused for a release or benchmark that does not exist.
-    """
-    names = ["name", *(field.name for field in fields(Options))]
-    choices = {name: options[name] for name in names if name in options}
-    choices |= {"only_approved": not options["all"], "train_split": options["split"]}
-    choices["release"] = _find_release(options["dataset"], options["release"])
-    choices["benchmark"] = _find_benchmark(options["benchmark"])
-    return choices
-
-
-def _add_samples(parser):
-    """Add the options that choose samples."""
+    # Which samples
     reviewed = parser.add_mutually_exclusive_group()
     reviewed.add_argument(
         "--all", action="store_true", help=_("also samples not reviewed yet; rejected samples only in kto")
@@ -61,6 +40,44 @@ def _add_samples(parser):
     parser.add_argument(
         "--benchmark", metavar="NAME", help=_("leave out rows that contain questions of this benchmark")
     )
+    _add_split(parser)
+    # The content of a row
+    parser.add_argument(
+        "--history",
+        choices=HISTORIES,
+        default=EDITED,
+        help=_("what stands before a reply: approved turns with edits, one row per session, or turns not learned"),
+    )
+    # Tool calls
+    parser.add_argument(
+        "--tool-calls",
+        choices=TOOL_CALLS,
+        default=KEEP,
+        help=_(
+            "tool calls and results: in the rows, or left out with the turns whose reply rests on them; "
+            "for Alpaca, which leaves them out, also as input (keep)"
+        ),
+    )
+    parser.add_argument(
+        "--parallel-calls",
+        choices=PARALLEL,
+        default=LIST,
+        help=_("parallel tool calls as one list, or split, one after the other, each with its result (list)"),
+    )
+    _add_included(parser)
+
+
+def read_choices(options: dict[str, Any]) -> dict[str, Any]:
+    """The choices of an export, as `jobs.make_here` takes them, and its `name`.
+
+    Raises WrongUse for options that do not go together, and Refused for a release or benchmark that does not exist.
+    """
+    names = ["name", *(field.name for field in fields(Options))]
+    choices = {name: options[name] for name in names if name in options}
+    choices |= {"only_approved": not options["all"], "train_split": options["split"]}
+    choices["release"] = _find_release(options["dataset"], options["release"])
+    choices["benchmark"] = _find_benchmark(options["benchmark"])
+    return choices
 
 
 def _add_split(parser):
@@ -91,35 +108,6 @@ def _add_split(parser):
         help=_("samples that say the same, or nearly: one of each group, or all, in the same part of the split (one)"),
     )
     parser.add_argument("--seed", default="0", help=_("the same seed and samples give the same split (0)"))
-
-
-def _add_rows(parser):
-    """Add the options of a row's content."""
-    parser.add_argument(
-        "--history",
-        choices=HISTORIES,
-        default=EDITED,
-        help=_("what stands before a reply: approved turns with edits, one row per session, or turns not learned"),
-    )
-
-
-def _add_tools(parser):
-    """Add the options of tool calls."""
-    parser.add_argument(
-        "--tool-calls",
-        choices=TOOL_CALLS,
-        default=KEEP,
-        help=_(
-            "tool calls and results: in the rows, or left out with the turns whose reply rests on them; "
-            "for Alpaca, which leaves them out, also as input (keep)"
-        ),
-    )
-    parser.add_argument(
-        "--parallel-calls",
-        choices=PARALLEL,
-        default=LIST,
-        help=_("parallel tool calls as one list, or split, one after the other, each with its result (list)"),
-    )
 
 
 def _add_included(parser):

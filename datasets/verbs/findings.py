@@ -46,7 +46,9 @@ def run(scan, confirm, dismiss, notes, state, kind, agent, limit, quiet, **optio
     named = {"confirm": confirm, "dismiss": dismiss}
     if chosen := next((name for name, value_hash in named.items() if value_hash is not None), None):
         return _judge(named[chosen], VERDICTS[chosen], notes)
-    _check_agent(agent)
+    # Raises Refused for an agent that does not exist: "No findings." would hide a typing mistake.
+    if agent is not None and not Agent.objects.filter(agent_id=agent).exists():
+        raise Refused(_("There is no agent %(name)s.") % {"name": glyphs.to_one_line(agent)})
     scanned = _scan(is_quiet=quiet) if scan else None
     listing = value_list.fits(None, state=state, kind=kind, agent=agent or "")
     values = listing.first(limit)
@@ -56,12 +58,6 @@ def run(scan, confirm, dismiss, notes, state, kind, agent, limit, quiet, **optio
     head = [scanned["message"]] if scanned else []
     receipt = {"findings": [_to_json(value, texts) for value in values], "unscanned": unscanned, "scan": scanned}
     return Outcome(receipt, "\n".join([*head, *lines, lag]))
-
-
-def _check_agent(agent):
-    """Raises Refused for an agent that does not exist: "No findings." would hide a typing mistake."""
-    if agent is not None and not Agent.objects.filter(agent_id=agent).exists():
-        raise Refused(_("There is no agent %(name)s.") % {"name": glyphs.to_one_line(agent)})
 
 
 def _judge(value_hash, verdict, notes):

@@ -188,7 +188,12 @@ def build_write_context(sample: DatasetSample) -> WriteContext | None:
     written = done.content if done else None
     if row:
         right_file = find_sample_right_file(sample, correction_store.get_corrected_state(row))
-        correction = _correction_fields(row)
+        correction = {
+            "correctedDecision": row.corrected_status,
+            "reason": row.correction_reason,
+            "correctedFact": row.corrected_candidate_fact,
+            "correctedFile": row.corrected_target_file,
+        }
         right, before = right_file.content, right_file.before
     is_elsewhere = (correction.get("correctedFile") or request.file) != request.file
     start = before if is_elsewhere or written is None else written
@@ -209,16 +214,6 @@ def _find_rollback_author(sample):
     db = find_alias(sample)
     names = Rollback.objects.using(db).filter(audit_id=sample.audit_id).values_list("rolled_back_by", flat=True)
     return (names.first() or "") if db and sample.audit_id else ""
-
-
-def _correction_fields(row):
-    """A correction as a sample stores it."""
-    return {
-        "correctedDecision": row.corrected_status,
-        "reason": row.correction_reason,
-        "correctedFact": row.corrected_candidate_fact,
-        "correctedFile": row.corrected_target_file,
-    }
 
 
 def _build_change(old, new):

@@ -51,19 +51,7 @@ def write_opinion_save(request, agent, audit_id):
     except Refused as refused:
         form.add_error(None, refused.sentence)
         return _render_opinion(request, agent, audit, kind, form=form)
-    sentence = _describe_result(result)
-    if result.failure:
-        sentence = _("%(saved)s The rollback was not done: %(why)s") % {"saved": sentence, "why": result.failure}
-        messages.warning(request, sentence)
-    else:
-        messages.success(request, sentence)
-    if result.handover:
-        return redirect_after_start(request, result.handover.job, to=result.handover.handover)
-    return redirect_to(request, audit)
-
-
-def _describe_result(result):
-    """Short sentences about the stored opinion and its rollback."""
+    # Short sentences about the stored opinion and its rollback.
     row, sentences = result.correction, [_("Saved.")]
     if row and row.corrected_status == WriteGuardianAudit.Status.REFUSED:
         sentences = [_("Saved: should not be there.")]
@@ -77,7 +65,15 @@ def _describe_result(result):
         sentences.append(_("Rolled back."))
     if result.meanwhile:
         sentences.append(_("Somebody wrote to the file at the same time: see below."))
-    return join_sentences(sentences)
+    sentence = join_sentences(sentences)
+    if result.failure:
+        sentence = _("%(saved)s The rollback was not done: %(why)s") % {"saved": sentence, "why": result.failure}
+        messages.warning(request, sentence)
+    else:
+        messages.success(request, sentence)
+    if result.handover:
+        return redirect_after_start(request, result.handover.job, to=result.handover.handover)
+    return redirect_to(request, audit)
 
 
 def _read_preview(request, agent, audit):

@@ -79,20 +79,6 @@ def give_opinion(agent: Agent, audit_id: str, opinion: Opinion, *, by: str) -> O
     Raises NoSuchWrite; Refused, and nothing is stored, for what is no correction, no rule or no verdict. A rollback
     that fails is a sentence in the result.
     """
-    _check_opinion(opinion)
-    with write_queue.agent_transaction(agent.db):
-        audit = WRITE.find(agent, audit_id)
-        result = _store_correction(agent, audit, opinion, by)
-        # Last: the verdict is in another file, and is committed when nothing is left that could refuse.
-        _judge(agent, audit, opinion, by, result)
-    if result.correction and result.is_new:
-        correction_store.log_correction(agent, result.correction)
-    if opinion.way != LEAVE and not _is_rolled_back(agent, audit_id):
-        _roll_back(agent, audit_id, opinion, by, result)
-    return result
-
-
-def _check_opinion(opinion):
     if opinion.kind not in KINDS:
         raise Refused(_("Choose what you say of this write: right, should not be there, or should say something else."))
     if opinion.kind == RIGHT and (opinion.way != LEAVE or opinion.rule is not None):
@@ -101,6 +87,16 @@ def _check_opinion(opinion):
         raise Refused(_("Choose what becomes of the file."))
     if opinion.way != LEAVE and len(opinion.reason) > LONGEST_REASON:
         raise Refused(_("A reason has at most 1,000 characters."))
+    with write_queue.agent_transaction(agent.db):
+        audit = WRITE.find(agent, audit_id)
+        result = _store_correction(agent, audit, opinion, by)
+        # Last: the verdict is in another file, and is committed when nothing is left that could refuse.
+        _judge(agent, audit, opinion, by, result)
+    if result.correction and result.is_new:
+        correction_store.log_correction(agent, result.correction)
+    if opinion.way != LEAVE and WRITE.find(agent, audit_id).status != Status.ROLLED_BACK:
+        _roll_back(agent, audit_id, opinion, by, result)
+    return result
 
 
 def _store_correction(agent, audit, opinion, by) -> OpinionResult:
@@ -120,21 +116,14 @@ def _store_correction(agent, audit, opinion, by) -> OpinionResult:
     fields = {"status": state.status, "fact": fact, "file": state.file, "by": by, "may_end_rule": opinion.may_end_rule}
     reason = opinion.reason.strip() or (_("Right as it was written.") if opinion.kind == RIGHT else "")
     rule = {"apply_to_future": True, **opinion.rule} if opinion.rule is not None else {}
-    fields["correction_id"] = _find_lost_correction(agent, audit, by)
-    return OpinionResult(correction_store.add_correction(agent, audit, reason=reason, **fields, **rule), is_new=True)
-
-
-def _find_lost_correction(agent, audit, by):
-    """The id of a correction that the person's verdict names and that is not stored.
-
-    Verdict and correction are in two files: a process may be killed between their commits. The same opinion, sent
-    again, completes it.
-    """
+    # Verdict and correction are in two files: a process may be killed between their commits. The same opinion, sent
+    # again, completes it: with the id of the correction that the person's verdict names and that is not stored.
     sample = DatasetSample.objects.filter(id=WRITE.find_sample_id(agent, audit.id), annotated_by=by).first()
     label = sample and SampleLabel.objects.filter(id=sample.label_id or "").first()
     filed = label.before.get(verdicts.FILED_CORRECTION, "") if label else ""
     is_stored = BehaviorCorrection.objects.using(agent.db).filter(id=filed).exists()
-    return "" if is_stored else filed
+    fields["correction_id"] = "" if is_stored else filed
+    return OpinionResult(correction_store.add_correction(agent, audit, reason=reason, **fields, **rule), is_new=True)
 
 
 def _read_opinion(opinion, original: WriteState) -> WriteState:
@@ -175,10 +164,6 @@ def _judge(agent, audit, opinion, by, result):
     result.sample = verdict_service.give_verdict(
         WRITE, agent, audit.id, verdict, by=by, expected=opinion.expected, filed=filed
     )
-
-
-def _is_rolled_back(agent, audit_id):
-    return WRITE.find(agent, audit_id).status == Status.ROLLED_BACK
 
 
 def _roll_back(agent, audit_id, opinion, by, result):

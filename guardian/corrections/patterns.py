@@ -267,14 +267,3 @@ def _propose_beginning(word):
             break
         pattern = longer
     return pattern
-
-
-__all__ = [
-    "LONGEST_FACT",
-    "compile_pattern",
-    "encode_fact",
-    "matches_encoded",
-    "matches_text",
-    "normalise_fact",
-    "propose_pattern",
-]

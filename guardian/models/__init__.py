@@ -1,5 +1,7 @@
 """The tables of memory files: versions, writes, rollbacks, corrections, proposals and handovers."""
 
+# ruff: noqa: F401 - other modules find the tables here, as Django does
+
 from .audits import (
     Consolidation,
     FileSnapshot,
@@ -13,21 +15,3 @@ from .audits import (
 from .proposals import GuardianRun, GuardianStep, Handover
 from .rollbacks import BehaviorCorrection, Rollback, RollbackIntent
 from .shared_columns import FileContent
-
-__all__ = [
-    "BehaviorCorrection",
-    "Consolidation",
-    "FileContent",
-    "FileSnapshot",
-    "FileVersion",
-    "GuardianReceipt",
-    "GuardianRun",
-    "GuardianStatus",
-    "GuardianStep",
-    "Handover",
-    "ProvenanceRecord",
-    "Rollback",
-    "RollbackIntent",
-    "WorkspaceFile",
-    "WriteGuardianAudit",
-]

@@ -3,7 +3,7 @@
 Django looks for models here.
 """
 
+# ruff: noqa: F401 - other modules find the tables here, as Django does
+
 from .bookkeeping import AuditEntry, IdempotencyKey, KeyValue
 from .people import ApiToken, Invitation, OneTimeLink, SignIn, User
-
-__all__ = ["ApiToken", "AuditEntry", "IdempotencyKey", "Invitation", "KeyValue", "OneTimeLink", "SignIn", "User"]

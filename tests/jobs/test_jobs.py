@@ -14,7 +14,7 @@ from jobs import automatic_tasks, execution
 from jobs import kinds as job_kinds
 from jobs import services as jobs
 from jobs.models import JobRun
-from jobs.progress import Terminal
+from jobs.progress import Progress, Terminal
 from openclaw_web import clock
 from openclaw_web.disk import locks
 from people.audit import log as audit
@@ -191,7 +191,7 @@ def test_a_job_that_loses_its_worker_three_times_at_the_same_place_has_failed():
 def test_an_attempt_that_gets_further_starts_the_count_anew():
     job = JobFactory(attempts=3, done=5, total=10)
     for done, expected in ((4, {}), (5, {}), (6, {"attempts": 1})):
-        columns = execution._progress_columns(job, jobs.Progress(done=done, total=10))
+        columns = execution._progress_columns(job, Progress(done=done, total=10))
         assert {"attempts": columns.get("attempts")} == {"attempts": expected.get("attempts")}
         assert columns["done"] == max(done, 5)
 

@@ -19,6 +19,7 @@ from jobs import automatic_tasks
 from jobs import kinds as job_kinds
 from jobs import services as jobs
 from jobs.models import JobRun
+from jobs.progress import Progress
 from ledger.models import Session, TranscriptEvent
 from openclaw_web import clock
 from operations.backups import runs
@@ -154,7 +155,7 @@ class TestRetention:
             for session, _needed in session_selection.find_old_sessions("main", MAIN, session_selection.days_ago(30))
         ]
         assert len(old) == 2 and ahead.id in old
-        answer = services.remove_sessions({"days": 30, "agent": "main"}, jobs.Progress())
+        answer = services.remove_sessions({"days": 30, "agent": "main"}, Progress())
         assert (answer["sessions"], answer["failed"]) == (2, [])
         assert not Session.objects.using(MAIN).exists()
 

@@ -2,32 +2,16 @@
 
 import pytest
 from django.urls import reverse
-from playwright.sync_api import expect
 
 from datasets.models import DatasetVersion
 from datasets.releases.release import start_release
 from jobs.models import JobRun
 from people.models import AuditEntry
-from tests.datasets import browser_sessions
 from tests.datasets.page_text import HTMX, read_text
 from tests.datasets.releases.release_helpers import make_dataset, make_release
 from tests.datasets.releases.release_pages import find_links, open_next, open_page, run_jobs, send_form
 
 pytestmark = pytest.mark.django_db
-PREPARE = """
-import json
-from agents import services
-from datasets.models import DatasetSample
-from people.accounts import services as accounts
-from tests.datasets.releases.release_helpers import add_session, make_dataset, make_release
-services.register("ada")
-for number in range(1, 7):
-    add_session(number)
-dataset = make_dataset()
-make_release(dataset)
-DatasetSample.objects.filter(id="x1-1").update(annotation_status="rejected")
-print(json.dumps([accounts.add_user("ann", "labeller")[1], dataset.get_absolute_url()], separators=(",", ":")))
-"""
 
 
 def read_words(browser, dataset):
@@ -152,29 +136,3 @@ def test_releases_continue_on_a_next_page(as_stranger, home):
     rest = find_links(open_next(as_stranger, address, page), address)
     assert rest == [f"{address}1/", f"{address}1/members/"]
     assert as_stranger.get(address, {"after": "nonsense"}).status_code == 409
-
-
-@pytest.mark.browser
-def test_a_page_follows_its_release_and_its_members_have_words(tmp_path, browser, migrated):
-    with browser_sessions.open_page(migrated, tmp_path, browser, PREPARE) as (page, address, dataset):
-        page.goto(address + dataset)
-        page.get_by_label("Notes").fill("the second")
-        page.get_by_role("button", name="Release", exact=True).press("Enter")
-        page.wait_for_load_state()
-        page.evaluate("window.isSamePage = true")
-        page.get_by_label("Notes").fill("for later")
-        second = page.get_by_role("link", name="Release 2", exact=True)
-        expect(second).to_be_visible()
-        assert page.evaluate("window.isSamePage")
-        expect(page.get_by_label("Notes")).to_have_value("for later")
-        expect(page.get_by_label("Notes")).to_be_focused()
-        expect(page.locator("#dataset-releases:not([hx-trigger])")).to_have_count(1)
-        expect(page.locator("#dataset-releases progress")).to_have_count(0)
-        expect(page.locator("main")).not_to_contain_text("No release yet")
-        second.click()
-        page.get_by_role("button", name="Verify").press("Enter")
-        expect(page.locator("#release:not([hx-trigger])")).to_contain_text("members are as released")
-        page.locator("a[href$='/gone/']").click()
-        member = page.locator("tbody a")
-        expect(member).to_contain_text("Question s1t1w0 s1t1w1")
-        expect(member).not_to_contain_text("x1-1")
