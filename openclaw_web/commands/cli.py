@@ -72,13 +72,29 @@ def main():
     if os.getpid() == 1:
         _end_on_signals()
     words = sys.argv[1:]
-    _open_streams(is_receipt="--json" in words)
+    # A closed standard stream is opened: the next file, such as a database, would get its number and its texts.
+    for number, mode in enumerate("rww"):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number
+            os.set_inheritable(number, True)
+            setattr(sys, ("stdin", "stdout", "stderr")[number], open(number, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # where the encoding of the terminal lacks a character
+    if "--json" in words and isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8")  # JSON has no other
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "openclaw_web.settings")
     if words in ([], ["help"], ["-h"], ["--help"]):
         disabled = capabilities.split_names(os.environ.get("OPENCLAW_WEB_DISABLED", ""))
         print(overview(disabled=disabled))  # noqa: T201 - Django, which has a stream for it, is not there yet
     elif words == ["--version"]:
-        print(_describe_version())  # noqa: T201
+        import platform
+
+        from ..sqlite.dialect import read_library_version  # only here: help answers sooner without it
+
+        print(f"openclaw-web {VERSION} (Python {platform.python_version()}, SQLite {read_library_version()})")  # noqa: T201
     else:
         if words[0] == "demo":
             _choose_demo_folders()
@@ -90,33 +106,6 @@ def _choose_demo_folders():
     if not os.environ.get("OPENCLAW_WEB_HOME") and not os.environ.get("OPENCLAW_STATE_DIR"):
         os.environ["OPENCLAW_WEB_HOME"] = f"{DEMO_FOLDER}/home"
         os.environ["OPENCLAW_STATE_DIR"] = f"{DEMO_FOLDER}/openclaw"
-
-
-def _open_streams(*, is_receipt):
-    """Open standard streams that are closed, and let them print every character.
-
-    Without this the next file that is opened, such as a database, would get the number of a stream and its texts.
-    """
-    for number, mode in enumerate("rww"):
-        try:
-            os.fstat(number)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)  # gets the lowest free number
-            os.set_inheritable(number, True)
-            setattr(sys, ("stdin", "stdout", "stderr")[number], open(number, mode, encoding="utf-8"))  # noqa: PTH123, SIM115
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # where the encoding of the terminal lacks a character
-    if is_receipt and isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(encoding="utf-8")  # JSON has no other
-
-
-def _describe_version():
-    import platform
-
-    from ..sqlite.dialect import read_library_version  # only here: help answers sooner without it
-
-    return f"openclaw-web {VERSION} (Python {platform.python_version()}, SQLite {read_library_version()})"
 
 
 def _end_on_signals():
@@ -170,10 +159,21 @@ def _run(words):
 
     if words[0] in FOR_OTHERS:
         home.accept_other_owner()
-    _choose_settings(words)
+    # Django handles --settings when a command begins; the settings are read before that.
+    from django.core.management.base import CommandError, CommandParser, handle_default_options
+
+    parser = CommandParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--settings")
+    parser.add_argument("--pythonpath")
+    with suppress(CommandError):  # the command itself reports what is wrong
+        handle_default_options(parser.parse_known_args(words[1:])[0])
     _read_settings()
     if words[0] in SERVERS:
-        _leave_removed_folder()
+        # Paths are absolute by now. A server needs no others, and its libraries need some current folder.
+        try:
+            os.getcwd()  # noqa: PTH109
+        except FileNotFoundError:
+            os.chdir("/")
     if words[0] not in (*OURS, "help"):
         _check_exists(words[0])
         _enter_home()
@@ -186,41 +186,18 @@ def _run(words):
     except Refused as refused:  # by one of Django's commands, as by `migrate`
         _report_refusal(refused)
     except DatabaseError as exc:  # from one of Django's commands; ours report it themselves
-        _report_damage(exc)
+        from django.conf import settings
+
+        from ..sqlite import failures
+
+        sentence = failures.describe_unusable(exc, settings.HOME_DIR)
+        if not sentence:
+            raise
+        print(sentence, file=sys.stderr)  # noqa: T201
+        sys.exit(FAILED)
     except BrokenPipeError:  # `openclaw-web jobs | head`: the reader has closed the pipe
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
-
-
-def _leave_removed_folder():
-    # Paths are absolute by now. A server needs no others, and its libraries need some current folder.
-    try:
-        os.getcwd()  # noqa: PTH109
-    except FileNotFoundError:
-        os.chdir("/")
-
-
-def _report_damage(exc):
-    from django.conf import settings
-
-    from ..sqlite import failures
-
-    sentence = failures.describe_unusable(exc, settings.HOME_DIR)
-    if not sentence:
-        raise exc
-    print(sentence, file=sys.stderr)  # noqa: T201
-    sys.exit(FAILED)
-
-
-def _choose_settings(words):
-    # Django handles --settings when a command begins; the settings are read before that.
-    from django.core.management.base import CommandError, CommandParser, handle_default_options
-
-    parser = CommandParser(add_help=False, allow_abbrev=False)
-    parser.add_argument("--settings")
-    parser.add_argument("--pythonpath")
-    with suppress(CommandError):  # the command itself reports what is wrong
-        handle_default_options(parser.parse_known_args(words[1:])[0])
 
 
 def _read_settings():

@@ -142,19 +142,16 @@ class Group(Verb):
         """Add the arguments that every verb has."""
 
     def run(self, verb, **options):
-        self._check_alone(verb, options)
-        try:
-            outcome = self.ask(verb, **options)
-        except Refused as refused:
-            self.fail(refused.sentence, self._status_of(refused), reasons=refused.reasons)
-        self.end(outcome)
-
-    def _check_alone(self, verb, options):
         # `archive --dry-run restore FILE`: the option would be ignored.
         for action in self._alone_actions if verb is not self.alone else ():
             if options[action.dest] != action.default:
                 words = {"option": action.option_strings[-1]}
                 self.fail(_("%(option)s cannot be used with a verb.") % words, WRONG_USE)
+        try:
+            outcome = self.ask(verb, **options)
+        except Refused as refused:
+            self.fail(refused.sentence, self._status_of(refused), reasons=refused.reasons)
+        self.end(outcome)
 
     def ask(self, verb: VerbModule, **options: Any) -> Outcome:
         """Run a verb. Subclasses pass the arguments that all of their verbs need."""

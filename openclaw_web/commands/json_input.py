@@ -56,7 +56,16 @@ def parse_entries(data: bytes, schema: type[T], *, body: str = "") -> list[T]:
             entries.append(schema.model_validate(value))
         except ValidationError as exc:
             name = value.get("id") if isinstance(value, dict) else None
-            wrong.append({"id": str(name or number), "reason": _format_errors(exc)})
+            # All errors of a value in one sentence; fields that it lacks are named together.
+            errors = exc.errors(include_url=False, include_input=False)
+            missing = [_format_path(error) for error in errors if error["type"] == "missing"]
+            lacks = [_("missing: %(names)s") % {"names": ", ".join(missing)}] if missing else []
+            others = [
+                f"{_format_path(error)}: {error_responses.strip_error_prefix(error['msg'])}".removeprefix(": ")
+                for error in errors
+                if error["type"] != "missing"
+            ]
+            wrong.append({"id": str(name or number), "reason": "; ".join([*lacks, *others])})
     if wrong:
         sentence = ngettext(
             "Nothing was stored: %(count)s entry is not valid.",
@@ -130,19 +139,6 @@ def _unwrap_bodies(values, body) -> list[Any]:
         is_body = isinstance(value, dict) and value.keys() == {body} and isinstance(value[body], list)
         entries += value[body] if is_body else [value]
     return entries
-
-
-def _format_errors(exc):
-    """All errors of a value in one sentence; fields that it lacks are named together."""
-    errors = exc.errors(include_url=False, include_input=False)
-    missing = [_format_path(error) for error in errors if error["type"] == "missing"]
-    lacks = [_("missing: %(names)s") % {"names": ", ".join(missing)}] if missing else []
-    others = [
-        f"{_format_path(error)}: {error_responses.strip_error_prefix(error['msg'])}".removeprefix(": ")
-        for error in errors
-        if error["type"] != "missing"
-    ]
-    return "; ".join([*lacks, *others])
 
 
 def _format_path(error):

@@ -104,7 +104,7 @@ class Verb(BaseCommand):
 
     def create_parser(self, prog_name, subcommand, **kwargs):
         refuse_disabled(subcommand)
-        kwargs |= {"formatter_class": HelpFormatter, "epilog": self._epilog()}
+        kwargs |= {"formatter_class": HelpFormatter, "epilog": self._epilog_of(self.examples)}
         parser = super().create_parser(prog_name, subcommand, **kwargs)
         parser.description = str(self.help)
         self.add_usual_arguments(parser)
@@ -129,9 +129,6 @@ class Verb(BaseCommand):
         if self.has_progress:
             parser.add_argument("--quiet", help=_("do not show progress"), **flag)
 
-    def _epilog(self):
-        return self._epilog_of(self.examples)
-
     def _epilog_of(self, lines):
         usable = (line for line in lines if not is_disabled(" ".join(line.split()[:2])))
         examples = "\n".join(f"  openclaw-web {line}" for line in usable)
@@ -144,7 +141,10 @@ class Verb(BaseCommand):
         A failure is printed as a sentence on standard error, and as a receipt on standard output with `--json`.
         """
         if not self.is_server:
-            _log_to_stderr()
+            # A server's log is its output; a command's output is its answer.
+            for handler in logging.getLogger().handlers:
+                if isinstance(handler, logging.StreamHandler) and handler.stream is sys.stdout:
+                    handler.setStream(sys.stderr)
         options = {}
         try:
             with use_command_language(argv):
@@ -178,7 +178,7 @@ class Verb(BaseCommand):
         except (DatabaseError, OSError) as exc:
             # When the output failed, a receipt cannot be printed either.
             self.is_json = options.get("json", False) and not _is_of_output(exc)
-            if _is_folder_removed(exc):
+            if isinstance(exc, FileNotFoundError) and exc.filename is None:
                 self.fail(_("The current folder was removed. Change to another folder and try again."), REFUSED)
             if sentence := _describe_failure(exc):
                 self.fail(sentence, FAILED)
@@ -202,7 +202,13 @@ class Verb(BaseCommand):
     def _parse(self, argv):
         try:
             parser = self.create_parser("openclaw-web", argv[1])
-            _refuse_odd_bytes(argv, parser)
+            # No database can hold such a word, and no receipt.
+            for word in argv:
+                try:
+                    word.encode()
+                except UnicodeEncodeError:
+                    escaped = word.encode(errors="surrogateescape").decode(errors="backslashreplace")
+                    parser.error(_("%(word)s is not UTF-8 text.") % {"word": escaped})
             return vars(parser.parse_args(argv[2:]))
         except Refused as refused:  # of a disabled capability
             self.is_json = self.has_receipt and "--json" in argv
@@ -262,16 +268,6 @@ class Verb(BaseCommand):
             self.stdout.write(text if self.is_json else glyphs.to_terminal(str(text)))
 
 
-def _refuse_odd_bytes(words, parser):
-    # No database can hold such a word, and no receipt.
-    for word in words:
-        try:
-            word.encode()
-        except UnicodeEncodeError:
-            escaped = word.encode(errors="surrogateescape").decode(errors="backslashreplace")
-            parser.error(_("%(word)s is not UTF-8 text.") % {"word": escaped})
-
-
 def _receipt(**facts):
     return orjson.dumps(facts, option=orjson.OPT_INDENT_2).decode()
 
@@ -290,11 +286,6 @@ def _make_database():
     known_migrations.refuse_other_version(connection)
 
 
-def _is_folder_removed(exc):
-    """Whether a relative path had no folder to begin from; the system names no file then."""
-    return isinstance(exc, FileNotFoundError) and exc.filename is None
-
-
 def _is_of_output(exc):
     """Whether standard output or error could not be written; the system names no file then."""
     return isinstance(exc, OSError) and exc.errno in reserve.FULL and exc.filename is None
@@ -311,10 +302,3 @@ def _describe_failure(exc):
 
 def _say_on_stderr(sentence):
     sys.stderr.write(f"{sentence}\n")
-
-
-def _log_to_stderr():
-    # A server's log is its output; a command's output is its answer.
-    for handler in logging.getLogger().handlers:
-        if isinstance(handler, logging.StreamHandler) and handler.stream is sys.stdout:
-            handler.setStream(sys.stderr)

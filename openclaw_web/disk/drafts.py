@@ -26,7 +26,10 @@ def create_draft(folder: Path) -> Iterator[Path]:
     process.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
-    for old_draft in _list_drafts(folder):
+    begin = f".{folder.name}."
+    paths = [path for path in folder.parent.iterdir() if path.name.startswith(begin)]
+    ours = [path for path in paths if NAME.fullmatch(path.name.removeprefix(begin))]
+    for old_draft in [path for path in ours if path.is_dir() and not path.is_symlink()]:
         _remove_unless_locked(old_draft)
     draft, descriptor = _create_locked(folder)
     try:
@@ -63,13 +66,6 @@ def publish(draft: Path, folder: Path) -> None:
     if not folder.exists():
         draft.rename(folder)
         sync_folder(folder.parent)
-
-
-def _list_drafts(folder):
-    begin = f".{folder.name}."
-    paths = [path for path in folder.parent.iterdir() if path.name.startswith(begin)]
-    ours = [path for path in paths if NAME.fullmatch(path.name.removeprefix(begin))]
-    return [path for path in ours if path.is_dir() and not path.is_symlink()]
 
 
 def _create_locked(folder):

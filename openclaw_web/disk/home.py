@@ -55,7 +55,8 @@ def find_problem(home: Path, *, may_be_remote: bool = False) -> str:
         return f"The path has more than {LONGEST} bytes, which is too long for SQLite."
     if home.is_symlink() and not home.exists():
         return f"It is a link to {str(home.readlink())!r}, which does not exist."
-    folder = _find_existing(home)
+    # The folder itself, or the nearest one above it that exists.
+    folder = next(folder for folder in (home, *home.parents) if folder.exists())
     if problem := _find_owner_problem(folder):
         return problem
     file_system = None if may_be_remote else mounts.find_file_system(folder)
@@ -137,11 +138,6 @@ def _find_owner_problem(folder):
         f"{folder} belongs to {name}, who could not read the files that root creates there. Run the command as this "
         f"user (sudo -u {shlex.quote(name)} -H openclaw-web ...), or name a folder that belongs to root."
     )
-
-
-def _find_existing(path):
-    """The folder itself, or the nearest one above it that exists."""
-    return next(folder for folder in (path, *path.parents) if folder.exists())
 
 
 def _find_user_name(number):

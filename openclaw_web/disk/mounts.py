@@ -53,7 +53,8 @@ def find_file_system(folder: Path) -> FileSystem | None:
     with suppress(OSError):
         handle = _open_folder(folder)
         try:
-            number = _read_mount_number(handle)
+            lines = Path(f"/proc/self/fdinfo/{handle}").read_text(encoding="ascii").splitlines()
+            number = next((line.split()[1] for line in lines if line.startswith("mnt_id:")), "")
         finally:
             os.close(handle)
         return dict(_list_mounts()).get(number)
@@ -67,11 +68,6 @@ def _open_folder(folder):
         return os.open(folder, os.O_RDONLY | flags)
     except PermissionError:
         return os.open(folder, getattr(os, "O_PATH", 0) | flags)
-
-
-def _read_mount_number(handle):
-    lines = Path(f"/proc/self/fdinfo/{handle}").read_text(encoding="ascii").splitlines()
-    return next((line.split()[1] for line in lines if line.startswith("mnt_id:")), "")
 
 
 def _list_mounts() -> Iterator[tuple[str, FileSystem]]:

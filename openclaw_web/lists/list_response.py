@@ -117,16 +117,9 @@ def _count_matches(declaration, whose, filters, listing, page):
         return RowCount(len(page), is_more=True)
     if declaration.count and not filters.chosen:
         return declaration.count(whose, COUNTING_MS)
-    return count_rows(listing.all, column=_choose_count_column(listing.order), budget_ms=COUNTING_MS)
-
-
-def _choose_count_column(order):
-    """The column to count: the id where there is one, else the first of the order.
-
-    All indexes of a list end with the id, where there is one.
-    """
-    names = [name.lstrip("-") for name in order]
-    return names[-1] if names[-1] == "id" else names[0]
+    # The column to count: the id where there is one, else the first of the order.
+    names = [name.lstrip("-") for name in listing.order]
+    return count_rows(listing.all, column=names[-1] if names[-1] == "id" else names[0], budget_ms=COUNTING_MS)
 
 
 def _build_heading(words, row_count, page, names):

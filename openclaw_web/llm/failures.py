@@ -94,10 +94,6 @@ def describe_failure(
             1 if seconds == 1 else max(2, math.ceil(seconds)),
         )
         return text % {**names, "seconds": f"{seconds:g}"}
-    return _build_texts()[kind] % names
-
-
-def _build_texts():
     return {
         Failure.rate_limited: _("%(host)s accepts no more requests for now (status %(status)s). Try again later."),
         Failure.redirected: _(
@@ -111,7 +107,7 @@ def _build_texts():
         ),
         Failure.not_json: _("The answer of %(host)s is not valid JSON."),
         Failure.no_answer: _("The answer of %(host)s contains no text of the model."),
-    }
+    }[kind] % names
 
 
 def _describe_unreachable(cause):

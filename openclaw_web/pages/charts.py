@@ -273,7 +273,15 @@ def _place_bars(chart, points, frame):
     chart.bar_width = round(frame.bar, 3)
     draw = _place_dots if frame.is_line else _place_bar
     chart.bars = [draw(point, i, frame) for i, point in enumerate(points)]
-    chart.y_labels = _build_y_labels(frame)
+    step = round_step((frame.above + frame.below) / Y_STEPS)
+    values = range(-int(frame.below // step) * step, int(frame.above) + 1, step)
+    write = frame.on_axis or short_number
+    chart.y_labels = [
+        Label(
+            (write(abs(value)) if value else "0") + frame.suffix, 0, round(frame.zero_y - value * frame.scale, 1), "end"
+        )
+        for value in values
+    ]
     chart.x_labels = [_build_x_label(points[i].short, i, frame, chart.height - 6) for i in _choose_labels(len(points))]
     if frame.above and not frame.is_line:
         heights = [_sum_side(point, chart.series, is_below=False) for point in points]
@@ -287,7 +295,18 @@ def _sum_side(point, series, *, is_below):
 
 
 def _place_bar(point, index, frame):
-    segments = _build_segments(point, frame)
+    top = bottom = frame.zero_y
+    segments = []
+    for value, bar_series in zip(point.values, frame.series, strict=True):
+        if not value:
+            continue
+        height = round(max(value * frame.scale, LEAST_HEIGHT), 1)
+        if bar_series.is_below:
+            segments.append(Segment(bar_series.tone, round(bottom, 1), height))
+            bottom += height
+        else:
+            top -= height
+            segments.append(Segment(bar_series.tone, round(top, 1), height))
     return _build_bar(point, index, frame, href=point.href if segments else None, segments=segments)
 
 
@@ -330,34 +349,6 @@ def _build_path(points, number, frame):
             )
         is_drawing = value is not None
     return "".join(path)
-
-
-def _build_segments(point, frame):
-    top = bottom = frame.zero_y
-    segments = []
-    for value, bar_series in zip(point.values, frame.series, strict=True):
-        if not value:
-            continue
-        height = round(max(value * frame.scale, LEAST_HEIGHT), 1)
-        if bar_series.is_below:
-            segments.append(Segment(bar_series.tone, round(bottom, 1), height))
-            bottom += height
-        else:
-            top -= height
-            segments.append(Segment(bar_series.tone, round(top, 1), height))
-    return segments
-
-
-def _build_y_labels(frame):
-    step = round_step((frame.above + frame.below) / Y_STEPS)
-    values = range(-int(frame.below // step) * step, int(frame.above) + 1, step)
-    write = frame.on_axis or short_number
-    return [
-        Label(
-            (write(abs(value)) if value else "0") + frame.suffix, 0, round(frame.zero_y - value * frame.scale, 1), "end"
-        )
-        for value in values
-    ]
 
 
 def _build_x_label(text, index, frame, y):

@@ -26,7 +26,9 @@ class CompressionMiddleware:
         if self._is_worth_it(response):
             patch_vary_headers(response, ["Accept-Encoding"])
             if ACCEPTS_GZIP.search(request.headers.get("Accept-Encoding", "")):
-                self._compress(response)
+                response.content = _gzip(response.content)
+                response["Content-Encoding"] = "gzip"
+                response["Content-Length"] = str(len(response.content))
         return response
 
     def _is_worth_it(self, response):
@@ -38,11 +40,6 @@ class CompressionMiddleware:
             and TYPES.match(response.get("Content-Type", ""))
             and len(response.content) >= LEAST_BYTES
         )
-
-    def _compress(self, response):
-        response.content = _gzip(response.content)
-        response["Content-Encoding"] = "gzip"
-        response["Content-Length"] = str(len(response.content))
 
 
 def _gzip(content):

@@ -114,16 +114,7 @@ def environment(
     version = [SPACE.pattern, *sorted((name, str(value)) for name, value in options.items() if name != "loader")]
     env = cls(**options, bytecode_cache=TemplateCache(kept_in, version) if kept_in else None)
     env.newstyle_gettext = True  # type: ignore[attr-defined]
-    env.globals |= _list_names() | {"ui": Components(env)}
-    env.filters |= formatting.FILTERS | {"truncatechars": defaultfilters.truncatechars}
-    env.filters |= {"readable": readable, "one_line": one_line, "quoted": quoted}
-    for place in filters:
-        env.filters |= import_string(place)
-    return env
-
-
-def _list_names():
-    return {
+    env.globals |= {
         "_": gettext,
         "gettext": gettext,
         "ngettext": ngettext,
@@ -143,7 +134,13 @@ def _list_names():
         "agent_groups": navigation.build_agent_groups,
         "state_of": states.get_state,
         "system_groups": navigation.build_system_groups,
+        "ui": Components(env),
     }
+    env.filters |= formatting.FILTERS | {"truncatechars": defaultfilters.truncatechars}
+    env.filters |= {"readable": readable, "one_line": one_line, "quoted": quoted}
+    for place in filters:
+        env.filters |= import_string(place)
+    return env
 
 
 def compile_all() -> None:
