@@ -32,37 +32,25 @@ def prune() -> int:
 
     With 0 days only versions and closed problems are removed.
     """
-    days, count = configuration.get_number(DAYS_SETTING), _prune_versions() + problems.prune_problems()
-    if not days:
-        return count
-    before = clock.now_ms() - days * DAY_MS
-    return (
-        count
-        + _remove_rows(_find_old_jobs(before))
-        + _remove_rows(_find_old_doctor_runs(before))
-        + _remove_rows(_find_old_backups(before))
-    )
-
-
-def _prune_versions():
-    """Remove superfluous versions of memory files from all readable agents."""
     removed = 0
     for agent in Agent.objects.order_by("agent_id"):
         if db := databases.find_alias(agent.agent_id):
             removed += pruning_of_versions.prune_snapshots(db)
             connections[db].close()
-    return removed
-
-
-def _find_old_jobs(before):
-    """Old finished job runs that no page shows.
-
-    Pages show the last runs of each kind, and the jobs of unfinished exports.
-    """
+    days, count = configuration.get_number(DAYS_SETTING), removed + problems.prune_problems()
+    if not days:
+        return count
+    before = clock.now_ms() - days * DAY_MS
+    # Old finished job runs that no page shows.
     kept_ids = {job_id for kind in job_kinds.get_names() for job_id in _find_last_runs(kind)}
     kept_ids |= set(DatasetExport.objects.filter(state__in=UNFINISHED).values_list("job_id", flat=True))
     old = JobRun.objects.filter(created_at__lt=before, finished_at__lt=before, state__in=JobRun.ENDED)
-    return old.exclude(id__in=kept_ids - {None}).order_by("created_at", "id")
+    return (
+        count
+        + _remove_rows(old.exclude(id__in=kept_ids - {None}).order_by("created_at", "id"))
+        + _remove_rows(_find_old_doctor_runs(before))
+        + _remove_rows(_find_old_backups(before))
+    )
 
 
 def _find_last_runs(kind):

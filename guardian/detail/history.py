@@ -71,9 +71,16 @@ def read_timeline(
     versions = PlacedQuerySet(FileSnapshot, using=agent.db).placed().filter(file_name=name)
     tables = {WRITE: audits.values(*KEYS), VERSION: versions.values(*KEYS)}
     is_backwards = bool(before and not after)
-    keys, has_more = _read_keys(
-        tables, _parse_place(before if is_backwards else after), size, is_backwards=is_backwards
-    )
+    # A key is (time, kind, place, id). Each table is read in the order of its own index; at the same time a write comes
+    # after the version that it made.
+    place = _parse_place(before if is_backwards else after)
+    order = ("created_at", "place") if is_backwards else ("-created_at", "-place")
+    keys: list[tuple[int, str, int, str]] = []
+    for kind, rows in tables.items():
+        kind_rows = _filter_after(rows, kind, place, order, is_backwards=is_backwards)
+        keys += [(row["created_at"], kind, row["place"], row["id"]) for row in kind_rows.order_by(*order)[: size + 1]]
+    keys.sort(reverse=not is_backwards)
+    keys, has_more = keys[:size], len(keys) > size
     if is_backwards and not has_more:  # at the beginning: return the full first page
         return read_timeline(agent, name, size=size)
     page = Page(_read_events(agent.db, keys[::-1] if is_backwards else keys))
@@ -119,21 +126,6 @@ def find_rollback_ids(events: Page) -> list[str]:
 
 def _is_change(event):
     return event.audit is None or event.audit.status not in WITHOUT_CHANGE
-
-
-def _read_keys(tables, place, size, *, is_backwards):
-    """Return the keys of `size` events from a place on, and whether there are more.
-
-    A key is (time, kind, place, id). Each table is read in the order of its own index; at the same time a write comes
-    after the version that it made.
-    """
-    order = ("created_at", "place") if is_backwards else ("-created_at", "-place")
-    keys: list[tuple[int, str, int, str]] = []
-    for kind, rows in tables.items():
-        kind_rows = _filter_after(rows, kind, place, order, is_backwards=is_backwards)
-        keys += [(row["created_at"], kind, row["place"], row["id"]) for row in kind_rows.order_by(*order)[: size + 1]]
-    keys.sort(reverse=not is_backwards)
-    return keys[:size], len(keys) > size
 
 
 def _filter_after(rows, kind, place, order, *, is_backwards):

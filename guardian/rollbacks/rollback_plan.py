@@ -79,7 +79,23 @@ def plan_rollback(agent: Agent, audit_id: str, *, hunk: int | None = None) -> Ro
     The plan changes no file. Raises NoSuchWrite, NotPossible, DamagedVersion when bytes are missing, MayNotWrite and
     NotWritten for the file itself.
     """
-    audit, place = _find_write(agent, audit_id), workspace_access.get_workspace(agent)
+    rows = WriteGuardianAudit.objects.using(agent.db).select_related("before_snapshot", "after_snapshot")
+    audit = rows.filter(id=audit_id).first()
+    if audit is None:
+        raise NoSuchWrite(_("This agent has no write %(id)s.") % {"id": audit_id})
+    if audit.status == Status.ROLLED_BACK:
+        raise NotPossible(_("This write has been rolled back already."))
+    if audit.status != Status.WRITTEN:
+        sentences = {
+            Status.REFUSED: _("The guardian refused this write, so there is nothing to roll back."),
+            Status.SKIPPED: _("The guardian skipped this write, so there is nothing to roll back."),
+            Status.FAILED: _("This write failed, so there is nothing to roll back."),
+        }
+        raise NotPossible(sentences.get(audit.status) or _("Nothing was written, so there is nothing to roll back."))
+    if audit.hunks_json is None:
+        raise NotPossible(_("Nobody knows what the file held before this write, so it cannot be rolled back."))
+    check_versions(audit)
+    place = workspace_access.get_workspace(agent)
     return build_plan(audit, place, read_workspace_file(place, audit.target_file or ""), hunk=hunk)
 
 
@@ -130,26 +146,6 @@ def read_workspace_file(place: Path, name: str) -> bytes | None:
             return None
         file.close()
         return file.data
-
-
-def _find_write(agent, audit_id):
-    rows = WriteGuardianAudit.objects.using(agent.db).select_related("before_snapshot", "after_snapshot")
-    audit = rows.filter(id=audit_id).first()
-    if audit is None:
-        raise NoSuchWrite(_("This agent has no write %(id)s.") % {"id": audit_id})
-    if audit.status == Status.ROLLED_BACK:
-        raise NotPossible(_("This write has been rolled back already."))
-    if audit.status != Status.WRITTEN:
-        sentences = {
-            Status.REFUSED: _("The guardian refused this write, so there is nothing to roll back."),
-            Status.SKIPPED: _("The guardian skipped this write, so there is nothing to roll back."),
-            Status.FAILED: _("This write failed, so there is nothing to roll back."),
-        }
-        raise NotPossible(sentences.get(audit.status) or _("Nothing was written, so there is nothing to roll back."))
-    if audit.hunks_json is None:
-        raise NotPossible(_("Nobody knows what the file held before this write, so it cannot be rolled back."))
-    check_versions(audit)
-    return audit
 
 
 def check_versions(audit: WriteGuardianAudit) -> None:

@@ -110,7 +110,9 @@ class OwnGuardianStatus(RunnerStatus):
 
 def read_guardian_status(agent: Agent) -> OwnGuardianStatus:
     """Return the current status of an agent's built-in guardian."""
-    active, today = switches.read_agent_switches(RUNNER, agent.agent_id), _read_states_of_today(agent.db)
+    start, end = clock.today_ms()
+    today = GuardianRun.objects.using(agent.db).filter(created_at__gte=start, created_at__lt=end)
+    active, today = switches.read_agent_switches(RUNNER, agent.agent_id), list(today.values_list("state", flat=True))
     return OwnGuardianStatus(
         **read_runner_status(RUNNER, agent, config.get_configured_guardian(), problem_of(agent)),
         cost_today=RUNNER.allowance.cost_today(agent.db),
@@ -147,9 +149,3 @@ def build_switch_sentence(agent: Agent, name: str) -> str:
 
 def _format_day(ms):
     return formatting.day_in_words(datetime.fromtimestamp(ms / 1000, zones.get_zone()).date())
-
-
-def _read_states_of_today(db):
-    start, end = clock.today_ms()
-    today = GuardianRun.objects.using(db).filter(created_at__gte=start, created_at__lt=end)
-    return list(today.values_list("state", flat=True))

@@ -52,32 +52,7 @@ def standing_tone(state):
 
 def standing_sentence(standing: Standing) -> str:
     """Return a sentence about the state of a file, with its numbers."""
-    sentence = _build_sentences()[standing.state] % format_facts(build_facts(standing))
-    if standing.state == State.MISSING and standing.will_be_left_out:
-        warning = _("OpenClaw still has a record of it: once the agent writes it again, it is left out.")
-        return f"{sentence} {warning}"
-    return sentence
-
-
-def build_facts(standing: Standing) -> dict[str, Any]:
-    """Return the values that sentences about a standing need."""
-    return {name: getattr(standing, name) for name in FACTS}
-
-
-def format_facts(facts: Mapping[str, Any]) -> dict[str, str]:
-    """Return the numbers, times and names of these values as text for sentences."""
-    return {
-        "injected": number(facts["injected_chars"] or 0),
-        "chars": amounts.format_amount("characters", facts["raw_chars"] or 0),
-        "lost": amounts.format_amount("characters", facts["lost_chars"]),
-        "time": _format_time(facts["reported_at"]),
-        "since": _format_time(facts["since"]),
-        "session": facts["session_key"] or facts["session_id"] or "–",
-    }
-
-
-def _build_sentences():
-    return {
+    sentence = {
         State.IN_PROMPT: _("The prompt holds %(injected)s of %(chars)s of this file."),
         State.CUT: _("OpenClaw's limit cuts this file: the prompt holds %(injected)s of %(chars)s. Lost: %(lost)s."),
         State.MISSING: _("The workspace has no such file."),
@@ -100,6 +75,27 @@ def _build_sentences():
             "itself, cannot be read here."
         ),
         State.UNEXPLAINED: _("The prompt of %(time)s does not hold this file, and nothing says why."),
+    }[standing.state] % format_facts(build_facts(standing))
+    if standing.state == State.MISSING and standing.will_be_left_out:
+        warning = _("OpenClaw still has a record of it: once the agent writes it again, it is left out.")
+        return f"{sentence} {warning}"
+    return sentence
+
+
+def build_facts(standing: Standing) -> dict[str, Any]:
+    """Return the values that sentences about a standing need."""
+    return {name: getattr(standing, name) for name in FACTS}
+
+
+def format_facts(facts: Mapping[str, Any]) -> dict[str, str]:
+    """Return the numbers, times and names of these values as text for sentences."""
+    return {
+        "injected": number(facts["injected_chars"] or 0),
+        "chars": amounts.format_amount("characters", facts["raw_chars"] or 0),
+        "lost": amounts.format_amount("characters", facts["lost_chars"]),
+        "time": _format_time(facts["reported_at"]),
+        "since": _format_time(facts["since"]),
+        "session": facts["session_key"] or facts["session_id"] or "–",
     }
 
 

@@ -37,8 +37,18 @@ class Archive:
         self._handle = handle
         self._end = os.fstat(handle).st_size - TRAILER.size
         self._manifest_offset = self._find_manifest()
-        self.manifest = self._read_manifest()
-        self._check_offsets()
+        with _open_part(self._handle, self._manifest_offset, self._end) as part:
+            header = part.header()
+            if header.name != backup_format.MANIFEST or header.size > backup_format.MAX_BYTES:
+                raise Refused(_("The manifest of this archive is not where it should be."))
+            data = part.read(header.size)
+            part.skip_padding(header.size)
+            if part.read(len(END)) != END:
+                raise Refused(_("The archive does not end where its manifest ends."))
+        self.manifest = backup_format.parse_manifest(data)
+        offsets = self._offsets()
+        if offsets[0] != 0 or any(start >= next_start for start, next_start in pairwise(offsets)):
+            raise Refused(_("The manifest does not match this archive: its parts are in other places."))
 
     def database(self, entry: DatabaseEntry) -> Iterator[bytes]:
         """The bytes of a database of the manifest.
@@ -112,27 +122,11 @@ class Archive:
             return whole % words
         return _("%(path)s is not a backup of OpenClaw Web: by its content it is %(type)s.") % words
 
-    def _read_manifest(self):
-        with _open_part(self._handle, self._manifest_offset, self._end) as part:
-            header = part.header()
-            if header.name != backup_format.MANIFEST or header.size > backup_format.MAX_BYTES:
-                raise Refused(_("The manifest of this archive is not where it should be."))
-            data = part.read(header.size)
-            part.skip_padding(header.size)
-            if part.read(len(END)) != END:
-                raise Refused(_("The archive does not end where its manifest ends."))
-        return backup_format.parse_manifest(data)
-
     def _offsets(self):
         """The offset of every part, in order."""
         files = self.manifest.files
         databases = [entry.offset for entry in self.manifest.databases]
         return [*databases, files.offset, files.list_offset, self._manifest_offset]
-
-    def _check_offsets(self):
-        offsets = self._offsets()
-        if offsets[0] != 0 or any(start >= next_start for start, next_start in pairwise(offsets)):
-            raise Refused(_("The manifest does not match this archive: its parts are in other places."))
 
 
 class Part:

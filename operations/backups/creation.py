@@ -90,7 +90,10 @@ def write_backup(run_id: str, created_at: int, folder: Path, *, with_exports: bo
                 backup_reader.drain(chunks)
                 work.add_done(entry.bytes)
             manifest = archive.manifest
-        target = _choose_path(folder, created_at)
+        # A path in `folder` that is not taken yet.
+        stamp = datetime.fromtimestamp(created_at / 1000, UTC).strftime("%Y%m%dT%H%M%SZ")
+        names = (f"openclaw-web-{stamp}{again}.tar.zst" for again in ("", *(f"-{number}" for number in range(2, 1000))))
+        target = next(folder / name for name in names if not (folder / name).exists())
         path.rename(target)
         sync_folder(folder)
     return BackupResult(target, manifest, writer.offset, writer.sha256, work.verification.lacks)
@@ -353,10 +356,3 @@ def _measure_sizes(home, with_exports):
     exported = sum((home / path).stat().st_size for path in _find_exports(home)) if with_exports else 0
     archived = sum((home / path).stat().st_size for path in _find_archives(home))
     return sum(sizes) + stored + exported + archived, max(sizes)
-
-
-def _choose_path(folder, created_at):
-    """A path in `folder` that is not taken yet."""
-    stamp = datetime.fromtimestamp(created_at / 1000, UTC).strftime("%Y%m%dT%H%M%SZ")
-    names = (f"openclaw-web-{stamp}{again}.tar.zst" for again in ("", *(f"-{number}" for number in range(2, 1000))))
-    return next(folder / name for name in names if not (folder / name).exists())

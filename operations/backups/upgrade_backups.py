@@ -99,20 +99,16 @@ def remove_note() -> None:
 def find_restorable() -> Path | None:
     """The newest backup on the disk that this version can restore."""
     restorable = {}
-    for folder in _list_folders():
+    folders = {settings.HOME_DIR / "backups"}
+    with suppress(DatabaseError, ValueError):  # the table of settings may be another one
+        folders.add(runs.get_backup_folder())
+    for folder in folders:
         for path in folder.glob("openclaw-web-*.tar.zst"):
             with suppress(Refused), backup_reader.open_backup(path) as archive:
                 entries = archive.manifest.databases
                 if not any(known_migrations.is_other_version(entry.applied_migrations) for entry in entries):
                     restorable[archive.manifest.created_at, str(path)] = path
     return restorable[max(restorable)] if restorable else None
-
-
-def _list_folders():
-    folders = {settings.HOME_DIR / "backups"}
-    with suppress(DatabaseError, ValueError):  # the table of settings may be another one
-        folders.add(runs.get_backup_folder())
-    return folders
 
 
 def _is_readable(backup):

@@ -57,7 +57,21 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
         repair_plan = plan.build_plan(params, progress, copies)
         _check_plan(repair_plan, params)
         reconcile(str(repair_plan.root))
-        todo = _find_todo(repair_plan, params)
+        # Sources to import or to record, and those that are to be removed.
+        imported = migration_runs.find_imported(str(repair_plan.root))
+        removes_sources = params.get("sources", source_files.KEEP) != source_files.KEEP
+        partly_imported = migration_runs.find_partly_imported(str(repair_plan.root)) if removes_sources else set()
+        todo = []
+        for source in repair_plan.sources:
+            is_noted = imported.get((source.name, source.target)) == (_get_mtime(source), source.size)
+            if source.state == LEFT:
+                continue
+            if (
+                source.is_to_read
+                or not is_noted
+                or (removes_sources and _is_removable(repair_plan, source, partly_imported))
+            ):
+                todo.append(source)
         repairable = [
             finding for finding in repair_plan.store if finding.repair and finding.repair != losses.IMPORT_AGAIN
         ]
@@ -87,25 +101,6 @@ def _check_plan(repair_plan: Plan, params):
 
 def _find_signs_of_life(repair_plan, params):
     return [] if params.get("force") else gateway.find_signs_of_life(repair_plan.root, repair_plan.sources)
-
-
-def _find_todo(repair_plan, params):
-    """Sources to import or to record, and those that are to be removed."""
-    imported = migration_runs.find_imported(str(repair_plan.root))
-    removes_sources = params.get("sources", source_files.KEEP) != source_files.KEEP
-    partly_imported = migration_runs.find_partly_imported(str(repair_plan.root)) if removes_sources else set()
-    todo = []
-    for source in repair_plan.sources:
-        is_noted = imported.get((source.name, source.target)) == (_get_mtime(source), source.size)
-        if source.state == LEFT:
-            continue
-        if (
-            source.is_to_read
-            or not is_noted
-            or (removes_sources and _is_removable(repair_plan, source, partly_imported))
-        ):
-            todo.append(source)
-    return todo
 
 
 def _is_removable(repair_plan, source, partly_imported):
@@ -232,7 +227,15 @@ def _import_sources(row, repair_plan, todo, removable, hashes, params, progress,
     facts["sessions"] = _find_new_sessions(row, repair_plan)
     progress.log(_("Comparing the store with the sources"))
     repair_plan.collection.book = SourceBook(repair_plan.root)
-    excluded = _find_excluded_sessions(repair_plan)
+    # Sessions by agent that are not in the store on purpose: undone, or removed by age.
+    ignored = repair_plan.collection.ignored
+    agents = repair_plan.names.values()
+    excluded = {
+        agent: removal.read_all_removed_ids(databases.get_alias(agent))
+        | holdings.read_removed(agent).keys()
+        | ignored.get(agent, frozenset())
+        for agent in agents
+    }
     saved = [_build_source_row(repair_plan, source, row, hashes, excluded) for source in todo]
     migration_runs.save_sources(saved)
     facts["imported"] = sum(source_row.status == MigrationSource.Status.IMPORTED for source_row in saved)
@@ -245,18 +248,6 @@ def _import_sources(row, repair_plan, todo, removable, hashes, params, progress,
         _remove_sources(
             row, repair_plan, {source_row.source_path: source_row for source_row in saved}, removable, params, facts
         )
-
-
-def _find_excluded_sessions(repair_plan):
-    """Sessions by agent that are not in the store on purpose: undone, or removed by age."""
-    ignored = repair_plan.collection.ignored
-    agents = repair_plan.names.values()
-    return {
-        agent: removal.read_all_removed_ids(databases.get_alias(agent))
-        | holdings.read_removed(agent).keys()
-        | ignored.get(agent, frozenset())
-        for agent in agents
-    }
 
 
 def _build_source_row(repair_plan, source: Source, run, hashes, excluded):

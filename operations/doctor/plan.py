@@ -306,7 +306,14 @@ def _find_skipped(plan, home):
 def as_receipt(plan: Plan) -> dict[str, Any]:
     """The plan as JSON values: output of `--json`, stored with a run."""
     return {
-        "source": _build_source_facts(plan),
+        "source": {
+            "root": str(plan.root),
+            "problem": plan.problem,
+            "layout": layout_of(plan.sources),
+            "bytes": sum(source.size for source in plan.sources),
+            "bytes_to_read": sum(source.size for source in plan.to_read),
+            "notes": _find_notes(plan.collection.home) if plan.collection else [],
+        },
         "agents": [_build_agent_facts(plan, name, agent_id) for name, agent_id in plan.names.items()],
         "sources": [entry.as_json() for entry in _sort_sources(plan)[:LISTED]],
         "source_count": len(plan.sources),
@@ -391,17 +398,6 @@ def _sort_sources(plan):
     """Sources by interest: those to read, those that are left out, the others."""
     order = {UNCHANGED: 2, LEFT: 1}
     return sorted(plan.sources, key=lambda source: order.get(source.state, 0))
-
-
-def _build_source_facts(plan):
-    return {
-        "root": str(plan.root),
-        "problem": plan.problem,
-        "layout": layout_of(plan.sources),
-        "bytes": sum(source.size for source in plan.sources),
-        "bytes_to_read": sum(source.size for source in plan.to_read),
-        "notes": _find_notes(plan.collection.home) if plan.collection else [],
-    }
 
 
 def _find_notes(home):

@@ -56,7 +56,10 @@ def import_lost_records(repair_plan: Plan, params: dict[str, Any], progress: Any
         if ids or agent_id not in facts.get("refilled", ()):
             _import_again(params, progress, agent_id, sorted(ids))
     _rebuild_others(repair_plan, params, progress)
-    _mend_rows(repair_plan, params, progress)
+    # Make rows beside sessions those of their sources.
+    if any(BESIDE in sessions for sessions in repair_plan.compared.rows.values()):
+        with Copies() as copies:
+            plan.check_home(Plan(repair_plan.root, is_deep=True, is_mending=True), params, progress, copies)
     after = _check_again(repair_plan, params, progress)
     _note_uncounted_sessions(after)
     still_lost = list(after.counts.losses.values())
@@ -112,13 +115,6 @@ def _import_again(params, progress, agent_id, ids):
     elif has_no_content(agent_id):
         import_params["again"] = True
     collect.run(import_params, progress)
-
-
-def _mend_rows(repair_plan, params, progress):
-    """Make rows beside sessions those of their sources."""
-    if any(BESIDE in sessions for sessions in repair_plan.compared.rows.values()):
-        with Copies() as copies:
-            plan.check_home(Plan(repair_plan.root, is_deep=True, is_mending=True), params, progress, copies)
 
 
 def _check_again(repair_plan, params, progress) -> Plan:

@@ -129,6 +129,8 @@ def _build_context(request, form):
     removed = MigrationSource.objects.filter(removed_source=True)
     emptied = {root for root in {run.root for run in page} if removed.filter(root=root).exists()}
     ignored = page_of(ignored_sessions.rows(), order=ignored_sessions.ORDER, size=SHOWN)
+    # Findings about the store, without those that have a table of their own.
+    findings = [finding for finding in result.get("store", []) if finding["check"] != "lost"]
     return {
         "form": form,
         "last": last,
@@ -140,7 +142,7 @@ def _build_context(request, form):
         "compared": _get_reimport(result).get("compared") or result.get("compared"),
         "losses": _build_losses(result),
         "again_form": AgainForm(),
-        "store": _find_open_findings(result),
+        "store": [finding for finding in findings if not (result.get("run") and finding["is_repairable"])],
         "sources": result.get("sources", [])[:SHOWN],
         "rejected": result.get("rejected", [])[:SHOWN],
         "skipped": result.get("skipped", [])[:SHOWN],
@@ -152,15 +154,6 @@ def _build_context(request, form):
         "home": settings.STATE_DIR,
         "may_change": request.user.has_role("admin"),
     }
-
-
-def _find_open_findings(result):
-    """Findings about the store, without those that have a table of their own.
-
-    After a run also without those that it was to repair: `repairs` has their results.
-    """
-    findings = [finding for finding in result.get("store", []) if finding["check"] != "lost"]
-    return [finding for finding in findings if not (result.get("run") and finding["is_repairable"])]
 
 
 def _build_excluded(row):

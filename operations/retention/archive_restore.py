@@ -141,7 +141,13 @@ def _find_latest(run, paths):
 
 
 def _restore_session(path, summary: Summary) -> str:
-    db = _prepare_agent(summary.agent)
+    # The alias of an agent, which is registered if it is new.
+    agent_id = summary.agent
+    if agents.normalise_agent_id(agent_id) != agent_id:
+        raise Refused(_("The archive contains an invalid agent name."))
+    if not Agent.objects.filter(agent_id=agent_id).exists():
+        agents.register(agent_id)
+    db = agents.get_alias(agent_id)
     if Session.objects.using(db).filter(id=summary.session).exists():
         if session_rows.compute_digest(db, summary.session) == summary.rows_sha256:
             return "there"
@@ -221,15 +227,3 @@ def _read_parts(entry, lines):
     yield entry["data"]
     for _part in range(entry["of"] - 1):
         yield next(lines)["data"]
-
-
-def _prepare_agent(agent_id):
-    """The alias of an agent, which is registered if it is new.
-
-    Raises Refused for an invalid name.
-    """
-    if agents.normalise_agent_id(agent_id) != agent_id:
-        raise Refused(_("The archive contains an invalid agent name."))
-    if not Agent.objects.filter(agent_id=agent_id).exists():
-        agents.register(agent_id)
-    return agents.get_alias(agent_id)

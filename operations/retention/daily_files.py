@@ -114,7 +114,17 @@ def turns(agent_id: str, db: str, day: date) -> Iterator[dict[str, Any]]:
         for turn in page:
             session = sessions.get(turn["session_id"])
             if session and turn["id"] not in hidden:
-                yield _turn_to_json(agent_id, session, turn)
+                yield {
+                    "id": turn["id"],
+                    "agentId": agent_id,
+                    "sessionId": turn["session_id"],
+                    "channelId": session.channel_id,
+                    "turnNumber": turn["turn_number"],
+                    "userMessage": _message(turn, "user_message")
+                    | {"from": turn["user_from"], **_metadata_to_json(turn["user_metadata"])},
+                    "agentReply": _message(turn, "agent_message") | _metadata_to_json(turn["agent_metadata"]),
+                    "createdAt": turn["created_at"],
+                }
 
 
 def _filter_after(rows, last):
@@ -123,18 +133,8 @@ def _filter_after(rows, last):
     return later.exclude(created_at=moment, id__lte=turn_id) if turn_id else later
 
 
-def _turn_to_json(agent_id, session, turn):
-    return {
-        "id": turn["id"],
-        "agentId": agent_id,
-        "sessionId": turn["session_id"],
-        "channelId": session.channel_id,
-        "turnNumber": turn["turn_number"],
-        "userMessage": _message(turn, "user_message")
-        | {"from": turn["user_from"], **_metadata_to_json(turn["user_metadata"])},
-        "agentReply": _message(turn, "agent_message") | _metadata_to_json(turn["agent_metadata"]),
-        "createdAt": turn["created_at"],
-    }
+def _is_same(path, draft):
+    return path.is_file() and not path.is_symlink() and filecmp.cmp(path, draft, shallow=False)
 
 
 def _message(turn, name):
@@ -143,10 +143,6 @@ def _message(turn, name):
 
 def _metadata_to_json(text):
     return {"metadata": decode(text)} if text else {}
-
-
-def _is_same(path, draft):
-    return path.is_file() and not path.is_symlink() and filecmp.cmp(path, draft, shallow=False)
 
 
 def _prune(folder, first):

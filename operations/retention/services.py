@@ -195,9 +195,10 @@ def _remove_session(work, agent_id, db, session, draft):
             target = archive_files.publish_archive(
                 path, work.into, written, last_activity_at=moment, month=_to_day(moment).strftime("%Y-%m")
             )
+        home = settings.HOME_DIR
         facts = {
             "why": RemovedSession.Why.ARCHIVE,
-            "archive": _format_path(target),
+            "archive": target.relative_to(home).as_posix() if target.is_relative_to(home) else str(target),
             "digest": written.rows_sha256,
         }
 
@@ -207,11 +208,6 @@ def _remove_session(work, agent_id, db, session, draft):
 
     removal.remove_session(db, session.id, before=work.before, needed_by=needed_by, **facts)
     holdings.note_removed(agent_id, [session.id], facts["why"])
-
-
-def _format_path(path):
-    home = settings.HOME_DIR
-    return path.relative_to(home).as_posix() if path.is_relative_to(home) else str(path)
 
 
 def _to_day(moment):

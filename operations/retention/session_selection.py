@@ -125,18 +125,11 @@ def _find_evidence(agent_id, db, session_ids):
     samples = DatasetSample.objects.filter(agent_id=agent_id, session_id__in=session_ids)
     packs = Artifact.objects.using(db).filter(session_id__in=session_ids, kind=pack.KIND)
     evidence = dict.fromkeys(packs.values_list("session_id", flat=True).distinct(), CHECKPOINTS)
-    evidence |= dict.fromkeys(_find_with_contexts(db, session_ids), CONTEXTS)
-    return evidence | dict.fromkeys(samples.values_list("session_id", flat=True).distinct(), SAMPLES)
-
-
-def _find_with_contexts(db, session_ids):
-    """Sessions with messages that are evidence of something other than a decision.
-
-    The window of a decision has its own copy of these messages.
-    """
+    # Sessions with messages that are evidence of something other than a decision.
     turns = ConversationTurn.objects.using(db).filter(CONTEXT.has_referrers(db), session_id__in=session_ids)
     turns = turns.exclude(TURN.has_referrers(db, WINDOW.has_target(db)))
-    return turns.order_by().values_list("session_id", flat=True).distinct()
+    evidence |= dict.fromkeys(turns.order_by().values_list("session_id", flat=True).distinct(), CONTEXTS)
+    return evidence | dict.fromkeys(samples.values_list("session_id", flat=True).distinct(), SAMPLES)
 
 
 # Sessions with an output that a text names by its handle: a sample, a memory file, a scheduled prompt.

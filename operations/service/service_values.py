@@ -86,6 +86,12 @@ def collect_values(host: str, port: int, user: str) -> ServiceValues:
         del variables["OPENCLAW_WEB_BUSY_SECONDS"]
     if settings.OPENCLAW_COMMAND:
         variables |= {name: os.environ[name] for name in OF_OPENCLAW if os.environ.get(name)}
+    # Folders outside the home that the site writes into.
+    with _acting_as(account):
+        paths = _read_stored_folders()
+    if settings.WORKSPACE_WRITES or variables.get("OPENCLAW_WEB_OPENCLAW"):  # which writes files of its own
+        paths.append(state_dir)
+    outside = {path for path in paths if path.is_absolute() and not path.is_relative_to(settings.HOME_DIR)}
     return ServiceValues(
         program=program,
         host=host,
@@ -97,7 +103,7 @@ def collect_values(host: str, port: int, user: str) -> ServiceValues:
         home_directory=Path(account.pw_dir),
         variables=variables,
         is_system=is_system,
-        writable_paths=_list_writable_paths(variables, account, state_dir),
+        writable_paths=tuple(sorted(path for path in outside if not outside.intersection(path.parents))),
         has_user_namespaces=is_system or _can_make_namespaces(),
     )
 
@@ -189,16 +195,6 @@ def _may_enter(account, path):
 
 def _is_secret(name):
     return name.endswith(SECRET_ENDINGS)
-
-
-def _list_writable_paths(variables, account, state_dir):
-    """Folders outside the home that the site writes into."""
-    with _acting_as(account):
-        paths = _read_stored_folders()
-    if settings.WORKSPACE_WRITES or variables.get("OPENCLAW_WEB_OPENCLAW"):  # which writes files of its own
-        paths.append(state_dir)
-    outside = {path for path in paths if path.is_absolute() and not path.is_relative_to(settings.HOME_DIR)}
-    return tuple(sorted(path for path in outside if not outside.intersection(path.parents)))
 
 
 @contextmanager

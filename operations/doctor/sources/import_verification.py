@@ -115,7 +115,8 @@ def _check_database(collection, source, apart):
 
 
 def _count_missing(agent_id, session_id, lines):
-    known, missing = _read_ids(agent_id, session_id), 0
+    rows = TranscriptEventIdentity.objects.using(databases.get_alias(agent_id)).filter(session_id=session_id)
+    known, missing = set(rows.values_list("event_id", flat=True)), 0
     without_id: Counter[str] = Counter()
     for line in lines:
         if line.record is None:
@@ -133,8 +134,3 @@ def _describe_missing(count):
         "%(count)s record of this source is not stored.", "%(count)s records of this source are not stored.", count
     )
     return words % {"count": count} if count else ""
-
-
-def _read_ids(agent_id, session_id):
-    rows = TranscriptEventIdentity.objects.using(databases.get_alias(agent_id)).filter(session_id=session_id)
-    return set(rows.values_list("event_id", flat=True))

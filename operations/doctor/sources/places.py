@@ -167,7 +167,15 @@ def _add_places(collection, agent_places, files, may_read, removed):
             _add_database_sessions(collection, agent_places, allowed, removed)
     except DamagedDatabase as exc:
         agent_places.of_database.problem = str(exc)
-    _add_leftovers(collection, agent_places, files, allowed)
+    # Add files that OpenClaw has imported into its database, for sessions that the database lost.
+    known = _find_database_sessions(collection, agent_places)
+    for source in files:
+        if source.kind != LEFTOVER:
+            continue
+        if source.is_to_read and source.session_id in known:
+            source.state, source.why = LEFT, "imported"
+        if source.is_to_read and allowed(source.session_id):
+            agent_places.add(_build_file_place(collection, source))
 
 
 def _filter_transcripts(files):
@@ -273,18 +281,6 @@ def _add_database_sessions(collection, agent_places, allowed, removed):
 
 def _build_event_reader(database, session_id) -> Lines:
     return lambda start: agent_database.read_events(database, session_id, start)
-
-
-def _add_leftovers(collection, agent_places, files, allowed):
-    """Add files that OpenClaw has imported into its database, for sessions that the database lost."""
-    known = _find_database_sessions(collection, agent_places)
-    for source in files:
-        if source.kind != LEFTOVER:
-            continue
-        if source.is_to_read and source.session_id in known:
-            source.state, source.why = LEFT, "imported"
-        if source.is_to_read and allowed(source.session_id):
-            agent_places.add(_build_file_place(collection, source))
 
 
 def _find_database_sessions(collection, agent_places) -> set[str]:

@@ -132,40 +132,32 @@ def remove_file(root: Path, name: str, sha256: str, *, target: Path | None) -> N
     try:
         before = file.lstat()
         if target is not None:
-            _copy(root, file, target, sha256)
+            target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            draft = target.with_name(f".{target.name}.draft")
+            with open_regular(root, file) as source, draft.open("wb") as copy:
+                publication.restrict(draft, 0o600)
+                shutil.copyfileobj(source, copy, CHUNK)
+                copy.flush()
+                os.fsync(copy.fileno())
+            if hash_source(target.parent, draft) != sha256:
+                draft.unlink()
+                raise Refused(_("The file changed during the import."))
+            draft.rename(target)
+            sync_folder(target.parent)
         if hash_source(root, file) != sha256:
             raise Refused(_("The file changed during the import."))
-        _unlink(file, before)
+        # Remove the file only when it is the one that was checked, in the same folder.
+        folder = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            now = os.stat(file.name, dir_fd=folder, follow_symlinks=False)
+            if (now.st_ino, now.st_size, now.st_mtime_ns) != (before.st_ino, before.st_size, before.st_mtime_ns):
+                raise Refused(_("The file changed during the import."))
+            os.unlink(file.name, dir_fd=folder)
+            with suppress(OSError):
+                os.fsync(folder)
+        finally:
+            os.close(folder)
     except NotReadable as exc:
         raise Refused(str(exc)) from exc
     except OSError as exc:
         raise Refused(reasons.describe_os_error(exc)) from exc
-
-
-def _copy(root, file, target, sha256):
-    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    draft = target.with_name(f".{target.name}.draft")
-    with open_regular(root, file) as source, draft.open("wb") as copy:
-        publication.restrict(draft, 0o600)
-        shutil.copyfileobj(source, copy, CHUNK)
-        copy.flush()
-        os.fsync(copy.fileno())
-    if hash_source(target.parent, draft) != sha256:
-        draft.unlink()
-        raise Refused(_("The file changed during the import."))
-    draft.rename(target)
-    sync_folder(target.parent)
-
-
-def _unlink(file, before):
-    """Remove the file only when it is the one that was checked, in the same folder."""
-    folder = os.open(file.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-    try:
-        now = os.stat(file.name, dir_fd=folder, follow_symlinks=False)
-        if (now.st_ino, now.st_size, now.st_mtime_ns) != (before.st_ino, before.st_size, before.st_mtime_ns):
-            raise Refused(_("The file changed during the import."))
-        os.unlink(file.name, dir_fd=folder)
-        with suppress(OSError):
-            os.fsync(folder)
-    finally:
-        os.close(folder)

@@ -56,7 +56,19 @@ def check_store(progress: Any, *, is_deep: bool = False) -> Iterator[Finding]:
     )
     yield from contents.check_contents(known, is_complete=len(known) == len(agents), is_deep=is_deep)
     yield from _check_permissions()
-    yield from _find_leftovers()
+    home = settings.HOME_DIR
+    paths = [
+        *(path for path in (home / "agents").glob("*/agent/openclaw-agent.[0-9]*-[0-9]*")),
+        *damaged_files.find_kept(home, databases.FILES),
+        *find_leftovers(),
+        *home.parent.glob(f"{home.name}.before-restore-*"),
+    ]
+    for path in sorted(paths)[:NAMED]:
+        name = path.relative_to(home).as_posix() if path.is_relative_to(home) else str(path)
+        sentence = _("%(path)s was left by an interrupted operation, or is an earlier copy that was kept.") % {
+            "path": name
+        }
+        yield Finding("leftover", sentence, name, level=NOTE)
 
 
 def describe_comparison(*, is_deep: bool) -> str:
@@ -185,19 +197,3 @@ def read_modes(home: Path) -> Iterator[tuple[str, int]]:
             path = os.path.join(folder, name)  # noqa: PTH118 - there are 100,000 of them
             with suppress(FileNotFoundError):
                 yield os.path.relpath(path, home), os.lstat(path).st_mode
-
-
-def _find_leftovers():
-    home = settings.HOME_DIR
-    paths = [
-        *(path for path in (home / "agents").glob("*/agent/openclaw-agent.[0-9]*-[0-9]*")),
-        *damaged_files.find_kept(home, databases.FILES),
-        *find_leftovers(),
-        *home.parent.glob(f"{home.name}.before-restore-*"),
-    ]
-    for path in sorted(paths)[:NAMED]:
-        name = path.relative_to(home).as_posix() if path.is_relative_to(home) else str(path)
-        sentence = _("%(path)s was left by an interrupted operation, or is an earlier copy that was kept.") % {
-            "path": name
-        }
-        yield Finding("leftover", sentence, name, level=NOTE)
