@@ -138,7 +138,10 @@ class Copies:
                     _write(database, copy.path)
                 else:
                     self._check_room(source, wal_before[0] if wal else 0)
-                self._copy_wal(copy, wal)
+                target = copy.path.with_name(copy.path.name + WAL)
+                _remove(copy.path, ("-shm", WAL))
+                if wal:
+                    _write(wal, target)
                 if _read_state(database, DATABASE_HEADER) != before or _has_changed(wal, wal_before):
                     raise _Torn
         if (wal is None) != (not _exists(source, WAL)):
@@ -146,12 +149,6 @@ class Copies:
         copy.wal = wal_before[1:]
         copy.is_checked = copy.is_checked and copy is known
         return copy
-
-    def _copy_wal(self, copy, wal):
-        target = copy.path.with_name(copy.path.name + WAL)
-        _remove(copy.path, ("-shm", WAL))
-        if wal:
-            _write(wal, target)
 
     def _check_room(self, source, size):
         free = shutil.disk_usage(self._ensure_folder()).free

@@ -37,7 +37,13 @@ def find_loss(agent: Agent) -> Loss | None:
     noted = _get_noted_count(agent)  # read first, as records are stored before they are noted
     file = databases.get_path(agent.agent_id)
     try:
-        record_count = _count_records(file, noted)
+        stat, log = file.stat(), file.with_name(f"{file.name}-wal")
+        written = log.stat() if log.exists() else stat
+        state = (stat.st_ino, stat.st_mtime_ns, written.st_size, written.st_mtime_ns)
+        known = _known.get(file)
+        if known is None or (known.state != state and not known.still_counts(state, noted)):
+            known = _known[file] = _FileCheck(state, inspection.read_record_count(file), clock.now_ms())
+        record_count = known.records
     except FileNotFoundError:
         return Loss(None, noted) if databases.is_on_disk(agent.agent_id) else None
     except PermissionError:  # its pages say so
@@ -81,16 +87,6 @@ def _get_noted_count(agent):
         return agent.database.record_count
     except AgentDatabase.DoesNotExist:  # the doctor reports this
         return 0
-
-
-def _count_records(file: Path, noted: int) -> int | None:
-    stat, log = file.stat(), file.with_name(f"{file.name}-wal")
-    written = log.stat() if log.exists() else stat
-    state = (stat.st_ino, stat.st_mtime_ns, written.st_size, written.st_mtime_ns)
-    known = _known.get(file)
-    if known is None or (known.state != state and not known.still_counts(state, noted)):
-        known = _known[file] = _FileCheck(state, inspection.read_record_count(file), clock.now_ms())
-    return known.records
 
 
 class _FileCheck(NamedTuple):

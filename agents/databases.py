@@ -99,7 +99,15 @@ def get_alias(agent_id):
     name = f"agent_{agent_id}"
     _ensure_registered(name, agent_id)
     if name not in _current:
-        _refuse_old(name, agent_id)
+        applied = _read_migrations(name, agent_id)
+        if known_migrations.is_other_version(applied):
+            raise OldAgentFile(describe_other_version(agent_id, applied))
+        if known_migrations.list_agent_migrations() - applied:
+            sentence = _(
+                "The database of agent %(agent)s is not up to date. Run openclaw-web serve, which creates a backup and "
+                "updates it."
+            )
+            raise OldAgentFile(sentence % {"agent": agent_id})
         _current.add(name)
     return name
 
@@ -314,18 +322,6 @@ def describe_unread(agent_id: str, reason: str) -> str:
     """Say that an agent's file cannot be opened, or is no database."""
     sentence = _("The database of agent %(agent)s was not read: %(reason)s. Check the file and its permissions.")
     return sentence % {"agent": agent_id, "reason": reason}
-
-
-def _refuse_old(name, agent_id):
-    applied = _read_migrations(name, agent_id)
-    if known_migrations.is_other_version(applied):
-        raise OldAgentFile(describe_other_version(agent_id, applied))
-    if known_migrations.list_agent_migrations() - applied:
-        sentence = _(
-            "The database of agent %(agent)s is not up to date. Run openclaw-web serve, which creates a backup and "
-            "updates it."
-        )
-        raise OldAgentFile(sentence % {"agent": agent_id})
 
 
 def describe_other_version(agent_id, applied):

@@ -275,18 +275,14 @@ def _open_below(root, path):
     folder = os.open((root if is_below else path.parent).resolve(strict=True), FOLDER)
     try:
         for part in parts:
-            folder = _step_into(folder, part)
+            # Open a folder within an opened one, and close the outer one.
+            try:
+                inner = os.open(part, FOLDER, dir_fd=folder)
+            except NotADirectoryError as exc:
+                raise NotReadable(_("a folder in the path is a link")) from exc
+            os.close(folder)
+            folder = inner
         sys.audit("open", str(path), None, FILE)
         return os.open(path.name, FILE, dir_fd=folder)
     finally:
         os.close(folder)
-
-
-def _step_into(folder, part):
-    """Open a folder within an opened one, and close the outer one."""
-    try:
-        inner = os.open(part, FOLDER, dir_fd=folder)
-    except NotADirectoryError as exc:
-        raise NotReadable(_("a folder in the path is a link")) from exc
-    os.close(folder)
-    return inner

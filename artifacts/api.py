@@ -58,7 +58,15 @@ def artifact_stash(request, agent, body: StashIn):
     """Store a text or bytes. With `auto`, content that the adoption rule excludes is only summarized."""
     content = body.content
     if body.auto and not adoption.is_adoptable(content.decode("utf-8", "replace"), injected=body.injected):
-        return _describe_not_stashed(content, body.exit_code)
+        measured = measurement.measure_content(content)
+        return {
+            "stashed": False,
+            "bytes": measured.bytes,
+            "lines": measured.lines,
+            "chars": measured.chars,
+            "contentType": measured.content_type,
+            "summary": summaries.summarise(measured, exit_code=body.exit_code),
+        }
     row, stored = actions.stash(
         agent,
         content,
@@ -149,15 +157,3 @@ def _open_row(request, agent, handle) -> Iterator:
         yield row
     except NoSuchArtifact as exc:
         raise MissingContent(exc.sentence) from exc
-
-
-def _describe_not_stashed(content, exit_code):
-    measured = measurement.measure_content(content)
-    return {
-        "stashed": False,
-        "bytes": measured.bytes,
-        "lines": measured.lines,
-        "chars": measured.chars,
-        "contentType": measured.content_type,
-        "summary": summaries.summarise(measured, exit_code=exit_code),
-    }

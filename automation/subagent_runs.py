@@ -66,7 +66,8 @@ def read_page(agent: Agent, *, session: str = "", **place: Any) -> Page:
     if session:
         key = key_of(agent, session)
         # A child may be another agent's; keys of children are unique, those of requesters are not.
-        requested = SubagentRun.objects.alias(by=_avoid_index("agent_id")).filter(
+        # As an expression, so that the index of the column is not used.
+        requested = SubagentRun.objects.alias(by=Coalesce("agent_id", Value(""), output_field=TextField())).filter(
             requester_session_key=key, by=agent.agent_id
         )
         own_runs = SubagentRun.objects.filter(child_session_key=key)
@@ -78,11 +79,6 @@ def read_page(agent: Agent, *, session: str = "", **place: Any) -> Page:
     page = Page(_build_run(agent, run, sessions) for run in rows)
     page.next, page.previous = rows.next, rows.previous
     return page
-
-
-def _avoid_index(column):
-    """Return a column as an expression, so that its index is not used."""
-    return Coalesce(column, Value(""), output_field=TextField())
 
 
 def key_of(agent: Agent, session: str) -> str:

@@ -88,7 +88,9 @@ def check_all() -> bool:
 def _run_pass():
     kinds = problem_kinds.all_kinds()
     result = PassResult(kinds, {name: kind.probe() for name, kind in kinds.items() if kind.check_agent and kind.probe})
-    result.version = _compute_version(kinds)
+    # A code for the version of this site, its kinds and its settings.
+    version = f"{settings.VERSION} {sorted(kinds)} {configuration.read_changed_settings()}"
+    result.version = hashlib.sha256(version.encode(errors="backslashreplace")).hexdigest()[:8]
     until, work_until = time.monotonic() + PASS_SECONDS, time.thread_time() + PASS_WORK
     for name, kind in result.kinds.items():
         if kind.check:
@@ -121,15 +123,6 @@ def _find_due(result: PassResult) -> list[Place]:
             due.append((1, row.checked_at, place))
     due.sort(key=lambda entry: entry[:2])
     return [place for _group, _order, place in due]
-
-
-def _compute_version(kinds):
-    """Return a code for the version of this site, its kinds and its settings.
-
-    Who has opted out is such a setting.
-    """
-    words = f"{settings.VERSION} {sorted(kinds)} {configuration.read_changed_settings()}"
-    return hashlib.sha256(words.encode(errors="backslashreplace")).hexdigest()[:8]
 
 
 def _build_state(result, state):

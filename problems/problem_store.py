@@ -191,13 +191,9 @@ def _store_checks(result, now):
     ProblemCheck.objects.bulk_create(
         checks, BATCH, update_conflicts=True, unique_fields=["place"], update_fields=["state", "checked_at"]
     )
-    for names in _split(sorted(_find_gone_places(result))):
-        ProblemCheck.objects.filter(place__in=names).delete()
-
-
-def _find_gone_places(result):
     known = set(ProblemCheck.objects.exclude(place="").values_list("place", flat=True))
-    return known - result.agents
+    for names in _split(sorted(known - result.agents)):
+        ProblemCheck.objects.filter(place__in=names).delete()
 
 
 def _split(keys: list[str]) -> Iterable[list[str]]:

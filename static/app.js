@@ -60,7 +60,7 @@ document.addEventListener("click", (event) => {
   }
 });
 
-/* Keys: j and k walk through rows, n and p through the changed places of a diff, data-key="/ f" is pressed by / and by f, data-row-key="r" by r in its row (one of a menu while that is open), ? lists what does something here. Enter is the browser's own. */
+/* Keys: j and k walk through rows, n and p through the changed places of a diff, data-key="/ f" is pressed by / and by f, data-row-key="r" by r in its row, ? lists what does something here. Enter is the browser's own. */
 
 const ROWS = "[data-rows] > :not(tbody, thead):has(a[href]), table[data-rows] > tbody > tr:has(a[href])";
 const STEPS = { j: [1, ROWS], k: [-1, ROWS], n: [1, "[data-hunk]", "start"], p: [-1, "[data-hunk]", "start"] };
@@ -114,7 +114,7 @@ document.addEventListener("keydown", (event) => {
   if (!isShortcut(event)) return;
   const key = keyOf(event);
   const row = document.activeElement.closest("tr");
-  const find = () => row?.querySelector(`[data-row-key="${CSS.escape(key)}"]:not([data-menu]:not([open]) > :not(summary) *)`) || document.querySelector(pressedBy(key));
+  const find = () => row?.querySelector(`[data-row-key="${CSS.escape(key)}"]`) || document.querySelector(pressedBy(key));
   if (isAwaited(key)) {
     event.preventDefault();
     if (!event.repeat) waiting.push({ key, find });
@@ -134,8 +134,8 @@ const isAwaited = (key) => document.querySelector(`.htmx-request[data-waits~="${
 function press(control) {
   if (!control.matches("summary")) openFolds(control);
   if (control.dataset.mode) control.form.elements.mode.value = control.dataset.mode; /* the field is shown in this mode only */
-  if (control.matches("input, textarea, select, summary")) control.focus();
-  if (!control.matches("input, textarea, select")) control.click();
+  if (control.matches("input, textarea, select")) control.focus();
+  else control.click();
 }
 
 document.addEventListener("htmx:afterRequest", (event) => {
@@ -150,7 +150,7 @@ document.addEventListener("htmx:afterRequest", (event) => {
 /* A part of an answer whose place has left the page (a list shows other rows by now) is left out. */
 
 document.addEventListener("htmx:beforeSwap", (event) => {
-  focused = { id: document.activeElement?.id, row: document.activeElement?.closest("tr") };
+  focused = document.activeElement ? document.activeElement.id : "";
   const answer = document.createElement("template");
   answer.innerHTML = event.detail.serverResponse;
   const gone = [...answer.content.querySelectorAll("[hx-swap-oob][id]")].filter((part) => !document.getElementById(part.id));
@@ -158,13 +158,13 @@ document.addEventListener("htmx:beforeSwap", (event) => {
   if (gone.length) event.detail.serverResponse = answer.innerHTML;
 });
 
-/* After a swap: focus stays, in its row at least, or goes to what asks for it; what changed is said aloud. */
+/* After a swap: focus stays, or goes to what asks for it; what changed is said aloud. */
 
-let focused = {};
+let focused = "";
 
 document.addEventListener("htmx:afterSettle", (event) => {
   const lost = !document.activeElement || document.activeElement === document.body;
-  const target = event.target.querySelector("[data-focus]") || (lost && (document.getElementById(focused.id) || focused.row?.querySelector("a[href]")));
+  const target = event.target.querySelector("[data-focus]") || (lost && document.getElementById(focused));
   if (target) target.focus({ preventScroll: true });
   const spoken = event.target.closest("[data-announce]") || event.target.querySelector("[data-announce]");
   if (spoken) announce(spoken.dataset.announce);

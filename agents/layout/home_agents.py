@@ -251,7 +251,20 @@ def follow_reported_workspace(home: Home, agent: HomeAgent, reported: str) -> Ho
         agent, workspace=place.folder or agent.configured, reported=reported, is_reported=bool(place.folder)
     )
     if agent.configured and not (place.folder and _is_same(place.folder, agent.configured)):
-        home.add_oddities(_build_differing_oddity(followed))
+        words = {"agent": escape_name(followed.home_name), "reported": escape_name(followed.reported)}
+        words |= {"configured": escape_name(str(followed.configured))}
+        if followed.is_reported:
+            sentence = _(
+                "The newest prompt of the agent %(agent)s came from the workspace %(reported)s, but the configuration "
+                "leads to %(configured)s. The first one was read. Write it into openclaw.json as the workspace of the "
+                "agent."
+            )
+        else:
+            sentence = _(
+                "The newest prompt of the agent %(agent)s came from the workspace %(reported)s, which is not there. "
+                "%(configured)s was read, and nothing is written into it."
+            )
+        home.add_oddities(Oddity(OddityReason.DIFFERS, followed.reported, sentence % words, followed.home_name))
     return followed
 
 
@@ -259,23 +272,6 @@ def check_memory_folder(home: Home, agent: HomeAgent) -> None:
     """Note oddities of the folder of daily notes in the agent's workspace."""
     if agent.workspace:
         _find_usual_folder(home, agent.workspace / "memory", agent.home_name)
-
-
-def _build_differing_oddity(agent):
-    words = {"agent": escape_name(agent.home_name), "reported": escape_name(agent.reported)}
-    words |= {"configured": escape_name(str(agent.configured))}
-    if agent.is_reported:
-        sentence = _(
-            "The newest prompt of the agent %(agent)s came from the workspace %(reported)s, but the configuration "
-            "leads to %(configured)s. The first one was read. Write it into openclaw.json as the workspace of the "
-            "agent."
-        )
-    else:
-        sentence = _(
-            "The newest prompt of the agent %(agent)s came from the workspace %(reported)s, which is not there. "
-            "%(configured)s was read, and nothing is written into it."
-        )
-    return Oddity(OddityReason.DIFFERS, agent.reported, sentence % words, agent.home_name)
 
 
 def _is_same(first: Path, second: Path) -> bool:

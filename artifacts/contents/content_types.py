@@ -46,7 +46,12 @@ def guess(head: bytes, tail: bytes, *, is_whole: bool, is_utf8: bool = True) -> 
     if _HTML.match(head[:SNIFFED]):
         return HTML
     if is_utf8 and head.lstrip(_SPACE)[:1] in (b"{", b"["):
-        return _guess_json(head, tail, is_whole)
+        if is_whole and len(head) <= PARSED_BYTES:
+            return JSON if _parses(head) else JSON_LINES if _first_line_parses(head) else TEXT
+        if _first_line_parses(head):
+            return JSON_LINES
+        closes = {b"{": b"}", b"[": b"]"}[head.lstrip(_SPACE)[:1]]
+        return JSON if tail.rstrip(_SPACE)[-1:] == closes else TEXT
     return TEXT
 
 
@@ -61,15 +66,6 @@ def is_binary(sample: bytes) -> bool:
         return True
     inner = sample[3:-3] if len(sample) > 64 else sample  # a sample may cut a character in two
     return inner.decode("utf-8", "replace").count("\ufffd") > max(1, len(inner) // 10)
-
-
-def _guess_json(head, tail, is_whole):
-    if is_whole and len(head) <= PARSED_BYTES:
-        return JSON if _parses(head) else JSON_LINES if _first_line_parses(head) else TEXT
-    if _first_line_parses(head):
-        return JSON_LINES
-    closes = {b"{": b"}", b"[": b"]"}[head.lstrip(_SPACE)[:1]]
-    return JSON if tail.rstrip(_SPACE)[-1:] == closes else TEXT
 
 
 def _first_line_parses(head):

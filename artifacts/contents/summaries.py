@@ -37,7 +37,8 @@ def summarise(measured: Measure, *, exit_code: int | None = None) -> str:
     parts.append(_describe_subject(measured, kind, head))
     code = exit_code
     if code is None and kind == content_types.TEXT:  # in JSON it may be that of anything
-        code = _find_exit_code(ends)
+        codes = _EXIT.findall(ends)
+        code = int(codes[-1]) if codes else None
     parts.append(f"exit code {code}" if code is not None else "")
     if kind == content_types.TEXT and (error := _find_first_error(ends)):
         parts.append(f"first error: {error}")
@@ -61,30 +62,21 @@ def _describe_subject(measured, kind, head):
     if kind == content_types.HTML and (title := _TITLE.search(head)):
         return f"title: {_shorten(title[1])}"
     if kind == content_types.JSON and measured.bytes <= len(measured.head):
-        return _describe_json(measured.head)
+        try:
+            value = orjson.loads(measured.head.removeprefix(b"\xef\xbb\xbf"))
+        except orjson.JSONDecodeError:
+            return ""
+        if isinstance(value, list):
+            return f"{len(value):,} items"
+        if not isinstance(value, dict):
+            return ""
+        names = [
+            f"{_shorten(name)} ({len(item):,})" if isinstance(item, list) else _shorten(name)
+            for name, item in value.items()
+        ]
+        more = f" and {len(names) - KEYS:,} more" if len(names) > KEYS else ""
+        return f"keys: {', '.join(names[:KEYS])}{more}" if names else "no keys"
     return ""
-
-
-def _describe_json(data):
-    try:
-        value = orjson.loads(data.removeprefix(b"\xef\xbb\xbf"))
-    except orjson.JSONDecodeError:
-        return ""
-    if isinstance(value, list):
-        return f"{len(value):,} items"
-    if not isinstance(value, dict):
-        return ""
-    names = [
-        f"{_shorten(name)} ({len(item):,})" if isinstance(item, list) else _shorten(name)
-        for name, item in value.items()
-    ]
-    more = f" and {len(names) - KEYS:,} more" if len(names) > KEYS else ""
-    return f"keys: {', '.join(names[:KEYS])}{more}" if names else "no keys"
-
-
-def _find_exit_code(text):
-    codes = _EXIT.findall(text)
-    return int(codes[-1]) if codes else None
 
 
 def _find_first_error(text):

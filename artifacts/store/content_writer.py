@@ -126,7 +126,10 @@ class WriteGroup:
                 if known := self._find_known(stored, measured):
                     path.unlink()
                     return known, measured
-            _keep_first_meta(self.root, stored)
+            # Keep the metadata of a blob that is written again, as it was damaged or gone.
+            document = blobs.read_meta(self.root, stored.sha256)
+            if document:
+                stored.created_at, stored.kind, stored.meta = _read_first_meta(document, stored)
         draft = Draft(stored, path, None)
         self.drafts.append(draft)
         with translate_write_errors(), self._open_draft() as (draft.meta, handle):
@@ -211,13 +214,6 @@ def write_metadata(root: Path, stored: StoredContent) -> None:
     finally:
         os.close(handle)
     _sync_all(layout.name_draft(root, path, layout.meta_name(stored.sha256)))
-
-
-def _keep_first_meta(root, stored):
-    """Keep the metadata of a blob that is written again, as it was damaged or gone."""
-    document = blobs.read_meta(root, stored.sha256)
-    if document:
-        stored.created_at, stored.kind, stored.meta = _read_first_meta(document, stored)
 
 
 def _read_first_meta(document, stored):

@@ -139,7 +139,8 @@ class LogReader:
         if take := HANDLERS.get((component, event)):
             take(self, at, key, details)
         elif (component, event) == ("memory_gate", ASKED):
-            self._take_question(at, details, near)
+            count, user = get_count(details, "recentMessages"), get_flag(details, "hasCurrentUserMessage")
+            self._held.open_question(Question(at, count, user, get_flag(details, "hasCurrentAgentReply")), near)
         elif (component, event) == ("MessageHandler", EVALUATED):
             self._take_evaluated(at, entry.get("sessionKey"), details)
         elif (component, event) != STARTING and not is_known_event(component, event):
@@ -212,10 +213,6 @@ class LogReader:
         self._held.clear_buffer(key or _get_key(details, "sessionKey"))
 
     # Questions to the gate, and its decisions.
-
-    def _take_question(self, at, details, near):
-        count, user = get_count(details, "recentMessages"), get_flag(details, "hasCurrentUserMessage")
-        self._held.open_question(Question(at, count, user, get_flag(details, "hasCurrentAgentReply")), near)
 
     def _take_generated(self, at, _key, details):
         question = self._held.find_only_question()

@@ -84,7 +84,14 @@ def read(connection: sqlite3.Connection | Database) -> Iterator[DatabaseDecision
     """
     try:
         database = connection if isinstance(connection, Database) else Database(connection, TABLES)
-        yield from _check_tables(database)
+        # A problem for each view, virtual or computed table with the name of a table.
+        for kind, name in database.ask("SELECT type, name FROM sqlite_master"):
+            known = name.decode(errors="replace")
+            if known in TABLES and known not in database.columns:
+                table_kind = "virtual table" if kind == b"table" else kind.decode(errors="replace")
+                is_computed = known in database.computed
+                words = f"{known} has generated columns" if is_computed else f"{known} is a {table_kind}, not a table"
+                yield Rejection("bad_database", words)
         if database.has(DECISION, *NEEDED):
             yield from _read_decisions(database)
         elif DECISION in database.columns:
@@ -93,17 +100,6 @@ def read(connection: sqlite3.Connection | Database) -> Iterator[DatabaseDecision
             yield Rejection("bad_database", f"there is no table {DECISION}")
     except DamagedDatabase as exc:
         yield Rejection("damaged_database", str(exc))
-
-
-def _check_tables(database):
-    """Yield a problem for each view, virtual or computed table with the name of a table."""
-    for kind, name in database.ask("SELECT type, name FROM sqlite_master"):
-        known = name.decode(errors="replace")
-        if known in TABLES and known not in database.columns:
-            table_kind = "virtual table" if kind == b"table" else kind.decode(errors="replace")
-            is_computed = known in database.computed
-            words = f"{known} has generated columns" if is_computed else f"{known} is a {table_kind}, not a table"
-            yield Rejection("bad_database", words)
 
 
 def _read_decisions(database):
@@ -161,7 +157,11 @@ def _read_windows(database, rows, before):
         if isinstance(newest, str):
             continue
         try:
-            message = _read_message(row)
+            role, message = read_text(row, "role"), read_text(row, "message")
+            at, _place = read_moment(row, "timestamp"), read_count(row, "sequence_number")
+            if role not in ROLES or message is None or at is None:
+                raise Unusable("a message of its context cannot be read")
+            message = SourceMessage(role, message, at)
         except Unusable as exc:
             new_windows[row["turn_id"]] = str(exc)
             continue
@@ -170,14 +170,6 @@ def _read_windows(database, rows, before):
     return known | {
         turn: newest if isinstance(newest, str) else _pack_window(newest) for turn, newest in new_windows.items()
     }
-
-
-def _read_message(row):
-    role, message = read_text(row, "role"), read_text(row, "message")
-    at, _place = read_moment(row, "timestamp"), read_count(row, "sequence_number")
-    if role not in ROLES or message is None or at is None:
-        raise Unusable("a message of its context cannot be read")
-    return SourceMessage(role, message, at)
 
 
 def _pack_window(newest):

@@ -63,10 +63,15 @@ def build_decision_context(agent: Agent, row: MemoryGateDecision, *, is_operator
 
     Only operators get raw responses.
     """
+    # The calls for a decision, and failed calls before them on its turn.
+    own = Q(decision_id=row.id)
+    if row.turn_id:
+        own |= Q(turn_id=row.turn_id, decision_id=None)
+    rows = GateCall.objects.using(agent.db).filter(own, replay_id=None).defer("raw_response")
     return {
         **_build_shared_context(agent, row, is_operator=is_operator),
         "evidence": evidence.read_evidence(agent.db, row),
-        "calls": list(_find_calls(agent.db, row)),
+        "calls": list(rows.order_by("created_at", "attempt", "id")[:MOST]),
         "others": _find_other_decisions(agent.db, row),
     }
 
@@ -133,15 +138,6 @@ def _build_side(role, text):
 
 def _build_excerpt(role, text, at=None):
     return MessageExcerpt(role, text[:LONGEST], len(text), at)
-
-
-def _find_calls(db, row):
-    """Return the calls for a decision, and failed calls before them on its turn."""
-    own = Q(decision_id=row.id)
-    if row.turn_id:
-        own |= Q(turn_id=row.turn_id, decision_id=None)
-    rows = GateCall.objects.using(db).filter(own, replay_id=None).defer("raw_response")
-    return rows.order_by("created_at", "attempt", "id")[:MOST]
 
 
 def _find_other_decisions(db, row):

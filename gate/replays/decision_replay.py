@@ -53,17 +53,13 @@ def replay_decision(db: str, gate: Gate, replay_id: str, decision_id: str, *, wa
     }
     with write_queue.agent_transaction(db):
         call.save(using=db, force_update=True)
-        return _store(db, rows, replay_id, columns)
-
-
-def _store(db, rows, replay_id, columns):
-    """Store a replayed decision beside the original, and count it."""
-    is_same = rows.filter(original=columns["decision"]).exists()
-    outcome = _set_outcome(rows, Outcome.DECIDED, DecisionOutcome.DECIDED, is_same=is_same, **columns)
-    if outcome == DecisionOutcome.DECIDED:
-        replays = GateReplay.objects.using(db).filter(id=replay_id)
-        replays.update(decided=F("decided") + 1, agreed=F("agreed") + is_same)
-    return outcome
+        # Store a replayed decision beside the original, and count it.
+        is_same = rows.filter(original=columns["decision"]).exists()
+        outcome = _set_outcome(rows, Outcome.DECIDED, DecisionOutcome.DECIDED, is_same=is_same, **columns)
+        if outcome == DecisionOutcome.DECIDED:
+            replays = GateReplay.objects.using(db).filter(id=replay_id)
+            replays.update(decided=F("decided") + 1, agreed=F("agreed") + is_same)
+        return outcome
 
 
 def _set_outcome(rows, outcome, ended, **columns):

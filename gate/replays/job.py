@@ -42,7 +42,9 @@ def run(params: dict[str, Any], progress: Progress) -> dict[str, Any]:
     Raises Refused when nothing may be sent, another replay of the agent runs, or no call was answered.
     """
     agent = agents.get(params["agent"])
-    replay = _get_replay(agent, params)
+    replay = GateReplay.objects.using(agent.db).filter(id=params["replay"]).first()
+    if replay is None:
+        raise Refused(_("There is no replay %(name)s.") % {"name": params["replay"]})
     with launch.exclusive_run(RUNNER, agent.agent_id):
         gate = _build_gate(agent.db, replay)
         rows = GateReplayDecision.objects.using(agent.db).filter(replay=replay)
@@ -50,7 +52,25 @@ def run(params: dict[str, Any], progress: Progress) -> dict[str, Any]:
         batch = Batch(RUNNER, gate, progress, replay.total, done=replay.total - len(waiting))
         _set_state(replay, State.RUNNING)
         batch.run(waiting, lambda decision_id: _replay_is_withheld(agent.db, gate, replay, decision_id, batch))
-        result = _build_summary(agent, replay, batch)
+        # The result of a replay, earlier runs included, as JSON-able values.
+        outcome_counts = count_outcomes(agent.db, replay.id)
+        replay.refresh_from_db()
+        result = {
+            "agent": agent.agent_id,
+            "replay": replay.id,
+            "prompt_version": replay.prompt_version,
+            "decisions": replay.total,
+            "skipped": replay.skipped,
+            **batch.result(),
+            **{
+                str(name): outcome_counts[name]
+                for name in (Outcome.DECIDED, Outcome.MALFORMED, Outcome.WITHHELD, Outcome.LOST)
+            },
+            "agreed": replay.agreed,
+            "left": outcome_counts[Outcome.WAITING],
+        }
+        different = result["decided"] - result["agreed"]
+        result = {"message": build_message(WORDS, {**result, "different": different}), **result}
         _set_state(replay, State.STOPPED if result["left"] else State.FINISHED)
     check_answered(result, result["decided"])
     return result
@@ -69,13 +89,6 @@ def stop(params: dict[str, Any]) -> None:
     """
     if db := databases.find_alias(params.get("agent", "")):
         GateReplay.objects.using(db).filter(id=params.get("replay"), state=State.RUNNING).update(state=State.STOPPED)
-
-
-def _get_replay(agent, params):
-    replay = GateReplay.objects.using(agent.db).filter(id=params["replay"]).first()
-    if replay is None:
-        raise Refused(_("There is no replay %(name)s.") % {"name": params["replay"]})
-    return replay
 
 
 def _build_gate(db, replay) -> Gate:
@@ -101,28 +114,6 @@ def count_outcomes(db: str, replay_id: str) -> dict[str, int]:
     """Return how many decisions of a replay have each outcome."""
     rows = GateReplayDecision.objects.using(db).filter(replay_id=replay_id).values_list("outcome")
     return dict.fromkeys(map(str, Outcome), 0) | dict(rows.annotate(number=Count("outcome")).order_by())
-
-
-def _build_summary(agent, replay, batch):
-    """Return the result of a replay, earlier runs included, as JSON-able values."""
-    outcome_counts = count_outcomes(agent.db, replay.id)
-    replay.refresh_from_db()
-    result = {
-        "agent": agent.agent_id,
-        "replay": replay.id,
-        "prompt_version": replay.prompt_version,
-        "decisions": replay.total,
-        "skipped": replay.skipped,
-        **batch.result(),
-        **{
-            str(name): outcome_counts[name]
-            for name in (Outcome.DECIDED, Outcome.MALFORMED, Outcome.WITHHELD, Outcome.LOST)
-        },
-        "agreed": replay.agreed,
-        "left": outcome_counts[Outcome.WAITING],
-    }
-    different = result["decided"] - result["agreed"]
-    return {"message": build_message(WORDS, {**result, "different": different}), **result}
 
 
 JOB = Kind(

@@ -53,7 +53,11 @@ class ModelDecision:
 
 def parse_answer(text: str) -> ModelDecision:
     """Return the decision in an answer. Raises only CallMalformed."""
-    fields = _parse_object(text)
+    stripped = text.strip()
+    fenced = FENCED.fullmatch(stripped)
+    fields = _parse_json(fenced[1] if fenced else stripped)
+    if not isinstance(fields, dict):
+        raise MalformedAnswer(Fault.not_an_object)
     decision, reason, fact = (fields.get(name) for name in ("decision", "reason", "candidateFact"))
     if not isinstance(decision, str) or decision not in DECISIONS:
         raise MalformedAnswer(Fault.unknown_decision)
@@ -66,15 +70,6 @@ def parse_answer(text: str) -> ModelDecision:
     if not _is_text(fact):
         raise MalformedAnswer(Fault.missing_candidate_fact)
     return ModelDecision(decision, reason.strip(), fact.strip())
-
-
-def _parse_object(text):
-    stripped = text.strip()
-    fenced = FENCED.fullmatch(stripped)
-    value = _parse_json(fenced[1] if fenced else stripped)
-    if not isinstance(value, dict):
-        raise MalformedAnswer(Fault.not_an_object)
-    return value
 
 
 def _parse_json(text) -> Any:

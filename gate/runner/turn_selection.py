@@ -55,7 +55,20 @@ class TurnSelection:
 
 def select_turns(db: str, choice: TurnChoice, model: str, prompt_version: str) -> TurnSelection:
     """Return the turns that a model with a prompt is to judge. Raises NoSuchSession."""
-    rows = _find_turns(db, choice, model, prompt_version)
+    # The turns of a choice, newest first, with the ends of their texts.
+    turns = ConversationTurn.objects.using(db).active().filter(agent_message_id__isnull=False, repeat_of=None)
+    turns = filter_by_choice(db, turns, choice).exclude(
+        Exists(_find_excluding_decisions(db, choice, model, prompt_version))
+    )
+    if choice.give_up_after is not None:
+        turns = turns.exclude(Exists(_find_given_up(db, model, prompt_version, choice.give_up_after)))
+    ends = {
+        "asked_start": Left("user_message_content", 600),
+        "said_start": Left("agent_message_content", BATCH_SIZE),
+        "said_end": Right("agent_message_content", BATCH_SIZE),
+        "session_key": F("session__session_key"),
+    }
+    rows = turns.only(*COLUMNS).annotate(**ends).placed().order_by("-created_at", "-place")
     selection = TurnSelection()
     for batch in split_rows(turn for turn in rows.iterator(chunk_size=BATCH_SIZE) if _is_eligible(turn)):
         hidden = consent.find_withheld(db, batch)
@@ -70,23 +83,6 @@ def select_turns(db: str, choice: TurnChoice, model: str, prompt_version: str) -
             break
     selection.ids.reverse()
     return selection
-
-
-def _find_turns(db, choice, model, prompt_version):
-    """Return the turns of a choice, newest first, with the ends of their texts."""
-    turns = ConversationTurn.objects.using(db).active().filter(agent_message_id__isnull=False, repeat_of=None)
-    turns = filter_by_choice(db, turns, choice).exclude(
-        Exists(_find_excluding_decisions(db, choice, model, prompt_version))
-    )
-    if choice.give_up_after is not None:
-        turns = turns.exclude(Exists(_find_given_up(db, model, prompt_version, choice.give_up_after)))
-    ends = {
-        "asked_start": Left("user_message_content", 600),
-        "said_start": Left("agent_message_content", BATCH_SIZE),
-        "said_end": Right("agent_message_content", BATCH_SIZE),
-        "session_key": F("session__session_key"),
-    }
-    return turns.only(*COLUMNS).annotate(**ends).placed().order_by("-created_at", "-place")
 
 
 def filter_by_choice(db: str, rows: Rows, choice: Choice) -> Rows:

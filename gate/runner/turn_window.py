@@ -19,7 +19,11 @@ def build_window(db: str, turn: ConversationTurn, size: int) -> Window | None:
     The window has `size` messages before the turn. Messages of other turns that are withheld are left out, and not
     replaced by older ones.
     """
-    before = _read_turns_before(db, turn, size)
+    # The last `size` turns before a turn on its branch, oldest first.
+    turns = ConversationTurn.objects.using(db).active().filter(session_id=turn.session_id)
+    begin = find_last_before(list_active_resets(db, [turn.session_id]).get(turn.session_id, []), turn.first_seq)
+    nearest = turns.filter(first_seq__gt=begin, first_seq__lt=turn.first_seq).order_by("-first_seq")
+    before = list(reversed(nearest.defer("user_metadata", "agent_metadata")[:size]))
     hidden = consent.find_withheld(db, [*before, turn])
     if turn.id in hidden:
         return None
@@ -30,17 +34,6 @@ def build_window(db: str, turn: ConversationTurn, size: int) -> Window | None:
     )
     recent = tuple(message for turn_id, message in messages if turn_id not in hidden)
     return Window(recent, turn.user_message_content, turn.agent_message_content or None)
-
-
-def _read_turns_before(db, turn, size):
-    """Return the last `size` turns before a turn on its branch, oldest first.
-
-    Only turns since the last reset of the session.
-    """
-    turns = ConversationTurn.objects.using(db).active().filter(session_id=turn.session_id)
-    begin = find_last_before(list_active_resets(db, [turn.session_id]).get(turn.session_id, []), turn.first_seq)
-    nearest = turns.filter(first_seq__gt=begin, first_seq__lt=turn.first_seq).order_by("-first_seq")
-    return list(reversed(nearest.defer("user_metadata", "agent_metadata")[:size]))
 
 
 def _build_messages(turn: ConversationTurn) -> Iterator[dict[str, Any]]:

@@ -41,10 +41,6 @@ def draw_decisions(db: str, period: Period, *, seed: str, model: str = "", promp
         rng.shuffle(ids)
         yield from ids
         return
-    yield from _draw_by_hour(db, cells, ends, rng)
-
-
-def _draw_by_hour(db, cells, ends, rng):
     drawn = set()
     for _number in range(MOST_DRAWS):
         index = rng.randrange(ends[-1])

@@ -218,7 +218,14 @@ def ensure_complete(db: str) -> bool:
         with transaction.atomic(using=db):
             if is_complete(db) and _has_none(db):  # no other process began meanwhile
                 reset(db)
-            if _is_much_stale(db):
+            # Whether more is stale than a reader computes. Nothing is counted past its limit.
+            stale = GateStaleSum.objects.using(db)
+            sources = [MemoryGateDecision.objects.using(db), GateCall.objects.using(db)]
+            limits = [(rows, SMALL) for rows in sources]
+            if not stale.filter(kind="all").exists():
+                sessions = stale.filter(kind="session").values("key")
+                limits = [(stale, SMALL), *((rows.filter(session_id__in=sessions), MOST_ROWS) for rows in sources)]
+            if any(rows.values("pk")[: limit + 1].count() > limit for rows, limit in limits):
                 transaction.on_commit(lambda: _start_job(db), using=db)
                 return False
             while run_step(db):
@@ -377,17 +384,6 @@ def _has_none(db):
         return False
     failed = GateCall.objects.using(db).filter(outcome__in=FAILED_OUTCOMES, replay_id=None)
     return MemoryGateDecision.objects.using(db).exists() or failed.exists()
-
-
-def _is_much_stale(db):
-    """Return whether more is stale than a reader computes. Nothing is counted past its limit."""
-    stale = GateStaleSum.objects.using(db)
-    sources = [MemoryGateDecision.objects.using(db), GateCall.objects.using(db)]
-    limits = [(rows, SMALL) for rows in sources]
-    if not stale.filter(kind="all").exists():
-        sessions = stale.filter(kind="session").values("key")
-        limits = [(stale, SMALL), *((rows.filter(session_id__in=sessions), MOST_ROWS) for rows in sources)]
-    return any(rows.values("pk")[: limit + 1].count() > limit for rows, limit in limits)
 
 
 def _start_job(db):

@@ -60,6 +60,7 @@ def find_first_import(has_agents: bool) -> FirstImport | None:
         problem = places.find_access_problem(folder)
         return FirstImport(str(folder), not problem and folder.is_dir(), is_importing=False, problem=problem)
     sessions = CollectedSession.objects.aggregate(count=Count("session_id"), records=Sum("record_count"))
+    job = JobRun.objects.filter(kind="collect", state=JobRun.State.RUNNING).order_by("created_at").first()
     return FirstImport(
         str(folder),
         has_folder=True,
@@ -67,7 +68,7 @@ def find_first_import(has_agents: bool) -> FirstImport | None:
         agents=Agent.objects.count(),
         sessions=sessions["count"],
         records=sessions["records"] or 0,
-        percent=_read_percent(),
+        percent=min(99, 100 * job.done // job.total) if job and job.total else None,
     )
 
 
@@ -80,8 +81,3 @@ def _is_queued(has_agents):
 def _is_new():
     first = Agent.objects.order_by("created_at").values_list("created_at", flat=True).first()
     return first is None or first > clock.now_ms() - FIRST_MS
-
-
-def _read_percent():
-    job = JobRun.objects.filter(kind="collect", state=JobRun.State.RUNNING).order_by("created_at").first()
-    return min(99, 100 * job.done // job.total) if job and job.total else None

@@ -109,15 +109,11 @@ def _find_withheld(db, session_ids):
         return set(), set()
     first, last = [], []
     for name in session_ids:
-        turns = _select_turns(db, name)
+        turns = ConversationTurn.objects.using(db).filter(session_id=name, is_active=True)
         first += sorted(turns.order_by("turn_number")[:TITLE_TURNS], key=_is_injected)[:1]
         last += turns.order_by("-turn_number")[:1]
     hidden = consent.find_withheld(db, [*first, *last])
     return tuple({turn.session_id for turn in turns if turn.id in hidden} for turns in (first, last))
-
-
-def _select_turns(db, session_id):
-    return ConversationTurn.objects.using(db).filter(session_id=session_id, is_active=True)
 
 
 def _is_injected(turn):

@@ -104,7 +104,9 @@ def find_user(text: str) -> User | None:
     same = hmac.compare_digest(hash_secret(secret), token.secret_sha256 if token else hash_secret(""))
     if mark != "oc" or token is None or not same:
         return None
-    _note_use(token)
+    now = clock.now_ms()
+    if token.last_used_at is None or not clock.is_recent(token.last_used_at, USE_INTERVAL_MS):
+        ApiToken.objects.filter(id=token.id).update(last_used_at=now)
     if user := statements.read_object(User, OWNER, [token.user_id]):
         user.role_limit, user.token = token.role, token
     return user
@@ -113,9 +115,3 @@ def find_user(text: str) -> User | None:
 def get_public_part(text: str) -> str:
     """The part of a token that may be stored: `oc_<prefix>`."""
     return "_".join(text.split("_")[:2])
-
-
-def _note_use(token):
-    now = clock.now_ms()
-    if token.last_used_at is None or not clock.is_recent(token.last_used_at, USE_INTERVAL_MS):
-        ApiToken.objects.filter(id=token.id).update(last_used_at=now)

@@ -57,7 +57,9 @@ def begin(user: User, key: str, fingerprint: str) -> Claim | Answer:
     Raises OtherRequest and InProgress.
     """
     with transaction.atomic():  # IMMEDIATE: the second of two callers sees the row of the first
-        _clean_up()
+        old = IdempotencyKey.objects.filter(created_at__lt=clock.now_ms() - KEEP_MS).order_by("created_at")
+        if ids := list(old.values_list("id", flat=True)[:CLEANED]):
+            IdempotencyKey.objects.filter(id__in=ids).delete()
         row = IdempotencyKey.objects.filter(user=user, key=key).first()
         if row is None:
             return _claim(IdempotencyKey(user=user, key=key, fingerprint=fingerprint, created_at=clock.now_ms()))
@@ -94,9 +96,3 @@ def _claim(row):
 
 def _find_claimed(claim):
     return IdempotencyKey.objects.filter(id=claim.row_id, claim=claim.claim, status=None)
-
-
-def _clean_up():
-    old = IdempotencyKey.objects.filter(created_at__lt=clock.now_ms() - KEEP_MS).order_by("created_at")
-    if ids := list(old.values_list("id", flat=True)[:CLEANED]):
-        IdempotencyKey.objects.filter(id__in=ids).delete()

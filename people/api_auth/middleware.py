@@ -114,7 +114,8 @@ def _run_once(run, request, values, key):
             [{"loc": ["header", "Idempotency-Key"], "msg": _("1 to 200 visible ASCII characters")}]
         )
     try:
-        claim = idempotency.begin(request.user, key, _fingerprint(request))
+        parts = (request.method.encode(), request.get_full_path().encode(), request.body)
+        claim = idempotency.begin(request.user, key, hashlib.sha256(b"\0".join(parts)).hexdigest())
     except idempotency.OtherRequest:
         why = _("this key was used for another request; use a new key")
         return build_validation_error([{"loc": ["header", "Idempotency-Key"], "msg": why}])
@@ -151,11 +152,6 @@ def _replay_answer(answer):
         response = HttpResponse(answer.body, status=answer.status, content_type=answer.content_type)
     response["Idempotency-Replayed"] = "true"
     return response
-
-
-def _fingerprint(request):
-    parts = (request.method.encode(), request.get_full_path().encode(), request.body)
-    return hashlib.sha256(b"\0".join(parts)).hexdigest()
 
 
 def _body_names(operation):
