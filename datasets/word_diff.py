@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from openclaw_web.diffs.line_diff import compare
+from openclaw_web.diffs.line_diff import compare, count_shared_ends
 from openclaw_web.diffs.word_marks import WORDS, Effort
 
 KEPT, REMOVED, ADDED = "kept", "removed", "added"
-STEPS = 3_000_000  # of difflib: tens of milliseconds at the most, as it is asked for while somebody types
+STEPS = 2_000_000  # of difflib: tens of milliseconds at the most, as it is asked for while somebody types
+MOST_LINES = 1_000  # changed lines that are compared each with its own, where all of them together take too long
 TOKENS = re.compile(rf"(?:{WORDS.pattern})(?<! ) ?|.", re.DOTALL)  # with the blank behind it: half as many to compare
 
 
@@ -42,10 +43,10 @@ def compare_words(old: str, new: str) -> list[Piece]:
 
 def _compare_changed(before: list[str], after: list[str], effort: Effort) -> Iterator[tuple[str, str]]:
     left, right = TOKENS.findall("".join(before)), TOKENS.findall("".join(after))
-    start, end = _count_shared_ends(left, right)
+    start, end = count_shared_ends(left, right)
     middle = left[start : len(left) - end], right[start : len(right) - end]
     is_granted = effort.grants(*middle)
-    if len(before) == len(after) > 1 and not is_granted:  # as many lines: each beside its own
+    if 1 < len(before) == len(after) <= MOST_LINES and not is_granted:  # as many lines: each beside its own
         for old_line, new_line in zip(before, after, strict=True):
             yield from _compare_changed([old_line], [new_line], effort)
         return
@@ -68,16 +69,8 @@ def _trim_replaced(left, right):
     Tokens include the blank behind a word, so that words and blanks are compared once more.
     """
     left, right = WORDS.findall("".join(left)), WORDS.findall("".join(right))
-    start, end = _count_shared_ends(left, right)
+    start, end = count_shared_ends(left, right)
     yield KEPT, "".join(left[:start])
     yield REMOVED, "".join(left[start : len(left) - end])
     yield ADDED, "".join(right[start : len(right) - end])
     yield KEPT, "".join(left[len(left) - end :])
-
-
-def _count_shared_ends(left, right):
-    """The number of items that both sides begin with, and end with."""
-    most = min(len(left), len(right))
-    start = next((i for i in range(most) if left[i] != right[i]), most)
-    most -= start
-    return start, next((i for i in range(most) if left[-1 - i] != right[-1 - i]), most)

@@ -1,7 +1,6 @@
 """A new event and its rules (spec of the episodic ledger, v0)."""
 
 import re
-import unicodedata
 import uuid
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,6 +11,7 @@ from django.utils.translation import gettext as _
 
 from openclaw_web import clock
 from openclaw_web.errors import Refused
+from openclaw_web.normal_forms import to_nfkc
 
 from . import sensitive_text
 from .models import RUN_SESSION, EpisodicEvent
@@ -81,7 +81,7 @@ def normalize_scope(text: object) -> str:
 
 
 def _normalize(name):
-    token = unicodedata.normalize("NFKC", name).lower()
+    token = to_nfkc(name).lower()
     token = re.sub(r"[^a-z0-9._:/-]+", "-", token)
     token = re.sub(r"-{2,}", "-", token).strip("-./:_")
     if not token or len(token) > SCOPE_CHARACTERS:

@@ -1,8 +1,8 @@
 """The keyed hash of a value, by which the same value is known without being stored."""
 
-import unicodedata
-
 from django.utils.crypto import salted_hmac
+
+from openclaw_web.normal_forms import to_nfkc
 
 PURPOSE = "openclaw_web.findings.value"
 HASH_CHARACTERS = 32  # 128 bits as hexadecimal digits
@@ -14,7 +14,7 @@ def compute_value_hash(kind: str, value: str) -> str:
     Spellings of one value have one hash: width variants, and for telephone and card numbers blanks and punctuation.
     The key is the site's SECRET_KEY.
     """
-    spelling = unicodedata.normalize("NFKC", value).strip()
+    spelling = to_nfkc(value).strip()
     if kind in NUMBERED:
         spelling = "".join(character for character in spelling if character.isalnum() or character == "+").upper()
     elif kind == "email":

@@ -248,21 +248,54 @@ def build_json_lines(size):
     return repeat(line + "\n")(size)
 
 
-FAMILIES = {name: repeat(unit) for name, unit in UNITS.items()} | {
-    "nested JSON": nest,
-    "brackets, balanced": lambda size: "[" * (size // 2) + "]" * (size // 2),
-    "lines of JSON in JSON": build_json_lines,
-    "one string with escapes": lambda size: json.dumps({"a": 'x"y\n' * (size // 6)})[:size],
-    "numbers": lambda size: json.dumps({"a": list(range(10**10, 10**10 + size // 13))}),
-    "numbers in a string": lambda size: json.dumps(
-        {"a": json.dumps(list(range(138 * 10**8, 138 * 10**8 + size // 13)))}
-    ),
-    "cards": lambda size: f"[{','.join(['4539868551180492'] * (size // 17))}]",
-    "cards, unclosed": lambda size: f"[{','.join(['4539868551180492'] * (size // 17))}",
-    "cards in strings": lambda size: json.dumps(["4539868551180492"] * (size // 20)),
-    "cards in strings, broken": lambda size: json.dumps(["4539868551180492"] * (size // 20)) + "x",
-    "lists in strings": lambda size: json.dumps(["[13812345678, 13812345679]"] * (size // 30)),
+# Texts that cost most where lines, marks of letters, or rows of JSON are read; most detectors find nothing in them.
+SHAPES = {
+    "marks of two classes": lambda size: ("a" + "\u0301\u0327" * (size // 2))[:size],
+    "wide marks": repeat("\uff9e\u0301"),
+    "marks, letters": repeat("a\u0301\u0327\u0323"),
+    "long expansions": repeat("\ufdfa"),
+    "lines of a digit": lambda size: "".join(f"{number % 10}\n" for number in range(size // 2)),
+    "lines of a number": lambda size: "".join(f"{number:x}\n" for number in range(size // 6)),
+    "empty objects": repeat("{}\n"),
+    "short records": repeat('{"type":"message","message":{"role":"user","content":"a"}}\n'),
+    "deep lists": lambda size: ("[" * 150 + "]" * 150 + "\n") * (size // 301),
+    "many names": lambda size: json.dumps({"type": "a"} | {str(number): 1 for number in range(size // 11)}),
+    "wide list": lambda size: '{"type":"a","b":' + "[" * 150 + ",".join("1" * (size // 2)) + "]" * 150 + "}\n",
+    "long number": lambda size: '{"type":"a","b":' + "1" * size + "}\n",
+    "half pairs": repeat('{"type":"\\ud83d"}\n'),
+    "NULs": repeat("\x00"),
+    "headings": repeat("# a\n"),
+    "quotes of Markdown": repeat("> "),
+    "lists of Markdown": lambda size: "".join(f"{' ' * (2 * (number % 50))}* a\n" for number in range(size // 54)),
+    "fences": repeat("```json\n```\n"),
+    "headers": repeat("Sender (untrusted metadata):\n"),
+    "markers": repeat("Sender: \u27e6openclaw:ctx\u27e7\n"),
+    "queued": lambda size: "[Queued messages while agent was busy]\n" + repeat("---\nQueued #1\n")(size),
+    "system lines": repeat("System: a\n"),
+    "memories": repeat("<relevant-memories>"),
+    "handles": repeat("ocm_artifact:v1:sha256:" + "a" * 64 + " "),
 }
+
+
+FAMILIES = (
+    SHAPES
+    | {name: repeat(unit) for name, unit in UNITS.items()}
+    | {
+        "nested JSON": nest,
+        "brackets, balanced": lambda size: "[" * (size // 2) + "]" * (size // 2),
+        "lines of JSON in JSON": build_json_lines,
+        "one string with escapes": lambda size: json.dumps({"a": 'x"y\n' * (size // 6)})[:size],
+        "numbers": lambda size: json.dumps({"a": list(range(10**10, 10**10 + size // 13))}),
+        "numbers in a string": lambda size: json.dumps(
+            {"a": json.dumps(list(range(138 * 10**8, 138 * 10**8 + size // 13)))}
+        ),
+        "cards": lambda size: f"[{','.join(['4539868551180492'] * (size // 17))}]",
+        "cards, unclosed": lambda size: f"[{','.join(['4539868551180492'] * (size // 17))}",
+        "cards in strings": lambda size: json.dumps(["4539868551180492"] * (size // 20)),
+        "cards in strings, broken": lambda size: json.dumps(["4539868551180492"] * (size // 20)) + "x",
+        "lists in strings": lambda size: json.dumps(["[13812345678, 13812345679]"] * (size // 30)),
+    }
+)
 
 
 def vocabulary() -> list[str]:

@@ -5,12 +5,12 @@ Without Django and without tables.
 
 import hashlib
 import re
-import unicodedata
 from collections.abc import Set
 from functools import lru_cache
 
 from openclaw_web.detectors.detect import find_spans
 from openclaw_web.detectors.spans import NOT_FULLY_SCANNED
+from openclaw_web.normal_forms import to_nfkc
 
 from ..markers import replace_by_kinds
 
@@ -38,7 +38,7 @@ def split_words(prompt: str, reply: str) -> list[str]:
     telephone number only have the same words.
     """
     text = f"{name_values(prompt)}\n{name_values(reply)}"
-    return WORD.findall(unicodedata.normalize("NFKC", text).casefold())
+    return WORD.findall(to_nfkc(text).casefold())
 
 
 @lru_cache(maxsize=256)  # the turns of a session are compared in several spellings

@@ -4,13 +4,13 @@ The rules are those of the existing tool (openclaw-mem 2.0.0), so that both tool
 """
 
 import re
-import unicodedata
 from typing import Any
 
 import orjson
 
 from episodes import sensitive_text
 from episodes.events import SURROGATES, normalize_scope
+from openclaw_web.normal_forms import to_nfkc
 
 SCOPE_TAG = re.compile(r"\[\s*SCOPE\s*:([^\]]+)\]", re.IGNORECASE)
 SCOPE_CHARACTER = re.compile("[a-z0-9]")
@@ -36,7 +36,7 @@ def find_scope(value: object) -> str | None:
     Raises WrongScope for a name of more than 200 characters.
     """
     text = str(value or "")
-    has_name = SCOPE_CHARACTER.search(unicodedata.normalize("NFKC", text).lower())
+    has_name = SCOPE_CHARACTER.search(to_nfkc(text).lower())
     return normalize_scope(text) if has_name else None
 
 

@@ -16,6 +16,7 @@ MAX_SAID = 1000  # messages counted of one conversation; the newest of them are 
 MAX_KEYS = 5000  # conversations in memory,
 MAX_HELD = 16 * 1024 * 1024  # and bytes of them
 MAX_OPEN = 64  # questions that may still be answered: each has a window
+MAX_ASKERS = 500  # conversations that are compared with one question; of more, nobody knows which one asked
 NEAR_MS = 100  # between the line that lets a conversation ask and its question
 DRIFT_MS = 5_000  # tolerance between two estimates of when a process started
 SETTLED_MS = 600_000  # after missing lines: by then questions that were open before them are answered
@@ -337,7 +338,7 @@ class PluginState:
 
         if near in self.waiting and self.now - self.near_at <= NEAR_MS and fits(near):
             return near
-        if not self.is_sure:
+        if not self.is_sure or len(self.waiting) > MAX_ASKERS:
             return None
         idle = [key for key in self.waiting if key not in self.open and key not in self.busy]
         candidates = idle or [key for key in self.waiting if key not in self.open] or list(self.waiting)

@@ -8,7 +8,7 @@ of that time did. Text that a person chose for the place of these lines is the r
 
 import re
 from bisect import bisect_left
-from collections import defaultdict
+from collections import defaultdict, deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -300,8 +300,14 @@ def assign_writes(line_count: int, writes: Iterable[tuple[str, Sequence[Hunk]]])
     added_count = sum(hunk[3] - hunk[2] - hunk[1] + hunk[0] for _name, hunks in known_writes for hunk in hunks)
     lines: list[str | None] = [None] * (line_count - added_count)
     for write_id, hunks in reversed(known_writes):
-        for old_start, old_end, new_start, new_end in reversed(hunks):
-            lines[old_start:old_end] = [write_id] * (new_end - new_start)
+        if not hunks:
+            continue
+        # Only the lines from the first to the last change are copied: most writes append a line to a long file.
+        changed, at = list[str | None](), hunks[0][0]
+        for old_start, old_end, new_start, new_end in hunks:
+            changed += [*lines[at:old_start], *[write_id] * (new_end - new_start)]
+            at = old_end
+        lines[hunks[0][0] : at] = changed
     return lines
 
 
@@ -329,10 +335,10 @@ def match_lines(
 
     Each is (place, the line's place before the write). Places are positions from 0.
     """
-    removed_lines = defaultdict(list)
+    removed_lines = defaultdict[str, deque[int]](deque)
     for old_start, old_end, _new_start, _new_end in hunks:
         for number in range(old_start, min(old_end, len(before))):
             removed_lines[before[number]].append(number)
     for place in places:
         if old_places := removed_lines.get(texts[place]):
-            yield place, old_places.pop(0)
+            yield place, old_places.popleft()

@@ -47,12 +47,13 @@ class MergeResult:
         return not self.conflicts
 
 
-def find_hunks(before: str, after: str) -> list[Block]:
+def find_hunks(before: str, after: str, *, length: int | None = None) -> list[Block]:
     """Return the places that a write changed, in order.
 
-    Of each block, `old_…` are lines of `after`, and `new_…` the lines of `before` that they replaced.
+    Of each block, `old_…` are lines of `after`, and `new_…` the lines of `before` that they replaced. `length`: see
+    `compare`.
     """
-    return [block for block in compare(after, before).blocks if not block.is_same]
+    return [block for block in compare(after, before, length=length).blocks if not block.is_same]
 
 
 def take_out(before: str, after: str, current: str, *, only: Collection[int] | None = None) -> MergeResult:
@@ -91,21 +92,17 @@ def put_in(base: str, theirs: str, current: str) -> str | None:
     if any(block.old_start < block.old_end for block in added):
         return None
     current_blocks = compare(base, current).blocks
-    lines, theirs_lines = split_lines(current), split_lines(theirs)
-    for block in reversed(added):
-        place = next(
-            (
-                (
-                    current_block.new_start + block.old_start - current_block.old_start
-                    if current_block.is_same
-                    else current_block.new_end
-                )
-                for current_block in current_blocks
-                if block.old_start <= current_block.old_end
-            ),
-            len(lines),
-        )
-        lines[place:place] = theirs_lines[block.new_start : block.new_end]
+    current_lines, theirs_lines = split_lines(current), split_lines(theirs)
+    ends = [block.old_end for block in current_blocks]
+    lines, copied_to = list[str](), 0
+    for block in added:
+        number, place = bisect_left(ends, block.old_start), len(current_lines)
+        if number < len(ends):
+            near = current_blocks[number]
+            place = near.new_start + block.old_start - near.old_start if near.is_same else near.new_end
+        lines += [*current_lines[copied_to:place], *theirs_lines[block.new_start : block.new_end]]
+        copied_to = place
+    lines += current_lines[copied_to:]
     return None if any(not line.endswith("\n") for line in lines[:-1]) else "".join(lines)
 
 
@@ -118,6 +115,7 @@ class _Lines:
             split_lines(text) if isinstance(text, str) else text for text in (before, after, current)
         )
         every = {line: number for number, line in enumerate([*self.before, *self.after, *self.current])}
+        self.length = sum(map(len, self.after)) * 2  # of two of the three, before numbers stood for their lines
         self.texts = [
             "".join(f"{every[line]}\n" for line in lines) for lines in (self.before, self.after, self.current)
         ]
@@ -142,11 +140,11 @@ def _is_unambiguous(lines, merged, only):
 
 
 def _hunks(lines):
-    return find_hunks(lines.texts[0], lines.texts[1])
+    return find_hunks(lines.texts[0], lines.texts[1], length=lines.length)
 
 
 def _merge(lines: _Lines, only) -> MergeResult:
-    later = [block for block in compare(lines.texts[1], lines.texts[2]).blocks if not block.is_same]
+    later = find_hunks(lines.texts[2], lines.texts[1], length=lines.length)
     starts, ends = [block.old_start for block in later], [block.old_end for block in later]
     merged, edits = MergeResult(""), list[tuple[Block, list[str]]]()
     for number, hunk in enumerate(_hunks(lines)):

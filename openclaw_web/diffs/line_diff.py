@@ -5,7 +5,8 @@ Pure functions.
 Only a newline ends a line, and a line keeps its ending: the lines of a diff, put together, are both texts again.
 Lines that each text has once are found first and hold the rest in place; what lies between them is left to difflib
 as long as that is cheap. Texts over `FINE_CHARACTERS` or `FINE_LINES`, and runs that would take too long, are
-compared more coarsely: whole runs and whole lines instead of single words, and the diff says so.
+compared more coarsely: whole runs and whole lines instead of single words, and the diff says so. So does one of texts
+with very many short lines: all from their first to their last difference is one change.
 """
 
 from bisect import bisect_left
@@ -20,6 +21,7 @@ from .word_marks import Effort, Part, mark_words, pair_lines
 
 FINE_CHARACTERS = 1_000_000  # of both texts
 FINE_LINES = 20_000
+SHORT_LINE = 25  # characters: texts may have as many lines of this length, and FINE_LINES, to be compared by lines
 CONTEXT = 3  # unchanged lines that stand around a change
 SHOWN_ROWS = 2_000
 SHOWN_CHARACTERS = 400_000
@@ -116,6 +118,7 @@ class Diff:
     new_exists: bool
     blocks: list[Block] = field(default_factory=list)
     is_coarse: bool = False
+    steps: int = 0  # for comparing runs and words, in proportion to the length of both texts
 
     @property
     def added(self) -> int:
@@ -143,11 +146,16 @@ class Diff:
                 yield from _changed_rows(self, block, effort)
 
 
-def compare(old: str | None, new: str | None) -> Diff:
-    """The diff of two texts; None is a text that does not exist."""
+def compare(old: str | None, new: str | None, *, length: int | None = None) -> Diff:
+    """The diff of two texts; None is a text that does not exist.
+
+    `length`: the characters of longer texts that these stand for, line by line.
+    """
     diff = _create_diff(old, new)
-    effort = Effort(0 if diff.is_coarse else 5_000_000)
-    diff.blocks = list(_blocks(diff.old_lines, diff.new_lines, effort))
+    effort = Effort(diff.steps)
+    length = len(old or "") + len(new or "") if length is None else length
+    has_short_lines = len(diff.old_lines) + len(diff.new_lines) > FINE_LINES + length // SHORT_LINE
+    diff.blocks = list(_blocks(diff.old_lines, diff.new_lines, None if has_short_lines else effort))
     diff.is_coarse = diff.is_coarse or effort.is_spent
     return diff
 
@@ -178,6 +186,7 @@ def _create_diff(old, new):
     diff = Diff(split_lines(old or ""), split_lines(new or ""), old is not None, new is not None)
     characters = len(old or "") + len(new or "")
     diff.is_coarse = characters > FINE_CHARACTERS or len(diff.old_lines) + len(diff.new_lines) > FINE_LINES
+    diff.steps = 0 if diff.is_coarse else 1_000_000 + 4 * characters
     return diff
 
 
@@ -194,7 +203,7 @@ def build_view(diff: Diff, *, room: int = FOLDED_ROWS, has_marks: bool = True) -
     `room`: how many folded rows the view holds, to be unfolded; the others are only counted. `has_marks=False` is for
     diffs as text, which need neither pairs of lines nor marked words: finding those takes most of the time.
     """
-    effort = Effort(0 if diff.is_coarse else 5_000_000) if has_marks else None
+    effort = Effort(diff.steps) if has_marks else None
     result, rows, characters, folded = View([Section()]), 0, 0, 0
     for place, block in enumerate(diff.blocks):
         if rows >= SHOWN_ROWS or characters >= SHOWN_CHARACTERS:
@@ -284,12 +293,13 @@ def _join_runs(runs):
 
 
 def _equal_runs(old, new, effort):
-    start, end = _count_shared_ends(old, new)
+    start, end = count_shared_ends(old, new)
     old_end, new_end = len(old) - end, len(new) - end
     if start:
         yield 0, 0, start
     i, j = start, start
-    for next_i, next_j in [*_find_anchors(old, new, start, old_end, new_end), (old_end, new_end)]:
+    anchors = [*_find_anchors(old, new, start, old_end, new_end), (old_end, new_end)] if effort else ()
+    for next_i, next_j in anchors:
         yield from _find_runs_between(old, new, (i, next_i, j, next_j), effort)
         if next_i < old_end:
             yield next_i, next_j, 1
@@ -311,8 +321,8 @@ def _find_runs_between(old, new, bounds, effort):
             yield i + match.a, j + match.b, match.size
 
 
-def _count_shared_ends(old, new):
-    """Count the lines that both texts begin and end with."""
+def count_shared_ends(old: Sequence[str], new: Sequence[str]) -> tuple[int, int]:
+    """The number of lines, or words, that both texts begin with, and end with."""
     most = min(len(old), len(new))
     start = next((i for i in range(most) if old[i] != new[i]), most)
     most -= start
