@@ -6,7 +6,7 @@ from string import ascii_letters, digits
 
 from .json_layers import KEY_BREAK
 from .placeholders import is_password, is_strong
-from .scan_text import ScanText, compile_pattern
+from .scan_text import ScanText, compile_pattern, finder
 from .spans import PASSWORD, SECRET, Span
 from .value_bounds import find_value, narrow_value
 from .value_names import find_kind
@@ -70,6 +70,7 @@ _RESOURCE = re.compile(r"\b(?:arn|urn|crn):[\w:/.-]*:\Z")  # the name of a place
 _PREFIX_CHARS, MOST_PREFIX_CHARS = f"{ascii_letters}{digits}_.-", 40
 
 
+@finder(_PAIRS, _JOINED, _SPACED)
 def find_assignments(text: ScanText) -> Iterator[Span]:
     """Yield the values of assignments, headers and sentences."""
     for start, end in _skip_names(text.find(_PAIRS)):

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 
 from .placeholders import is_password, is_strong
-from .scan_text import ScanText, compile_pattern
+from .scan_text import ScanText, compile_pattern, finder
 from .spans import PASSWORD, SECRET, Span
 from .value_bounds import find_value, narrow_value
 
@@ -53,6 +53,7 @@ _PROSE = frozenset("the and for your with was not but from has der die das und i
 _USER_VALUE = re.compile(r"[^\s'\"`]{1,128}")
 
 
+@finder(_FLAGS, _USER, _BASIC, _URL, _MNEMONIC)
 def find_credentials(text: ScanText) -> Iterator[Span]:
     """Yield values of flags, passwords of users and addresses, and phrases that restore a wallet."""
     for start, end in text.find(_FLAGS, steps=36):

@@ -6,10 +6,19 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any
 
-from . import addresses, assignments, credentials, identifiers, keys, logins, phones, table_columns
+from . import (  # noqa: F401  # each adds its finders
+    addresses,
+    assignments,
+    credentials,
+    identifiers,
+    keys,
+    logins,
+    phones,
+    table_columns,
+)
 from .custom_patterns import CustomPatterns
 from .json_layers import BREAK, KEY_BREAK, Layer, build_layers
-from .scan_text import Budget, BudgetExceeded, ScanText, number_patterns
+from .scan_text import FINDERS, STEPS_OF_MATCH, Budget, BudgetExceeded, ScanText
 from .spans import (
     CARD,
     CUSTOM,
@@ -28,18 +37,6 @@ from .spans import (
 )
 from .token_bounds import TokenBounds
 
-_FINDERS = {
-    keys: (keys.find_private_keys, keys.find_jwts, keys.find_keys),
-    assignments: (assignments.find_assignments,),
-    credentials: (credentials.find_credentials,),
-    logins: (logins.find_logins,),
-    table_columns: (table_columns.find_table_values,),
-    identifiers: (identifiers.find_ibans, identifiers.find_id_numbers, identifiers.find_cards),
-    addresses: (addresses.find_emails, addresses.find_ip_addresses),
-    phones: (phones.find_phones,),
-}
-# Finders with the patterns of their module: where none of these matches, no finder is asked.
-FINDERS = tuple((number_patterns(vars(module).values()), finders) for module, finders in _FINDERS.items())
 # Of findings that overlap the first of these is whole; of two of a kind the longer.
 ORDER = (PRIVATE_KEY, JWT, KEY, PASSWORD, IBAN, ID_NUMBER, CARD, SECRET, EMAIL, IP_ADDRESS, PHONE, CUSTOM)
 RANKS = {kind: rank for rank, kind in enumerate(ORDER)}
@@ -110,19 +107,24 @@ def _find_in_layers(text, custom, budget):
 
 
 def _find_in_layer(layer: Layer, custom: CustomPatterns | None, budget: Budget) -> Iterator[Span]:
-    scan, bounds = ScanText(layer.text, budget), TokenBounds(layer)
-    spans = (span for finder in _choose_finders(scan.matching) for span in finder(scan))
+    scan = ScanText(layer.text, budget)
+    finders = _choose_finders(scan.matching)
+    if not finders and not custom:
+        return
+    bounds = TokenBounds(layer)
+    spans = (span for find in finders for span in find(scan))
     matches = custom.find(layer.text, budget) if custom else ()
     for span in chain(spans, (Span(start, end, CUSTOM, pattern) for start, end, pattern in matches)):
         budget.spend(STEPS_OF_SPAN)
+        if span.kind in (EMAIL, PHONE):
+            budget.give_back(STEPS_OF_SPAN + STEPS_OF_MATCH)
         yield from bounds.fit(span)
 
 
 @lru_cache(maxsize=2_000)  # lines of a transcript are alike
 def _choose_finders(matching: frozenset[int] | None) -> tuple[Any, ...]:
-    """The finders of the modules whose patterns match; all where this is not known."""
-    chosen = (finders for numbers, finders in FINDERS if matching is None or not numbers.isdisjoint(matching))
-    return tuple(finder for finders in chosen for finder in finders)
+    """The finders whose patterns match; all where this is not known."""
+    return tuple(find for numbers, find in FINDERS if matching is None or not numbers.isdisjoint(matching))
 
 
 def resolve_overlaps(text: str, spans: list[Span]) -> list[Span]:

@@ -4,7 +4,7 @@ import datetime
 import re
 from collections.abc import Iterator
 
-from .scan_text import ScanText, compile_pattern
+from .scan_text import ScanText, compile_pattern, finder
 from .spans import CARD, IBAN, ID_NUMBER, Span
 
 _CARD = compile_pattern(
@@ -81,6 +81,7 @@ TEST_CARDS = frozenset(
 _NEAR = 48  # characters before a number in which words are looked for
 
 
+@finder(_CARD)
 def find_cards(text: ScanText) -> Iterator[Span]:
     """Yield numbers of payment cards: a known beginning, its length, and Luhn's digit."""
     for start, end in text.find(_CARD, steps=24):
@@ -132,6 +133,7 @@ def _is_card_place(text, start, digits):
     )
 
 
+@finder(_IBAN)
 def find_ibans(text: ScanText) -> Iterator[Span]:
     """Yield IBANs: the length of their country and a remainder of 1 by 97."""
     for start, end in text.find(_IBAN):
@@ -158,12 +160,15 @@ def is_iban(compact: str) -> bool:
     return int("".join(str(int(char, 36)) for char in compact[4:] + compact[:4])) % 97 == 1
 
 
+@finder(_RESIDENT, _NATIONAL)
 def find_id_numbers(text: ScanText) -> Iterator[Span]:
     """Yield resident ids of China, and ids of other countries that a word names."""
     for start, end in text.find(_RESIDENT, steps=24):
         compact = re.sub(r"[ -]", "", text.text[start:end])
         if is_resident_id(compact) and _stands_alone(text.text, start, end):
             yield Span(start, end, ID_NUMBER, "resident-id")
+    if not any(text.has_near(words, 0, len(text.text)) for words in (_SSN_WORD, _PASSPORT_WORD, _ID_WORD)):
+        return  # most numbers are no candidates
     for start, end in text.find(_NATIONAL):
         if rule := _name_national(text, start, end):
             yield Span(start, end, ID_NUMBER, rule, 0.8)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from . import rules
 from .json_layers import BREAK, KEY_BREAK, MASK
 from .placeholders import is_placeholder, is_repetitive, is_strong
-from .scan_text import ScanText, compile_pattern
+from .scan_text import ScanText, compile_pattern, finder
 from .spans import JWT, KEY, PRIVATE_KEY, Span
 
 # One for each family: the states of a single pattern for all shapes would not fit its memory.
@@ -41,6 +41,7 @@ MOST_KEY_CHARS = 20_000  # of a private key without an end; one with an end may 
 LEAST_KEY_CHARS = 40
 
 
+@finder(*_KEYS, _UNKNOWN, _BEARER)
 def find_keys(text: ScanText) -> Iterator[Span]:
     """Yield keys by the shapes of the table, and tokens that follow `Bearer`."""
     for pattern in _KEYS:
@@ -100,6 +101,7 @@ def _judge_bearer(text, start, end):
     return Span(value_start, value_start + len(value), KEY, "bearer", 0.9)
 
 
+@finder(_JWT)
 def find_jwts(text: ScanText) -> Iterator[Span]:
     """Yield JSON web tokens whose first part decodes to a header."""
     for start, end in text.find(_JWT, b"eyJ"):
@@ -116,6 +118,7 @@ def _is_header(part):
     return header.startswith(b"{") and (b'"alg"' in header or b'"enc"' in header or b'"typ"' in header)
 
 
+@finder(_BEGIN, _PUTTY)
 def find_private_keys(text: ScanText) -> Iterator[Span]:
     """Yield private keys from first to last line, or as far as their text reaches."""
     ends = list(text.find(_END, b"PRIVATE KEY"))

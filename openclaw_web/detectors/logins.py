@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from .placeholders import is_password, is_strong
-from .scan_text import ScanText, compile_pattern
+from .scan_text import ScanText, compile_pattern, finder
 from .spans import PASSWORD, SECRET, Span
 from .value_bounds import narrow_value
 
@@ -74,6 +74,7 @@ _PIPED = compile_pattern(
 _ECHOED = re.compile(r"echo[ \t]+(?:-n[ \t]+)?['\"]?(?:[a-z_][\w-]{0,31}:(?=[^\n|]*chpasswd))?([^\s'\"|]+)")
 
 
+@finder(_CODE, _BRAND_CODE, _RECOVERY, _CARD_CODE, _CODE_FIRST, _COOKIE, _SIGNED, _LOGIN, _PIPED)
 def find_logins(text: ScanText) -> Iterator[Span]:
     """Yield codes, sessions and signatures, and passwords that stand after a user or before a pipe."""
     yield from _find_codes(text)

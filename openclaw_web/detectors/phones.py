@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from .scan_text import ScanText, compile_pattern
+from .scan_text import ScanText, compile_pattern, finder
 from .spans import PHONE, Span
 
 _INTERNATIONAL = compile_pattern(r"(?:\+|\b00[ -]?)\(?[1-9]\d{0,3}(?:[ .\-/]?\(?\d{1,11}\)?){1,7}")
@@ -58,6 +58,7 @@ _SHORTER = re.compile(r".*\d(?=[^\d]+\d+\)?\Z)")
 _TOUCHING_BEFORE = re.compile(r"[A-Za-z0-9_+#]\Z|[A-Za-z0-9][-./]\Z|/\Z")
 _TOUCHING_AFTER = re.compile(r"[A-Za-z0-9_@]|[-./:][A-Za-z0-9]")
 _SCHEME = re.compile(r"(?:tel:|wa\.me/|phone=|sms:)\Z", re.IGNORECASE)
+STEPS_OF_NAMED = 22  # of a number after a word that no shape found, besides those of its match
 _NEAR, _CLOSE = 60, 24  # characters before and after in which words are looked for
 # Digits after the code of the country, for those whose length is known; others have 6 to 12.
 LENGTHS = {
@@ -88,16 +89,29 @@ _COUNTRY = re.compile(
 LONGEST = (6, 12)
 
 
+@finder(_INTERNATIONAL, _LINK, _MOBILE, _AMERICAN, _LANDLINE, _NAMED)
 def find_phones(scan: ScanText) -> Iterator[Span]:
     """Yield telephone numbers; shapes that other numbers have as well need a word near by."""
+    starts = {}  # of the numbers by their shape, by their ends
+    for span in _find_shapes(scan):
+        starts[span.end] = span.start
+        yield span
+    for start, end in scan.find(_NAMED):
+        place = _NUMBER.search(scan.text, start, end).start()
+        if starts.get(end, end) > place:
+            scan.budget.spend(STEPS_OF_NAMED)
+            if span := _judge_named(scan, start, place, end):
+                yield span
+
+
+def _find_shapes(scan):
     for start, end in scan.find(_INTERNATIONAL):
         if stop := _find_international_end(scan, start, end):
             is_opened = scan.text[start - 1 : start] == "(" and ")" in scan.text[start : start + 5]
             yield Span(start - is_opened, stop, PHONE, "international", 0.9)
     for start, end in scan.find(_LINK):
-        yield Span(
-            start + scan.text[start:end].index("=" if "=" in scan.text[start:end] else "/") + 1, end, PHONE, "link"
-        )
+        link = scan.text[start:end]
+        yield Span(start + link.index("=" if "=" in link else "/") + 1, end, PHONE, "link")
     for start, end in scan.find(_MOBILE):
         if confidence := _judge_mobile(scan, start, end):
             yield Span(start, end, PHONE, "cn-mobile", confidence)
@@ -107,9 +121,6 @@ def find_phones(scan: ScanText) -> Iterator[Span]:
     for start, end in scan.find(_LANDLINE):
         if _is_alone(scan.text, start, end) and _has_word(scan, start, end) and not _is_other(scan, start, end):
             yield Span(start, end, PHONE, "cn-landline", 0.8)
-    for start, end in scan.find(_NAMED, steps=36):
-        if span := _judge_named(scan, start, end):
-            yield span
 
 
 def _find_international_end(scan, start, end):
@@ -167,10 +178,9 @@ def _is_american(scan, start, end):
     return "(" in number or _has_word(scan, start, end) or (number.count("-") >= 2 and "." not in number)
 
 
-def _judge_named(scan, start, end):
-    """The number after a word for a telephone, as long as it can be one."""
+def _judge_named(scan, start, place, end):
+    """The number at a place after a word for a telephone, as long as it can be one."""
     text = scan.text
-    place = _NUMBER.search(text, start, end).start()
     noun = _NOUN.match(text, start)
     is_national = bool(_NATIONAL.fullmatch(text, place, end)) and 9 <= sum(map(str.isdigit, text[place:end])) <= 12
     is_between = is_national or _BETWEEN.fullmatch(text, noun.end() if noun else start, place)
@@ -206,7 +216,7 @@ def _is_other(scan, start, end):
     """Whether a word before or a unit after says that a number is something else."""
     if _UNIT.match(scan.text, end):
         return True
-    return scan.ends_with(_NOT_WORD, start, _CLOSE) and not scan.has_near(_WORD, start - _NEAR_WORD, start)
+    return not scan.has_near(_WORD, start - _NEAR_WORD, start) and scan.ends_with(_NOT_WORD, start, _CLOSE)
 
 
 def _is_alone(text, start, end):

@@ -3,17 +3,19 @@
 import re
 from array import array
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache, lru_cache
 from string import ascii_letters, digits
 from typing import Any
 
 import re2
 
+from .spans import Span
+
 # Of the same length, so that places stay. A line break ends a value also where it is written as an escape.
 ESCAPES = (("\\n", " \n"), ("\\r", " \n"), ("\\t", "  "), ('\\"', ' "'))
-# Letters, digits and signs of addresses as Chinese keyboards write them.
-_FULL_WIDTH = re.compile("[＠０-９Ａ-Ｚａ-ｚ]")
+# Letters, digits and signs of addresses as Chinese keyboards write them, in UTF-8: ＠０-９Ａ-Ｚａ-ｚ.
+_FULL_WIDTH = re.compile(rb"\xef(?:\xbc[\x90-\x99\xa0-\xba]|\xbd[\x81-\x9a])")
 _NARROW = {ord(sign) + 0xFEE0: sign for sign in f"{ascii_letters}{digits}@._%+-"}
 MEMORY = 64 * 1024 * 1024  # of one pattern; with less RE2 forgets its states and is slow
 # Up to this size one pass for all patterns is quicker than a call for each; beyond it the automaton of all grows.
@@ -24,9 +26,12 @@ GROUPS = {"words": b"", "keys": b"", "addresses": b"@"}
 # A step is about a microsecond. Of plain text a character takes a sixth of one, so that a text over its budget has
 # taken some fifteen times as long.
 STEPS_OF_CHAR, STEPS_OF_TEXT, STEPS_OF_MATCH, STEPS_OF_WORD = 1.75, 20_000, 14, 3
+# A list of nothing but addresses and telephone numbers is searched to its end: what these take is given back.
+STEPS_GIVEN_BACK_OF_CHAR = 1
 _SOURCES: list[tuple[str, bytes]] = []  # group and text of all patterns
-_PATTERN = type(re2.compile(b""))
 _NUMBERS: dict[Any, int] = {}  # the place of each compiled pattern among them
+# Finders with the numbers of their patterns: where none of these matches, a finder is not asked.
+FINDERS: list[tuple[frozenset[int], Callable[["ScanText"], Iterator[Span]]]] = []
 
 
 def compile_pattern(pattern: str, group: str = "words") -> Any:
@@ -48,32 +53,41 @@ def _build_options():
     return options
 
 
+def finder(*patterns: Any) -> Callable[..., Any]:
+    """Add a function to FINDERS, which finds nothing in a text that none of some patterns matches."""
+
+    def add(find):
+        FINDERS.append((frozenset(map(_NUMBERS.__getitem__, patterns)), find))
+        return find
+
+    return add
+
+
 def _match_groups(data):
     """The numbers of all patterns that match: one pass for each group."""
-    numbers: list[int] = []
-    for group, needs in GROUPS.items():
-        if needs in data:
-            patterns, group_numbers = _build_set(group, len(_SOURCES))
-            numbers += [group_numbers[place] for place in patterns.Match(data) or ()]
-    return frozenset(numbers)
+    numbers: tuple[int, ...] = ()
+    for needs, patterns, group_numbers in _build_sets(len(_SOURCES)):
+        if needs in data and (places := patterns.Match(data)):
+            numbers += tuple([group_numbers[place] for place in places])
+    return _share(numbers)
 
 
 @cache
-def _build_set(group, count):
-    """The patterns of a group, among the first so many, as one automaton; and their numbers."""
-    patterns, numbers = re2.Set.SearchSet(_build_options()), []
-    for number, (its_group, source) in enumerate(_SOURCES[:count]):
-        if its_group == group:
-            patterns.Add(source)
-            numbers.append(number)
-    patterns.Compile()
-    return patterns, numbers
+def _build_sets(count):
+    """What the matches of each group hold, its patterns among the first so many as one automaton, their numbers."""
+    sets = []
+    for group, needs in GROUPS.items():
+        patterns, numbers = re2.Set.SearchSet(_build_options()), []
+        for number, (its_group, source) in enumerate(_SOURCES[:count]):
+            if its_group == group:
+                patterns.Add(source)
+                numbers.append(number)
+        patterns.Compile()
+        sets.append((needs, patterns, numbers))
+    return sets
 
 
-def number_patterns(values: Iterable[Any]) -> frozenset[int]:
-    """The numbers of the patterns among some values and tuples of them, which `ScanText.matching` holds."""
-    patterns = [part for value in values for part in (value if isinstance(value, tuple) else (value,))]
-    return frozenset(_NUMBERS[part] for part in patterns if isinstance(part, _PATTERN) and part in _NUMBERS)
+_share = lru_cache(maxsize=2_000)(frozenset)  # lines of a transcript are alike: their hash is computed once
 
 
 def count_chars(data: bytes, matches: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
@@ -95,12 +109,19 @@ class Budget:
 
     def __init__(self, length: int) -> None:
         self.steps = STEPS_OF_TEXT + int(STEPS_OF_CHAR * length)
+        self.most_given_back = STEPS_GIVEN_BACK_OF_CHAR * length
 
     def spend(self, steps: int = STEPS_OF_MATCH) -> None:
         """Take steps from the budget; raises BudgetExceeded when it has none left."""
         self.steps -= steps
         if self.steps < 0:
             raise BudgetExceeded
+
+    def give_back(self, steps: int) -> None:
+        """Return steps that a finding took, of which many are legitimate, as far as the length of the text allows."""
+        steps = min(steps, self.most_given_back)
+        self.most_given_back -= steps
+        self.steps += steps
 
 
 class ScanText:
@@ -110,15 +131,16 @@ class ScanText:
         if "\\" in text:
             for escape, blank in ESCAPES:
                 text = text.replace(escape, blank)
-        if not text.isascii() and _FULL_WIDTH.search(text):
+        data = text.encode("utf-8", "replace")
+        self._is_ascii = len(data) == len(text)
+        if not self._is_ascii and _FULL_WIDTH.search(data):
             text = text.translate(_NARROW)
-        self.text, self.budget = text, budget
-        self.data = text.encode("utf-8", "replace")
-        self._is_ascii = len(self.data) == len(text)
+            data = text.encode("utf-8", "replace")
+        self.text, self.data, self.budget = text, data, budget
         self._places: dict[Any, array] = {}
         self.matching: frozenset[int] | None = None  # the numbers of patterns that match; None: not known
-        if len(self.data) <= MAX_SET_BYTES:
-            self.matching = _match_groups(self.data)
+        if len(data) <= MAX_SET_BYTES:
+            self.matching = _match_groups(data)
 
     def find(self, pattern: Any, needs: bytes = b"", steps: int = STEPS_OF_MATCH) -> Iterable[tuple[int, int]]:
         """Start and end, in characters, of each match of a pattern of `compile_pattern`.

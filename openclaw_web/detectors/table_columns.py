@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from .placeholders import is_password, is_strong
-from .scan_text import ScanText, compile_pattern
+from .scan_text import ScanText, compile_pattern, finder
 from .spans import PASSWORD, SECRET, Span
 
 _PASSWORDS = (
@@ -25,6 +25,7 @@ _BLANKS = " \t*`\r"
 MOST_CHARS = 2_000  # of a line of a table
 
 
+@finder(_CELLS)
 def find_table_values(text: ScanText) -> Iterator[Span]:
     """Yield the values below a head that names a password or secret; each line is read once."""
     place = 0

@@ -7,7 +7,7 @@ import pytest
 from benchmarks.checks.attack_texts import FAMILIES, UNITS
 from openclaw_web.detectors.custom_patterns import compile_patterns
 from openclaw_web.detectors.detect import find_spans, find_spans_in_value
-from openclaw_web.detectors.scan_text import STEPS_OF_CHAR, STEPS_OF_TEXT
+from openclaw_web.detectors.scan_text import STEPS_GIVEN_BACK_OF_CHAR, STEPS_OF_CHAR, STEPS_OF_TEXT
 from openclaw_web.detectors.spans import NOT_FULLY_SCANNED
 
 CALLS_OF_STEP = 4  # of functions, also those of the interpreter
@@ -50,6 +50,22 @@ class TestWholeTexts:
         logs = "2026-02-11T08:11:22Z INFO 78.47.216.133 - GET /index.html HTTP/1.1 200 1234 curl/8.5.0\n" * 4_000
         assert not any(span.kind == NOT_FULLY_SCANNED for span in find_spans(logs))
 
+    @pytest.mark.parametrize(
+        "line",
+        [
+            "- Lena Vogt, Tel. +49 30 {0:07}, mobil +46 70 {0:07}",
+            "+4930{0:07}",
+            "王芳 手机 139{0:08}",
+            "Lena Vogt,lena.vogt{0}@brunnenhof.de,+49 30 {0:07},Berlin",
+            '{{"name": "Lena Vogt", "phone": "+49 30 {0:07}", "email": "lena{0}@brunnenhof.de"}}',
+        ],
+    )
+    def test_nor_are_long_lists_of_nothing_but_contacts(self, line):
+        text = "".join(line.format(2_345_671 + 3 * number) + "\n" for number in range(3_000))
+        spans = find_spans(text)
+        assert {span.kind for span in spans} <= {"phone", "email"}
+        assert len(spans) >= 3_000
+
     def test_a_custom_pattern_reads_on_in_windows(self):
         custom = compile_patterns(["x[^q]*q|x"])
         text = "ab x " * 20_000
@@ -61,7 +77,8 @@ class TestAttacks:
     @pytest.mark.parametrize("name", sorted(FAMILIES))
     def test_the_work_is_in_proportion_to_the_length(self, name):
         text = FAMILIES[name](200_000)
-        assert count_calls(lambda: find_spans(text)) <= CALLS_OF_STEP * (STEPS_OF_TEXT + STEPS_OF_CHAR * len(text))
+        steps = STEPS_OF_TEXT + (STEPS_OF_CHAR + STEPS_GIVEN_BACK_OF_CHAR) * len(text)
+        assert count_calls(lambda: find_spans(text)) <= CALLS_OF_STEP * steps
 
     def test_there_are_many_families(self):
         assert len(UNITS) >= 60
