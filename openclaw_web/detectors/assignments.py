@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from string import ascii_letters, digits
 
 from .json_layers import KEY_BREAK
-from .placeholders import is_password, is_strong
+from .placeholders import is_password, is_strong, is_worded_secret
 from .scan_text import ScanText, compile_pattern, finder
 from .spans import PASSWORD, SECRET, Span
 from .value_bounds import find_value, narrow_value
@@ -59,6 +59,7 @@ _PASS = re.compile(r"(?i)(?:^|_)pass\Z")
 _DIGIT_AND_LETTER = re.compile(r"(?=.*\d)(?=.*[A-Za-z]).{6,}")
 _PIN = re.compile(r"(?i)(?:^|_)p[iu][nk]\Z")
 _UUID = re.compile(r"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+_WORDED_NAME = re.compile(r"(?i)secret(?:[_-]?key)?(?:[_-]?base)?\Z")
 _KEY_NAME = re.compile(r"(?i)key|secret|(?:auth|access|api|bot)[_-]?token")
 STEPS = 30  # of a value, besides two for each of its characters
 _ENDS = ("", "\n", "\r", " ", ";", "&", '"', "'")
@@ -130,8 +131,10 @@ def _judge_pair(scan, start, end):
     is_environment = separator in ("=", ":") and (prefix + name).isupper()
     # No code: a setting without blanks, which no bracket or comma of a call follows.
     is_literal = is_environment or (separator == "=" and text[value_end : value_end + 1] in _ENDS) or separator == ">"
-    if value.lower().strip("_") == name.lower().strip("_") or not _is_value(
-        value, kind, name, is_quoted or (is_environment and separator == "=" and value.islower()), separator, is_literal
+    is_setting = is_quoted or (is_environment and separator == "=" and value.islower())
+    is_worded = kind != PASSWORD and is_assigned and (is_quoted or is_environment) and _WORDED_NAME.search(name)
+    if value.lower().strip("_") == name.lower().strip("_") or not (
+        (is_worded and is_worded_secret(value)) or _is_value(value, kind, name, is_setting, separator, is_literal)
     ):
         return None
     if kind == SECRET and _UUID.fullmatch(value) and not _KEY_NAME.search(prefix + name):

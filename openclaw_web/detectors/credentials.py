@@ -9,28 +9,47 @@ from .scan_text import ScanText, compile_pattern, finder
 from .spans import PASSWORD, SECRET, Span
 from .value_bounds import find_value, narrow_value
 
+# Tools whose password stands after an option, by the pattern of the option.
+_OPTIONS = {
+    r"-P[ \t]*": "sqlcmd isql osql bcp mosquitto_[ps]ub zip unzip ipmitool",
+    r"-p[ \t]+": r"mongo mongosh mongo(?:dump|restore|import|export) cqlsh (?:docker|podman|oc|az|cf|ibmcloud)\s+login "
+    r"helm\s+registry evil-winrm hydra nxc crackmapexec useradd usermod psexec rdesktop smbmap security",
+    r"-p[ \t]*": "sshpass",
+    r"-h?p": "mysql mysqldump mysqladmin mariadb 7z 7za 7zz rar unrar",
+    r"-a[ \t]+": "redis-cli valkey-cli keydb-cli",
+    r"-w[ \t]+": "ldap[a-z]+ security",
+    r"-k[ \t]+": r"openssl\s+enc",
+    r"-[NP][ \t]+": "ssh-keygen",
+    r"-[AX][ \t]+": "snmp(?:get|walk|set|bulkwalk|table|trap)",
+    r"-a[ \t]+[\w.@-]{1,40}:": "https? xh",
+    r"-u[ \t]+[\w.@-]{1,40},": "lftp",
+    r"-U[ \t]+['\"]?[A-Za-z0-9_./\\-]{1,40}%": "smbclient rpcclient winexe smbget",
+    r"/p:": "xfreerdp wfreerdp",
+    r"(?:user[ \t]+set[ \t]+)?password[ \t]+(?:\d{1,2}[ \t]+)?": "nmcli ipmitool",
+    r"key=": r"netsh\s+wlan",
+}
+_TOOLS = "|".join(
+    rf"\b(?:{'|'.join(tools.split(' '))})\b[^\n|;]{{0,120}}?[ \t]{option}[^\s-]" for option, tools in _OPTIONS.items()
+)
+# Commands whose password is an argument by its place; `\\n…` of a share has become a blank and a line break.
+_ARGUMENTS = (
+    r"\bnet[ \t]+use[ \t]+(?:(?:[a-z]:|\*)[ \t]+)?\\(?:\\|[ ][ \n])(?:\S|[ ][ \n]\w){1,100}[ \t]+[^\s/*]|"
+    r"\bnet[ \t]+use\b(?:[^\n]|\\[ ]\n){0,80}?/user:\S{1,60}[ \t]+[^\s/*]|\bnet[ \t]+user[ \t]+\S{1,60}[ \t]+[^\s/*]|"
+    r"\bhtpasswd[ \t]+-[a-z]*b[a-z]*[ \t]+\S{1,80}[ \t]+\S{1,60}[ \t]+\S|\bwpa_passphrase[ \t]+\S{1,40}[ \t]+\S|"
+    r"\b(?:rabbitmqctl[ \t]+(?:add_user|change_password)|cf[ \t]+auth|dscl[ \t]+\.[ \t]+-passwd)[ \t]+\S{1,60}[ \t]+\S|"
+    r"\b(?:ejabberdctl|prosodyctl)[ \t]+(?:register|change_password)[ \t]+\S{1,40}[ \t]+\S{1,60}[ \t]+\S|"
+    r"\bmc[ \t]+alias[ \t]+set[ \t]+\S{1,40}[ \t]+\S{1,100}[ \t]+\S{1,60}[ \t]+\S|"
+    r"\bsqlplus[ \t]+(?:-\w{1,4}[ \t]+){0,2}[\w$]{1,30}/[^\s@/]|\b(?:user|owner|input)_pw[ \t]+\S|"
+    r"\bConvertTo-SecureString[ \t]+(?:-String[ \t]+)?['\"][^'\"]|\blogin\s{1,4}\S{1,60}\s{1,4}password[ \t]+\S|"
+    r"\b(?:sudo[ \t]+-S|chpasswd)\b[^\n|;]{0,60}?<<<[ \t]*(?:['\"]?\w{1,32}:)?\S|\bidentified[ \t]+by[ \t]+['\"]|"
+    r"(?:^|\n)[\w.*-]{1,60}:(?:54\d\d|6432|\*):[\w.*-]{1,40}:[\w.-]{1,40}:[^\s:]"
+)
 _FLAGS = compile_pattern(
-    r"(?i)(?:^|[\s'\"\[(])--?(?:[a-z]{1,12}-){0,3}(?:password|storepass|keypass|passwd|pass|passphrase|token|secret|api-?key|"
-    r"auth-?token|access-?token|client-?secret)"
-    r"[ \t]+[^\s-]|"
+    r"(?i)(?:^|[\s'\"\[(])--?(?:[a-z]{1,12}-){0,3}(?:password|storepass|keypass|passwd|pass|[uo]?pwd?|passphrase|token|"
+    r"secret|api-?key|auth-?token|access-?token|client-?secret)[ \t]+[^\s-]|[ \t]-pass(?:in|out)?[ \t]+pass:\S|"
     r"type=['\"]?password['\"]?[^<>\n]{0,80}?\bvalue=['\"][^'\"]|\b(?:requirepass|masterauth|rootpw)[ \t]+\S|"
     r"(?:\bauth[ \t]*=[ \t]*\(|Auth\(|basic_auth\(|\blogin\()[ \t]*['\"][^'\"\n]{1,64}['\"],[ \t]*['\"][^'\"]|"
-    r"\bnet[ \t]+use\b[^\n]{0,80}?/user:\S{1,60}[ \t]+\S|\bnet[ \t]+user[ \t]+\S{1,60}[ \t]+[^\s/*]|"
-    r"\bhtpasswd[ \t]+-[a-z]*b[a-z]*[ \t]+\S{1,80}[ \t]+\S{1,60}[ \t]+\S|[ \t]-pass(?:in|out)?[ \t]+pass:\S|"
-    r"\b(?:sqlcmd|isql|osql|mosquitto_[ps]ub)\b[^\n|;]{0,80}?[ \t]-P[ \t]*\S|\bxfreerdp\b[^\n]{0,80}?[ \t]/p:\S|"
-    r"\b(?:mongo|mongosh|mongodump|mongorestore|cqlsh|podman|helm|az[ \t]+login)\b[^\n|;]{0,80}?[ \t]-p[ \t]+\S|"
-    r"\b(?:evil-winrm|hydra|nxc|crackmapexec|mosh|useradd|usermod)\b[^\n|;]{0,80}?[ \t]-p[ \t]+\S|"
-    r"\blftp\b[^\n|;]{0,80}?[ \t]-u[ \t]+[\w.@-]{1,40},\S|\bwpa_passphrase[ \t]+\S{1,40}[ \t]+\S|"
-    r"\brabbitmqctl[ \t]+(?:add_user|change_password)[ \t]+\S{1,40}[ \t]+\S|"
-    r"\b(?:sudo[ \t]+-S|chpasswd)\b[^\n|;]{0,60}?<<<[ \t]*(?:['\"]?\w{1,32}:)?\S|"
-    r"\bipmitool\b[^\n|;]{0,80}?[ \t]-P[ \t]+\S|"
-    r"(?:^|\n)[\w.*-]{1,60}:(?:54\d\d|6432|\*):[\w.*-]{1,40}:[\w.-]{1,40}:[^\s:]|"
-    r"\bssh-keygen\b[^\n|;]{0,80}?[ \t]-[NP][ \t]+\S|\bopenssl[ \t]+enc\b[^\n|;]{0,80}?[ \t]-k[ \t]+\S|"
-    r"\bsshpass[ \t]+-p[ \t]*\S|\bidentified[ \t]+by[ \t]+['\"]|\blogin\s{1,4}\S{1,60}\s{1,4}password[ \t]+\S|"
-    r"\b(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n|;]{0,80}?[ \t]-p[^\s-]|"
-    r"\bdocker[ \t]+login\b[^\n|;]{0,80}?[ \t]-p[ \t]+\S|\bredis-cli\b[^\n|;]{0,80}?[ \t]-a[ \t]+\S|"
-    r"\b(?:unzip|zip)\b[^\n|;]{0,40}?[ \t]-P[ \t]*\S|\b(?:7z|rar|unrar)\b[^\n|;]{0,40}?[ \t]-p[^\s-]|"
-    r"\bsmbclient\b[^\n|;]{0,80}?[ \t]-U[ \t]+[A-Za-z0-9_.\\-]{1,40}%\S|\bldap[a-z]+\b[^\n|;]{0,120}?[ \t]-w[ \t]+\S"
+    rf"{_ARGUMENTS}|{_TOOLS}"
 )
 _USER = compile_pattern(r"(?:[ \t'\"]-u|--user|--proxy-user)[ \t=]+['\"]?[A-Za-z0-9_.@+-]{1,64}:[^\s'\"]")
 _URL = compile_pattern(
@@ -75,8 +94,10 @@ def find_credentials(text: ScanText) -> Iterator[Span]:
 def _judge_flag(text, start, end):
     value_start, value_end, is_quoted = find_value(text, end - 1, " ")
     value_start, value_end = narrow_value(text, start, value_start, value_end, is_quoted)
+    if "sqlplus" in text[start:end] and (database := text.find("@", value_start, value_end)) >= 0:
+        value_end = database
     value = text[value_start:value_end]
-    if re.search(r"(?i)token|secret|key(?!gen)", text[start : end - 1]):
+    if re.search(r"(?i)token|secret|key(?!gen|=|db)", text[start : end - 1]):
         return Span(value_start, value_end, SECRET, "flag-secret", 0.8) if is_strong(value) else None
     return Span(value_start, value_end, PASSWORD, "flag-password", 0.8) if is_password(value, is_quoted, True) else None
 

@@ -80,6 +80,11 @@ _DIGIT = re.compile(r"[0-9]")
 _SIGNS = frozenset([BREAK, KEY_BREAK, MASK, LOST])
 NAMED = re.compile(r"(?i)pass|pwd|secret|token")
 WORDY = re.compile(r"(?i)password|username|secret_?key")
+# Of values that name a secret instead of being one.
+REFERENCE = re.compile(
+    r"(?i)(?:^|[-_./ ])(?:secrets?|credentials?|creds|tokens?|keys?|certs?|certificate|tls|config|ref|name|path|file|"
+    r"id|arn|manager|ssm|vault|default|none|insecure|days?|hours?|minutes?)(?:\Z|[-_./ ])"
+)
 TURNS = 0.36  # of upper and lower case for each character: half in random letters, a quarter in joined words
 LOWER_DIGITS = 0.15  # the least share of digits in random text without upper case
 MIN_ENTROPY = 2.6  # bits for each character
@@ -129,6 +134,16 @@ def is_strong(value: str) -> bool:
     if NAME.fullmatch(value) or WORDY.search(value) or (IDENTIFIER.fullmatch(value) and digits < len(value) / 4):
         return False
     return (digits > 0 or _count_turns(value) >= TURNS * len(value)) and measure_entropy(value) >= MIN_ENTROPY
+
+
+def is_worded_secret(value: str) -> bool:
+    """Whether a secret that somebody thought up can be this: words and a number, or three words, with signs between."""
+    if not 10 <= len(value) <= 128 or is_placeholder(value) or not _is_latin(value) or REFERENCE.search(value):
+        return False
+    if OPERATOR.fullmatch(value) or SENTENCE.search(value) or (CHAIN.fullmatch(value) and _is_code(value, False, True)):
+        return False
+    words = re.findall(r"[A-Za-z]{2,}", value)
+    return bool(re.fullmatch(r"\w+(?:[-_. ]\w+)+", value)) and len(words) >= (2 if _has_digit(value) else 3)
 
 
 def is_repetitive(body: str) -> bool:

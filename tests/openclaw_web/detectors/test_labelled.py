@@ -21,7 +21,8 @@ RECALL = {
     "secret": 0.85,
 }
 PRECISION = 0.95
-TYPED = ("labelled_fifth.jsonl", "labelled_sixth.jsonl")  # the sixth was scored once before its misses were mended
+# The sixth was scored once before its misses were mended, the seventh once when the rules of version 4 were ready.
+TYPED = ("labelled_fifth.jsonl", "labelled_sixth.jsonl", "labelled_seventh.jsonl")
 TYPED_RECALL = {"phone": 0.95, "password": 0.90, "secret": 0.85, "key": 0.95}
 REACHED = {"labelled_fourth.jsonl": 0.96}  # once its classes were mended; 0.961 and 0.971 when it was unseen
 LOOK_ALIKES = ("UUID", "sha256", "git SHA", "time", "version", "lock file", "date", "hash", "timestamp")
