@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from string import ascii_letters, digits
 
 from .json_layers import KEY_BREAK
-from .placeholders import is_password, is_strong, is_worded_secret
+from .placeholders import DIGIT_AND_LETTER, MIXED, UUID, is_password, is_strong, is_worded_secret
 from .scan_text import ScanText, compile_pattern, finder
 from .spans import PASSWORD, SECRET, Span
 from .value_bounds import find_value, narrow_value
@@ -50,15 +50,12 @@ _SPACED = compile_pattern(
 _SPACED_NAME = re.compile(r"(?i)(?:mot de passe|api key|\w{1,9}[ ](?=pass[ ])pass|[^ \t]+)[ \t]+")
 _BARE = re.compile(r"[!#-&+-_a-~]{0,64}")
 _MEASURED = re.compile(r"[ \t]?(?:位|个|個|次|年|天|条|字|以上|以内)")
-_MIXED = re.compile(r"(?=.*\d)(?=.*[A-Za-z])(?=.*[A-Z!@#$%&*])")
 _NAMES = re.compile(rf"(?i){_NAME}[A-Za-z0-9_-]{{0,24}}")
 _ASSIGNS = re.compile(r"[:=：＝\x01]")
 _USER_BEFORE = re.compile(r"[A-Za-z][\w.@-]{0,40}[ \t]*/[ \t]*(?=([!#-&(-.0-_a-~]{4,64}))")
 _CALLS = re.compile(r"[,(]")
 _PASS = re.compile(r"(?i)(?:^|_)pass\Z")
-_DIGIT_AND_LETTER = re.compile(r"(?=.*\d)(?=.*[A-Za-z]).{6,}")
 _PIN = re.compile(r"(?i)(?:^|_)p[iu][nk]\Z")
-_UUID = re.compile(r"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _WORDED_NAME = re.compile(r"(?i)secret(?:[_-]?key)?(?:[_-]?base)?\Z")
 _KEY_NAME = re.compile(r"(?i)key|secret|(?:auth|access|api|bot)[_-]?token")
 STEPS = 30  # of a value, besides two for each of its characters
@@ -83,7 +80,7 @@ def find_assignments(text: ScanText) -> Iterator[Span]:
         is_code = (is_short or (value.isdigit() and len(value) in (4, 6, 8))) and not _MEASURED.match(
             text.text, end - 4 + len(value)
         )
-        if is_code or (_DIGIT_AND_LETTER.match(value) and is_password(value, False)):
+        if is_code or (DIGIT_AND_LETTER.match(value) and is_password(value, False)):
             yield Span(end - 4, end - 4 + len(value), PASSWORD, "joined-password", 0.7)
     for start, end in _skip_names(text.find(_SPACED, steps=36)):
         if span := _judge_spaced(text.text, start, end):
@@ -124,7 +121,7 @@ def _judge_pair(scan, start, end):
         value_start, value_end = narrow_value(text, user.end(), user.end(), user.end(1), False)
     scan.budget.spend(STEPS + 2 * (value_end - value_start))
     value = text[value_start:value_end]
-    if not is_assigned and _PASS.search(name) and not _DIGIT_AND_LETTER.fullmatch(value):
+    if not is_assigned and _PASS.search(name) and not DIGIT_AND_LETTER.fullmatch(value):
         return None  # the verb
     if separator == ">" and text[value_end : value_end + 2] != "</":
         return None
@@ -137,7 +134,7 @@ def _judge_pair(scan, start, end):
         (is_worded and is_worded_secret(value)) or _is_value(value, kind, name, is_setting, separator, is_literal)
     ):
         return None
-    if kind == SECRET and _UUID.fullmatch(value) and not _KEY_NAME.search(prefix + name):
+    if kind == SECRET and UUID.fullmatch(value) and not _KEY_NAME.search(prefix + name):
         return None
     rule = f"assigned-{kind}"
     if kind == PASSWORD and _ONE_TIME.search(text, max(0, start - 10), start):
@@ -164,6 +161,6 @@ def _judge_spaced(text, start, end):
     kind = find_kind(_SPACED_NAME.match(text, start, end)[0], text, start)
     if kind and kind != PASSWORD:
         return Span(value_start, value_end, kind, f"spaced-{kind}", 0.6) if is_strong(value) else None
-    if len(value) < 6 or not _MIXED.match(value) or not is_password(value, False):
+    if len(value) < 6 or not MIXED.match(value) or not is_password(value, False):
         return None
     return Span(value_start, value_end, PASSWORD, "spaced-password", 0.6)

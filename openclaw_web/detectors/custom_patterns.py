@@ -104,18 +104,14 @@ def _compile_pattern(text):
     try:
         compiled = re2.compile(text, options)
     except (re2.error, UnicodeEncodeError) as error:
-        raise UnusablePatternError(
-            UNKNOWN, pattern=text.encode("utf-8", "replace").decode(), reason=_read_reason(error)
-        ) from error
+        reason = error.args[0] if error.args else ""
+        reason = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
+        pattern = text.encode("utf-8", "replace").decode()
+        raise UnusablePatternError(UNKNOWN, pattern=pattern, reason=reason) from error
     if compiled.programsize > MAX_SIZE:
         raise UnusablePatternError(LARGE, pattern=text)
     _check_reach(text, compiled)
     return compiled
-
-
-def _read_reason(error):
-    reason = error.args[0] if error.args else ""
-    return reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
 
 
 def _is_impossible(text, compiled):

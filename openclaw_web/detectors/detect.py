@@ -6,16 +6,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Any
 
-from . import (  # noqa: F401  # each adds its finders
-    addresses,
-    assignments,
-    credentials,
-    identifiers,
-    keys,
-    logins,
-    phones,
-    table_columns,
-)
+from . import addresses, assignments, credentials, identifiers, keys, logins, phones, table_columns  # noqa: F401
 from .custom_patterns import CustomPatterns
 from .json_layers import BREAK, KEY_BREAK, Layer, build_layers
 from .scan_text import FINDERS, STEPS_OF_MATCH, Budget, BudgetExceeded, ScanText

@@ -198,19 +198,12 @@ def _name_national(text, start, end):
     if not text.has_near(_ID_WORD, *near):
         return None
     if len(number) == 15 and number.isdigit():
-        return "resident-id-15" if _is_date(number[6:12]) else None
+        is_date = 1 <= int(number[8:10]) <= 12 and 1 <= int(number[10:12]) <= 31
+        return "resident-id-15" if is_date else None
     if number.isdigit():
-        return "national-id" if len(number) in (9, 10, 11, 12, 13) and _is_named_just_before(text.text, start) else None
+        is_named = _BARE_ID.search(text.text, max(0, start - _NEAR), start)
+        return "national-id" if len(number) in (9, 10, 11, 12, 13) and is_named else None
     return "national-id"
-
-
-def _is_named_just_before(text, start):
-    """Whether the name of a kind of id stands closely before its digits."""
-    return bool(_BARE_ID.search(text, max(0, start - _NEAR), start))
-
-
-def _is_date(number):
-    return 1 <= int(number[2:4]) <= 12 and 1 <= int(number[4:6]) <= 31
 
 
 def _stands_alone(text: str, start: int, end: int) -> bool:

@@ -44,16 +44,11 @@ LEAST_KEY_CHARS = 40
 @finder(*_KEYS, _UNKNOWN, _BEARER)
 def find_keys(text: ScanText) -> Iterator[Span]:
     """Yield keys by the shapes of the table, and tokens that follow `Bearer`."""
-    for pattern in _KEYS:
+    judges = dict.fromkeys(_KEYS, _judge_key) | {_UNKNOWN: _judge_unknown, _BEARER: _judge_bearer}
+    for pattern, judge in judges.items():
         for start, end in text.find(pattern):
-            if span := _judge_key(text.text, start, end):
+            if span := judge(text.text, start, end):
                 yield span
-    for start, end in text.find(_UNKNOWN):
-        if span := _judge_unknown(text.text, start, end):
-            yield span
-    for start, end in text.find(_BEARER):
-        if span := _judge_bearer(text.text, start, end):
-            yield span
 
 
 def _judge_key(text, start, end):
@@ -80,13 +75,10 @@ def _judge_unknown(text, start, end):
     body = _UNKNOWN_BODY.match(text, end - 24)
     if not before or before[0].lower().startswith(_PUBLIC):
         return None
-    if not is_strong(body[0]) or _LOWER_HEX.fullmatch(body[0]) or _is_joined(text, body.end()):
+    is_joined = text.startswith("_", body.end()) or _IN_WORD.match(text, body.end())
+    if not is_strong(body[0]) or _LOWER_HEX.fullmatch(body[0]) or is_joined:
         return None
     return Span(before.start(), body.end(), KEY, "vendor-key", 0.8)
-
-
-def _is_joined(text, end):
-    return text[end : end + 1] == "_" or bool(_IN_WORD.match(text, end))
 
 
 def _judge_bearer(text, start, end):

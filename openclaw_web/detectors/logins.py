@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from .placeholders import is_password, is_strong
+from .placeholders import MIXED, is_password, is_strong
 from .scan_text import ScanText, compile_pattern, finder
 from .spans import PASSWORD, SECRET, Span
 from .value_bounds import narrow_value
@@ -66,7 +66,6 @@ _LOGIN = compile_pattern(
 )
 _NAMED_CODE = re.compile(r"(?i)\bcodes?[ \t]*[:：,，][ \t]*\Z")
 _LAST = re.compile(r"[!#-&(-.0-9;-_a-~]{6,64}\Z")
-_MIXED = re.compile(r"(?=.*\d)(?=.*[A-Za-z])(?=.*[A-Z!@#$%&*])")
 _PIPED = compile_pattern(
     r"\becho[ \t]+(?:-n[ \t]+)?['\"]?[^\s'\"|]{4,100}['\"]?[ \t]*\|[ \t]*(?:sudo[ \t]+(?:-S|chpasswd)|chpasswd|"
     r"passwd[ \t]+--stdin|(?:docker|podman|helm)[^\n|]{1,80}--password-stdin)"
@@ -132,6 +131,6 @@ def _judge_login(text, start, end):
         return None
     value_start, value_end = narrow_value(text, start, *value.span(), False)
     value = text[value_start:value_end]
-    if len(value) < 6 or not _MIXED.match(value) or not is_password(value, False):
+    if len(value) < 6 or not MIXED.match(value) or not is_password(value, False):
         return None
     return Span(value_start, value_end, PASSWORD, "login-password", 0.7)

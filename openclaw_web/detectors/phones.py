@@ -135,8 +135,9 @@ def _find_international_end(scan, start, end):
     while end - start >= 8:
         digits = re.sub(r"\D", "", text[start:end].replace("(0)", ""))
         if text[end - 1] != "(" and _is_international(digits.removeprefix("00") if text[start] == "0" else digits):
-            is_number = _is_alone_after(text, end) and not _is_difference(scan, start, end)
-            return end if is_number and (text[start] == "+" or _has_word(scan, start, end)) else None
+            # A plus and few digits in one group are a difference, unless a word is near.
+            is_clear = text[start] == "+" and (end - start >= 11 or not text[start + 1 : end].isdigit())
+            return end if _is_alone_after(text, end) and (is_clear or _has_word(scan, start, end)) else None
         if not (shorter := _SHORTER.match(text, start, end)):
             return None
         end = shorter.end()
@@ -152,11 +153,6 @@ def _is_international(digits):
         return False
     least, most = LENGTHS.get(code, LONGEST)
     return least <= len(rest) <= most and len(set(rest)) > 1
-
-
-def _is_difference(scan, start, end):
-    """Whether a plus and few digits in one group are a difference; no word is near."""
-    return scan.text[start + 1 : end].isdigit() and end - start < 11 and not _has_word(scan, start, end)
 
 
 def _judge_mobile(scan, start, end):

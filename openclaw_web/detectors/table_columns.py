@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from .placeholders import is_password, is_strong
+from .placeholders import DIGIT_AND_LETTER, UUID, is_password, is_strong
 from .scan_text import ScanText, compile_pattern, finder
 from .spans import PASSWORD, SECRET, Span
 
@@ -19,8 +19,6 @@ _HEAD = re.compile(
 )
 _NAME = re.compile(rf"(?i)(?:(?P<password>{_PASSWORDS})|{_SECRETS})\Z")
 _LINE_BELOW_HEAD = re.compile(r"[ \t]*\|?[ \t]*:?-{2,}[-:| \t]*")
-_MIXED = re.compile(r"(?=.*\d)(?=.*[A-Za-z]).{6,}")
-_UUID = re.compile(r"(?i)[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _BLANKS = " \t*`\r"
 MOST_CHARS = 2_000  # of a line of a table
 
@@ -72,16 +70,14 @@ def _find_columns(cells):
 
 def _judge_cell(cell, place, kind):
     value = cell.strip(_BLANKS)
-    if not _is_value(value, kind):
+    if kind == SECRET:
+        is_value = is_strong(value) and not UUID.fullmatch(value)
+    else:
+        is_value = DIGIT_AND_LETTER.fullmatch(value) and is_password(value, False)
+    if not is_value:
         return None
     place += cell.index(value)
     return Span(place, place + len(value), kind, f"column-{kind}", 0.7)
-
-
-def _is_value(value, kind):
-    if kind == SECRET:
-        return is_strong(value) and not _UUID.fullmatch(value)
-    return bool(_MIXED.fullmatch(value)) and is_password(value, False)
 
 
 def _read_lines(text, place):
