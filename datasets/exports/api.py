@@ -82,6 +82,11 @@ class ExportIn(Body):
         "rows leave out; `rolled_back`: writes that were rolled back and not corrected, and their turns; `flagged`: "
         "rows with keys and passwords that nobody has judged, redacted, for admins only",
     )
+    rebuild_system: bool = Field(
+        False,
+        description="where the system prompt of a conversation is not known: rebuild it from the workspace files that "
+        "the store holds for the moment of the turn, with a first line that says so",
+    )
     include_pii: bool = Field(False, description="personal data stays as it is; admins only")
     release: str | None = Field(None, max_length=26, description="id of a release: exactly its members, on their sides")
     split_by: Literal["session", "time"] = Field(
@@ -133,6 +138,7 @@ class OptionsOut(Schema):
     history: str = Field(description="edited, session or context")
     tool_calls: str = Field(description="keep, leave_out or input")
     include: list[str]
+    rebuild_system: bool
     include_pii: bool
     release: str | None
     split_by: str = Field(description="session or time")

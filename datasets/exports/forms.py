@@ -107,6 +107,14 @@ class ExportForm(forms.Form):
             "without the results teaches invented ones."
         ),
     )
+    rebuild_system = forms.BooleanField(
+        label=_("Rebuild unknown system prompts"),
+        required=False,
+        help_text=_(
+            "From the stored workspace files (SOUL.md, AGENTS.md, MEMORY.md, …) as they were at the turn. The text "
+            "says so in its first line."
+        ),
+    )
     release = forms.ChoiceField(
         label=_("Release"),
         required=False,

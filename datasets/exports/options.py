@@ -107,6 +107,7 @@ class Options:
     tool_calls: str = turns.KEEP
     duplicates: str = ONE  # of samples that say the same
     include_pii: bool = False  # personal data as it stands, without redaction: for admins only
+    rebuild_system: bool = False  # of stored files, where the system prompt is not known
     release: str | None = None  # id of a DatasetVersion: its members, on their sides
     split_by: str = BY_SESSION
     split_day: str | None = None  # 2026-11-27: with BY_TIME, sessions that ended before this day are for training
@@ -172,6 +173,7 @@ def find_unused_choices(kind: str, task: str) -> set[str]:
         "history": shape.has_history,
         "tool_calls": shape.has_history or (kind, task) == (FORMATS.ALPACA, TASKS.REPLY),
         "parallel_calls": shape.has_history,
+        "rebuild_system": shape.has_history,
     }
     return {name for name, is_used in used.items() if not is_used}
 

@@ -17,20 +17,22 @@ from .changes import NO_CHANGES, Changes
 SYSTEM, TOOLS = COLUMNS = ("system", "tools")
 # Reasons for an empty column, besides those of ledger.collectors.placeholders.
 NOT_RECORDED, TOO_LONG, LOST, WITHHELD, FLAGGED = "not_recorded", "too_long", "lost", "withheld", "flagged"
+OPTED_OUT = "opted_out"  # of stored files
 CALLS_LEFT_OUT = "calls_left_out"  # of tools: a row that calls none would teach to call none
 
 
 EMPTY = {SYSTEM: "", TOOLS: "[]"}
-# Where a column comes from: as it was recorded, the same but with masks for values of the moment, from stored calls.
-RECORDED, WITH_PLACEHOLDERS, INFERRED = SOURCES = ("recorded", "with_placeholders", "inferred")
+# Where a column comes from: as it was recorded, the same but with masks for values of the moment, from stored calls,
+# from the stored files of the moment.
+RECORDED, WITH_PLACEHOLDERS, INFERRED, REBUILT = ("recorded", "with_placeholders", "inferred", "rebuilt")
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
     """One column: its text, or why it is empty (`left_out`); `names` are the tools it describes.
 
-    `source`: one of SOURCES; it counts where the column is not empty. `missing`: why an inferred column is not a
-    recorded one.
+    `source`: where it comes from; it counts where the column is not empty. `missing`: why an inferred or rebuilt column
+    is not a recorded one.
     """
 
     text: str
@@ -60,7 +62,7 @@ class PromptColumns:
         return self.parts[column].text if self.parts else EMPTY[column]
 
     def get_source(self, column: str) -> str:
-        """Where a column comes from, one of SOURCES; empty for an empty column."""
+        """Where a column comes from; empty for an empty column."""
         part = self.parts.get(column)
         return part.source if part and not part.left_out else ""
 

@@ -6,13 +6,14 @@ same list, for all sessions of an agent: a list of the tools of one row would gi
 
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
 import orjson
 
+from agents.models import Agent
 from artifacts import handles
 from artifacts.errors import DamagedArtifact, NoSuchArtifact
 from artifacts.models import Artifact
@@ -37,6 +38,7 @@ from .prompt_columns import (
     LOST,
     NO_PROMPTS,
     NOT_RECORDED,
+    REBUILT,
     SYSTEM,
     TOO_LONG,
     TOOLS,
@@ -50,6 +52,7 @@ from .prompt_columns import (
     build_system_part,
     build_tools_part,
 )
+from .rebuilt_prompts import StoredFiles
 from .rows import SampleOutcome
 from .turns import LEAVE_OUT
 
@@ -162,8 +165,8 @@ FACTS = {SYSTEM: "systemPrompt", TOOLS: "tools"}  # of a step
 KINDS = {SYSTEM_PROMPT: SYSTEM, TOOL_SCHEMAS: TOOLS}  # of an artifact
 TYPES = (COMPILED, "prompt.submitted")
 NONE_RECORDED = build_empty_columns(NOT_RECORDED)
-# Reasons for which a recorded list of tools is no list: the calls of the agent tell more.
-NO_LISTS = frozenset({NOT_RECORDED, placeholders.TRUNCATED, placeholders.REDACTED, placeholders.UNKNOWN_FORM, LOST})
+# Reasons for which what was given is not known: calls of the agent tell of its tools, and stored files of its prompt.
+UNKNOWN = frozenset({NOT_RECORDED, placeholders.TRUNCATED, placeholders.REDACTED, placeholders.UNKNOWN_FORM, LOST})
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +185,8 @@ class RecordedPrompt:
 class SessionPrompts:
     """The prompts of one session, for its turns as they are read.
 
-    `records` are those of each column, `stored` the bytes of contents by handle; without `db` none are known.
+    `records` are those of each column, `stored` the bytes of contents by handle; without `db` none are known. Unknown
+    system prompts are rebuilt of `files`: the agent's, and the names of those in the session's prompts.
     """
 
     def __init__(
@@ -193,20 +197,23 @@ class SessionPrompts:
         stored: Mapping[str, int],
         *,
         is_withheld: bool = False,
+        files: tuple[StoredFiles, Sequence[str]] | None = None,
     ):
         self.reader = reader
         self.db = db
         self.stored = stored
         self.is_withheld = is_withheld
         self.columns = {column: _Column(records.get(column, [])) for column in COLUMNS}
-        self.is_empty = not any(records.values())
+        self.files = None if is_withheld else files
+        self.is_empty = not any(records.values()) and self.files is None
         self._turns: dict[int, _Turn] = defaultdict(_Turn)
-        self._latest: tuple[list[RecordedPrompt | None], PromptColumns] = ([], NO_PROMPTS)
+        self._latest: tuple[Any, PromptColumns] = (None, NO_PROMPTS)
 
     def add_message(self, turn_number: int | None, at: int, run_id: str) -> None:
         """Add a message: the time and the run of its turn."""
         if turn_number is not None:
             turn = self._turns[turn_number]
+            turn.begins_at = at if turn.begins_at is None else turn.begins_at
             turn.ends_at = max(turn.ends_at, at)
             if run_id:
                 turn.runs.add(run_id)
@@ -219,20 +226,28 @@ class SessionPrompts:
         turn = self._turns.get(sample.turn_number)
         if turn is None and not self.is_empty:
             return NONE_RECORDED
-        records = [self.columns[column].nearest(turn) if turn else None for column in COLUMNS]
-        if records != self._latest[0]:
-            parts = {name: self._build_column(name, record) for name, record in zip(COLUMNS, records, strict=True)}
-            self._latest = (records, PromptColumns(parts))
+        system, tools = (self.columns[column].nearest(turn) if turn else None for column in COLUMNS)
+        versions = self.files[0].find_versions(self.files[1], turn.begins_at) if self.files and turn else ()
+        if (system, tools, versions) != self._latest[0]:
+            parts = {SYSTEM: self._build_system(system, versions), TOOLS: self._build_tools(tools)}
+            self._latest = ((system, tools, versions), PromptColumns(parts))
         return self._latest[1]
 
-    def _build_column(self, column, record) -> Part:
-        if column == TOOLS and not self.reader.has_tools:
+    def _build_system(self, record, versions) -> Part:
+        part = self._build_recorded(SYSTEM, record)
+        if not versions or part.left_out not in UNKNOWN:
+            return part
+        rebuilt = self.files[0].build_part(versions)
+        return part if rebuilt.left_out == NOT_RECORDED else replace(rebuilt, missing=part.left_out)
+
+    def _build_tools(self, record) -> Part:
+        if not self.reader.has_tools:
             return build_empty_part(TOOLS, CALLS_LEFT_OUT)
-        part = self._build_recorded(column, record)
-        if column == TOOLS and part.left_out in NO_LISTS:
-            inferred = self.reader.infer_tools(self.db)
-            return part if inferred.left_out else replace(inferred, missing=part.left_out)
-        return part
+        part = self._build_recorded(TOOLS, record)
+        if part.left_out not in UNKNOWN:
+            return part
+        inferred = self.reader.infer_tools(self.db)
+        return part if inferred.left_out else replace(inferred, missing=part.left_out)
 
     def _build_recorded(self, column, record) -> Part:
         if record is None:
@@ -247,8 +262,9 @@ class SessionPrompts:
 
 @dataclass(slots=True)
 class _Turn:
-    """When the last message of a turn was written, and in which runs its messages were."""
+    """When the first and the last message of a turn were written, and in which runs its messages were."""
 
+    begins_at: int | None = None
     ends_at: int = 0
     runs: set[str] = field(default_factory=set)
 
@@ -273,11 +289,13 @@ class _Column:
 class PromptReader:
     """Reads the prompts of many sessions of an export."""
 
-    def __init__(self, characters: int, redactor: Redactor, *, include_flagged: bool, has_tools: bool = True):
+    def __init__(self, characters: int, redactor: Redactor, options: Options):
         self.characters = characters
         self.redactor = redactor
-        self.include_flagged = include_flagged
-        self.has_tools = has_tools
+        self.include_flagged = FLAGGED in options.include
+        self.has_tools = options.tool_calls != LEAVE_OUT
+        self.rebuilds_system = options.rebuild_system
+        self.get_files = lru_cache(1)(self._get_files)
         self.get_part = lru_cache(KEPT_PARTS)(self._read_part)
         self.infer_tools = lru_cache(1)(self._infer_tools)
 
@@ -286,21 +304,32 @@ class PromptReader:
         records: dict[str, dict[str, list[RecordedPrompt]]] = defaultdict(lambda: defaultdict(list))
         stored: dict[str, dict[str, int]] = defaultdict(dict)
         of_withheld: set[str] = set()
+        files: dict[str, tuple[StoredFiles, Sequence[str]]] = {}
         if db:
             for session_id, column, record in _read_steps(db, session_ids):
                 records[session_id][column].append(record)
             for session_id, column, handle, size, bundled in _read_artifacts(db, session_ids):
                 stored[session_id][handle] = size
                 records[session_id][column] += bundled
-            withheld = Session.objects.using(db).filter(id__in=session_ids, withheld_count__gt=0)
-            of_withheld.update(withheld.values_list("id", flat=True))
+            sessions = Session.objects.using(db).filter(id__in=session_ids)
+            of_withheld.update(sessions.filter(withheld_count__gt=0).values_list("id", flat=True))
+            if self.rebuilds_system:
+                stored_files = self.get_files(db)
+                for session in sessions.select_related("prompt_report"):
+                    files[session.id] = stored_files, stored_files.list_names(session)
         for columns in records.values():
             for column_records in columns.values():
                 column_records.sort(key=lambda record: (record.at, not record.left_out))
         return {
-            name: SessionPrompts(self, db, records[name], stored[name], is_withheld=name in of_withheld)
+            name: SessionPrompts(
+                self, db, records[name], stored[name], is_withheld=name in of_withheld, files=files.get(name)
+            )
             for name in session_ids
         }
+
+    def _get_files(self, db):
+        agent = Agent.objects.get(agent_id=db.removeprefix("agent_"))
+        return StoredFiles(agent, self.redactor, self.characters, include_flagged=self.include_flagged)
 
     def _read_part(self, column, handle, size):
         """The column that a stored content becomes; empty when the content is not fit for it."""
@@ -328,8 +357,7 @@ def build_prompt_reader(options: Options, redactor: Redactor) -> PromptReader | 
     """The reader of an export's prompts, redacted; None when its rows have none."""
     if not options.shape.has_history:
         return None
-    has_tools = options.tool_calls != LEAVE_OUT
-    return PromptReader(PROMPT_CHARACTERS, redactor, include_flagged=FLAGGED in options.include, has_tools=has_tools)
+    return PromptReader(PROMPT_CHARACTERS, redactor, options)
 
 
 def _read_steps(db, session_ids) -> Iterator[tuple[str, str, RecordedPrompt]]:
@@ -371,6 +399,7 @@ class PromptCounts:
         self.calling = 0  # rows that call tools
         self.with_placeholders = 0
         self.inferred: Counter[str] = Counter()  # rows with inferred tools, by why none are recorded
+        self.rebuilt: Counter[str] = Counter()  # rows with rebuilt system prompts, likewise
 
     def count(self, outcome: SampleOutcome) -> None:
         """Count a row that was written."""
@@ -381,13 +410,15 @@ class PromptCounts:
                 self.filled[column] += 1
                 self.with_placeholders += part.source == WITH_PLACEHOLDERS
                 self.inferred.update([part.missing] if part.source == INFERRED else [])
+                self.rebuilt.update([part.missing] if part.source == REBUILT else [])
         self.calling += outcome.has_calls
         self.undescribed += outcome.is_undescribed
 
     def as_json(self) -> dict[str, Any]:
         """The counts as the manifest has them.
 
-        Rows with each column, rows without it by reason, and rows that call tools they do not describe.
+        Rows with each column, rows without it by reason, and rows that call tools they do not describe. Rows with a
+        rebuilt system prompt are in neither: they are counted by the reason why it is not known.
         """
         columns = {
             column: {"rows": self.filled[column], "left_out": dict(sorted(self.left_out[column].items()))}
@@ -395,4 +426,7 @@ class PromptCounts:
         }
         columns[SYSTEM][WITH_PLACEHOLDERS] = self.with_placeholders
         columns[TOOLS][INFERRED] = dict(sorted(self.inferred.items()))
+        if self.rebuilt:
+            columns[SYSTEM]["rows"] -= self.rebuilt.total()
+            columns[SYSTEM][REBUILT] = dict(sorted(self.rebuilt.items()))
         return {**columns, "rows_with_undescribed_calls": self.undescribed}

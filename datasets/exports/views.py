@@ -265,6 +265,8 @@ def _list_included(chosen):
     for kind, word in words.INCLUDED_WORDS.items():
         if kind != FLAGGED or FLAGGED in chosen.include:
             yield word, kind in chosen.include
+    if chosen.rebuild_system:
+        yield _("System prompts rebuilt from stored files"), True
     if chosen.include_pii:
         yield _("Personal data"), True
 

@@ -91,10 +91,12 @@ NOT_FILLED = {
     prompts.CALLS_LEFT_OUT: gettext_lazy("Tools of rows from which calls are left out"),
     prompts.WITHHELD: gettext_lazy("Of a session with withheld messages"),
     prompts.FLAGGED: gettext_lazy("With a key or password that nobody has judged"),
+    prompts.OPTED_OUT: gettext_lazy("Of files with lines that may be those of somebody who opted out"),
 }
 ALTERED = {
     prompts.WITH_PLACEHOLDERS: gettext_lazy("With placeholders for values of the moment"),
     prompts.INFERRED: gettext_lazy("Inferred from stored calls"),
+    prompts.REBUILT: gettext_lazy("Rebuilt from stored files"),
 }
 DUPLICATE_WORDS = {
     ONE: gettext_lazy("Export one of each group"),
@@ -294,10 +296,10 @@ def describe_prompts(manifest: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _list_altered(counted):
-    if rows := counted.get(prompts.WITH_PLACEHOLDERS):
-        yield str(ALTERED[prompts.WITH_PLACEHOLDERS]), rows
-    if rows := sum(counted.get(prompts.INFERRED, {}).values()):
-        yield str(ALTERED[prompts.INFERRED]), rows
+    for name, word in ALTERED.items():
+        rows = counted.get(name, 0)
+        if rows := sum(rows.values()) if isinstance(rows, dict) else rows:
+            yield str(word), rows
 
 
 def describe_nothing_left(excluded: dict[str, dict[str, Any]], *, is_scored: bool = True, other_task: str = "") -> str:

@@ -126,6 +126,11 @@ def _add_included(parser):
         ),
     )
     parser.add_argument(
+        "--rebuild-system",
+        action="store_true",
+        help=_("where the system prompt is not known, rebuild it from the stored workspace files of that moment"),
+    )
+    parser.add_argument(
         "--include-pii", action="store_true", help=_("personal data as it stands, not redacted (logged)")
     )
 

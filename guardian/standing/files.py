@@ -138,6 +138,21 @@ def find_newest_report(agent: Agent) -> PromptFiles | None:
     return None
 
 
+def list_prompt_files(agent: Agent, session: Session, usual: Sequence[str]) -> Sequence[str]:
+    """The files in the prompts of a session: those of its report, else the usual ones of an ordinary session.
+
+    None of a sandbox or another workspace, whose files are not the agent's.
+    """
+    metadata = decode(session.metadata) if session.metadata else {}
+    if _find_prompt(agent, metadata) is None:
+        return ()
+    report = session.prompt_report.report if session.prompt_report else {}
+    if isinstance(report.get("files"), list):
+        return [name for name, entry in _read_entries(report) if not entry.is_missing]
+    is_usual = session.origin not in OTHER_KINDS and _is_ordinary(session.session_key, metadata)
+    return usual if is_usual else ()
+
+
 def was_in_workspace(agent: Agent, at: int | None) -> bool:
     """Return whether the prompt nearest to a moment was in the agent's present workspace.
 
@@ -159,16 +174,23 @@ def _read_prompt(agent, session_id, session_key, metadata, last_activity_at, rep
     None unless the prompt is an ordinary one.
     """
     metadata_fields = decode(metadata) if metadata else {}
-    prompt = metadata_fields.get("prompt") if isinstance(metadata_fields.get("prompt"), dict) else {}
-    is_ordinary = (
-        OTHER_PARTS.isdisjoint((session_key or "").split(":")) and metadata_fields.get("chatType") not in GROUPS
-    )
-    workspace = prompt.get("workspace")
-    is_elsewhere = bool(workspace and agent.reported_workspace and workspace != agent.reported_workspace)
-    if not is_ordinary or is_elsewhere or prompt.get("isSandboxed"):
+    prompt = _find_prompt(agent, metadata_fields)
+    if prompt is None or not _is_ordinary(session_key, metadata_fields):
         return None
     at = prompt.get("at")
     return at if isinstance(at, int) and at > 0 else last_activity_at, session_id, session_key or "", report_id
+
+
+def _is_ordinary(session_key, metadata):
+    return OTHER_PARTS.isdisjoint((session_key or "").split(":")) and metadata.get("chatType") not in GROUPS
+
+
+def _find_prompt(agent, metadata):
+    """A session's last prompt; None when it was in a sandbox or another workspace."""
+    prompt = metadata.get("prompt") if isinstance(metadata.get("prompt"), dict) else {}
+    workspace = prompt.get("workspace")
+    is_elsewhere = bool(workspace and agent.reported_workspace and workspace != agent.reported_workspace)
+    return None if is_elsewhere or prompt.get("isSandboxed") else prompt
 
 
 def _read_entries(report: dict[str, Any]):
