@@ -241,10 +241,11 @@ def plan(duplicates):
     from datasets.exports.options import Options
     from datasets.exports.plan import build_export_plan
     from datasets.exports.source import DecisionVerdicts, Source
+    from jobs.progress import Progress
 
     options = Options("alpaca", "reply", duplicates=duplicates)
     base, started, worked = peak(), time.perf_counter(), time.process_time()
-    split_plan = build_export_plan(Source(options), options, DecisionVerdicts(options), Path(), lambda _count: None)
+    split_plan = build_export_plan(Source(options), options, DecisionVerdicts(options), Path(), Progress(), 0)
     times = {"seconds": time.perf_counter() - started, "cpu": time.process_time() - worked}
     return times | {
         "peak_mb": peak(),

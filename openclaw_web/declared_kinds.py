@@ -8,7 +8,7 @@ JOB_KINDS = {
     "episodes_retention": "episodes.jobs.RETENTION_JOB",
     "episodes_verify": "episodes.jobs.VERIFY_JOB",
     "dataset_release": "datasets.releases.release.JOB",
-    "dataset_verify": "datasets.releases.release_checks.JOB",
+    "dataset_verify": "datasets.releases.verification.JOB",
     "dataset_taints": "datasets.releases.taints.JOB",
     "benchmark_report": "datasets.releases.contamination.JOB",
     "exchanges": "datasets.exchange_job.JOB",

@@ -1,12 +1,13 @@
 """API of exports: create one, see its progress, download its files."""
 
+from dataclasses import fields
 from typing import Annotated, Any, Literal
 
 from django.http import Http404
 from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 from ninja import Query, Status
-from pydantic import Field
+from pydantic import Field, create_model
 
 from jobs.schemas import JobOut
 from openclaw_web.endpoints.operations import Operations
@@ -32,11 +33,9 @@ class ExportQuery(list_query(ExportFilters)):
     pass
 
 
-class ExportIn(Body):
-    """A new export."""
+class SampleOptions(Body):
+    """The samples of an export or a dataset, and their split."""
 
-    name: str = Field(max_length=LONGEST_NAME)
-    format: FormatName
     task: Literal["reply", "gate", "guardian"] = "reply"
     only_approved: bool = Field(
         True, description="false: also samples not reviewed yet; rejected samples are never included, except by `kto`"
@@ -57,6 +56,20 @@ class ExportIn(Body):
         "`memory_gate_positive` and `memory_gate_negative` as well; for the task guardian `write_guardian_decision`",
     )
     min_quality: float | None = Field(None, ge=0, le=1)
+    split_by: Literal["session", "time"] = Field(
+        "session", description="`time`: sessions that ended before `split_day` are for training, the others for testing"
+    )
+    split_day: str | None = Field(None, max_length=10, description="a date (UTC), such as 2026-11-27")
+    benchmark: str | None = Field(
+        None, max_length=26, description="id of a benchmark: samples with half of a text in it are left out"
+    )
+
+
+class ExportIn(SampleOptions):
+    """A new export."""
+
+    name: str = Field(max_length=LONGEST_NAME)
+    format: FormatName
     parallel_calls: Literal["list", "split"] = Field(
         "list", description="calls that ran in parallel as one list, or one after the other, each with its result"
     )
@@ -89,13 +102,6 @@ class ExportIn(Body):
     )
     include_pii: bool = Field(False, description="personal data stays as it is; admins only")
     release: str | None = Field(None, max_length=26, description="id of a release: exactly its members, on their sides")
-    split_by: Literal["session", "time"] = Field(
-        "session", description="`time`: sessions that ended before `split_day` are for training, the others for testing"
-    )
-    split_day: str | None = Field(None, max_length=10, description="a date (UTC), such as 2026-11-27")
-    benchmark: str | None = Field(
-        None, max_length=26, description="id of a benchmark: samples with half of a text in it are left out"
-    )
 
 
 class CountIn(ExportIn):
@@ -125,25 +131,11 @@ class FittingOut(Schema):
     set_counted: int = Field(description="samples that were looked at for it, at most 10,000")
 
 
-class OptionsOut(Schema):
-    only_approved: bool
-    train_split: float
-    validation_split: float
-    duplicates: str = Field(description="one or keep")
-    seed: str
-    agent: str | None
-    sample_types: list[str]
-    min_quality: float | None
-    parallel_calls: str
-    history: str = Field(description="edited, session or context")
-    tool_calls: str = Field(description="keep, leave_out or input")
-    include: list[str]
-    rebuild_system: bool
-    include_pii: bool
-    release: str | None
-    split_by: str = Field(description="session or time")
-    split_day: str | None
-    benchmark: str | None
+OptionsOut = create_model(
+    "OptionsOut",
+    __base__=Schema,
+    **{field.name: (field.type, ...) for field in fields(Options) if field.name not in ("format", "task")},
+)
 
 
 class ExportOut(table_schema(DatasetExport)):

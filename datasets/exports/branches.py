@@ -75,7 +75,8 @@ def read_branches(
         branches = groupby(_read_records(db, session_ids), key=itemgetter(0)) if db else iter(())
         session_prompts = prompts.read_sessions(db, session_ids) if prompts else {}
         resets = list_active_resets(db, session_ids) if db else {}
-        keys = _read_session_keys(db, session_ids) if db else {}
+        stored = StoredSession.objects.using(db).filter(id__in=session_ids) if db else StoredSession.objects.none()
+        keys = dict(stored.values_list("id", "session_key"))
         ahead = next(branches, None)
         for session_id, rows in group:
             redact = partial(_redact_message, redactor=redactor, agent_id=agent_id, session_id=session_id)
@@ -167,11 +168,6 @@ def _read_rest(reader, records, seq):
         batch, is_more = reader.read_batch(records.filter(seq__gt=seq))
         yield from batch
         seq = batch[-1][1] if batch else seq
-
-
-def _read_session_keys(db, session_ids):
-    """The keys of sessions, by their ids."""
-    return dict(StoredSession.objects.using(db).filter(id__in=session_ids).values_list("id", "session_key"))
 
 
 def _read_messages(rows, redact, prompts, resets, session_key):

@@ -51,11 +51,13 @@ def build_card(name: str, written: WrittenRows, manifest: dict[str, Any]) -> byt
 
 def _front_matter(name, written, manifest):
     yield "---"
-    yield f"pretty_name: {_quote(name)}"
+    yield f"pretty_name: {orjson.dumps(name).decode()}"  # every text of JSON is one of YAML
     yield "# license: choose one before you publish these rows"
     yield "task_categories:\n- text-generation"
     yield f"tags:\n- openclaw\n- {written.kind}"
-    yield f"size_categories:\n- {_size(manifest['counts']['rows'])}"
+    rows = manifest["counts"]["rows"]
+    size = next((name for limit, name in SIZES if rows < limit), "1M<n<10M")
+    yield f"size_categories:\n- {size}"
     yield "configs:\n- config_name: default\n  data_files:"
     for side, file in written.files.items():
         yield f"  - split: {side}\n    path: {file}"
@@ -68,8 +70,11 @@ def _text(name, written, manifest):
     if release := manifest.get("release"):
         yield from _section("Release", _release(release))
     yield from _section("Rows", _rows(written, manifest["counts"]))
-    yield from _section("Left out", _left_out(manifest["excluded"]))
-    yield from _section("Changed to fit the format", _changed(manifest["transformations"]))
+    left_out = (f"{words.EXCLUSIONS[group['reason']]}: {group['count']:,}" for group in manifest["excluded"])
+    yield from _section("Left out", left_out)
+    changed = manifest["transformations"].items()
+    changes = (f"{words.CHANGES[name]}: {amounts.format_amount('rows', rows)}" for name, rows in changed)
+    yield from _section("Changed to fit the format", changes)
     yield from _section("Redacted", _redactions(manifest))
     if lengths := manifest["lengths"]:
         yield from _section("Length of rows", _lengths(lengths))
@@ -77,7 +82,10 @@ def _text(name, written, manifest):
         yield from _section("System prompts and tools", _prompts(prompts, manifest))
     if notes := manifest["notes"]:
         yield from _section("To know", (str(words.NOTES[name]) for name in notes))
-    yield from _section("Options", (f"`{key}`: {_format_value(value)}" for key, value in _options(manifest)))
+    unused = find_unused_choices(manifest["format"], manifest["task"])
+    options = {name: value for name, value in manifest["options"].items() if name not in unused}
+    described = (f"`{name}`: `{orjson.dumps(value).decode()}`" for name, value in options.items())
+    yield from _section("Options", described)
     yield from _section("How to load", _loading(written, manifest))
     for program, about, language, text in list_settings(written):
         yield f"\n### {program}\n\n{about}\n\n```{language}\n{text}\n```"
@@ -124,16 +132,6 @@ def _rows(written, counts):
     yield amounts.format_amount("sessions", counts["sessions"])
 
 
-def _left_out(excluded):
-    for group in excluded:
-        yield f"{words.EXCLUSIONS[group['reason']]}: {group['count']:,}"
-
-
-def _changed(changes):
-    for name, rows in changes.items():
-        yield f"{words.CHANGES[name]}: {amounts.format_amount('rows', rows)}"
-
-
 def _redactions(manifest):
     for kind, rows, places in words.describe_redactions(manifest):
         yield f"{kind}: {places:,} tokens in {amounts.format_amount('rows', rows)}"
@@ -159,13 +157,6 @@ def _prompts(counted, manifest):
         yield f"Calls of tools that the row does not describe: {amounts.format_amount('rows', rows)}"
 
 
-def _options(manifest):
-    """The options that make a difference for the format and task."""
-    options, kind, task = manifest["options"], manifest["format"], manifest["task"]
-    unused = find_unused_choices(kind, task)
-    return ((name, value) for name, value in options.items() if name not in unused)
-
-
 def _loading(written, manifest):
     names = {file["name"] for file in manifest["files"]}
     if INFO_FILE in names:
@@ -179,22 +170,9 @@ def _loading(written, manifest):
         yield UNLEARNED[written.kind]
 
 
-def _size(rows):
-    return next((words for limit, words in SIZES if rows < limit), "1M<n<10M")
-
-
-def _format_value(value):
-    return f"`{orjson.dumps(value).decode()}`"
-
-
 def _escape(text):
     """A text as one line of Markdown."""
     return MARKDOWN.sub(r"\\\1", " ".join(text.split()))
-
-
-def _quote(text):
-    """A text of YAML: every text of JSON is one."""
-    return orjson.dumps(text).decode()
 
 
 CROISSANT_FILE = "croissant.json"
@@ -269,7 +247,7 @@ def _build_file(facts):
         "name": facts.name,
         "contentUrl": facts.name,
         "contentSize": f"{facts.bytes} B",
-        "encodingFormat": _find_encoding(facts.name),
+        "encodingFormat": next((kind for end, kind in ENCODINGS.items() if facts.name.endswith(end)), "text/plain"),
         "sha256": facts.sha256,
     }
 
@@ -296,17 +274,13 @@ def _build_record_set(side, facts, columns):
     }
 
 
-def _find_encoding(name):
-    return next((encoding for suffix, encoding in ENCODINGS.items() if name.endswith(suffix)), "text/plain")
-
-
 def read_release(version_id: str) -> dict[str, Any]:
     """Name, number, members and rules of a release, as values of JSON.
 
     They are the same for each export of the release.
     """
     version = DatasetVersion.objects.select_related("dataset").get(id=version_id)
-    counts = version.counts
+    counts, difference = version.counts, version.counts.get("difference") or {}
     return {
         "id": version.id,
         "dataset": version.dataset.name,
@@ -319,12 +293,8 @@ def read_release(version_id: str) -> dict[str, Any]:
         "seal": ReleaseSeal.objects.values_list("sha256", flat=True).get(version=version),
         "rules": version.rules,
         "released_on": datetime.fromtimestamp(version.released_at / 1_000, UTC).date().isoformat(),
-        "follows": (counts.get("difference") or {}).get("from", {}).get("number"),
+        "follows": difference.get("from", {}).get("number"),
         "difference": {
-            kind: group["count"] for kind, group in (counts.get("difference") or {}).items() if _is_group(group)
+            kind: group["count"] for kind, group in difference.items() if isinstance(group, dict) and "count" in group
         },
     }
-
-
-def _is_group(value):
-    return isinstance(value, dict) and "count" in value

@@ -271,9 +271,7 @@ def _write_draft(options, folder, name, progress) -> Iterator[tuple[ExportWriter
         scan_agents(agent_ids, progress)
         redaction = Redaction(options, agent_ids)
         verdicts = DecisionVerdicts(options)
-        plan = build_export_plan(
-            source, options, verdicts, draft, lambda count: progress.update(0, total, _describe_comparing(count))
-        )
+        plan = build_export_plan(source, options, verdicts, draft, progress, total)
         progress.update(0, total, _("Writing rows"))
         writer = ExportWriter(options, draft, source.count_excluded(), name, plan, verdicts, redaction)
         try:
@@ -285,10 +283,6 @@ def _write_draft(options, folder, name, progress) -> Iterator[tuple[ExportWriter
             yield writer, draft
         finally:
             writer.close()
-
-
-def _describe_comparing(count):
-    return _("Comparing samples: %(count)s so far") % {"count": f"{count:,}"}
 
 
 @contextmanager

@@ -25,50 +25,53 @@ from .words import (
 RELEASES = 200  # releases and benchmarks to choose from
 
 
-class ExportForm(forms.Form):
-    """A new export."""
+class ShareField(forms.FloatField):
+    """A number from 0 to 1."""
+
+    def __init__(self, **options):
+        super().__init__(min_value=0, max_value=1, widget=forms.NumberInput(attrs={"step": "0.05"}), **options)
+
+
+class SampleForm(forms.Form):
+    """The samples of an export or a dataset, and their split."""
 
     name = forms.CharField(
         label=_("Name"), max_length=LONGEST_NAME, widget=forms.TextInput(attrs={"autocomplete": "off"})
     )
-    format = forms.ChoiceField(label=_("Format"), choices=list(FORMAT_WORDS.items()))
     task = forms.ChoiceField(label=_("Task"), choices=list(TASK_WORDS.items()))
-    history = forms.ChoiceField(
-        label=_("Turns before the reply"),
-        choices=list(HISTORY_WORDS.items()),
-        initial=EDITED,
-        help_text=_("For ShareGPT and OpenAI. From each row, a trainer learns everything the agent says."),
-    )
     agent = forms.ChoiceField(label=_("Agent"), required=False)
-    sample_types = forms.MultipleChoiceField(
-        label=_("Types of samples"),
-        choices=list(TYPE_WORDS.items()),
-        required=False,
-        widget=forms.CheckboxSelectMultiple,
-        help_text=_("None: the types that the task is taught by."),
-    )
     only_approved = forms.BooleanField(
         label=_("Only approved samples"),
         required=False,
         initial=True,
         help_text=_("Turn off to include samples nobody has reviewed. Only KTO exports rejected samples."),
     )
-    train_split = forms.FloatField(
+    split_by = forms.ChoiceField(
+        label=_("Split"), choices=list(SPLIT_WORDS.items()), initial=BY_SESSION, required=False
+    )
+    split_day = forms.CharField(
+        label=_("Day of the split (UTC)"),
+        max_length=10,
+        required=False,
+        help_text=_("With the split by time: sessions that ended before this day are for training."),
+        widget=forms.DateInput(attrs={"type": "date"}),
+    )
+    train_split = ShareField(
         label=_("Training share"),
-        min_value=0,
-        max_value=1,
         initial=0.8,
         help_text=_("Share of samples used for training, from 0 to 1. A session is never split."),
-        widget=forms.NumberInput(attrs={"step": "0.05"}),
     )
-    validation_split = forms.FloatField(
+    validation_split = ShareField(
         label=_("Validation share"),
-        min_value=0,
-        max_value=1,
         initial=0,
         required=False,
         help_text=_("Share of samples used for validation. What is left is for testing."),
-        widget=forms.NumberInput(attrs={"step": "0.05"}),
+    )
+    seed = forms.CharField(
+        label=_("Seed"),
+        max_length=LONGEST_SEED,
+        initial="0",
+        help_text=_("The same seed and samples always give the same split."),
     )
     duplicates = forms.ChoiceField(
         label=_("Duplicates"),
@@ -77,18 +80,50 @@ class ExportForm(forms.Form):
         required=False,
         help_text=_("Samples that say the same, or nearly. None is on both sides of the split."),
     )
-    seed = forms.CharField(
-        label=_("Seed"),
-        max_length=LONGEST_SEED,
-        initial="0",
-        help_text=_("The same seed and samples always give the same split."),
-    )
-    min_quality = forms.FloatField(
-        label=_("Minimum quality"),
-        min_value=0,
-        max_value=1,
+    min_quality = ShareField(label=_("Minimum quality"), required=False)
+    benchmark = forms.ChoiceField(
+        label=_("Without the samples in a benchmark"),
         required=False,
-        widget=forms.NumberInput(attrs={"step": "0.05"}),
+        help_text=_("Samples with a text of which it has more than half are left out."),
+    )
+    include = forms.MultipleChoiceField(
+        label=_("Include"),
+        choices=list(INCLUDED_WORDS.items()),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text=_("Each is left out otherwise. With keys and passwords, only admins can download the files."),
+    )
+    DEFAULTS = {"validation_split": 0.0, "duplicates": ONE, "split_by": BY_SESSION}
+    OPTIONAL = ("agent", "split_day", "benchmark")
+
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self.fields["agent"].choices = list_agents()
+        self.fields["benchmark"].choices = list_benchmarks()
+
+    def read_choices(self):
+        """The chosen options, as `exports.options.Options` takes them."""
+        data = self.cleaned_data
+        known = {name: data[name] or default for name, default in self.DEFAULTS.items()}
+        return {**data, **known, **{name: data[name] or None for name in self.OPTIONAL}}
+
+
+class ExportForm(SampleForm):
+    """A new export."""
+
+    format = forms.ChoiceField(label=_("Format"), choices=list(FORMAT_WORDS.items()))
+    history = forms.ChoiceField(
+        label=_("Turns before the reply"),
+        choices=list(HISTORY_WORDS.items()),
+        initial=EDITED,
+        help_text=_("For ShareGPT and OpenAI. From each row, a trainer learns everything the agent says."),
+    )
+    sample_types = forms.MultipleChoiceField(
+        label=_("Types of samples"),
+        choices=list(TYPE_WORDS.items()),
+        required=False,
+        widget=forms.CheckboxSelectMultiple,
+        help_text=_("None: the types that the task is taught by."),
     )
     parallel_calls = forms.ChoiceField(
         label=_("Parallel tool calls"),
@@ -122,28 +157,6 @@ class ExportForm(forms.Form):
             "Its members on their sides. Agent, approval, quality, split and duplicates are those of its dataset."
         ),
     )
-    split_by = forms.ChoiceField(
-        label=_("Split"), choices=list(SPLIT_WORDS.items()), initial=BY_SESSION, required=False
-    )
-    split_day = forms.CharField(
-        label=_("Day of the split (UTC)"),
-        max_length=10,
-        required=False,
-        help_text=_("With the split by time: sessions that ended before this day are for training."),
-        widget=forms.DateInput(attrs={"type": "date"}),
-    )
-    benchmark = forms.ChoiceField(
-        label=_("Without the samples in a benchmark"),
-        required=False,
-        help_text=_("Samples with a text of which it has more than half are left out."),
-    )
-    include = forms.MultipleChoiceField(
-        label=_("Include"),
-        choices=list(INCLUDED_WORDS.items()),
-        required=False,
-        widget=forms.CheckboxSelectMultiple,
-        help_text=_("Each is left out otherwise. With keys and passwords, only admins can download the files."),
-    )
     include_pii = forms.BooleanField(
         label=_("Leave personal data as it is"),
         required=False,
@@ -151,26 +164,17 @@ class ExportForm(forms.Form):
             "Turn off to redact it. Keys and passwords are always redacted. Only admins can download the files."
         ),
     )
+    DEFAULTS = SampleForm.DEFAULTS | {"tool_calls": KEEP, "parallel_calls": LIST}
+    OPTIONAL = (*SampleForm.OPTIONAL, "release", "sample_types")
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        self.fields["agent"].choices = list_agents()
-        self.fields["release"].choices = [("", _("None: all samples that fit")), *_list_releases()]
-        self.fields["benchmark"].choices = list_benchmarks()
-
-    def read_choices(self):
-        """The chosen options, as `jobs.start_export` takes them."""
-        data = self.cleaned_data
-        defaults = {
-            "tool_calls": KEEP,
-            "parallel_calls": LIST,
-            "validation_split": 0.0,
-            "duplicates": ONE,
-            "split_by": BY_SESSION,
-        }
-        known = {name: data[name] or default for name, default in defaults.items()}
-        absent = {name: data[name] or None for name in ("agent", "release", "split_day", "benchmark")}
-        return {**data, **known, **absent, "sample_types": data["sample_types"] or None}
+        released = DatasetVersion.objects.filter(state=DatasetVersion.State.RELEASED).order_by("-released_at", "-id")
+        rows = released.values_list("id", "dataset__name", "number")[:RELEASES]
+        self.fields["release"].choices = [
+            ("", _("None: all samples that fit")),
+            *((version_id, f"{name} {number}") for version_id, name, number in rows),
+        ]
 
 
 def list_agents() -> list[tuple[str, str]]:
@@ -182,10 +186,3 @@ def list_agents() -> list[tuple[str, str]]:
 def list_benchmarks() -> list[tuple[str, str]]:
     """No benchmark, or one of those that are stored now, for a choice."""
     return [("", _("None")), *Benchmark.objects.order_by("name").values_list("id", "name")[:RELEASES]]
-
-
-def _list_releases():
-    """The newest releases with their names, for a choice."""
-    released = DatasetVersion.objects.filter(state=DatasetVersion.State.RELEASED).order_by("-released_at", "-id")
-    rows = released.values_list("id", "dataset__name", "number")[:RELEASES]
-    return [(version_id, f"{name} {number}") for version_id, name, number in rows]

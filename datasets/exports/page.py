@@ -120,7 +120,10 @@ def build_detail_context(request: HttpRequest, export: DatasetExport) -> dict[st
     return {
         "file_rows": _build_rows(request, export),
         "lengths": _build_lengths(manifest),
-        "checks": _describe_checks(manifest),
+        "checks": [
+            (f"{check['program']} {check['version']}", words.CHECKS[check["rule"]])
+            for check in manifest.get("checks", [])
+        ],
         "difference": _describe_difference(export),
     }
 
@@ -178,12 +181,6 @@ def _build_points(ranges):
         charts.Point(f"{first:,} – {beyond - 1:,}", charts.short_number(first), (rows,))
         for first, beyond, rows in ranges
     ]
-
-
-def _describe_checks(manifest):
-    """The checks that rows went through when written, by program and version, in words."""
-    checks = manifest.get("checks", [])
-    return [(f"{check['program']} {check['version']}", words.CHECKS[check["rule"]]) for check in checks]
 
 
 def _describe_difference(export):

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from django.db.models import Max
+from django.utils.translation import gettext as _
 
 from agents import databases
 from ledger.models import RemovedSession
@@ -148,16 +149,21 @@ def build_export_plan(
     options: Options,
     verdicts: DecisionVerdicts,
     folder: Path,
-    hear: Callable[[int], None],
+    progress: Any,
+    total: int,
     fixed: FixedSides | None = None,
 ) -> SplitPlan:
     """Plan what an export does with each sample of its source.
 
-    `hear` is called with the number of samples that were read. `fixed`: sides that sessions have already. An export of
+    `progress` hears how many of `total` samples were read. `fixed`: sides that sessions have already. An export of
     a release has the sides of the release, and no other duplicates than that has left out.
     """
+
+    def report(count):
+        progress.update(0, total, _("Comparing samples: %(count)s so far") % {"count": f"{count:,}"})
+
     if options.release is not None:
-        return read_release_plan(source, options.release, hear)
+        return read_release_plan(source, options.release, report)
     if fixed is None and options.split_by == BY_TIME:
         fixed = DaySides(options.split_day or "")
 
@@ -171,7 +177,7 @@ def build_export_plan(
             options.validation_split,
             max(0.0, 1 - options.train_split - options.validation_split),
         ),
-        report_progress=hear,
+        report_progress=report,
         fixed=fixed,
     )
 

@@ -15,7 +15,7 @@ from openclaw_web.detectors.detect import find_spans
 from openclaw_web.detectors.spans import NOT_FULLY_SCANNED, RULES, Span
 
 from ..finding_values.decisions import Decisions, read_added, read_decisions
-from ..markers import TokenNumbers
+from ..markers import OPEN_FINDINGS, TokenNumbers
 from ..redaction import PERSONAL, Redactor, Rules, redact_sample
 from .options import Options
 
@@ -50,8 +50,10 @@ class Redaction:
         self.kinds.update(numbers.places.keys())
         self.places.update(numbers.places)
 
-    def as_json(self, left_out: dict[str, int]) -> dict[str, Any]:
-        """The counts as the manifest has them. `left_out`: samples by reason."""
+    def as_json(self, excluded: dict[str, dict[str, Any]]) -> dict[str, Any]:
+        """The counts as the manifest has them. `excluded`: samples that are left out, by reason."""
+        reasons = (OPEN_FINDINGS, NOT_FULLY_SCANNED, UNSCANNED)
+        left_out = {reason: excluded[reason]["count"] for reason in reasons if reason in excluded}
         kinds = {kind: {"rows": self.kinds[kind], "places": self.places[kind]} for kind in sorted(self.kinds)}
         return {"rules": RULES, "rows": self.rows, "kinds": kinds, "left_out": left_out}
 

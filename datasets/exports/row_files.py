@@ -57,8 +57,11 @@ def find_row_files(export: DatasetExport) -> dict[str, dict[str, Any]]:
     """The files with rows of a ready export by their side.
 
     They are those of its manifest; none where rows are no lines."""
-    files = export.manifest.get("files", [])
-    named = {_find_side(file): file for file in files if "rows" in file and _has_lines(file)}
+    named = {
+        file["name"].split(".")[-2]: file  # `train` or `test`, or `sources`
+        for file in export.manifest.get("files", [])
+        if "rows" in file and Path(file["name"]).suffix != ".parquet"
+    }
     return {side: named[side] for side in SIDES if side in named}
 
 
@@ -107,16 +110,6 @@ def read_rows(path: Path) -> Iterator[tuple[int, int, bytes]]:
 def build_changed_error() -> Refused:
     """The refusal of a file that is not the one that was written."""
     return Refused(_("The file of this export has changed since it was written, so its rows cannot be shown."))
-
-
-def _has_lines(file):
-    """Whether rows are lines of text: those of Parquet are not."""
-    return Path(file["name"]).suffix != ".parquet"
-
-
-def _find_side(file):
-    """`train` or `test`, or `sources`."""
-    return file["name"].split(".")[-2]
 
 
 def _parse_object(data):

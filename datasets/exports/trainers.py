@@ -121,7 +121,8 @@ def list_settings(written: WrittenRows) -> Iterator[tuple[str, str, str, str]]:
 
     Settings of a training need rows to train on. Everything runs in the folder of the export.
     """
-    yield "HF datasets", _about_datasets(written.kind), "python", _load_with_datasets(written)
+    about = "Needs `datasets` 4.7 or newer:" if _is_typed(written.kind) else "Needs `datasets`:"
+    yield "HF datasets", about, "python", _load_with_datasets(written)
     if trl := _load_for_trl(written):
         yield "TRL", "After the lines above; needs `datasets` 4.7 or newer, as TRL does:", "python", trl
     if "train" not in written.sides:
@@ -209,10 +210,6 @@ def _is_typed(kind):
     what comes later.
     """
     return kind in TRL_COLUMNS or kind in ("openai", "openai_preference")
-
-
-def _about_datasets(kind):
-    return "Needs `datasets` 4.7 or newer:" if _is_typed(kind) else "Needs `datasets`:"
 
 
 def _load_with_datasets(written):

@@ -251,7 +251,7 @@ def _describe_options(export):
     return {
         "format": words.FORMAT_WORDS.get(export.export_format, export.export_format),
         "task": words.TASK_WORDS.get(export.task, export.task),
-        "history": _describe_history(chosen),
+        "history": words.HISTORY_WORDS[chosen.history] if chosen.shape.has_history else None,
         "tool_calls": _describe_tool_calls(chosen),
         "parallel_calls": words.PARALLEL_WORDS.get(chosen.parallel_calls) if chosen.shape.has_history else None,
         "duplicates": words.DUPLICATE_WORDS[chosen.duplicates],
@@ -271,11 +271,6 @@ def _list_included(chosen):
         yield _("Personal data"), True
 
 
-def _describe_history(chosen):
-    """The turns before a reply, in words; None where there is no history."""
-    return words.HISTORY_WORDS[chosen.history] if chosen.shape.has_history else None
-
-
 def _describe_tool_calls(chosen):
     """The tool calls of rows, in words; None where rows have no place for them."""
     if chosen.shape.has_history or chosen.shape.needs_branch:
@@ -291,16 +286,12 @@ def _build_retry_query(export):
     """
     chosen = read_options(export)
     names = [field.name for field in fields(chosen) if field.name in ExportForm.base_fields]
-    values = {name: _to_form_value(value) for name in names if (value := getattr(chosen, name)) not in (None, "")}
+    values = {name: value for name in names if (value := getattr(chosen, name)) not in (None, "")}
+    values |= {name: "on" if value else "" for name, value in values.items() if isinstance(value, bool)}
     if chosen.sample_types == TAUGHT_BY[chosen.task]:  # of another task they would be others
         del values["sample_types"]
     name = {"name": export.export_name} if export.state in exports.STATES_WITHOUT_FILES else {}
     return "?" + urlencode({**name, **values}, doseq=True)
-
-
-def _to_form_value(value):
-    """An option as a form sends it."""
-    return {True: "on", False: ""}[value] if isinstance(value, bool) else value
 
 
 def _list_reasons(export):

@@ -108,7 +108,8 @@ class ExportWriter:
         before, reported = self.rows, self.seen
         find_given = prompts.find_prompts if prompts else get_no_prompts
         for outcome in build_rows(
-            self.shape, self._read_fitting(rows), messages, find_given, self._is_taught_elsewhere
+            *(self.shape, self._read_fitting(rows), messages, find_given),
+            lambda pairs: self.plan.is_taught_elsewhere(SIDES.index(self.side), pairs),
         ):
             self._add_row(outcome)
             if self.seen >= reported + STEP:
@@ -155,44 +156,30 @@ class ExportWriter:
         """
         history = self.shape.history if self.shape.has_history else ""
         filled = self.prompts.filled
-        columns = {"has_system": filled["system"] == self.rows, "has_tools": filled["tools"] > 0}
-        columns["has_calls"] = self.prompts.calling > 0
         written_rows = WrittenRows(
             self.dataset,
             self.options.format,
             tuple(written),
             history,
-            **columns,
+            has_system=filled["system"] == self.rows,
+            has_tools=filled["tools"] > 0,
+            has_calls=self.prompts.calling > 0,
             above=self.lengths.above,
             labels=self.labels,
         )
         manifest = self._build_manifest(written)
-        sources = [self.sources[side].finish() for side in SIDES if side in self.sources]
-        files = [
-            *written.values(),
-            *sources,
-            *self._write_entries(written_rows),
-            *self._write_release_files(manifest, written),
-        ]
+        files = [*written.values(), *(self.sources[side].finish() for side in SIDES if side in self.sources)]
+        if written_rows.kind in ENTRIES:
+            info = build_dataset_info(written_rows.dataset, written_rows.kind, written_rows.files)
+            files.append(self._write_file(INFO_FILE, dump_document(info)))
+        if self.lineage:
+            document = build_croissant(manifest["release"], written, FORMATS[self.options.format].columns)
+            files += [self.lineage.finish(), self._write_file(CROISSANT_FILE, document)]
         manifest["files"] = [facts.as_json() for facts in files]
         files.append(self._write_file(README, build_card(self.name, written_rows, manifest)))
         manifest["files"] = [facts.as_json() for facts in files]
         files.append(self._write_file("manifest.json", dump_document(manifest)))
         self._write_file(CHECKSUM_FILE, format_checksums((facts.name, facts.sha256) for facts in files))
-
-    def _write_entries(self, written_rows):
-        """The file that tells LLaMA-Factory how to read the rows, where it can."""
-        if written_rows.kind in ENTRIES:
-            info = build_dataset_info(written_rows.dataset, written_rows.kind, written_rows.files)
-            yield self._write_file(INFO_FILE, dump_document(info))
-
-    def _write_release_files(self, manifest, written):
-        """The files that only an export of a release has."""
-        if self.lineage:
-            yield self.lineage.finish()
-            columns = FORMATS[self.options.format].columns
-            document = build_croissant(manifest["release"], written, columns)
-            yield self._write_file(CROISSANT_FILE, document)
 
     def _write_file(self, name, data):
         return write_text(self.folder / name, data)
@@ -229,9 +216,6 @@ class ExportWriter:
             self.side = SIDES[assignment % DUPLICATE]  # the same for all of a session
         return assignment is not None
 
-    def _is_taught_elsewhere(self, pairs):
-        return self.plan.is_taught_elsewhere(SIDES.index(self.side), pairs)
-
     def _add_row(self, outcome):
         sample = outcome.sample
         if outcome.row is None:
@@ -252,9 +236,15 @@ class ExportWriter:
             return
         file = self._open_file(self.side)
         file.add(line, row)
-        self._note_row(file, [*outcome.others, sample])
+        samples = [*outcome.others, sample]
+        self.row_index.add(self.side, file.rows, [taught.sample_id for taught in samples])
+        if self.lineage:
+            self.lineage.add(file.path.name, file.rows, samples)
         if source:
-            self._open_source(self.side).add(*source)
+            if self.side not in self.sources:
+                path = file.path.with_suffix(f".sources{file.path.suffix}")
+                self.sources[self.side] = RowFile(path)
+            self.sources[self.side].add(*source)
         if self.side == TRAIN and "label" in row:
             self.labels[row["label"]] += 1
         self.redaction.count_row(numbers)
@@ -266,21 +256,11 @@ class ExportWriter:
             if len(self.changed[name]) < CHANGED_LISTED:
                 self.changed[name].append(sample.sample_id)
         self.prompts.count(outcome)
-        for taught in (*outcome.others, sample):
-            self._count_sample(taught)
-
-    def _note_row(self, file, samples):
-        """Note which samples the last row of a file teaches."""
-        self.row_index.add(self.side, file.rows, [taught.sample_id for taught in samples])
-        if self.lineage:
-            self.lineage.add(file.path.name, file.rows, samples)
-
-    def _count_sample(self, sample):
-        self.samples += 1
-        self.approved += sample.is_approved
-        if sample.quality_score is not None:
-            self.scored += 1
-            self.score += sample.quality_score
+        self.samples += len(samples)
+        self.approved += sum(taught.is_approved for taught in samples)
+        scores = [taught.quality_score for taught in samples if taught.quality_score is not None]
+        self.scored += len(scores)
+        self.score = sum(scores, self.score)
 
     def _open_file(self, side):
         if side not in self.files:
@@ -293,12 +273,6 @@ class ExportWriter:
                     path, columns, build_head(self.options.format, FORMATS[self.options.format].columns)
                 )
         return self.files[side]
-
-    def _open_source(self, side):
-        if side not in self.sources:
-            path = self.files[side].path
-            self.sources[side] = RowFile(path.with_suffix(f".sources{path.suffix}"))
-        return self.sources[side]
 
     def _note_broken(self, row_id, broken):
         self.broken_rows += 1
@@ -323,25 +297,19 @@ class ExportWriter:
             "largest_set": {"samples": self.plan.largest_set, "of": self.plan.samples},
             "empty_sides": [side for side in list_sides(self.options.validation_split) if side not in written],
             "excluded": [{"reason": reason, **group} for reason, group in self.excluded.items()],
-            "redactions": self.redaction.as_json(self._count_unsearched()),
+            "redactions": self.redaction.as_json(self.excluded),
             "transformations": dict(sorted(self.changes.items())),
             "transformed_samples": dict(sorted(self.changed.items())),
             "lengths": None if self.shape.is_stored else self.lengths.as_json(),
-            "checks": self._list_checks(),
+            "checks": list_checks(
+                self.options.format,
+                is_marked=self._is_marked(),
+                has_tools=self.shape.has_history and self.options.tool_calls != LEAVE_OUT,
+            ),
             "notes": self._list_notes(written),
             **({"prompts": self.prompts.as_json()} if self.shape.has_history else {}),
             "checksums": CHECKSUM_FILE,
         }
-
-    def _count_unsearched(self):
-        """The samples that are left out for findings, by reason."""
-        reasons = (changes.OPEN_FINDINGS, changes.NOT_FULLY_SCANNED, UNSCANNED)
-        return {reason: self.excluded[reason]["count"] for reason in reasons if reason in self.excluded}
-
-    def _list_checks(self):
-        """The checks that every row went through."""
-        has_tools = self.shape.has_history and self.options.tool_calls != LEAVE_OUT
-        return list_checks(self.options.format, is_marked=self._is_marked(), has_tools=has_tools)
 
     def _is_marked(self):
         """Whether messages say what is to be learned."""

@@ -16,7 +16,7 @@ from openclaw_web.lists.paging import page_of
 from openclaw_web.pages.roles import needs
 
 from ..models import Benchmark, Dataset, DatasetExport, DatasetSample, DatasetVersion, ReleaseSeal
-from . import contamination, lineage, release_checks, taints
+from . import contamination, lineage, taints, verification
 from .contamination import add_benchmark, split_lines
 from .dataset_list import DATASETS
 from .dataset_store import create_dataset
@@ -121,7 +121,7 @@ def version_verify(request, dataset_id: str, number: int):
 
     Returns the job, whose result has the report.
     """
-    return Status(202, release_checks.start_verify(find_version(dataset_id, number), by=request.user.username))
+    return Status(202, verification.start_verify(find_version(dataset_id, number), by=request.user.username))
 
 
 @router.post("/datasets/{dataset_id}/versions/{number}/anew", {202: JobOut}, 400, 404, 409)

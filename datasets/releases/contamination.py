@@ -151,7 +151,8 @@ def _describe_taken(name):
 
 def start_report(benchmark: Benchmark, subject: Subject, *, by: str) -> JobRun:
     """Queue the report of a benchmark on a dataset, a release or an export."""
-    params = {"benchmark_id": benchmark.id, "subject": _name_subject(subject), "subject_id": subject.pk}
+    name = {Dataset: "dataset", DatasetVersion: "version", DatasetExport: "export"}[type(subject)]
+    params = {"benchmark_id": benchmark.id, "subject": name, "subject_id": subject.pk}
     return jobs.start(JOB_KIND, params, by=by)
 
 
@@ -209,10 +210,6 @@ def _find_row(subject, sample_id):
     """The first row of an export with a sample."""
     rows = read_rows_of(subject.id, sample_id) if isinstance(subject, DatasetExport) else None
     return {"side": rows[0][0], "row": rows[0][1]} if rows else {}
-
-
-def _name_subject(subject):
-    return {Dataset: "dataset", DatasetVersion: "version", DatasetExport: "export"}[type(subject)]
 
 
 def _describe_result(result):

@@ -1,6 +1,6 @@
 """Schemas of datasets, releases and benchmarks in the API."""
 
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -8,8 +8,9 @@ from openclaw_web.endpoints.schemas import Body, PageQuery, Schema
 from openclaw_web.endpoints.table_schemas import table_schema
 from openclaw_web.lists.api_query import list_query
 
-from ..exports.options import LONGEST_NAME, LONGEST_SEED, SAMPLE_KINDS
-from ..models import Benchmark, Dataset, DatasetMember, DatasetSample, DatasetVersion, ReleaseSeal
+from ..exports.api import SampleOptions
+from ..exports.options import LONGEST_NAME, SAMPLE_KINDS
+from ..models import Benchmark, Dataset, DatasetMember, DatasetVersion, ReleaseSeal
 from .dataset_list import DatasetFilters
 from .dataset_store import LONGEST_DESCRIPTION
 from .release import LONGEST_NOTES
@@ -17,27 +18,9 @@ from .release import LONGEST_NOTES
 Side = Literal["train", "validation", "test"]
 
 
-class DatasetOptions(Body):
+class DatasetOptions(SampleOptions):
     """The samples of each release, and their split."""
 
-    task: Literal["reply", "gate", "guardian"] = "reply"
-    sample_types: list[Annotated[str, Field(max_length=40)]] | None = Field(
-        None, max_length=len(DatasetSample.Type), description="leave out for those that the task is taught by"
-    )
-    agent: str | None = Field(None, max_length=56)
-    only_approved: bool = True
-    min_quality: float | None = Field(None, ge=0, le=1)
-    duplicates: Literal["one", "keep"] = "one"
-    train_split: float = Field(0.8, ge=0, le=1)
-    validation_split: float = Field(0.0, ge=0, le=1)
-    seed: str = Field("0", max_length=LONGEST_SEED)
-    split_by: Literal["session", "time"] = Field(
-        "session", description="`time`: sessions that ended before `split_day` are for training, the others for testing"
-    )
-    split_day: str | None = Field(None, max_length=10, description="a date (UTC), such as 2026-11-27")
-    benchmark: str | None = Field(
-        None, max_length=26, description="id of a benchmark: samples with half of a text in it are left out"
-    )
     include: list[Literal[SAMPLE_KINDS]] = Field(  # type: ignore[valid-type]
         [], max_length=len(SAMPLE_KINDS), description="what is left out otherwise, as for exports"
     )

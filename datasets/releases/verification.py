@@ -5,8 +5,12 @@ from collections.abc import Callable
 from typing import Any
 
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext, pgettext
+from django.utils.translation import gettext_lazy, ngettext, pgettext
 
+from jobs import services as jobs
+from jobs.kinds import Kind
+from jobs.models import JobRun
+from openclaw_web.errors import Refused
 from openclaw_web.pages.formatting import listed
 from openclaw_web.sentences import join_sentences
 
@@ -15,6 +19,7 @@ from ..dedup.sample_hashes import HASHED, compute_content_hash
 from ..models import DatasetSample, DatasetVersion, ReleaseSeal, SessionSide
 from .members import MEMBER_COLUMNS, get_side_name, read_members
 
+JOB_KIND = "dataset_verify"
 LISTED, LISTED_PLACES = 200, 3
 GONE, CONTENT, VERDICT, SIDE, MEMBERS = ("gone", "content", "verdict", "side", "members")
 COLUMNS = (*MEMBER_COLUMNS, "agent_id", "session_id")
@@ -92,3 +97,26 @@ def _describe_result(members, counts, change):
     for kind in filter(counts.get, later):
         since += (since and pgettext("between things of a list", ", ")) + later[kind] % {"count": f"{counts[kind]:,}"}
     return _("%(compared)s. Since then: %(since)s.") % {"compared": compared, "since": since}
+
+
+def start_verify(version: DatasetVersion, *, by: str) -> JobRun:
+    """Queue the comparison of a release, or return the job under way."""
+    return jobs.start(JOB_KIND, {"version_id": version.id}, by=by)
+
+
+def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
+    """Compare the release `params["version_id"]`. Raises Refused when there is none."""
+    released = DatasetVersion.State.RELEASED
+    version = DatasetVersion.objects.filter(id=params["version_id"], state=released).first()
+    if version is None:
+        raise Refused(_("There is no such release. A release can be compared once it is complete."))
+    return verify(version, lambda count: progress.update(count, version.member_count))
+
+
+JOB = Kind(
+    run=run,
+    label=gettext_lazy("Check of a release"),
+    audit_text=gettext_lazy("started the check of a release"),
+    cancel_text=gettext_lazy("No result is recorded."),
+    describe_result=lambda result: str(result["message"]),
+)

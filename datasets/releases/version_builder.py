@@ -60,9 +60,7 @@ def build_version(version: DatasetVersion, progress: Any) -> None:
         verdicts = DecisionVerdicts(options)
         day_sides = DaySides(options.split_day or "") if options.split_by == BY_TIME else None
         fixed = ReleasedSides(version.dataset, latest, day_sides)
-        plan = build_export_plan(
-            source, options, verdicts, draft, lambda count: progress.update(0, total, _describe_comparing(count)), fixed
-        )
+        plan = build_export_plan(source, options, verdicts, draft, progress, total, fixed)
         members = _build_members(version, options, source, plan, verdicts, excluded)
         _insert_members(version, members, progress, total)
     judged = _remove_judged(version)
@@ -168,10 +166,6 @@ def _remove_members(version):
     while ids := list(sides.order_by("id").values_list("id", flat=True)[:BATCH]):
         with global_transaction():
             sides.filter(id__in=ids).delete()
-
-
-def _describe_comparing(count):
-    return _("Comparing samples: %(count)s so far") % {"count": f"{count:,}"}
 
 
 def _remove_judged(version):

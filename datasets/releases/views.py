@@ -16,7 +16,7 @@ from openclaw_web.pages.roles import needs
 from ..exports.plan import SIDES
 from ..exports.words import page_left_out
 from ..models import Dataset, DatasetExport, DatasetVersion, ReleaseSeal, VersionTaint
-from . import release_checks, taints, words
+from . import taints, verification, words
 from .dataset_list import DATASETS, DatasetFilters
 from .dataset_store import create_dataset
 from .differences import KINDS, list_samples
@@ -93,13 +93,14 @@ def version_detail(request, dataset_id, number):
     """One release: counts, differences, exports, taints, and who has its files."""
     version = find_version(dataset_id, number)
     about_version = {"version_id": version.id}
-    verification = jobs.find_last(release_checks.JOB_KIND, about_version)
+    last_verification = jobs.find_last(verification.JOB_KIND, about_version)
     check = jobs.find_last(taints.JOB_KIND, about_version)
-    is_working = any(job is not None and not job.has_ended for job in (verification, check))
+    is_working = any(job is not None and not job.has_ended for job in (last_verification, check))
     excluded = page_left_out(version.counts.get("excluded", []), request.GET)
-    compared = words.describe_compared(verification.result if verification else None)
+    compared = words.describe_compared(last_verification.result if last_verification else None)
     named = [*(sample for group in excluded for sample in group["listed"]), *(sample for _kind, sample in compared)]
     exports = DatasetExport.objects.filter(version_id=version.id).order_by("-exported_at", "-id")
+    released = version.dataset.versions.filter(state=DatasetVersion.State.RELEASED)
     context = {
         "version": version,
         "seal": ReleaseSeal.objects.defer("contents").filter(version=version).first(),
@@ -109,12 +110,12 @@ def version_detail(request, dataset_id, number):
         "excluded": excluded,
         "names": words.name_samples(filter(None, named)),
         "exports": exports.defer("manifest_json", "places_json", "difference_json")[:EXPORTS],
-        "taints": words.describe_taints(taints.count_taints(version)),
+        "taints": [(reason, words.TAINTS[reason], count) for reason, count in taints.count_taints(version).items()],
         "downloads": taints.list_downloads(version),
-        "verification": verification,
+        "verification": last_verification,
         "compared": compared,
-        "rules": words.describe_rules(version.rules),
-        "beside": _find_beside(version),
+        "rules": [(words.RULES.get(name, name), number) for name, number in version.rules.items()],
+        "beside": list(released.filter(number__in=(version.number - 1, version.number + 1)).order_by("number")),
         "check": check,
         "is_working": is_working,
         "choice": BenchmarkChoice(),
@@ -196,7 +197,7 @@ def difference_list(request, dataset_id, number, kind):
 def version_verify(request, dataset_id, number):
     """Queue the comparison of a release with what was released."""
     version = find_version(dataset_id, number)
-    return redirect_after_start(request, release_checks.start_verify(version, by=request.user.username), to=version)
+    return redirect_after_start(request, verification.start_verify(version, by=request.user.username), to=version)
 
 
 @require_POST
@@ -233,10 +234,3 @@ def find_version(dataset_id: str, number: int) -> DatasetVersion:
     """The release with this number, with its dataset. Raises Http404 when there is none."""
     released = DatasetVersion.objects.filter(state=DatasetVersion.State.RELEASED).select_related("dataset")
     return get_object_or_404(released, dataset_id=dataset_id, number=number)
-
-
-def _find_beside(version):
-    """The releases before and after this one, where there are any."""
-    numbers = (version.number - 1, version.number + 1)
-    released = DatasetVersion.objects.filter(dataset_id=version.dataset_id, state=DatasetVersion.State.RELEASED)
-    return list(released.filter(number__in=numbers).order_by("number"))

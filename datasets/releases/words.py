@@ -80,11 +80,6 @@ def describe_difference(difference: dict[str, Any] | None) -> dict[str, Any] | N
     return {"number": difference["from"]["number"], "kinds": kinds, "same": difference["same"]}
 
 
-def describe_taints(counts: dict[str, int]) -> list[tuple[str, str, int]]:
-    """The reasons of tainted members, each with its words and its number."""
-    return [(reason, str(TAINTS[reason]), count) for reason, count in counts.items()]
-
-
 def name_samples(sample_ids: Iterable[str]) -> dict[str, str]:
     """The question of each of these samples, or its fact.
 
@@ -95,11 +90,6 @@ def name_samples(sample_ids: Iterable[str]) -> dict[str, str]:
     unnamed = {name for name, reason in taints.find_batch_taints([row[:3] for row in rows]) if reason in UNNAMED}
     texts = {name: user or fact for name, _agent, _session, user, fact in rows if name not in unnamed}
     return {name: glyphs.to_one_line(text) for name, text in texts.items() if text}
-
-
-def describe_rules(rules: dict[str, Any]) -> list[tuple[str, Any]]:
-    """The rules of a release, each with its version."""
-    return [(str(RULES.get(name, name)), version) for name, version in rules.items()]
 
 
 def describe_compared(result: dict[str, Any] | None) -> list[tuple[str, str | None]]:

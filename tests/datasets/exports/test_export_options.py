@@ -26,6 +26,7 @@ CHOICES = {
     "seed": "mine",
     "agent": "ada",
     "min_quality": 0.5,
+    "rebuild_system": True,
     "tool_calls": "leave_out",
     "parallel_calls": "split",
     "history": "session",

@@ -149,8 +149,8 @@ def test_the_card_warns_of_replies_that_nobody_approved(samples, format_, histor
 @pytest.mark.parametrize(
     ("format_", "task", "used"),
     [
-        ("sharegpt", "reply", "history tool_calls parallel_calls"),
-        ("openai", "reply", "history tool_calls parallel_calls"),
+        ("sharegpt", "reply", "history tool_calls parallel_calls rebuild_system"),
+        ("openai", "reply", "history tool_calls parallel_calls rebuild_system"),
         ("openai", "gate", ""),
         ("alpaca", "reply", "tool_calls"),
         ("csv", "gate", ""),
@@ -158,7 +158,8 @@ def test_the_card_warns_of_replies_that_nobody_approved(samples, format_, histor
     ],
 )
 def test_only_options_that_apply_are_named(format_, task, used):
-    assert find_unused_choices(format_, task) == {"history", "tool_calls", "parallel_calls"} - set(used.split())
+    all_names = {"history", "tool_calls", "parallel_calls", "rebuild_system"}
+    assert find_unused_choices(format_, task) == all_names - set(used.split())
 
 
 def test_the_card_names_only_options_that_apply(samples):
