@@ -17,6 +17,7 @@ from agents.homes import NotReadable
 from agents.models import Agent, CollectorSource
 from artifacts.models import Artifact
 from findings import scan as findings
+from ledger import rules
 from ledger.collectors.database import DamagedDatabase
 from ledger.models import RejectedRecord, RemovedSession, Session
 from ledger.outputs import output_stash
@@ -36,7 +37,8 @@ from .stages.source_databases import UnreadableDatabase
 
 Kind = CollectorSource.Kind
 LIVE = Session.State.LIVE
-SKIPPED = REWRITTEN, MOVED, UNDECIDED = "rewritten", "moved", "undecided"  # why sessions are not compared
+# Why sessions are not compared; of sessions of other rules, records are, and not their turns.
+SKIPPED = REWRITTEN, MOVED, UNDECIDED, OLDER = "rewritten", "moved", "undecided", "older"
 SCRATCH_BYTES = 4 * 1024 * 1024  # of an empty file, and of what SQLite keeps beside it
 LOGS = (Kind.REFLECTION_LOG, Kind.GUARDIAN_LOG, Kind.GUARDIAN_WRITES)
 
@@ -321,6 +323,8 @@ def compare_sessions(
             ids = [session_id for session_id in ids if session_id not in others]
         ids = list(filter(may_read, ids))
         skipped[UNDECIDED] += len(totals.undecided)
+        older = {session_id for session_id in ids if session_id in stored and stored[session_id].rules < rules.VERSION}
+        skipped[OLDER] += len(older)
         needed = _estimate_bytes(agent, stored)
         room.check(settings.HOME_DIR, needed)
         words = {"agent": agent.agent_id, "size": in_words(needed)}
@@ -348,6 +352,8 @@ def compare_sessions(
             except (NotReadable, DamagedDatabase, UnreadableDatabase, UnreadableOutput, *UNFORESEEN) as exc:
                 unreadable[f"{agent.agent_id}/{session_id}"] = str(exc)
             else:
+                if session_id in older:
+                    compared.rows.clear()
                 yield compared, parts
             shutil.rmtree(contents, ignore_errors=True)
 

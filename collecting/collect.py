@@ -26,7 +26,8 @@ from episodes.capture import services as episode_capture
 from episodes.chain.heads import DamagedLedger
 from gate.statistics import sums as gate_sums
 from jobs.kinds import MINUTE_MS, Kind, Schedule
-from ledger import consent
+from ledger import consent, rules
+from ledger.models import Session
 from ledger.outputs import output_stash
 from ledger.rebuild import repeats
 from openclaw_web import amounts
@@ -277,7 +278,8 @@ def _collect_agent(collection, home_agent, plans):
     connection_tuning.expect_many_writes(agent.db)
     for part, plan in plans:
         collect_agent.collect(collection, part, agent, plan, report)
-    short = frozenset().union(*(plan.short for _part, plan in plans))
+    changed = Session.objects.using(agent.db).filter(rules=rules.AGAIN).values_list("id", flat=True)
+    short = frozenset(changed).union(*(plan.short for _part, plan in plans))
     if collection.is_again or short:
         requested = _find_reimports(collection, short)
         collection.made_again[agent.agent_id] = collect_again.reimport_sessions(
@@ -295,7 +297,7 @@ def _collect_agent(collection, home_agent, plans):
     repeats.mark_repeats(agent.db, is_forced=collection.is_again or bool(short))
     turn_facts.mark_repeated(agent)
     connection_tuning.expect_few_writes(agent.db)
-    summaries.refresh(agent, collected_at=now_ms())
+    summaries.refresh(agent, collected_at=now_ms(), is_whole=collection.is_again or bool(short))
     report.future = future_times.count_in_file(agent.db)
 
 

@@ -148,6 +148,8 @@ Pair = tuple[str, str]  # role (user or agent), text
 # Traits of a sample's turn: tools answered before its reply; the user's words were in an envelope, or in something
 # that looks like one and is not known; images or files came with a message; the turn was gone before it was examined.
 TOOLS, ENVELOPE, UNRECOGNIZED, IMAGES, GONE = "tools", "envelope", "unrecognized", "images", "gone"
+# Nobody received the reply as an answer of the agent; the turn has other words now than people judged.
+UNRECEIVED, CHANGED = "unreceived", "changed_since"
 # Types of samples that are decisions of memory_gate, with what it saw and without anything else of their turns.
 POSITIVE, NEGATIVE = GATE_TYPES = ("memory_gate_positive", "memory_gate_negative")
 # Messages before a turn are kept with their first characters only: one of this length was cut (or just fits).

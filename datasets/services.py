@@ -107,11 +107,11 @@ def _choose_turns(agent, session_id, turn_numbers, result, *, is_all):
     answered = active.filter(agent_message_id__isnull=False).order_by("turn_number")
     session = Session.objects.using(agent.db).filter(id=session_id).only("id", "session_key").first()
     known_ids, numbers = set(have), []
-    columns = ("id", "turn_number", "user_metadata", "agent_metadata")
-    for turn_id, number, user, agent_metadata in answered.values_list(*columns).iterator(chunk_size=MOST_TURNS):
+    columns = ("id", "turn_number", "user_metadata", "agent_metadata", "answer_state")
+    for turn_id, number, *stored in answered.values_list(*columns).iterator(chunk_size=MOST_TURNS):
         if turn_id in known_ids:
             continue
-        if not is_all and (reason := turn_facts.find_stored_exclusion(session, user, agent_metadata)):
+        if not is_all and (reason := turn_facts.find_stored_exclusion(session, *stored)):
             result.excluded[reason] += 1
         else:
             numbers.append(number)

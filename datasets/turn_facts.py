@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from agents.models import Agent
+from ledger.collectors import answers
+from ledger.collectors.answers import UNTAUGHT, is_silent
 from ledger.collectors.machine_prompts import prompt_kind
-from ledger.collectors.records import Facts, find_injected_kind, is_silent, read_facts
+from ledger.collectors.records import Facts, find_injected_kind, read_facts
 from ledger.models import ConversationTurn, Session, TranscriptEvent, TranscriptEventIdentity
 from ledger.transcripts.trimming import full_record
 from openclaw_web.sqlite.json_columns import decode
@@ -25,6 +27,7 @@ from .sample_texts import (
     PICTURE,
     TOOLS,
     UNKNOWN_ENVELOPE,
+    UNRECEIVED,
     UNRECOGNIZED,
 )
 
@@ -63,27 +66,37 @@ def find_exclusion(prompt: str, stop: str, turn_traits: str) -> str:
     """The reason why a turn is left out unless chosen, a key of words.EXCLUDED_WORDS; empty: none."""
     names = turn_traits.split()
     conditions = (
-        (INJECTED, prompt not in ("", SILENT)),
+        (INJECTED, bool(prompt)),
         (UNKNOWN_ENVELOPE, UNRECOGNIZED in names),
         (INTERRUPTED, stop in models.INTERRUPTED),
         (PICTURE, IMAGES in names),
+        (UNRECEIVED, UNRECEIVED in names),
     )
     return next((name for name, applies in conditions if applies), "")
 
 
-def find_stored_exclusion(session: Session | None, user_metadata: str | None, agent_metadata: str | None) -> str:
+def find_stored_exclusion(
+    session: Session | None, user_metadata: str | None, agent_metadata: str | None, answer_state: str
+) -> str:
     """The reason of `find_exclusion` as far as a turn's columns say it, without its records."""
     sender, reply = decode(user_metadata), decode(agent_metadata)
     kind = prompt_kind(sender, session.session_key, session.id) if session else str(sender.get("injected") or "")
-    traits = UNRECOGNIZED if sender.get("envelope") else ""
-    return find_exclusion(kind, str(reply.get("stopReason") or ""), traits)
+    traits = (UNRECOGNIZED if sender.get("envelope") else "", UNRECEIVED if answer_state in UNTAUGHT else "")
+    kind = kind or (SILENT if answer_state == answers.SILENT else "")
+    return find_exclusion(kind, str(reply.get("stopReason") or ""), " ".join(traits))
 
 
-def find_traits(user: Facts, reply: Facts, *, rests_on_tools: bool) -> str:
+def find_traits(user: Facts, reply: Facts, *, rests_on_tools: bool, answer_state: str) -> str:
     """The traits of a turn: names of sample_texts with blanks between them."""
     has_files = user.images or user.files or reply.images or reply.files
     is_odd = bool(user.sender.get("envelope"))
-    conditions = ((TOOLS, rests_on_tools), (ENVELOPE, user.is_unwrapped), (UNRECOGNIZED, is_odd), (IMAGES, has_files))
+    conditions = (
+        (TOOLS, rests_on_tools),
+        (ENVELOPE, user.is_unwrapped),
+        (UNRECOGNIZED, is_odd),
+        (IMAGES, has_files),
+        (UNRECEIVED, answer_state in UNTAUGHT),
+    )
     return " ".join(name for name, applies in conditions if applies)
 
 
@@ -150,7 +163,8 @@ def read_turn_facts(db: str, session_id: str, numbers: Iterable[int]) -> Iterato
     turns = ConversationTurn.objects.using(db).filter(
         session_id=session_id, turn_number__in=numbers, agent_message_id__isnull=False
     )
-    turns = list(turns.only("id", "session_id", "turn_number", "user_message_id", "agent_message_id", "is_active"))
+    columns = ("id", "session_id", "turn_number", "user_message_id", "agent_message_id", "is_active", "answer_state")
+    turns = list(turns.only(*columns, "agent_metadata"))
     records = _read_facts(
         db, session_id, [name for turn in turns for name in (turn.user_message_id, turn.agent_message_id)]
     )
@@ -159,8 +173,15 @@ def read_turn_facts(db: str, session_id: str, numbers: Iterable[int]) -> Iterato
     for turn in turns:
         user, reply = records.get(turn.user_message_id), records.get(turn.agent_message_id)
         if user and reply and session:
-            turn_traits = find_traits(user, reply, rests_on_tools=turn.id in resting)
-            yield turn.turn_number, TurnFacts(find_prompt(user, reply, session), reply.stop_reason or "", turn_traits)
+            turn_traits = find_traits(user, reply, rests_on_tools=turn.id in resting, answer_state=turn.answer_state)
+            stop = find_stop(turn, reply)
+            yield turn.turn_number, TurnFacts(find_prompt(user, reply, session), stop, turn_traits)
+
+
+def find_stop(turn: ConversationTurn, reply: Facts) -> str:
+    """The stop reason of a turn's reply; of one that the tool `message` sent, that of the agent's last message."""
+    stop = turn.reply_details.get("stopReason") if turn.reply_details.get("sent") else reply.stop_reason
+    return stop or ""
 
 
 def _read_facts(db, session_id, record_ids):

@@ -7,7 +7,7 @@ from ledger.words import INJECTED_WORDS
 from openclaw_web.pages import states
 
 from .models import CUT_OFF, DatasetExport, DatasetSample
-from .sample_texts import INJECTED, INTERRUPTED, PICTURE, UNKNOWN_ENVELOPE
+from .sample_texts import CHANGED, INJECTED, INTERRUPTED, PICTURE, UNKNOWN_ENVELOPE, UNRECEIVED
 
 UNDONE = "undone"  # a sample without a status: its only verdict was undone
 # In the order of the statuses.
@@ -25,6 +25,8 @@ EXCLUDED_WORDS = {
     INJECTED: _("Started by OpenClaw itself, or with a reply that is not sent"),
     UNKNOWN_ENVELOPE: _("In lines like OpenClaw's own that are not known"),
     INTERRUPTED: _("With an answer that ended with a tool call, because a person spoke before its result"),
+    UNRECEIVED: _("With an answer that nobody received: a record is lost, or OpenClaw wrote the text"),
+    CHANGED: _("With other words now than people judged"),
     PICTURE: _("With a picture or file in the question, which the row would not contain"),
 }
 # What lists can be narrowed to by both (datasets.sample_order).

@@ -5,9 +5,14 @@ from django.utils.translation import gettext_lazy as _
 from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.sqlite.integrity import DIFFERENT, Check
 
-from .models import RemovedSession, SessionDay
+from .models import RemovedSession, Session, SessionDay
 from .rebuild import sums
 
+OLDER_RULES = ngettext_lazy(
+    "%(rows)s of %(place)s was read by the rules of an older version: %(named)s. A job reads these again.",
+    "%(rows)s of %(place)s were read by the rules of an older version: %(named)s. A job reads these again.",
+    "count",
+)
 UNCHECKED = ngettext_lazy(
     "The daily totals of %(rows)s of %(place)s were not compared, because its records were removed: %(named)s. "
     "The totals are kept unchanged.",
@@ -15,6 +20,10 @@ UNCHECKED = ngettext_lazy(
     "The totals are kept unchanged.",
     "count",
 )
+
+
+def _find_older(db):
+    return Session.objects.using(db).list_ids_to_read_again().iterator()
 
 
 def _removed_with_days(db):
@@ -40,5 +49,6 @@ CHECKS = (
         repair=mend_tool_days,
         is_last=True,
     ),
+    Check(name="older_rules", sentence=OLDER_RULES, noun="sessions", find=_find_older, is_note=True),
     Check(name="sums_unchecked", sentence=UNCHECKED, noun="sessions", find_deep=_removed_with_days, is_note=True),
 )

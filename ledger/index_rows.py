@@ -9,10 +9,11 @@ from django.db import transaction
 
 from openclaw_web.sqlite import statements
 
+from . import rules
 from .collectors import lineage
 from .collectors.session_index import IndexEntry
 from .models import PromptReport, Session
-from .transcripts import removal, tool_days
+from .transcripts import origins, removal, tool_days
 from .transcripts.transcript_store import INSERT_SESSION, SESSION_COLUMNS
 
 CHUNK_ENTRIES = 10_000  # of a session index
@@ -20,7 +21,7 @@ DEFAULTS = {field.attname: field.get_default() for field in Session._meta.concre
 # The columns that come from a session index.
 INDEXED_COLUMNS = (
     *("session_key", "origin", "channel_id", "conversation_target", "account_id", "model", "title", "metadata"),
-    *("last_activity_at", "prompt_report_id", "parents"),
+    *("last_activity_at", "prompt_report_id", "parents", "rules"),
 )
 UPDATE_INDEXED = f"UPDATE sessions SET {', '.join(f'{name} = %s' for name in INDEXED_COLUMNS)} WHERE id = %s"  # noqa: S608
 
@@ -75,7 +76,7 @@ def _apply_entry(db, session, entry, reports):
 
     The entry's own words win over what was guessed. Times only ever move outwards.
     """
-    before = dict(session.__dict__)
+    before, conversation = dict(session.__dict__), session.record_count and origins.find_conversation(session)
     session.session_key = entry.session_key
     session.origin = entry.origin
     session.channel_id = entry.channel
@@ -91,6 +92,8 @@ def _apply_entry(db, session, entry, reports):
         session.prompt_report_id = _store_report(db, entry.report, reports)
     if session.channel_id != before["channel_id"] and session.record_count:
         tool_days.move_sums(db, session.id, session.channel_id)
+    if conversation and conversation != origins.find_conversation(session):
+        session.rules = rules.AGAIN  # what was received may be something else
     return session.__dict__ != before
 
 

@@ -117,8 +117,8 @@ def move_leaf(db: str, session_id: str, leaf_id: str) -> None:
         session = Session.objects.using(db).get(id=session_id)
         known = turns.read_known_nodes(db, session)
         session.leaf_record_id = leaf_id
-        refresh = turns.assign_turns(db, session, Tree(node for node, *_ in known.values()), [], known)
-        day_sums.add(db, session.id, {}, turns.store_turns(db, session, [], refresh), is_new=False)
+        refresh, holes = turns.assign_turns(db, session, Tree(node for node, *_ in known.values()), [], known)
+        day_sums.add(db, session.id, {}, turns.store_turns(db, session, [], refresh, holes), is_new=False)
         session.model = _find_last_model(db, session, known) or session.model
         session.save(using=db)
 

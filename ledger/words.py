@@ -45,6 +45,23 @@ STOP_WORDS = {
     "error": states.word("failed"),
 }
 
+# What is unusual about the answer of a turn, and whether the person received it (ledger.collectors.answers).
+ANSWER_WORDS = {
+    "damaged": _("A record is lost"),
+    "silent": _("Silent reply"),
+    "canned": _("Text of OpenClaw"),
+    "private": _("Private words"),
+    "cut_off": STOP_WORDS["length"],
+    "interrupted": _("Interrupted"),
+    "pictures": _("Files without words"),
+}
+DELIVERY_WORDS = {
+    "delivered": _("Delivered"),
+    "suppressed": _("Not sent"),
+    "failed": _("Delivery failed"),
+    "not_known": _("Delivery not known"),
+}
+
 STATE_WORDS = {state: states.word(state) for state in Session.State}
 
 

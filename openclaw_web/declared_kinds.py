@@ -23,6 +23,7 @@ JOB_KINDS = {
     "guardian": "guardian.runner.job.JOB",
     "guardian_handover": "guardian.handover.job.JOB",
     "guardian_new_facts": "guardian.runner.job.NEW_FACTS_JOB",
+    "read_again": "collecting.read_again.JOB",
     "rolled_back_samples": "datasets.kinds.taken_back.JOB",
     "signatures": "datasets.dedup.job.JOB",
     "gate_statistics": "gate.statistics.sums.JOB",

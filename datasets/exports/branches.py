@@ -5,18 +5,20 @@ Reading one session at a time spends more time on the query than on the rows.
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, groupby, islice
 from operator import itemgetter
 from typing import Any
 
 from agents import databases
+from ledger.collectors.answers import ALONE, MESSAGE, TEXTS, Conversation
 from ledger.collectors.machine_prompts import prompt_kind
 from ledger.collectors.records import ToolCall, get_run_id, read_facts, read_message_facts
 from ledger.models import Session as StoredSession
 from ledger.models import TranscriptEvent
 from ledger.outputs import stashed_outputs as outputs
+from ledger.transcripts.origins import find_conversation
 from ledger.transcripts.resets import list_active_resets
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import connection_tuning
@@ -55,6 +57,15 @@ class Message:
     is_after_reset: bool = False  # the first message of any role after the session was reset
     exclusion: str = ""  # why a user's words are not those of a person: see turn_facts.find_exclusion
     original: str | None = None  # the text before redaction, where that changed it
+    stop_reason: str | None = None
+    mirror: str = ""
+    conversation: Conversation = ALONE
+    sent_originals: dict[str, str] = field(default_factory=dict)  # words of sends before redaction, by what it made
+
+    @property
+    def kind(self) -> str:
+        """The kind of its record."""
+        return "tool_result" if self.role == "tool" else self.role
 
 
 def read_branches(
@@ -75,8 +86,7 @@ def read_branches(
         branches = groupby(_read_records(db, session_ids), key=itemgetter(0)) if db else iter(())
         session_prompts = prompts.read_sessions(db, session_ids) if prompts else {}
         resets = list_active_resets(db, session_ids) if db else {}
-        stored = StoredSession.objects.using(db).filter(id__in=session_ids) if db else StoredSession.objects.none()
-        keys = dict(stored.values_list("id", "session_key"))
+        known = StoredSession.objects.using(db).in_bulk(session_ids) if db else {}
         ahead = next(branches, None)
         for session_id, rows in group:
             redact = partial(_redact_message, redactor=redactor, agent_id=agent_id, session_id=session_id)
@@ -84,7 +94,7 @@ def read_branches(
                 messages = _read_stored_messages(agent_id, session_id, redact)
                 yield agent_id, session_id, rows, messages, session_prompts.get(session_id)
                 continue
-            details = (session_prompts.get(session_id), resets.get(session_id, []), keys.get(session_id))
+            details = (session_prompts.get(session_id), resets.get(session_id, []), known.get(session_id))
             messages = _read_messages(ahead[1], redact, *details)
             yield agent_id, session_id, rows, messages, session_prompts.get(session_id)
             ahead = next(branches, None)
@@ -108,6 +118,9 @@ def _redact_message(message, redactor, agent_id, session_id):
         message.original, message.text = message.text, text
     for number, call in enumerate(message.calls):
         arguments, name = redactor.redact_json(call.arguments, place), redactor.redact(call.name, place)
+        if arguments is not call.arguments and call.name == MESSAGE:
+            texts = {arguments.get(key): call.arguments.get(key) for key in TEXTS}
+            message.sent_originals |= {text: given for text, given in texts.items() if isinstance(text, str)}
         if arguments is not call.arguments or name != call.name:
             message.calls[number] = replace(call, name=name, arguments=arguments)
     return message
@@ -170,14 +183,16 @@ def _read_rest(reader, records, seq):
         seq = batch[-1][1] if batch else seq
 
 
-def _read_messages(rows, redact, prompts, resets, session_key):
+def _read_messages(rows, redact, prompts, resets, session):
     """The messages of a branch.
 
     `prompts` takes note of their turns; `resets` are the places where the session was reset.
     """
     ahead = deque(resets)
+    key, conversation = (session.session_key, find_conversation(session)) if session else (None, ALONE)
     for row in rows:
-        message = redact(_read_message(row, prompts, session_key))
+        message = redact(_read_message(row, prompts, key))
+        message.conversation = conversation
         while ahead and ahead[0] < row[1]:
             ahead.popleft()
             message.is_after_reset = True
@@ -226,6 +241,8 @@ def _build_message(record, problem, kind, turn_number, session_key, session_id):
         tool_call_id=message_facts.tool_call_id,
         is_synthetic=message_facts.is_synthetic,
         is_failed=message_facts.is_failed,
+        stop_reason=message_facts.stop_reason,
+        mirror=message_facts.mirror,
         text_changes=text_changes,
         exclusion=_find_exclusion(message_facts, session_key, session_id) if kind == "user" else "",
     )

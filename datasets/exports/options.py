@@ -16,7 +16,7 @@ from people.audit import log as audit
 
 from ..dedup.split_plan import DUPLICATES, ONE
 from ..models import Benchmark, DatasetExport, DatasetSample, DatasetVersion
-from ..sample_texts import INJECTED, INTERRUPTED, UNKNOWN_ENVELOPE, UNRECOGNIZED
+from ..sample_texts import CHANGED, INJECTED, INTERRUPTED, UNKNOWN_ENVELOPE, UNRECEIVED, UNRECOGNIZED
 from . import changes, histories, turns
 from .changes import OPEN_FINDINGS, RESTS_ON_TOOLS
 from .files import is_installed
@@ -76,13 +76,14 @@ CAPITAL = re.compile("[A-Z]")
 ROW_CHARACTERS = 32_000
 ROUNDING = 1e-9  # 0.7 and 0.3 may come to more than 1
 # What is left out unless it is included: turns that OpenClaw started itself, and replies that are not sent; replies
-# that were cut off; words in lines that look like OpenClaw's own and are not known; answers that ended with a call of a
+# that were cut off, or that nobody received as an answer of the agent; turns with other words now than people judged;
+# words in lines that look like OpenClaw's own and are not known; answers that ended with a call of a
 # tool; questions that came with an image or a file, which no row holds; and for admins only, what may be secret and
 # nobody judged. Writes that were rolled back, and their turns, too, unless a person corrected the write: its sample
 # teaches the correction. Of pairs, corrected decisions that nobody gave a reason for.
 CUT_OFF, PICTURES, ROLLED_BACK, FLAGGED = "cut_off", "pictures", "rolled_back", "flagged"
 # Of the samples that a release may have; then of all.
-SAMPLE_KINDS = (INJECTED, CUT_OFF, UNRECOGNIZED, INTERRUPTED, PICTURES, ROLLED_BACK)
+SAMPLE_KINDS = (INJECTED, CUT_OFF, UNRECOGNIZED, INTERRUPTED, PICTURES, UNRECEIVED, CHANGED, ROLLED_BACK)
 INCLUDED = (*SAMPLE_KINDS, UNEXPLAINED, FLAGGED)
 BY_SESSION, BY_TIME = SPLITS = ("session", "time")
 PROMPT_CHARACTERS = 32_768  # a longer system prompt or tool list is left out: OpenClaw records no longer text whole

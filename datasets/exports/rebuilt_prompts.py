@@ -55,10 +55,10 @@ class StoredFiles:
 
     def find_versions(self, names: Sequence[str], moment: int) -> Versions:
         """The versions of files at a moment (ms), without files that OpenClaw left out then."""
-        found = ((name, _find_last(self._list_versions(name), moment)) for name in names)
+        candidates = ((name, _find_last(self._list_versions(name), moment)) for name in names)
         return tuple(
             (name, version_id)
-            for name, version_id in found
+            for name, version_id in candidates
             if version_id and not (name in GUARDED and _find_last(self._list_records(name), moment))
         )
 

@@ -27,6 +27,7 @@ from ..dedup.texts import split_words
 from ..kinds.write import WRITE
 from ..models import Benchmark, DatasetMember, DatasetSample, VersionTaint
 from ..sample_texts import (
+    CHANGED,
     GATE_TYPES,
     IMAGES,
     INJECTED,
@@ -34,6 +35,7 @@ from ..sample_texts import (
     PICTURE,
     TOOLS,
     UNKNOWN_ENVELOPE,
+    UNRECEIVED,
     UNRECOGNIZED,
     UnreadableSample,
     read_sample,
@@ -89,6 +91,13 @@ COLUMNS = (
 STORED = (*COLUMNS, *(name for name in RAW_COLUMNS if name not in COLUMNS))  # all that a sample has
 LISTED = 200
 # Reasons for members of a release: should not be used any more; edited since.
+# What the options call it, the reason, and the trait of the turn.
+BY_TRAIT = (
+    (UNRECOGNIZED, UNKNOWN_ENVELOPE, UNRECOGNIZED),
+    (PICTURES, PICTURE, IMAGES),
+    (UNRECEIVED, UNRECEIVED, UNRECEIVED),
+    (CHANGED, CHANGED, CHANGED),
+)
 TAINTED, CHANGED_SINCE = "tainted", "changed_since_release"
 OF_NO_TURN = Q(turn_number=None, sample_type__in=GATE_TYPES)  # decisions whose window alone is known
 RESTING = Q(turn_traits__contains=TOOLS)  # samples whose reply is known to rest on tools
@@ -233,14 +242,13 @@ class Source:
         """
         if INJECTED not in self.options.include:
             yield INJECTED, ~Q(prompted_by="")
-        if UNRECOGNIZED not in self.options.include:
-            yield UNKNOWN_ENVELOPE, Q(turn_traits__contains=UNRECOGNIZED)
         if INTERRUPTED not in self.options.include:
             yield INTERRUPTED, Q(reply_stop__in=models.INTERRUPTED)
         if CUT_OFF not in self.options.include:
             yield "cut_off", Q(reply_stop__in=models.CUT_OFF)
-        if PICTURES not in self.options.include:
-            yield PICTURE, Q(turn_traits__contains=IMAGES)
+        for kind, reason, trait in BY_TRAIT:
+            if kind not in self.options.include:
+                yield reason, Q(turn_traits__contains=trait)
 
     def _read_rows(self, agent_id) -> Iterator[Row]:
         for batch in self._skip(self._read_batches(agent_id, self.columns, "content"), self.columns):

@@ -5,8 +5,10 @@ everything that is left out for it is named as a change.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+from ledger.collectors.answers import ALONE, find_answer, is_silent
 
 from ..sample_texts import ExportSample
 from . import changes
@@ -165,6 +167,42 @@ def _merge_changes(results):
     return merged | {changes.ERRORS_MARKED} if any(result.is_failed for result in results) else merged
 
 
+def receive(messages: list[Any], turn: Turn) -> list[Any]:
+    """The messages of a turn as its person received them.
+
+    Words that the agent sent with a tool are its last words, and not calls of a tool; words that nobody received are
+    left out.
+    """
+    answer = find_answer(messages, messages[0].conversation if messages else ALONE)
+    if not answer.sent or answer.place is None:
+        return messages
+    sent = {(place, call_id) for place, call_id in answer.sent}
+    gone = {call_id for _place, call_id in sent}
+    turn.changes.add(changes.ANSWER_SENT)
+    received = []
+    for place, message in enumerate(messages):
+        if message.role == "tool" and message.tool_call_id in gone:
+            continue
+        calls = [call for call in message.calls if (place, call.id) not in sent]
+        words = "" if message.text in (answer.private, *answer.parts) or is_silent(message.text) else message.text
+        if message.role == "tool" or calls or words:
+            received.append(replace(message, text=words, calls=calls) if message.role != "tool" else message)
+    last, originals = messages[answer.place], [_find_original(messages, part) for part in answer.parts]
+    original = "\n\n".join(originals)
+    own = replace(last, text=answer.text, calls=[], original=original if original != answer.text else None)
+    return [*received, own]
+
+
+def _find_original(messages, part):
+    """A part of an answer as it was before redaction."""
+    for message in messages:
+        if part in message.sent_originals:
+            return message.sent_originals[part]
+        if message.text == part and message.original is not None:
+            return message.original
+    return part
+
+
 class _Reader:
     """Reads the messages that follow a user's message.
 
@@ -183,6 +221,7 @@ class _Reader:
         self.is_calling = False  # the agent's last message called a tool
         self.open: tuple[list[Step], list[str], list[Any]] = ([], [], [])  # of the turn that was finished last
         self.carried: set[int] = set()  # calls of an interrupted turn, which need no result in the next one
+        self.ahead: list[Any] = []  # messages of the turn, which its end explains
 
     def go_on(self, before, turn):
         """Continue the run of an interrupted turn in the next turn.
@@ -199,6 +238,9 @@ class _Reader:
                 turn.changes.add(changes.MESSAGES_MERGED)
 
     def read(self, message, turn):
+        self.ahead.append(message)
+
+    def _read_message(self, message, turn):
         if message.role == "tool":
             self._read_result(message, turn)
         elif message.is_synthetic:
@@ -217,6 +259,9 @@ class _Reader:
 
         Without such words, the last words before are the answer, and the calls and results after them are left out.
         """
+        messages, self.ahead = self.ahead, []
+        for message in receive(messages, turn):
+            self._read_message(message, turn)
         turn.is_interrupted, self.is_calling = self.is_calling, False
         unanswered = self._close_calls(turn)
         self.open = (list(self.steps), list(self.texts), unanswered)

@@ -19,6 +19,7 @@ from ledger.collectors.records import Facts, read_facts
 from ledger.collectors.senders import WithheldReason, find_withheld_reason
 from ledger.models import ConversationTurn, Session, TranscriptEvent, TranscriptEventIdentity
 from ledger.transcripts import origins
+from ledger.transcripts.answer_reading import read_answer
 from ledger.transcripts.trimming import full_record
 
 from .. import turn_facts
@@ -146,14 +147,15 @@ def _build_exchange(turn, records, opted_out, session, rests_on_tools):
     if not user.text.strip():
         is_picture = bool(user.images or user.files)
         return Exchange(problem=_("The user's message has no text."), exclusion=PICTURE if is_picture else "")
-    if not reply.text.strip():
+    text = read_answer(session, turn).text if turn.reply_details.get("sent") else reply.text
+    if not text.strip():
         return Exchange(problem=_("No reply."))
-    traits = turn_facts.find_traits(user, reply, rests_on_tools=rests_on_tools)
-    prompt, stop = turn_facts.find_prompt(user, reply, session), reply.stop_reason or ""
+    traits = turn_facts.find_traits(user, reply, rests_on_tools=rests_on_tools, answer_state=turn.answer_state)
+    prompt, stop = turn_facts.find_prompt(user, reply, session), turn_facts.find_stop(turn, reply)
     if prompt == HANDOVER:  # also where somebody chooses to include other prompts
         return Exchange(problem=_("This site handed this change to the agent: no person said it."))
     exclusion = turn_facts.find_exclusion(prompt, stop, traits)
-    return Exchange(user.text, reply.text, stop=stop, traits=traits, prompt=prompt, exclusion=exclusion)
+    return Exchange(user.text, text, stop=stop, traits=traits, prompt=prompt, exclusion=exclusion)
 
 
 def _build_columns(_agent, subject):

@@ -111,8 +111,9 @@ class DatasetSample(models.Model):
         default="",
         shown="api",
         help_text="`tools` (the reply rests on tool results), `envelope` (the user's text was taken out of one), "
-        "`images` (images or files were sent with it), `gone` (the turn is not stored any more), with blanks between "
-        "them; empty: none",
+        "`images` (images or files were sent with it), `unreceived` (nobody received the reply), `changed_since` "
+        "(the turn has other words now), `gone` (the turn is not stored any more), with blanks between them; empty: "
+        "none",
     )
     label_id = PlainText(null=True, help_text="the verdict in force; null: none", shown="")
     reject_reason = PlainText(null=True, shown="api file", help_text="a code from the setting review.rejectReasons")

@@ -14,8 +14,9 @@ from django.utils.translation import gettext as _
 
 from agents.runners.choice import Choice, NoSuchSession
 from ledger import consent
+from ledger.collectors.answers import is_silent
 from ledger.collectors.machine_prompts import prompt_kind
-from ledger.collectors.records import find_injected_kind, is_silent
+from ledger.collectors.records import find_injected_kind
 from ledger.models import ConversationTurn
 from openclaw_web import clock
 

@@ -6,12 +6,20 @@ A line without a record has a reason. No Django.
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice, pairwise
+from json import JSONDecoder
 from typing import Any, BinaryIO
 
 import orjson
 
 MAX_LINE = 16 * 1024 * 1024
 BOM = b"\xef\xbb\xbf"
+# How a record of a transcript begins: inside of a text its quotes would have backslashes.
+RECORD = re.compile(
+    rb'\{\s*"type"\s*:\s*"(?:message|session|compaction|branch_summary|model_change|thinking_level_change|custom|'
+    rb'custom_message|label|session_info|reset|leaf|usage)"'
+)
+MOST_ON_A_LINE = 1_000
 MAX_DEPTH = 200  # deeper values could not be written as JSON again, or walked through without running out of stack
 LONE_SURROGATE = re.compile(
     rb"(?i)(?<!\\)((?:\\\\)*)(?:(\\ud[89ab][0-9a-f]{2}\\ud[c-f][0-9a-f]{2})|\\ud[89a-f][0-9a-f]{2})"
@@ -57,7 +65,49 @@ def read_lines(
         if not ended and line.record is None and not is_closed:
             return
         take(raw)
-        yield line
+        yield from [line] if line.record is not None else recover_records(line)
+
+
+def recover_records(line: Line) -> list[Line]:
+    """The whole records on a damaged line, each with its place, and between them what is lost.
+
+    A crash leaves NUL bytes, half a record or no line break before the next record. Without a whole record the line
+    stays as it is.
+    """
+    starts = [match.start() for match in islice(RECORD.finditer(line.raw), MOST_ON_A_LINE)]
+    pieces: list[Line] = []
+    for start, end in pairwise([*({0, *starts} if starts else ()), len(line.raw)]):
+        piece = Line(line.offset + start, line.offset + end, line.raw[start:end].strip(b"\x00 \t\r"))
+        parse_line(piece)
+        if piece.record is None and piece.raw.startswith(b"{"):
+            _cut_after_record(piece)
+        if piece.record is not None and not _is_named(piece.record):  # a value inside of the record that was lost
+            piece.record, piece.reason, piece.detail = None, "truncated", ""
+        if piece.raw or start == 0:
+            pieces.append(piece)
+    if not any(piece.record for piece in pieces):
+        return [line]
+    pieces[-1].end = line.end
+    for piece in pieces:
+        if not piece.raw:
+            piece.raw, piece.reason, piece.detail = line.raw[:1], line.reason, line.detail
+    return pieces
+
+
+def _cut_after_record(piece):
+    """Read the record that a piece begins with, where bytes of another one follow it."""
+    try:
+        _value, length = JSONDecoder().raw_decode(piece.raw.decode())
+    except (ValueError, RecursionError):
+        return
+    whole = Line(piece.offset, piece.end, piece.raw.decode()[:length].encode())
+    if parse_line(whole).record is not None:
+        piece.raw, piece.record, piece.reason, piece.detail = whole.raw, whole.record, "", ""
+
+
+def _is_named(record):
+    """Whether a record has its own place: the id and the time that every record of a transcript has."""
+    return isinstance(record.get("id"), str) and "timestamp" in record
 
 
 def parse_line(line: Line, *, is_typed: bool = True) -> Line:

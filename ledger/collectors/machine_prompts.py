@@ -55,6 +55,13 @@ TEXTS = (
     PromptText(SYSTEM_MESSAGE, "[SYSTEM HANDOFF] ", SEPTEMBER, "builtin-openclaw"),
     PromptText(SYSTEM_MESSAGE, "[OpenClaw session event]", SEPTEMBER, "heartbeat"),
     PromptText(SYSTEM_MESSAGE, "[OpenClaw runtime event]", SEPTEMBER, "subagent-registry"),
+    PromptText(
+        SYSTEM_MESSAGE,
+        r"Continue the OpenClaw runtime event\.\s*\Z",
+        SEPTEMBER,
+        "runtime-context-prompt",
+        is_pattern=True,
+    ),
     PromptText(SYSTEM_MESSAGE, "[OpenClaw room event]", SEPTEMBER, "get-reply"),
     PromptText(SYSTEM_MESSAGE, "[Queue overflow] Dropped ", ALL, "state"),
     PromptText(SYSTEM_MESSAGE, "<<<BEGIN_OPENCLAW_INTERNAL_CONTEXT>>>", SEPTEMBER, "internal-runtime-context"),
@@ -141,7 +148,8 @@ STARTS = tuple(text.start for text in TEXTS if not text.is_pattern)
 PATTERNS = tuple((re.compile(text.start), text.kind) for text in TEXTS if text.is_pattern)
 # The first words of all patterns: a text that begins with none of them needs no match.
 FIRST = re.compile(
-    r"\[(?:cron:|OpenClaw )|A |Wake up|Background task |Task: |Job ID: |Received: |Agent-to-agent |The prev|Use the "
+    r"\[(?:cron:|OpenClaw )|A |Wake up|Background task |Task: |Job ID: |Received: |Agent-to-agent |The prev|Use the |"
+    r"Continue the "
 )
 
 # Values of `message.provenance` (input-provenance, 2026.9.6) and of its `sourceTool`.

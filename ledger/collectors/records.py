@@ -19,7 +19,8 @@ from .projections import get_projected_text
 from .senders import read_sender
 from .usage import Usage, read_usage
 
-SYNTHETIC_MODELS = frozenset({"delivery-mirror", "gateway-injected"})
+MIRROR = "delivery-mirror"  # the model of a copy of a delivered message
+SYNTHETIC_MODELS = frozenset({MIRROR, "gateway-injected"})
 KINDS_BY_ROLE = {"user": "user", "assistant": "assistant", "toolResult": "tool_result", "tool": "tool_result"}
 KINDS_BY_TYPE = {
     kind: kind
@@ -74,7 +75,9 @@ class Facts:
     tool_name: str | None = None
     is_failed: bool = False
     is_synthetic: bool = False
-    model: str | None = None
+    mirror: str = ""  # of a copy of a delivered message: its kind
+    model: str | None = None  # that answered
+    asked_model: str | None = None  # when it is another one than answered
     provider: str | None = None
     stop_reason: str | None = None
     error: str | None = None
@@ -119,8 +122,11 @@ def read_message_facts(record: dict[str, Any]) -> Facts:
     message_facts = Facts("message", KINDS_BY_ROLE.get(role, "message") if isinstance(role, str) else "message")
     _read_content(message_facts, message.get("content"))
     if message_facts.kind == "assistant":
-        message_facts.model = _clean_name(message.get("model"))
-        message_facts.is_synthetic = message_facts.model in SYNTHETIC_MODELS
+        model = _clean_name(message.get("model"))
+        message_facts.model = _clean_name(message.get("responseModel")) or model
+        message_facts.asked_model = model if model != message_facts.model else None
+        message_facts.mirror = _read_mirror(message, model)
+        message_facts.is_synthetic = model in SYNTHETIC_MODELS or bool(message_facts.mirror)
     elif message_facts.kind == "tool_result":
         _read_tool_result(message_facts, message)
     elif message_facts.kind == "user" and may_be_wrapped(message_facts.text):
@@ -267,6 +273,17 @@ def _load_arguments(text):
     return {"_text": text} if is_too_deep(text.encode(), arguments) else arguments
 
 
+def _read_mirror(message, model):
+    """The kind of a copy of a message that OpenClaw delivered, or meant to; empty for other messages.
+
+    The names of provider and model may be gone from older records, the marker is not.
+    """
+    marker = message.get("openclawDeliveryMirror")
+    if isinstance(marker, dict):
+        return _get_text(marker.get("kind")) or MIRROR
+    return MIRROR if model == MIRROR or message.get("openclawMessageToolMirror") else ""
+
+
 def _read_assistant(record_facts, message):
     record_facts.provider = _get_text(message.get("provider"))
     record_facts.stop_reason = _get_text(message.get("stopReason"))
@@ -321,19 +338,9 @@ def _read_other(record_facts, record):
         )
 
 
-# Replies of an agent that are not sent; in an answer to a heartbeat also before or after words.
-SILENT, HEARTBEAT = "NO_REPLY", "HEARTBEAT_OK"
-
-
 def find_injected_kind(text: str) -> str:
     """The kind of OpenClaw's own prompt by its words (`machine_prompts.TEXTS`), or ""."""
     return text_kind(text)
-
-
-def is_silent(reply: str) -> bool:
-    """Whether a reply means that no message is sent."""
-    words = reply.strip()
-    return words == SILENT or words.startswith(HEARTBEAT) or words.endswith(HEARTBEAT)
 
 
 def _read_sender(record_facts, message):

@@ -13,6 +13,7 @@ from openclaw_web.lists.declaration import NAMED, PLAIN, TITLE, List, file_colum
 from openclaw_web.lists.paging import Listing, Term, build_listing, build_terms, get_order_columns
 
 from ..models import ConversationTurn, TranscriptEvent
+from ..words import ANSWER_WORDS, DELIVERY_WORDS
 from .agent_filters import COST, COUNTED, SECONDS, TOKENS, AgentFilters
 from .session_list import SESSIONS, read_titles
 
@@ -22,12 +23,15 @@ COLUMNS = {
     "cost": "cost_usd__gte",
     "tokens": "total_tokens__gte",
     "errors": Term("error_count", "gt", 0),
+    "answer": "answer_state",
+    "delivery": "delivery",
     "q": "user_message_content__icontains",
 }
 READ = file_columns(
     ConversationTurn,
     *("id", "session_id", "turn_number", "created_at", "model", "tool_call_count", "error_count"),
     *("total_tokens", "cost_usd", "unpriced_tokens", "latency_ms", "repeat_of"),
+    *("asked_model", "answer_state", "delivery"),
 )
 FIELDS = (*READ, "user", "reply")
 
@@ -37,13 +41,15 @@ class TurnFilters(AgentFilters):
 
     ORDERS, DEFAULT = {"time": ("created_at", "place")}, "-time"
     HIDDEN = ("counted",)
-    RARE = ("session", "cost", "tokens", "slow", "branches")
+    RARE = ("session", "cost", "tokens", "slow", "answer", "delivery", "branches")
     OFFERED = {"model": "model"}
     CHIPS = AgentFilters.CHIPS | {"q": _("Message"), "slow": _("Minimum duration")}
     DESCRIPTIONS = AgentFilters.DESCRIPTIONS | {
         "session": "only this session, in the order of its records",
         "q": "words in the messages of the user",
         "errors": "only turns with a failed tool or model call",
+        "answer": "what is unusual about the answer",
+        "delivery": "whether the person received the answer, as far as it is known",
     }
     q = forms.CharField(label=_("Search messages"), required=False, max_length=200)
     model = forms.CharField(label=_("Model"), required=False, max_length=500)
@@ -52,6 +58,8 @@ class TurnFilters(AgentFilters):
     tokens = forms.IntegerField(**TOKENS)
     slow = forms.FloatField(**SECONDS)
     errors = forms.BooleanField(label=_("Only with errors"), required=False)
+    answer = forms.ChoiceField(label=_("Answer"), required=False, choices=ANSWER_WORDS.items())
+    delivery = forms.ChoiceField(label=_("Delivery"), required=False, choices=DELIVERY_WORDS.items())
     branches = forms.BooleanField(label=_("Include abandoned branches"), required=False)
     counted = forms.BooleanField(**COUNTED)
 

@@ -15,9 +15,12 @@ from openclaw_web import amounts
 from openclaw_web.pages.formatting import duration, money, tokens
 
 from .. import injected_prompts as injecting
+from ..collectors.answers import NOT_KNOWN, SILENT, SUPPRESSED
 from ..words import (
+    ANSWER_WORDS,
     CHANNEL_WORDS,
     COPY_WORDS,
+    DELIVERY_WORDS,
     EVENT_WORDS,
     INJECTED_WORDS,
     KIND_WORDS,
@@ -77,6 +80,18 @@ def copy_word(model):
 def kind_word(kind):
     """The word in place of a speaker for a record that is no message."""
     return KIND_WORDS.get(kind, kind)
+
+
+def answer_words(turn):
+    """Words for an unusual answer of a turn, and for its delivery; often none.
+
+    `turn` has the columns of its row by name.
+    """
+    state, delivery = turn["answer_state"], turn["delivery"]
+    words = [ANSWER_WORDS[state]] if state in ANSWER_WORDS else []
+    if delivery in DELIVERY_WORDS and delivery != NOT_KNOWN and (state, delivery) != (SILENT, SUPPRESSED):
+        words.append(DELIVERY_WORDS[delivery])
+    return list(map(str, words))
 
 
 def event_word(kind):
@@ -178,6 +193,8 @@ def _list_notes(entry):
             yield str(name)
         if entry.sender.get("envelope"):
             yield _("unknown envelope")
+    if entry.is_private:
+        yield str(ANSWER_WORDS["private"])
     if entry.stop_reason in STOP_WORDS:
         yield str(STOP_WORDS[entry.stop_reason])
     if entry.tokens:
@@ -197,5 +214,5 @@ _WORDS = (
 )
 FILTERS = {
     template_filter.__name__: template_filter
-    for template_filter in (*_WORDS, injected, injected_word, turn_sums, entry_notes, rich, handles)
+    for template_filter in (*_WORDS, answer_words, injected, injected_word, turn_sums, entry_notes, rich, handles)
 }

@@ -24,6 +24,7 @@ from openclaw_web.sqlite.fields import (
 )
 from openclaw_web.sqlite.json_columns import JsonProperty
 
+from .. import rules
 from .database_extras import IndexedFile, TrajectoryEvent, VfsEntry  # noqa: F401 - Django looks for models here
 from .removed_sessions import RemovedSession  # noqa: F401 - as above
 from .sums import SessionDay, SessionTool, ToolDay, Totals  # noqa: F401 - as above
@@ -47,6 +48,10 @@ class SessionQuerySet(models.QuerySet):
     def for_reading(self):
         """The columns a list shows, with `known_cost` to order it by."""
         return self.defer("metadata").annotate(known_cost=KnownCost())
+
+    def list_ids_to_read_again(self):
+        """The ids of sessions whose turns were not made by the rules of now."""
+        return self.filter(rules__lt=rules.VERSION, record_count__gt=0).order_by("id").values_list("id", flat=True)
 
 
 class Session(Totals):
@@ -90,6 +95,9 @@ class Session(Totals):
         help_text="JSON: the sessions whose records it may repeat; empty: it names none (repeats.lineage)",
         shown="",
     )
+    rules = Count(
+        default=rules.VERSION, db_default=rules.OLDER, help_text="by which rules its turns were made", shown=""
+    )
     repeats_mark = PlainText(
         default="", help_text="the sessions that its repeated records were compared with", shown=""
     )
@@ -118,6 +126,7 @@ class Session(Totals):
             models.Index(fields=["turn_count", "id"], name="idx_session_turns"),
             # Few: forks and successors.
             models.Index(fields=["id"], name="idx_session_parents", condition=~models.Q(parents="")),
+            models.Index(fields=["id"], name="idx_session_again", condition=models.Q(rules=rules.AGAIN)),
         ]
 
     def __str__(self):
@@ -294,7 +303,22 @@ class ConversationTurn(Totals):
     last_seq = Count(shown="api")
     record_count = Count(default=0, shown="api")
     latency_ms = Count(null=True, shown="api file", help_text="from the user message to the reply")
-    model = PlainText(null=True, shown="api file")
+    model = PlainText(null=True, shown="api file", help_text="the model that answered")
+    asked_model = PlainText(
+        null=True, shown="api file", help_text="the model that was asked, where another one answered"
+    )
+    answer_state = PlainText(
+        default="",
+        db_default="",
+        shown="api file",
+        help_text="damaged, silent, canned, private, cut_off, ...; or empty",
+    )
+    delivery = PlainText(
+        default="not_known",
+        db_default="not_known",
+        shown="api file",
+        help_text="delivered, suppressed, failed, not_known",
+    )
     prompt_tokens = Count(null=True, help_text="the prompt of its biggest model call; null: none is known", shown="")
     repeat_of = PlainText(
         null=True,
@@ -316,6 +340,8 @@ class ConversationTurn(Totals):
                 name="idx_turn_prompt",
                 condition=models.Q(is_active=True, prompt_tokens__gt=0),
             ),
+            # Few answers are unusual.
+            models.Index(fields=["created_at"], name="idx_turn_answer", condition=~models.Q(answer_state="")),
         ]
 
     def __str__(self):

@@ -9,13 +9,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from django.db.models import Q
+
 from agents.holdings import compute_checksum
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite.json_columns import decode
 
+from ..collectors.answers import MESSAGE
 from ..collectors.records import Facts, read_facts
 from ..models import Session, TranscriptEvent, TranscriptEventIdentity, TranscriptSnapshot
 from ..transcripts import tool_days, turns
+from ..transcripts.origins import find_conversation
 from ..transcripts.rows import TOTALS, Row, add_totals, sum_totals
 from ..transcripts.tool_days import Buckets
 from ..transcripts.trees import Node, Tree
@@ -24,7 +28,9 @@ from ..transcripts.trimming import untrim
 
 BATCH = 500
 ROWS_AT_ONCE = 2_000
-SAYING = ("user", "assistant", "compaction")  # kinds whose words stand in other tables too
+# Records whose words stand in other tables too, and results of sends, which say whether these were delivered.
+SENT = Q(kind="tool_result") & (Q(tool_name=MESSAGE) | Q(tool_name__isnull=True))
+SAYING = Q(kind__in=("user", "assistant", "compaction")) | SENT
 UNPRICED = "unpriced_tokens"  # of records: the tokens of those without a cost
 # The column of each total.
 ADDED = tuple("is_failed" if name == "error_count" else name for name in TOTALS if name != UNPRICED)
@@ -144,7 +150,7 @@ def _read_target(db, session_id, seq):
 class _Reader:
     """Reads records as they were when they came in.
 
-    Kinds outside of SAYING have only their kind and place.
+    Those outside of SAYING have only their kind and place.
     """
 
     def __init__(self, db, session_id, records, places, ids):
@@ -155,7 +161,7 @@ class _Reader:
         """The rows of these records, in their order."""
         events_by_seq = {}
         for start in range(0, len(seqs), BATCH):
-            events = self._events.filter(seq__in=seqs[start : start + BATCH], kind__in=SAYING)
+            events = self._events.filter(SAYING, seq__in=seqs[start : start + BATCH])
             events_by_seq |= {event.seq: event for event in events.only("session_id", "seq", "event_json", "full_zstd")}
         return [self._build_row(self._records[seq], events_by_seq.get(seq)) for seq in seqs]
 
@@ -187,11 +193,12 @@ def _read_facts(event):
 
 
 def _build_turns(session, branched: list[Branched], reader) -> Iterator[dict[str, Any]]:
+    conversation = find_conversation(session)
     for group in _group_turns(branched):
         rows = {row.seq: row for row in reader.rows([node.seq for turn in group for node in turn.nodes])}
         for turn in group:
             seqs = [node.seq for node in turn.nodes]
-            turn_row = turns.build_turn_row(session, [rows[seq] for seq in seqs])
+            turn_row = turns.build_turn_row(session, [rows[seq] for seq in seqs], conversation, turn.hole)
             turn_row |= dict(zip(TOTALS, reader.numbers(seqs), strict=True))
             yield turn_row | {"prompt_tokens": reader.biggest_prompt(seqs)}
 

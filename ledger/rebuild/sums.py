@@ -8,6 +8,7 @@ from artifacts.services import OUTPUT_KIND
 from openclaw_web.sqlite import statements
 from openclaw_web.sqlite.rows import insert_sql
 
+from .. import rules
 from ..models import (
     ConversationContext,
     ConversationTurn,
@@ -73,6 +74,7 @@ def rebuild_session(db: str, session_id: str) -> None:
         if derived is None:
             return
         session = derived.session
+        session.rules = rules.VERSION
         for name, value in derived.columns.items():
             setattr(session, name, value)
         session.save(using=db)

@@ -10,6 +10,8 @@ from urllib.parse import quote
 
 import orjson
 
+from openclaw_web.sqlite.json_columns import decode
+
 from ..collectors import projections
 from ..collectors.records import Facts, ToolCall, read_facts, read_file_lists
 from ..transcripts import trimming
@@ -113,6 +115,7 @@ class Entry:
     tokens: int | None = None
     cost: float | None = None
     repeat_of: str | None = None  # the session that has it first
+    is_private: bool = False  # words that nobody received
     is_marked: bool = True  # the entry shows the repeated session, because its turn does not
     error: str | None = None
     stop_reason: str | None = None
@@ -165,6 +168,17 @@ class Section:
         return (sources.pop() if len(sources) == 1 else None) or ""
 
     @property
+    def private(self):
+        """How the words begin that the agent said and nobody received; empty without such words."""
+        return decode(self.turn.get("agent_metadata")).get("private", "") if self.turn else ""
+
+    @property
+    def sent(self):
+        """The answer that the agent sent with a tool; empty where its last words are the answer."""
+        is_sent = self.turn and not self.is_continued and decode(self.turn.get("agent_metadata")).get("sent")
+        return build_preview(self.turn["agent_message_content"], WORDS) if is_sent else None
+
+    @property
     def html_id(self):
         """Its id in HTML.
 
@@ -209,6 +223,8 @@ def build_sections(rows, turns, *, show_all=False, keep=None, outputs=NO_OUTPUTS
         entry = _build_entry(row, record_facts, missing)
         if section.turn and entry.model == section.turn["model"]:
             entry.model = None  # the turn's own line says it
+        if section.private and entry.kind == "assistant":
+            entry.is_private = record_facts.text.startswith(section.private)
         calls.update(
             (tool_call.id, call)
             for tool_call, call in zip(record_facts.calls, entry.calls, strict=False)

@@ -25,6 +25,7 @@ COLUMNS = (
 TURN_COLUMNS = (
     *("turn_number", "created_at", "is_active", "first_seq", "model", "latency_ms"),
     *("total_tokens", "cost_usd", "unpriced_tokens", "tool_call_count", "error_count", "record_count", "repeat_of"),
+    *("asked_model", "answer_state", "delivery", "agent_metadata", "agent_message_content"),
 )
 
 

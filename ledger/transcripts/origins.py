@@ -13,6 +13,7 @@ import orjson
 from agents.services import AGENT_ID
 from openclaw_web.sqlite.json_columns import decode
 
+from ..collectors.answers import Conversation, build_conversation
 from ..collectors.senders import is_opted_out
 from ..collectors.session_index import NAMED_ORIGINS, parse_session_key
 from ..models import Session
@@ -29,6 +30,15 @@ def is_group(session: Session) -> bool:
     """Whether several people may speak in a session, or its origin is unknown."""
     origin = parse_session_key(session.session_key)[0] if session.session_key else session.origin
     return origin not in ONE_PERSON_ORIGINS or decode_metadata(session.metadata).get("chatType") in GROUPS
+
+
+def find_conversation(session: Session) -> Conversation:
+    """The conversation that a session is part of, for `answers.find_answer`."""
+    metadata = decode_metadata(session.metadata)
+    origin, _channel, target = parse_session_key(session.session_key or "")
+    is_of_group = (origin if session.session_key else session.origin) in GROUPS or metadata.get("chatType") in GROUPS
+    names = (target, session.conversation_target, metadata.get("groupId"), metadata.get("groupChannel"))
+    return build_conversation(is_of_group, [str(name) for name in (*names, *find_people(metadata)) if name])
 
 
 def is_direct_with(session: Session, names: frozenset[str]) -> bool:

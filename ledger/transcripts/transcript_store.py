@@ -213,11 +213,11 @@ def _store_chunk(db, transcript, chunk, stored, outputs, unnamed, ending):
     session.source_state = transcript.state
     if rows or has_moved:
         tree = Tree([*(node for node, *_ in known.values()), *map(_build_node, rows)])
-        refresh = turns.assign_turns(db, session, tree, rows, known, transcript.turn_numbers)
+        refresh, holes = turns.assign_turns(db, session, tree, rows, known, transcript.turn_numbers)
         if outputs.batch:
             outputs.set_turns(session.id, turns.find_user_records(rows, known))
         _insert_rows(db, session, rows)
-        turns_by_day = turns.store_turns(db, session, rows, refresh)
+        turns_by_day = turns.store_turns(db, session, rows, refresh, holes)
         turns.store_snapshots(db, session, tree, rows)
         if rows:
             tool_days.add(db, session, rows)

@@ -6,6 +6,8 @@ Pure functions over plain nodes, so that an import and an append get the same re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+LOST_END = -1
+
 
 @dataclass(slots=True)
 class Node:
@@ -27,13 +29,14 @@ class Turn:
     user: Node
     is_active: bool
     nodes: list[Node] = field(default_factory=list)
+    hole: int | None = None  # the `seq` before which a record of the turn is lost; LOST_END: what followed it is lost
 
 
 class Tree:
     """The nodes of one session, ordered by `seq`, with their parents resolved.
 
     A parent that is not there (its line was damaged) is replaced by the record before, so that one lost line does
-    not cut a session in two.
+    not cut a session in two. Turns say where they have such a hole.
     """
 
     def __init__(self, nodes: Iterable[Node]):
@@ -41,10 +44,14 @@ class Tree:
         self.by_id = {node.record_id: node for node in self.nodes}
         self.parents: dict[str, Node | None] = {}
         self._depths: dict[str, int] = {}
+        self._holes: set[str] = set()  # records whose parent is not there
         before = None
         for node in self.nodes:
             parent = self.by_id.get(node.parent_id) if node.parent_id else None
-            self.parents[node.record_id] = before if parent is None and node.parent_id else parent
+            if parent is None and node.parent_id:
+                self._holes.add(node.record_id)
+                parent = before
+            self.parents[node.record_id] = parent
             before = node
 
     def branch(self, leaf_id: str | None) -> list[Node]:
@@ -92,13 +99,16 @@ class Tree:
         turns: list[Turn] = []
         owner: dict[str, Turn | None] = {}
         for node in self.nodes:
+            parent = self.parents[node.record_id]
+            # A parent that comes later in the file has no turn yet: only a damaged file has one.
+            before = owner.get(parent.record_id) if parent else None
+            if before is not None and before.hole is None and node.record_id in self._holes:
+                before.hole = LOST_END if node.starts_turn else node.seq
             if node.starts_turn:
                 turn: Turn | None = Turn(node, node.record_id in active)
                 turns.append(turn)  # type: ignore[arg-type]
             else:
-                parent = self.parents[node.record_id]
-                # A parent that comes later in the file has no turn yet: only a damaged file has one.
-                turn = owner.get(parent.record_id) if parent else None
+                turn = before
             owner[node.record_id] = turn
             if turn is not None:
                 turn.nodes.append(node)

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from datetime import date
 from functools import lru_cache
-from itertools import takewhile
 from typing import Any
 
 import orjson
@@ -16,10 +15,13 @@ from openclaw_web.sqlite import statements
 from openclaw_web.sqlite.json_columns import decode
 from openclaw_web.sqlite.rows import insert_sql
 
+from ..collectors import answers
+from ..collectors.answers import Conversation
 from ..collectors.records import read_content_facts, read_facts, read_file_lists
 from ..models import ConversationTurn, Session, TranscriptEvent, TranscriptEventIdentity, TranscriptSnapshot
+from .origins import find_conversation
 from .rows import TOTALS, TURN_COLUMNS, RecordSums, Row
-from .trees import Node, Tree
+from .trees import LOST_END, Node, Tree
 from .trimming import CAP
 
 # record id -> its node, whether it is on the active branch, its kind, its turn number
@@ -27,6 +29,7 @@ KnownNodes = dict[str, tuple[Node, bool, str, int | None]]
 INSERT_TURN = insert_sql("conversation_turns", TURN_COLUMNS)
 TITLE = 120
 TITLE_TURNS = 20
+PRIVATE_CHARACTERS = 500  # of words that nobody received
 EPOCH = date(1970, 1, 1).toordinal()
 BATCH = 500
 NONE: Mapping[str, int] = {}
@@ -67,11 +70,11 @@ def build_last_row(session: Session, known: KnownNodes) -> Row | None:
 
 def assign_turns(
     db: str, session: Session, tree: Tree, rows: list[Row], known: KnownNodes, before: Mapping[str, int] = NONE
-) -> set[int]:
+) -> tuple[set[int], dict[int, int]]:
     """Give new rows their turn and branch, and move known ones.
 
-    Returns the numbers of stored turns to refresh. `before` are earlier numbers of turns by record: these turns get
-    them again, and no other turn does.
+    Returns the numbers of stored turns to refresh, and the holes of turns by number. `before` are earlier numbers of
+    turns by record: these turns get them again, and no other turn does.
     """
     active = tree.active(session.leaf_record_id)
     numbers = {record_id: number for record_id, (node, _, _, number) in known.items() if node.starts_turn and number}
@@ -79,6 +82,7 @@ def assign_turns(
     stored = set(numbers.values())
     by_id = {row.record_id: row for row in rows}
     refresh: set[int] = set()
+    holes: dict[int, int] = {}
     taken, last = {*numbers.values(), *before.values()}, 0
     given = set(numbers.values())  # a record that is another one now may have been in a turn that has its number
     for turn in tree.turns(active):
@@ -90,13 +94,16 @@ def assign_turns(
         taken.add(number)
         given.add(number)
         highest, last = max(highest, number), number
+        if turn.hole is not None:
+            holes[number] = turn.hole
+            refresh.add(number)
         for node in turn.nodes:
             if row := by_id.get(node.record_id):
                 row.turn_number = number
                 refresh.add(number)
     for row in rows:
         row.is_active = row.record_id in active
-    return (refresh | _move_known(db, session, active, known)) & stored
+    return (refresh | _move_known(db, session, active, known)) & stored, holes
 
 
 def _find_earlier_number(turn, before, given):
@@ -112,17 +119,21 @@ def find_user_records(rows: list[Row], known: KnownNodes) -> dict[int, str]:
     return user_ids | {row.turn_number: row.record_id for row in rows if row.facts.kind == "user" and row.turn_number}
 
 
-def store_turns(db: str, session: Session, rows: list[Row], refresh: set[int]) -> Counter[str]:
+def store_turns(
+    db: str, session: Session, rows: list[Row], refresh: set[int], holes: Mapping[int, int]
+) -> Counter[str]:
     """Write the turns that new rows begin, and compute the turns in `refresh` again.
 
-    Returns how many turns of the active branch each UTC day has; all of them are the session's `turn_count`.
+    `refresh` and `holes` are those of `assign_turns`. Returns how many turns of the active branch each UTC day has;
+    all of them are the session's `turn_count`.
     """
     members: dict[int, list[Row]] = {}
     for row in rows:
         if row.turn_number is not None and row.turn_number not in refresh:
             members.setdefault(row.turn_number, []).append(row)
     # As plain rows: of a big import, building and saving model objects would be a third of the time.
-    values = [{**_build_first_columns(session, turn[0]), **_build_sum_columns(turn)} for turn in members.values()]
+    conversation = find_conversation(session)
+    values = [build_turn_row(session, turn, conversation, holes.get(number)) for number, turn in members.items()]
     statements.run_many(db, INSERT_TURN, [[*map(each.get, TURN_COLUMNS)] for each in values])
     if not session.record_count:  # a new session: its turns are at hand
         current = [turn for turn in values if turn["is_active"]]
@@ -131,7 +142,8 @@ def store_turns(db: str, session: Session, rows: list[Row], refresh: set[int]) -
     else:
         stored = ConversationTurn.objects.using(db).filter(session_id=session.id)
         for turn in stored.filter(turn_number__in=refresh).order_by("turn_number"):
-            stored.filter(id=turn.id).update(**_build_sum_columns(_read_stored_rows(db, turn)))
+            turn_rows, hole = _read_stored_rows(db, turn), holes.get(turn.turn_number)
+            stored.filter(id=turn.id).update(**_build_sum_columns(turn_rows, conversation, hole))
         days = by_day(db, session.id)
         active = stored.filter(is_active=True).order_by("first_seq")
         words = [*active.values_list("user_message_content", "user_metadata")[:TITLE_TURNS]]
@@ -160,9 +172,12 @@ def store_snapshots(db: str, session: Session, tree: Tree, rows: Iterable[Row]) 
     )
 
 
-def build_turn_row(session: Session, rows: list[Row]) -> dict[str, Any]:
-    """The values of TURN_COLUMNS of a turn, from its records, user message first."""
-    return {**_build_first_columns(session, rows[0]), **_build_sum_columns(rows)}
+def build_turn_row(session: Session, rows: list[Row], conversation: Conversation, hole: int | None) -> dict[str, Any]:
+    """The values of TURN_COLUMNS of a turn, from its records, user message first.
+
+    `conversation` is the session's, and `hole` as in trees.Turn.
+    """
+    return {**_build_first_columns(session, rows[0]), **_build_sum_columns(rows, conversation, hole)}
 
 
 def build_snapshot_row(session: Session, tree: Tree, row: Row) -> TranscriptSnapshot:
@@ -202,19 +217,20 @@ def _build_first_columns(session, user):
     }
 
 
-def _build_sum_columns(rows):
+def _build_sum_columns(rows, conversation, hole):
     """The columns of a turn that follow from its records, the user's first."""
     user, sums = rows[0], RecordSums()
     for row in rows:
         sums.add(row)
-    # A message of the agent after a reset is no answer to one before it.
-    answers = [
-        row
-        for row in takewhile(lambda row: not (row.facts.kind == "reset" and row.is_active == user.is_active), rows)
-        if row.facts.kind == "assistant" and not row.facts.is_synthetic and row.is_active == user.is_active
-    ]
-    reply = next((row for row in reversed(answers) if row.facts.text), None)
-    last = reply or (answers[-1] if answers else None)
+    spoken = list(_list_spoken(rows, hole))
+    answer = answers.find_answer([row.facts for row in spoken], conversation)
+    own = [row for row in spoken if row.facts.kind == "assistant" and not row.facts.is_synthetic]
+    reply = spoken[answer.place] if answer.place is not None else None
+    is_open = answer.place is None or answer.state == answers.INTERRUPTED
+    if hole is not None and (hole != LOST_END or is_open):
+        answer.state = answers.DAMAGED
+    last = reply or (own[-1] if own else None)
+    model = next((row.facts for row in reversed(own) if row.facts.model), None)
     return {
         **dict(zip(TOTALS, sums.totals(), strict=True)),
         "is_active": user.is_active,
@@ -223,16 +239,36 @@ def _build_sum_columns(rows):
         # With an answer of its own it is no repeated turn, even when its question repeats another session.
         "repeat_of": user.repeat_of if not reply or reply.repeat_of else None,
         "last_seq": rows[-1].seq,
-        "model": next((row.facts.model for row in reversed(answers) if row.facts.model), None),
+        "model": model.model if model else None,
+        "asked_model": model.asked_model if model else None,
+        "answer_state": answer.state,
+        "delivery": answer.delivery if reply else answers.NOT_KNOWN,
         "agent_message_id": reply.record_id if reply else None,
-        "agent_message_content": _clean_text(reply.facts.text) if reply else "",
-        "agent_metadata": _encode_reply_facts(last.facts) if last else None,
+        "agent_message_content": _clean_text(answer.text) if reply else "",
+        "agent_metadata": _encode_reply_facts((own[-1] if answer.sent else last).facts, answer) if last else None,
         "latency_ms": max(0, last.created_at - user.created_at) if last else None,
     }
 
 
-def _encode_reply_facts(reply_facts):
-    values = {"provider": reply_facts.provider, "stopReason": reply_facts.stop_reason, "error": reply_facts.error}
+def _list_spoken(rows, hole):
+    """The messages and results on the branch of a turn, up to a reset of the session or a hole.
+
+    A message of the agent after a reset is no answer to one before it; after a hole nobody can tell.
+    """
+    for row in rows:
+        if row.is_active != rows[0].is_active:
+            continue
+        if row.facts.kind == "reset" or (hole is not None and hole != LOST_END and row.seq >= hole):
+            return
+        if row.facts.kind in ("assistant", "tool_result"):
+            yield row
+
+
+def _encode_reply_facts(last, answer):
+    """The details of a reply: `last` is the message with them, `sent` says that the tool `message` delivered it."""
+    values = {"provider": last.provider, "stopReason": last.stop_reason, "error": last.error}
+    values |= {"sent": True} if answer.sent else {}
+    values |= {"private": answer.private[:PRIVATE_CHARACTERS]} if answer.private else {}
     return orjson.dumps({name: value for name, value in values.items() if value}).decode()
 
 

@@ -74,7 +74,7 @@ def _match_groups(data):
 
 @cache
 def _build_sets(count):
-    """What the matches of each group hold, its patterns among the first so many as one automaton, their numbers."""
+    """Each group: the text that a match holds, its patterns of the first `count` as one automaton, their numbers."""
     sets = []
     for group, needs in GROUPS.items():
         patterns, numbers = re2.Set.SearchSet(_build_options()), []

@@ -13,9 +13,11 @@ from hypothesis import strategies as st
 from agents import holdings
 from agents.models import Agent, CollectedSession, CollectorSource
 from artifacts.models import Artifact
+from collecting import read_again
 from datasets.models import DatasetSample
 from datasets.services import make_samples as make
-from ledger.models import ConversationContext, ConversationTurn, RejectedRecord
+from ledger import checks, rules
+from ledger.models import ConversationContext, ConversationTurn, RejectedRecord, Session
 from openclaw_web.errors import Refused
 from operations.retention import services as retention
 from people.configuration import setting_values as configuration
@@ -324,3 +326,44 @@ def test_lines_that_can_be_read_by_now_are_no_rejects_any_more(home):
     damage_rows(MAIN, "DELETE FROM transcript_events WHERE seq = 1")
     run(home, again=True)
     assert not RejectedRecord.objects.using(MAIN).exists()
+
+
+OLDER = (
+    "UPDATE sessions SET rules = 1",
+    "UPDATE conversation_turns SET agent_message_content = 'as older rules read it', answer_state = 'canned'",
+)
+
+
+@pytest.mark.parametrize("has_sources", [True, False])
+def test_sessions_of_older_rules_are_read_again_by_a_job(home, has_sources):
+    write_conversation(home)
+    write_conversation(home)
+    run(home)
+    before = dump_tables()
+    for statement in OLDER:
+        damage_rows(MAIN, statement)
+    assert Session.objects.using(MAIN).list_ids_to_read_again().count() == 2
+    (note,) = [check for check in checks.CHECKS if check.name == "older_rules"]
+    assert note.rows(MAIN, is_deep=False).count == 2
+    run(home)  # an import alone reads nothing again
+    assert note.rows(MAIN, is_deep=False).count == 2
+    if not has_sources:
+        home.root.rename(home.root.with_name("elsewhere"))
+    assert read_again.run({}, SilentProgress())["message"] == "2 sessions were read again by the rules of this version."
+    assert dump_tables() == before
+    assert note.rows(MAIN, is_deep=True).count == 0
+    assert read_again.run({}, SilentProgress())["sessions"] == 0
+
+
+def test_a_session_that_turns_out_to_be_of_a_group_is_read_again(home):
+    """Without its index entry nobody knows that the last words were private."""
+    script = home.transcript()
+    script.add(user("When?"), assistant("", ("m", "message", {"action": "send", "message": "At nine."})))
+    script.add(result("m", '{"ok":true}', name="message"), assistant("I told the group."))
+    run(home)
+    turn = ConversationTurn.objects.using(MAIN)
+    assert turn.get().agent_message_content == "At nine.\n\nI told the group."
+    home.index({"agent:main:irc:group:#lab": {"sessionId": script.session, "chatType": "group"}})
+    run(home)
+    assert turn.get().agent_message_content == "At nine."
+    assert Session.objects.using(MAIN).get().rules == rules.VERSION

@@ -3,12 +3,15 @@
 import pytest
 
 from datasets import services
+from datasets.kinds import changed_turns
 from datasets.models import DatasetSample
 from datasets.review import verdicts
-from ledger.models import ConversationContext, ConversationTurn, Session
+from ledger.models import ConversationContext, ConversationTurn, Session, TranscriptEvent
 from openclaw_web.errors import Refused
 from people.configuration import setting_values as configuration
-from tests.datasets.conversations import agent, store_session, store_turns, user
+from tests.datasets.conversations import agent, store_session, store_turns, tool_result, user
+from tests.datasets.exports.branches import Steps
+from tests.datasets.exports.export_helpers import build_and_read, excluded_samples
 from tests.factories import DecisionFactory
 
 pytestmark = pytest.mark.django_db
@@ -252,3 +255,45 @@ def test_a_call_is_bounded(ada, monkeypatch):
     second = services.make_samples(ada, "s1", None, by="root")
     assert second.sentence == "2 samples created."
     assert sorted(bodies()) == [1, 2, 3, 4, 5, 6]
+
+
+def test_an_answer_sent_with_a_tool_is_the_reply_of_sample_and_row(as_admin, ada, own_home):
+    """In a group the words of the tool `message` are the answer; what the agent says afterwards is private."""
+    moments = {"created_at": 0, "last_activity_at": 0}
+    Session.objects.using("agent_ada").create(id="s1", session_key="agent:ada:irc:group:#lab", **moments)
+    calls = {"type": "toolCall", "id": "c", "name": "message", "arguments": {"action": "send", "message": "At nine."}}
+    call = agent("a1", "")
+    call["message"]["content"] = [calls]
+    outcome = tool_result("r1", '{"ok":true}')
+    lines = [user("u1", "When does it leave?"), call, outcome, agent("p1", "I told the group.")]
+    lines += [user("u2", "Thanks"), agent("a2", "NO_REPLY")]
+    lines += [user("u3", "Anything else?"), agent("a3", "LLM request failed: provider rejected the request schema.")]
+    store_session(lines)
+    as_admin.post(URL, {"all": "1"})
+    sample = DatasetSample.objects.get()
+    assert (sample.body["userMessage"], sample.body["agentReply"]) == ("When does it leave?", "At nine.")
+    verdicts.label_sample(sample.id, "approved", by="root")
+    _manifest, rows = build_and_read("sharegpt")
+    assert [message["value"] for message in rows[sample.id]["conversations"]] == ["When does it leave?", "At nine."]
+
+
+def test_a_sample_keeps_its_words_when_its_turn_has_other_ones(as_admin, ada, own_home):
+    store_turns(2)
+    as_admin.post(URL, {"all": "1"})
+    first, second = DatasetSample.objects.order_by("turn_number")
+    for sample in (first, second):
+        verdicts.label_sample(sample.id, "approved", by="root")
+    turns = ConversationTurn.objects.using("agent_ada").filter(turn_number=1)
+    events = TranscriptEvent.objects.using("agent_ada").filter(turn_number=1, kind="assistant")
+    events.update(event_json=events.get().event_json.replace("answer 1", "other words"))
+    turns.update(agent_message_content="other words")
+    counts = changed_turns.follow_turns(ada, Steps())
+    first.refresh_from_db()
+    assert (counts["changed"], counts["sent"], first.annotation_status) == (1, 1, "needs_review")
+    assert (first.body["agentReply"], first.turn_traits) == ("answer 1", "changed_since")
+    verdicts.label_sample(first.id, "approved", by="root")
+    assert changed_turns.follow_turns(ada, Steps())["changed"] == 0  # what somebody judged anew stays so
+    manifest, rows = build_and_read("sharegpt")
+    assert rows.keys() == {second.id} and excluded_samples(manifest) == {"changed_since": [first.id]}
+    _manifest, rows = build_and_read("sharegpt", name="two", include=("changed_since",))
+    assert rows.keys() == {first.id, second.id}

@@ -119,11 +119,12 @@ def count_restorable(
 
 def describe_extent(compared: Comparison) -> str:
     """Say whether every row of sessions was compared, and which sessions were not."""
-    rewritten, moved, undecided = (compared.skipped[reason] for reason in agent_reimport.SKIPPED)
+    rewritten, moved, undecided, older = (compared.skipped[reason] for reason in agent_reimport.SKIPPED)
     others = [
         (rewritten, _("%(sessions)s with sources that were rewritten and are not imported yet")),
         (moved, _("%(sessions)s with files that belong to other sessions now")),
         (undecided, _("%(sessions)s that no session index names, because somebody opted out")),
+        (older, _("turns of %(sessions)s that were read by the rules of an older version")),
     ]
     named = [text % {"sessions": amounts.format_amount("sessions", count)} for count, text in others if count]
     named += [_("what findings name as not compared")] if compared.unreadable else []

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import orjson
 
+from datasets.exports.branches import Message
 from datasets.exports.files import encode_line
 from datasets.exports.rows import Shape, build_rows
 from datasets.exports.rules import find_broken_rules
@@ -22,29 +23,18 @@ class Call:
     arguments: dict = field(default_factory=lambda: {"command": "ls"})
 
 
-@dataclass(slots=True)
-class Message:
-    """Like datasets.exports.branches.Message."""
-
-    role: str
-    text: str = ""
-    turn_number: int | None = None
-    calls: list = field(default_factory=list)
-    tool_call_id: str | None = None
-    is_synthetic: bool = False
-    is_failed: bool = False
-    text_changes: frozenset = frozenset()
-    is_after_reset: bool = False
-    exclusion: str = ""
-    original: str | None = None
+def build_message(role, text="", turn_number=None, **more):
+    """A message of a branch; what is not given is empty."""
+    nothing = {"calls": [], "tool_call_id": None, "is_synthetic": False, "is_failed": False}
+    return Message(role, text, turn_number, **nothing | more)
 
 
 def user(text, turn, exclusion="", *, after_reset=False):
-    return Message("user", text, turn, exclusion=exclusion, is_after_reset=after_reset)
+    return build_message("user", text, turn, exclusion=exclusion, is_after_reset=after_reset)
 
 
 def agent(text="", *calls, synthetic=False):
-    return Message(
+    return build_message(
         "assistant",
         text,
         calls=[Call(call) if isinstance(call, str) else call for call in calls],
@@ -53,7 +43,7 @@ def agent(text="", *calls, synthetic=False):
 
 
 def result(call, text="done", *, failed=False):
-    return Message("tool", text, tool_call_id=call, is_failed=failed)
+    return build_message("tool", text, tool_call_id=call, is_failed=failed)
 
 
 def sample(turn=1, user_text="question", reply="answer", context=(), **more):

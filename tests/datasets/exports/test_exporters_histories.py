@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from datasets.exports import changes
 from datasets.exports.histories import HISTORIES
 from datasets.exports.rows import Shape, build_rows
-from tests.datasets.exports.branches import Message, agent, result, rows, sample, sides, user, values
+from tests.datasets.exports.branches import agent, build_message, result, rows, sample, sides, user, values
 from tests.datasets.exports.test_exporters_properties import number_turns, thorough
 
 FOUR = [message for number in range(1, 5) for message in (user(f"q{number}", number), agent(f"a{number}"))]
@@ -142,7 +142,7 @@ def build_branch(kinds):
         if kind == "user":
             branch.append(user(f"U{number}", None))
         elif kind == "tool":
-            branch.append(Message("tool", f"T{number}", tool_call_id=calls.pop(0) if calls else "none"))
+            branch.append(build_message("tool", f"T{number}", tool_call_id=calls.pop(0) if calls else "none"))
         else:
             calls += [f"c{number}"] * (kind == "call")
             branch.append(agent(f"A{number}", *calls[-1:] if kind == "call" else ()))

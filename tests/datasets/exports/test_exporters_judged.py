@@ -6,6 +6,7 @@ Otherwise it is taught with the texts of its sample.
 import pytest
 
 from datasets.exports import changes
+from ledger.collectors import answers
 from tests.datasets.exports.branches import Call, agent, result, rows, sample, sides, user, values
 
 GROWN = [
@@ -45,3 +46,21 @@ def test_a_turn_that_only_says_more_is_still_the_one_that_was_judged():
     (row,), (done,) = rows("sharegpt", sample(), branch=branch)
     assert sides(row) == ["human", "function_call", "observation", "gpt"] and values(row)[-1] == "answer"
     assert done == {changes.TEXT_BEFORE_REPLY_DROPPED}
+
+
+@pytest.mark.parametrize("format_", ["sharegpt", "openai", "alpaca"])
+@pytest.mark.parametrize("history", ["edited", "session", "context"])
+def test_an_answer_that_was_sent_with_a_tool_is_taught_as_the_reply(format_, history):
+    """The call that sent it is no call of a row, and the private words after it are in none."""
+    sends = [Call(name, "message", {"action": "send", "message": text}) for name, text in (("m", "At"), ("n", "nine."))]
+    branch = [user("When?", 1), agent("", "a"), result("a"), agent("", sends[0]), result("m", '{"ok":true}')]
+    branch += [agent("", sends[1]), result("n", '{"ok":true}'), agent("I told them."), user("Thanks", 2), agent("Bye")]
+    for message in branch:
+        message.conversation = answers.Conversation(is_group=True)
+    judged = [sample(1, "When?", "At\n\nnine."), sample(2, "Thanks", "Bye")]
+    made, done = rows(format_, *judged, branch=branch, history=history, tool_calls="input")
+    assert "I told them" not in str(made) and "send" not in str(made) and changes.REBUILT not in set.union(*done)
+    assert str(made).count("At\\n\\nnine.") >= 1
+    if format_ == "sharegpt":
+        assert sides(made[0])[:4] == ["human", "function_call", "observation", "gpt"]
+        assert changes.ANSWER_SENT in done[0]

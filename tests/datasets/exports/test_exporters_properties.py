@@ -14,7 +14,7 @@ from datasets.exports.rows import Shape, build_rows
 from datasets.exports.rules import find_broken_rules
 from datasets.exports.turns import PARALLEL
 from datasets.json_texts import BAD
-from tests.datasets.exports.branches import Call, Message, gate, sample
+from tests.datasets.exports.branches import Call, build_message, gate, sample
 
 CHARACTERS = st.characters(codec=None) | st.sampled_from("\x00\ud83d\u2028\ufeff 导🔧")
 TEXTS = st.text(CHARACTERS, max_size=40)
@@ -30,10 +30,10 @@ CALLS = st.builds(
     arguments=st.dictionaries(TEXTS, JSON, max_size=3),
 )
 ASSISTANTS = st.builds(
-    Message, role=st.just("assistant"), text=TEXTS, calls=st.lists(CALLS, max_size=3), is_synthetic=st.booleans()
+    build_message, role=st.just("assistant"), text=TEXTS, calls=st.lists(CALLS, max_size=3), is_synthetic=st.booleans()
 )
-RESULTS = st.builds(Message, role=st.just("tool"), text=TEXTS, tool_call_id=IDS, is_failed=st.booleans())
-USERS = st.builds(Message, role=st.just("user"), text=TEXTS)
+RESULTS = st.builds(build_message, role=st.just("tool"), text=TEXTS, tool_call_id=IDS, is_failed=st.booleans())
+USERS = st.builds(build_message, role=st.just("user"), text=TEXTS)
 BRANCHES = st.lists(USERS | ASSISTANTS | RESULTS | RESULTS, max_size=40)
 CONTEXTS = st.lists(st.tuples(st.sampled_from(["user", "agent"]), WORDS), max_size=8)
 thorough = settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -1,6 +1,7 @@
 import io
 
 import orjson
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -57,3 +58,30 @@ def test_a_line_without_end_is_rejected_and_skipped(monkeypatch):
     first, second = read_lines(io.BytesIO(data))
     assert (first.reason, first.end) == ("too_long", 351)
     assert second.record == {"type": "a"}
+
+
+def _record(number, text=""):
+    return orjson.dumps({"type": "message", "id": f"r{number}", "timestamp": "2026-03-01T10:00:00Z", "message": text})
+
+
+# A damaged line: the ids of the records on it, the reasons of what is lost.
+DAMAGED_LINES = {
+    "half a record before": (_record(1)[:40] + _record(2), ["r2"], ["truncated"]),
+    "zeros before": (b"\x00" * 4096 + _record(1), ["r1"], ["nul_bytes"]),
+    "two records": (_record(1) + _record(2), ["r1", "r2"], []),
+    "half a record behind": (_record(1) + b'{"ty', ["r1"], []),
+    "a record in a text": (orjson.dumps({"text": _record(1).decode()})[:-1], [], ["truncated"]),
+    "a value inside of a lost record": (b'{"id":"x","data":{"type":"message","a":1},"b', [], ["truncated"]),
+    "no UTF-8 before": (b'{"type":"message","t":"\xff\xfe' + _record(2), ["r2"], ["not_utf8"]),
+}
+
+
+@pytest.mark.parametrize(("line", "ids", "reasons"), DAMAGED_LINES.values(), ids=DAMAGED_LINES)
+def test_whole_records_on_a_damaged_line_are_recovered(line, ids, reasons):
+    after = _record(9)
+    lines = list(read_lines(io.BytesIO(line + b"\n" + after + b"\n")))
+    assert [read.record["id"] for read in lines if read.record] == [*ids, "r9"]
+    assert [read.reason for read in lines if not read.record] == reasons
+    assert [read.offset for read in lines][-1] == len(line) + 1
+    assert len({read.offset for read in lines}) == len(lines)
+    assert lines[-2].end == len(line) + 1

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from ledger.models import PromptReport
+from ledger.models import PromptReport, Session
 from ledger.session import transcript_page
 from tests.factories import SessionFactory
 from tests.homes import assistant, result, user
@@ -39,6 +39,35 @@ def test_it_works(client):
 def test_a_session_without_records_says_so(client):
     SessionFactory(id="s1")
     assert "No records yet" in get_text(client.get(PAGE))
+
+
+def test_a_turn_says_what_the_person_received(client):
+    SessionFactory(id="s1", session_key="agent:ada:irc:group:#lab", record_count=0)
+    send = ("m", "message", {"action": "send", "message": "At nine."})
+    lost = {"parentId": "a line that was lost"}
+    store_session(
+        *(user("When?"), assistant("", send), result("m", '{"ok":true}', name="message"), assistant("I told them.")),
+        *(user("Thanks"), assistant("NO_REPLY"), user("And then?"), assistant("LLM request failed.") | lost),
+        *(user("Router?"), assistant("Yes.", model="auto")),
+    )
+    page = get_text(client.get(PAGE))
+    for words in ("Sent to the conversation", "Private words", "Delivered", "Silent reply", "A record is lost"):
+        assert words in page
+    states = dict(Session.objects.using("agent_ada").get().turns.values_list("turn_number", "answer_state"))
+    assert states == {1: "", 2: "silent", 3: "damaged", 4: ""}
+    listed = client.get("/agents/ada/turns/?answer=silent")
+    assert "Thanks" in get_text(listed) and "At nine." not in get_text(listed)
+    delivered = client.get("/api/v1/agents/ada/turns?delivery=delivered").json()["items"]
+    assert [(turn["agent_message_content"], turn["answer_state"]) for turn in delivered] == [("At nine.", "")]
+
+
+def test_the_model_that_was_asked_stands_beside_the_one_that_answered(client):
+    record = assistant("Yes.", model="auto")
+    record["message"]["responseModel"] = "vendor/other"
+    store_session(user("Router?"), record)
+    for address in (PAGE, "/agents/ada/turns/"):
+        assert re.search(r"vendor/other.*asked: auto", get_text(client.get(address)), re.DOTALL)
+    assert "Router?" in get_text(client.get("/agents/ada/turns/?model=vendor/other"))
 
 
 def test_only_labellers_can_choose_turns(client, stranger):

@@ -1,0 +1,69 @@
+"""Samples of turns whose words are other ones now than people judged, since records were read by newer rules."""
+
+from collections import Counter
+from itertools import groupby, islice
+from operator import attrgetter
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from agents.models import Agent
+from jobs.kinds import BY_SCHEDULE
+from ledger.models import ConversationTurn
+from openclaw_web.sqlite import write_queue
+from openclaw_web.sqlite.json_columns import decode
+
+from .. import turn_facts
+from ..models import DatasetSample, SampleClaim
+from ..review import verdicts
+from ..sample_texts import CHANGED
+from . import turn as turns
+
+BATCH = 200
+
+
+def follow_turns(agent: Agent, progress: Any) -> Counter[str]:
+    """Update what samples of an agent say of their turns; count those that `changed` and were `sent` to review.
+
+    A sample keeps its text and its verdict; an approved one whose turn has other words now needs review. Running it
+    again changes nothing more. Turns that are not stored any more are left alone.
+    """
+    counts: Counter[str] = Counter()
+    samples = DatasetSample.objects.filter(agent_id=agent.agent_id, sample_type=turns.TYPE, turn_id__isnull=False)
+    rows = samples.order_by("session_id", "turn_number", "id").iterator(chunk_size=BATCH)
+    for _session_id, group in groupby(rows, key=attrgetter("session_id")):
+        while batch := list(islice(group, BATCH)):
+            _follow_batch(agent.db, batch, counts)
+            progress.update(counts["samples"], None, _("Comparing samples with their turns"))
+    return counts
+
+
+def _follow_batch(db, samples, counts):
+    stored = ConversationTurn.objects.using(db).filter(id__in=[sample.turn_id for sample in samples])
+    exchanges = turns.read_exchanges(db, list(stored))
+    counts["samples"] += len(samples)
+    for sample in samples:
+        exchange = exchanges.get(sample.turn_id)
+        if exchange is None or (exchange.problem and not exchange.user):
+            continue
+        body = decode(sample.content)
+        traits = exchange.traits.split()
+        is_changed = (exchange.user, exchange.reply) != (body.get("userMessage"), body.get("agentReply"))
+        traits += [CHANGED] if is_changed else []
+        columns = turn_facts.build_columns(exchange.prompt, exchange.stop, " ".join(traits))
+        was_changed = CHANGED in sample.turn_traits.split()
+        with write_queue.global_transaction():
+            if columns != {name: getattr(sample, name) for name in columns}:
+                DatasetSample.objects.filter(id=sample.id).update(**columns)
+            if is_changed and not was_changed:
+                counts["changed"] += 1
+                counts["sent"] += _send_to_review(sample.id)
+
+
+def _send_to_review(sample_id):
+    SampleClaim.objects.filter(sample_id=sample_id).delete()  # nobody's verdict on the sample as it was counts
+    if not DatasetSample.objects.approved().filter(id=sample_id).exists():
+        return False
+    note = _("The turn has other words now.")
+    verdicts.add_verdict(sample_id, DatasetSample.Status.NEEDS_REVIEW, by=BY_SCHEDULE, notes=note)
+    return True
