@@ -157,11 +157,11 @@ def _read_windows(database, rows, before):
         if isinstance(newest, str):
             continue
         try:
-            role, message = read_text(row, "role"), read_text(row, "message")
+            role, text = read_text(row, "role"), read_text(row, "message")
             at, _place = read_moment(row, "timestamp"), read_count(row, "sequence_number")
-            if role not in ROLES or message is None or at is None:
+            if role not in ROLES or text is None or at is None:
                 raise Unusable("a message of its context cannot be read")
-            message = SourceMessage(role, message, at)
+            message = SourceMessage(role, text, at)
         except Unusable as exc:
             new_windows[row["turn_id"]] = str(exc)
             continue
