@@ -106,7 +106,7 @@ class Terminal:
 
     def __call__(self, done: int, total: int | None, message: str) -> None:
         self._last = self._format_line(done, total, message)
-        if (now := time.monotonic()) >= self._due:
+        if (self.is_live or self._last != self._drawn) and (now := time.monotonic()) >= self._due:
             self._due = now + (self.REDRAW_SECONDS if self.is_live else self.LINE_SECONDS)
             self._draw()
 

@@ -167,7 +167,9 @@ def read_rule_counts(db: str, rows: Sequence[BehaviorCorrection], *, with_facts:
                 ruling = rules.build_ruling(rule, fact=audit.candidate_fact or "", target_file=audit.target_file or "")
                 if get_corrected_state(row).is_other_than(WriteState(ruling.status, ruling.fact, ruling.target_file)):
                     by_rule[rule.id].append(audit)
-            acted, overruled = _count_acted(db, by_id), by_rule
+            acted_rows = WriteGuardianAudit.objects.using(db).filter(rule_id__in=list(by_id)).order_by()
+            acted = Counter(dict(acted_rows.values_list("rule_id").annotate(Count("rule_id"))))
+            overruled = by_rule
             caught = _find_caught(db, by_id) if with_facts else {}
         except OperationalError as exc:
             if not is_up(exc):
@@ -191,11 +193,6 @@ def read_rule_counts(db: str, rows: Sequence[BehaviorCorrection], *, with_facts:
     ]
     _add_messages(db, counts, {audit.id for audits in overruled.values() for audit in audits})
     return counts
-
-
-def _count_acted(db, by_id):
-    rows = WriteGuardianAudit.objects.using(db).filter(rule_id__in=list(by_id)).order_by()
-    return Counter(dict(rows.values_list("rule_id").annotate(Count("rule_id"))))
 
 
 def _find_caught(db, by_id):

@@ -104,7 +104,10 @@ def build_rows(events: Iterable[Event], show: str) -> list[Event | Fold]:
     EVERYTHING (without folds).
     """
     rows: list[Event | Fold] = []
-    for is_change, group in groupby((event for event in events if not event.is_redundant), _is_change):
+    shown_events = (event for event in events if not event.is_redundant)
+    for is_change, group in groupby(
+        shown_events, lambda event: event.audit is None or event.audit.status not in WITHOUT_CHANGE
+    ):
         run = list(group)
         if is_change or show == EVERYTHING or (show == FOLDED and len(run) == 1):
             rows += run
@@ -122,10 +125,6 @@ def find_two_newest(events: Page) -> tuple[str, str]:
 
 def find_rollback_ids(events: Page) -> list[str]:
     return [event.audit.id for event in events if event.audit and event.audit.origin == related_writes.ROLLBACK]
-
-
-def _is_change(event):
-    return event.audit is None or event.audit.status not in WITHOUT_CHANGE
 
 
 def _filter_after(rows, kind, place, order, *, is_backwards):

@@ -1,12 +1,12 @@
 """Runs one external program without a shell, bounded in time and output.
 
-It has a process group of its own.
+It has a process group of its own, which ends with it, and with this process: `group_watch`.
 """
 
 import os
 import selectors
-import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +17,8 @@ from django.utils.translation import gettext as _
 
 from openclaw_web.errors import Refused
 from people.configuration import setting_values as configuration
+
+from . import group_watch
 
 ENABLED, SECONDS = "writeGuardian.handOver", "writeGuardian.handOverSeconds"
 # All that the command gets of our environment; OPENCLAW_STATE_DIR is set to the home of the agent.
@@ -71,7 +73,7 @@ GRACE = 5.0  # seconds between TERM and KILL
 class CommandResult:
     """Result of a program: its exit status and the beginning of its outputs.
 
-    A negative status is the signal that ended it.
+    A status over 128 is the signal that ended it.
     """
 
     status: int
@@ -91,11 +93,11 @@ def run_command(
     """Run a program until it ends, for `seconds` at most.
 
     Then its process group is ended, with TERM and then KILL. `check_wanted` is called while the program runs; an
-    exception of it ends the group too, and is raised here. Raises OSError when the program cannot be started.
+    exception of it ends the group too, and is raised here. Raises OSError when no process can be started.
     """
     process = subprocess.Popen(
-        list(arguments),
-        stdin=subprocess.DEVNULL,
+        [sys.executable, "-I", "-S", group_watch.__file__, str(GRACE), *arguments],
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         cwd=folder,
@@ -111,8 +113,9 @@ def run_command(
             outputs.read(PAUSE)
             is_timed_out = time.monotonic() > ends
     finally:
-        if process.returncode is None:
-            _end_group(process)
+        process.stdin.close()
+        while process.poll() is None:
+            outputs.read(PAUSE)
         outputs.read_rest()
         outputs.close()
     return CommandResult(process.returncode, bytes(outputs.output), bytes(outputs.errors), is_timed_out)
@@ -154,17 +157,3 @@ class _Outputs:
         self._selector.close()
         for pipe in self._pipes:
             pipe.close()
-
-
-def _end_group(process):
-    """End a process and all that it started.
-
-    The process is reaped last: until then nobody else has its number.
-    """
-    os.killpg(process.pid, signal.SIGTERM)
-    ends = time.monotonic() + GRACE
-    options = os.WEXITED | os.WNOWAIT | os.WNOHANG
-    while time.monotonic() < ends and os.waitid(os.P_PID, process.pid, options) is None:
-        time.sleep(PAUSE / 4)
-    os.killpg(process.pid, signal.SIGKILL)
-    process.wait()

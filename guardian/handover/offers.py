@@ -71,7 +71,7 @@ def offer_proposal(agent: Agent, preview: ProposalPreview) -> Offer:
 
 
 def _build_offer(agent, name, now, new_content, *, is_open=False) -> Offer:
-    record = read_live_record(agent, name) if name in GUARDED and (is_open or new_content != now) else None
+    record = read_live_record(agent, name) if name in GUARDED else None
     effect = forecast_record_effect(record, None if is_open else new_content)
     offer = Offer(name, now, new_content, effect=effect)
     if record is None or not offer.is_needed:

@@ -30,17 +30,22 @@ from ..standing import read_live_record
 Outcome, State = Handover.Outcome, Handover.State
 COARSE_MS = 1_000  # resolution of the clocks of files
 LATE_MS = 7 * clock.DAY_MS  # after which an import looks for a change no more
+WRITTEN = (Outcome.DONE, Outcome.UNTRUSTED, Outcome.UNRECORDED)  # the file holds what was asked for
 MAY_STILL_FINISH = (Outcome.TIMED_OUT, Outcome.CANCELED, Outcome.INTERRUPTED)
 SENTENCES: dict[str, str | Promise] = {
-    Outcome.DONE: gettext_lazy("Done: the agent changed %(file)s, and the file remains in the prompt."),
+    Outcome.DONE: gettext_lazy(
+        "Done: the agent changed %(file)s, and OpenClaw's record names it. The next prompt should hold the file."
+    ),
     Outcome.UNCHANGED: gettext_lazy("Not done: the agent has ended, and %(file)s is as it was."),
     Outcome.OTHER: gettext_lazy("Not done: %(file)s has other content now. Nothing was written over it."),
     Outcome.UNTRUSTED: gettext_lazy(
-        "Not done: %(file)s has the wanted content, but OpenClaw does not trust it and leaves it out of the prompt."
+        "%(file)s has the wanted content, and the change is stored. But OpenClaw does not trust the file and leaves it "
+        "out of the prompt: the page of the file has the text that brings it back."
     ),
     Outcome.UNRECORDED: gettext_lazy(
-        "Not done: %(file)s has the wanted content, but OpenClaw's record does not name it. The agent's next write "
-        "takes the file out of the prompt."
+        "%(file)s has the wanted content, and the change is stored. But OpenClaw's record does not name it: the "
+        "agent's next write takes the file out of the prompt. The page of the file then has the text that brings it "
+        "back."
     ),
     Outcome.TIMED_OUT: gettext_lazy("Not done in time: %(file)s is as it was. The agent may still change the file."),
     Outcome.CANCELED: gettext_lazy("Canceled: %(file)s is as it was. The agent may still carry out the change."),
@@ -57,7 +62,7 @@ PUT_BACK = gettext_lazy("The version that OpenClaw's record names was put back b
 def sentence_of(row: Handover) -> str:
     """Return the outcome of a change, in a sentence or two."""
     sentence = str(SENTENCES[row.outcome]) % {"file": row.file_name}
-    names_put_back = row.puts_back and row.started_at and row.outcome not in (Outcome.NONE, Outcome.DONE)
+    names_put_back = row.puts_back and row.started_at and row.outcome not in (Outcome.NONE, *WRITTEN)
     return f"{sentence} {PUT_BACK}" if names_put_back else sentence
 
 
@@ -87,7 +92,7 @@ def store_outcome(agent: Agent, row: Handover, fallback: Handover.Outcome, answe
     row.outcome = fallback if outcome == Outcome.UNCHANGED else outcome
     row.state, row.ended_at = State.ENDED, clock.now_ms()
     row.answer = answer or row.answer
-    if row.outcome == Outcome.DONE:
+    if row.outcome in WRITTEN:
         _complete(agent, row)
     row.save(using=agent.db, force_update=True)
     return row
@@ -116,15 +121,16 @@ def store_late_changes(agent: Agent) -> int:
 
     Imports call this, when nobody waits for these changes any more.
     """
-    rows = Handover.objects.using(agent.db).filter(state=State.ENDED, outcome__in=(*MAY_STILL_FINISH, Outcome.FAILED))
+    late = (*MAY_STILL_FINISH, Outcome.FAILED, Outcome.UNRECORDED)
+    rows = Handover.objects.using(agent.db).filter(state=State.ENDED, outcome__in=late)
     count = 0
     for row in rows.filter(ended_at__gte=clock.now_ms() - LATE_MS).order_by("ended_at"):
         with (
             suppress(Refused),
             workspace_access.exclusive_job_write(agent),
         ):  # unreadable files are reported elsewhere
-            if read_outcome(agent, row) == Outcome.DONE:
-                store_outcome(agent, row, Outcome.DONE)
+            if read_outcome(agent, row) in set(WRITTEN) - {row.outcome}:
+                store_outcome(agent, row, Outcome.UNCHANGED)
                 count += 1
     return count
 

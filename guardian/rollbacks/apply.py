@@ -85,6 +85,16 @@ def apply_steps(agent: Agent, place: Path, steps: Sequence[Step], *, by: str, re
             return []
 
 
+def record_steps(agent: Agent, place: Path, steps: Sequence[Step], *, by: str, reason: str) -> list[str]:
+    """Store steps whose files hold already what they would be given; no file is touched."""
+    with _refuse_without_room(agent):
+        intents = intent_store.store_intents(agent.db, place, steps, by, reason)
+        intent_store.finish_intents(agent.db, intents)
+        for intent in intents:
+            intent_store.end_intent(agent.db, intent, State.DONE)
+    return []
+
+
 def check_room(steps: Sequence[Step]) -> None:
     """Raise NoRoom when the home has no room for what a rollback stores.
 

@@ -68,6 +68,12 @@ class RollbackPlan:
         return {} if new_content == self.now else {self.name: new_content}
 
     @property
+    def is_done(self) -> bool:
+        """Whether the file holds what the rollback would write: of a patch, of an editor, or of the agent."""
+        is_same = self.new_content == self.now and not self.conflicts
+        return is_same and self.hunk is None and self.way == Way.MERGED
+
+    @property
     def has_changed(self) -> bool:
         """Whether somebody changed the file since the write."""
         return self.way != Way.EXACT

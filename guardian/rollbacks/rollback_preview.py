@@ -1,7 +1,7 @@
 """A rollback before it is done, as pages, the API and commands show it."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agents.models import Agent
 from openclaw_web.diffs import line_diff, unified_format
@@ -86,13 +86,15 @@ def build_preview(agent: Agent, plan: RollbackPlan) -> RollbackPreview:
     after = read_version_bytes(plan.audit.after_snapshot) if plan.audit.after_snapshot else None
     since = None if hash_content(after) == hash_content(plan.now) else compare_contents(after, plan.now, plan.name)
     offer = offers.offer_rollback(agent, plan)
+    if plan.is_done and offer.puts_back and (reason := find_problem(agent, [plan.name])):
+        offer = replace(offer, problem=reason)
     is_change = plan.conflicts or plan.contents()
     effect = effects.build_notice({plan.name: offer.effect} if is_change else {})
     return RollbackPreview(
         plan,
         compare_contents(plan.now, plan.new_content, plan.name),
         since,
-        find_problem(agent, [plan.name]),
+        find_problem(agent, [] if plan.is_done else [plan.name], writes=not plan.is_done),
         effect,
         offer,
     )
@@ -106,13 +108,16 @@ def compare_contents(old: bytes | None, new: bytes | None, name: str) -> Compari
     return Comparison(diff, view, patch)
 
 
-def find_problem(agent: Agent, names: Iterable[str]) -> str:
+def find_problem(agent: Agent, names: Iterable[str], *, writes: bool = True) -> str:
     """Return why this site does not write these memory files; empty if it does.
 
-    It may not write into workspaces at all.
+    It may not write into workspaces at all. Without `writes` the rollback is only stored.
     """
     try:
-        workspace_access.check_rollbacks()
+        workspace_access.check_enabled()
+        if not writes:
+            return ""
+        workspace_access.check_writes()
         with workspace.open_workspace(workspace_access.get_workspace(agent)) as folder:
             for name in names:
                 folder.check(name)

@@ -123,17 +123,20 @@ def roll_back(
     hunk: int | None = None,
     chosen: bytes | None = None,
 ) -> RollbackResult:
-    """Roll back a write, or one hunk of it.
+    """Roll back a write, or one hunk of it; one whose file is as after the rollback is only marked.
 
     `seen` is `RollbackPlan.seen` of the preview (None: there was none); `chosen` is the content that a person chose.
     Raises as `rollback_plan.plan_rollback` and `apply.apply_steps` do, and FileChanged when a conflict needs a person.
     """
-    _check(request)
+    workspace_access.check_enabled()
+    check_reason(request)
     with log_refusals(agent, request.by, "write", audit_id), workspace_access.exclusive_write(agent):
         recovery.recover_locked(agent)
         current_plan = plan_rollback(agent, audit_id, hunk=hunk)
         check_seen(seen, current_plan.seen, current_plan.name)
         check_chosen(current_plan, chosen)
+        if not current_plan.is_done or chosen is not None:
+            workspace_access.check_writes()
         new_content = current_plan.new_content if chosen is None else chosen
         effect = effects.accept_effects(agent, current_plan.contents(chosen), is_accepted=request.accepts_effect)
         take = _build_reversal(current_plan, effect, chosen)
@@ -248,6 +251,8 @@ def _find_restored(write_plan: RollbackPlan, chosen=None):
 
 def _apply(agent, place, steps: Sequence[Step], request: RollbackRequest):
     apply.check_room(steps)
+    if all(step.now == step.new_content for step in steps):
+        return apply.record_steps(agent, place, steps, by=request.by, reason=request.reason)
     if request.keeps_copy:
         store_copies(agent, steps)
     return apply.apply_steps(agent, place, steps, by=request.by, reason=request.reason)
@@ -256,7 +261,12 @@ def _apply(agent, place, steps: Sequence[Step], request: RollbackRequest):
 def check_chosen(write_plan: RollbackPlan, chosen: bytes | None) -> None:
     """Raise FileChanged where a person has to choose the content and nobody has."""
     if write_plan.conflicts and chosen is None:
-        raise FileChanged(_("Somebody changed the same lines since. Choose what the file should hold."))
+        raise FileChanged(
+            _(
+                "Somebody changed the same lines since. Choose what the file should hold: on the page of the "
+                "rollback, or with --choose-file."
+            )
+        )
 
 
 def _check(request):

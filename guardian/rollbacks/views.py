@@ -111,53 +111,45 @@ def rollback(request, agent, audit_id):
 @needs("operator")
 def rollback_do(request, agent, audit_id):
     """Roll it back as it was previewed."""
-    preview_form = _read_preview_form(request)
-    with service.log_refusals(agent, request.user.username, "write", audit_id):
-        plan = rollback_plan.plan_rollback(agent, audit_id, hunk=preview_form.number)
-    preview = rollback_preview.build_preview(agent, plan)
-    form = (ChoiceForm if plan.conflicts else RollbackForm)(request.POST)
-    if not form.is_valid():
-        return _render_preview(request, agent, preview, form, status=422)
-    chosen = rollback_preview.restore_line_endings(form.cleaned_data["content"], plan) if plan.conflicts else None
-    rollback_request, seen = form.build_request(request.user.username), form.cleaned_data["seen"]
-    try:
-        result = service.roll_back(
-            agent, audit_id, rollback_request, seen=seen, hunk=preview_form.number, chosen=chosen
-        )
-    except Refused as refused:
-        form.add_error(None, refused.sentence)
-        new_preview = rollback_preview.build_preview(
-            agent, rollback_plan.plan_rollback(agent, audit_id, hunk=preview_form.number)
-        )
-        return _add_retry_headers(refused, _render_preview(request, agent, new_preview, form, status=422))
-    sentence = _("Rolled back.") if preview_form.number is None else _("One change was taken back.")
-    return redirect_after_post(request, _add_warning(sentence, result.meanwhile), to=_write_address(agent, audit_id))
+
+    def roll_back(form, rollback_request, hunk, **options):
+        result = service.roll_back(agent, audit_id, rollback_request, hunk=hunk, **options)
+        sentence = _("Rolled back.") if hunk is None else _("One change was taken back.")
+        address = _write_address(agent, audit_id)
+        return redirect_after_post(request, _add_warning(sentence, result.meanwhile), to=address)
+
+    return _act(request, agent, audit_id, roll_back)
 
 
 @require_POST
 @agent_view
 @needs("operator")
 def rollback_hand_over(request, agent, audit_id):
-    preview_form = _read_preview_form(request)
-    plan = rollback_plan.plan_rollback(agent, audit_id, hunk=preview_form.number)
+    def hand_over(form, rollback_request, **options):
+        options["puts_back"] = form.cleaned_data["puts_back"]
+        row = handovers.hand_over_rollback(agent, audit_id, rollback_request, **options)
+        return redirect_after_start(request, handovers.start(agent, row).job, to=row)
+
+    return _act(request, agent, audit_id, hand_over)
+
+
+def _act(request, agent, audit_id, act):
+    """Check the form, and answer with what `act` returns, or with the page and why it refused."""
+    hunk = _read_preview_form(request).number
+    with service.log_refusals(agent, request.user.username, "write", audit_id):
+        plan = rollback_plan.plan_rollback(agent, audit_id, hunk=hunk)
     form = (ChoiceForm if plan.conflicts else RollbackForm)(request.POST)
     if not form.is_valid():
         return _render_preview(request, agent, rollback_preview.build_preview(agent, plan), form, status=422)
     chosen = rollback_preview.restore_line_endings(form.cleaned_data["content"], plan) if plan.conflicts else None
-    options = {"seen": form.cleaned_data["seen"], "puts_back": form.cleaned_data["puts_back"]}
+    rollback_request = form.build_request(request.user.username)
     try:
-        rollback_request = form.build_request(request.user.username)
-        row = handovers.hand_over_rollback(
-            agent, audit_id, rollback_request, hunk=preview_form.number, chosen=chosen, **options
-        )
-        started = handovers.start(agent, row)
+        return act(form, rollback_request, hunk=hunk, seen=form.cleaned_data["seen"], chosen=chosen)
     except Refused as refused:
         form.add_error(None, refused.sentence)
-        new_preview = rollback_preview.build_preview(
-            agent, rollback_plan.plan_rollback(agent, audit_id, hunk=preview_form.number)
-        )
-        return _render_preview(request, agent, new_preview, form, status=422)
-    return redirect_after_start(request, started.job, to=row)
+        new_plan = rollback_plan.plan_rollback(agent, audit_id, hunk=hunk)
+        preview = rollback_preview.build_preview(agent, new_plan)
+        return _add_retry_headers(refused, _render_preview(request, agent, preview, form, status=422))
 
 
 @require_safe

@@ -47,6 +47,12 @@ class Standing:
     is_equal: bool | None = None
     reported_at: int | None = None
     report_session_id: str = ""
+    changed_at: int = 0  # of the file
+
+    @property
+    def is_forecast(self) -> bool:
+        """Whether the file was changed after the newest prompt, so that no prompt holds these lines yet."""
+        return self.reported_at is not None and self.changed_at > self.reported_at
 
     @property
     def lost_chars(self) -> int:
@@ -108,6 +114,7 @@ def _build_standing(name, row, file, report):
     entry = next((prompt_files[spelling] for spelling in get_spellings(name) if spelling in prompt_files), None)
     is_compared = record is not None and file.is_readable
     record_columns = {"record": record, "is_equal": file.sha256 == record.file_hash if is_compared else None}
+    record_columns["changed_at"] = file.changed_at
     if report:
         record_columns |= {"reported_at": report.at, "report_session_id": report.session_id}
     raw, injected = _count_chars(name, file, entry)

@@ -79,6 +79,9 @@ def standing_sentence(standing: Standing) -> str:
     if standing.state == State.MISSING and standing.will_be_left_out:
         warning = _("OpenClaw still has a record of it: once the agent writes it again, it is left out.")
         return f"{sentence} {warning}"
+    if standing.is_forecast and standing.state in (State.IN_PROMPT, State.CUT, State.NO_RECORD):
+        forecast = _("This is a forecast: the newest prompt, of %(time)s, is older than the file.")
+        return f"{sentence} {forecast % {'time': _format_time(standing.reported_at)}}"
     return sentence
 
 

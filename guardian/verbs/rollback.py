@@ -1,6 +1,7 @@
 """`reflection guardian rollback`: rolls back a write, or all writes of a session."""
 
 import sys
+from pathlib import Path
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
@@ -9,6 +10,7 @@ from agents import services as agents
 from gate.verbs import model_verbs, parse_moment
 from jobs import services as jobs
 from jobs.progress import open_listener
+from openclaw_web import reasons
 from openclaw_web.commands.groups import Outcome, WrongUse
 from openclaw_web.commands.verbs import DONE, PARTLY, REFUSED
 
@@ -17,6 +19,7 @@ from ..handover.outcomes import Outcome as HandoverOutcome
 from ..rollbacks import rollback_plan, rollback_preview, service
 from ..rollbacks.api import preview_to_json, result_to_json, session_preview_to_json
 from ..rollbacks.service import RollbackRequest
+from ..rollbacks.workspace import MOST_BYTES
 from ..standing.effects import JOB_KIND
 from . import BY, split_visible_lines
 
@@ -54,6 +57,10 @@ def add_arguments(parser):
         "--put-back", action="store_true", help=_("with --hand-over: first put back what OpenClaw's record names")
     )
     parser.add_argument(
+        "--choose-file", metavar="FILE",
+        help=_("what the file should hold, where somebody changed the same lines since: the content of this file"),
+    )  # fmt: skip
+    parser.add_argument(
         "--no-backup", action="store_true", help=_("keep no copy of the file; its version is always kept")
     )
 
@@ -78,22 +85,41 @@ def run(agent, audit, reason, preview, session, since, until, leave_out, hunk, n
             else _roll_back_session(owner, session, span, wish, leave_out)
         )
     number = None if hunk is None else hunk - 1
+    chosen = _read_choice(options["choose_file"])
     if options["hand_over"]:
         puts_back = options["put_back"]
-        row = handovers.hand_over_rollback(owner, audit, wish, seen=None, hunk=number, puts_back=puts_back)
+        row = handovers.hand_over_rollback(
+            owner, audit, wish, seen=None, hunk=number, chosen=chosen, puts_back=puts_back
+        )
         with open_listener(sys.stderr) as listener:
             job = jobs.run_now(JOB_KIND, handovers.build_params(owner, row), by=BY, listener=listener)
         result = model_verbs.read_job_result(job)
         words = [result["message"], _("Handover %(id)s.") % {"id": row.id}]
         is_done = result["outcome"] == HandoverOutcome.DONE
         return Outcome(result, " ".join(words), DONE if is_done else PARTLY, "" if is_done else result["message"])
-    return _preview(owner, audit, number) if preview else _roll_back_write(owner, audit, number, wish)
+    return _preview(owner, audit, number) if preview else _roll_back_write(owner, audit, number, wish, chosen)
 
 
-def _check_options(session, preview, *, write_now, hand_over, put_back, **_others):
+def _read_choice(name):
+    """Return the content of the file that a person chose; None without one."""
+    if name is None:
+        return None
+    try:
+        data = Path(name).read_bytes()
+    except (OSError, ValueError) as exc:
+        reason = reasons.describe_os_error(exc) if isinstance(exc, OSError) else str(exc)
+        raise WrongUse(_("%(file)s was not read: %(reason)s.") % {"file": name, "reason": reason}) from exc
+    if len(data) > MOST_BYTES:
+        raise WrongUse(_("A memory file has at most 5 MB."))
+    return data
+
+
+def _check_options(session, preview, *, write_now, hand_over, put_back, choose_file, **_others):
     """Raise WrongUse for options that do not go together."""
     if hand_over and (session or preview or write_now):
         raise WrongUse(_("--hand-over is for one write, without --preview and --write-now."))
+    if choose_file is not None and (session or preview):
+        raise WrongUse(_("--choose-file is for one write, without --preview."))
     if put_back and not hand_over:
         raise WrongUse(_("--put-back is for --hand-over."))
 
@@ -103,7 +129,14 @@ def _preview(agent, audit, hunk):
     sentences = _patch_lines(preview.change.patch, is_open=bool(preview.plan.conflicts))
     if preview.plan.conflicts:
         sentences += (line for conflict in preview.conflicts for line in _conflict_lines(conflict))
-        sentences.append(_("Somebody changed the same lines since. Choose what the file should hold on its page."))
+        sentences.append(
+            _(
+                "Somebody changed the same lines since. Choose what the file should hold: on the page of the "
+                "rollback, or with --choose-file."
+            )
+        )
+    if preview.plan.is_done:
+        sentences.append(_("The file holds what this rollback would write. It is only marked as rolled back."))
     sentences += filter(None, [preview.effect.sentence, _advise(preview)])
     if preview.problem:
         sentences.append(preview.problem)
@@ -116,6 +149,11 @@ def _advise(preview):
 
     Empty where it does no harm.
     """
+    if preview.plan.is_done and preview.can_hand_over:
+        return _(
+            "OpenClaw's record does not name this content: the agent's next write takes the file out of the prompt. "
+            "Hand the change to the agent with --hand-over --put-back instead."
+        )
     if not preview.effect.is_harmful:
         return ""
     if preview.offer.problem:
@@ -167,8 +205,8 @@ def _conflict_lines(conflict):
         yield from (f"    {line}" for text in texts for line in split_visible_lines(text.rstrip("\n")))
 
 
-def _roll_back_write(agent, audit, hunk, wish):
-    result = service.roll_back(agent, audit, wish, seen=None, hunk=hunk)
+def _roll_back_write(agent, audit, hunk, wish, chosen):
+    result = service.roll_back(agent, audit, wish, seen=None, hunk=hunk, chosen=chosen)
     words = _("Rolled back. The rollback is the write %(id)s.")
     if hunk is not None:
         words = _("One change was taken back. That is the write %(id)s.")

@@ -22,14 +22,14 @@ def create_recorded_write(home, number=1, before=BEFORE, after=AFTER, name=NAME)
     return audit
 
 
-def hand_over(ada, audit_id="w1", **more):
+def hand_over(ada, audit_id="w1", *, listener=None, **more):
     """Hand the rollback of a write to the agent, and run its job here.
 
     Returns the handover and its job, as they are afterwards.
     """
     seen = rollback_plan.plan_rollback(ada, audit_id, hunk=more.get("hunk")).seen
     row = handovers.hand_over_rollback(ada, audit_id, RollbackRequest("otto", "Not true."), seen=seen, **more)
-    return run_handover(ada, row)
+    return run_handover(ada, row, listener)
 
 
 def run_handover(ada, row, listener=None):

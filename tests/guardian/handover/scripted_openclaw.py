@@ -9,6 +9,7 @@ import json
 import os
 import signal
 import sqlite3
+import subprocess
 import sys
 import time
 from hashlib import sha256
@@ -64,6 +65,13 @@ def main():
     note(argv=sys.argv[1:], environment=dict(os.environ), message=message, mode=mode, pid=os.getpid())
     if script["does"] == "deaf":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if script["does"] == "leaves":  # a process that does not end by itself
+        deaf = (
+            "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('', flush=True); time.sleep(600)"
+        )
+        child = subprocess.Popen([sys.executable, "-c", deaf], stdout=subprocess.PIPE)
+        child.stdout.readline()
+        note(pid=child.pid)
     if script["does"] == "floods":
         for _number in range(100):
             sys.stdout.write("x" * 65_536)

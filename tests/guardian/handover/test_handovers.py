@@ -3,19 +3,24 @@
 The command is started as it is documented, and every other outcome is shown as it is.
 """
 
+import io
 import os
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
 
 import pytest
 from django.conf import settings as django_settings
 
-from guardian.handover import external_command, handovers, job, outcomes
+from guardian.handover import external_command, group_watch, handovers, job, outcomes
 from guardian.models import GuardianStatus, Handover, WriteGuardianAudit
 from guardian.rollbacks import rollback_plan
 from guardian.rollbacks import service as performing
 from guardian.rollbacks.apply import FileChanged
 from guardian.rollbacks.service import RollbackRequest
 from jobs.models import JobRun
-from jobs.progress import CancelledJob, Progress
+from jobs.progress import CancelledJob, Progress, Terminal, open_listener
 from openclaw_web.errors import Refused
 from people.configuration import setting_values as configuration
 from people.models.bookkeeping import AuditEntry
@@ -88,7 +93,8 @@ def test_whatever_else_happens_is_told_as_it_is(ada, home, command, does, outcom
     now = read_file(home)
     assert (row.outcome, ended.state) == (outcome, "finished")
     assert sentence in outcomes.sentence_of(row) and sentence in ended.message
-    assert get_write().status == "written" and not list_rollbacks()
+    is_there = does in ("untrusted", "shell")  # the file holds what was asked for
+    assert get_write().status == ("rolled_back" if is_there else "written") and len(list_rollbacks()) == is_there
     assert now == {"other": BEFORE + b"And more.\n", "nothing": AFTER, "fails": AFTER}.get(does, BEFORE)
     assert does != "fails" or "gateway is not there" in row.answer
 
@@ -116,9 +122,11 @@ def test_an_import_records_what_the_agent_did_later(ada, home, command):
     row, _job = hand_over(ada)
     assert outcomes.store_late_changes(ada) == 0
     home.file(NAME, BEFORE, "ada")
-    assert outcomes.store_late_changes(ada) == 0  # not before the record names it
+    assert (outcomes.store_late_changes(ada), outcomes.store_late_changes(ada)) == (1, 0)
+    assert handovers.find(DB, row.id).outcome == "unrecorded" and get_write().status == "rolled_back"
     home.record(NAME, BEFORE, agent="ada", session="openclaw-web")
     assert (outcomes.store_late_changes(ada), outcomes.store_late_changes(ada)) == (1, 0)
+    assert handovers.find(DB, row.id).outcome == "done" and len(list_rollbacks()) == 1
     assert get_write().status == "rolled_back" and get_write(row.own_audit_id).origin == "rollback"
 
 
@@ -135,6 +143,50 @@ def test_a_job_that_is_canceled_ends_the_command(ada, home, command):
     assert row.outcome == "canceled" and "may still" in outcomes.sentence_of(row) and read_file(home) == AFTER
     assert not list((django_settings.HOME_DIR / "state").glob("handover-*.txt"))
     wait_for(lambda: not os.path.exists(f"/proc/{command.starts[0]['pid']}"))
+
+
+def is_gone(pid):
+    with suppress(FileNotFoundError, ProcessLookupError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    return True
+
+
+def test_what_the_command_leaves_running_ends_with_it(ada, home, command, monkeypatch):
+    create_recorded_write(home)
+    command.does("leaves")
+    monkeypatch.setattr(external_command, "GRACE", 0.3)
+    assert hand_over(ada)[0].outcome == "unchanged"
+    wait_for(lambda: is_gone(command.starts[1]["pid"]))
+
+
+def test_the_group_ends_when_this_site_is_killed(tmp_path, command):
+    command.does("leaves", pause=600)
+    (tmp_path / "message").write_text("")
+    arguments = [
+        "-I",
+        "-S",
+        group_watch.__file__,
+        "0.3",
+        str(command.path),
+        "--message-file",
+        str(tmp_path / "message"),
+    ]
+    site = "import subprocess, sys; subprocess.Popen([sys.executable, *sys.argv[1:]], stdin=subprocess.PIPE).wait()"
+    process = subprocess.Popen([sys.executable, "-c", site, *arguments])
+    wait_for(lambda: len(command.starts) == 2)
+    process.kill()
+    process.wait()
+    wait_for(lambda: all(is_gone(start["pid"]) for start in command.starts))
+
+
+def test_a_pipe_gets_one_line_for_the_whole_wait(ada, home, command, monkeypatch):
+    create_recorded_write(home)
+    command.does("obeys", pause=1.5)
+    monkeypatch.setattr(Terminal, "LINE_SECONDS", 0.0)
+    stream = io.StringIO()
+    with open_listener(stream) as listener:
+        hand_over(ada, listener=listener)
+    assert stream.getvalue().splitlines() == ["Asking ada to change MEMORY.md"]
 
 
 def test_outputs_are_bounded(ada, home, command):

@@ -1,5 +1,6 @@
 """Rolling back on a page: preview, button, chosen conflicts, whole sessions."""
 
+import json
 import re
 from contextlib import ExitStack
 
@@ -11,6 +12,9 @@ from guardian.models import WriteGuardianAudit
 from guardian.rollbacks import workspace_access
 from people.models.bookkeeping import AuditEntry
 from tests.guardian.write_rows import create_write
+from tests.suite.commands import read_answer
+
+from .rolled_back_writes import run_verb
 
 DB = "agent_ada"
 pytestmark = pytest.mark.django_db
@@ -120,3 +124,41 @@ def test_a_file_may_be_left_empty_where_somebody_has_to_choose(as_operator, file
     sent = {"reason": "Wrong.", "seen": read_seen(as_operator.get(page())), "content": ""}
     assert as_operator.post(page("rollback_do"), sent).status_code == 302
     assert file.read_bytes() == b""
+
+
+@pytest.mark.parametrize("now", [b"# Facts\n\nEnd.\n", b"# Facts\n\nEnd.\nMore.\n"], ids=["as before", "changed since"])
+def test_a_file_that_holds_the_result_already_is_recognised_and_only_marked(as_operator, file, settings, now):
+    create_write(DB, 1, b"# Facts\n\nEnd.\n", b"# Facts\nLikes tea.\n\nEnd.\n")
+    file.write_bytes(now)  # by the patch, in an editor, or by the agent
+    settings.WORKSPACE_WRITES = False
+    preview = as_operator.get(page())
+    assert "The file holds what this rollback would write" in preview.text and "Mark as rolled back" in preview.text
+    code, output = run_verb("w1", "--preview")
+    assert code == 0 and json.loads(output)["problem"] == ""
+    stat = file.stat()
+    as_operator.post(page("rollback_do"), {"reason": "Not true.", "seen": read_seen(preview)})
+    assert status() == "rolled_back" and file.read_bytes() == now
+    assert (file.stat().st_ino, file.stat().st_mtime_ns) == (stat.st_ino, stat.st_mtime_ns)
+    assert not list(file.parent.glob(".*rollback"))
+
+
+def test_a_file_that_lacks_only_a_part_of_the_result_is_not(as_operator, file, settings):
+    create_write(DB, 1, b"a\nb\nc\nd\n", b"A\nb\nc\nD\n")
+    file.write_bytes(b"a\nb\nc\nD\n")
+    settings.WORKSPACE_WRITES = False
+    assert "Mark as rolled back" not in as_operator.get(page()).text
+    assert run_verb("w1", "--reason", "Wrong.")[0] == 3 and status() == "written"
+
+
+def test_the_verb_takes_what_the_file_should_hold_from_a_file(file, tmp_path):
+    create_write(DB, 1, b"a\nb\n", b"a\nB\n")
+    file.write_bytes(b"a\nBBB\n")
+    assert "--choose-file" in read_answer("guardian", "rollback", "w1", "--preview")[0]
+    assert run_verb("w1", "--reason", "Wrong.")[0] == 3
+    choice = tmp_path / "choice.md"
+    assert run_verb("w1", "--reason", "Wrong.", "--choose-file", str(choice))[0] == 2
+    choice.write_bytes(b"a\r\n\xff")
+    for wrong in (("w1", "--preview"), ("--session", "s1", "--reason", "Wrong.")):
+        assert run_verb(*wrong, "--choose-file", str(choice))[0] == 2
+    assert run_verb("w1", "--reason", "Wrong.", "--choose-file", str(choice))[0] == 0
+    assert file.read_bytes() == b"a\r\n\xff" and status() == "rolled_back"

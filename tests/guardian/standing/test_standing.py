@@ -1,5 +1,6 @@
 """Where memory files stand with OpenClaw: in generated homes, and in a recorded one."""
 
+import os
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -9,6 +10,7 @@ from agents.models import Agent
 from guardian import standing
 from guardian.files import MEMORY_FILES
 from guardian.models import ProvenanceRecord
+from guardian.standing.words import standing_sentence
 from tests.collecting.collect_runs import run
 from tests.guardian.write_rows import create_write
 from tests.problems.check_results import check
@@ -46,6 +48,9 @@ def test_it_works(home):
         T0,
         "p1",
     )
+    assert "forecast" not in standing_sentence(file_standing)
+    os.utime(home.workspace() / "MEMORY.md", (LATER // 1000 + 60,) * 2)
+    assert "This is a forecast: the newest prompt" in standing_sentence(state_of())  # older than the file
     assert CANARY not in str(list(ProvenanceRecord.objects.using("agent_main").values()))
 
 
