@@ -83,13 +83,19 @@ class HomeAgent:
     configured: Path | None = None  # the workspace of the configuration
     written: str = ""  # the same as written there, `~` and `{agentId}` replaced
     reported: str = ""  # the workspace of the newest report of a prompt, as written there
-    is_reported: bool = False  # whether the reported workspace is read
+    is_reported: bool = False  # whether the reported workspace is the first to be read
+    more_workspaces: tuple[Path, ...] = ()  # read as well, for files that the first one has not
     is_default: bool = False  # in the configuration
 
     @property
     def session_folders(self) -> tuple[Path, ...]:
         """Return every folder with its transcripts, the current one last."""
         return (*self.more_sessions, *([self.sessions] if self.sessions else []))
+
+    @property
+    def workspaces(self) -> tuple[Path, ...]:
+        """Return every workspace that is read, the one of its prompts first."""
+        return (*([self.workspace] if self.workspace else []), *self.more_workspaces)
 
     @property
     def databases(self) -> tuple[Path, ...]:

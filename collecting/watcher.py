@@ -115,7 +115,7 @@ def _find_folders(source):
     follow_reported_workspaces(home, resolve_names(home))
     folders: set[Path] = set()
     for agent in home.agents:
-        places = (agent.workspace, agent.agent_dir, *agent.session_folders)
+        places = (*agent.workspaces, agent.agent_dir, *agent.session_folders)
         folders |= {folder for folder in places if folder and not folder.is_relative_to(source)}
     return [source, *sorted(folders)]
 

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy
 
 from openclaw_web import clock
 from openclaw_web.amounts import ngettext_lazy
-from problems.kinds import BY_COUNT, Facts, Finding, Kind, Link
+from problems.kinds import BY_COUNT, Facts, Finding, Kind, Link, is_any
 
 from . import automatic_tasks
 from . import kinds as job_kinds
@@ -69,4 +69,5 @@ NO_WORKER = Kind(
     role="viewer",
     check=check_queue,
     seen_by="operator",
+    causes={"findings_behind": is_any},
 )

@@ -12,6 +12,8 @@ from .collectors.database import DamagedDatabase, Database
 from .collectors.database_tables import AGENT
 from .collectors.session_index import IndexEntry
 
+# Parts of the keys of sessions in which no person speaks: their folder says nothing about the agent's own.
+MACHINES = frozenset({"cron", "subagent", "hook", "acp", "heartbeat", "boot"})
 MAX_INDEX_BYTES = 64 * 1024 * 1024
 
 
@@ -31,10 +33,12 @@ def store_none(agent: Agent) -> None:
 def find_newest(home_name: str, entries: Iterable[IndexEntry]) -> tuple[int, str]:
     """When the newest prompt of an agent was made (ms), and in which workspace.
 
+    Sessions of persons have precedence; where none has a report, all sessions count.
     (0, "") when no report says so. A time later than now counts as now, so that a wrong clock does not win for ever.
     """
     own_entries = [entry for entry in entries if entry.workspace and _is_own(home_name, entry.session_key)]
-    last = max(own_entries, key=lambda entry: entry.workspace_at, default=None)
+    persons = [entry for entry in own_entries if MACHINES.isdisjoint(entry.session_key.split(":"))]
+    last = max(persons or own_entries, key=lambda entry: entry.workspace_at, default=None)
     return (max(1, min(last.workspace_at, now_ms())), last.workspace) if last else (0, "")
 
 

@@ -7,7 +7,7 @@ from django.utils.translation import gettext_lazy
 
 from openclaw_web.disk import reserve
 from overview.models import AgentSummary
-from problems.kinds import Finding, Kind, Link
+from problems.kinds import Finding, Kind, Link, is_any
 
 from .backups import runs
 
@@ -42,4 +42,5 @@ DISK = Kind(
     check=check_disk,
     role="admin",
     seen_by="operator",
+    causes=dict.fromkeys(("import_failed", "task_failed", "unchecked", "findings_behind", "watcher"), is_any),
 )

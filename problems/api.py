@@ -10,6 +10,7 @@ from openclaw_web.endpoints.schemas import Page, page_to_json
 from openclaw_web.pages.roles import needs
 
 from . import services
+from .causes import find_causes
 from .models import Problem
 from .problem_list import PROBLEMS, READ, shape
 from .schemas import MuteIn, ProblemOut, ProblemQuery
@@ -22,32 +23,34 @@ router = Operations("problems_api", tags=["operations"])
 def problem_list(request, filters: Query[ProblemQuery]):
     """List problems that need a person, worst first.
 
-    They are the open ones, unless the request names another state.
+    They are the open ones, unless the request names another state. Those that follow from another open problem are
+    listed with `segment=all`, a kind or an agent.
     """
     listing = PROBLEMS.fits(request.user, **filters.criteria())
     page = replace(listing, rows=listing.rows.values(*READ)).page(**filters.place)
-    return page_to_json(page, [shape(row) for row in page])
+    causes = find_causes(request.user)
+    return page_to_json(page, [shape(row) | {"cause_id": causes.get(row["id"], "")} for row in page])
 
 
 @router.post("/problems/{problem_id}/mute", ProblemOut, 404, 409)
 @needs("operator")
 def problem_mute(request, problem_id: str, body: MuteIn):
     """Mute an open problem: it is not counted until it is worse, or gone and back."""
-    return _apply(services.mute, problem_id, by=request.user.username, reason=body.reason)
+    return _apply(request, services.mute, problem_id, reason=body.reason)
 
 
 @router.post("/problems/{problem_id}/unmute", ProblemOut, 404, 409)
 @needs("operator")
 def problem_unmute(request, problem_id: str):
     """Show a muted problem again."""
-    return _apply(services.unmute, problem_id, by=request.user.username)
+    return _apply(request, services.unmute, problem_id)
 
 
 @router.post("/problems/{problem_id}/close", ProblemOut, 404, 409)
 @needs("operator")
 def problem_close(request, problem_id: str):
     """Close a problem: it opens again when it is worse, or gone and back."""
-    return _apply(services.close, problem_id, by=request.user.username)
+    return _apply(request, services.close, problem_id)
 
 
 @router.post("/problems/{problem_id}/seen", ProblemOut, 404, 409)
@@ -57,12 +60,13 @@ def problem_seen(request, problem_id: str):
 
     The first person who did so stays.
     """
-    return _apply(services.mark_seen, problem_id, by=request.user.username)
+    return _apply(request, services.mark_seen, problem_id)
 
 
-def _apply(act, problem_id, **options):
+def _apply(request, act, problem_id, **options):
     try:
-        row = act(problem_id, **options)
+        row = act(problem_id, by=request.user.username, **options)
     except Problem.DoesNotExist as exc:
         raise Http404 from exc
-    return shape({name: getattr(row, name) for name in READ})
+    cause_id = find_causes(request.user).get(row.id, "")
+    return shape({name: getattr(row, name) for name in READ}) | {"cause_id": cause_id}

@@ -76,6 +76,9 @@ class Kind:
 
     People below `seen_by` do not see the problem, people below `role` get no button. Facts that are `private` are
     removed when a problem ends.
+
+    `causes` are the kinds of problems that this one brings about, each with a test of the other's facts: `causes.py`.
+    The fact `agents` names the agents that a problem without an agent is about; without it, it is about all.
     """
 
     label: Words
@@ -90,6 +93,12 @@ class Kind:
     seen_by: str = "viewer"
     is_counted: bool = True
     private: tuple[str, ...] = ()
+    causes: Mapping[str, Callable[[Facts], bool]] = field(default_factory=dict)
+
+
+def is_any(_facts: Facts) -> bool:
+    """Accept every problem of a kind in `Kind.causes`."""
+    return True
 
 
 def names() -> list[str]:

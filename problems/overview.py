@@ -14,6 +14,7 @@ from openclaw_web.disk import locks
 from openclaw_web.pages import formatting
 
 from . import kinds
+from .causes import build_followers, find_causes
 from .models import Problem, ProblemCheck
 from .words import ProblemDisplay, build_display, open_rows
 
@@ -42,12 +43,15 @@ def build_problem_panel(user: Any) -> ProblemPanel:
     More than three of one kind are shown where no other problem is left: one machine that was off makes every task
     overdue.
     """
-    worst = list(open_rows().filter(kind__in=kinds.visible_to(user)).values()[:LOOKED_AT])
+    causes = find_causes(user)
+    rows = open_rows().filter(kind__in=kinds.visible_to(user)).exclude(id__in=causes)
+    worst = list(rows.values()[:LOOKED_AT])
     chosen = _choose(worst)
+    followers = build_followers(chosen, causes, user)
     more = min(len(worst) - len(chosen), COUNTED_UP_TO + 1)
     stale = describe_stale()
     calm = "" if chosen or stale else describe_calm()
-    return ProblemPanel([build_display(row, user) for row in chosen], more, stale, calm)
+    return ProblemPanel([build_display(row, user, followers.get(row.id, ())) for row in chosen], more, stale, calm)
 
 
 def _choose(rows):
@@ -60,9 +64,12 @@ def _choose(rows):
     return [Problem(**rows[place]) for place in sorted([*first, *others][:MOST])]
 
 
-def count_open() -> int:
-    """Return how many open problems are counted: up to one more than COUNTED_UP_TO."""
-    rows = Problem.objects.filter(state=Problem.State.OPEN, is_counted=True)
+def count_open(user: Any) -> int:
+    """Return how many open problems are counted: up to one more than COUNTED_UP_TO.
+
+    Those that follow from another one are not.
+    """
+    rows = Problem.objects.filter(state=Problem.State.OPEN, is_counted=True).exclude(id__in=find_causes(user))
     return len(rows.values_list("id")[: COUNTED_UP_TO + 1])
 
 

@@ -14,6 +14,7 @@ from openclaw_web.lists.segments import EVERYTHING, Segment, Segments
 from openclaw_web.pages import states
 
 from . import kinds as problem_kinds
+from .causes import build_followers, find_causes
 from .models import Problem
 from .words import build_display, build_facts, describe_problem
 
@@ -49,6 +50,8 @@ def fits(user, *, sort=ProblemFilters.DEFAULT, segment="", **values) -> Listing:
     rows = Problem.objects.all()
     hidden = set(problem_kinds.names()) - set(problem_kinds.visible_to(user))
     rows = rows.exclude(kind__in=hidden) if hidden else rows
+    if segment == SEGMENTS.first and not any(values.values()):
+        rows = rows.exclude(id__in=find_causes(user))  # they are under their causes
     conditions = [*SEGMENTS.term(segment), *build_terms(values, COLUMNS)]
     order = get_order_columns(ProblemFilters.ORDERS, sort)
     return build_listing(rows, conditions, order=order, seeks=SEEKS if len(order) == 3 else ())
@@ -62,6 +65,13 @@ def shape(row: dict[str, Any]) -> dict[str, Any]:
     facts = build_facts(row["agent_id"], Problem.detail.decode(row["detail_json"]))
     words = describe_problem(problem_kinds.find(row["kind"]), facts, row["kind"])
     return {name: words if name == "problem" else row[name] for name in FIELDS}
+
+
+def _prepare(page, _filters, user):
+    rows = list(page)
+    may_cause = any((kind := problem_kinds.find(row.kind)) and kind.causes for row in rows)
+    followers = build_followers(rows, find_causes(user) if may_cause else {}, user)
+    return {"rows": [build_display(row, user, followers.get(row.id, ())) for row in rows]}
 
 
 def _values(rows: QuerySet) -> QuerySet:
@@ -88,7 +98,7 @@ PROBLEMS = List(
     ),
     table=Problem,
     fields=FIELDS,
-    prepare=lambda page, _filters, user: {"rows": [build_display(row, user) for row in page]},
+    prepare=_prepare,
     file=_values,
     shape=shape,
 )

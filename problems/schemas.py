@@ -20,6 +20,7 @@ class ProblemQuery(list_query(ProblemFilters)):
 class ProblemOut(table_schema(Problem)):
     problem: str = Field(description="the sentence of the pages, in the language of the request")
     state: str
+    cause_id: str = Field(description="the open problem that this one follows from; empty: none is known")
 
 
 class MuteIn(Schema):

@@ -36,7 +36,7 @@ def system(request):
 @needs("operator")
 def system_needs(request):
     """Show how many open problems are counted, for the rail; empty without any."""
-    count = overview.count_open()
+    count = overview.count_open(request.user)
     is_more = count > overview.COUNTED_UP_TO
     number = f"{overview.COUNTED_UP_TO}+" if is_more else str(count)
     words = ngettext("%(count)s problem", "%(count)s problems", count) % {"count": number}

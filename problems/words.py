@@ -1,5 +1,6 @@
 """Problems in words: the sentence of a row, its link, and its state."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,9 +38,10 @@ class ProblemDisplay:
     button: str
     href: str
     may_act: bool
+    followers: Sequence["ProblemDisplay"] = ()  # what follows from it
 
 
-def build_display(row: Problem, user: Any) -> ProblemDisplay:
+def build_display(row: Problem, user: Any, followers: Sequence[ProblemDisplay] = ()) -> ProblemDisplay:
     """Return a problem as a person sees it."""
     kind, facts = find(row.kind), build_facts(row.agent_id, row.detail)
     link = _build_link(kind, facts) if kind and user.has_role(kind.role) else None
@@ -53,6 +55,7 @@ def build_display(row: Problem, user: Any) -> ProblemDisplay:
         button=str(link.label) if link and href else "",
         href=f"{href}?{urlencode(link.query)}" if link and href and link.query else href,
         may_act=user.has_role("operator"),
+        followers=followers,
     )
 
 

@@ -237,9 +237,9 @@ def _list_implied(root, configured, agent, agent_id) -> list[Path]:
 def follow_reported_workspace(home: Home, agent: HomeAgent, reported: str) -> HomeAgent:
     """Return the agent with the workspace of its newest report of a prompt.
 
-    The reported workspace is used instead of the configured one.
+    The reported workspace is read before the configured one, which is read for files that the other has not.
 
-    An oddity is noted when the two differ, or when the reported one is missing; the configured one is then read.
+    An oddity is noted when the two differ, or when the reported one is missing; only the configured one is then read.
     """
     if not reported:
         return agent
@@ -247,24 +247,12 @@ def follow_reported_workspace(home: Home, agent: HomeAgent, reported: str) -> Ho
     expanded = places.expand_path(reported, normalise_or_empty(agent.home_name))
     place = places.find_folder(home.root, expanded, agent.home_name, is_workspace=True) if expanded else Place(None)
     home.add_oddities(*(oddity for oddity in place.oddities if oddity.is_unread))
-    followed = replace(
-        agent, workspace=place.folder or agent.configured, reported=reported, is_reported=bool(place.folder)
-    )
+    columns = {"reported": reported, "is_reported": bool(place.folder), "more_workspaces": ()}
+    followed = replace(agent, workspace=place.folder or agent.configured, **columns)
     if agent.configured and not (place.folder and _is_same(place.folder, agent.configured)):
-        words = {"agent": escape_name(followed.home_name), "reported": escape_name(followed.reported)}
-        words |= {"configured": escape_name(str(followed.configured))}
-        if followed.is_reported:
-            sentence = _(
-                "The newest prompt of the agent %(agent)s came from the workspace %(reported)s, but the configuration "
-                "leads to %(configured)s. The first one was read. Write it into openclaw.json as the workspace of the "
-                "agent."
-            )
-        else:
-            sentence = _(
-                "The newest prompt of the agent %(agent)s came from the workspace %(reported)s, which is not there. "
-                "%(configured)s was read, and nothing is written into it."
-            )
-        home.add_oddities(Oddity(OddityReason.DIFFERS, followed.reported, sentence % words, followed.home_name))
+        words = describe_difference(agent.home_name, reported, str(agent.configured), is_reported=followed.is_reported)
+        home.add_oddities(Oddity(OddityReason.DIFFERS, reported, words, agent.home_name))
+        return replace(followed, more_workspaces=(agent.configured,) if place.folder else ())
     return followed
 
 
@@ -272,6 +260,23 @@ def check_memory_folder(home: Home, agent: HomeAgent) -> None:
     """Note oddities of the folder of daily notes in the agent's workspace."""
     if agent.workspace:
         _find_usual_folder(home, agent.workspace / "memory", agent.home_name)
+
+
+def describe_difference(agent: str, reported: str, configured: str, *, is_reported: bool) -> str:
+    """Say that the newest prompt of an agent came from another workspace than the configured one."""
+    words = {"agent": escape_name(agent), "reported": escape_name(reported), "configured": escape_name(configured)}
+    if is_reported:
+        sentence = _(
+            "The newest prompt of the agent %(agent)s came from the workspace %(reported)s, but the configuration "
+            "leads to %(configured)s. Files that the first one does not have are read from the second one, and nothing "
+            "is written there. Write the right one into openclaw.json as the workspace of the agent."
+        )
+    else:
+        sentence = _(
+            "The newest prompt of the agent %(agent)s came from the workspace %(reported)s, which is not there. "
+            "%(configured)s was read, and nothing is written into it."
+        )
+    return sentence % words
 
 
 def _is_same(first: Path, second: Path) -> bool:

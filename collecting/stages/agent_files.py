@@ -13,6 +13,7 @@ from agents import holdings
 from agents.homes import NotReadable, describe_gone
 from agents.layout.home_agents import check_memory_folder, follow_reported_workspace
 from agents.models import CollectorSource, SkippedSource
+from agents.problems.workspaces import note_difference
 from agents.skipped_sources import Kind as Skip
 from agents.skipped_sources import Reason, SkippedItem, find_skipped
 from agents.sources import SourceBook
@@ -136,14 +137,14 @@ def _follow_index(collection, home_agent, agent, plan, source, identity):
 
 def collect(collection, home_agent, agent, plan, report) -> None:
     """Read the planned sources into the agent's file, and fill the report."""
+    is_first = agent.workspace_reported_at is None
     removed = removal.read_all_removed_ids(agent.db)
     _store_index(collection, home_agent, agent, plan, report, removed)
     with agent_database.open_source(collection, plan, agent, report) as source:
         if source.was_opened:
             source.read_index()
-        home_agent = _follow_report(
-            collection, home_agent, agent, is_indexed=_is_indexed(collection, home_agent, source)
-        )
+        is_indexed = _is_indexed(collection, home_agent, source)
+        home_agent = _follow_report(collection, home_agent, agent, is_indexed=is_indexed)
         reader = consent.build_permission(collection, home_agent, agent, report, source.entries)
         may_read = consent.exclude_ignored(collection, agent, report, reader)
         holding_checks.note_removed(agent)
@@ -170,8 +171,13 @@ def collect(collection, home_agent, agent, plan, report) -> None:
         extras.collect_files(collection, home_agent, agent, plan, report, may_read, why_left)
     _read_leftovers(collection, plan, files, report)
     _mark_renamed(collection, agent, plan, source, report)
-    if home_agent.workspace:
-        _store_workspace_files(collection, home_agent.workspace, agent, report)
+    _store_workspace_files(collection, home_agent.workspaces, agent, report)
+    if is_first and is_indexed and report.records and not (report.sessions_indexed or report.opted_out_sessions):
+        sentence = _(
+            "OpenClaw's list of the sessions of %(agent)s is empty, although it has records: they were imported "
+            "without their keys and channels. Some upgrades of OpenClaw leave the list empty (openclaw#130141)."
+        )
+        report.notes.append(sentence % {"agent": home_agent.home_name})
     _set_outcomes(collection, home_agent, agent, plan, source, reader, removed)
 
 
@@ -350,6 +356,7 @@ def _follow_report(collection, home_agent, agent, *, is_indexed):
         prompt_workspaces.store_none(agent)
         followed = follow_reported_workspace(collection.home, home_agent, agent.reported_workspace)
     check_memory_folder(collection.home, followed)
+    note_difference(agent, followed)
     workspace = str(followed.workspace.resolve()) if followed.workspace else ""
     if agent.workspace != workspace:
         if followed.workspace and collection.book.has_other_files(followed.workspace, agent.agent_id):
@@ -360,8 +367,8 @@ def _follow_report(collection, home_agent, agent, *, is_indexed):
     return followed
 
 
-def _store_workspace_files(collection, folder, agent, report):
-    for entry in list(workspaces.find_entries(folder, report.notes)):
+def _store_workspace_files(collection, folders, agent, report):
+    for entry in list(workspaces.find_entries(folders, report.notes)):
         try:
             stat = entry.path.lstat()
         except OSError:
@@ -370,7 +377,7 @@ def _store_workspace_files(collection, folder, agent, report):
         if collection.book.is_known(Kind.WORKSPACE_FILE, entry.path, stat, agent_id=agent.agent_id):
             continue
         try:
-            data = workspaces.read_content(folder, entry)
+            data = workspaces.read_content(entry)
         except NotReadable as exc:
             report.notes.append(_("%(file)s was not read: %(reason)s.") % {"file": entry.name, "reason": exc})
             continue

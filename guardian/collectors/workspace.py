@@ -3,7 +3,7 @@
 Names and sizes come first; contents are read on request.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +22,7 @@ MOST_FOLDERS, MOST_NOTES, DEEPEST = 500, 20_000, 8  # of the folder of daily not
 class WorkspaceEntry:
     """One file of a workspace, not opened yet; `name` is relative to the workspace."""
 
+    workspace: Path
     name: str
     path: Path
     inode: int
@@ -29,11 +30,19 @@ class WorkspaceEntry:
     mtime_ns: int
 
 
-def find_entries(workspace: Path, notes: list[str]) -> Iterator[WorkspaceEntry]:
-    """Yield the memory files of a workspace and the notes below `memory/`, in a fixed order.
+def find_entries(workspaces: Sequence[Path], notes: list[str]) -> Iterator[WorkspaceEntry]:
+    """Yield the memory files of workspaces and the notes below `memory/`, in a fixed order.
 
-    `notes` as for `names_in`.
+    A file that an earlier workspace has is not read from a later one. `notes` as for `names_in`.
     """
+    known: set[str] = set()
+    for workspace in workspaces:
+        entries = [entry for entry in _find_own_entries(workspace, notes) if entry.name not in known]
+        known |= {entry.name for entry in entries}
+        yield from entries
+
+
+def _find_own_entries(workspace, notes):
     first = _read_entry(workspace, MEMORY_FILES[0])
     for name in NAMED:
         entry = _read_entry(workspace, name)
@@ -45,8 +54,10 @@ def find_entries(workspace: Path, notes: list[str]) -> Iterator[WorkspaceEntry]:
             yield entry
 
 
-def find_entry(workspace: Path, path: Path) -> WorkspaceEntry | None:
+def find_entry(workspaces: Sequence[Path], path: Path) -> WorkspaceEntry | None:
     """Return the entry of one file, as `find_entries` gives it; None without a file."""
+    inside = [workspace for workspace in workspaces if path.is_relative_to(workspace)]
+    workspace = max(inside, key=lambda folder: len(folder.parts))  # one may be in another
     return _read_entry(workspace, path.relative_to(workspace).as_posix())
 
 
@@ -56,7 +67,7 @@ def _read_entry(workspace, name):
         stat = path.lstat()
     except OSError:
         return None
-    return WorkspaceEntry(name, path, stat.st_ino, stat.st_size, stat.st_mtime_ns)
+    return WorkspaceEntry(workspace, name, path, stat.st_ino, stat.st_size, stat.st_mtime_ns)
 
 
 def _find_daily_notes(workspace: Path, notes: list[str]) -> Iterator[str]:
@@ -81,12 +92,12 @@ def _find_daily_notes(workspace: Path, notes: list[str]) -> Iterator[str]:
             return
 
 
-def read_content(workspace: Path, entry: WorkspaceEntry) -> bytes:
+def read_content(entry: WorkspaceEntry) -> bytes:
     """Return the bytes of a file.
 
     Raises NotReadable for links, devices and files over 5 MB.
     """
-    with open_regular(workspace, entry.path) as file:
+    with open_regular(entry.workspace, entry.path) as file:
         data = file.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
         raise NotReadable(f"over {MOST_BYTES} bytes")

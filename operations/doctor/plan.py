@@ -269,7 +269,7 @@ def _inspect_agent(plan, counter, home_agent, agent_id, own, report_bytes):
         plan.collection, home_agent, agent_id, own, plan.rejected, is_deep=plan.is_deep
     ) as agent_places:
         import_preview.count_new_records(agent_places, plan.rejected, report_bytes)
-        counter.count_agent(agent_places, own, home_agent.workspace)
+        counter.count_agent(agent_places, own, home_agent.workspaces)
         if plan.is_deep and agent_id not in plan.mistyped:
             with _comparing(plan) as comparer:
                 comparer.compare_agent(agent_places, home_agent, own)
@@ -291,7 +291,7 @@ def _compare_keys(plan, agent_id, keys):
 
 def _find_skipped(plan, home):
     skipped_tables = migration_runs.read_skipped_tables(str(plan.root))
-    workspaces = {home_agent.workspace for home_agent in home.agents if home_agent.workspace}
+    workspaces = {folder for home_agent in home.agents for folder in home_agent.workspaces}
     folders = [home_agent.folder for home_agent in home.agents if home_agent.folder]
     read = {source.file for source in plan.sources}
     skipped_places = find_skipped_places(plan.root, workspaces, folders, read, home.notes)

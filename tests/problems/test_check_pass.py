@@ -345,7 +345,7 @@ def test_many_of_a_kind_are_counted(home):
     assert check() == []
     database_rows.update(last_seen_at=now)
     sentences = check()
-    assert len(sentences) == 21 and "5 more: Task overdue." in sentences
+    assert len(sentences) == 22 and "5 more: Task overdue." in sentences and "to have stopped: 25" in sentences[0]
 
 
 def test_one_checks_at_a_time(home):

@@ -146,7 +146,7 @@ def test_no_page_checks(as_admin, django_assert_max_num_queries):
     check()
     before = list(Problem.objects.values_list("id", "last_seen_at"))
     Problem.objects.update(is_found=False)  # a check would find them again
-    for address, most in ((PAGE, 7), ("/operations/needs/", 3), ("/", 30)):
+    for address, most in ((PAGE, 8), ("/operations/needs/", 4), ("/", 30)):
         with django_assert_max_num_queries(most):
             as_admin.get(address)
     assert before == list(Problem.objects.filter(is_found=False).values_list("id", "last_seen_at")) != []

@@ -95,7 +95,7 @@ class CensusTaker:
         self._imported = set(rows.order_by().values_list("agent_id", flat=True).distinct())
         skipped = SkippedSource.objects.filter(root=str(root)).exclude(kind=SkippedSource.Kind.INDEX_ENTRY)
         self._skipped = {row.path: row for row in skipped.iterator()}
-        self._workspaces = {home_agent.workspace for home_agent in self.agents if home_agent.workspace}
+        self._workspaces = {folder for home_agent in self.agents for folder in home_agent.workspaces}
         self._listed: list[Path] = []
         self._seen = 0
         self._strays: dict[Path, list[str]] = defaultdict(list)

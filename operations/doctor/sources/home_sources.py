@@ -116,9 +116,8 @@ def find_agent_sources(collection: Any, home_agent: HomeAgent, agent_id: str) ->
     owner_fields = {"agent": agent_id, "home_agent": home_agent.home_name}
     memory = collection.home.root / "memory" / f"{home_agent.home_name}.sqlite"
     yield from _find_database(collection, memory, "indexed_files", owner_fields)
-    if home_agent.workspace:
-        for entry in workspaces.find_entries(home_agent.workspace, collection.home.notes):
-            yield from _find_file(collection, Kind.WORKSPACE_FILE, entry.path, **owner_fields)
+    for entry in workspaces.find_entries(home_agent.workspaces, collection.home.notes):
+        yield from _find_file(collection, Kind.WORKSPACE_FILE, entry.path, **owner_fields)
 
 
 def _find_part_sources(collection, part, agent_id) -> Iterator[Source]:

@@ -157,13 +157,12 @@ class RowCounter:
             keys = ((step.id,) for step in steps if step.session_id and step.type)
             self._count(source, STEPS, agent_places.db, keys)
 
-    def _count_version(self, source, agent_places, workspace):
-        name = source.file.relative_to(workspace).as_posix()
-        entry = workspaces.find_entry(workspace, source.file)
+    def _count_version(self, source, agent_places, folders):
+        entry = workspaces.find_entry(folders, source.file)
         if entry is None:
             return
-        data = workspaces.read_content(workspace, entry)
-        if agent_places.db is None or not guardian.is_latest(agent_places.db, name, data):
+        data = workspaces.read_content(entry)
+        if agent_places.db is None or not guardian.is_latest(agent_places.db, entry.name, data):
             source.new[source.target] += 1
 
     def _count_memory(self, source, agent_places):

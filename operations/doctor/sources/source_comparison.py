@@ -108,7 +108,7 @@ class SourceComparer:
                 if source.kind == Kind.SESSION_INDEX or is_open:
                     differences += self._find_sessions(source, agent_places)
                 elif source.kind == Kind.WORKSPACE_FILE:
-                    differences += self._find_version(source, db, home_agent.workspace)
+                    differences += self._find_version(source, db, home_agent.workspaces)
         self._add(agent_id, differences)
 
     def compare_home(self, sources: list[Source]) -> None:
@@ -236,15 +236,15 @@ class SourceComparer:
             index_rows.store_index(agent_places.db, lost)
         return [RowDifference("sessions", (entry.session_id,), MISSING) for entry in lost]
 
-    def _find_version(self, source, db, workspace):
+    def _find_version(self, source, db, folders):
         """The present content of a workspace file, when no stored version has it."""
-        name, entry = source.file.relative_to(workspace).as_posix(), workspaces.find_entry(workspace, source.file)
-        data = workspaces.read_content(workspace, entry) if entry else None
-        if data is None or guardian.has_version(db, name, data):
+        entry = workspaces.find_entry(folders, source.file)
+        data = workspaces.read_content(entry) if entry else None
+        if data is None or guardian.has_version(db, entry.name, data):
             return []
         if self.is_mending:
-            guardian.store_version(db, name, data, modified_ms=modified_ms(entry.mtime_ns))
-        return [RowDifference(guardian.find_versions(db, name).model._meta.db_table, (name,), MISSING)]
+            guardian.store_version(db, entry.name, data, modified_ms=modified_ms(entry.mtime_ns))
+        return [RowDifference(guardian.find_versions(db, entry.name).model._meta.db_table, (entry.name,), MISSING)]
 
     def _compare_artifacts(self, sources):
         """Contents of openclaw-mem's store, of which every agent of the home has a row."""

@@ -26,6 +26,7 @@ from tests.collecting.plugin_log import log_write
 from tests.homes import Home, Script, assistant, user
 from tests.operations.backups.backup_homes import run as run_command
 from tests.operations.doctor.doctor_homes import doctor
+from tests.problems.check_results import check
 from tests.suite.nightly import first
 
 DATA = Path(__file__).resolve().parents[4] / "shared" / "data"
@@ -240,6 +241,28 @@ def test_a_report_before_the_import_counts_for_the_doctor_and_a_store_without_on
     assert Agent.objects.get().workspace_reported_at == AT
 
 
+def test_a_file_that_only_one_of_two_workspaces_has_is_read_and_both_are_named(home, settings):
+    settings.WORKSPACE_WRITES = True
+    home.transcript(user("Hello"))
+    create_workspace(home.root / "workspace", "Configured.")
+    (home.root / "workspace" / "main").mkdir()
+    (home.root / "workspace" / "main" / "USER.md").write_text("Used.")
+    (home.root / "workspace" / "USER.md").write_text("Not used.")
+    cron = build_index_entry("/srv/cron", AT + 9, "agent:main:cron:job", "s3")
+    home.index(build_index_entry(home.root / "workspace" / "main") | cron)
+    assert check_home(home)[2] > 0
+    run(home)
+    assert read_memory() == ["Configured."] and read_memory(name="USER.md") == ["Used."]
+    assert run(home)["agents"]["main"]["file_versions"] == 0 and check_home(home)[2] == 0
+    sentences = [sentence for sentence in check() if "the configuration leads to" in sentence]
+    assert len(sentences) == 1 and str(home.root / "workspace") in sentences[0]
+    assert workspace_access.get_workspace(Agent.objects.get()) == home.root / "workspace" / "main"
+    home.index(build_index_entry(home.root / "workspace", AT + 10))
+    run(home)
+    assert read_memory(name="USER.md") == ["Used.", "Not used."]
+    assert not any("the configuration leads to" in sentence for sentence in check())
+
+
 def test_the_current_sample_shows_the_folder_that_main_uses(home, tmp_path):
     if not DATA.is_dir():
         pytest.skip("the samples are not here")
@@ -247,7 +270,8 @@ def test_the_current_sample_shows_the_folder_that_main_uses(home, tmp_path):
     shutil.copytree(DATA / "openclaw-2026.9.6", home.root)
     run(home)
     own = home.root / "workspace" / "main"
-    assert read_memory(name="USER.md") == [(own / "USER.md").read_text()] and read_memory() == []
+    assert read_memory(name="USER.md") == [(own / "USER.md").read_text()]
+    assert read_memory() == [(home.root / "workspace" / "MEMORY.md").read_text()]  # of the configured one
     ours, source = tmp_path / "ours", ("--source", str(home.root))
     assert run_command(ours, "collect", *source, "--quiet")[0] == 0
     receipt, _status = doctor(ours, *source, "--deep")
