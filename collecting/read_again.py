@@ -1,13 +1,15 @@
 """The job that reads sessions again whose turns were made by other rules (ledger.rules); their samples follow."""
 
+import os
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from agents import databases
+from agents.claims import find_root, resolve_names
+from agents.layout.home_agents import read_home
 from agents.models import Agent, CollectorSource
 from datasets.kinds.changed_turns import follow_turns
 from jobs.kinds import Kind
@@ -25,12 +27,10 @@ def run(_params: dict[str, Any], progress: Any) -> dict[str, Any]:
     """
     agents = list(Agent.objects.order_by("agent_id"))
     older = {agent.agent_id: _list_older(databases.find_alias(agent.agent_id)) for agent in agents}
-    claims = CollectorSource.objects.filter(kind=CollectorSource.Kind.AGENT).order_by("root", "agent_id")
-    ids_by_root: dict[str, list[str]] = {}
-    for root, agent_id in claims.values_list("root", "agent_id"):
-        ids_by_root.setdefault(root, []).extend(older.get(agent_id, ()))
-    for root, ids in ids_by_root.items():
-        if ids and Path(root).is_dir():
+    claims = CollectorSource.objects.filter(kind=CollectorSource.Kind.AGENT).order_by("root")
+    for root in filter(os.path.isdir, claims.values_list("root", flat=True).distinct()):
+        here = resolve_names(read_home(find_root(root))).values()  # an agent may be gone from its folder
+        if ids := [session_id for agent_id in here for session_id in older.get(agent_id, ())]:
             collect.run({"source": root, "again": True, "session": ids}, progress)
     counts: Counter[str] = Counter()
     for agent in agents:

@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 
 from agents.runners.choice import Choice, NoSuchSession
 from ledger import consent
-from ledger.collectors.answers import is_silent
+from ledger.collectors.answers import UNTAUGHT, is_silent
 from ledger.collectors.machine_prompts import prompt_kind
 from ledger.collectors.records import find_injected_kind
 from ledger.models import ConversationTurn
@@ -58,6 +58,7 @@ def select_turns(db: str, choice: TurnChoice, model: str, prompt_version: str) -
     """Return the turns that a model with a prompt is to judge. Raises NoSuchSession."""
     # The turns of a choice, newest first, with the ends of their texts.
     turns = ConversationTurn.objects.using(db).active().filter(agent_message_id__isnull=False, repeat_of=None)
+    turns = turns.exclude(answer_state__in=UNTAUGHT)
     turns = filter_by_choice(db, turns, choice).exclude(
         Exists(_find_excluding_decisions(db, choice, model, prompt_version))
     )

@@ -4,6 +4,7 @@ A lost file is never taken for an empty one.
 """
 
 import json
+import shutil
 import uuid
 
 import pytest
@@ -336,9 +337,14 @@ OLDER = (
 
 @pytest.mark.parametrize("has_sources", [True, False])
 def test_sessions_of_older_rules_are_read_again_by_a_job(home, has_sources):
+    """Also when another agent of the folder is gone from it."""
     write_conversation(home)
     write_conversation(home)
+    (home.root / "agents/gone/sessions").mkdir(parents=True)
+    home.transcript(user("One?"), assistant("First."), agent="gone")
     run(home)
+    shutil.rmtree(home.root / "agents" / "gone")
+    damage_rows("agent_gone", OLDER[0])
     before = dump_tables()
     for statement in OLDER:
         damage_rows(MAIN, statement)
@@ -349,7 +355,8 @@ def test_sessions_of_older_rules_are_read_again_by_a_job(home, has_sources):
     assert note.rows(MAIN, is_deep=False).count == 2
     if not has_sources:
         home.root.rename(home.root.with_name("elsewhere"))
-    assert read_again.run({}, SilentProgress())["message"] == "2 sessions were read again by the rules of this version."
+    assert read_again.run({}, SilentProgress())["message"] == "3 sessions were read again by the rules of this version."
+    assert Session.objects.using("agent_gone").get().rules == rules.VERSION
     assert dump_tables() == before
     assert note.rows(MAIN, is_deep=True).count == 0
     assert read_again.run({}, SilentProgress())["sessions"] == 0
