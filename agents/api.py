@@ -7,7 +7,7 @@ from openclaw_web.endpoints.schemas import Page, PageQuery, page_to_json
 from openclaw_web.lists.paging import page_of
 from openclaw_web.pages.roles import needs
 
-from .decorators import agent_view
+from .decorators import agent_view_for
 from .models import Agent
 from .schemas import AgentOut
 
@@ -23,8 +23,7 @@ def agent_list(request, filters: Query[PageQuery]):
 
 
 @router.get("/agents/{agent}", AgentOut, 404)
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def agent_detail(request, agent):
     """An agent and its database."""
     return agent

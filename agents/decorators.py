@@ -1,8 +1,9 @@
-"""The decorator for views of an agent."""
+"""Decorators for views of an agent."""
 
 from functools import wraps
 
 from openclaw_web.pages.not_found_page import MissingPart
+from openclaw_web.pages.roles import needs
 
 from . import database_loss
 from .models import Agent
@@ -24,3 +25,8 @@ def agent_view(view):
         return view(request, agent_row, *args, **kwargs)
 
     return wrapper
+
+
+def agent_view_for(role):
+    """A view of an agent for people of a role: the agent is found first (404), then the role is asked (403)."""
+    return lambda view: agent_view(needs(role)(view))

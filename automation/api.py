@@ -4,10 +4,9 @@ from django.http import Http404
 from django.utils.translation import gettext as _
 from ninja import Query
 
-from agents.decorators import agent_view
+from agents.decorators import agent_view_for
 from openclaw_web.endpoints.operations import Operations
 from openclaw_web.endpoints.schemas import Page, PageQuery, page_to_json
-from openclaw_web.pages.roles import needs
 
 from . import schedules, subagent_runs
 from .schemas import CronJobDetail, CronJobOut, CronRunOut, SubagentQuery, SubagentRunOut
@@ -16,8 +15,7 @@ router = Operations("operations_schedules_api", tags=["schedules"])
 
 
 @router.get("/agents/{agent}/cron", Page[CronJobOut], 404, 409)
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def cron_list(request, agent, filters: Query[PageQuery]):
     """Scheduled tasks of an agent by name, with the results of their last runs."""
     page = schedules.read_page(agent, **filters.place)
@@ -25,8 +23,7 @@ def cron_list(request, agent, filters: Query[PageQuery]):
 
 
 @router.get("/agents/{agent}/cron/{job_id}", CronJobDetail, 404)
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def cron_detail(request, agent, job_id: str):
     """A scheduled task with its definition."""
     job = schedules.find_job(agent, job_id)
@@ -38,8 +35,7 @@ def cron_detail(request, agent, job_id: str):
 
 
 @router.get("/agents/{agent}/cron/{job_id}/runs", Page[CronRunOut], 404, 409)
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def cron_runs(request, agent, job_id: str, filters: Query[PageQuery]):
     """The runs of a task, newest first; also of a task that is no longer defined."""
     page = schedules.read_run_page(schedules.find_runs(agent, job_id), **filters.place)
@@ -49,8 +45,7 @@ def cron_runs(request, agent, job_id: str, filters: Query[PageQuery]):
 
 
 @router.get("/agents/{agent}/subagents", Page[SubagentRunOut], 404, 409, 503)
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def subagent_list(request, agent, filters: Query[SubagentQuery]):
     """Sub-agent runs of an agent's sessions, newest first; with `session`, runs it started and its own."""
     page = subagent_runs.read_page(agent, session=filters.session, **filters.place)

@@ -2,17 +2,15 @@
 
 from django.views.decorators.http import require_safe
 
-from agents.decorators import agent_view
+from agents.decorators import agent_view_for
 from ledger.lists.stored_views import build_list_context
 from openclaw_web.pages.html import render_page
-from openclaw_web.pages.roles import needs
 
 from . import background
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def background_list(request, agent):
     """Tasks, flows or deliveries of an agent (`?kind=`)."""
     return render_page(

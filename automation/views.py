@@ -4,17 +4,15 @@ from django.http import Http404
 from django.shortcuts import redirect
 from django.views.decorators.http import require_safe
 
-from agents.decorators import agent_view
+from agents.decorators import agent_view_for
 from openclaw_web.lists.paging import read_cursors
 from openclaw_web.pages.html import render_page
-from openclaw_web.pages.roles import needs
 
 from . import prompt_lint, schedule_charts, schedules, subagent_runs
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def cron_list(request, agent):
     """List the jobs of an agent.
 
@@ -33,8 +31,7 @@ def cron_list(request, agent):
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def cron_detail(request, agent, job_id):
     """Show one job: its task, its results and its runs."""
     job = schedules.find_job(agent, job_id)
@@ -61,8 +58,7 @@ def cron_detail(request, agent, job_id):
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def subagent_list(request, agent):
     """List the sub-agent runs of an agent, or those on either side of one session."""
     session = request.GET.get("session", "")[: schedules.LONGEST_NAME]

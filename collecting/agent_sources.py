@@ -70,24 +70,19 @@ def open_sources(
     sources = AgentSources(is_read_part=is_read_part)
     with ExitStack() as stack:
         for part in home_agent.parts:
-            _add_part(collection, part, report, stored, sources, stack)
+            database = _open_database(collection, part, report, stack)
+            names: set[str] = set()
+            is_known = database is None or source_databases.is_known(collection, part.database)
+            if database is not None:
+                _add_index(database, sources, is_known=is_known)
+                names = _add_archives(collection, part, database, sources, stored)
+            _add_entries(collection, part, report, sources)
+            files = find_transcripts(collection, part, sources.entries.values())
+            sources.files += files
+            _add_files(collection, files, sources, stored, names)
+            in_database = _add_events(collection, part, database, sources, is_known) if database is not None else set()
+            _add_leftovers(collection, files, sources, stored, in_database)
         yield sources
-
-
-def _add_part(collection, part, report, stored, sources, stack):
-    """Add the sources of an agent in one of its folders and one of its databases."""
-    database = _open_database(collection, part, report, stack)
-    names: set[str] = set()
-    is_known = database is None or source_databases.is_known(collection, part.database)
-    if database is not None:
-        _add_index(database, sources, is_known=is_known)
-        names = _add_archives(collection, part, database, sources, stored)
-    _add_entries(collection, part, report, sources)
-    files = find_transcripts(collection, part, sources.entries.values())
-    sources.files += files
-    _add_files(collection, files, sources, stored, names)
-    in_database = _add_events(collection, part, database, sources, is_known) if database is not None else set()
-    _add_leftovers(collection, files, sources, stored, in_database)
 
 
 def _open_database(collection, part, report, stack) -> Database | None:

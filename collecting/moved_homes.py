@@ -39,15 +39,6 @@ def move_home(old: str, home: Home) -> None:
     roots = set(claims.values_list("root", flat=True))
     root = old if old in roots else os.path.abspath(os.path.expanduser(old))  # noqa: PTH100, PTH111 - keeps links, and ~nobody
     names = set(claims.filter(root=root).values_list("path", flat=True))
-    _check_move(root, home, names, roots)
-    new = str(home.root)
-    with transaction.atomic():
-        _move_sources(root, home.root)
-        _move_runs(root, new)
-        _move_values(root, new)
-
-
-def _check_move(root, home, names, roots):
     words = {"old": root, "new": home.root}
     if not names:
         known = listed(sorted(roots)) if roots else _("none")
@@ -59,6 +50,17 @@ def _check_move(root, home, names, roots):
         words |= {"names": listed(sorted(names))}
         raise Refused(_("%(new)s has none of the agents that were imported from %(old)s: %(names)s.") % words)
     _check_old_place(Path(root), home, words)
+    new = str(home.root)
+    with transaction.atomic():
+        _move_sources(root, home.root)
+        MigrationRun.objects.filter(root=root).update(root=new)
+        rows = MigrationSource.objects.filter(root=root)
+        run_many(
+            DEFAULT_DB_ALIAS,
+            "UPDATE migration_sources SET source_key = %s, root = %s WHERE source_key = %s",
+            [(_compute_run_key(new, row), new, row.source_key) for row in rows.iterator()],
+        )
+        _move_values(root, new)
 
 
 def _check_old_place(old, home, words):
@@ -90,16 +92,6 @@ def _move_sources(old, new):
         ],
     )
     SkippedSource.objects.filter(root=old).delete()  # the next import notes them again
-
-
-def _move_runs(old, new):
-    MigrationRun.objects.filter(root=old).update(root=new)
-    rows = MigrationSource.objects.filter(root=old)
-    run_many(
-        DEFAULT_DB_ALIAS,
-        "UPDATE migration_sources SET source_key = %s, root = %s WHERE source_key = %s",
-        [(_compute_run_key(new, row), new, row.source_key) for row in rows.iterator()],
-    )
 
 
 def _compute_run_key(root, row):

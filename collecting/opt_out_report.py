@@ -27,7 +27,17 @@ def build_report(made_again: Mapping[str, Any]) -> dict[str, Any]:
     """
     samples, decisions, writes, handles = [], [], [], set()
     for agent_id, totals in made_again.items():
-        samples += _find_samples(agent_id, totals)
+        of_agent = DatasetSample.objects.filter(agent_id=agent_id).order_by("id")
+        sample_ids = list(of_agent.filter(session_id__in=totals.taken_out).values_list("id", flat=True)[:LISTED])
+        for session_id, words in totals.words.items():
+            encoded_words = [orjson.dumps(word).decode() for word in words]  # as in the content, which is JSON
+            rows = of_agent.filter(session_id=session_id).values_list("id", "content", "output")
+            sample_ids += [
+                sample_id
+                for sample_id, content, output in rows
+                if _contains_any(content, encoded_words) or _contains_any(output, words)
+            ]
+        samples += sample_ids
         decisions += [f"{agent_id}/{item}" for item in _find_decisions(databases.get_alias(agent_id), totals)]
         writes += [f"{agent_id}/{item}" for item in _find_writes(databases.get_alias(agent_id), totals)]
         handles |= totals.artifacts
@@ -39,20 +49,6 @@ def build_report(made_again: Mapping[str, Any]) -> dict[str, Any]:
         "artifacts": [{"handle": item, "used_by": _find_users(item)} for item in sorted(handles)[:LISTED]],
         "backups": import_string(settings.BACKUPS_THAT_ARE_THERE)(LISTED) if is_any else [],
     }
-
-
-def _find_samples(agent_id, totals):
-    of_agent = DatasetSample.objects.filter(agent_id=agent_id).order_by("id")
-    sample_ids = list(of_agent.filter(session_id__in=totals.taken_out).values_list("id", flat=True)[:LISTED])
-    for session_id, words in totals.words.items():
-        encoded_words = [orjson.dumps(word).decode() for word in words]  # as in the content, which is JSON
-        rows = of_agent.filter(session_id=session_id).values_list("id", "content", "output")
-        sample_ids += [
-            sample_id
-            for sample_id, content, output in rows
-            if _contains_any(content, encoded_words) or _contains_any(output, words)
-        ]
-    return sample_ids
 
 
 def _find_decisions(db, totals):

@@ -37,7 +37,13 @@ def check_failed() -> Iterable[Finding]:
     A refused import of a folder that was never read is no problem, and one that the schedule starts is listed with the
     automatic tasks.
     """
-    imported_at, refusals = _find_import_times(), watcher_state.read_refusals()
+    # The folders that were read, with the time of their last successful import.
+    claims = CollectorSource.objects.filter(kind=CollectorSource.Kind.AGENT).values_list("root", "agent_id")
+    collected = dict(AgentSummary.objects.values_list("agent_id", "last_collected_at"))
+    imported_at: dict[str, int] = {}
+    for root, agent_id in claims:
+        imported_at[root] = max(imported_at.get(root, 0), collected.get(agent_id) or 0)
+    refusals = watcher_state.read_refusals()
     for source, run in _find_last_runs().items():
         is_relevant = run.state == State.FAILED or source in imported_at
         is_over = (run.finished_at or 0) < imported_at.get(source, 0) <= clock.now_ms()  # by the watcher
@@ -48,16 +54,6 @@ def check_failed() -> Iterable[Finding]:
     for source, refusal in refusals.items():
         if source in imported_at:
             yield Finding(source, {"source": source, "message": refusal.message}, since=refusal.since)
-
-
-def _find_import_times():
-    """The folders that were read, with the time of their last successful import."""
-    claims = CollectorSource.objects.filter(kind=CollectorSource.Kind.AGENT).values_list("root", "agent_id")
-    collected = dict(AgentSummary.objects.values_list("agent_id", "last_collected_at"))
-    imported_at: dict[str, int] = {}
-    for root, agent_id in claims:
-        imported_at[root] = max(imported_at.get(root, 0), collected.get(agent_id) or 0)
-    return imported_at
 
 
 def _find_last_runs():

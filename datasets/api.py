@@ -4,7 +4,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import get_object_or_404
 from ninja import Query
 
-from agents.decorators import agent_view
+from agents.decorators import agent_view_for
 from ledger.models import Session
 from openclaw_web.endpoints.operations import Operations
 from openclaw_web.endpoints.schemas import Page, page_to_json
@@ -52,8 +52,7 @@ def sample_detail(request, response: HttpResponse, sample_id: str):
 
 
 @router.post("/agents/{agent}/sessions/{session_id}/samples", MadeOut, 400, 404, 409, 503, summary="Samples Create")
-@agent_view
-@needs("labeller")
+@agent_view_for("labeller")
 def samples_make(request, agent, session_id: str, body: SamplesIn):
     """Create samples from turns; a turn that already has a sample keeps this sample."""
     session = get_object_or_404(Session.objects.using(agent.db).only("id"), id=session_id)

@@ -6,7 +6,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from agents.decorators import agent_view
+from agents.decorators import agent_view_for
 from ledger.models import Session
 from ledger.session.session_forms import TurnNumbersForm
 from openclaw_web.errors import Refused
@@ -61,8 +61,7 @@ def sample_label(request, sample_id):
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def session_samples(request, agent, session_id):
     """The samples of the turns that the session's page shows.
 
@@ -73,8 +72,7 @@ def session_samples(request, agent, session_id):
 
 
 @require_POST
-@agent_view
-@needs("labeller")
+@agent_view_for("labeller")
 def samples_make(request, agent, session_id):
     """Create samples of the chosen turns and show them."""
     session = get_object_or_404(Session.objects.using(agent.db).only("id"), id=session_id)

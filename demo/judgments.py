@@ -72,7 +72,21 @@ def judge(*, by: str, listener: Listener) -> None:
         export, job = exports.make_here("Bakery replies", "sharegpt", "reply", by=by)
         if export.state != export.State.READY:
             raise Refused(job.message)
-    _append_events(by)
+    # Capture the events of two weeks, append some by hand, and redact one of these.
+    agent, now = Agent.objects.filter(agent_id="main").first(), clock.now_ms()
+    if agent is None or switches.read_capture(agent.db).is_on:
+        return
+    events = [
+        build_event(
+            type=kind, scope=SCOPE, session_id="kitchen-book", agent_id="crumb", summary=summary, payload=payload,
+            ts_ms=now - days * DAY_MS,
+        )
+        for days, kind, summary, payload in EVENTS
+    ]  # fmt: skip
+    append(agent.db, events)
+    redaction.redact(agent, redaction.Redaction(SCOPE, events[REDACTED].event_id, None), by=by)
+    switches.set_capture(agent, is_on=True, since_ms=now - 14 * DAY_MS, by=by)
+    capture.capture_agent(agent)
 
 
 def _judge_turns(by, listener):
@@ -174,21 +188,3 @@ def _judge_findings(by):
         if verdict:
             with clock.shift_to(now - (20 - number) * DAY_MS):
                 finding_verdicts.decide(verdict, scope="value", value_hash=value.value_hash, by=by)
-
-
-def _append_events(by):
-    """Capture the events of two weeks, append some by hand, and redact one of these."""
-    agent, now = Agent.objects.filter(agent_id="main").first(), clock.now_ms()
-    if agent is None or switches.read_capture(agent.db).is_on:
-        return
-    events = [
-        build_event(
-            type=kind, scope=SCOPE, session_id="kitchen-book", agent_id="crumb", summary=summary, payload=payload,
-            ts_ms=now - days * DAY_MS,
-        )
-        for days, kind, summary, payload in EVENTS
-    ]  # fmt: skip
-    append(agent.db, events)
-    redaction.redact(agent, redaction.Redaction(SCOPE, events[REDACTED].event_id, None), by=by)
-    switches.set_capture(agent, is_on=True, since_ms=now - 14 * DAY_MS, by=by)
-    capture.capture_agent(agent)

@@ -47,7 +47,9 @@ def prepare(say: Callable[[str], object], *, is_fresh: bool = False) -> str:
         _check_story_is_ahead(source)
     if is_fresh:
         connections.close_all()  # connections that are open already would read a removed file
-        _check_nobody_serves(store)
+        if locks.is_held(store / "state" / locks.SERVING):
+            sentence = _("OpenClaw Web is running in %(home)s. Stop the server before you remove its demo.")
+            raise Refused(sentence % {"home": store})
         _remove_files(source)
         _remove_files(store, keep=("secret.key", "state"))
     recording = _write_source(source, say)
@@ -62,7 +64,8 @@ def prepare(say: Callable[[str], object], *, is_fresh: bool = False) -> str:
         judgments.judge(by=NAME, listener=terminal)
         terminal.close()
         wrong_memory.play_story(recording, by=NAME)
-        return _create_link()
+        user = User.objects.filter(username=NAME).first()
+        return accounts.make_sign_in_link(user) if user else accounts.add_user(NAME, User.Role.ADMIN, by=NAME)[1]
 
 
 @contextmanager
@@ -93,12 +96,6 @@ def _check_story_is_ahead(source):
             "again, or set OPENCLAW_STATE_DIR to another folder."
         )
         raise Refused(sentence % {"folder": source})
-
-
-def _check_nobody_serves(store):
-    if locks.is_held(store / "state" / locks.SERVING):
-        sentence = _("OpenClaw Web is running in %(home)s. Stop the server before you remove its demo.")
-        raise Refused(sentence % {"home": store})
 
 
 def _remove_files(folder, keep=()):
@@ -158,8 +155,3 @@ def _create_checkpoint():
     agent = Agent.objects.filter(agent_id="research").first()
     if agent:
         list(checkpoints.build_checkpoints(agent, checkpoints.find_session(agent, "agent:research:main"), by=NAME))
-
-
-def _create_link():
-    user = User.objects.filter(username=NAME).first()
-    return accounts.make_sign_in_link(user) if user else accounts.add_user(NAME, User.Role.ADMIN, by=NAME)[1]

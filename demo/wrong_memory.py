@@ -64,7 +64,14 @@ def play_story(recording: Recording, *, by: str) -> None:
         with clock.shift_to(_find_rollback_moment(agent) + MINUTE):
             correction_store.correct_write(agent, wrong.id, by=by, name=NAME, **options)
         _write_later_facts(agent, recording, by)
-        _make_samples(agent, by)
+        # Create samples of a waiting write, a misplaced one, and the rolled back one.
+        if elsewhere := _find_write(agent, ELSEWHERE):
+            correction_store.correct_write(
+                agent, elsewhere.id, status="written", file="TOOLS.md", reason=WHY_ELSEWHERE, by=by
+            )
+        if good := _find_write(agent, GOOD):
+            verdict_service.give_verdict(WRITE, agent, good.id, NONE, by=by)
+        review_requests.queue_writes(agent)
 
 
 def is_story_over(source: Path) -> bool:
@@ -151,17 +158,6 @@ def _write_later_facts(agent, recording, by):
         with clock.shift_to(max(decision.created_at, rule_at) + AFTER_MS):
             nobody = Guardian(Endpoint("", ""), "", {}, 1)  # the rule refuses before a model would be asked
             fact_handler.handle_fact(agent, nobody, fact_handler.build_run(decision, by=by), wait=lambda _seconds: None)
-
-
-def _make_samples(agent, by):
-    """Create samples of a waiting write, a misplaced one, and the rolled back one."""
-    if elsewhere := _find_write(agent, ELSEWHERE):
-        correction_store.correct_write(
-            agent, elsewhere.id, status="written", file="TOOLS.md", reason=WHY_ELSEWHERE, by=by
-        )
-    if good := _find_write(agent, GOOD):
-        verdict_service.give_verdict(WRITE, agent, good.id, NONE, by=by)
-    review_requests.queue_writes(agent)
 
 
 def _find_write(agent, fact):

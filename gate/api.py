@@ -5,10 +5,9 @@ from dataclasses import replace
 from django.http import Http404
 from ninja import Query, Status
 
-from agents.decorators import agent_view
+from agents.decorators import agent_view_for
 from openclaw_web.endpoints.operations import Operations
 from openclaw_web.endpoints.schemas import Page, page_to_json
-from openclaw_web.pages.roles import needs
 
 from .detail import api_detail, prompt_versions
 from .lists.call_list import CALLS
@@ -21,8 +20,7 @@ router = Operations("gate_api", tags=["gate"])
 
 
 @router.post("/agents/{agent}/gate/decisions", {201: RecordedOut, 200: RecordedOut}, 400, 404, 409, 503)
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def gate_record(request, agent, body: DecisionsIn):
     """Record decisions of a running plugin: up to 100, all or none.
 
@@ -34,8 +32,7 @@ def gate_record(request, agent, body: DecisionsIn):
 
 
 @router.get("/agents/{agent}/gate/decisions", Page[DecisionOut], 404, 409, 503)
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def gate_decision_list(request, agent, filters: Query[DecisionQuery]):
     """Decisions of the memory gate, newest first.
 
@@ -50,8 +47,7 @@ def gate_decision_list(request, agent, filters: Query[DecisionQuery]):
 
 
 @router.get("/agents/{agent}/gate/decisions/{decision_id}", DecisionDetail, 404, 503)
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def gate_decision_detail(request, agent, decision_id: str):
     """One decision with its turn and the messages that the gate was given.
 
@@ -61,8 +57,7 @@ def gate_decision_detail(request, agent, decision_id: str):
 
 
 @router.get("/agents/{agent}/gate/calls", Page[CallOut], 404, 409, 503)
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def gate_call_list(request, agent, filters: Query[CallQuery]):
     """Calls of models for the gate, newest first.
 
@@ -73,16 +68,14 @@ def gate_call_list(request, agent, filters: Query[CallQuery]):
 
 
 @router.get("/agents/{agent}/gate/calls/{call_id}", CallDetail, 404, 503)
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def gate_call_detail(request, agent, call_id: str):
     """One call, for operators with the response of the model."""
     return api_detail.read_call(agent, call_id, is_operator=request.user.has_role("operator"))
 
 
 @router.get("/agents/{agent}/gate/prompts/{prompt_id}", PromptOut, 404, 503)
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def gate_prompt_detail(request, agent, prompt_id: str):
     """One version of the gate's prompt with its text."""
     prompt = prompt_versions.find_prompt(agent, prompt_id)

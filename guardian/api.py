@@ -4,12 +4,11 @@ from django.http import Http404
 from django.utils.translation import gettext as _
 from ninja import Query
 
-from agents.decorators import agent_view
+from agents.decorators import agent_view_for
 from openclaw_web.diffs import line_diff, unified_format
 from openclaw_web.endpoints.operations import Operations
 from openclaw_web.endpoints.schemas import Page, PageQuery, page_to_json
 from openclaw_web.lists.paging import page_of
-from openclaw_web.pages.roles import needs
 
 from . import tool_writes, versions
 from .schemas import (
@@ -28,8 +27,7 @@ router = Operations("guardian_api", tags=["guardian"])
 
 
 @router.get("/agents/{agent}/files", Page[FileOut], 404, 409, 503)
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def file_list(request, agent, filters: Query[PageQuery]):
     """Files of the workspace: the five memory files first, even if missing.
 
@@ -42,8 +40,7 @@ def file_list(request, agent, filters: Query[PageQuery]):
 
 
 @router.get("/agents/{agent}/files/versions", Page[VersionOut], 404, 409, 503)
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def file_versions(request, agent, filters: Query[VersionQuery]):
     """The versions of a file, newest first."""
     rows = versions.find_versions(agent, filters.name)
@@ -54,8 +51,7 @@ def file_versions(request, agent, filters: Query[VersionQuery]):
 
 
 @router.get("/agents/{agent}/files/writes", Page[WriteOut], 404, 409, 503)
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def file_writes(request, agent, filters: Query[VersionQuery]):
     """Calls of tools that wrote to a file, newest first.
 
@@ -65,16 +61,14 @@ def file_writes(request, agent, filters: Query[VersionQuery]):
 
 
 @router.get("/agents/{agent}/files/version", VersionDetail, 404, 503)
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def file_version(request, agent, query: Query[OneVersion]):
     """One version with its content."""
     return _get_version(agent, query.id)
 
 
 @router.get("/agents/{agent}/files/diff", DiffOut, 404, 503)
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def file_diff(request, agent, query: Query[DiffQuery]):
     """The difference between two versions of a file."""
     new = _get_version(agent, query.to)

@@ -8,13 +8,12 @@ from django.http import Http404, HttpResponse, QueryDict
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
-from agents.decorators import agent_view
+from agents.decorators import agent_view_for
 from agents.models import Agent
 from artifacts.lint import lint_text
 from openclaw_web.diffs import line_diff, text_excerpts
 from openclaw_web.lists.paging import page_of, read_cursors
 from openclaw_web.pages.html import render_page
-from openclaw_web.pages.roles import needs
 
 from . import tool_writes, versions
 from .detail import related_writes
@@ -91,8 +90,7 @@ LINTED_CHARACTERS = 1_000_000
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def file_list(request, agent):
     """List the five memory files, the files that every session reads, and the others.
 
@@ -111,8 +109,7 @@ def file_list(request, agent):
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def file_detail(request, agent, name):
     """Show one file: a version, the change between two versions, and all versions."""
     file_request = read_file_request(agent, name, request.GET)

@@ -40,7 +40,15 @@ def collect(collection: Any) -> dict[str, int]:
     """Read new decisions; returns counts of decisions, failed calls and rejections."""
     counts = Counter(dict.fromkeys(NAMES, 0))
     if configuration.is_on(api_import.ENABLED_SETTING):
-        _import_databases(collection, counts)
+        # Import the `reflection.db` in the plugin's folder of each workspace.
+        for home_agent in collection.home.agents:
+            source = home_agent.workspace / OWN / DATABASE if home_agent.workspace else None
+            if source is None or stat_regular(source) is None or source_databases.is_known(collection, source):
+                continue
+            agent = collection.agents.get(home_agent.home_name)
+            if agent is None or collection.only not in (None, agent.agent_id):
+                continue
+            _import_database(collection, agent, source, counts)
         _import_logs(collection, counts)
         _match_again(collection, counts)
     return dict(counts)
@@ -86,8 +94,15 @@ def _read_logs(collection, owners, progress, files, written, counts, *, goes_on)
         pairs = plugin_logs.read_facts(collection, progress, file, goes_on=goes_on)
         for pair_batch in split_batches(pairs, count_row_bytes):
             _add_facts(collection, pair_batch)
-    _note_left_out(collection, owners, counts)
-    _note_consolidations(collection, owners, reader.consolidations)
+    if collection.only is None:
+        new_counts = foreign_decisions.count_new(collection.home.root, owners.left_out)
+        counts["elsewhere"] += sum(new_counts.values())
+        collection.home.notes += [foreign_decisions.describe_workspace(*each) for each in new_counts.items()]
+    # Note when the plugin rewrote memory files by itself, for agents of its workspace.
+    for name, agent in collection.agents.items():
+        own = [at for at, folder in reader.consolidations if owners.has_workspace(name, folder)]
+        if own and collection.only in (None, agent.agent_id):
+            snapshot_matching.store_consolidations(agent.db, own)
 
 
 def _add_facts(collection, pairs):
@@ -104,18 +119,6 @@ def _find_guardian_logs(collection):
     """The log of write_guardian in each workspace."""
     folders = [home_agent.workspace for home_agent in collection.home.agents if home_agent.workspace]
     return [file for folder in folders if stat_regular(file := folder / OWN / WRITTEN)]
-
-
-def _import_databases(collection, counts):
-    """Import the `reflection.db` in the plugin's folder of each workspace."""
-    for home_agent in collection.home.agents:
-        source = home_agent.workspace / OWN / DATABASE if home_agent.workspace else None
-        if source is None or stat_regular(source) is None or source_databases.is_known(collection, source):
-            continue
-        agent = collection.agents.get(home_agent.home_name)
-        if agent is None or collection.only not in (None, agent.agent_id):
-            continue
-        _import_database(collection, agent, source, counts)
 
 
 def _import_database(collection, agent, source, counts):
@@ -150,21 +153,6 @@ def _store_batch(collection, owners, batch, counts, progress):
             if decision.fact is None and not decision.failure:
                 pairs = progress.pairs_of(owner.workspace)
                 pairs.add_decision(decision.at, decision.decision, decision.id, agent.agent_id)
-
-
-def _note_left_out(collection, owners, counts):
-    if collection.only is None:
-        new_counts = foreign_decisions.count_new(collection.home.root, owners.left_out)
-        counts["elsewhere"] += sum(new_counts.values())
-        collection.home.notes += [foreign_decisions.describe_workspace(*each) for each in new_counts.items()]
-
-
-def _note_consolidations(collection, owners, moments):
-    """Note when the plugin rewrote memory files by itself, for agents of its workspace."""
-    for name, agent in collection.agents.items():
-        own = [at for at, folder in moments if owners.has_workspace(name, folder)]
-        if own and collection.only in (None, agent.agent_id):
-            snapshot_matching.store_consolidations(agent.db, own)
 
 
 def _add_counts(counts, result):

@@ -114,7 +114,18 @@ class Transcripts:
             self._note_unreadable(file, str(exc))
             return None
         with contain_failures(self.report, file.path.name) as failed:
-            return self._identify(file, lines)
+            book, stat = self.collection.book, os.fstat(lines.fileno())
+            reading = book.find_position(Kind.TRANSCRIPT, file.path, lines)
+            planned_id = file.session_id
+            if not reading.goes_on:
+                head = read_head(lines, is_packed=file.is_packed)
+                if not identify_transcript(file, head, self.identity(), book.name(file.path)):
+                    self._leave_out(file, Reason.NOT_TRANSCRIPT, stat=stat)
+                    return None
+            if not self._is_to_store(file, planned_id, stat):
+                return None
+            lines.seek(0)
+            return OpenedTranscript(file, lines, stat, lines.read(HEAD), reading)
         self._leave_out(file, Reason.FAILED, failed[0])
         return None
 
@@ -131,20 +142,6 @@ class Transcripts:
     def _note_unreadable(self, file, reason):
         self.report.notes.append(_("%(file)s was not read: %(reason)s.") % {"file": file.path.name, "reason": reason})
         self._leave_out(file, Reason.UNREADABLE, reason)
-
-    def _identify(self, file, lines) -> OpenedTranscript | None:
-        book, stat = self.collection.book, os.fstat(lines.fileno())
-        reading = book.find_position(Kind.TRANSCRIPT, file.path, lines)
-        planned_id = file.session_id
-        if not reading.goes_on:
-            head = read_head(lines, is_packed=file.is_packed)
-            if not identify_transcript(file, head, self.identity(), book.name(file.path)):
-                self._leave_out(file, Reason.NOT_TRANSCRIPT, stat=stat)
-                return None
-        if not self._is_to_store(file, planned_id, stat):
-            return None
-        lines.seek(0)
-        return OpenedTranscript(file, lines, stat, lines.read(HEAD), reading)
 
     def _is_to_store(self, file, planned_id, stat):
         """Whether the session of an identified file is stored; otherwise the reason is noted."""

@@ -8,13 +8,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from agents.decorators import agent_view
+from agents.decorators import agent_view_for
 from gate.models import GateReplay
 from gate.statistics.statistics_query import build_query
 from openclaw_web.errors import Refused
 from openclaw_web.lists.filters import DayField
 from openclaw_web.pages.html import read_next_address, redirect_after_post, redirect_to, refuse_post, render_page
-from openclaw_web.pages.roles import needs
 
 from ..kinds.review_requests import describe_problems
 from ..review.queues import Queue
@@ -46,8 +45,7 @@ class DrawForm(forms.Form):
 
 
 @require_POST
-@agent_view
-@needs("labeller")
+@agent_view_for("labeller")
 def decisions_draw(request, agent):
     """Draw up to 20 decisions that nobody judged, and open their samples for review."""
     back = read_next_address(request, reverse("gate:statistics", args=[agent.agent_id]))
@@ -65,8 +63,7 @@ def decisions_draw(request, agent):
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def replay_verdicts(request, agent, replay_id):
     """Precision and recall of both gates of a replay.
 
@@ -84,8 +81,7 @@ def replay_verdicts(request, agent, replay_id):
 
 
 @require_POST
-@agent_view
-@needs("labeller")
+@agent_view_for("labeller")
 def replay_queue(request, agent, replay_id):
     """Put the disagreements of a replay into the review queue."""
     replay = get_object_or_404(GateReplay.objects.using(agent.db), id=replay_id)

@@ -5,7 +5,7 @@ from typing import Any, Literal
 from django.core.exceptions import PermissionDenied
 from pydantic import Field
 
-from agents.decorators import agent_view
+from agents.decorators import agent_view_for
 from guardian.corrections import patterns
 from guardian.corrections.api import correction_to_json
 from guardian.corrections.schemas import Contains, CorrectionOut, File, Text
@@ -13,7 +13,6 @@ from guardian.handover.api import HandoverStarted
 from guardian.rollbacks.api import RolledBackOut, result_to_json
 from openclaw_web.endpoints.operations import Operations
 from openclaw_web.endpoints.schemas import Body, Schema
-from openclaw_web.pages.roles import needs
 
 from ..forms import LONGEST_NOTES
 from ..models import DatasetSample
@@ -117,8 +116,7 @@ router = Operations("datasets_writes_api", tags=["samples"])
 
 @router.post("/agents/{agent}/gate/decisions/{decision_id}/sample", DecisionSampleOut, 400, 404, 409, 503,
              ids="datasets_decisions_api")  # fmt: skip
-@agent_view
-@needs("labeller")
+@agent_view_for("labeller")
 def decision_sample(request, agent, decision_id: str, body: DecisionSampleIn):
     """Judge a decision, which creates its sample, or create a sample without a verdict.
 
@@ -132,8 +130,7 @@ def decision_sample(request, agent, decision_id: str, body: DecisionSampleIn):
 
 
 @router.post("/agents/{agent}/guardian/writes/{audit_id}/sample", WriteSampleOut, 400, 404, 409, 503)
-@agent_view
-@needs("labeller")
+@agent_view_for("labeller")
 def write_sample(request, agent, audit_id: str, body: WriteSampleIn):
     """Judge a write, which creates its sample, or create the sample without a verdict.
 
@@ -144,16 +141,14 @@ def write_sample(request, agent, audit_id: str, body: WriteSampleIn):
 
 
 @router.post("/agents/{agent}/guardian/samples", WritesQueuedOut, 400, 404, 409, 503)
-@agent_view
-@needs("labeller")
+@agent_view_for("labeller")
 def write_samples(request, agent):
     """Send corrected or rolled back writes without a sample to the review queue, newest first."""
     return review_requests.queue_writes(agent)
 
 
 @router.post("/agents/{agent}/guardian/writes/{audit_id}/opinion", OpinionOut, 400, 404, 409, 503)
-@agent_view
-@needs("labeller")
+@agent_view_for("labeller")
 def write_opinion(request, agent, audit_id: str, body: OpinionIn):
     """Say that a write is right, should not be there, or should say something else.
 

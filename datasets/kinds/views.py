@@ -5,11 +5,10 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import trigger_client_event
 
-from agents.decorators import agent_view
+from agents.decorators import agent_view_for
 from ledger.session.evidence import read_evidence
 from openclaw_web.errors import Refused
 from openclaw_web.pages.html import read_next_address, redirect_after_post, render_page
-from openclaw_web.pages.roles import needs
 
 from .. import evidence
 from ..review import parts, undo
@@ -25,8 +24,7 @@ PLACES = {"decision": "datasets/decision_verdicts.html", "write": "datasets/writ
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def decision_verdict(request, agent, decision_id):
     """The verdict on a decision, with buttons for labellers.
 
@@ -36,32 +34,28 @@ def decision_verdict(request, agent, decision_id):
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def write_verdict(request, agent, audit_id):
     """The verdict on a write, with buttons for labellers."""
     return _render_verdict(request, WRITE, agent, WRITE.find(agent, audit_id))
 
 
 @require_POST
-@agent_view
-@needs("labeller")
+@agent_view_for("labeller")
 def decision_judge(request, agent, decision_id):
     """Judge a decision, undo that verdict, or create a sample without a verdict."""
     return _save_verdict(request, DECISION, agent, decision_id)
 
 
 @require_POST
-@agent_view
-@needs("labeller")
+@agent_view_for("labeller")
 def write_judge(request, agent, audit_id):
     """Judge a write, undo that verdict, or create a sample without a verdict."""
     return _save_verdict(request, WRITE, agent, audit_id)
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def decision_verdicts(request, agent):
     """The verdicts on the decisions that a list shows.
 
@@ -71,8 +65,7 @@ def decision_verdicts(request, agent):
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def write_verdicts(request, agent):
     """The verdicts on the writes that a list shows.
 
@@ -82,8 +75,7 @@ def write_verdicts(request, agent):
 
 
 @require_POST
-@agent_view
-@needs("labeller")
+@agent_view_for("labeller")
 def writes_queue(request, agent):
     """Send writes to review that were corrected or rolled back."""
     to = reverse("guardian:rule_list", args=[agent.agent_id])

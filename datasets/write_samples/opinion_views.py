@@ -6,7 +6,7 @@ from django.contrib import messages
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from agents.decorators import agent_view
+from agents.decorators import agent_view_for
 from guardian.corrections import correction_store, forms, rules
 from guardian.corrections.forms import OpeningForm
 from guardian.models import WriteGuardianAudit
@@ -15,7 +15,6 @@ from jobs.notices import redirect_after_start
 from ledger.session.evidence import read_evidence
 from openclaw_web.errors import Refused
 from openclaw_web.pages.html import redirect_to, render_page
-from openclaw_web.pages.roles import needs
 from openclaw_web.sentences import join_sentences
 
 from ..kinds import verdict_service
@@ -26,8 +25,7 @@ from .opinions import LEAVE, OTHER, WAYS
 
 
 @require_safe
-@agent_view
-@needs("labeller")
+@agent_view_for("labeller")
 def write_opinion(request, agent, audit_id):
     """The form for a wrong write; it stores nothing."""
     audit, kind = WRITE.find(agent, audit_id), OpinionKind(request.GET).kind
@@ -35,8 +33,7 @@ def write_opinion(request, agent, audit_id):
 
 
 @require_POST
-@agent_view
-@needs("labeller")
+@agent_view_for("labeller")
 def write_opinion_save(request, agent, audit_id):
     """Store the opinion, then carry out its rollback."""
     audit, kind = WRITE.find(agent, audit_id), OpinionKind(request.POST).kind

@@ -4,11 +4,10 @@ from django.http import Http404
 from django.shortcuts import get_object_or_404, render
 from django.views.decorators.http import require_safe
 
-from agents.decorators import agent_view
+from agents.decorators import agent_view_for
 from ledger.models import ConversationTurn
 from ledger.session.session_forms import TurnNumbersForm
 from openclaw_web.pages.html import render_page
-from openclaw_web.pages.roles import needs
 
 from .. import decisions
 from ..models import GateCall, MemoryGateDecision
@@ -17,8 +16,7 @@ from .forms import PromptForm
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def decision_detail(request, agent, decision_id):
     """Show one decision.
 
@@ -37,8 +35,7 @@ def decision_detail(request, agent, decision_id):
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def call_detail(request, agent, call_id):
     """Show one call of a model, and its response to operators."""
     row = get_object_or_404(GateCall.objects.using(agent.db), id=call_id)
@@ -47,8 +44,7 @@ def call_detail(request, agent, call_id):
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def prompt_detail(request, agent, prompt_id):
     """Show one version of a prompt, and the changes since another one."""
     prompt = prompt_versions.find_prompt(agent, prompt_id)
@@ -62,8 +58,7 @@ def prompt_detail(request, agent, prompt_id):
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def session_decisions(request, agent, session_id):
     """Return the decisions on the turns of a session's page (HTMX, out of band).
 

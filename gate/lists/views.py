@@ -2,18 +2,16 @@
 
 from django.views.decorators.http import require_safe
 
-from agents.decorators import agent_view
+from agents.decorators import agent_view_for
 from openclaw_web.lists.declaration import shows
 from openclaw_web.lists.list_response import render_list
-from openclaw_web.pages.roles import needs
 
 from .call_list import CALLS
 from .decision_list import DECISIONS
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 @shows(DECISIONS)
 def decision_list(request, agent):
     """The decisions that fit the filters, the newest first; as a file with `format`."""
@@ -21,8 +19,7 @@ def decision_list(request, agent):
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 @shows(CALLS)
 def call_list(request, agent):
     """The calls that fit the filters, the newest first; as a file with `format`."""

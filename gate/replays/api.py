@@ -5,11 +5,10 @@ from dataclasses import asdict
 from django.shortcuts import get_object_or_404
 from ninja import Query, Status
 
-from agents.decorators import agent_view
+from agents.decorators import agent_view_for
 from openclaw_web.endpoints.operations import Operations
 from openclaw_web.endpoints.schemas import Page, page_to_json
 from openclaw_web.lists.paging import page_of
-from openclaw_web.pages.roles import needs
 
 from ..models import GateReplay
 from . import plans, replay_launch, replay_status, results
@@ -19,8 +18,7 @@ router = Operations("gate_replays_api", tags=["gate"])
 
 
 @router.get("/agents/{agent}/gate/replays", Page[ReplayOut], 404, 409, 503)
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def gate_replay_list(request, agent, place: Query[ReplayQuery]):
     """Replays of an agent's decisions, newest first."""
     page = replay_status.read_replay_page(agent, **place.place)
@@ -28,8 +26,7 @@ def gate_replay_list(request, agent, place: Query[ReplayQuery]):
 
 
 @router.post("/agents/{agent}/gate/replays", {200: ReplayPlanOut, 202: ReplayStartedOut}, 400, 404, 409, 503)
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def gate_replay_start(request, agent, body: ReplayIn):
     """Make decisions again by another model or prompt; returns the job.
 
@@ -42,8 +39,7 @@ def gate_replay_start(request, agent, body: ReplayIn):
 
 
 @router.get("/agents/{agent}/gate/replays/{replay_id}", ReplayDetail, 404, 409, 503)
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def gate_replay_detail(request, agent, replay_id: str, place: Query[ReplayQuery]):
     """One replay: agreement of both gates, use of time and tokens, and a page of differences."""
     replay = get_object_or_404(GateReplay.objects.using(agent.db), id=replay_id)
@@ -69,8 +65,7 @@ def gate_replay_detail(request, agent, replay_id: str, place: Query[ReplayQuery]
 
 
 @router.post("/agents/{agent}/gate/replays/{replay_id}/continue", {202: ReplayStartedOut}, 404, 409, 503)
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def gate_replay_continue(request, agent, replay_id: str):
     """Continue a replay with the decisions that wait; returns the job."""
     replay = get_object_or_404(GateReplay.objects.using(agent.db), id=replay_id)

@@ -4,12 +4,11 @@ from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 
-from agents.decorators import agent_view
+from agents.decorators import agent_view_for
 from jobs.notices import redirect_after_start
 from openclaw_web.errors import Refused
 from openclaw_web.lists.paging import page_of, read_cursors
 from openclaw_web.pages.html import redirect_to, refuse_post, render_page
-from openclaw_web.pages.roles import needs
 
 from .. import verdict_store
 from ..lists.decision_list import DecisionFilters
@@ -19,8 +18,7 @@ from .forms import ReplayForm
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def replay_list(request, agent):
     """Show the replays of an agent, the newest first."""
     page = replay_status.read_replay_page(agent, **read_cursors(request))
@@ -29,8 +27,7 @@ def replay_list(request, agent):
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def replay_detail(request, agent, replay_id):
     """Show the result of a replay, and the decisions that changed.
 
@@ -58,16 +55,14 @@ def replay_detail(request, agent, replay_id):
 
 
 @require_safe
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def replay_new(request, agent):
     """Show the form for a replay of the decisions that fit the address's filters."""
     return _render_form_page(request, agent, DecisionFilters(request.GET).validate(), ReplayForm.build_initial())
 
 
 @require_POST
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def replay_plan(request, agent):
     """Show what a replay would send, before the button that sends it."""
     filters, form = DecisionFilters(request.GET).validate(), ReplayForm(request.POST)
@@ -77,8 +72,7 @@ def replay_plan(request, agent):
 
 
 @require_POST
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def replay_start(request, agent):
     """Start a replay, and redirect to its page."""
     filters, form = DecisionFilters(request.GET).validate(), ReplayForm(request.POST)
@@ -93,8 +87,7 @@ def replay_start(request, agent):
 
 
 @require_POST
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def replay_continue(request, agent, replay_id):
     """Continue a replay with the decisions that wait."""
     replay = get_object_or_404(GateReplay.objects.using(agent.db), id=replay_id)

@@ -2,12 +2,11 @@
 
 from ninja import Query, Status
 
-from agents.decorators import agent_view
+from agents.decorators import agent_view_for
 from agents.runners import switches
 from agents.runners.status import switch_as_json
 from jobs.schemas import JobOut
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.pages.roles import needs
 
 from . import job, plans, status
 from .config import RUNNER
@@ -17,8 +16,7 @@ router = Operations("gate_own_api", tags=["gate"])
 
 
 @router.get("/agents/{agent}/gate/own", OwnGateOut, 404, 503)
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def own_gate(request, agent):
     """The gate of this site for an agent.
 
@@ -30,8 +28,7 @@ def own_gate(request, agent):
 
 
 @router.get("/agents/{agent}/gate/run", PlanOut, 404, 409, 503)
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def gate_plan(request, agent, query: Query[RunQuery]):
     """Plan a run of the built-in gate: turns, endpoint, and estimated tokens and cost.
 
@@ -41,8 +38,7 @@ def gate_plan(request, agent, query: Query[RunQuery]):
 
 
 @router.post("/agents/{agent}/gate/run", {202: JobOut}, 400, 404, 409, 503)
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def gate_run(request, agent, body: RunIn):
     """Judge turns with the built-in gate; returns the job.
 
@@ -52,8 +48,7 @@ def gate_run(request, agent, body: RunIn):
 
 
 @router.post("/agents/{agent}/gate/switch", SwitchOut, 400, 404, 503)
-@agent_view
-@needs("admin")
+@agent_view_for("admin")
 def gate_switch(request, agent, body: SwitchIn):
     """Have new turns of an agent judged automatically, or no longer."""
     if body.is_on:

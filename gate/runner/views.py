@@ -3,10 +3,9 @@
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from agents.decorators import agent_view
+from agents.decorators import agent_view_for
 from agents.runners import pages, switches
 from openclaw_web.pages.html import redirect_after_post
-from openclaw_web.pages.roles import needs
 
 from . import job, plans, status
 from .config import RUNNER
@@ -14,8 +13,7 @@ from .forms import RunForm
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def own_gate(request, agent):
     """Show the switch and today's cost, and for operators the plan of a run."""
     form, plan = pages.read_plan_form(request, RunForm, lambda choice: plans.plan_run(agent, choice))
@@ -23,8 +21,7 @@ def own_gate(request, agent):
 
 
 @require_POST
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def own_gate_run(request, agent):
     """Queue a run over the turns that were planned; the page of the gate follows it."""
     form = RunForm(request.POST)
@@ -34,8 +31,7 @@ def own_gate_run(request, agent):
 
 
 @require_POST
-@agent_view
-@needs("admin")
+@agent_view_for("admin")
 def own_gate_switch(request, agent):
     """Judge new turns of the agent from now on, or no longer."""
     if request.POST.get("to") == "on":

@@ -5,11 +5,10 @@ from typing import Any
 from django.core.exceptions import PermissionDenied
 from ninja import Query, Status
 
-from agents.decorators import agent_view
+from agents.decorators import agent_view_for
 from openclaw_web.endpoints.operations import Operations
 from openclaw_web.endpoints.schemas import Page, PageQuery, page_to_json
 from openclaw_web.lists.paging import page_of
-from openclaw_web.pages.roles import needs
 
 from ..models import BehaviorCorrection
 from . import correction_store, patterns, rule_trial, rules
@@ -67,8 +66,7 @@ router = Operations("guardian_correcting_api", tags=["guardian"])
 
 
 @router.post("/agents/{agent}/guardian/writes/{audit_id}/correction", {201: CorrectionOut}, 400, 404, 409, 503)
-@agent_view
-@needs("labeller")
+@agent_view_for("labeller")
 def guardian_correct(request, agent, audit_id: str, body: CorrectionIn):
     """Say what a write should have been; nothing in a file changes.
 
@@ -86,8 +84,7 @@ def guardian_correct(request, agent, audit_id: str, body: CorrectionIn):
 
 
 @router.get("/agents/{agent}/guardian/rules", Page[RuleOut], 404, 409, 503)
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def guardian_rule_list(request, agent, filters: Query[PageQuery]):
     """List rules, newest first.
 
@@ -98,8 +95,7 @@ def guardian_rule_list(request, agent, filters: Query[PageQuery]):
 
 
 @router.post("/agents/{agent}/guardian/rules/check", CheckOut, 400, 404, 409, 503)
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def guardian_rule_check(request, agent, body: CheckIn):
     """Check a fact against the rules before it is written into a file.
 
@@ -109,8 +105,7 @@ def guardian_rule_check(request, agent, body: CheckIn):
 
 
 @router.post("/agents/{agent}/guardian/rules/{rule_id}/switch", RuleOut, 400, 404, 409, 503)
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def guardian_rule_switch(request, agent, rule_id: str, body: RuleSwitchIn):
     """Switch a rule off, or on again."""
     row = correction_store.switch_rule(agent, rule_id, on=body.is_on, by=request.user.username)

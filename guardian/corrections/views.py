@@ -5,12 +5,11 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from agents.decorators import agent_view
+from agents.decorators import agent_view_for
 from ledger.session.evidence import read_evidence
 from openclaw_web.errors import Refused
 from openclaw_web.lists.paging import page_of, read_cursors
 from openclaw_web.pages.html import redirect_after_post, refuse_post, render_page
-from openclaw_web.pages.roles import needs
 
 from . import correction_store, forms, rule_trial, rules
 from .forms import CorrectionForm, OpeningForm, RuleForm
@@ -19,8 +18,7 @@ SHOWN = 20
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def corrections(request, agent, audit_id):
     """Show the corrections of a write, and the rule that it goes against.
 
@@ -43,8 +41,7 @@ def corrections(request, agent, audit_id):
 
 
 @require_safe
-@agent_view
-@needs("labeller")
+@agent_view_for("labeller")
 def correct(request, agent, audit_id):
     """Show the form of a correction, beside what the write was."""
     audit = rules.get_write(agent.db, audit_id)
@@ -58,8 +55,7 @@ def correct(request, agent, audit_id):
 
 
 @require_POST
-@agent_view
-@needs("labeller")
+@agent_view_for("labeller")
 def correct_save(request, agent, audit_id):
     audit = rules.get_write(agent.db, audit_id)
     form = CorrectionForm(request.POST, may_rule=request.user.has_role("operator"))
@@ -78,8 +74,7 @@ def correct_save(request, agent, audit_id):
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def rule_list(request, agent):
     """List the rules of an agent, the newest first, with their numbers."""
     page = page_of(rules.find_rules(agent.db), order=rules.NEWEST_FIRST, size=SHOWN, **read_cursors(request))
@@ -88,8 +83,7 @@ def rule_list(request, agent):
 
 
 @require_safe
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def rule_new(request, agent):
     """Show the form of a rule that begins with words.
 
@@ -99,8 +93,7 @@ def rule_new(request, agent):
 
 
 @require_POST
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def rule_try(request, agent):
     """Show what a rule would catch among past facts.
 
@@ -122,8 +115,7 @@ def rule_try(request, agent):
 
 
 @require_POST
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def rule_switch(request, agent, rule_id):
     to, is_on = reverse("guardian:rule_list", args=[agent.agent_id]), request.POST.get("to") == "on"
     try:

@@ -7,13 +7,12 @@ from django.http import Http404
 from ninja import Query, Status
 from pydantic import Field
 
-from agents.decorators import agent_view
+from agents.decorators import agent_view_for
 from gate.models import MemoryGateDecision
 from ledger.session.schemas import EvidenceOut, TurnOut
 from openclaw_web.endpoints.operations import Operations
 from openclaw_web.endpoints.schemas import Page, PageQuery, Schema, page_to_json
 from openclaw_web.endpoints.table_schemas import table_schema
-from openclaw_web.pages.roles import needs
 
 from ..corrections.schemas import CorrectionOut
 from ..files import MEMORY_FILES
@@ -179,8 +178,7 @@ router = Operations("guardian_recording_api", tags=["guardian"])
 
 
 @router.post("/agents/{agent}/guardian/writes", {201: WritesRecorded, 200: WritesRecorded}, 400, 404, 409, 503)
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def guardian_record(request, agent, body: WritesIn):
     """Record writes of a running plugin: up to 100 in at most 5 MB.
 
@@ -198,8 +196,7 @@ MOST_CHARACTERS = 2_000_000  # of facts and reasons in one answer
 
 
 @router.get("/agents/{agent}/guardian/writes", Page[GuardianWriteOut], 404, 409, 503)
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def guardian_write_list(request, agent, filters: Query[GuardianWriteQuery]):
     """Writes to memory files, newest first. A search may return fewer than `limit`, and a `next`."""
     listing = WRITES.fits(agent, **filters.criteria())
@@ -207,16 +204,14 @@ def guardian_write_list(request, agent, filters: Query[GuardianWriteQuery]):
 
 
 @router.get("/agents/{agent}/guardian/writes/{audit_id}", GuardianWriteDetail, 404, 503)
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def guardian_write_detail(request, agent, audit_id: str):
     """One write with its diff, its turn and decision, its statuses and its rollback."""
     return api_detail.read_write(agent, audit_id)
 
 
 @router.get("/agents/{agent}/guardian/files/{name}/history", Page[GuardianEventOut], 404, 409, 503)
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def guardian_file_history(request, agent, name: str, filters: Query[PageQuery]):
     """Writes and versions of a memory file, newest first."""
     if name not in MEMORY_FILES:
@@ -225,8 +220,7 @@ def guardian_file_history(request, agent, name: str, filters: Query[PageQuery]):
 
 
 @router.get("/agents/{agent}/guardian/files/{name}/blame", GuardianBlameOut, 404, 503)
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def guardian_file_blame(request, agent, name: str):
     """The write, turn and message behind each line of a memory file, where known."""
     blame = api_detail.read_blame(agent, name)
@@ -236,16 +230,14 @@ def guardian_file_blame(request, agent, name: str):
 
 
 @router.get("/agents/{agent}/guardian/opted-out", GuardianOptedOut, 404, 503)
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def guardian_opted_out(request, agent):
     """The lines of memory files that come from people who opted out, by write."""
     return api_detail.read_opted_out(agent)
 
 
 @router.get("/agents/{agent}/guardian/chart", GuardianChartOut, 404, 409, 503)
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def guardian_chart(request, agent, filters: Query[GuardianChartQuery]):
     """Writes, refusals, failures and rollbacks by ISO week (UTC), the oldest first."""
     week_counts = weeks.count_weeks(agent, file=filters.file or "", weeks=int(filters.weeks))

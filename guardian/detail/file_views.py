@@ -7,13 +7,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_safe
 
-from agents.decorators import agent_view
+from agents.decorators import agent_view_for
 from agents.models import Agent
 from openclaw_web.diffs import line_diff, unified_format
 from openclaw_web.errors import Refused
 from openclaw_web.lists.paging import read_cursors
 from openclaw_web.pages.html import render_page
-from openclaw_web.pages.roles import needs
 
 from .. import versions, views
 from ..files import MEMORY_FILES
@@ -48,8 +47,7 @@ class BlameForm(forms.Form):
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def file_history(request, agent, name):
     """Show the history of a memory file, newest first.
 
@@ -94,8 +92,7 @@ def file_history(request, agent, name):
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def blame(request, agent, name):
     """Show who wrote each line of a memory file: the write, its turn and its message."""
     if name not in MEMORY_FILES:
@@ -116,8 +113,7 @@ def blame(request, agent, name):
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def audit_lines(request, agent, audit_id):
     """Show the lines that a write left in its file, for its page (HTMX)."""
     row = get_object_or_404(WriteGuardianAudit.objects.using(agent.db).defer("diff"), id=audit_id)
@@ -127,8 +123,7 @@ def audit_lines(request, agent, audit_id):
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def opted_out(request, agent):
     """Show the lines of memory files that come from people who opted out."""
     opted_out_result = opted_out_lines.find_opted_out_lines(agent)
@@ -151,8 +146,7 @@ def opted_out(request, agent):
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def chart(request, agent):
     """Show writes, refusals, failures and rollbacks by week, of all files or of one."""
     file = request.GET.get("file", "")

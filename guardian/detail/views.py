@@ -5,14 +5,13 @@ from django.shortcuts import get_object_or_404, render
 from django.utils.http import content_disposition_header
 from django.views.decorators.http import require_safe
 
-from agents.decorators import agent_view
+from agents.decorators import agent_view_for
 from ledger.models import ConversationTurn
 from ledger.session.session_forms import TurnNumbersForm
 from openclaw_web.lists.declaration import shows
 from openclaw_web.lists.list_response import render_list
 from openclaw_web.llm import endpoint
 from openclaw_web.pages.html import render_page
-from openclaw_web.pages.roles import needs
 
 from .. import services
 from ..handover import handovers
@@ -23,8 +22,7 @@ from .audit_list import WRITES
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 @shows(WRITES)
 def audit_list(request, agent):
     """Show the writes that fit the filters, newest first; as a file with `format`."""
@@ -36,8 +34,7 @@ SIDES = {"before": "before_snapshot_id", "after": "after_snapshot_id"}  # that a
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def audit_detail(request, agent, audit_id):
     """Show one write: its change, reason and outcome; `download` is a side of the file.
 
@@ -63,8 +60,7 @@ def audit_detail(request, agent, audit_id):
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def session_writes(request, agent, session_id):
     """Show the writes of the turns on a session's page, each beside its turn.
 
@@ -96,8 +92,7 @@ def session_writes(request, agent, session_id):
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def decision_writes(request, agent, decision_id):
     """Show the writes that a decision of memory_gate led to, for its page (HTMX)."""
     writes = related_writes.find_by_decision(agent.db, decision_id)

@@ -5,7 +5,7 @@ from typing import Literal
 from ninja import Query, Status
 from pydantic import Field
 
-from agents.decorators import agent_view
+from agents.decorators import agent_view_for
 from agents.runners import switches
 from agents.runners.schemas import ChoiceIn, ChoiceQuery, EstimateOut, RunnerOut, SwitchedOut, build_choice
 from agents.runners.status import switch_as_json
@@ -13,7 +13,6 @@ from jobs.schemas import JobOut
 from openclaw_web.endpoints.operations import Operations
 from openclaw_web.endpoints.schemas import Body, Page, PageQuery, Schema, page_to_json
 from openclaw_web.endpoints.table_schemas import table_schema
-from openclaw_web.pages.roles import needs
 
 from ..corrections.schemas import NO_NUL
 from ..files import LONGEST_FACT
@@ -123,8 +122,7 @@ router = Operations("guardian_own_api", tags=["guardian"])
 
 
 @router.get("/agents/{agent}/guardian/own", OwnGuardianOut, 404, 503)
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def own_guardian(request, agent):
     """The built-in guardian for an agent: unattended files, what this UTC day used, the latest runs."""
     own = plans.read_guardian_status(agent)
@@ -138,8 +136,7 @@ def own_guardian(request, agent):
 
 
 @router.get("/agents/{agent}/guardian/run", GuardianPlanOut, 404, 409, 503)
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def guardian_plan(request, agent, query: Query[GuardianRunQuery]):
     """Estimate what a run of the built-in guardian would send, and where to.
 
@@ -149,8 +146,7 @@ def guardian_plan(request, agent, query: Query[GuardianRunQuery]):
 
 
 @router.post("/agents/{agent}/guardian/run", {202: JobOut}, 400, 404, 409, 503)
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def guardian_run(request, agent, body: GuardianRunIn):
     """Have facts of decisions proposed for the memory files; returns the job.
 
@@ -160,8 +156,7 @@ def guardian_run(request, agent, body: GuardianRunIn):
 
 
 @router.post("/agents/{agent}/guardian/unattended", UnattendedOut, 400, 404, 409, 503)
-@agent_view
-@needs("admin")
+@agent_view_for("admin")
 def guardian_unattended(request, agent, body: UnattendedIn):
     """Write new facts into a memory file without a person, or no longer."""
     if body.is_on:
@@ -171,16 +166,14 @@ def guardian_unattended(request, agent, body: UnattendedIn):
 
 
 @router.get("/agents/{agent}/guardian/proposals", Page[ProposalOut], 404, 409, 503)
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def guardian_proposal_list(request, agent, filters: Query[ProposalQuery]):
     """List waiting proposals, newest first; with `waiting=false` every fact that the guardian handled."""
     return page_to_json(proposal_page.read_proposal_page(agent, is_waiting=filters.waiting, **filters.place))
 
 
 @router.get("/agents/{agent}/guardian/proposals/{proposal_id}", ProposalDetail, 404, 409, 503)
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def guardian_proposal_detail(request, agent, proposal_id: str):
     """One proposal with its change of the current file, and every step of the model."""
     run = proposals.find(agent.db, proposal_id)
@@ -200,8 +193,7 @@ def guardian_proposal_detail(request, agent, proposal_id: str):
 
 
 @router.post("/agents/{agent}/guardian/proposals/{proposal_id}/approve", ProposalWritten, 400, 404, 409, 503)
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def guardian_proposal_approve(request, agent, proposal_id: str, body: ApproveIn):
     """Write a proposal into the file as it was previewed.
 
@@ -212,8 +204,7 @@ def guardian_proposal_approve(request, agent, proposal_id: str, body: ApproveIn)
 
 
 @router.post("/agents/{agent}/guardian/proposals/{proposal_id}/handover", {202: HandoverStarted}, 400, 404, 409, 503)
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def guardian_proposal_hand_over(request, agent, proposal_id: str, body: ProposalHandoverIn):
     """Have the agent write a proposal itself; returns the job.
 
@@ -225,16 +216,14 @@ def guardian_proposal_hand_over(request, agent, proposal_id: str, body: Proposal
 
 
 @router.post("/agents/{agent}/guardian/proposals/{proposal_id}/decline", ProposalOut, 400, 404, 409, 503)
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def guardian_proposal_decline(request, agent, proposal_id: str, body: DeclineIn):
     """Leave a proposal unwritten: a refused write, with the reason."""
     return proposals.decline(agent, proposal_id, by=request.user.username, reason=body.reason)
 
 
 @router.post("/agents/{agent}/guardian/writes/{audit_id}/retry", {202: RetryOut}, 400, 404, 409, 503)
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def guardian_retry(request, agent, audit_id: str, body: RetryIn):
     """Have a write proposed again, with another fact or file; returns the job."""
     by = request.user.username

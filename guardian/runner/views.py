@@ -10,7 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from agents.decorators import agent_view
+from agents.decorators import agent_view_for
 from agents.runners import forms as runners
 from agents.runners import pages, switches
 from jobs.notices import redirect_after_start
@@ -19,7 +19,6 @@ from openclaw_web.diffs import line_diff
 from openclaw_web.errors import Refused
 from openclaw_web.lists.paging import read_cursors
 from openclaw_web.pages.html import redirect_after_post, refuse_post, render_page
-from openclaw_web.pages.roles import needs
 
 from ..corrections.rules import get_write
 from ..detail.page import read_origin
@@ -81,8 +80,7 @@ def says_why_not(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespons
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def own_guardian(request, agent):
     """Show which files are written unattended, the cost of today, and a plan.
 
@@ -93,8 +91,7 @@ def own_guardian(request, agent):
 
 
 @require_POST
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def own_guardian_run(request, agent):
     """Queue a run over the facts that were planned."""
     form = RunForm(request.POST)
@@ -104,8 +101,7 @@ def own_guardian_run(request, agent):
 
 
 @require_POST
-@agent_view
-@needs("admin")
+@agent_view_for("admin")
 def own_guardian_switch(request, agent):
     """Turn unattended writing of a file on or off."""
     name = request.POST.get("file", "")
@@ -121,8 +117,7 @@ def own_guardian_switch(request, agent):
 
 
 @require_safe
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def proposal_list(request, agent):
     """List the proposals that wait, or with `all` every fact that was handled."""
     is_waiting = "all" not in request.GET
@@ -131,16 +126,14 @@ def proposal_list(request, agent):
 
 
 @require_safe
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def proposal_detail(request, agent, run_id):
     """Show one proposal, its change of the current file, and the model's steps."""
     return _render_proposal(request, agent, run_id, DeclineForm())
 
 
 @require_POST
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 @says_why_not
 def proposal_approve(request, agent, run_id):
     """Write a proposal as it was shown.
@@ -163,8 +156,7 @@ def proposal_approve(request, agent, run_id):
 
 
 @require_POST
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 @says_why_not
 def proposal_hand_over(request, agent, run_id):
     options = {"seen": request.POST.get("seen", ""), "puts_back": request.POST.get("puts_back") == "1"}
@@ -174,8 +166,7 @@ def proposal_hand_over(request, agent, run_id):
 
 
 @require_POST
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 @says_why_not
 def proposal_decline(request, agent, run_id):
     """Leave a proposal unwritten."""
@@ -187,8 +178,7 @@ def proposal_decline(request, agent, run_id):
 
 
 @require_safe
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def proposal_patch(request, agent, run_id):
     """Download the change of a proposal as a patch."""
     proposal = proposal_page.build_proposal_context(agent, _find_or_404(agent, run_id))
@@ -200,8 +190,7 @@ def proposal_patch(request, agent, run_id):
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def write_retry(request, agent, audit_id):
     """Have a write proposed again, with another fact or file."""
     audit = get_write(agent.db, audit_id)

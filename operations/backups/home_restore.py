@@ -170,7 +170,10 @@ def _put_in_place(home, restored):
     was_blank = is_blank(home)
     beside = homes.find_replaced_path(home, datetime.fromtimestamp(clock.now_ms() / 1000, UTC))
     restored.rename(beside)
-    if not _exchange_names(beside, home):
+    # The system and the disk can exchange two names atomically, mostly on Linux.
+    libc = ctypes.CDLL(None, use_errno=True)
+    names = (AT_FDCWD, bytes(beside), AT_FDCWD, bytes(home))
+    if not hasattr(libc, "renameat2") or libc.renameat2(*names, RENAME_EXCHANGE):
         _exchange_in_steps(beside, home)
     sync_folder(home.parent)
     (home / homes.RESTORE_MARK).unlink()
@@ -178,13 +181,6 @@ def _put_in_place(home, restored):
         shutil.rmtree(beside)
         return None
     return beside
-
-
-def _exchange_names(path: Path, other_path: Path) -> bool:
-    """Exchange two names atomically; returns whether the system and the disk can do that (mostly Linux)."""
-    libc = ctypes.CDLL(None, use_errno=True)
-    names = (AT_FDCWD, bytes(path), AT_FDCWD, bytes(other_path))
-    return hasattr(libc, "renameat2") and not libc.renameat2(*names, RENAME_EXCHANGE)
 
 
 def _exchange_in_steps(restored, home):

@@ -5,7 +5,7 @@ from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 from pydantic import Field
 
-from agents.decorators import agent_view
+from agents.decorators import agent_view_for
 from artifacts import content_download
 from artifacts.errors import NoSuchArtifact
 from artifacts.handles import NotAHandle
@@ -16,7 +16,6 @@ from ledger.models import Session
 from openclaw_web.endpoints.operations import Operations
 from openclaw_web.endpoints.schemas import Body, Schema
 from openclaw_web.errors import Refused
-from openclaw_web.pages.roles import needs
 
 from . import services as checkpoints
 
@@ -52,8 +51,7 @@ router = Operations("operations_checkpoints_api", tags=["checkpoints"])
 @router.post(
     "/agents/{agent}/sessions/{session_id}/checkpoints", CheckpointMade, 400, 404, 409, 503, summary="Checkpoint Create"
 )
-@agent_view
-@needs("labeller")
+@agent_view_for("labeller")
 def checkpoint_make(request, agent, session_id: str, body: CheckpointIn):
     """Create the checkpoint of a compaction. Creating it again gives the same handle."""
     session = get_object_or_404(Session.objects.using(agent.db), id=session_id)
@@ -65,8 +63,7 @@ def checkpoint_make(request, agent, session_id: str, body: CheckpointIn):
 
 
 @router.get("/agents/{agent}/checkpoints/{sha256}", CheckpointDetail, 404, 409, 503, by_alias=True)
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def checkpoint_detail(request, agent, sha256: str):
     """A checkpoint with its full content, by its handle or its 64 digits.
 

@@ -9,7 +9,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_POST, require_safe
 
-from agents.decorators import agent_view
+from agents.decorators import agent_view_for
 from agents.models import Agent
 from artifacts import handles
 from artifacts.errors import NoSuchArtifact
@@ -20,7 +20,6 @@ from ledger.models import Session
 from openclaw_web.errors import Refused
 from openclaw_web.pages.formatting import listed
 from openclaw_web.pages.html import redirect_after_post, refuse_post, render_page
-from openclaw_web.pages.roles import needs
 
 from . import services as checkpoints
 
@@ -31,8 +30,7 @@ LISTS = ("turns", "files_read", "files_modified", "decisions", "open_calls", "op
 
 
 @require_POST
-@agent_view
-@needs("labeller")
+@agent_view_for("labeller")
 def checkpoint_make(request, agent, session_id):
     """Create the pack of a compaction, unless it exists, and go to it."""
     session = get_object_or_404(Session.objects.using(agent.db), id=session_id)
@@ -50,8 +48,7 @@ def checkpoint_make(request, agent, session_id):
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def checkpoint_detail(request, agent, sha256):
     """One pack: the removed records, and the text that replaces them."""
     context = {"agent": agent, "sha256": sha256}

@@ -5,10 +5,9 @@ from typing import Literal
 from ninja import Query
 from pydantic import AliasPath, Field
 
-from agents.decorators import agent_view
+from agents.decorators import agent_view_for
 from openclaw_web.endpoints.operations import Operations
 from openclaw_web.endpoints.schemas import Page, PageQuery, Schema, page_to_json
-from openclaw_web.pages.roles import needs
 
 from . import findings
 
@@ -35,8 +34,7 @@ router = Operations("operations_artifacts_api", tags=["artifacts"])
 
 
 @router.get("/agents/{agent}/lint", LintPage, 404, 409, 503)
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def lint_list(request, agent, filters: Query[LintQuery]):
     """Lines of imported prompts and files that would put whole outputs into a context.
 

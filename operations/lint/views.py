@@ -2,18 +2,16 @@
 
 from django.views.decorators.http import require_safe
 
-from agents.decorators import agent_view
+from agents.decorators import agent_view_for
 from artifacts.lint import RULES
 from openclaw_web.lists.paging import read_cursors
 from openclaw_web.pages.html import render_page
-from openclaw_web.pages.roles import needs
 
 from . import findings
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def lint_list(request, agent):
     """The findings of an agent: scheduled jobs first, then files."""
     result = findings.read_page(agent, **read_cursors(request))

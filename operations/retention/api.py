@@ -5,7 +5,7 @@ from typing import Any, Literal
 from ninja import Query, Status
 from pydantic import Field
 
-from agents.decorators import agent_view
+from agents.decorators import agent_view_for
 from jobs import services as jobs
 from jobs.schemas import JobOut
 from ledger.models import RemovedSession
@@ -79,8 +79,7 @@ def retention_archive(request, body: RetentionIn):
 
 
 @router.get("/agents/{agent}/removed-sessions", Page[RemovedOut], 404, 409, 503)
-@agent_view
-@needs("admin")
+@agent_view_for("admin")
 def removed_session_list(request, agent, filters: Query[RemovedQuery]):
     """Sessions of an agent that were removed because of their age, latest first, with their archives."""
     rows = RemovedSession.objects.using(agent.db)

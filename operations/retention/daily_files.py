@@ -94,7 +94,8 @@ def _write_day(path: Path, draft: Path, stores, day: date, done):
         path.unlink(missing_ok=True)
         return
     done["files"], done["turns"] = done["files"] + 1, done["turns"] + count
-    if not _is_same(path, draft):
+    is_same = path.is_file() and not path.is_symlink() and filecmp.cmp(path, draft, shallow=False)
+    if not is_same:
         draft.replace(path)
         done["written"] += 1
 
@@ -131,10 +132,6 @@ def _filter_after(rows, last):
     moment, turn_id = last
     later = rows.filter(created_at__gte=moment).order_by("created_at", "id")
     return later.exclude(created_at=moment, id__lte=turn_id) if turn_id else later
-
-
-def _is_same(path, draft):
-    return path.is_file() and not path.is_symlink() and filecmp.cmp(path, draft, shallow=False)
 
 
 def _message(turn, name):

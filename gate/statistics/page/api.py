@@ -4,9 +4,8 @@ from typing import Any
 
 from ninja import Query
 
-from agents.decorators import agent_view
+from agents.decorators import agent_view_for
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.pages.roles import needs
 
 from ... import verdict_store
 from .. import figure_format, sums
@@ -18,8 +17,7 @@ NOTHING: dict[str, Any] = {"items": [], "next": None, "previous": None}
 
 
 @router.get("/agents/{agent}/gate/statistics", GateStatisticsOut, 404, 409, 503)
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def gate_statistics(request, agent, filters: Query[GateStatisticsQuery]):
     """Shares of decisions, latency, tokens, cost and failures of decisions.
 

@@ -3,10 +3,9 @@
 from django.views.decorators.http import require_safe
 from ulid import ULID
 
-from agents.decorators import agent_view
+from agents.decorators import agent_view_for
 from openclaw_web.lists.paging import read_cursors
 from openclaw_web.pages.html import render_page
-from openclaw_web.pages.roles import needs
 from openclaw_web.pages.templates import url_or_none
 
 from ... import verdict_store
@@ -21,8 +20,7 @@ TEMPLATE = "gate/statistics.html"
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def statistics(request, agent):
     """Show figures of decisions by day, week, session, model or prompt version.
 
