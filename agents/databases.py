@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from openclaw_web import amounts, reasons
 from openclaw_web.disk import publication
 from openclaw_web.errors import UserFacingError
-from openclaw_web.sqlite import connection_options, connection_tuning, creation, damaged_files, files, known_migrations
+from openclaw_web.sqlite import connection_tuning, creation, damaged_files, files, known_migrations
 from openclaw_web.sqlite.connection_tuning import settings_lock
 
 from . import connection_cache
@@ -291,7 +291,7 @@ def _register(name, file, *, is_new=False):
             "CONN_MAX_AGE": KEPT_SECONDS,
         }
         if is_new:
-            entry["OPTIONS"] = connection_options.with_page_size(entry["OPTIONS"], PAGE_BYTES)
+            entry["OPTIONS"] = entry["OPTIONS"] | {"page_bytes": PAGE_BYTES}
         connections.settings = {**connections.settings, name: entry}
         _files.add(name)
         connection_cache.watch(name, file)

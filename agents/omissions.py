@@ -3,8 +3,8 @@
 from collections.abc import Iterable
 
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
+from openclaw_web.amounts import format_plural
 from openclaw_web.pages.formatting import listed
 
 from .models import Agent
@@ -37,8 +37,7 @@ def describe_omissions(agent_id: str | None = None) -> str:
     reset, deleted = (sum(numbers) for numbers in zip(*counts, strict=True)) if counts else (0, 0)
     parts = []
     if reset:
-        parts.append(ngettext("%(count)s reset session", "%(count)s reset sessions", reset) % {"count": f"{reset:,}"})
+        parts.append(format_plural("%(count)s reset session", "%(count)s reset sessions", reset))
     if deleted:
-        words = ngettext("%(count)s deleted session", "%(count)s deleted sessions", deleted)
-        parts.append(words % {"count": f"{deleted:,}"})
+        parts.append(format_plural("%(count)s deleted session", "%(count)s deleted sessions", deleted))
     return _("Not imported and in no total: %(what)s.") % {"what": listed(parts)} if parts else ""

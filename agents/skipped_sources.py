@@ -36,14 +36,6 @@ class SkippedItem:
     stat: os.stat_result | None = None
 
 
-def skipped_key(root: Path | str, kind: str, agent_id: str, path: str) -> str:
-    """Return the key of a row.
-
-    Agents may share a folder, and have index entries of the same key.
-    """
-    return hashlib.sha256(f"{root}\0{kind}\0{agent_id}\0{path}".encode()).hexdigest()
-
-
 def replace_skipped(root: Path, agent_id: str, skipped: Iterable[SkippedItem]) -> None:
     """Replace all noted sources of an agent by `skipped`.
 
@@ -77,8 +69,9 @@ def is_unchanged(row: SkippedSource, stat: os.stat_result) -> bool:
 
 def _build_row(root, agent_id, item):
     inode, size, mtime = get_file_state(item.stat) if item.stat else (0, 0, 0)
+    # Agents may share a folder, and have index entries of the same key.
     return SkippedSource(
-        source_key=skipped_key(root, item.kind, agent_id, item.path),
+        source_key=hashlib.sha256(f"{root}\0{item.kind}\0{agent_id}\0{item.path}".encode()).hexdigest(),
         kind=item.kind,
         root=str(root),
         agent_id=agent_id,

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
+from openclaw_web.amounts import format_plural
 from openclaw_web.pages.formatting import listed
 from people.models.bookkeeping import KeyValue
 
@@ -26,11 +26,6 @@ def find_parts(root: Path) -> dict[str, dict[str, Any]]:
     """Return by path within a home the unread parts of its existing databases."""
     noted = _filter_rows(key__startswith=f"{root}/").decoded()
     return {str(Path(key).relative_to(root)): parts for key, parts in noted.items() if Path(key).exists()}
-
-
-def describe_newer_schemas() -> list[str]:
-    """Return sentences about databases with a newer schema than this version knows."""
-    return [describe_newer(key, parts) for key, parts in find_newer_parts()]
 
 
 def find_newer_parts() -> list[tuple[str, dict[str, Any]]]:
@@ -51,8 +46,7 @@ def describe_newer(path: str, parts: dict[str, Any]) -> str:
 def describe_unread(path: str, parts: dict[str, Any]) -> str:
     """Say which tables with rows are not read; empty when there are none."""
     named = [
-        ngettext("%(table)s (%(count)s row)", "%(table)s (%(count)s rows)", count)
-        % {"table": table, "count": f"{count:,}"}
+        format_plural("%(table)s (%(count)s row)", "%(table)s (%(count)s rows)", count, table=table)
         for table, count in parts["rows"].items()
     ]
     named += [] if parts["is_newer"] else parts["unfamiliar"]

@@ -14,7 +14,7 @@ from agents.models import AgentDatabase
 from openclaw_web import clock
 from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.pages.formatting import duration
-from problems.kinds import BY_COUNT, Facts, Finding, Kind, Link, Words
+from problems.kinds import BY_COUNT, Facts, Finding, Kind, Link
 
 from . import schedules
 from .models import CronJob, CronRunLog
@@ -86,11 +86,6 @@ def is_of_model(job: dict) -> bool:
     return OF_MODEL.search(job["error"] or "") is not None
 
 
-def describe_failing(facts: Facts) -> Words:
-    """Describe which task failed, and how often."""
-    return FAILED_ONCE if facts["count"] == 1 else FAILED_OFTEN
-
-
 def _read_enabled(**columns):
     """Return the enabled tasks with the time, the status and the error of their newest run."""
     runs = CronRunLog.objects.filter(job_id=OuterRef("id")).order_by(*schedules.ORDER)
@@ -121,7 +116,7 @@ OVERDUE = Kind(
 FAILING = Kind(
     label=gettext_lazy("Task failing"),
     severity=60,
-    describe=describe_failing,
+    describe=lambda facts: FAILED_ONCE if facts["count"] == 1 else FAILED_OFTEN,
     link=_build_link,
     role="viewer",
     check=check_failing,

@@ -14,6 +14,7 @@ import orjson
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext
 
+from openclaw_web.amounts import format_plural
 from openclaw_web.pages.formatting import listed
 
 SHORTHANDS = {
@@ -175,11 +176,11 @@ def _describe_frequency(minute, minutes, hour, hours):
 
 
 def _often_minutes(count):
-    return ngettext("every minute", "every %(count)s minutes", count) % {"count": count}
+    return format_plural("every minute", "every %(count)s minutes", count)
 
 
 def _often_hours(count):
-    return ngettext("every hour", "every %(count)s hours", count) % {"count": count}
+    return format_plural("every hour", "every %(count)s hours", count)
 
 
 def _range(numbers):

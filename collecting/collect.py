@@ -150,7 +150,16 @@ def run(params: dict[str, Any], progress: Any, copies: Copies | None = None) -> 
         if params.get("moved_from") is not None:
             moved_homes.move_home(params["moved_from"], home)
         _check_sessions(home, params, own_copies, progress)
-        collection = _build_collection(home, _claim_agents(home, params), params, own_copies, progress)
+        # Claim the agents; a repeated import gives a lost or damaged one an empty file.
+        names = _find_names(home, params).values()
+        anew = frozenset(agent_id for agent_id in names if params.get("again") and needs_new_file(agent_id))
+        claimed = claim_agents(home, as_name=params.get("as"), folder=_find_renamed_folder(home, params), anew=anew)
+        agent_ids = {name: agent.agent_id for name, agent in claimed.agents.items()}
+        follow_reported_workspaces(home, agent_ids)
+        for agent_id in anew.intersection(agent_ids.values()):
+            collect_again.prepare_agent(home.root, agent_id)
+            home.notes += databases.settle(agent_id)
+        collection = _build_collection(home, claimed, params, own_copies, progress)
         openclaw_version.note_version(home.root, home.version)
         result = _collect_home(collection)
         watcher_state.forget_refusal(home.root)
@@ -158,6 +167,7 @@ def run(params: dict[str, Any], progress: Any, copies: Copies | None = None) -> 
 
 
 def _build_collection(home, claimed, params, copies, progress):
+    folder = _find_renamed_folder(home, params)
     return Collection(
         home=home,
         agents=claimed.agents,
@@ -169,7 +179,7 @@ def _build_collection(home, claimed, params, copies, progress):
         stashes_outputs=configuration.is_on(output_stash.SETTING),
         copies=copies,
         ignored=find_ignored_sessions(home.root),
-        only=_find_only_agent(home, params, claimed),
+        only=claimed.agents[folder].agent_id if folder in claimed.agents else params.get("agent"),
         again=frozenset(params["session"]) if params.get("session") else None,
         is_again=bool(params.get("again")),
     )
@@ -197,24 +207,6 @@ def _find_renamed_folder(home, params):
     """The folder of the agent that alone gets another name; None: `as` is about all agents."""
     folders = {agent.home_name for agent in home.agents}
     return params["agent"] if params.get("as") and params.get("agent") in folders else None
-
-
-def _find_only_agent(home, params, claimed):
-    folder = _find_renamed_folder(home, params)
-    return claimed.agents[folder].agent_id if folder in claimed.agents else params.get("agent")
-
-
-def _claim_agents(home, params):
-    """Claim the agents; a repeated import gives a lost or damaged one an empty file."""
-    names = _find_names(home, params).values()
-    anew = frozenset(agent_id for agent_id in names if params.get("again") and needs_new_file(agent_id))
-    claimed = claim_agents(home, as_name=params.get("as"), folder=_find_renamed_folder(home, params), anew=anew)
-    agent_ids = {name: agent.agent_id for name, agent in claimed.agents.items()}
-    follow_reported_workspaces(home, agent_ids)
-    for agent_id in anew.intersection(agent_ids.values()):
-        collect_again.prepare_agent(home.root, agent_id)
-        home.notes += databases.settle(agent_id)
-    return claimed
 
 
 def _collect_home(collection):

@@ -13,7 +13,7 @@ from jobs.models import JobRun
 from openclaw_web import clock
 from openclaw_web.amounts import ngettext_lazy
 from overview.models import AgentSummary
-from problems.kinds import BY_COUNT, Facts, Finding, Kind, Link, Words
+from problems.kinds import BY_COUNT, Facts, Finding, Kind, Link
 
 from . import watcher_state
 
@@ -97,11 +97,6 @@ def check_unknown() -> Iterable[Finding]:
     yield from _find_agents("unknown_envelope_count")
 
 
-def describe_unknown(facts: Facts) -> Words:
-    """The sentence about a newer OpenClaw, or about unknown records."""
-    return NEWER if "version" in facts else NOT_KNOWN
-
-
 def _find_agents(column):
     rows = AgentSummary.objects.filter(**{f"{column}__gt": 0}).order_by(f"-{column}", "agent_id")
     for agent_id, count in rows.values_list("agent_id", column):
@@ -146,7 +141,7 @@ REJECTED = Kind(
 UNKNOWN_RECORDS = Kind(
     label=gettext_lazy("Unknown OpenClaw version"),
     severity=49,
-    describe=describe_unknown,
+    describe=lambda facts: NEWER if "version" in facts else NOT_KNOWN,
     link=link_unknown,
     check=check_unknown,
 )

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from agents import unread_parts
 from ledger.collectors.senders import WithheldReason
 from openclaw_web import amounts
-from openclaw_web.amounts import ngettext_lazy
+from openclaw_web.amounts import format_plural, ngettext_lazy
 from openclaw_web.pages.formatting import listed
 from openclaw_web.pages.glyphs import escape_name
 from openclaw_web.sentences import join_sentences
@@ -242,8 +242,7 @@ def rejected_words(result: dict) -> str:
         words = ngettext("%(count)s database could not be read.", "%(count)s databases could not be read.", databases)
         parts.append(words % {"count": f"{databases:,}"})
     if lines:
-        words = ngettext("%(count)s line was not a record.", "%(count)s lines were not records.", lines)
-        parts.append(words % {"count": f"{lines:,}"})
+        parts.append(format_plural("%(count)s line was not a record.", "%(count)s lines were not records.", lines))
     return join_sentences([*parts, _("See “Rejected records” under System.")])
 
 
@@ -291,12 +290,11 @@ def _describe_withheld(agent):
         why = listed(f"{WITHHELD[reason]} {count:,}" for reason, count in withheld.items())
         yield _("withheld: %(why)s") % {"why": why}
     if unknown:
-        words = ngettext(
+        yield format_plural(
             "%(count)s record with an unknown envelope (see “Rejected records” under System)",
             "%(count)s records with an unknown envelope (see “Rejected records” under System)",
             unknown,
         )
-        yield words % {"count": f"{unknown:,}"}
 
 
 def _agent_line(agent):

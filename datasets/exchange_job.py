@@ -3,10 +3,11 @@
 from typing import Any
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy
 
 from jobs.kinds import MINUTE_MS, Kind, Schedule
 from openclaw_web import clock
+from openclaw_web.amounts import format_plural
 
 from .exchange_store import BATCH, RULE, compare_exchanges, store_exchanges
 from .models import DatasetSample, SampleExchange
@@ -69,9 +70,9 @@ def _store_result(sample_ids, stale_ids):
 
 def _describe(stored, compared, changed):
     words = [
-        ngettext("%(count)s exchange stored", "%(count)s exchanges stored", stored) % {"count": f"{stored:,}"},
-        ngettext("%(count)s compared", "%(count)s compared", compared) % {"count": f"{compared:,}"},
-        ngettext("%(count)s changed", "%(count)s changed", changed) % {"count": f"{changed:,}"},
+        format_plural("%(count)s exchange stored", "%(count)s exchanges stored", stored),
+        format_plural("%(count)s compared", "%(count)s compared", compared),
+        format_plural("%(count)s changed", "%(count)s changed", changed),
     ]
     return words[0] + ", " + words[1] + ", " + words[2] + "."
 

@@ -16,7 +16,7 @@ from ledger.models import ConversationTurn, Session
 from ledger.transcripts.contexts import SETTING as WINDOW_SETTING
 from ledger.transcripts.contexts import store_contexts
 from openclaw_web import clock
-from openclaw_web.amounts import ngettext_lazy
+from openclaw_web.amounts import format_plural, ngettext_lazy
 from openclaw_web.errors import Refused
 from openclaw_web.pages.formatting import listed
 from people.configuration import setting_values as configuration
@@ -42,8 +42,7 @@ log = logging.getLogger(__name__)
 def describe_problems(result: CreationResult) -> list[str]:
     """One sentence for each reason why turns were left out, with their numbers."""
     excluded = [
-        ngettext("%(count)s turn: %(reason)s", "%(count)s turns: %(reason)s", count)
-        % {"count": count, "reason": EXCLUDED_WORDS[reason]}
+        format_plural("%(count)s turn: %(reason)s", "%(count)s turns: %(reason)s", count, reason=EXCLUDED_WORDS[reason])
         for reason, count in result.excluded.items()
     ]
     turns: dict[str, list[str]] = {}

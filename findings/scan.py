@@ -11,6 +11,7 @@ from django.utils.translation import ngettext
 
 from agents import databases
 from agents.models import Agent
+from openclaw_web.amounts import format_plural
 from openclaw_web.sentences import join_sentences
 
 from . import finding_store, rescan, table_scan, transcript_scan
@@ -123,26 +124,23 @@ def describe(result: ScanResult) -> str:
     sentences = [
         scanned % {"count": f"{result.scanned:,}"} + ", " + findings % {"count": f"{result.findings:,}"} + ".",
         result.omitted
-        and ngettext(
+        and format_plural(
             "%(count)s more finding is not stored, because its text has too many.",
             "%(count)s more findings are not stored, because their texts have too many.",
             result.omitted,
-        )
-        % {"count": f"{result.omitted:,}"},
+        ),
         result.cut
-        and ngettext(
+        and format_plural(
             "Only the first 5 MB of %(count)s long artifact were scanned.",
             "Only the first 5 MB of each of %(count)s long artifacts were scanned.",
             result.cut,
-        )
-        % {"count": f"{result.cut:,}"},
+        ),
         result.unreadable
-        and ngettext(
+        and format_plural(
             "%(count)s record could not be read and was not scanned.",
             "%(count)s records could not be read and were not scanned.",
             result.unreadable,
-        )
-        % {"count": f"{result.unreadable:,}"},
+        ),
     ]
     return join_sentences(filter(None, sentences))
 

@@ -76,11 +76,6 @@ def find_memory_names(agent: Agent) -> list[str]:
     return [name for name in MEMORY_FILES if name in seen]
 
 
-def count_versions(versions) -> int:
-    """Count versions, up to one more than COUNTED_UP_TO."""
-    return versions.order_by().values("id")[: COUNTED_UP_TO + 1].count()
-
-
 def read_first_files(agent: Agent) -> list[File]:
     """Return the five memory files, and the known files that every session reads.
 

@@ -133,7 +133,7 @@ def file_detail(request, agent, name):
         "file_request": file_request,
         "piece": piece,
         "hits": list(islice(lint_text(file_request.version.content[:LINTED_CHARACTERS]), HITS_SHOWN)),
-        "amount": versions.count_versions(rows),
+        "amount": rows.order_by().values("id")[: versions.COUNTED_UP_TO + 1].count(),
         "counted_up_to": versions.COUNTED_UP_TO,
         "diff": diff,
         "view": line_diff.build_view(diff) if diff else None,

@@ -26,6 +26,7 @@ OPTIONS = {"templates/**.html": AS_DRAWN}
 KEYWORDS = DEFAULT_KEYWORDS | {
     "gettext_lazy": None,
     "ngettext_lazy": (1, 2),
+    "format_plural": (1, 2),
     "pgettext_lazy": ((1, "c"), 2),
     "npgettext_lazy": ((1, "c"), 2, 3),
 }

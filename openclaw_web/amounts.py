@@ -70,3 +70,8 @@ WORDS = {
 def format_amount(unit: str, count: int) -> str:
     """Format a count of `unit`, a key of WORDS."""
     return WORDS[unit] % {"count": count, "shown": f"{count:,}"}
+
+
+def format_plural(singular: str, plural: str, count: int, /, **values: Any) -> str:
+    """Fill the text for `count` in: `%(count)s` is 1,234, others come from `values`."""
+    return ngettext(singular, plural, count) % {"count": f"{count:,}", **values}

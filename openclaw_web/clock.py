@@ -48,14 +48,6 @@ def is_recent(moment: int, span_ms: int) -> bool:
     return 0 <= now_ms() - moment < span_ms
 
 
-def is_lease_alive(until: int, lifetime_ms: int) -> bool:
-    """Whether a lease that ends at `until` is in force.
-
-    A lease that would last longer than `lifetime_ms` was taken by a clock that ran ahead, and is not in force.
-    """
-    return 0 < until - now_ms() <= lifetime_ms
-
-
 def today_ms() -> tuple[int, int]:
     """The start of this UTC day and of the next one, in milliseconds."""
     now = now_ms()

@@ -21,10 +21,6 @@ AGENTS = (
 )
 
 
-def _find_wrong_site_spans(_db):
-    return ["site_spans"] if SiteSpan.objects.exists() and site_sums.are_wrong() else []
-
-
 def _rebuild_site_sums(_agent):
     site_sums.rebuild()
     return 1
@@ -46,7 +42,7 @@ CHECKS = (
         sentence=DIFFERENT,
         noun="totals",
         target=_("the totals of the agents"),
-        find=_find_wrong_site_spans,
+        find=lambda _db: ["site_spans"] if SiteSpan.objects.exists() and site_sums.are_wrong() else [],
         repair=_rebuild_site_sums,
     ),
     build_reference_check("orphan", *AGENTS, target=_("an agent"), is_note=True),

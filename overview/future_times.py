@@ -4,11 +4,11 @@ from collections.abc import Iterable
 
 from django.db import DatabaseError
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from agents import databases
 from ledger.models import Session, TranscriptEvent
 from openclaw_web import clock
+from openclaw_web.amounts import format_plural
 
 from .models import AgentSummary
 
@@ -47,8 +47,8 @@ def describe_future(counts: dict[str, int]) -> str:
     if not sessions and not records:
         return ""
     words = {
-        "sessions": ngettext("%(count)s session", "%(count)s sessions", sessions) % {"count": f"{sessions:,}"},
-        "records": ngettext("%(count)s record", "%(count)s records", records) % {"count": f"{records:,}"},
+        "sessions": format_plural("%(count)s session", "%(count)s sessions", sessions),
+        "records": format_plural("%(count)s record", "%(count)s records", records),
     }
     sentence = _("Times in the future: %(sessions)s, %(records)s. They count as now; a clock was wrong.")
     return sentence % words

@@ -65,7 +65,8 @@ def collect_files(
     """Read trajectories beside transcripts, exported bundles, and the memory index of older versions."""
     sessions = {file.path: file.session_id for file in plan.candidates.transcripts}
     for path in plan.candidates.trajectories:
-        session_id = sessions.get(transcript_beside(path)) or get_session_id(path)
+        # By the transcript that a trajectory belongs to.
+        session_id = sessions.get(path.with_name(f"{get_session_id(path)}.jsonl")) or get_session_id(path)
         if not may_read(session_id):
             plan.accounts.skip(path, why_left(session_id), stat_regular(path), session_id=session_id)
             continue
@@ -96,11 +97,6 @@ def get_session_id(path: Path) -> str:
     """The session in the name of a trajectory."""
     match = TRAJECTORY.fullmatch(path.name)
     return match["id"] if match else ""
-
-
-def transcript_beside(path: Path) -> Path:
-    """The path of the transcript that a trajectory belongs to."""
-    return path.with_name(f"{get_session_id(path)}.jsonl")
 
 
 def _read_trajectory(collection, path: Path, agent, plan, report):

@@ -1,6 +1,5 @@
 """Reads logs of the Reflection plugin by line. Agents can write anything into them."""
 
-import os
 from collections.abc import Iterator
 from typing import BinaryIO
 
@@ -18,8 +17,3 @@ def read_lines(file: BinaryIO, offset: int = 0) -> Iterator[tuple[int, bytes]]:
             return  # the line is incomplete, or crosses the limit
         yield offset, line
         offset += len(line)
-
-
-def is_within_limit(stat: os.stat_result) -> bool:
-    """Whether a log is within the limit, so that all of it is read."""
-    return stat.st_size <= MAX_BYTES

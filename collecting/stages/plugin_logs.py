@@ -75,7 +75,7 @@ def resume(
         return None
     last = folder / state.get("file", "")
     if last not in files or not all(
-        is_known(collection, Kind.REFLECTION_LOG, file) for file in _find_earlier(files, last)
+        is_known(collection, Kind.REFLECTION_LOG, file) for file in files[: files.index(last)]
     ):
         return None
     if not all(_is_continued(collection, kind, file) for kind, file in _list_logs(last, written)):
@@ -208,10 +208,6 @@ def is_known(collection: Any, kind: str, file: Path) -> bool:
     """Whether a file is unchanged."""
     stat = stat_regular(file)
     return stat is None or collection.book.is_known(kind, file, stat)
-
-
-def _find_earlier(files, last):
-    return files[: files.index(last)]
 
 
 def _list_logs(last, written):

@@ -123,7 +123,7 @@ def _import_log(collection, place, counts):
         words = {"file": file.name, "reason": exc}
         collection.home.notes.append(_("%(file)s was not read: %(reason)s.") % words)
         return
-    if not logs.is_within_limit(stat):
+    if stat.st_size > logs.MAX_BYTES:
         words = {"file": book.name(file), "size": f"{logs.MAX_BYTES // 1024**2} MB"}
         collection.home.notes.append(_("Of %(file)s only the first %(size)s were read.") % words)
     if collection.only is not None and len(place.agents) > 1:

@@ -3,9 +3,10 @@
 from typing import Any
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy
 
 from jobs.kinds import MINUTE_MS, Kind, Schedule
+from openclaw_web.amounts import format_plural
 
 from ..models import DatasetSample
 from . import signatures
@@ -50,12 +51,10 @@ def _read_pages():
 
 
 def _describe_result(checked, created):
-    checked_words = ngettext("%(count)s sample checked", "%(count)s samples checked", checked) % {
-        "count": f"{checked:,}"
-    }
+    checked_words = format_plural("%(count)s sample checked", "%(count)s samples checked", checked)
     if not created:
         return _("%(checked)s: every signature is up to date.") % {"checked": checked_words}
-    new = ngettext("%(count)s signature created", "%(count)s signatures created", created) % {"count": f"{created:,}"}
+    new = format_plural("%(count)s signature created", "%(count)s signatures created", created)
     return f"{checked_words}, {new}."
 
 

@@ -60,11 +60,6 @@ def find_outdated_samples(_db: str, most: int = SAMPLED) -> Iterator[str]:
         yield from sample_privacy.find_outdated(most)
 
 
-def search_samples(_agent: Agent | None) -> int:
-    """Search all samples again; return how many."""
-    return sample_privacy.refresh_all()
-
-
 def _compare(agent_id, db):
     """The values of an agent whose counts differ.
 
@@ -109,7 +104,7 @@ CHECKS = (
         target=_("the findings and verdicts"),
         find=find_outdated_samples,
         find_deep=lambda db: find_outdated_samples(db, DEEPLY_SAMPLED),
-        repair=search_samples,
+        repair=lambda _agent: sample_privacy.refresh_all(),
         is_last=True,
     ),
 )

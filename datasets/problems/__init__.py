@@ -14,7 +14,7 @@ from datasets.review import queues
 from guardian.corrections import rules
 from guardian.models import BehaviorCorrection, WriteGuardianAudit
 from openclaw_web.amounts import ngettext_lazy
-from problems.kinds import BY_COUNT, Facts, Finding, Kind, Link, Words
+from problems.kinds import BY_COUNT, Facts, Finding, Kind, Link
 
 MOST = 200  # the newest writes against rules
 NAME_CHARACTERS = 80
@@ -65,11 +65,6 @@ def _read_name(db, rule):
     return rule.name[:NAME_CHARACTERS]
 
 
-def describe_rule(facts: Facts) -> Words:
-    """The number of writes that broke a rule, with its name where it may be shown."""
-    return BROKE_NAMED if facts.get("name") else BROKE
-
-
 def link_rule(facts: Facts) -> Link:
     """The link to the only write, or to all writes of the rule."""
     label = gettext_lazy("View")
@@ -89,7 +84,7 @@ def check_samples() -> Iterable[Finding]:
 RULE_BROKEN = Kind(
     label=gettext_lazy("Rule broken"),
     severity=78,
-    describe=describe_rule,
+    describe=lambda facts: BROKE_NAMED if facts.get("name") else BROKE,
     link=link_rule,
     check_agent=check_rules,
     probe=lambda: ("write_guardian_audit WHERE rule_id IS NOT NULL",),

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db.models import Count, Max
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy
 
 from agents import databases
 from guardian.models import WriteGuardianAudit
@@ -16,6 +16,7 @@ from jobs.models import JobRun
 from ledger import consent
 from ledger.models import ConversationTurn, RemovedSession
 from openclaw_web import clock
+from openclaw_web.amounts import format_plural
 from openclaw_web.sqlite.write_queue import global_transaction
 from people.models import AuditEntry
 
@@ -152,12 +153,10 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
 
 
 def _describe_result(checked, tainted):
-    members = ngettext("%(count)s member checked", "%(count)s members checked", checked) % {"count": f"{checked:,}"}
+    members = format_plural("%(count)s member checked", "%(count)s members checked", checked)
     if not tainted:
         return _("%(members)s: all can be used.") % {"members": members}
-    bad = ngettext("%(count)s should not be used any more", "%(count)s should not be used any more", tainted) % {
-        "count": f"{tainted:,}"
-    }
+    bad = format_plural("%(count)s should not be used any more", "%(count)s should not be used any more", tainted)
     return f"{members}, {bad}."
 
 

@@ -10,6 +10,7 @@ from django.utils.translation import ngettext
 from ulid import ULID
 
 from openclaw_web import clock
+from openclaw_web.amounts import format_plural
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import statements
 from people.audit import log as audit
@@ -232,14 +233,14 @@ def _check_count(count, expected):
 def _check_wrong(count, expected):
     if count != expected:
         raise Refused(
-            ngettext(
+            format_plural(
                 "Approving files %(count)s verdict “Wrong”, not %(expected)s as expected. Nothing was changed. Check "
                 "the selection again.",
                 "Approving files %(count)s verdicts “Wrong”, not %(expected)s as expected. Nothing was changed. Check "
                 "the selection again.",
                 count,
+                expected=expected,
             )
-            % {"count": count, "expected": expected}
         )
 
 

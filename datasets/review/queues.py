@@ -5,9 +5,9 @@ from urllib.parse import urlencode
 
 from django.db import DEFAULT_DB_ALIAS
 from django.urls import reverse
-from django.utils.translation import ngettext
 
 from openclaw_web import clock
+from openclaw_web.amounts import format_plural
 from openclaw_web.pages import zones
 from openclaw_web.sqlite import dialect, statements
 
@@ -127,17 +127,17 @@ class Queue:
         return {"sample_type", "reply_stop"} if self.prompted_by else {"reply_stop"}
 
 
-def build_count(queue: Queue, *, by: str | None = None, also: str = "TRUE", values: tuple = ()) -> tuple[str, list]:
+def build_count(queue: Queue, *, by: str | None = None) -> tuple[str, list]:
     """SQL that counts the samples of a queue, with its values.
 
-    It counts up to COUNTED_UP_TO of each status. `also` is a further condition, `values` are its values.
+    It counts up to COUNTED_UP_TO of each status.
     """
     parts, all_values = [], []
     for status in queue.statuses:
         condition, condition_values = queue.condition(status, by=by)
-        rows = f"SELECT 1 FROM dataset_samples s WHERE {condition} AND {also} LIMIT {COUNTED_UP_TO + 1}"  # noqa: S608
+        rows = f"SELECT 1 FROM dataset_samples s WHERE {condition} LIMIT {COUNTED_UP_TO + 1}"  # noqa: S608
         parts.append(f"(SELECT COUNT(*) FROM ({rows}) some)")  # noqa: S608 - our own words
-        all_values += [*condition_values, *values]
+        all_values += condition_values
     return " + ".join(parts), all_values
 
 
@@ -199,7 +199,7 @@ class Badge:
     @property
     def words(self) -> str:
         """The number in words."""
-        return ngettext("%(count)s sample to review", "%(count)s samples to review", self.count) % {"count": self.count}
+        return format_plural("%(count)s sample to review", "%(count)s samples to review", self.count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,11 +257,6 @@ def read_rest(queue: Queue, by: str) -> Rest:
         ]
     )
     return Rest(skipped_count, max(0, everywhere - in_filter), min(samples, COUNTED_ACTIONS), samples > COUNTED_ACTIONS)
-
-
-def read_badge(by: str) -> Badge:
-    """The badge of a person, for pages that count no more than that."""
-    return build_badge(*read_counts([build_count(Queue(), by=by)]))
 
 
 def build_badge(count: int) -> Badge:

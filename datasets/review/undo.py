@@ -8,13 +8,13 @@ from django.core.exceptions import PermissionDenied
 from django.db import DEFAULT_DB_ALIAS
 from django.utils.text import Truncator
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 from ulid import ULID
 
 from agents import databases
 from agents.models import Agent
 from guardian.corrections import correction_store
 from openclaw_web import clock
+from openclaw_web.amounts import format_plural
 from openclaw_web.errors import Refused
 from openclaw_web.sentences import join_sentences
 from openclaw_web.sqlite import statements, write_queue
@@ -77,8 +77,8 @@ def _undo_action(action, agent, correction_id):
     result = {"verdict": _undo_verdict, "skip": _undo_skip, "bulk": _undo_bulk}[action.kind](action)
     action.state = ReviewAction.State.UNDONE if isinstance(result, UndoResult) else ReviewAction.State.OVERTAKEN
     action.save(update_fields=["state"])
-    if isinstance(result, UndoResult) and agent:
-        return _withdraw_correction(result, agent, correction_id, action.actor)
+    if isinstance(result, UndoResult) and agent and correction_store.withdraw(agent, correction_id, by=action.actor):
+        return replace(result, sentence=join_sentences([result.sentence, _("The correction was withdrawn.")]))
     return result
 
 
@@ -113,12 +113,6 @@ def _find_filed_correction(action):
         return (agent, filed) if agent and agent.db else (None, "")
     except databases.LostAgentFile:  # its corrections are lost as well: the verdict is undone nevertheless
         return None, ""
-
-
-def _withdraw_correction(result, agent, correction_id, by):
-    if not correction_store.withdraw(agent, correction_id, by=by):
-        return result
-    return replace(result, sentence=join_sentences([result.sentence, _("The correction was withdrawn.")]))
 
 
 def find_last_verdict(by: str, agent_id: str, types: Collection[str]) -> DatasetSample | None:
@@ -184,15 +178,15 @@ def _undo_bulk(action):
         samples=len(pairs),
         left_out=changed_count,
     )
-    sentence = ngettext(
+    sentence = format_plural(
         "Undone: the verdict on %(count)s sample.", "Undone: the verdicts on %(count)s samples.", len(pairs)
-    ) % {"count": len(pairs)}
+    )
     if changed_count:
-        sentence += " " + ngettext(
+        sentence += " " + format_plural(
             "%(count)s was reviewed or removed since and is not changed.",
             "%(count)s were reviewed or removed since and are not changed.",
             changed_count,
-        ) % {"count": changed_count}
+        )
     return UndoResult(action.kind, sentence, None, len(pairs))
 
 

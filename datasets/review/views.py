@@ -118,7 +118,7 @@ def review_waiting(request):
 
     Empty when no sample waits.
     """
-    badge = queues.read_badge(request.user.username)
+    badge = queues.build_badge(*queues.read_counts([queues.build_count(queues.Queue(), by=request.user.username)]))
     return render(request, "datasets/review_waiting.html", {"badge": badge})
 
 

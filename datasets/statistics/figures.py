@@ -87,11 +87,6 @@ class Statistics:
         return _sum_counts(((row.type, row.status), row.count) for row in self.samples)
 
     @property
-    def has_scores(self) -> bool:
-        """Whether any sample has a score."""
-        return any(self.scores)
-
-    @property
     def labellers(self) -> list[Labeller]:
         """Every person with verdicts on these days, the one with the most verdicts first."""
         verdicts: dict[str, Counter[str]] = {}

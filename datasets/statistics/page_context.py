@@ -118,7 +118,7 @@ def _build_point(period: Period, values: tuple[int, ...], *, is_linked: bool) ->
 
 def _build_score_chart(statistics: Statistics) -> Chart | None:
     """All samples by tenths of their score; None: no sample has a score."""
-    if not statistics.has_scores:
+    if not any(statistics.scores):
         return None
     width = 1 / len(statistics.scores)
     points = [

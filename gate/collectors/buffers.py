@@ -137,11 +137,6 @@ class PluginState:
         """Return whether all open questions are known."""
         return self.now - self.gap_at >= SETTLED_MS
 
-    @property
-    def is_mixed(self) -> bool:
-        """Return whether two processes may be writing, each with messages of its own in memory."""
-        return self.now - self.mixed_at < SETTLED_MS
-
     def set_time(self, now: int) -> None:
         """Set the time of a line, in milliseconds."""
         self.now = now
@@ -207,7 +202,8 @@ class PluginState:
 
         The line of a message comes before the line of a new buffer.
         """
-        if self.is_mixed:
+        # Two processes may be writing, each with messages of its own in memory.
+        if self.now - self.mixed_at < SETTLED_MS:
             return
         if self.knows_all and key not in self.buffers:
             self.uncreated = (key, message, original)

@@ -112,7 +112,8 @@ def _read_decisions(database):
     windows: dict[Any, RecentMessages | str] = {}
     for batch in split_batches(database.rows(DECISION, *names, order="turn_id"), count_row_bytes, AT_ONCE):
         rows = [dict(zip(names, row, strict=True)) for row in batch]
-        keys = _read_session_keys(database, rows)
+        # OpenClaw's own keys of conversations by session, where the plugin stored them.
+        keys = {row["id"]: _get_original_key(row) for row in _read_related(database, SESSION, rows)}
         windows = _read_windows(database, rows, windows)
         turns = {row["id"]: _drop_long_texts(row) for row in _read_related(database, TURN, rows)}
         for row in rows:
@@ -139,11 +140,6 @@ def _read_related(database, table, rows, order=""):
         yield dict(zip(TABLES[table], row, strict=True))
 
 
-def _read_session_keys(database, rows):
-    """Return OpenClaw's own keys of conversations by session, where the plugin stored them."""
-    return {row["id"]: _get_original_key(row) for row in _read_related(database, SESSION, rows)}
-
-
 def _read_windows(database, rows, before):
     """Return the newest messages that the gate was given, by turn.
 
@@ -168,12 +164,9 @@ def _read_windows(database, rows, before):
         if message not in newest.messages:
             newest.add(message)
     return known | {
-        turn: newest if isinstance(newest, str) else _pack_window(newest) for turn, newest in new_windows.items()
+        turn: newest if isinstance(newest, str) else (tuple(newest.messages), newest.left_out)
+        for turn, newest in new_windows.items()
     }
-
-
-def _pack_window(newest):
-    return tuple(newest.messages), newest.left_out
 
 
 def _build_decision(database, row, turn, windows, keys):

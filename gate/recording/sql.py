@@ -49,11 +49,6 @@ def find_known_ids(db: str, ids: Sequence[str]) -> set[str]:
     return find_stored_ids(db, ids) | read_receipts(db, ids).keys()
 
 
-def find_stored_windows(db: str, hashes: Iterable[str]) -> set[str]:
-    """Return the hashes of those windows that are stored."""
-    return {name for (name,) in statements.read_rows(db, WINDOWS, [encode(list(hashes))])}
-
-
 def find_nearby_ids(db: str, spans: Iterable[Sequence[int]], reasons: Iterable[str], source: int) -> list[str]:
     """Return ids of decisions within some spans of time that this source did not report.
 

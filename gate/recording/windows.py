@@ -13,6 +13,8 @@ from ledger import consent
 from openclaw_web import clock
 from openclaw_web.disk import packing
 from openclaw_web.errors import Refused
+from openclaw_web.sqlite import statements
+from openclaw_web.sqlite.json_columns import encode
 
 from ..models import GateWindow, MemoryGateDecision
 from . import sql
@@ -61,7 +63,7 @@ def store_windows(db: str, windows: Iterable[Window]) -> None:
     """
     now = clock.now_ms()
     by_hash = {window.hash: window for window in windows}
-    known = sql.find_stored_windows(db, by_hash)
+    known = {name for (name,) in statements.read_rows(db, sql.WINDOWS, [encode(list(by_hash))])}
     rows = [
         GateWindow(hash=name, body_zstd=packing.pack(window.text), message_count=len(window.recent), created_at=now)
         for name, window in by_hash.items()

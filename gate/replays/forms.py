@@ -1,7 +1,5 @@
 """The form for a replay."""
 
-from typing import Any
-
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
@@ -60,11 +58,6 @@ class ReplayForm(forms.Form):
             model=values["new_model"],
             prompt=values["new_prompt"],
             limit=values["limit"],
-            filters=drop_empty_filters(filters),
+            filters={name: value for name, value in filters.criteria.items() if value not in (None, "")},
             is_approved=values["approved"],
         )
-
-
-def drop_empty_filters(filters: DecisionFilters) -> dict[str, Any]:
-    """Return the filters of the list as arguments, without empty ones."""
-    return {name: value for name, value in filters.criteria.items() if value not in (None, "")}

@@ -8,9 +8,10 @@ from typing import Any
 from django.conf import settings
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext, pgettext
+from django.utils.translation import pgettext
 
 from agents.models import Agent
+from openclaw_web.amounts import format_plural
 
 from ..lists.decision_list import DecisionFilters
 from ..runner import config, prompts
@@ -81,8 +82,7 @@ def describe_filters(choice: dict[str, Any]) -> list[tuple[str, str]]:
     if choice.get("approved"):
         labels.append((_("Only decisions in approved samples"), ""))
     if count := choice.get("ids"):
-        words = ngettext("%(count)s decision by ID", "%(count)s decisions by ID", count)
-        labels.append((words % {"count": f"{count:,}"}, ""))
+        labels.append((format_plural("%(count)s decision by ID", "%(count)s decisions by ID", count), ""))
     return labels
 
 

@@ -22,7 +22,7 @@ def sum_run_calls(db: str, turn_ids: Sequence[str], since: int) -> dict[str, Any
     """
     batch_sums = [
         _sum_calls(_filter_own_calls(db, since).filter(turn_id__in=turn_ids[at : at + BATCH]))
-        for at in _get_starts(turn_ids)
+        for at in range(0, len(turn_ids), BATCH)
     ]
     costs = [sums["cost_usd"] for sums in batch_sums if sums["cost_usd"] is not None]
     counts = {str(outcome): sum(sums[outcome] for sums in batch_sums) for outcome in Outcome}
@@ -60,7 +60,3 @@ def _sum_calls(calls):
         tokens += row["tokens"] or 0
         costs += [row["cost"]] if row["cost"] is not None else []
     return {**counts, "tokens": tokens, "cost_usd": sum(costs) if costs else None}
-
-
-def _get_starts(ids):
-    return range(0, len(ids), BATCH)

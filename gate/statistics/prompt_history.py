@@ -32,7 +32,7 @@ def find_prompt_changes(db: str, daily_sums: DailySums, *, model: str = "") -> l
     prompt_changes = []
     for day, uses in sorted(days.items()):
         if last:
-            before = _find_most_used(last)
+            before = max(last, key=lambda prompt: (last[prompt], prompt))
             prompt_changes += [
                 PromptChange(day_of(day), prompt, before) for prompt in sorted(uses) if prompt not in last
             ]
@@ -49,7 +49,3 @@ def _read_last_uses(db, start, model) -> Mapping[str, int]:
     for prompt, total in rows.filter(day=newest).values_list("prompt_version", "total") if newest is not None else ():
         uses[prompt] = uses.get(prompt, 0) + total
     return uses
-
-
-def _find_most_used(uses):
-    return max(uses, key=lambda prompt: (uses[prompt], prompt))

@@ -141,8 +141,8 @@ def read_origin(agent: Agent, row: WriteGuardianAudit) -> dict[str, Any]:
 
 def read_outcome(row: WriteGuardianAudit) -> dict[str, Any]:
     """Return the outcome of a write: statuses, rollback, and the writes that it took back."""
-    db = row._state.db
-    rollbacks, chain = Rollback.objects.using(db), related_writes.read_chain(row)
+    db = row._state.db or ""
+    rollbacks, chain = Rollback.objects.using(db), related_writes.read_chains(db, [row.id])[row.id]
     return {
         "statuses": list(GuardianStatus.objects.using(db).filter(audit=row).order_by("created_at", "id")[:MAX_ROWS]),
         "rollback": next(iter(chain.steps), None),

@@ -57,10 +57,6 @@ def read_chains(db: str, audit_ids: Collection[str]) -> dict[str, Chain]:
     return {name: Chain(steps) for name, steps in steps_by_write.items()}
 
 
-def read_chain(row: WriteGuardianAudit) -> Chain:
-    return read_chains(row._state.db or "", [row.id])[row.id]
-
-
 def find_restored_ids(db: str, rolled_back: Collection[str]) -> set[str]:
     """Return the ids of rolled back writes that were restored; no query without ids."""
     return {name for name, chain in read_chains(db, rolled_back).items() if chain.standing}

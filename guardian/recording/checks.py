@@ -180,11 +180,6 @@ def _find_ids(find_rows):
     return lambda db: find_rows(db).order_by("id").values_list("id", flat=True)
 
 
-def _read_own_id(text):
-    """Return the write that an intent is about to make."""
-    return (RollbackIntent.told.decode(text).get("own_id"),)
-
-
 CHECKS = (
     build_reference_check(
         "guardian_receipts", RECEIPT, noun="receipts", target=_("a write"), repair=build_row_removal(RECEIPT)
@@ -219,7 +214,7 @@ CHECKS = (
         find_without_intent,
         RollbackIntent,
         "told_json",
-        names=_read_own_id,
+        names=lambda text: (RollbackIntent.told.decode(text).get("own_id"),),
         noun="writes",
         target=_("intent"),
     ),

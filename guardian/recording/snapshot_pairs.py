@@ -10,6 +10,9 @@ from itertools import pairwise
 
 from django.db.models import Exists, F, OuterRef, Q
 
+from openclaw_web.sqlite import statements
+from openclaw_web.sqlite.json_columns import encode
+
 from .. import services
 from ..fact_evidence import Evidence, read_facts
 from ..models import RollbackIntent, WriteGuardianAudit
@@ -263,7 +266,8 @@ def _read_snapshots(db, name, since) -> tuple[list[Snapshot], set[str]]:
 
 
 def _split_by_intent(db, snapshots) -> tuple[list[Snapshot], set[str]]:
-    states = sql.read_intent_states(db, [version.id for version in snapshots])
+    # Of open rollbacks, by the snapshot that each writes.
+    states = dict(statements.read_rows(db, sql.INTENTS, [encode([version.id for version in snapshots])]))
     never = _find_never_written(db, {name for name, state in states.items() if state != State.EXCHANGED})
     busy = {name for name, state in states.items() if state == State.EXCHANGED}
     return [version for version in snapshots if version.id not in never], busy

@@ -141,11 +141,6 @@ def read_writes(db: str, name: str, version_ids: Iterable[str], since: int) -> l
     return sorted(statements.read_rows(db, WRITES, [ids_json, ids_json, name, since]), key=lambda row: (row[1], row[0]))
 
 
-def read_intent_states(db: str, version_ids: Iterable[str]) -> dict[str, str]:
-    """Return the states of open rollbacks, by the snapshot that each writes."""
-    return dict(statements.read_rows(db, INTENTS, [encode(list(version_ids))]))
-
-
 def is_acted_on(db: str, audit_id: str) -> bool:
     """Return whether anything refers to a write: an act of a person, a status, another id."""
     row = statements.read_row(db, HANGING, [audit_id] * 7)

@@ -7,7 +7,6 @@ import unicodedata
 
 from django.conf import settings
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from agents.models import Agent
 from agents.runners import switches
@@ -15,6 +14,7 @@ from agents.runners.switches import Switch
 from artifacts.contents import secrets
 from jobs.kinds import DAY_MS
 from openclaw_web import clock
+from openclaw_web.amounts import format_plural
 from openclaw_web.diffs.line_diff import split_lines
 from openclaw_web.errors import Refused
 from openclaw_web.llm import endpoint
@@ -121,11 +121,9 @@ def _find_file_obstacle(agent, name):
 def _find_size_obstacle(change: Change):
     most = configuration.get_many(ADDED, REMOVED)
     if change.added > most[ADDED]:
-        text = ngettext("More than %(count)s added line.", "More than %(count)s added lines.", most[ADDED])
-        return text % {"count": f"{most[ADDED]:,}"}
+        return format_plural("More than %(count)s added line.", "More than %(count)s added lines.", most[ADDED])
     if change.removed > most[REMOVED]:
-        text = ngettext("More than %(count)s removed line.", "More than %(count)s removed lines.", most[REMOVED])
-        return text % {"count": f"{most[REMOVED]:,}"}
+        return format_plural("More than %(count)s removed line.", "More than %(count)s removed lines.", most[REMOVED])
     return ""
 
 

@@ -11,6 +11,7 @@ from gate.verbs import model_verbs, parse_moment
 from jobs import services as jobs
 from jobs.progress import open_listener
 from openclaw_web import reasons
+from openclaw_web.amounts import format_plural
 from openclaw_web.commands.groups import Outcome, WrongUse
 from openclaw_web.commands.verbs import DONE, PARTLY, REFUSED
 
@@ -168,8 +169,7 @@ def _preview_session(agent, session, span):
     count = len(preview["audit_ids"])
     sentences = _patch_lines(preview["patch"], is_open=bool(preview["conflicts"]))
     sentences.append(
-        ngettext("%(count)s write would be rolled back.", "%(count)s writes would be rolled back.", count)
-        % {"count": count}
+        format_plural("%(count)s write would be rolled back.", "%(count)s writes would be rolled back.", count)
     )
     if preview["conflicts"]:
         words = {"ids": ", ".join(preview["conflicts"])}

@@ -1,9 +1,10 @@
 """`reflection guardian rules`: lists, checks and switches the rules of an agent."""
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy
 
 from agents import services as agents
+from openclaw_web.amounts import format_plural
 from openclaw_web.commands.groups import Outcome, WrongUse
 from openclaw_web.pages import glyphs, states
 
@@ -46,12 +47,7 @@ def run(agent, check, file, off, on, **options):
 
 def _count_left_out(more):
     if more > 0:
-        words = ngettext(
-            "%(count)s older rule is not listed.",
-            "%(count)s older rules are not listed.",
-            more,
-        )
-        yield words % {"count": f"{more:,}"}
+        yield format_plural("%(count)s older rule is not listed.", "%(count)s older rules are not listed.", more)
 
 
 def _format_line(rule):

@@ -9,11 +9,6 @@ DOTS = re.compile(r"(?<![^/])(~*\.{1,2})(?![^/])")
 ESCAPED = re.compile(r"(?<![^/])~(~*\.{1,2})(?![^/])")
 
 
-def without_dots(name: str) -> str:
-    """Escape a name for an address: pieces `.` and `..` become `~.` and `~..`."""
-    return DOTS.sub(r"~\1", name)
-
-
 class Anything:
     """Any name that OpenClaw or a transcript uses, slashes included."""
 
@@ -23,7 +18,8 @@ class Anything:
         return ESCAPED.sub(r"\1", value)
 
     def to_url(self, value):
-        return without_dots(str(value))
+        # Pieces `.` and `..` become `~.` and `~..`.
+        return DOTS.sub(r"~\1", str(value))
 
 
 register_converter(Anything, "anything")

@@ -45,11 +45,6 @@ def build_database_settings(
     }
 
 
-def with_page_size(options: dict[str, Any], page_bytes: int) -> dict[str, Any]:
-    """Options that create a new file with pages of `page_bytes` bytes."""
-    return options | {"page_bytes": page_bytes}
-
-
 def disable_sync(options: dict[str, Any]) -> None:
     """Write without waiting for the disk; the caller syncs everything at once before it counts."""
     options["init_command"] += "; PRAGMA synchronous=OFF"

@@ -60,11 +60,6 @@ def is_damage(exc: BaseException) -> bool:
     return is_of_database(exc) and any(words in str(exc) for words in DAMAGE)
 
 
-def is_denied(exc: BaseException) -> bool:
-    """Whether this process may not open or write the file of a database."""
-    return is_of_database(exc) and any(words in str(exc) for words in DENIED)
-
-
 def translate_message(text: str) -> str:
     """Translate a message of SQLite.
 
@@ -109,7 +104,8 @@ def describe_unusable(exc: BaseException, home: Path) -> str:
     """
     if is_damage(exc):
         return f"{describe_damage(exc, home)} {describe_way_out(home)}"
-    if not is_denied(exc):
+    # Such a process may not open or write the file of a database.
+    if not (is_of_database(exc) and any(words in str(exc) for words in DENIED)):
         return ""
     sentence = _(
         "A database of %(home)s cannot be used: %(why)s. Check that all files there belong to the user who runs this "

@@ -62,14 +62,6 @@ def is_packed(path: str) -> bool:
     return path.endswith((layout.GZIPPED, ".jsonl.zst"))
 
 
-def build_sort_key(path: str) -> tuple[bool, str]:
-    """The sort key of a path in a backup: compressed files come last.
-
-    Keys have to grow, so no path occurs twice.
-    """
-    return is_packed(path), path
-
-
 def get_blob_hash(path: str) -> str | None:
     """The expected sha256 of a blob's content; None for any other file."""
     name = path.rpartition("/")[2]

@@ -92,7 +92,8 @@ class Archive:
                     break
                 for line in lines:
                     file_entry = backup_format.parse_line(line)
-                    sort_key = backup_format.build_sort_key(file_entry.path)
+                    # Compressed files come last. Keys have to grow, so no path occurs twice.
+                    sort_key = backup_format.is_packed(file_entry.path), file_entry.path
                     if last_key is not None and sort_key <= last_key:
                         raise Refused(
                             _("The list contains a file twice or out of order: %(path)s") % {"path": file_entry.path}

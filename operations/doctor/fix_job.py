@@ -199,7 +199,7 @@ def _describe_losses(facts):
 
 def _run_repair(finding, progress):
     try:
-        sentence = repairs.repair_finding(finding)
+        sentence = repairs.REPAIRS[finding.repair](finding)
     except (Refused, databases.UnusableAgent) as exc:
         return {"check": finding.check, "agent": finding.agent, "is_done": False, "sentence": str(exc)}
     progress.log(sentence)

@@ -9,11 +9,11 @@ from pathlib import Path
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from agents import databases, services
 from agents.models import Agent
 from openclaw_web import amounts
+from openclaw_web.amounts import format_plural
 from openclaw_web.disk import publication
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import failures, inspection, integrity, upkeep
@@ -23,11 +23,6 @@ from overview.models import AgentSummary
 
 from .findings import Finding, format_place
 from .store import integrity_checks, own_store
-
-
-def repair_finding(finding: Finding) -> str:
-    """Repair a finding; returns a sentence. Raises Refused when that is not possible."""
-    return REPAIRS[finding.repair](finding)
 
 
 def migrate_agents(finding: Finding) -> str:
@@ -68,12 +63,11 @@ def permissions(finding: Finding) -> str:
                     count += 1
                 finally:
                     os.close(handle)
-    words = ngettext(
+    return format_plural(
         "%(count)s file or folder is now restricted to its owner.",
         "%(count)s files and folders are now restricted to their owner.",
         count,
     )
-    return words % {"count": count}
 
 
 def mend_declared(finding: Finding) -> str:

@@ -4,9 +4,9 @@ from collections import Counter
 from typing import Any
 
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from openclaw_web import amounts
+from openclaw_web.amounts import format_plural
 from openclaw_web.pages.formatting import listed, size
 
 SCHEMA = "openclaw-web.doctor.v1"
@@ -116,12 +116,11 @@ def _format_skipped(result):
 def _format_excluded(result):
     if result["ignored_count"]:
         count = result["ignored_count"]
-        words = ngettext(
+        yield format_plural(
             "  excluded: %(count)s session of an undone import, named in the JSON output",
             "  excluded: %(count)s sessions of undone imports, named in the JSON output",
             count,
         )
-        yield words % {"count": count}
 
 
 def _format_findings(result):
@@ -147,12 +146,9 @@ def _format_run(result):
         yield _("  kept: %(path)s: %(reason)s") % entry
     if run["removed"]:
         count = len(run["removed"])
-        words = ngettext(
-            "  %(count)s source file was moved or removed.",
-            "  %(count)s source files were moved or removed.",
-            count,
+        yield format_plural(
+            "  %(count)s source file was moved or removed.", "  %(count)s source files were moved or removed.", count
         )
-        yield words % {"count": count}
     if result["verb"] == "fix" and run["id"]:
         yield _("Receipt: %(id)s. To undo this run: openclaw-web doctor --undo %(id)s") % run
     if result["verb"] == "undo" and run["ignored"]:

@@ -17,6 +17,7 @@ from jobs import kinds as job_kinds
 from ledger.models import Session, SessionDay
 from ledger.rebuild import repeats, sums
 from ledger.transcripts import session_rows, tool_days
+from openclaw_web.amounts import format_plural
 from openclaw_web.errors import Refused
 from openclaw_web.pages import states
 from overview import summaries
@@ -81,12 +82,11 @@ def _describe_decisions(imported):
             count += rows.filter(session_id__in=ids[start : start + AT_ONCE]).count()
     if not count:
         return ""
-    sentence = ngettext(
+    return " " + format_plural(
         "%(count)s decision of memory_gate about them is kept.",
         "%(count)s decisions of memory_gate about them are kept.",
         count,
     )
-    return " " + sentence % {"count": f"{count:,}"}
 
 
 def _find_run(params):

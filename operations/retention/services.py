@@ -22,6 +22,7 @@ from jobs.kinds import BY_SCHEDULE, DAY_MS, Kind, Schedule
 from ledger.models import RemovedSession
 from ledger.transcripts import removal, session_rows
 from openclaw_web import amounts, clock, reasons
+from openclaw_web.amounts import format_plural
 from openclaw_web.disk import publication, reserve, room
 from openclaw_web.disk.drafts import create_draft, remove_drafts
 from openclaw_web.errors import Refused
@@ -247,7 +248,7 @@ def _build_message(work, *, is_dry_run):
     )
     sums = work.sums()
     texts = {name: amounts.format_amount(name, sums[name]) for name in ("sessions", "records")}
-    texts["kept"] = ngettext("%(count)s is kept", "%(count)s are kept", kept_count) % {"count": f"{kept_count:,}"}
+    texts["kept"] = format_plural("%(count)s is kept", "%(count)s are kept", kept_count)
     texts["day"] = str(_to_day(work.before))
     if is_dry_run:
         words = _("%(sessions)s (%(records)s) last active before %(day)s can be removed, %(kept)s.")

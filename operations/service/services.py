@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from openclaw_web.commands.groups import Failed
 from openclaw_web.disk import locks, site_address
 from openclaw_web.errors import Refused
+from operations.service.unit_places import get_drop_in_folder
 
 from .service_values import ServiceValues, collect_values, list_secret_names
 from .systemctl import Systemctl, has_lingering
@@ -98,7 +99,8 @@ def remove() -> Report:
     manager.run("daemon-reload")
     secrets_file = get_secrets_file(is_system=os.geteuid() == 0)
     sentences = [_("Stopped the service and removed %(file)s.") % {"file": file.path}]
-    kept_files = [path for path in (file.drop_in_folder,) if path.exists()]
+    # The folder (drop-in) in which `systemctl edit` keeps changes of the operator.
+    kept_files = [path for path in (get_drop_in_folder(file.path),) if path.exists()]
     kept_files += [] if remove_unused_secrets_file(secrets_file) else [secrets_file]
     if kept_files:
         sentences.append(_("Your own files are kept: %(files)s") % {"files": ", ".join(map(str, kept_files))})

@@ -12,7 +12,7 @@ from openclaw_web import reasons
 from openclaw_web.errors import Refused
 
 from .unit import is_ours
-from .unit_places import get_drop_in_folder, get_unit_path
+from .unit_places import get_unit_path
 
 SECRETS_TEMPLATE = """\
 # Secrets for openclaw-web.service, a line each, such as: OPENCLAW_WEB_LLM_KEY=...
@@ -26,11 +26,6 @@ class UnitFile:
 
     path: Path
     text: str | None
-
-    @property
-    def drop_in_folder(self) -> Path:
-        """The folder in which `systemctl edit` keeps changes of the operator."""
-        return get_drop_in_folder(self.path)
 
     def compare(self, new_text: str) -> list[str]:
         """List the lines that differ: `-` in the file, `+` in the new text."""

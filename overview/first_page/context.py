@@ -50,7 +50,7 @@ def build_context(query: Mapping[str, str], user: Any) -> dict[str, Any]:
     context: dict[str, Any] = {
         "first_import": find_first_import(bool(agents)),
         "notes": [
-            *unread_parts.describe_newer_schemas(),
+            *[unread_parts.describe_newer(key, parts) for key, parts in unread_parts.find_newer_parts()],
             future_times.describe_future(future_times.count_future(agents)),
         ],
         "left_out": omissions.describe_omissions(),

@@ -110,14 +110,10 @@ def _find_withheld(db, session_ids):
     first, last = [], []
     for name in session_ids:
         turns = ConversationTurn.objects.using(db).filter(session_id=name, is_active=True)
-        first += sorted(turns.order_by("turn_number")[:TITLE_TURNS], key=_is_injected)[:1]
+        first += sorted(turns.order_by("turn_number")[:TITLE_TURNS], key=lambda turn: "injected" in turn.sender)[:1]
         last += turns.order_by("-turn_number")[:1]
     hidden = consent.find_withheld(db, [*first, *last])
     return tuple({turn.session_id for turn in turns if turn.id in hidden} for turns in (first, last))
-
-
-def _is_injected(turn):
-    return "injected" in turn.sender
 
 
 def _build_row(session, words, *, hides_title, hides_words):

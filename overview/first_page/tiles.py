@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from django.utils.translation import gettext as _
 
@@ -203,7 +202,7 @@ def build_cost_chart(overview: Overview) -> Chart:
         title=_("Cost by model and hour (UTC)") if overview.period.is_hours else _("Cost by model and day (UTC)"),
         unit=_get_unit_label(overview),
         series=_without_empty_rest(points, [*series, Series(_("Other models"), "muted")]),
-        in_words=_format_dollars,
+        in_words=lambda micro: formatting.money(micro / MICRO) if micro else "–",
     )
 
 
@@ -230,7 +229,3 @@ def _build_point(overview, part, values, order, get_link=None):
 
 def _get_unit_label(overview):
     return _("Hour") if overview.period.is_hours else _("Day")
-
-
-def _format_dollars(micro: Any) -> str:
-    return formatting.money(micro / MICRO) if micro else "–"

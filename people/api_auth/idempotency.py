@@ -68,7 +68,8 @@ def begin(user: User, key: str, fingerprint: str) -> Claim | Answer:
         if row.status is not None:
             return Answer(row.status, row.content_type, packing.unpack(row.body_zstd) if row.body_zstd else None)
         remaining_ms = row.leased_until - clock.now_ms()
-        if clock.is_lease_alive(row.leased_until, LEASE_MS):
+        # A lease that would last longer than LEASE_MS was taken by a clock that ran ahead, and is not in force.
+        if 0 < remaining_ms <= LEASE_MS:
             # Most requests end at once; only abandoned ones need the whole lease.
             raise InProgress(1 if remaining_ms > LEASE_MS - 5_000 else min(5, remaining_ms // 1000 + 1))
         return _claim(row)

@@ -34,7 +34,13 @@ class Command(Verb):
 
         parser = _build_parser()
         for action in _iterate_actions(parser):
-            _set_completion(action, shtab)
+            name = str(action.metavar or action.dest).upper()
+            if isinstance(action.choices, range):  # too many values to list
+                action.choices = None
+            if name in FILES | FOLDERS:
+                action.complete = shtab.FILE if name in FILES else shtab.DIRECTORY
+            elif action.dest == "agent":
+                action.complete = shtab.cmd(AGENTS) | {"zsh": rf"(\$({ESCAPED_AGENTS}))", "fish": f"({ESCAPED_AGENTS})"}
         self.stdout.write(shtab.complete(parser, shell))
 
 
@@ -61,13 +67,3 @@ def _iterate_actions(parser):
                 yield from _iterate_actions(below)
         else:
             yield action
-
-
-def _set_completion(action, shtab):
-    name = str(action.metavar or action.dest).upper()
-    if isinstance(action.choices, range):  # too many values to list
-        action.choices = None
-    if name in FILES | FOLDERS:
-        action.complete = shtab.FILE if name in FILES else shtab.DIRECTORY
-    elif action.dest == "agent":
-        action.complete = shtab.cmd(AGENTS) | {"zsh": rf"(\$({ESCAPED_AGENTS}))", "fish": f"({ESCAPED_AGENTS})"}

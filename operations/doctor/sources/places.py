@@ -14,6 +14,7 @@ from collecting.inventory.transcripts import PACKED
 from collecting.stages import agent_database as collect_agent_database
 from collecting.stages import consent
 from collecting.stages import source_databases as collect_databases
+from collecting.stages.removals import exclude_removed
 from collecting.stages.source_databases import UnreadableDatabase
 from ledger.collectors import agent_database, database_schemas, jsonl, zstd_input
 from ledger.collectors.database import DamagedDatabase, Database
@@ -96,7 +97,7 @@ def open_agent_places(
                 other_places.database = _open_database(stack, collection, source, rejected)
                 _add_places(collection, other_places, [], may_read, removed)
         _add_places(collection, agent_places, files, may_read, removed)
-        agent_places.may_read = _exclude_removed(may_read, removed)
+        agent_places.may_read = exclude_removed(removed, may_read)
         yield agent_places
 
 
@@ -150,15 +151,10 @@ def _build_permission(collection, home_agent, agent_id, database) -> MayRead:
     return consent.exclude_ignored(collection, agent, report, may_read)
 
 
-def _exclude_removed(may_read, removed) -> MayRead:
-    return lambda session_id: session_id not in removed and may_read(session_id)
-
-
 def _add_places(collection, agent_places, files, may_read, removed):
     names: set[str] = set()
-    allowed = _exclude_removed(
-        may_read, removed
-    )  # called when a place is added: sessions with new records leave `removed`
+    # Called when a place is added: sessions with new records leave `removed`.
+    allowed = exclude_removed(removed, may_read)
     try:
         if agent_places.database is not None:
             _add_archives(collection, agent_places, allowed, names)

@@ -7,7 +7,16 @@ import pytest
 from tests.suite.sources import MODULES, Source, fail_for, where
 from tests.suite.sources import source as source_of
 
-GETTEXT = {"gettext", "ngettext", "pgettext", "npgettext", "gettext_lazy", "ngettext_lazy", "gettext_noop"}
+GETTEXT = {
+    "format_plural",
+    "gettext",
+    "ngettext",
+    "pgettext",
+    "npgettext",
+    "gettext_lazy",
+    "ngettext_lazy",
+    "gettext_noop",
+}
 
 
 def find_calls(source):
