@@ -74,6 +74,7 @@ class Source:
     skipped_archives: dict[str, str] = field(default_factory=dict)  # sessions of archives that are not read -> reason
     index_entries: list[IndexEntry] = field(default_factory=list)  # with the keys of its index
     unusable: list[str] = field(default_factory=list)  # keys without a session
+    has_nodes: bool = False  # whether its index names any session
 
     @property
     def live(self) -> set[str]:
@@ -109,6 +110,7 @@ class Source:
             self.report.sessions_indexed += index_rows.store_index(self.agent.db, storable)
             self.entries = [*index.entries, *self.put_away.values()]
             self.index_entries, self.unusable = index.entries, index.unnamed
+            self.has_nodes = index.has_nodes
             if index.unusable:
                 detail = ngettext(
                     "%(count)s entry is not a JSON object", "%(count)s entries are not JSON objects", index.unusable

@@ -140,6 +140,7 @@ def collect(collection, home_agent, agent, plan, report) -> None:
     is_first = agent.workspace_reported_at is None
     removed = removal.read_all_removed_ids(agent.db)
     _store_index(collection, home_agent, agent, plan, report, removed)
+    was_listed = report.sessions_indexed > 0  # by a session index; the windows of a database are no list
     with agent_database.open_source(collection, plan, agent, report) as source:
         if source.was_opened:
             source.read_index()
@@ -172,10 +173,12 @@ def collect(collection, home_agent, agent, plan, report) -> None:
     _read_leftovers(collection, plan, files, report)
     _mark_renamed(collection, agent, plan, source, report)
     _store_workspace_files(collection, home_agent.workspaces, agent, report)
-    if is_first and is_indexed and report.records and not (report.sessions_indexed or report.opted_out_sessions):
+    is_unlisted = is_indexed and not (was_listed or report.opted_out_sessions or source.has_nodes)
+    if is_first and is_unlisted and report.records:
         sentence = _(
-            "OpenClaw's list of the sessions of %(agent)s is empty, although it has records: they were imported "
-            "without their keys and channels. Some upgrades of OpenClaw leave the list empty (openclaw#130141)."
+            "OpenClaw's list of the sessions of %(agent)s is empty, although there are records: they were imported "
+            "with as much of their keys and titles as other tables have. Some upgrades of OpenClaw leave the list "
+            "empty (openclaw#130141)."
         )
         report.notes.append(sentence % {"agent": home_agent.home_name})
     _set_outcomes(collection, home_agent, agent, plan, source, reader, removed)

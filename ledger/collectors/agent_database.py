@@ -60,6 +60,7 @@ class Index:
     entries: list[IndexEntry] = field(default_factory=list)
     unusable: int = 0
     unnamed: list[str] = field(default_factory=list)  # keys of nodes without a session
+    has_nodes: bool = False
 
 
 def is_agent_database(database: Database) -> bool:
@@ -208,6 +209,7 @@ def read_index(database: Database) -> Index:
     """
     index_entries = Index()
     nodes = _read_nodes(database, index_entries)
+    index_entries.has_nodes = bool(nodes)
     entries = {entry.session_id: entry for entry in session_index.read_entries(nodes, index_entries.unnamed)}
     for session_id, key, window_values in _read_windows(database):
         if session_id not in entries:

@@ -14,6 +14,7 @@ from openclaw_web.errors import Refused
 from problems.check_pass import check_all
 from tests.collecting.collect_runs import MAIN, count_events, delete_database, dump_tables, run, write_conversation
 from tests.homes import Home, user
+from tests.sqlite_homes import SqliteHome
 
 pytestmark = pytest.mark.django_db
 
@@ -104,3 +105,14 @@ def test_what_was_noted_is_what_is_there(home):
     kinds = TranscriptEvent.objects.using(MAIN).values_list("kind", flat=True)
     assert json.loads(row.kind_counts) == {kind: list(kinds).count(kind) for kind in set(kinds)}
     assert row.record_count == len(kinds) == AgentDatabase.objects.get(agent="main").record_count
+
+
+def test_the_first_import_of_an_empty_list_of_sessions_says_so(tmp_path, real_files):
+    home = SqliteHome(tmp_path / "openclaw")
+    home.session("s1", user("Hello"), key="agent:main:main")
+    with home.writing() as store:
+        store.execute("DELETE FROM session_nodes")
+    result = run(home)["agents"]["main"]
+    assert result["records"] and any("openclaw#130141" in note for note in result["notes"])
+    home.append("s1", user("Again"))
+    assert not any("openclaw#130141" in note for note in run(home)["agents"]["main"]["notes"])
