@@ -183,6 +183,18 @@ def stat_regular(path: Path) -> os.stat_result | None:
     return None
 
 
+def describe_irregular(path: Path) -> str:
+    """Say why a path is no regular file; empty for a file, and where nothing is."""
+    with suppress(OSError):
+        mode = path.lstat().st_mode
+        if stat.S_ISLNK(mode):
+            return _("the path is a link")
+        if stat.S_ISDIR(mode):
+            return _("the path is a folder")
+        return "" if stat.S_ISREG(mode) else _("the path is not a regular file")
+    return ""
+
+
 def is_folder(path: Path, notes: list[str] | None = None) -> bool:
     """Return whether there is a folder that may be read.
 

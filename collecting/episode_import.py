@@ -11,7 +11,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 
 from agents import databases
-from agents.homes import normalise_or_empty
+from agents.homes import describe_irregular, normalise_or_empty
 from agents.models import Agent, CollectorSource
 from episodes.append import MOST_AT_ONCE
 from episodes.chain.heads import DamagedLedger
@@ -19,10 +19,12 @@ from episodes.collectors import openclaw_mem
 from episodes.collectors.openclaw_mem import SourceRow
 from episodes.imports import ledger_import
 from episodes.imports.source_events import PositionStore, select_unexpired
+from episodes.models import EpisodicEvent
 from gate.collectors.batches import count_row_bytes, split_batches
 from ledger.collectors.database import DamagedDatabase, Database
 from ledger.collectors.jsonl import Line
 from ledger.transcripts import transcript_store
+from openclaw_web.sqlite import inspection
 
 from .stages import source_databases
 from .stages.source_databases import UnreadableDatabase
@@ -53,6 +55,7 @@ def collect(collection: Any) -> dict[str, int]:
     After a kill the rest is imported by the next import. A database that cannot be read is noted and tried again.
     """
     counts = dict.fromkeys(ledger_import.NAMES, 0)
+    note_irregular(collection)
     if not count_bytes_to_read(collection):
         return counts
     source = collection.home.root.joinpath(*PLACE)
@@ -74,6 +77,14 @@ def collect(collection: Any) -> dict[str, int]:
     if is_whole:
         _note_read(collection, source, stats)
     return counts
+
+
+def note_irregular(collection: Any) -> None:
+    """Note that a link, a folder or a pipe has the name of the ledger: none of them is read."""
+    source = collection.home.root.joinpath(*PLACE)
+    if CAPABILITY not in settings.DISABLED and (reason := describe_irregular(source)):
+        words = {"file": collection.book.name(source), "reason": reason}
+        collection.home.notes.append(_("%(file)s was not read: %(reason)s.") % words)
 
 
 def count_bytes_to_read(collection: Any) -> int:
@@ -101,6 +112,8 @@ def preview(
     if problem := _describe_missing(database):
         raise UnreadableDatabase("bad_database", problem)
     dbs = {name: databases.find_alias(agent.agent_id) for name, agent in collection.agents.items()}
+    if any(db and inspection.is_removed(db, EpisodicEvent) for db in dbs.values()):  # an import stores nothing then
+        return
     start = 0
     if (
         inode is not None and None not in dbs.values()

@@ -50,7 +50,7 @@ from .scope_statistics import read_scopes
 
 router = Operations("episodes_api", tags=["episodes"])
 VERIFY_JOB = "episodes_verify"
-OPTION = re.compile(r"--([a-z]+(?:-[a-z]+)*)")
+OPTION = re.compile(r"--([a-z]+(?:-[a-z]+)*)|\b(from_ts|to_ts)_ms\b")
 ALL_HEADS = VerifyIn()
 
 
@@ -90,19 +90,20 @@ def episode_list(request, agent, filters: Query[EpisodeQuery]):
 
     A search may return fewer than `limit`, and a `next`.
     """
-    query = EventQuery.parse(
-        _read_scope(request, filters.scope),
-        session_id=filters.session_id,
-        from_ts_ms=filters.from_ts,
-        to_ts_ms=filters.to_ts,
-        types=filters.types,
-    )
+    with _name_fields():
+        query = EventQuery.parse(
+            _read_scope(request, filters.scope),
+            session_id=filters.session_id,
+            from_ts_ms=filters.from_ts,
+            to_ts_ms=filters.to_ts,
+            types=filters.types,
+        )
     words = {"actor": filters.agent_id or "", "words": (filters.q or "").strip()}
     page = queries.read_event_page(agent.db, query, **words, with_payload=filters.include_payload, **filters.place)
     return _page_to_json(page, filters) | {"searched_back_to": page.reached}
 
 
-@router.get("/agents/{agent}/episodes/replay/{session_id}", TimelinePage, 400, 404, 409, 503, exclude_unset=True)
+@router.get("/agents/{agent}/episodes/replay/{path:session_id}", TimelinePage, 400, 404, 409, 503, exclude_unset=True)
 @agent_view
 @needs("viewer")
 def episode_replay(request, agent, session_id: str, filters: Query[ScopeQuery]):
@@ -224,7 +225,7 @@ def _name_fields() -> Iterator[None]:
     try:
         yield
     except WrongEvent as exc:
-        exc.sentence = OPTION.sub(lambda match: match[1].replace("-", "_"), exc.sentence)
+        exc.sentence = OPTION.sub(lambda match: (match[1] or match[2]).replace("-", "_"), exc.sentence)
         raise
 
 

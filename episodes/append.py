@@ -113,15 +113,15 @@ def _read_last_number(db):
 def _build_row(event, row_id, previous, created_at):
     """Build the values of COLUMNS.
 
-    A redacted event has the hash of texts that nobody has any more.
+    An event that its source or capture redacted has the hash of no texts.
     """
-    salt = hashes.make_salt()
-    content_hash = hashes.hash_content(salt, event.summary, event.payload_json, event.refs_json)
+    texts = (REDACTED, None, None) if event.is_redacted else (event.summary, event.payload_json, event.refs_json)
+    salt = None if event.is_redacted else hashes.make_salt()
+    content_hash = hashes.WITHHELD if salt is None else hashes.hash_content(salt, *texts)
+    created_at = event.created_at or created_at
     linked = (event.event_id, event.ts_ms, event.scope, event.session_id, event.agent_id, event.type)
     chain_hash = hashes.hash_link(previous, row_id, (*linked, SCHEMA_VERSION, created_at), content_hash)
-    texts = (REDACTED, None, None) if event.is_redacted else (event.summary, event.payload_json, event.refs_json)
-    proof = (None if event.is_redacted else salt, content_hash, chain_hash)
-    return (row_id, *linked, *texts, int(event.is_redacted), SCHEMA_VERSION, created_at, *proof)
+    return (row_id, *linked, *texts, int(event.is_redacted), SCHEMA_VERSION, created_at, salt, content_hash, chain_hash)
 
 
 def format_utc(moment: int) -> str:

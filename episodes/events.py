@@ -46,7 +46,7 @@ class NewEvent:
     """An event that meets the rules.
 
     `payload_json` and `refs_json` are compact JSON with sorted keys. `is_redacted`: it is stored without its texts.
-    `has_own_time`: its source gave its time.
+    `has_own_time`: its source gave its time. `created_at` is set where a source stored the event before.
     """
 
     event_id: str
@@ -60,6 +60,7 @@ class NewEvent:
     refs_json: str | None = None
     is_redacted: bool = False
     has_own_time: bool = True
+    created_at: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,5 +246,5 @@ def _check_content(event):
             raise WrongEvent(
                 f"{label} appears to contain {kinds[0]}-like content; pass --allow-tool-output to override"
             )
-    if event.type.startswith("tool."):
-        raise WrongEvent(f"{event.type} events need --allow-tool-output")
+    if event.type.startswith("tool.") and event.payload_json:
+        raise WrongEvent(f"{event.type} events with a payload need --allow-tool-output")

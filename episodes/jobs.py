@@ -10,6 +10,7 @@ from agents import databases
 from agents import services as agents
 from agents.models import Agent
 from jobs.kinds import BY_SCHEDULE, DAY_MS, Kind, Schedule
+from openclaw_web.sqlite import inspection
 
 from . import retention
 from .chain import heads, verification
@@ -25,7 +26,7 @@ def verify(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     expected = heads.parse_heads(params.get("heads") or [])
     given = {head for _name, head in expected}
     expected += [known for known in heads.list_known_heads(db, params["agent"]) if known[1] not in given]
-    total = EpisodicEvent.objects.using(db).count()
+    total = EpisodicEvent.objects.using(db).count() if inspection.read_kind(db, EpisodicEvent._meta.db_table) else 0
     message = _("Verifying the ledger of %(agent)s") % {"agent": params["agent"]}
     progress.update(0, total, message)
     result = verification.verify(db, expected, lambda count: progress.update(count, max(count, total)))
@@ -44,6 +45,8 @@ def verify(params: dict[str, Any], progress: Any) -> dict[str, Any]:
 
 def _describe(result):
     counts = {"events": f"{result.events:,}", "removed": f"{result.removed:,}", "heads": f"{len(result.heads):,}"}
+    if result.is_removed:
+        return _("The ledger was removed; only a backup brings it back. Heads that were given out: %(heads)s.") % counts
     if not result.is_unchanged:
         changed = sum(not entry["unchanged"] for entry in result.heads)
         words = {"faults": f"{result.fault_count:,}", "heads": f"{changed:,}"}

@@ -61,6 +61,7 @@ class EpisodicEvent(models.Model):
     content_hash = PlainBytes(shown="")
     chain_hash = PlainBytes(shown="")
 
+    is_removable = True  # an operator may drop the table: docs/settings.md
     payload = JsonProperty("payload_json", object)
     refs = JsonProperty("refs_json", object)
 

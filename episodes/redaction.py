@@ -1,19 +1,27 @@
-"""Redacts events: their texts and salts are destroyed, their rows and links of the chain stay."""
+"""Redacts events: their texts and salts are destroyed, their rows and links of the chain stay.
+
+Each redaction appends an event that names the rows, so that verification finds texts that somebody else removed.
+"""
 
 from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import QuerySet
+from ulid import ULID
 
 from agents.models import Agent
-from openclaw_web.sqlite import upkeep, write_queue
+from openclaw_web import clock
+from openclaw_web.sqlite import write_queue
+from openclaw_web.sqlite.json_columns import encode
 from people.audit import log as audit
 
-from .events import WrongEvent, resolve_scope
-from .models import REDACTED, REDACTED_JSON, RUN_SESSION, EpisodicEvent
+from .append import append
+from .erasure import erase
+from .events import NewEvent, WrongEvent, resolve_scope
+from .models import REDACTED, REDACTED_JSON, RUN_ACTOR, RUN_SESSION, EpisodicEvent
 
 REPLACEMENTS = {"null": None, "placeholder": REDACTED_JSON}
-BATCH_SIZE = 1_000  # events of one transaction
+BATCH_SIZE = 500  # events of one transaction, whose numbers fit into a payload
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +75,37 @@ def redact(agent: Agent, redaction: Redaction, *, by: str) -> int:
         return 0
     details = {"scope": redaction.scope, "count": planned, "replacement": redaction.replacement}
     name = redaction.event_id or redaction.session_id or ""
-    # Before the first text is destroyed: a process that dies later has its entry.
-    audit.record(by, "episodes_redacted", object_type="episode", object_id=name, agent_id=agent.agent_id, **details)
     changed, columns = 0, _build_columns(redaction)
-    with upkeep.overwrite_freed_bytes(agent.db):
-        while ids := list(redaction.rows(agent.db).order_by("id").values_list("id", flat=True)[:BATCH_SIZE]):
-            with write_queue.agent_transaction(agent.db):
-                changed += EpisodicEvent.objects.using(agent.db).filter(id__in=ids, redacted=0).update(**columns)
+    with erase(agent.db, BATCH_SIZE) as batch_size:
+        # Before the first text is destroyed: a process that dies later has its entry.
+        audit.record(by, "episodes_redacted", object_type="episode", object_id=name, agent_id=agent.agent_id, **details)
+        while redacted := _redact_batch(agent.db, redaction, columns, batch_size):
+            changed += redacted
     return changed
+
+
+def _redact_batch(db, redaction, columns, batch_size):
+    with write_queue.agent_transaction(db):
+        ids = list(redaction.rows(db).order_by("id").values_list("id", flat=True)[:batch_size])
+        if ids:
+            EpisodicEvent.objects.using(db).filter(id__in=ids).update(**columns)
+            append(db, [_build_event(redaction.scope, ids)])
+    return len(ids)
+
+
+def _build_event(scope, ids):
+    """Build the event of a redaction: the numbers of its rows alone."""
+    run_id = str(ULID())
+    return NewEvent(
+        event_id=f"redaction-{run_id}",
+        ts_ms=clock.now_ms(),
+        scope=scope,
+        session_id=RUN_SESSION,
+        agent_id=RUN_ACTOR,
+        type=EpisodicEvent.Type.OPS_OBSERVATION.value,
+        summary=f"Redaction removed the texts of {len(ids)} events",
+        payload_json=encode({"redaction": run_id, "redacted_count": len(ids), "redacted_ids": ids}, is_sorted=True),
+    )
 
 
 def _build_columns(redaction) -> dict[str, Any]:

@@ -12,12 +12,13 @@ from ulid import ULID
 from agents.models import Agent
 from openclaw_web import clock
 from openclaw_web.clock import DAY_MS
-from openclaw_web.sqlite import dialect, statements, upkeep, write_queue
+from openclaw_web.sqlite import dialect, statements, write_queue
 from openclaw_web.sqlite.json_columns import encode
 from people.audit import log as audit
 
 from .append import append
 from .chain import gaps, hashes
+from .erasure import erase
 from .events import NewEvent, WrongEvent, parse_type
 from .models import RUN_ACTOR, RUN_SESSION, EpisodeGap, EpisodePolicy, EpisodeRun, EpisodicEvent
 
@@ -132,14 +133,14 @@ def run(
     result = _build_result(agent, scope, policy, planned.now_ts_ms)
     if not planned.deleted_total:
         return result
-    # Before the first event is removed: a process that dies later has its entry.
     details = {"deleted": planned.deleted_by_type}
-    audit.record(by, "episodes_removed", object_type="episode", object_id=scope, agent_id=agent.agent_id, **details)
-    with upkeep.overwrite_freed_bytes(agent.db):
+    with erase(agent.db, BATCH_SIZE) as batch_size:
+        # Before the first event is removed: a process that dies later has its entry.
+        audit.record(by, "episodes_removed", object_type="episode", object_id=scope, agent_id=agent.agent_id, **details)
         for event_type, before in _find_cutoffs(result).items():
-            while removed := _remove_batch(agent.db, scope, event_type, before, by):
+            while removed := _remove_batch(agent.db, scope, event_type, before, by, batch_size):
                 result.deleted_by_type[event_type] += removed
-                if removed < BATCH_SIZE:
+                if removed < batch_size:
                     break
     return result
 
@@ -161,9 +162,9 @@ def _build_expired(db, scope, event_type, before):
     return rows.exclude(session_id=RUN_SESSION)
 
 
-def _remove_batch(db, scope, event_type, before_ms, by):
+def _remove_batch(db, scope, event_type, before_ms, by, batch_size):
     with write_queue.agent_transaction(db):
-        rows = statements.read_rows(db, REMOVED, [scope, event_type, before_ms, RUN_SESSION, BATCH_SIZE])
+        rows = statements.read_rows(db, REMOVED, [scope, event_type, before_ms, RUN_SESSION, batch_size])
         if not rows:
             return 0
         open_run = EpisodeRun.objects.using(db).create(

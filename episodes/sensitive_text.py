@@ -1,25 +1,20 @@
-"""Texts that no event should hold: secrets, addresses and telephone numbers, output of tools.
+"""Texts that no event should hold: secrets and personal data, which the detectors judge, and output of tools.
 
-The kinds and their reach are those of the existing tool (openclaw-mem 2.0.0); secrets are also those that artifacts
-are searched for by their shape.
+Whether a text is output of a tool is a rule of the existing tool (openclaw-mem 2.0.0).
 """
 
-import re
+from functools import lru_cache
 
 import re2
 
-from artifacts.contents import secrets
+from openclaw_web.detectors import spans
+from openclaw_web.detectors.detect import find_spans
 
 SECRET, PERSONAL, TOOL_OUTPUT = "secret", "pii", "tool-output"
-# Kinds of artifacts' secrets that are keys by their shape; the others match any mention of a password.
-BY_SHAPE = {"private_key", "aws_key", "bearer", "github_key", "google_key", "jwt", "model_key", "slack_key"}
-NAMED_SECRET = re2.compile(
-    r"(?i)\b(?:api[_-]?key|access[_-]?token|refresh[_-]?token|passwd|password|pwd|secret)\b[\"']?\s*[:=]\s*\S"
-)
-GITHUB_TOKEN = re2.compile(r"\bgh[opsur]_[0-9A-Za-z]{20,}|\bgithub_pat_[0-9A-Za-z_]{20,}")
-MAIL = re2.compile(r"(?i)\b[a-z0-9._%+-]+@[a-z0-9.-]+\.[a-z]{2,}\b")
-PHONE = re.compile(r"(?<!\d)\+?\d[\d\s()-]{7,}\d(?!\d)")
-PHONE_PART = re.compile(r"\d[\d\s()-]{7}")  # every match of PHONE holds one; it is found much faster
+# Kinds of the detectors; a text whose search would take too long may hold anything. Addresses of machines are no
+# personal data here: outputs and alerts are full of them.
+SECRETS = {spans.KEY, spans.PASSWORD, spans.JWT, spans.PRIVATE_KEY, spans.SECRET, spans.NOT_FULLY_SCANNED}
+PERSONAL_DATA = {spans.EMAIL, spans.PHONE, spans.CARD, spans.IBAN, spans.ID_NUMBER}
 OUTPUT_WORDS = re2.compile(
     r"(?i)\b(?:stdout|stderr|exit\s*code|traceback|stack\s*trace|tool[_\s-]?(?:call|result)|command output)\b"
 )
@@ -27,37 +22,19 @@ OUTPUT_KEYS = re2.compile(r'"(?:stdout|stderr|exitCode|command|tool)"')
 FENCE = "```"
 MEMORIES = "<relevant-memories>"
 # In lower case: each match of the patterns holds one of these, which are much faster to look for.
-SECRET_PARTS = (
-    *("key", "token", "passw", "pwd", "secret", "gho_", "ghp_", "ghr_", "ghs_", "ghu_", "github_pat_"),
-    *("-----begin", "akia", "asia", "bearer ", "aiza", "eyj", "sk-", "xox"),
-)
 OUTPUT_PARTS = ("stdout", "stderr", "exit", "traceback", "stack", "tool", "command")
+
+_find_spans = lru_cache(maxsize=8)(find_spans)  # of one text several things are asked
 
 
 def is_secret(text: str) -> bool:
     """Whether a text seems to hold a secret."""
-    if not _may_match(text, SECRET_PARTS):
-        return False
-    if NAMED_SECRET.search(text) or GITHUB_TOKEN.search(text):
-        return True
-    return not BY_SHAPE.isdisjoint(secrets.find_kinds(text))
-
-
-def _may_match(text, parts):
-    """Whether a text holds one of the parts.
-
-    Also with a long s, which patterns take for an s, and with NUL, which they pass over.
-    """
-    lowered = text.lower()
-    for part in parts:
-        if part in lowered:
-            return True
-    return "ſ" in lowered or "\0" in lowered
+    return any(span.kind in SECRETS for span in _find_spans(text))
 
 
 def is_personal(text: str) -> bool:
-    """Whether a text holds a mail address or what looks like a telephone number."""
-    return bool("@" in text and MAIL.search(text)) or bool(PHONE_PART.search(text) and PHONE.search(text))
+    """Whether a text seems to hold an address of mail, a telephone number or another number of a person."""
+    return any(span.kind in PERSONAL_DATA for span in _find_spans(text))
 
 
 def is_tool_output(text: str) -> bool:
@@ -65,7 +42,9 @@ def is_tool_output(text: str) -> bool:
     text = text.strip()
     if MEMORIES in text or text.startswith(FENCE):
         return True
-    if not _may_match(text, OUTPUT_PARTS):
+    lowered = text.lower()
+    # Patterns take a long s for an s.
+    if "ſ" not in lowered and not any(part in lowered for part in OUTPUT_PARTS):
         return False
     if OUTPUT_WORDS.search(text):
         return True
@@ -84,7 +63,8 @@ def find_kinds(text: str, *, is_json: bool) -> list[str]:
 
 
 def mask_personal(text: str) -> str:
-    """Return a text whose mail addresses and telephone numbers are replaced by a word."""
-    if "@" in text:
-        text = MAIL.sub("[REDACTED_EMAIL]", text)
-    return PHONE.sub("[REDACTED_PHONE]", text) if PHONE_PART.search(text) else text
+    """Return a text whose personal data is replaced by words such as `[REDACTED_PHONE]`."""
+    for span in reversed(_find_spans(text)):
+        if span.kind in PERSONAL_DATA:
+            text = f"{text[: span.start]}[REDACTED_{span.kind.upper()}]{text[span.end :]}"
+    return text

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Sequence
 
 import orjson
 
+from ..models import REDACTED
+
 FORMAT = "openclaw-web.episodes.chain.v1"
 START = hashlib.sha256(FORMAT.encode()).digest()  # the value of the chain before the first event
 SALT_BYTES = 16
@@ -28,6 +30,10 @@ def hash_content(salt: bytes, summary: str, payload_json: str | None, refs_json:
     Raises TypeError for values that no event can hold.
     """
     return hashlib.sha256(salt + orjson.dumps([FORMAT, summary, payload_json, refs_json])).digest()
+
+
+# Of an event that was stored without texts: nothing has to be kept from a guess, and no redaction has to name it.
+WITHHELD = hash_content(b"", REDACTED, None, None)
 
 
 def hash_link(previous: bytes, row_id: int, columns: Sequence[object], content_hash: bytes) -> bytes:

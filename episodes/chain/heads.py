@@ -14,7 +14,7 @@ from django.utils.translation import gettext as _
 from agents.models import Agent
 from openclaw_web import clock
 from openclaw_web.errors import Refused
-from openclaw_web.sqlite import files, statements, write_queue
+from openclaw_web.sqlite import files, inspection, statements, write_queue
 from openclaw_web.sqlite.json_columns import BIGGEST
 from people.audit import log as audit
 
@@ -56,7 +56,12 @@ EMPTY = Head(0, START)  # of a ledger that never had an event
 
 
 def read_head(db: str) -> Head:
-    """Return the head of a ledger; number 0 for one that never had an event."""
+    """Return the head of a ledger; number 0 for one that never had an event.
+
+    Raises DamagedLedger for one that was removed, or whose end is damaged.
+    """
+    if not inspection.read_kind(db, EpisodicEvent._meta.db_table):
+        raise DamagedLedger(_("The ledger was removed: its table was dropped. Only a backup brings it back."))
     return _choose_last([statements.read_rows(db, sql) for sql in (LAST_EVENT, LAST_GAP)])
 
 

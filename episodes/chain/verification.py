@@ -41,6 +41,9 @@ class Verification:
     faults: list[tuple[str, str]] = field(default_factory=list)
     heads: list[dict[str, Any]] = field(default_factory=list)
     runs: list[tuple[int, Any]] = field(default_factory=list)  # events of retention: number, and how many they removed
+    redacted: dict[int, Any] = field(default_factory=dict)  # event ids by number, of texts that were stored once
+    named_ids: set[Any] = field(default_factory=set)  # numbers of rows that redactions named
+    is_removed: bool = False  # an operator dropped the table
 
     @property
     def is_unchanged(self) -> bool:
@@ -61,12 +64,19 @@ def verify(
 
     `expected` are heads that were kept elsewhere, each with a name; `report(rows)` is called now and then.
     """
-    result = Verification()
+    result = Verification(is_removed=not inspection.read_kind(db, triggers.TABLE))
+    if result.is_removed:
+        result.add(triggers.TABLE, _("This table was dropped: the ledger was removed."))
+        facts = {"unchanged": False, "sentence": _("This head was given out before the ledger was removed.")}
+        result.heads = [{"name": name, "head": str(head), **facts} for name, head in expected]
+        return result
     values: ChainValues = dict.fromkeys(head.last_id for _name, head in expected)
     with statements.read_transaction(db):
         _walk(db, result, values, report)
         _check_gaps(db, result)
         _check_table(db, result)
+    for row_id in sorted(result.redacted.keys() - result.named_ids):
+        result.add(result.redacted[row_id], _("The texts of this event were removed, and no redaction names it."))
     for name in triggers.find_wrong(db):
         result.add(name, _("This trigger is missing or different: rows may have been changed without a trace."))
     for name, head in expected:
@@ -138,8 +148,12 @@ def _check_event(result, row, chain):
             result.add(row[1], _("This event, or its place in the ledger, was changed."))
         elif linked[6] != SCHEMA_VERSION or not _are_texts_right(summary, payload, refs, redacted, salt, content_hash):
             result.add(row[1], _("The texts of this event were changed."))
+        if redacted and content_hash != hashes.WITHHELD:
+            result.redacted[row_id] = row[1]
         if linked[3] == RUN_SESSION:
-            result.runs.append((row_id, decode(payload).get("removed_count")))
+            facts = decode(payload)
+            result.runs.append((row_id, facts.get("removed_count")))
+            result.named_ids.update(number for number in facts.get("redacted_ids", ()) if type(number) is int)
     except (TypeError, ValueError):
         result.add(row[1], _("This event holds values that no event can have."))
     return stored if type(stored) is bytes else chain

@@ -4,7 +4,9 @@ The text that it searches (`search_text`) is not read: it repeats texts, also th
 """
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from ledger.collectors.database import DamagedDatabase, Database
@@ -14,11 +16,11 @@ from ledger.collectors.database_tables import Tables
 EVENTS = "episodic_events"
 COLUMNS = (
     *("id", "event_id", "ts_ms", "scope", "session_id", "agent_id", "type", "summary"),
-    *("payload_json", "refs_json", "redacted", "schema_version"),
+    *("payload_json", "refs_json", "redacted", "schema_version", "created_at"),
 )
 TABLES: Tables = {EVENTS: COLUMNS}
 NUMBERS = frozenset(["id", "ts_ms", "redacted"])
-OPTIONAL = frozenset(["payload_json", "refs_json"])
+OPTIONAL = frozenset(["payload_json", "refs_json", "created_at"])
 SCHEMA_VERSION = "openclaw-mem.episodic.v0"
 MOST_HUGE = 100  # rows that SQLite cannot return because of their size
 SCHEMA = Schema(
@@ -31,7 +33,7 @@ SCHEMA = Schema(
             *("meta", "observation_embeddings", "observation_embeddings_en"),
         ]
     ),
-    {EVENTS: frozenset(["created_at", "search_text"])},
+    {EVENTS: frozenset(["search_text"])},
 )
 
 
@@ -82,6 +84,7 @@ def read_rows(database: Database, after: int) -> Iterator[SourceRow]:
 
 def _build_row(values):
     row_id = values["id"] if isinstance(values["id"], int) else 0
+    values["created_at"] = _read_moment(values["created_at"])
     for name, value in values.items():
         if isinstance(value, bytes):
             try:
@@ -95,6 +98,15 @@ def _build_row(values):
     if values["schema_version"] != SCHEMA_VERSION:
         return SourceRow(row_id, {}, f"unknown schema {values['schema_version'][:100]}")
     return SourceRow(row_id, values)
+
+
+def _read_moment(value) -> str | None:
+    """Return a time of ISO 8601 as the source wrote it; None for anything else, which keeps no event out."""
+    text = value.decode(errors="replace") if isinstance(value, bytes) else str(value)
+    with suppress(ValueError):
+        datetime.fromisoformat(text)
+        return text if text.isascii() and text.isprintable() else None
+    return None
 
 
 def _fits(name, value):

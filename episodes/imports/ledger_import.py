@@ -85,7 +85,7 @@ def _build_event(row: SourceRow) -> tuple[NewEvent, bool]:
         payload, is_cut = _read_json(values["payload_json"], "payload", PAYLOAD_BYTES)
         refs, is_refs_cut = _read_json(values["refs_json"], "refs", REFS_BYTES)
         cuts += [is_cut, is_refs_cut]
-    names = ("event_id", "ts_ms", "scope", "session_id", "agent_id", "type")
+    names = ("event_id", "ts_ms", "scope", "session_id", "agent_id", "type", "created_at")
     event = build_source_event(
         is_redacted=is_redacted,
         **{name: values[name] for name in names},

@@ -28,16 +28,17 @@ class StoreResult:
     expired: int
 
 
-def build_source_event(*, is_redacted: bool = False, **values: Any) -> NewEvent:
+def build_source_event(*, is_redacted: bool = False, created_at: str | None = None, **values: Any) -> NewEvent:
     """Build the event of a source from the values that `build_event` takes.
 
-    With `is_redacted` its texts are left out. Raises WrongEvent for values that break a rule.
+    With `is_redacted` its texts are left out. `created_at` is the time at which the source stored it, as it wrote it.
+    Raises WrongEvent for values that break a rule.
     """
     if str(values["session_id"]).strip() == RUN_SESSION:
         raise WrongEvent(f"session_id {RUN_SESSION} is that of retention runs")
     texts = {"summary": REDACTED, "payload": None, "refs": None} if is_redacted else {}
     event = build_event(**(values | texts), limits=LIMITS)
-    return replace(event, is_redacted=True) if is_redacted else event
+    return replace(event, is_redacted=is_redacted, created_at=created_at)
 
 
 def cut_summary(summary: str) -> tuple[str, bool]:

@@ -5,11 +5,14 @@ They are those of the existing tool's extractor, which writes them to a spool fi
 
 import hashlib
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
+
+import re2
 
 from agents.homes import NotReadable, is_utf8_name, open_regular
 from agents.models import Agent
@@ -27,6 +30,8 @@ from .source_events import PositionStore, is_withheld, store_events
 from .spool_events import CONVERSATION, SpoolLimits, normalize_event
 
 KIND, REFS_SOURCE = "episode_sessions", "session_jsonl_tail"
+MAIL = re2.compile(r"(?i)\b[a-z0-9._%+-]+@[a-z0-9.-]+\.[a-z]{2,}\b")
+PHONE = re.compile(r"(?<!\d)\+?\d[\d\s()-]{7,}\d(?!\d)")
 HIDDEN_SECRET, HIDDEN_OUTPUT = "[REDACTED_SECRET]", "[REDACTED_TOOL_DUMP]"
 COPIES = (".checkpoint.", ".bak.")  # parts of names
 FILES_AT_ONCE = 100  # files after which positions are stored
@@ -178,7 +183,8 @@ def _build_value(path, line, limits, result) -> dict[str, Any] | None:
         result.unsupported_rows += 1
         return None
     scope, body = split_scope_tag(text)
-    message = sensitive_text.mask_personal(clean_message(role, body or text))
+    spoken = clean_message(role, body or text)
+    message = sensitive_text.mask_personal(spoken)
     if not message:
         result.sanitized_dropped += 1
         return None
@@ -187,7 +193,7 @@ def _build_value(path, line, limits, result) -> dict[str, Any] | None:
     payload, is_cut = (None, False) if hidden else _build_payload(message, limits.payload_bytes)
     result.payload_redacted += bool(hidden)
     result.payload_truncated += is_cut
-    digest = hashlib.sha256(f"{path}:{line.offset}:{event_type}:{message}".encode())
+    digest = hashlib.sha256(f"{path}:{line.offset}:{event_type}:{_mask_as_existing_tool(spoken)}".encode())
     return {
         "event_id": f"ep-{digest.hexdigest()[:ID_DIGITS]}",
         "ts_ms": _read_moment(record),
@@ -200,6 +206,11 @@ def _build_value(path, line, limits, result) -> dict[str, Any] | None:
         "redacted": bool(hidden),
         "refs": {"source": REFS_SOURCE, "path": str(path), "offset": line.offset},
     }
+
+
+def _mask_as_existing_tool(text):
+    """Return a text as the existing tool masks it, which ids hold: events that were read before are known by them."""
+    return PHONE.sub("[REDACTED_PHONE]", MAIL.sub("[REDACTED_EMAIL]", text))
 
 
 def _find_replacement(message):

@@ -46,11 +46,13 @@ def build_validation_error(errors):
     """Build the 422 answer; `errors` are dictionaries with `loc` and `msg`."""
     places = [{"loc": _clean_location(error["loc"]), "msg": strip_error_prefix(str(error["msg"]))} for error in errors]
     first = places[0]
-    parts = first["loc"][1:] if first["loc"][0] == "body" else first["loc"]
-    sentence = _("The request is not valid: %(place)s: %(why)s.") % {
-        "place": ".".join(map(str, parts or ["body"])),
-        "why": first["msg"].rstrip("."),
-    }
+    if field := ".".join(map(str, first["loc"][1:])):
+        words = {"place": field, "why": first["msg"].rstrip(".")}
+        sentence = _("The request is not valid: %(place)s: %(why)s.") % words
+    elif errors[0].get("type") == "missing":
+        sentence = _("The request has no body. Send a JSON object.")
+    else:
+        sentence = _("The request is not valid: %(why)s.") % {"why": first["msg"].rstrip(".")}
     return build_error(422, sentence, errors=places)
 
 

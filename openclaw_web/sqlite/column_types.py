@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from django.db import connections, models
 
-from . import statements
+from . import inspection, statements
 from .json_columns import JsonProperty
 
 # Storage classes of SQLite by the type of a field. Fields of other types are not checked.
@@ -48,6 +48,8 @@ def find_damaged_json(db: str, model: type[models.Model]) -> Iterator[str]:
 
 def _find_rows(db, model, conditions) -> Iterator[str]:
     quote, meta = connections[db].ops.quote_name, model._meta
+    if inspection.is_removed(db, model):
+        return
     keys = ", ".join(f"quote({quote(str(field.column))})" for field in meta.pk_fields)
     sql = f"SELECT {keys} FROM {quote(meta.db_table)} WHERE {' OR '.join(conditions)} ORDER BY {keys}"  # noqa: S608
     for row in statements.iterate_rows(db, sql):

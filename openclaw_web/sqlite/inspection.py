@@ -8,6 +8,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 from django.db import Error
+from django.db.models import Model
 
 from .. import reasons
 from . import failures, files, statements
@@ -57,6 +58,11 @@ def read_kind(db: str, name: str) -> str:
     sql = "SELECT type FROM sqlite_schema WHERE type IN ('table', 'view') AND lower(name) = lower(%s)"
     row = statements.read_row(db, sql, [name])
     return row[0] if row else ""
+
+
+def is_removed(db: str, model: type[Model]) -> bool:
+    """Whether an operator dropped the table of a model, as its documentation allows."""
+    return getattr(model, "is_removable", False) and not read_kind(db, model._meta.db_table)
 
 
 def find_table_damage(db: str, table: str) -> str:

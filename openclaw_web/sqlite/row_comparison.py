@@ -10,7 +10,7 @@ from django.apps import apps
 from django.db import transaction
 from django.db.models import FloatField, Model
 
-from . import dialect, statements
+from . import dialect, inspection, statements
 from .dialect import ATTACHED, MAIN
 
 MISSING, ADDITIONAL, DIFFERENT = "missing", "additional", "different"
@@ -48,6 +48,8 @@ def compare_rows(
     Both conditions have the same `values`. Rows are the same by their primary key, or by the unique columns `keys`
     where that is a number that a file gave out. The columns `without` may differ.
     """
+    if inspection.is_removed(db, model):
+        return
     fields, table = model._meta.concrete_fields, model._meta.db_table
     keys = keys or list_keys(model)
     compared = [field for field in fields if field.column not in (*keys, *without)]

@@ -38,16 +38,17 @@ def give_back_free_pages(db: str, *, little_room: bool = False) -> None:
 
 
 @contextmanager
-def overwrite_freed_bytes(db: str) -> Iterator[None]:
+def overwrite_freed_bytes(db: str, *, little_room: bool = False) -> Iterator[None]:
     """Overwrite with zeros what the block removes from a file.
 
-    Afterwards pages that were free before are given back, since they may hold copies, and the log is shortened.
+    Afterwards pages that were free before are given back, since they may hold copies, and the log is shortened. With
+    `little_room` it takes small steps.
     """
     (was_on,) = statements.read_row(db, "PRAGMA secure_delete") or (0,)
     statements.read_row(db, "PRAGMA secure_delete = ON")
     try:
         yield
-        give_back_free_pages(db)
+        give_back_free_pages(db, little_room=little_room)
     finally:
         statements.read_row(db, f"PRAGMA secure_delete = {int(was_on)}")
         if not connections[db].in_atomic_block:  # SQLite refuses to within a transaction

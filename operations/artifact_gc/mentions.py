@@ -24,6 +24,7 @@ from artifacts import handles
 from artifacts.models import Artifact
 from artifacts.store import blobs, garbage, layout
 from openclaw_web.disk import packing
+from openclaw_web.sqlite import inspection
 from openclaw_web.sqlite.fields import RowId
 
 # Apps whose tables are searched, every text of them; of the global apps only these tables.
@@ -150,7 +151,7 @@ def _read_new_mentions(mentions):
         if mentions.tell:
             mentions.tell(db.removeprefix("agent_"))
         with garbage.open_temporarily(db):
-            for table in own:
+            for table in (table for table in own if not inspection.is_removed(db, table.model)):
                 before = mentions._marks.get((db, table.name), 0)
                 yield from _read_row_mentions(mentions, db, table)
                 if table.name == Artifact._meta.db_table:

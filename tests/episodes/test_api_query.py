@@ -1,5 +1,7 @@
 """Episodes over the API: query, search, replay and scopes."""
 
+from urllib.parse import quote
+
 import orjson
 import pytest
 
@@ -162,6 +164,11 @@ class TestReplay:
         assert list_ids(get(events, "/replay/s0", scope="kitchen", after=answer.json()["next"])) == ["e9"]
         assert list_ids(get(events, "/replay/s1", scope="garden")) == ["other"]
         assert get(events, "/replay/none", scope="kitchen").json()["items"] == []
+
+    @pytest.mark.parametrize("session", ["agent:main/thread/7", "a/", "../x", "50%/2F?"])
+    def test_a_session_id_may_hold_slashes(self, ada, as_operator, session):
+        assert post(as_operator, **make_event(1, session_id=session)).status_code == 201
+        assert list_ids(get(as_operator, f"/replay/{quote(session, safe='')}", scope="kitchen")) == ["e1"]
 
     def test_payloads_are_shown_on_request(self, events):
         page = get(events, "/replay/s1", scope="kitchen", include_payload="1").json()

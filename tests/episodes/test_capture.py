@@ -98,7 +98,7 @@ def test_since_captures_what_is_stored_already(home):
 def test_an_event_says_who_where_and_what(home):
     agent = started(home)
     script = talk(
-        home, user("Please   look\nat ann@example.org"), assistant("On it", ("c1", "exec", {"command": "ls"}))
+        home, user("Please   look\nat ann@corp-mail.io"), assistant("On it", ("c1", "exec", {"command": "ls"}))
     )
     script.add(at(1, result("c1", "a.txt", isError=True)))
     run(home)
@@ -207,7 +207,7 @@ def test_redacted_events_stay_redacted(home):
     redaction.redact(agent, Redaction.parse("agent:main", session_id=script.session), by="tester")
     switch(since_ms=1)
     run(home, again=True)
-    assert summaries() == ["[REDACTED]"]
+    assert summaries() == ["[REDACTED]", "Redaction removed the texts of 1 events"]
 
 
 def test_an_appended_line_reads_that_line_alone(home):

@@ -222,6 +222,7 @@ def _find_database(collection, path, target, owner_fields):
 
 def _find_ledger(collection, path):
     stat, book = stat_regular(path), collection.book
+    episode_import.note_irregular(collection)
     if stat is None or episode_import.CAPABILITY in settings.DISABLED:
         return
     state = CHANGED if book.offset(Kind.DATABASE, path) else NEW

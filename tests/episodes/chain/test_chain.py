@@ -3,22 +3,26 @@
 import hashlib
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 
 import orjson
 import pytest
 from django.db import connections, models
+from django.db.migrations.executor import MigrationExecutor
 
 from agents import databases, services
-from episodes import retention
+from episodes import jobs, retention
 from episodes.append import append
 from episodes.chain import gaps, hashes, heads, triggers, verification
 from episodes.events import Limits, WrongEvent, build_event
 from episodes.models import EpisodeGap, EpisodeHead, EpisodeRun, EpisodicEvent
 from episodes.redaction import Redaction, redact
+from jobs.progress import Progress
 from openclaw_web import clock
 from openclaw_web.clock import DAY_MS
 from openclaw_web.sqlite import integrity
 from operations.backups import backup_reader
+from operations.doctor.store import own_store
 from tests import processes
 from tests.episodes.chain.test_chain_properties import edit, get_names, read
 
@@ -26,6 +30,7 @@ pytestmark = pytest.mark.django_db
 ALLOWED = Limits(allows_tool_output=True)
 PREVIOUS = """SELECT chain_hash FROM episodic_events WHERE id = ?
     UNION ALL SELECT chain_after FROM episode_gaps WHERE last_id = ?"""
+EVENT = {"type": "tool.call", "scope": "alpha", "session_id": "s", "agent_id": "a", "summary": "done"}
 COLUMNS = [field.column for field in EpisodicEvent._meta.concrete_fields]
 
 
@@ -35,7 +40,7 @@ def main(real_files):
 
 
 def add(agent, *names, age=0, **more):
-    values = {"type": "tool.call", "scope": "alpha", "session_id": "s", "agent_id": "a", "summary": "done"} | more
+    values = EVENT | more
     moment = clock.now_ms() - age * DAY_MS
     append(agent.db, [build_event(**values, event_id=name, ts_ms=moment, limits=ALLOWED) for name in names])
 
@@ -311,12 +316,56 @@ def test_after_a_lost_end_events_are_appended_and_the_hole_is_named(main):
     assert not result.heads[0]["unchanged"]
 
 
-def test_a_dropped_table_needs_no_triggers(main):
+def test_a_dropped_table_is_told_by_verification_and_keeps_the_doctor_from_nothing(main):
     """The statement of the spec's rollback, which an operator runs with the capability disabled."""
+    add(main, "one")
+    heads.give_out(main.db, "a file")
     with closing(sqlite3.connect(databases.get_path("main"))) as db:
         db.execute("DROP TABLE episodic_events")
     triggers.install(main.db)
-    assert find_doctor(main, "episode_triggers").count == find_doctor(main, "episode_chain").count == 0
+    for is_deep in (False, True):
+        findings = list(own_store.check_store(Progress(None), is_deep=is_deep))
+        assert not [finding for finding in findings if finding.agent == "main"]
+    result = jobs.verify({"agent": "main"}, Progress(None))
+    words = jobs.in_words(result)
+    assert words.startswith("The ledger was removed; only a backup brings it back. Heads that were given out: 1.")
+    assert "a file" in words and "This head was given out before the ledger was removed." in words
+    with pytest.raises(heads.DamagedLedger, match="The ledger was removed"):
+        heads.read_head(main.db)
+
+
+BY_HAND = """UPDATE episodic_events SET redacted = 1, summary = '[REDACTED]', payload_json = NULL, refs_json = NULL,
+    salt = NULL WHERE event_id = ?"""
+
+
+def test_a_redaction_by_hand_is_named_and_one_of_ours_has_an_event(main):
+    add(main, "one", "two", "three")
+    append(main.db, [replace(build_event(**EVENT, event_id="withheld", limits=ALLOWED), is_redacted=True)])
+    redact(main, Redaction.parse("alpha", event_id="one"), by="otto")
+    assert verification.verify(main.db).is_unchanged
+    event = EpisodicEvent.objects.using(main.db).latest("id")
+    assert (event.session_id, event.payload["redacted_ids"], event.redacted) == ("episodes-retention", [1], 0)
+    assert redact(main, Redaction.parse("alpha", session_id="episodes-retention"), by="otto") == 0
+    retention.run(main, "alpha", {"ops.observation": 1}, now_ms=clock.now_ms() + 9 * DAY_MS, by="otto")
+    with closing(sqlite3.connect(databases.get_path("main"))) as db, db:
+        db.execute(BY_HAND, ["two"])
+    assert get_names(verification.verify(main.db)) == ["two"]
+
+
+def test_redactions_of_before_are_counted_at_the_migration(main):
+    add(main, "one", "two", "three")
+    executor = MigrationExecutor(connections[main.db])
+    executor.migrate([("episodes", "0001_248939ef")])
+    with closing(sqlite3.connect(databases.get_path("main"))) as db, db:
+        db.execute(BY_HAND, ["two"])
+    connections[main.db].close()
+    databases.migrate("main")
+    event = EpisodicEvent.objects.using(main.db).latest("id")
+    assert (event.payload, event.session_id) == ({"redacted_count": 1, "redacted_ids": [2]}, "episodes-retention")
+    assert verification.verify(main.db).is_unchanged
+    with closing(sqlite3.connect(databases.get_path("main"))) as db, db:
+        db.execute(BY_HAND, ["three"])
+    assert get_names(verification.verify(main.db)) == ["three"]
 
 
 FAULTS = {

@@ -169,7 +169,7 @@ def test_payloads_from_files_and_their_limits(tmp_path):
         (("--event-id", "two words"), "event_id must have 1 to 128 printable characters without blanks"),
         (("--type", "bogus"), "invalid type: bogus; allowed: conversation.assistant, conversation.user, ops.alert, "
          "ops.decision, ops.observation, tool.call, tool.result"),
-        (("--type", "tool.call"), "tool.call events need --allow-tool-output"),
+        (("--type", "tool.call", "--payload-json", "[1]"), "tool.call events with a payload need --allow-tool-output"),
         (("--summary", "password: hunter2"), "summary appears to contain secret-like content; pass "
          "--allow-tool-output to override"),
     ],

@@ -1,5 +1,6 @@
 """Collecting the ledger of openclaw-mem inside a home: every row, once, by agent."""
 
+import os
 import shutil
 import sqlite3
 from contextlib import closing
@@ -11,6 +12,7 @@ from django.core.management import CommandError, call_command
 from agents.databases import get_alias
 from agents.models import Agent
 from episodes import redaction, retention
+from episodes.chain import verification
 from episodes.models import EpisodicEvent
 from episodes.redaction import Redaction
 from ledger.collectors.database import MAX_VALUE
@@ -55,6 +57,7 @@ def test_the_real_ledger_is_imported_field_by_field(home):
     assert list(rows) == [row["event_id"] for row in source_rows]
     for source_row in source_rows:
         row = rows[source_row["event_id"]]
+        assert row.created_at == source_row["created_at"]
         assert [getattr(row, name) for name in COLUMNS] == [source_row[name] for name in COLUMNS]
         texts = ("[REDACTED]", None, None) if source_row["redacted"] else tuple(source_row[name] for name in TEXTS)
         assert (row.redacted, *(getattr(row, name) for name in TEXTS)) == (source_row["redacted"], *texts)
@@ -66,6 +69,29 @@ def test_a_row_goes_to_the_agent_that_it_names_and_others_to_main(home):
     assert collect(home) == NONE | {"imported": 4}
     assert set(events("research")) == {"e1", "e2"} and set(events()) == {"e3", "e4"}
     assert events()["e4"].agent_id == "cron-lite"
+
+
+@pytest.mark.parametrize("value", ["", "soon", 7, b"\xff", "2026-11-21T03:10:20\0"])
+def test_a_time_that_is_none_is_that_of_the_import(home, value):
+    Ledger(home).add(created_at=value).add(created_at="2026-11-21T03:10:20.597960+00:00")
+    assert collect(home) == NONE | {"imported": 2}
+    assert events()["e2"].created_at == "2026-11-21T03:10:20.597960+00:00"
+    assert events()["e1"].created_at > "2026-11-21T04"
+    assert verification.verify(get_alias("main")).is_unchanged
+
+
+@pytest.mark.parametrize("kind", ["a link", "a folder", "not a regular file"])
+def test_what_is_no_file_is_named(home, kind):
+    path = home.root / PLACE
+    path.parent.mkdir()
+    make = {
+        "a link": lambda: path.symlink_to(REAL),
+        "a folder": path.mkdir,
+        "not a regular file": lambda: os.mkfifo(path),
+    }
+    make[kind]()
+    report = run(home)
+    assert report["episodes"] == NONE and f"{PLACE} was not read: the path is {kind}." in report["notes"]
 
 
 def test_only_new_rows_are_read(home):

@@ -17,6 +17,7 @@ HOME = DISK / "home"
 ENV = {**os.environ, "OPENCLAW_WEB_HOME": str(HOME), "OPENCLAW_STATE_DIR": str(SOURCE)}
 COMMANDS = (
     "--help", "doctor", "jobs", "settings", "artifact list", "artifact gc", "backup list", "backup create", "collect",
+    "episodes gc --global", "episodes redact --global --session-id s", "episodes verify",
     "retention --days 9", f"archive --older-than 9d --out {OUT}", "retention --days 9 --remove",
 )  # fmt: skip
 
@@ -31,6 +32,18 @@ def fill():
         except OSError:
             continue
     assert shutil.disk_usage(DISK).free == 0
+
+
+def write_spool():
+    """Write a spool of events that are as old as retention removes, and of some that it keeps; returns its path."""
+    names = {"scope": "global", "session_id": "s", "agent_id": "main", "summary": "done"}
+    events = (
+        names | {"event_id": f"e{n}", "ts_ms": 1_700_000_000_000, "type": kind, "payload": {"text": "bread " * 300}}
+        for n, kind in enumerate(["tool.result"] * 3_000 + ["ops.decision"] * 1_000)
+    )
+    spool = OUT / "spool.jsonl"
+    spool.write_text("".join(f"{json.dumps(event)}\n" for event in events))
+    return spool
 
 
 def run(words):
@@ -67,6 +80,8 @@ def main():
     shutil.copytree(MIGRATED, HOME)
     begin = [sys.executable, "-m", "openclaw_web", "collect", "--quiet"]
     subprocess.run(begin, env=ENV, check=True, capture_output=True)
+    ingest = [sys.executable, "-m", "openclaw_web", "episodes", "ingest", "--file", str(write_spool())]
+    subprocess.run(ingest, env=ENV, check=True, capture_output=True)
     report = {"reserve": (HOME / "state" / "reserve").stat().st_size}
     report["served"] = serve()
     # The last commands remove sessions: first into archives elsewhere, then, in a copy of the store, for good.
