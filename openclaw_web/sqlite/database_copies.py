@@ -93,6 +93,14 @@ def inspect_copy(copy: Path) -> CopyState:
         return CopyState(integrity, rows, [f"{app}.{name}" for app, name in seen])
 
 
+def read_agents(copy: Path) -> list[tuple[str, str]]:
+    """The agents in a copy of the global file, with the paths of their files.
+
+    The paths are relative to the home.
+    """
+    return files.query_file(copy, "SELECT agent_id, agent_db_path FROM agents ORDER BY agent_id")
+
+
 def read_seals(copy: Path) -> list[tuple[str, str]]:
     """The releases in a copy of the global file, with the SHA-256 of their seals."""
     return files.query_file(copy, "SELECT version_id, sha256 FROM release_seals")

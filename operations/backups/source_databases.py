@@ -10,7 +10,7 @@ from agents import databases
 from openclaw_web import reasons
 from openclaw_web.disk import reserve
 from openclaw_web.errors import Refused
-from openclaw_web.sqlite import damaged_files, database_copies, failures, files
+from openclaw_web.sqlite import damaged_files, database_copies, failures
 
 from . import backup_format
 
@@ -29,7 +29,7 @@ def find_agent_databases(snapshot: Path, home: Path) -> Iterator[tuple[str, str,
     Databases that the registry lost are included. Raises UnusableAgentDatabase when one that it names
     is missing or blank.
     """
-    known = files.query_file(snapshot, "SELECT agent_id, agent_db_path FROM agents ORDER BY agent_id")
+    known = database_copies.read_agents(snapshot)
     paths = {path for _agent, path in known}
     for file in sorted(home.glob(databases.FILES)):
         path = file.relative_to(home).as_posix()
