@@ -5,10 +5,9 @@ from contextlib import contextmanager
 
 from ninja import Query
 
-from agents.decorators import agent_view
+from agents.decorators import agent_view_for
 from openclaw_web.endpoints.operations import Operations
 from openclaw_web.endpoints.schemas import Page, page_to_json
-from openclaw_web.pages.roles import needs
 
 from . import access, actions, content_download, handles, receipts
 from .artifact_list import ARTIFACTS, count_uses
@@ -34,8 +33,7 @@ ANY_CONTENT = {"content": {"text/plain": {}, "application/octet-stream": {}}}
 
 
 @router.get("/agents/{agent}/artifacts", Page[ArtifactOut], 404, 409, 503)
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def artifact_list(request, agent, filters: Query[ArtifactQuery]):
     """Artifacts of an agent, last used first.
 
@@ -52,8 +50,7 @@ def artifact_list(request, agent, filters: Query[ArtifactQuery]):
 @router.post(
     "/agents/{agent}/artifacts", StashReceipt | NotStashed, 404, 503, exclude_unset=True, summary="Artifact Store"
 )
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def artifact_stash(request, agent, body: StashIn):
     """Store a text or bytes. With `auto`, content that the adoption rule excludes is only summarized."""
     content = body.content
@@ -81,8 +78,7 @@ def artifact_stash(request, agent, body: StashIn):
 
 
 @router.get("/agents/{agent}/artifacts/{handle}", PeekReceipt, 404, 409, 410, 503)
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def artifact_peek(request, agent, handle: str, query: Query[PeekQuery]):
     """A short preview of an artifact and its details. `handle` may be the SHA-256 alone."""
     with _open_row(request, agent, handle) as row:
@@ -90,8 +86,7 @@ def artifact_peek(request, agent, handle: str, query: Query[PeekQuery]):
 
 
 @router.get("/agents/{agent}/artifacts/{handle}/fetch", FetchReceipt, 404, 409, 410, 503, exclude_unset=True)
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def artifact_fetch(request, agent, handle: str, query: Query[FetchQuery]):
     """A part of an artifact, limited in size.
 
@@ -111,8 +106,7 @@ def artifact_fetch(request, agent, handle: str, query: Query[FetchQuery]):
     503,
     openapi_extra={"responses": {200: ANY_CONTENT}},
 )
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def artifact_content(request, agent, handle: str):
     """The full content as an attachment, verified before it is sent.
 
@@ -124,8 +118,7 @@ def artifact_content(request, agent, handle: str):
 
 
 @router.delete("/agents/{agent}/artifacts/{handle}", RemoveReceipt, 404, 503)
-@agent_view
-@needs("admin")
+@agent_view_for("admin")
 def artifact_remove(request, agent, handle: str):
     """Remove every reference of the agent to an artifact.
 
@@ -136,8 +129,7 @@ def artifact_remove(request, agent, handle: str):
 
 
 @router.post("/agents/{agent}/artifacts/{handle}/verify", VerifyReceipt, 404, 503)
-@agent_view
-@needs("admin")
+@agent_view_for("admin")
 def artifact_verify(request, agent, handle: str):
     """Read an artifact in full and compare it with its handle; `problems` says what is wrong."""
     row = content_fetch.find_artifact(agent.db, handles.from_address(handle))

@@ -10,13 +10,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from agents.decorators import agent_view
+from agents.decorators import agent_view_for
 from openclaw_web.lists.declaration import shows
 from openclaw_web.lists.list_counts import count_rows, format_count
 from openclaw_web.lists.list_response import render_list
 from openclaw_web.lists.paging import page_of, read_cursors
 from openclaw_web.pages.html import redirect_after_post, redirect_to, render_page
-from openclaw_web.pages.roles import needs
 
 from . import access, actions, artifact_names, content_download, handles
 from .artifact_list import ARTIFACTS
@@ -30,8 +29,7 @@ USES = 20  # on a page
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 @shows(ARTIFACTS)
 def artifact_list(request, agent):
     """The artifacts that fit the filters, the last used first; as a file with `format`."""
@@ -60,8 +58,7 @@ def named(view):
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 @named
 def artifact_detail(request, agent, row):
     """One content: its facts, a part of it, and its uses.
@@ -81,8 +78,7 @@ def artifact_detail(request, agent, row):
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 @named
 def artifact_download(request, agent, row):
     """The whole content as a file; flagged ones are for admins."""
@@ -98,8 +94,7 @@ def artifact_download(request, agent, row):
 
 
 @require_POST
-@agent_view
-@needs("admin")
+@agent_view_for("admin")
 @named
 def artifact_remove(request, agent, row):
     """Remove the references of an agent to a content."""
@@ -110,8 +105,7 @@ def artifact_remove(request, agent, row):
 
 
 @require_POST
-@agent_view
-@needs("admin")
+@agent_view_for("admin")
 @named
 def artifact_verify(request, agent, row):
     """Read a content in full and say whether it is sound."""

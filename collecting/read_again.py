@@ -29,8 +29,8 @@ def run(_params: dict[str, Any], progress: Any) -> dict[str, Any]:
     older = {agent.agent_id: _list_older(databases.find_alias(agent.agent_id)) for agent in agents}
     claims = CollectorSource.objects.filter(kind=CollectorSource.Kind.AGENT).order_by("root")
     for root in filter(os.path.isdir, claims.values_list("root", flat=True).distinct()):
-        here = resolve_names(read_home(find_root(root))).values()  # an agent may be gone from its folder
-        if ids := [session_id for agent_id in here for session_id in older.get(agent_id, ())]:
+        present = resolve_names(read_home(find_root(root))).values()  # an agent may be gone from its folder
+        if ids := [session_id for agent_id in present for session_id in older.get(agent_id, ())]:
             collect.run({"source": root, "again": True, "session": ids}, progress)
     counts: Counter[str] = Counter()
     for agent in agents:

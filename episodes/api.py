@@ -10,14 +10,13 @@ from contextlib import contextmanager
 from django.utils.translation import gettext as _
 from ninja import Query, Status
 
-from agents.decorators import agent_view
+from agents.decorators import agent_view_for
 from jobs import services as jobs
 from jobs.schemas import JobOut
 from openclaw_web.endpoints.error_responses import build_error
 from openclaw_web.endpoints.operations import Operations
 from openclaw_web.endpoints.schemas import Page, PageQuery, page_to_json
 from openclaw_web.lists.paging import page_of
-from openclaw_web.pages.roles import needs
 
 from . import queries, redaction, retention
 from .append import EventExists, append
@@ -55,8 +54,7 @@ ALL_HEADS = VerifyIn()
 
 
 @router.post("/agents/{agent}/episodes", {201: AppendedOut, 200: AppendedOut}, 400, 404, 409, 503)
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def episode_append(request, agent, body: EventIn):
     """Append an event. The same id with other content is refused with 409."""
     with _name_fields():
@@ -66,8 +64,7 @@ def episode_append(request, agent, body: EventIn):
 
 
 @router.post("/agents/{agent}/episodes/batch", {201: BatchOut, 200: BatchOut}, 400, 404, 409, 503)
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def episode_append_batch(request, agent, body: EventsIn):
     """Append up to 1,000 events, all or none.
 
@@ -83,8 +80,7 @@ def episode_append_batch(request, agent, body: EventsIn):
 
 
 @router.get("/agents/{agent}/episodes", EpisodePage, 400, 404, 409, 503, exclude_unset=True)
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def episode_list(request, agent, filters: Query[EpisodeQuery]):
     """Events of a scope in the order of their time; with `q` a search, newest first.
 
@@ -104,8 +100,7 @@ def episode_list(request, agent, filters: Query[EpisodeQuery]):
 
 
 @router.get("/agents/{agent}/episodes/replay/{path:session_id}", TimelinePage, 400, 404, 409, 503, exclude_unset=True)
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def episode_replay(request, agent, session_id: str, filters: Query[ScopeQuery]):
     """The events of a session within a scope, in the order of their time.
 
@@ -117,8 +112,7 @@ def episode_replay(request, agent, session_id: str, filters: Query[ScopeQuery]):
 
 
 @router.get("/agents/{agent}/episodes/scopes", Page[ScopeOut], 404, 409, 503)
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def episode_scopes(request, agent, place: Query[PageQuery]):
     """Scopes by name, with the number of their events of each type."""
     rows = EpisodicEvent.objects.using(agent.db).values("scope").distinct()
@@ -137,8 +131,7 @@ def _scope_to_json(scope, rows):
 
 
 @router.post("/agents/{agent}/episodes/redact", RedactedOut, 400, 404, 409, 503)
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def episode_redact(request, agent, body: RedactIn):
     """Redact an event, or a session, within a scope; with `dry_run`, the default, only count.
 
@@ -156,8 +149,7 @@ def episode_redact(request, agent, body: RedactIn):
 
 
 @router.post("/agents/{agent}/episodes/gc", GcOut, 400, 404, 409, 503)
-@agent_view
-@needs("admin")
+@agent_view_for("admin")
 def episode_gc(request, agent, body: GcIn):
     """Remove events of a scope that are older than their type is kept.
 
@@ -172,16 +164,14 @@ def episode_gc(request, agent, body: GcIn):
 
 
 @router.get("/agents/{agent}/episodes/policy", PolicyOut, 400, 404, 503)
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def episode_policy(request, agent, filters: Query[PolicyQuery]):
     """How long each type of event is kept in a scope."""
     return _policy_to_json(agent, normalize_scope(filters.scope))
 
 
 @router.post("/agents/{agent}/episodes/policy", PolicyOut, 400, 404, 409, 503)
-@agent_view
-@needs("admin")
+@agent_view_for("admin")
 def episode_policy_save(request, agent, body: PolicyIn):
     """Change how long some types of events are kept in a scope."""
     scope = normalize_scope(body.scope)
@@ -191,8 +181,7 @@ def episode_policy_save(request, agent, body: PolicyIn):
 
 
 @router.get("/agents/{agent}/episodes/head", HeadOut, 404, 503)
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def episode_head(request, agent):
     """The value of the chain after the last event.
 
@@ -202,16 +191,14 @@ def episode_head(request, agent):
 
 
 @router.post("/agents/{agent}/episodes/head", HeadOut, 404, 409, 503)
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def episode_head_give(request, agent):
     """Give out the head, to be kept elsewhere; it can be compared with the ledger forever."""
     return _head_to_json(heads.release(agent, "API", by=request.user.username))
 
 
 @router.post("/agents/{agent}/episodes/verify", {202: JobOut}, 400, 404, 409, 503)
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def episode_verify(request, agent, body: VerifyIn = ALL_HEADS):
     """Compare the ledger with its chain, and with heads that you kept; returns the job."""
     kept_heads = [[kept_head.name, str(heads.parse_head(kept_head.head))] for kept_head in body.heads]

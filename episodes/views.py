@@ -9,7 +9,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from agents.decorators import agent_view
+from agents.decorators import agent_view_for
 from jobs import services as jobs
 from jobs.notices import redirect_after_start
 from ledger.lists import facets
@@ -19,7 +19,6 @@ from openclaw_web.lists.declaration import shows
 from openclaw_web.lists.list_response import render_list
 from openclaw_web.lists.paging import page_of, read_cursors
 from openclaw_web.pages.html import redirect_after_post, render_page
-from openclaw_web.pages.roles import needs
 
 from . import event_links, queries, redaction, retention
 from . import scope_statistics as figures
@@ -44,16 +43,14 @@ PAGE_SIZE = 100  # events of a page of a replay
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def scope_list(request, agent):
     """The scopes of an agent with their counts, the switch of capture, the newest heads."""
     return _render_scopes(request, agent, _build_capture_form(agent))
 
 
 @require_POST
-@agent_view
-@needs("admin")
+@agent_view_for("admin")
 def capture_set(request, agent):
     """Switch automatic capture on or off."""
     form = _build_capture_form(agent, request.POST)
@@ -71,8 +68,7 @@ def capture_set(request, agent):
 
 
 @require_POST
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def head_give_out(request, agent):
     """Give out the head of the ledger, which the page then shows."""
     if not heads.read_head(agent.db).last_id:
@@ -83,8 +79,7 @@ def head_give_out(request, agent):
 
 
 @require_POST
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def verify_start(request, agent):
     """Queue a verification of the whole ledger of an agent."""
     job = jobs.start("episodes_verify", {"agent": agent.agent_id, "heads": []}, by=request.user.username)
@@ -92,8 +87,7 @@ def verify_start(request, agent):
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 @shows(EVENTS)
 def event_list(request, agent):
     """The events of a scope that fit, the newest first; as a file with `format`."""
@@ -105,8 +99,7 @@ def event_list(request, agent):
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 @scoped
 def scope_statistics(request, agent, scope):
     """Events of a scope by type and day, latency of its tools, and drift."""
@@ -121,8 +114,7 @@ def scope_statistics(request, agent, scope):
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 @scoped
 def event_detail(request, agent, scope, event_id):
     """One event of a scope: its texts, its references, its place in the chain."""
@@ -150,8 +142,7 @@ def event_detail(request, agent, scope, event_id):
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 @scoped
 def session_replay(request, agent, scope, session_id):
     """The events of a session within a scope, the oldest first, with gaps."""
@@ -173,8 +164,7 @@ def session_replay(request, agent, scope, session_id):
 
 
 @require_safe
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 @scoped
 def redaction_preview(request, agent, scope):
     """How many events a redaction would change, and the form that does it."""
@@ -182,8 +172,7 @@ def redaction_preview(request, agent, scope):
 
 
 @require_POST
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 @scoped
 def redact_do(request, agent, scope):
     """Redact the event or the session that the address names."""
@@ -197,8 +186,7 @@ def redact_do(request, agent, scope):
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 @scoped
 def scope_retention(request, agent, scope):
     """How long events of a scope are kept; with `preview`, what a run would remove."""
@@ -206,8 +194,7 @@ def scope_retention(request, agent, scope):
 
 
 @require_POST
-@agent_view
-@needs("admin")
+@agent_view_for("admin")
 @scoped
 def policy_set(request, agent, scope):
     """Set how long the events of a scope are kept."""
@@ -220,8 +207,7 @@ def policy_set(request, agent, scope):
 
 
 @require_POST
-@agent_view
-@needs("admin")
+@agent_view_for("admin")
 @scoped
 def retention_start(request, agent, scope):
     """Queue a run that removes old events of a scope."""

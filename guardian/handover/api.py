@@ -5,12 +5,11 @@ It also has the text that brings a file back into the prompt.
 
 from pydantic import Field
 
-from agents.decorators import agent_view
+from agents.decorators import agent_view_for
 from jobs.schemas import JobOut
 from openclaw_web.endpoints.operations import Operations
 from openclaw_web.endpoints.schemas import Schema
 from openclaw_web.endpoints.table_schemas import table_schema
-from openclaw_web.pages.roles import needs
 
 from ..models import Handover
 from . import cures, handovers, outcomes
@@ -46,16 +45,14 @@ router = Operations("guardian_handovers_api", tags=["guardian"])
 
 
 @router.get("/agents/{agent}/guardian/handovers/{handover_id}", HandoverOut, 404, 503)
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def guardian_handover_detail(request, agent, handover_id: str):
     """One change that was handed to the agent, with its outcome."""
     return handovers.find(agent.db, handover_id)
 
 
 @router.post("/agents/{agent}/guardian/handovers/{handover_id}/check", HandoverOut, 404, 409, 503)
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def guardian_handover_check(request, agent, handover_id: str):
     """Check the file and OpenClaw's record again.
 
@@ -65,8 +62,7 @@ def guardian_handover_check(request, agent, handover_id: str):
 
 
 @router.get("/agents/{agent}/guardian/files/{name}/cure", CureOut, 404, 409, 503)
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def guardian_file_cure(request, agent, name: str):
     """The text with which an agent writes a file again that its prompt leaves out.
 

@@ -3,18 +3,16 @@
 from django.http import Http404
 from django.views.decorators.http import require_POST, require_safe
 
-from agents.decorators import agent_view
+from agents.decorators import agent_view_for
 from openclaw_web.errors import Refused
 from openclaw_web.pages.html import redirect_after_post, refuse_post, render_page
-from openclaw_web.pages.roles import needs
 
 from ..files import MEMORY_FILES
 from . import cures, handovers, outcomes
 
 
 @require_safe
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def handover_detail(request, agent, handover_id):
     """Show what was handed to the agent, and what became of it."""
     row = _find_or_404(agent, handover_id)
@@ -30,8 +28,7 @@ def handover_detail(request, agent, handover_id):
 
 
 @require_POST
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def handover_check(request, agent, handover_id):
     row = _find_or_404(agent, handover_id)
     try:
@@ -42,8 +39,7 @@ def handover_check(request, agent, handover_id):
 
 
 @require_safe
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def file_cure(request, agent, name):
     """Show the whole file, and the text with which the agent writes it again."""
     if name not in MEMORY_FILES:

@@ -8,12 +8,11 @@ from django.utils.translation import gettext as _
 from ninja import Query, Status
 from pydantic import Field
 
-from agents.decorators import agent_view
+from agents.decorators import agent_view_for
 from agents.models import Agent
 from openclaw_web.endpoints.operations import Operations
 from openclaw_web.endpoints.schemas import BIGGEST, Body, Schema
 from openclaw_web.errors import Refused
-from openclaw_web.pages.roles import needs
 
 from ..handover import handovers
 from ..handover.api import HandoverStarted
@@ -160,8 +159,7 @@ router = Operations("guardian_rollbacks_api", tags=["guardian"])
 
 
 @router.get("/agents/{agent}/guardian/writes/{audit_id}/rollback", RollbackPlanOut, 400, 404, 409, 503)
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def guardian_rollback_preview(request, agent, audit_id: str, query: Query[RollbackQuery]):
     """Preview what rolling back a write would change in the file as it is now.
 
@@ -173,8 +171,7 @@ def guardian_rollback_preview(request, agent, audit_id: str, query: Query[Rollba
 
 
 @router.post("/agents/{agent}/guardian/writes/{audit_id}/rollback", RolledBackOut, 400, 404, 409, 503)
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def guardian_rollback(request, agent, audit_id: str, body: RollbackIn):
     """Roll back a write as it was previewed.
 
@@ -186,8 +183,7 @@ def guardian_rollback(request, agent, audit_id: str, body: RollbackIn):
 
 
 @router.post("/agents/{agent}/guardian/writes/{audit_id}/handover", {202: HandoverStarted}, 400, 404, 409, 503)
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def guardian_rollback_hand_over(request, agent, audit_id: str, body: HandoverIn):
     """Have the agent roll back a write itself; returns the job.
 
@@ -199,8 +195,7 @@ def guardian_rollback_hand_over(request, agent, audit_id: str, body: HandoverIn)
 
 
 @router.get("/agents/{agent}/guardian/sessions/{session_id}/rollback", SessionRollbackPlanOut, 400, 404, 409, 503)
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def guardian_session_rollback_preview(request, agent, session_id: str, query: Query[SessionRollbackQuery]):
     """Preview what rolling back all writes of a session would change.
 
@@ -210,8 +205,7 @@ def guardian_session_rollback_preview(request, agent, session_id: str, query: Qu
 
 
 @router.post("/agents/{agent}/guardian/sessions/{session_id}/rollback", SessionRolledBackOut, 400, 404, 409, 503)
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def guardian_session_rollback(request, agent, session_id: str, body: SessionRollbackIn):
     """Roll back all writes of a session, the last one first: all of them, or none."""
     span = {"since": body.since, "until": body.until}

@@ -8,14 +8,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.http import require_POST, require_safe
 
-from agents.decorators import agent_view
+from agents.decorators import agent_view_for
 from agents.models import Agent
 from jobs.notices import redirect_after_start
 from ledger.models import Session
 from ledger.session.evidence import read_evidence, read_messages
 from openclaw_web.errors import Refused
 from openclaw_web.pages.html import redirect_after_post, refuse_post, render_page
-from openclaw_web.pages.roles import needs
 
 from ..handover import handovers
 from ..standing import effects
@@ -93,8 +92,7 @@ class SettleForm(forms.Form):
 
 
 @require_safe
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def rollback(request, agent, audit_id):
     """Show what rolling back a write, or one hunk of it, would change."""
     preview_form = _read_preview_form(request)
@@ -107,8 +105,7 @@ def rollback(request, agent, audit_id):
 
 
 @require_POST
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def rollback_do(request, agent, audit_id):
     """Roll it back as it was previewed."""
 
@@ -122,8 +119,7 @@ def rollback_do(request, agent, audit_id):
 
 
 @require_POST
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def rollback_hand_over(request, agent, audit_id):
     def hand_over(form, rollback_request, **options):
         options["puts_back"] = form.cleaned_data["puts_back"]
@@ -153,16 +149,14 @@ def _act(request, agent, audit_id, act):
 
 
 @require_safe
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def session_rollback(request, agent, session_id):
     """Show what rolling back all writes of a session would change."""
     return _render_session(request, agent, session_id, None)
 
 
 @require_POST
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def session_rollback_do(request, agent, session_id):
     """Roll them all back, or none."""
     preview_form, form = _read_preview_form(request), RollbackForm(request.POST)
@@ -190,8 +184,7 @@ def session_rollback_do(request, agent, session_id):
 
 
 @require_POST
-@agent_view
-@needs("operator")
+@agent_view_for("operator")
 def rollback_settle(request, agent, audit_id):
     """Settle a version that somebody wrote while this write was rolled back."""
     form, to = SettleForm(request.POST), _write_address(agent, audit_id)

@@ -5,10 +5,9 @@ from dataclasses import replace
 from django.db.models import OuterRef, Subquery
 from ninja import Query
 
-from agents.decorators import agent_view
+from agents.decorators import agent_view_for
 from openclaw_web.endpoints.operations import Operations
 from openclaw_web.endpoints.schemas import Page, page_to_json
-from openclaw_web.pages.roles import needs
 
 from ..models import TranscriptEventIdentity
 from ..session.api import BUDGET_BYTES, PAYLOAD_COLUMNS, annotate_payloads, count_event_bytes, count_turn_bytes
@@ -23,8 +22,7 @@ router = Operations("ledger_lists_api", tags=["ledger"])
 
 
 @router.get("/agents/{agent}/sessions", Page[SessionOut], 404, 409, 503)
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def session_list(request, agent, filters: Query[SessionQuery]):
     """Sessions of an agent, last active first.
 
@@ -34,8 +32,7 @@ def session_list(request, agent, filters: Query[SessionQuery]):
 
 
 @router.get("/agents/{agent}/events", Page[AgentEventOut], 404, 409, 503)
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def event_list(request, agent, filters: Query[EventQuery]):
     """Records of all sessions of an agent, newest first.
 
@@ -52,8 +49,7 @@ def event_list(request, agent, filters: Query[EventQuery]):
 
 
 @router.get("/agents/{agent}/turns", AgentTurnPage, 404, 409, 503)
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def turn_list(request, agent, filters: Query[AgentTurnQuery]):
     """Turns of all sessions of an agent, newest first.
 
@@ -64,8 +60,7 @@ def turn_list(request, agent, filters: Query[AgentTurnQuery]):
 
 
 @router.get("/agents/{agent}/rejected", Page[RejectedOut], 404, 409, 503)
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def rejected_list(request, agent, filters: Query[RejectedQuery]):
     """Lines that could not be read, with their location and the reason; newest first."""
     return page_to_json(REJECTED.fits(agent, **filters.criteria()).page(**filters.place))

@@ -2,17 +2,15 @@
 
 from django.views.decorators.http import require_safe
 
-from agents.decorators import agent_view
+from agents.decorators import agent_view_for
 from openclaw_web.lists.paging import read_cursors
 from openclaw_web.pages.html import render_page
-from openclaw_web.pages.roles import needs
 
 from . import stored_tables
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def stored_list(request, agent):
     """The memory index of an agent, or the files in its database (`?kind=`)."""
     return render_page(

@@ -3,10 +3,9 @@
 from django.views.decorators.http import require_safe
 
 from agents import omissions
-from agents.decorators import agent_view
+from agents.decorators import agent_view_for
 from openclaw_web.lists.declaration import shows
 from openclaw_web.lists.list_response import render_list
-from openclaw_web.pages.roles import needs
 
 from .event_list import EVENTS
 from .session_list import SESSIONS
@@ -14,8 +13,7 @@ from .turn_list import TURNS
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 @shows(SESSIONS)
 def session_list(request, agent):
     """The sessions that fit the filters, the last active first; as a file with `format`."""
@@ -24,8 +22,7 @@ def session_list(request, agent):
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 @shows(EVENTS)
 def event_list(request, agent):
     """The records that fit the filters, the newest first; as a file with `format`."""
@@ -33,8 +30,7 @@ def event_list(request, agent):
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 @shows(TURNS)
 def turn_list(request, agent):
     """The turns that fit the filters, the newest first; as a file with `format`."""

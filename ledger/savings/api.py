@@ -5,9 +5,8 @@ from dataclasses import fields
 from django.shortcuts import get_object_or_404
 from ninja import Query
 
-from agents.decorators import agent_view
+from agents.decorators import agent_view_for
 from openclaw_web.endpoints.operations import Operations
-from openclaw_web.pages.roles import needs
 
 from ..models import Session
 from . import prompts, sums
@@ -17,8 +16,7 @@ router = Operations("ledger_savings_api", tags=["ledger"])
 
 
 @router.get("/agents/{agent}/savings", AgentSavingsOut, 404, 503)
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def agent_savings(request, agent, filters: Query[SavingsQuery]):
     """Totals of an agent's outputs, and the size of its prompts by day.
 
@@ -30,8 +28,7 @@ def agent_savings(request, agent, filters: Query[SavingsQuery]):
 
 
 @router.get("/agents/{agent}/sessions/{session_id}/savings", SessionSavingsOut, 404, 409, 503)
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def session_savings(request, agent, session_id: str, place: Query[TurnsQuery]):
     """The same for one session, with the size of its prompts by turn."""
     session = get_object_or_404(Session.objects.using(agent.db), id=session_id)

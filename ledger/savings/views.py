@@ -6,11 +6,10 @@ from django import forms
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
-from agents.decorators import agent_view
+from agents.decorators import agent_view_for
 from artifacts import artifact_names
 from openclaw_web.errors import Refused
 from openclaw_web.pages.html import render_page
-from openclaw_web.pages.roles import needs
 
 from ..lists import facets
 from ..models import Session
@@ -36,8 +35,7 @@ class SavingsFilters(forms.Form):
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def savings(request, agent):
     """Sums of an agent's outputs in some days, the largest ones, and its prompts' sizes."""
     filters = SavingsFilters(request.GET)

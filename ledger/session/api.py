@@ -6,12 +6,11 @@ from django.shortcuts import get_object_or_404
 from django.utils.translation import gettext as _
 from ninja import Query
 
-from agents.decorators import agent_view
+from agents.decorators import agent_view_for
 from openclaw_web.endpoints.operations import Operations
 from openclaw_web.endpoints.schemas import Page, page_to_json
 from openclaw_web.errors import Refused
 from openclaw_web.lists.paging import page_of
-from openclaw_web.pages.roles import needs
 from people.configuration import setting_values as configuration
 
 from ..models import Session, TranscriptEventIdentity
@@ -34,16 +33,14 @@ PAYLOAD_COLUMNS = ("event_json", "trim_json", "full_zstd")
 
 
 @router.get("/agents/{agent}/sessions/{session_id}", SessionDetailOut, 404, 503)
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def session_detail(request, agent, session_id: str):
     """One session, with what OpenClaw's index says of it."""
     return get_object_or_404(Session.objects.using(agent.db).for_reading().defer(None), id=session_id)
 
 
 @router.get("/agents/{agent}/sessions/{session_id}/events", Page[EventOut], 404, 409, 503)
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def session_events(request, agent, session_id: str, filters: Query[EventQuery]):
     """The records of a session in order; their content only with `include_payload`."""
     session = get_object_or_404(Session.objects.using(agent.db).only("id", "leaf_record_id"), id=session_id)
@@ -57,8 +54,7 @@ def session_events(request, agent, session_id: str, filters: Query[EventQuery]):
 
 
 @router.get("/agents/{agent}/sessions/{session_id}/branches", BranchList, 404, 503)
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def session_branches(request, agent, session_id: str):
     """The abandoned branches of a session, latest first."""
     session = get_object_or_404(Session.objects.using(agent.db), id=session_id)
@@ -71,8 +67,7 @@ def session_branches(request, agent, session_id: str):
 
 
 @router.get("/agents/{agent}/sessions/{session_id}/turns", Page[TurnOut], 404, 409, 503)
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def session_turns(request, agent, session_id: str, filters: Query[TurnQuery]):
     """The turns of a session in order, with the messages of both sides."""
     session = get_object_or_404(Session.objects.using(agent.db).only("id"), id=session_id)
@@ -80,8 +75,7 @@ def session_turns(request, agent, session_id: str, filters: Query[TurnQuery]):
 
 
 @router.get("/agents/{agent}/turns/context", ContextOut, 404, 503)
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def turn_context(request, agent, turn_id: str = Query(..., max_length=2000, description="`id` of a turn")):
     """The messages before a turn: as stored, or computed now with the setting `memoryGate.windowSize`."""
     context = contexts.read_context(agent.db, configuration.get_number(contexts.SETTING), id=turn_id)

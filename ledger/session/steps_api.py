@@ -6,11 +6,10 @@ from django.shortcuts import get_object_or_404
 from ninja import Query
 from pydantic import Field
 
-from agents.decorators import agent_view
+from agents.decorators import agent_view_for
 from openclaw_web.endpoints.operations import Operations
 from openclaw_web.endpoints.schemas import Page, PageQuery, page_to_json
 from openclaw_web.endpoints.table_schemas import table_schema
-from openclaw_web.pages.roles import needs
 
 from ..models import Session, TrajectoryEvent
 from . import steps
@@ -33,8 +32,7 @@ class StepOut(table_schema(TrajectoryEvent)):
 
 
 @router.get("/agents/{agent}/sessions/{session_id}/steps", Page[StepOut], 404, 409, 503)
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def session_steps(request, agent, session_id: str, filters: Query[PageQuery]):
     """The runs of a session, step by step as measured by OpenClaw; earliest first."""
     session = get_object_or_404(Session.objects.using(agent.db).only("id"), id=session_id)

@@ -5,9 +5,8 @@ from django.http import HttpResponse
 from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.http import require_safe
 
-from agents.decorators import agent_view
+from agents.decorators import agent_view_for
 from openclaw_web.pages.html import read_return_address, render_page, stop_polling
-from openclaw_web.pages.roles import needs
 
 from ..models import Session, TrajectoryEvent, TranscriptEvent, TranscriptEventIdentity
 from . import branch_records, jumps, live_update, page, pieces, steps
@@ -16,8 +15,7 @@ from .session_forms import JumpForm, LiveForm, PlaceForm, TableForm
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def session_detail(request, agent, session_id):
     """One session, turn by turn; `next=` and `prev=` lead to the next place of a kind."""
     session = _get_session(agent, session_id)
@@ -30,8 +28,7 @@ def session_detail(request, agent, session_id):
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def session_turns(request, agent, session_id):
     """The turns of one session as a table."""
     session = _get_session(agent, session_id)
@@ -42,8 +39,7 @@ def session_turns(request, agent, session_id):
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def session_branches(request, agent, session_id):
     """The abandoned branches of one session."""
     session = _get_session(agent, session_id)
@@ -52,8 +48,7 @@ def session_branches(request, agent, session_id):
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def session_steps(request, agent, session_id):
     """The runs of one session, step by step."""
     session = _get_session(agent, session_id)
@@ -64,8 +59,7 @@ def session_steps(request, agent, session_id):
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def session_savings(request, agent, session_id):
     """Savings by keeping the big outputs of one session off the prompt."""
     session = _get_session(agent, session_id)
@@ -76,8 +70,7 @@ def session_savings(request, agent, session_id):
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def session_live(request, agent, session_id):
     """The changes since a page was rendered; 204 for none, 286 when it is over."""
     form = LiveForm(request.GET)
@@ -128,8 +121,7 @@ def _jump(request, session):
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def record_detail(request, agent, session_id, record_id):
     """One whole record, in pieces."""
     identity = get_object_or_404(
@@ -145,8 +137,7 @@ def record_detail(request, agent, session_id, record_id):
 
 
 @require_safe
-@agent_view
-@needs("viewer")
+@agent_view_for("viewer")
 def step_detail(request, agent, session_id, step_id):
     """One step of a session's runs with all stored facts."""
     step = get_object_or_404(TrajectoryEvent.objects.using(agent.db), session_id=session_id, id=step_id)
