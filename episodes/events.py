@@ -158,25 +158,21 @@ def encode_json(value: Any, label: str, most_bytes: int) -> str | None:
     if value is None:
         return None
     try:
-        _check_depth(value, label)
+        level: list[Any] = [[value]]  # in a list, so that a text alone is looked at as well
+        depth = 0
+        while level:
+            depth += 1
+            if depth > MOST_DEPTH + 1:
+                raise WrongEvent(f"{label} is nested deeper than {MOST_DEPTH} levels")
+            level = [inner for outer in level for inner in _list_parts(outer)]
+            if any(isinstance(part, str) and "\0" in part for part in level):
+                raise WrongEvent(_("%(name)s holds a character that cannot be stored.") % {"name": label})
         text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
     except (orjson.JSONEncodeError, RecursionError) as exc:
         raise WrongEvent(f"invalid {label} JSON") from exc
     if len(text) > most_bytes:
         raise WrongEvent(f"{label} exceeds cap ({len(text)} > {most_bytes} bytes)")
     return text.decode()
-
-
-def _check_depth(value, label):
-    level: list[Any] = [[value]]  # in a list, so that a text alone is looked at as well
-    depth = 0
-    while level:
-        depth += 1
-        if depth > MOST_DEPTH + 1:
-            raise WrongEvent(f"{label} is nested deeper than {MOST_DEPTH} levels")
-        level = [inner for outer in level for inner in _list_parts(outer)]
-        if any(isinstance(part, str) and "\0" in part for part in level):
-            raise WrongEvent(_("%(name)s holds a character that cannot be stored.") % {"name": label})
 
 
 def _list_parts(value):
@@ -220,7 +216,14 @@ def build_event(
     if event.session_id == RUN_SESSION:  # verification reads what runs say of the gaps
         raise WrongEvent(f"session_id {RUN_SESSION} is that of retention runs")
     if not limits.allows_tool_output:
-        _check_content(event)
+        for label, text in (("summary", event.summary), ("payload", event.payload_json), ("refs", event.refs_json)):
+            kinds = sensitive_text.find_kinds(text or "", is_json=label != "summary")
+            if kinds:
+                raise WrongEvent(
+                    f"{label} appears to contain {kinds[0]}-like content; pass --allow-tool-output to override"
+                )
+        if event.type.startswith("tool.") and event.payload_json:
+            raise WrongEvent(f"{event.type} events with a payload need --allow-tool-output")
     return event
 
 
@@ -237,14 +240,3 @@ def parse_name(value: object, label: str, most: int = NAME_CHARACTERS) -> str:
     if "\0" in text or (not text.isascii() and SURROGATES.search(text)):
         raise WrongEvent(_("%(name)s holds a character that cannot be stored.") % {"name": label})
     return text
-
-
-def _check_content(event):
-    for label, text in (("summary", event.summary), ("payload", event.payload_json), ("refs", event.refs_json)):
-        kinds = sensitive_text.find_kinds(text or "", is_json=label != "summary")
-        if kinds:
-            raise WrongEvent(
-                f"{label} appears to contain {kinds[0]}-like content; pass --allow-tool-output to override"
-            )
-    if event.type.startswith("tool.") and event.payload_json:
-        raise WrongEvent(f"{event.type} events with a payload need --allow-tool-output")

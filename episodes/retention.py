@@ -117,7 +117,8 @@ def plan(agent: Agent, scope: str, policy: dict[str, int | None] | None = None, 
     """
     result = _build_result(agent, scope, policy, now_ms)
     for event_type, before in _find_cutoffs(result).items():
-        result.deleted_by_type[event_type] = _build_expired(agent.db, scope, event_type, before).count()
+        rows = EpisodicEvent.objects.using(agent.db).filter(scope=scope, type=event_type, ts_ms__lt=before)
+        result.deleted_by_type[event_type] = rows.exclude(session_id=RUN_SESSION).count()
     return result
 
 
@@ -155,11 +156,6 @@ def _build_result(agent, scope, policy, now_ms):
 def _find_cutoffs(result):
     days = {name: days for name, days in result.policy_days.items() if days is not None}
     return {name: result.now_ts_ms - count * DAY_MS for name, count in days.items()}
-
-
-def _build_expired(db, scope, event_type, before):
-    rows = EpisodicEvent.objects.using(db).filter(scope=scope, type=event_type, ts_ms__lt=before)
-    return rows.exclude(session_id=RUN_SESSION)
 
 
 def _remove_batch(db, scope, event_type, before_ms, by, batch_size):

@@ -105,7 +105,7 @@ def read_statistics(db: str, scope: str, last_day: date | None = None) -> Statis
     """
     last_day = last_day or _find_last_day(db, scope)
     first_day = last_day - timedelta(days=DAYS - 1)
-    start = _start_of(first_day)
+    start = round(datetime(first_day.year, first_day.month, first_day.day, tzinfo=UTC).timestamp()) * 1000
     # The types are named so that each one is a range of the index of scope, type and time.
     rows = EpisodicEvent.objects.using(db).filter(scope=scope, type__in=TYPES)
     live = _read_in_time(rows.values_list("type").annotate(count=Count("*")))
@@ -194,7 +194,3 @@ def _read_in_time(rows: QuerySet[Any, Any]) -> list[Any] | None:
 
 def _to_day(number):
     return date(1970, 1, 1) + timedelta(days=number)
-
-
-def _start_of(day):
-    return round(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) * 1000

@@ -47,7 +47,33 @@ def _store_entries(db, entries, reports):
     new, changed = {}, {}
     for entry in entries:
         session = known.get(entry.session_id) or _build_session(db, entry)
-        is_changed = _apply_entry(db, session, entry, reports)
+        # Apply an entry to a session; return whether it changed.
+        before, conversation = dict(session.__dict__), session.record_count and origins.find_conversation(session)
+        session.session_key = entry.session_key
+        session.origin = entry.origin
+        session.channel_id = entry.channel
+        session.conversation_target = entry.target
+        session.account_id = entry.account
+        session.model = session.model or entry.model
+        session.title = session.title or entry.label
+        session.index_entry = entry.metadata or None
+        session.last_activity_at = max(session.last_activity_at, entry.updated_at or 0)
+        if entry.parents:
+            session.parents = lineage.add_parents(session.parents, entry.parents)
+        if entry.report:
+            # The id of a report's row; equal reports are one row.
+            text = orjson.dumps(entry.report, option=orjson.OPT_SORT_KEYS)
+            report_id = hashlib.sha256(text).hexdigest()
+            if report_id not in reports:
+                reports[report_id], _ = PromptReport.objects.using(db).get_or_create(
+                    id=report_id, defaults={"report_json": text.decode()}
+                )
+            session.prompt_report_id = report_id
+        if session.channel_id != before["channel_id"] and session.record_count:
+            tool_days.move_sums(db, session.id, session.channel_id)
+        if conversation and conversation != origins.find_conversation(session):
+            session.rules = rules.AGAIN  # what was received may be something else
+        is_changed = session.__dict__ != before
         if session.id not in known:
             new[session.id] = known[session.id] = session
         elif is_changed and session.id not in new:
@@ -69,40 +95,3 @@ def _build_session(db, entry):
 
 def _list_values(sessions, columns):
     return [[getattr(session, column) for column in columns] for session in sessions.values()]
-
-
-def _apply_entry(db, session, entry, reports):
-    """Apply an entry to a session; return whether it changed.
-
-    The entry's own words win over what was guessed. Times only ever move outwards.
-    """
-    before, conversation = dict(session.__dict__), session.record_count and origins.find_conversation(session)
-    session.session_key = entry.session_key
-    session.origin = entry.origin
-    session.channel_id = entry.channel
-    session.conversation_target = entry.target
-    session.account_id = entry.account
-    session.model = session.model or entry.model
-    session.title = session.title or entry.label
-    session.index_entry = entry.metadata or None
-    session.last_activity_at = max(session.last_activity_at, entry.updated_at or 0)
-    if entry.parents:
-        session.parents = lineage.add_parents(session.parents, entry.parents)
-    if entry.report:
-        session.prompt_report_id = _store_report(db, entry.report, reports)
-    if session.channel_id != before["channel_id"] and session.record_count:
-        tool_days.move_sums(db, session.id, session.channel_id)
-    if conversation and conversation != origins.find_conversation(session):
-        session.rules = rules.AGAIN  # what was received may be something else
-    return session.__dict__ != before
-
-
-def _store_report(db, report, reports):
-    """The id of a report's row; equal reports are one row."""
-    text = orjson.dumps(report, option=orjson.OPT_SORT_KEYS)
-    report_id = hashlib.sha256(text).hexdigest()
-    if report_id not in reports:
-        reports[report_id], _ = PromptReport.objects.using(db).get_or_create(
-            id=report_id, defaults={"report_json": text.decode()}
-        )
-    return report_id

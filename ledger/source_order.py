@@ -105,7 +105,10 @@ def update_leaf(db: str, session_id: str, ending: Ending, *, is_new: bool) -> bo
     earlier, last = session.leaf_record_id, ending.before.record_id
     if any(node.parent_id == last for node in nodes.values()) or not _follows(nodes, ending.leaf_id, earlier):
         return False
-    if ending.before.created_at <= _read_moment(db, session_id, earlier):
+    place = TranscriptEventIdentity.objects.using(db).filter(session_id=session_id, event_id=earlier)
+    seq = place.values_list("seq", flat=True).first()
+    events = TranscriptEvent.objects.using(db).filter(session_id=session_id, seq=seq)
+    if ending.before.created_at <= (events.values_list("created_at", flat=True).first() or 0):
         return False
     move_leaf(db, session_id, ending.leaf_id or "")
     return True
@@ -177,10 +180,3 @@ def _follows(nodes, record_id, earlier):
 def _has_rewinds(db, session_id):
     """Whether a record says that the branch ends elsewhere than with the last one."""
     return TranscriptEvent.objects.using(db).filter(session_id=session_id, kind="leaf").exists()
-
-
-def _read_moment(db, session_id, record_id):
-    place = TranscriptEventIdentity.objects.using(db).filter(session_id=session_id, event_id=record_id)
-    seq = place.values_list("seq", flat=True).first()
-    events = TranscriptEvent.objects.using(db).filter(session_id=session_id, seq=seq)
-    return events.values_list("created_at", flat=True).first() or 0

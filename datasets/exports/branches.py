@@ -191,7 +191,11 @@ def _read_messages(rows, redact, prompts, resets, session):
     ahead = deque(resets)
     key, conversation = (session.session_key, find_conversation(session)) if session else (None, ALONE)
     for row in rows:
-        message = redact(_read_message(row, prompts, key))
+        session_id, _, turn_number, kind, event_json, full_zstd, trim_json, created_at = row
+        record, problem = outputs.read_whole_record(event_json, full_zstd, trim_json)
+        if prompts and not prompts.is_empty:
+            prompts.add_message(turn_number, created_at, get_run_id(record))
+        message = redact(_build_message(record, problem, kind, turn_number, key, session_id))
         message.conversation = conversation
         while ahead and ahead[0] < row[1]:
             ahead.popleft()
@@ -214,14 +218,6 @@ def _read_stored_messages(agent_id, session_id, redact):
             is_first = False
             yield redact(message)
         last = number
-
-
-def _read_message(row, prompts, session_key):
-    session_id, _, turn_number, kind, event_json, full_zstd, trim_json, created_at = row
-    record, problem = outputs.read_whole_record(event_json, full_zstd, trim_json)
-    if prompts and not prompts.is_empty:
-        prompts.add_message(turn_number, created_at, get_run_id(record))
-    return _build_message(record, problem, kind, turn_number, session_key, session_id)
 
 
 def _build_message(record, problem, kind, turn_number, session_key, session_id):

@@ -104,7 +104,12 @@ def _write_sharegpt(messages: list[Message], done: set[str]) -> list[Message]:
                 done.add(TEXT_BEFORE_CALL_DROPPED)
             if len(calls) > 1:
                 done.add(TOOL_RESULTS_MERGED)
-            written.append({"from": CALL, "value": _format_calls(calls)})
+            # Calls as ShareGPT's trainers read them: one is an object, several are a list.
+            values = [{"name": call["function"]["name"], "arguments": call["function"]["arguments"]} for call in calls]
+            text = dump_json(values[0] if len(values) == 1 else values)
+            for tag in TAGS:
+                text = text.replace(tag, f"\\u003c{tag[1:]}")
+            written.append({"from": CALL, "value": text})
         elif message["role"] != TOOL:
             written.append({"from": HUMAN if message["role"] == USER else GPT, "value": message["content"]})
         elif written[-1]["from"] == RESULT:
@@ -144,15 +149,6 @@ def build_valid_name(name: str, done: set[str]) -> str:
     if valid_name != name:
         done.add(TOOL_NAMES_CHANGED)
     return valid_name
-
-
-def _format_calls(calls):
-    """Calls as ShareGPT's trainers read them: one is an object, several are a list."""
-    values = [{"name": call["function"]["name"], "arguments": call["function"]["arguments"]} for call in calls]
-    text = dump_json(values[0] if len(values) == 1 else values)
-    for tag in TAGS:
-        text = text.replace(tag, f"\\u003c{tag[1:]}")
-    return text
 
 
 def _list_chat_texts(message):

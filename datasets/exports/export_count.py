@@ -178,7 +178,13 @@ def count_export(options: Options, *, budget_ms: int = BUDGET_MS) -> ExportCount
     with time_box(DEFAULT_DB_ALIAS, budget_ms) as is_up:
         try:
             for limit in STEPS:
-                export_count = _count_first(options, limit)
+                # The numbers of the first samples in the order of their places, at most `limit`.
+                reasons, samples = _annotate_reasons(options)
+                sql, values = samples.values(*PLACE[:-1], "annotation_status", "why").query.sql_with_params()
+                is_conversation = options.shape.has_history
+                numbers = NUMBERS.format(some=sql) + (SESSIONS if is_conversation else "")
+                result_rows = statements.read_rows(DEFAULT_DB_ALIAS, numbers, [*values, limit + 1])
+                export_count = _build_count(result_rows, reasons, options, limit)
                 if not export_count.is_more:
                     break
             if options.is_split:
@@ -191,29 +197,15 @@ def count_export(options: Options, *, budget_ms: int = BUDGET_MS) -> ExportCount
     return export_count
 
 
-def _count_first(options, limit):
-    """The numbers of the first samples in the order of their places, at most `limit`."""
-    reasons, samples = _annotate_reasons(options)
-    sql, values = samples.values(*PLACE[:-1], "annotation_status", "why").query.sql_with_params()
-    is_conversation = options.shape.has_history
-    numbers = NUMBERS.format(some=sql) + (SESSIONS if is_conversation else "")
-    result_rows = statements.read_rows(DEFAULT_DB_ALIAS, numbers, [*values, limit + 1])
-    return _build_count(result_rows, reasons, options, limit)
-
-
 def _annotate_reasons(options):
     """Every reason for leaving a sample out with its condition, and all samples with their `why`."""
     source = Source(options)
-    reasons = dict(source.build_conditions()) | _list_later_reasons(options)
+    # The reasons that an export finds only while writing rows, as far as columns tell them.
+    has_no_calls = options.shape.has_history and options.tool_calls == LEAVE_OUT
+    reasons = dict(source.build_conditions()) | ({RESTS_ON_TOOLS: RESTING} if has_no_calls else {})
     why = Case(*[When(unwanted, then=Value(name)) for name, unwanted in reasons.items()],
                default=Value(FITS), output_field=TextField())  # fmt: skip
     return reasons, source.scope.annotate(why=why).order_by(*PLACE)
-
-
-def _list_later_reasons(options):
-    """The reasons that an export finds only while writing rows, as far as columns tell them."""
-    has_no_calls = options.shape.has_history and options.tool_calls == LEAVE_OUT
-    return {RESTS_ON_TOOLS: RESTING} if has_no_calls else {}
 
 
 def _build_count(result_rows, reasons, options, limit):

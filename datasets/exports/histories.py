@@ -117,7 +117,9 @@ class EditedHistory:
         number, exchange = self.approved or (None, None)
         if not exchange or number != turn.number:
             self.latest.clear()
-            self.begins = self._name_beginning(turn)
+            # The change to name when the history begins after a turn that is not taught.
+            is_duplicate = turn.number == self.duplicate
+            self.begins = changes.HISTORY_AFTER_DUPLICATE if is_duplicate else changes.HISTORY_BEGINS_LATER
         else:
             self._pass_exchange(exchange)
 
@@ -151,11 +153,6 @@ class EditedHistory:
         """The conversations that are complete only at the end of the session."""
         return ()
 
-    def _name_beginning(self, turn):
-        """The change to name when the history begins after a turn that is not taught."""
-        is_duplicate = turn.number == self.duplicate
-        return changes.HISTORY_AFTER_DUPLICATE if is_duplicate else changes.HISTORY_BEGINS_LATER
-
     def _build_conversation(self, sample, own, latest):
         exchanges, is_shortened = latest.before(own)
         left_out = changes.HISTORY_SHORTENED if is_shortened else self.begins
@@ -184,28 +181,22 @@ class EditedHistory:
         room = self.characters - len(sample.reply)
         size = self.dialect.size(messages)
         if size > room:
-            messages, size = self._shorten_results(messages, size, room, done)
+            # The messages with their tool results cut to equal shares, and their size.
+            role, key = self.dialect.role, self.dialect.text
+            results = [message[key] for message in messages if message[role] == self.dialect.result]
+            results_room = room - (size - sum(map(len, results)))
+            share = compute_share(results_room, len(results))
+            shorter = [
+                message | {key: truncate_text(message[key], share)} if message[role] == self.dialect.result else message
+                for message in messages
+            ]
+            if (new_size := self.dialect.size(shorter)) < size:
+                done.add(changes.TOOL_RESULTS_SHORTENED)
+            messages, size = shorter, new_size
             if size > room:
                 done.add(changes.OVER_THE_BUDGET)
         messages.append(build_answer(self.dialect, sample.reply, sample))
         return Exchange(messages, done, self.dialect, train=self.TRAIN)
-
-    def _shorten_results(self, messages, size, room, done):
-        """The messages with their tool results cut to equal shares, and their size.
-
-        The results share the room that the words of the turn leave.
-        """
-        role, key = self.dialect.role, self.dialect.text
-        results = [message[key] for message in messages if message[role] == self.dialect.result]
-        results_room = room - (size - sum(map(len, results)))
-        share = compute_share(results_room, len(results))
-        shorter = [
-            message | {key: truncate_text(message[key], share)} if message[role] == self.dialect.result else message
-            for message in messages
-        ]
-        if (new_size := self.dialect.size(shorter)) < size:
-            done.add(changes.TOOL_RESULTS_SHORTENED)
-        return shorter, new_size
 
 
 class SessionHistory(EditedHistory):

@@ -221,23 +221,6 @@ def check_options(options: Options) -> None:
     _check_choice(
         options.parallel_calls, PARALLEL, _("There is no form of parallel calls %(value)s. Choose %(choices)s.")
     )
-    _check_sides(options)
-    _check_choice(options.duplicates, DUPLICATES, _("Duplicates cannot be %(value)s. Choose %(choices)s."))
-    if not options.sample_types:
-        raise Refused(_("Choose at least one sample type."))
-    if options.min_quality is not None and not 0 <= options.min_quality <= 1:
-        raise Refused(_("The minimum quality must be a number from 0 to 1, such as 0.6."))
-    if len(options.seed) > LONGEST_SEED:
-        raise Refused(_("The seed may have at most %(count)s characters.") % {"count": LONGEST_SEED})
-    if options.agent is not None and not _is_known(options.agent):
-        raise Refused(
-            _("There is no agent %(agent)s. Check the name, or omit it to export all agents.")
-            % {"agent": options.agent}
-        )
-
-
-def _check_sides(options):
-    """Raises Refused for a split, a release or a benchmark that cannot be used."""
     if not 0 <= options.train_split <= 1:
         raise Refused(_("The training share must be a number from 0 to 1, such as 0.8."))
     if not 0 <= options.validation_split <= 1:
@@ -253,6 +236,18 @@ def _check_sides(options):
         raise Refused(_("There is no benchmark %(id)s. Upload it first.") % {"id": options.benchmark})
     if options.release is not None:
         _check_release(options)
+    _check_choice(options.duplicates, DUPLICATES, _("Duplicates cannot be %(value)s. Choose %(choices)s."))
+    if not options.sample_types:
+        raise Refused(_("Choose at least one sample type."))
+    if options.min_quality is not None and not 0 <= options.min_quality <= 1:
+        raise Refused(_("The minimum quality must be a number from 0 to 1, such as 0.6."))
+    if len(options.seed) > LONGEST_SEED:
+        raise Refused(_("The seed may have at most %(count)s characters.") % {"count": LONGEST_SEED})
+    if options.agent is not None and not _is_known(options.agent):
+        raise Refused(
+            _("There is no agent %(agent)s. Check the name, or omit it to export all agents.")
+            % {"agent": options.agent}
+        )
 
 
 def _check_release(options):

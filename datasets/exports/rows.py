@@ -386,7 +386,20 @@ def _build_decision(shape, sample):
         more = NO_CHANGES
     else:
         instruction, is_right = GATE_INSTRUCTION, not sample.is_gate_wrong
-        question, done = _format_context(sample, shape.row_characters)
+        # The context and the turn as `User: …` and `Agent: …` lines, and the changes.
+        lines, turn = ([format_line(*pair) for pair in pairs] for pairs in (sample.context, sample.turn))
+        room = shape.row_characters - len(GATE_INSTRUCTION) - sum(map(len, turn))
+        first = len(lines)
+        while first and room >= len(lines[first - 1]):
+            first -= 1
+            room -= len(lines[first])
+        is_shortened = sample.is_context_cut(first)
+        checks = {
+            changes.HISTORY_SHORTENED: first,
+            changes.OVER_THE_BUDGET: room < 0,
+            changes.CONTEXT_SHORTENED: is_shortened,
+        }
+        question, done = "\n".join(lines[first:] + turn), frozenset(name for name, is_so in checks.items() if is_so)
         answer, more = format_decision(sample.gate)
         more |= find_trait_changes(sample)
     row = CanonicalRow(sample, instruction=instruction, input=question, output=answer)
@@ -398,27 +411,6 @@ def _build_decision(shape, sample):
         done |= row.exchanges[0].changes
         _judge(shape, row, is_right=is_right)
     return SampleOutcome(sample, _write(shape, row), done | more)
-
-
-def _format_context(sample, characters):
-    """The context and the turn as `User: …` and `Agent: …` lines, and the changes.
-
-    The oldest lines are left out beyond `characters`. Of a turn of which memory_gate saw one message, only that message
-    is there.
-    """
-    lines, turn = ([format_line(*pair) for pair in pairs] for pairs in (sample.context, sample.turn))
-    room = characters - len(GATE_INSTRUCTION) - sum(map(len, turn))
-    first = len(lines)
-    while first and room >= len(lines[first - 1]):
-        first -= 1
-        room -= len(lines[first])
-    is_shortened = sample.is_context_cut(first)
-    checks = {
-        changes.HISTORY_SHORTENED: first,
-        changes.OVER_THE_BUDGET: room < 0,
-        changes.CONTEXT_SHORTENED: is_shortened,
-    }
-    return "\n".join(lines[first:] + turn), frozenset(name for name, is_so in checks.items() if is_so)
 
 
 def _format_write_texts(sample, characters):

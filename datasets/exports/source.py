@@ -216,7 +216,23 @@ class Source:
         if self.options.release is not None:
             yield TAINTED, Q(_is_listed(VersionTaint, self.options.release))
         else:
-            yield from self._list_choices()
+            # Conditions of samples that a release has chosen already.
+            yield "repeated", Q(id__in=DatasetSample.objects.filter(repeat_of__isnull=False).values("id"))
+            judged = [*DatasetSample.APPROVED]
+            if is_labelled := self.options.shape.teaches_rejected:  # what nobody judged has no label
+                judged.append(DatasetSample.Status.REJECTED)
+            if self.options.only_approved or is_labelled:
+                yield "not_approved", ~Q(annotation_status__in=judged)
+            # Conditions of samples that are not a person's question with the agent's answer.
+            if INJECTED not in self.options.include:
+                yield INJECTED, ~Q(prompted_by="")
+            if INTERRUPTED not in self.options.include:
+                yield INTERRUPTED, Q(reply_stop__in=models.INTERRUPTED)
+            if CUT_OFF not in self.options.include:
+                yield "cut_off", Q(reply_stop__in=models.CUT_OFF)
+            for kind, reason, trait in BY_TRAIT:
+                if kind not in self.options.include:
+                    yield reason, Q(turn_traits__contains=trait)
         if (self.options.format, self.options.task) == ("alpaca", "reply") and self.options.tool_calls != INPUT:
             yield RESTS_ON_TOOLS, RESTING
         if self.options.min_quality is not None and self.options.release is None:
@@ -224,31 +240,6 @@ class Source:
         if set(GATE_TYPES) & set(self.options.sample_types) and consent.read_opted_out():
             yield "opted_out", OF_NO_TURN
         yield "no_turn", Q(turn_number=None) & ~OF_NO_TURN
-
-    def _list_choices(self):
-        """Conditions of samples that a release has chosen already."""
-        yield "repeated", Q(id__in=DatasetSample.objects.filter(repeat_of__isnull=False).values("id"))
-        judged = [*DatasetSample.APPROVED]
-        if is_labelled := self.options.shape.teaches_rejected:  # what nobody judged has no label
-            judged.append(DatasetSample.Status.REJECTED)
-        if self.options.only_approved or is_labelled:
-            yield "not_approved", ~Q(annotation_status__in=judged)
-        yield from self._list_other_conditions()
-
-    def _list_other_conditions(self):
-        """Conditions of samples that are not a person's question with the agent's answer.
-
-        Without those that the options include.
-        """
-        if INJECTED not in self.options.include:
-            yield INJECTED, ~Q(prompted_by="")
-        if INTERRUPTED not in self.options.include:
-            yield INTERRUPTED, Q(reply_stop__in=models.INTERRUPTED)
-        if CUT_OFF not in self.options.include:
-            yield "cut_off", Q(reply_stop__in=models.CUT_OFF)
-        for kind, reason, trait in BY_TRAIT:
-            if kind not in self.options.include:
-                yield reason, Q(turn_traits__contains=trait)
 
     def _read_rows(self, agent_id) -> Iterator[Row]:
         for batch in self._skip(self._read_batches(agent_id, self.columns, "content"), self.columns):

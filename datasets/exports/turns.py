@@ -242,7 +242,11 @@ class _Reader:
 
     def _read_message(self, message, turn):
         if message.role == "tool":
-            self._read_result(message, turn)
+            key = message.tool_call_id
+            if key and key not in self.results and any(call.id == key for call in self.calls):
+                self.results[key] = message
+            else:
+                turn.changes.add(changes.RESULTS_DROPPED)
         elif message.is_synthetic:
             turn.changes.add(changes.SYNTHETIC_DROPPED)
         else:
@@ -278,13 +282,6 @@ class _Reader:
         if not self.tools and (steps or changes.RESULTS_DROPPED in turn.changes):
             turn.changes.add(RESTS_ON_TOOLS)
         return turn
-
-    def _read_result(self, message, turn):
-        key = message.tool_call_id
-        if key and key not in self.results and any(call.id == key for call in self.calls):
-            self.results[key] = message
-        else:
-            turn.changes.add(changes.RESULTS_DROPPED)
 
     def _close_calls(self, turn):
         """Add the answered calls as a step, in the order of the calls; return the others."""

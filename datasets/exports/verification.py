@@ -123,29 +123,25 @@ def _check_file(export, file, byte_progress):
                 "then": amounts.format_amount("bytes", file.bytes),
             }
             return FileCheck(file.name, CHANGED, _("%(now)s instead of %(then)s.") % sizes)
-        return _compare_content(export, file, path, byte_progress)
+        # Compare a file of the right size, by its hash and its rows.
+        digest = hashlib.sha256()
+        with path.open("rb") as opened:
+            lines = _read_lines(opened, digest, byte_progress)
+            is_parquet = path.suffix == ".parquet"
+            problem = _find_row_problem(export, file, lines) if file.rows is not None and not is_parquet else ""
+            for _rest in lines:
+                pass
+        if digest.hexdigest() != file.sha256:
+            return FileCheck(file.name, CHANGED, _("The content has a different SHA-256."))
+        if is_parquet and is_installed():  # only bytes that we wrote are parsed
+            problem = _find_row_problem(export, file, path)
+        if file.name == MANIFEST and digest.hexdigest() != hashlib.sha256(export.manifest_json.encode()).hexdigest():
+            problem = _("The copy of the manifest in the database is a different one.")
+        return FileCheck(file.name, CHANGED if problem else INTACT, problem)
     except FileNotFoundError:
         return FileCheck(file.name, MISSING, _("The file was removed."))
     except OSError as exc:
         return FileCheck(file.name, CHANGED, _("The file cannot be read: %(why)s.") % {"why": exc.strerror})
-
-
-def _compare_content(export, file, path, byte_progress):
-    """Compare a file of the right size, by its hash and its rows."""
-    digest = hashlib.sha256()
-    with path.open("rb") as opened:
-        lines = _read_lines(opened, digest, byte_progress)
-        is_parquet = path.suffix == ".parquet"
-        problem = _find_row_problem(export, file, lines) if file.rows is not None and not is_parquet else ""
-        for _rest in lines:
-            pass
-    if digest.hexdigest() != file.sha256:
-        return FileCheck(file.name, CHANGED, _("The content has a different SHA-256."))
-    if is_parquet and is_installed():  # only bytes that we wrote are parsed
-        problem = _find_row_problem(export, file, path)
-    if file.name == MANIFEST and digest.hexdigest() != hashlib.sha256(export.manifest_json.encode()).hexdigest():
-        problem = _("The copy of the manifest in the database is a different one.")
-    return FileCheck(file.name, CHANGED if problem else INTACT, problem)
 
 
 def _read_lines(opened, digest, byte_progress) -> Iterator[bytes]:

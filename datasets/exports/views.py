@@ -148,6 +148,18 @@ def export_detail(request, export_id):
     export = get_object_or_404(DatasetExport, id=export_id)
     job = JobRun.objects.filter(id=export.job_id).defer("log", "result_json").first()
     is_working = export.state in WORKING and (job is None or not job.has_ended)
+    # The address of the form with the same options, for another try.
+    chosen = read_options(export)
+    names = [field.name for field in fields(chosen) if field.name in ExportForm.base_fields]
+    values = {name: value for name in names if (value := getattr(chosen, name)) not in (None, "")}
+    values |= {name: "on" if value else "" for name, value in values.items() if isinstance(value, bool)}
+    if chosen.sample_types == TAUGHT_BY[chosen.task]:  # of another task they would be others
+        del values["sample_types"]
+    name = {"name": export.export_name} if export.state in exports.STATES_WITHOUT_FILES else {}
+    # The rows that prevent an export, each with its sample, if there is one.
+    reasons = export.reasons
+    ids = [reason["id"] for reason in reasons]
+    known = {sample.id: sample for sample in DatasetSample.objects.filter(id__in=ids).only("id")}
     context = {
         "export": export,
         "job": job,
@@ -155,8 +167,8 @@ def export_detail(request, export_id):
         "state": resolve_state(export, is_working),
         "problem": _problem(export, job, is_working),
         "options": _describe_options(export),
-        "again": _build_retry_query(export),
-        "reasons": _list_reasons(export),
+        "again": "?" + urlencode({**name, **values}, doseq=True),
+        "reasons": [{**reason, "sample": known.get(reason["id"])} for reason in reasons],
         "may_export": request.user.has_role("labeller"),
         "job_href": job.get_absolute_url() if job and visible_to(request.user).filter(id=job.id).exists() else None,
         **_describe_content(export, request.GET),
@@ -277,26 +289,3 @@ def _describe_tool_calls(chosen):
         return words.TOOL_CALL_WORDS[chosen.tool_calls]
     is_alpaca = (chosen.format, chosen.task) == (DatasetExport.Format.ALPACA, DatasetExport.Task.REPLY)
     return words.TOOL_CALL_WORDS[LEAVE_OUT] if is_alpaca else None
-
-
-def _build_retry_query(export):
-    """The address of the form with the same options, for another try.
-
-    Without the name when that is taken.
-    """
-    chosen = read_options(export)
-    names = [field.name for field in fields(chosen) if field.name in ExportForm.base_fields]
-    values = {name: value for name in names if (value := getattr(chosen, name)) not in (None, "")}
-    values |= {name: "on" if value else "" for name, value in values.items() if isinstance(value, bool)}
-    if chosen.sample_types == TAUGHT_BY[chosen.task]:  # of another task they would be others
-        del values["sample_types"]
-    name = {"name": export.export_name} if export.state in exports.STATES_WITHOUT_FILES else {}
-    return "?" + urlencode({**name, **values}, doseq=True)
-
-
-def _list_reasons(export):
-    """The rows that prevent an export, each with its sample, if there is one."""
-    reasons = export.reasons
-    ids = [reason["id"] for reason in reasons]
-    known = {sample.id: sample for sample in DatasetSample.objects.filter(id__in=ids).only("id")}
-    return [{**reason, "sample": known.get(reason["id"])} for reason in reasons]

@@ -69,7 +69,7 @@ def compute_sample_id(agent_id: str, turn_id: str) -> str:
 def read_exchanges(db: str, turns: list[ConversationTurn]) -> dict[str, Exchange]:
     """The exchange of each of these turns of one session, by turn id."""
     opted_out = consent.read_opted_out()
-    session = _find_session(db, turns)
+    session = Session.objects.using(db).filter(id=turns[0].session_id).first() if turns else None
     if opted_out and session is not None and origins.is_direct_with(session, opted_out):
         return {turn.id: Exchange(problem=NOT_USED[WithheldReason.SENDER]) for turn in turns}
     records, resting = _read_records(db, turns), turn_facts.find_resting_on_tools(db, turns)
@@ -120,10 +120,6 @@ def _read_records(db, turns):
     )
     events = TranscriptEvent.objects.using(db).filter(session_id=session_id, seq__in=seqs)
     return {seqs[event.seq]: (event.kind, read_facts(full_record(event))) for event in events.iterator(chunk_size=50)}
-
-
-def _find_session(db, turns):
-    return Session.objects.using(db).filter(id=turns[0].session_id).first() if turns else None
 
 
 def _build_exchange(turn, records, opted_out, session, rests_on_tools):

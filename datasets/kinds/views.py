@@ -150,7 +150,17 @@ def _render_places(request, kind, agent):
 
 def _render_rows(request, kind, agent, rows, undone="", *, status=200):
     context = {"agent": agent, "kind": kind, "reasons": _read_reasons(request, kind), "rows": rows}
-    context |= _find_last_verdict(request, kind, agent, undone)
+    # The person's last verdict on such a row, which a list can undo.
+    last = None
+    if request.user.has_role("labeller"):
+        sample = undo.find_last_verdict(request.user.username, agent.agent_id, kind.types)
+        last = sample and {
+            "sample": sample,
+            "fact": evidence.read_fact(sample),
+            "label": getattr(sample, f"{kind.part}_label"),
+            "give": reverse(f"datasets:{kind.name}_judge", args=[agent.agent_id, getattr(sample, kind.column)]),
+        }
+    context |= {"last": last, "sentence": undone}
     return render(request, PLACES[kind.name], context, status=status)
 
 
@@ -168,20 +178,3 @@ def _build_rows(request, kind, agent, rows):
         }
         for row in rows
     ]
-
-
-def _find_last_verdict(request, kind, agent, sentence=""):
-    """The person's last verdict on such a row, which a list can undo.
-
-    `sentence` says what was undone.
-    """
-    last = None
-    if request.user.has_role("labeller"):
-        sample = undo.find_last_verdict(request.user.username, agent.agent_id, kind.types)
-        last = sample and {
-            "sample": sample,
-            "fact": evidence.read_fact(sample),
-            "label": getattr(sample, f"{kind.part}_label"),
-            "give": reverse(f"datasets:{kind.name}_judge", args=[agent.agent_id, getattr(sample, kind.column)]),
-        }
-    return {"last": last, "sentence": sentence}

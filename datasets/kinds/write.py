@@ -272,21 +272,17 @@ def _build_verdict(audit, subject, choice, correction):
     if choice == RIGHT:
         return PartVerdict("correct")
     if correction:
-        _check_correction(correction, subject)
+        # Refuse a correction that is not valid, or that repeats what was done.
+        if correction.status not in STATUSES:
+            raise Refused(_("A write should have been either written or refused."))
+        if correction.content and correction.status != "written":
+            raise Refused(_("What is refused leaves the file as it was: leave its content out."))
+        if correction.status == subject.status and correction.content in ("", subject.after):
+            raise Refused(_("This is what was done. Say what would have been right, or that it is right."))
         output = {"status": correction.status, "targetFile": audit.target_file, "reason": correction.reason}
         return PartVerdict("corrected", output | ({"content": correction.content} if correction.content else {}))
     known = find_right_output(subject)
     return PartVerdict("corrected", known) if known else PartVerdict("incorrect")
-
-
-def _check_correction(correction: Correction, subject: WriteSubject):
-    """Refuse a correction that is not valid, or that repeats what was done."""
-    if correction.status not in STATUSES:
-        raise Refused(_("A write should have been either written or refused."))
-    if correction.content and correction.status != "written":
-        raise Refused(_("What is refused leaves the file as it was: leave its content out."))
-    if correction.status == subject.status and correction.content in ("", subject.after):
-        raise Refused(_("This is what was done. Say what would have been right, or that it is right."))
 
 
 def find_samples(agent: Agent, audit_ids: Collection[str]) -> dict[str, list[DatasetSample]]:

@@ -176,7 +176,12 @@ def measure(benchmark: Benchmark, subject: Subject, progress: Any = None) -> dic
                 )
         if progress and result["samples"] % 1_000 == 0:
             progress.update(result["samples"])
-    return result | {"message": _describe_result(result)}
+    sentence = ngettext(
+        "%(above)s of %(count)s sample has a text of which the benchmark has more than half.",
+        "%(above)s of %(count)s samples have a text of which the benchmark has more than half.",
+        result["samples"],
+    )
+    return result | {"message": (sentence % {"above": f"{result['above']:,}", "count": f"{result['samples']:,}"})}
 
 
 def _run(params, progress):
@@ -210,15 +215,6 @@ def _find_row(subject, sample_id):
     """The first row of an export with a sample."""
     rows = read_rows_of(subject.id, sample_id) if isinstance(subject, DatasetExport) else None
     return {"side": rows[0][0], "row": rows[0][1]} if rows else {}
-
-
-def _describe_result(result):
-    sentence = ngettext(
-        "%(above)s of %(count)s sample has a text of which the benchmark has more than half.",
-        "%(above)s of %(count)s samples have a text of which the benchmark has more than half.",
-        result["samples"],
-    )
-    return sentence % {"above": f"{result['above']:,}", "count": f"{result['samples']:,}"}
 
 
 JOB = Kind(

@@ -114,19 +114,15 @@ def _take_over(version, **request):
     """The unfinished version for a new request, unless another one is under way."""
     if request == {name: getattr(version, name) for name in request}:
         return version
-    if _is_under_way(version):
+    # Whether a job builds a version, or waits to do so.
+    job = jobs.find_last(JOB_KIND, {"version_id": version.id})
+    if job is not None and not job.has_ended and not (job.state == JobRun.State.RUNNING and jobs.is_lost(job)):
         sentence = _("A release of this dataset is under way, started by %(name)s.")
         raise Refused(sentence % {"name": version.released_by})
     for name, value in request.items():
         setattr(version, name, value)
     version.save(update_fields=list(request))
     return version
-
-
-def _is_under_way(version):
-    """Whether a job builds a version, or waits to do so."""
-    job = jobs.find_last(JOB_KIND, {"version_id": version.id})
-    return job is not None and not job.has_ended and not (job.state == JobRun.State.RUNNING and jobs.is_lost(job))
 
 
 def _give_up(params):

@@ -63,7 +63,16 @@ def build_version(version: DatasetVersion, progress: Any) -> None:
         plan = build_export_plan(source, options, verdicts, draft, progress, total, fixed)
         members = _build_members(version, options, source, plan, verdicts, excluded)
         _insert_members(version, members, progress, total)
-    judged = _remove_judged(version)
+    # Remove members whose samples were judged since they were read. One statement finds them, so that the members have
+    # the verdicts of one moment.
+    same_label = Coalesce(OuterRef("label_id"), Value(""), output_field=TextField())
+    samples = DatasetSample.objects.annotate(label=Coalesce("label_id", Value(""), output_field=TextField()))
+    current = samples.filter(id=OuterRef("sample_id"), annotation_status=OuterRef("status"), label=same_label)
+    ids = list(DatasetMember.objects.filter(~Exists(current), version=version).values_list("id", flat=True))
+    for start in range(0, len(ids), BATCH):
+        with global_transaction():
+            DatasetMember.objects.filter(id__in=ids[start : start + BATCH]).delete()
+    judged = len(ids)
     if not DatasetMember.objects.filter(version=version).exists():
         sentence = words.describe_nothing_left(
             excluded, is_scored=source.is_scored(), other_task=find_other_task(options)
@@ -166,22 +175,6 @@ def _remove_members(version):
     while ids := list(sides.order_by("id").values_list("id", flat=True)[:BATCH]):
         with global_transaction():
             sides.filter(id__in=ids).delete()
-
-
-def _remove_judged(version):
-    """Remove members whose samples were judged since they were read; return how many.
-
-    One statement finds them, so that the members have the verdicts of one moment.
-    """
-    same_label = Coalesce(OuterRef("label_id"), Value(""), output_field=TextField())
-    samples = DatasetSample.objects.annotate(label=Coalesce("label_id", Value(""), output_field=TextField()))
-    current = samples.filter(id=OuterRef("sample_id"), annotation_status=OuterRef("status"), label=same_label)
-    judged = DatasetMember.objects.filter(~Exists(current), version=version)
-    ids = list(judged.values_list("id", flat=True))
-    for start in range(0, len(ids), BATCH):
-        with global_transaction():
-            DatasetMember.objects.filter(id__in=ids[start : start + BATCH]).delete()
-    return len(ids)
 
 
 def _finish(version, latest, excluded, judged):

@@ -40,16 +40,12 @@ def read_complete_lines(file: BinaryIO, offset: int, end: int) -> Iterator[Compl
         is_whole = raw.endswith(b"\n")
         if not is_whole and len(raw) < MAX_LINE:
             return
-        line = _build_line(offset, raw, is_rest)
+        text, place = raw.rstrip(b"\r\n"), (offset, offset + len(raw))
+        has_record = text.strip() and not is_rest and len(raw) < MAX_LINE
+        record = parse_line(Line(*place, text.strip()), is_typed=False).record if has_record else None
+        line = CompleteLine(*place, raw, text, record, is_rest)
         offset, is_rest = line.end, not is_whole
         yield line
-
-
-def _build_line(offset, raw, is_rest):
-    text, place = raw.rstrip(b"\r\n"), (offset, offset + len(raw))
-    has_record = text.strip() and not is_rest and len(raw) < MAX_LINE
-    record = parse_line(Line(*place, text.strip()), is_typed=False).record if has_record else None
-    return CompleteLine(*place, raw, text, record, is_rest)
 
 
 def read_tail(file: BinaryIO, end: int) -> bytes:

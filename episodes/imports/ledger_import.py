@@ -61,7 +61,25 @@ def read_rows(rows: Iterable[SourceRow], opted_out: frozenset[str]) -> ReadRows:
     read = ReadRows()
     for row in rows:
         try:
-            event, is_cut = _build_event(row)
+            if row.problem:
+                raise WrongEvent(row.problem)
+            values = row.values
+            is_redacted = values["redacted"] != 0
+            summary, *cuts = cut_summary(clean_text(values["summary"]))
+            payload = refs = None
+            if not is_redacted:
+                payload, is_cut = _read_json(values["payload_json"], "payload", PAYLOAD_BYTES)
+                refs, is_refs_cut = _read_json(values["refs_json"], "refs", REFS_BYTES)
+                cuts += [is_cut, is_refs_cut]
+            names = ("event_id", "ts_ms", "scope", "session_id", "agent_id", "type", "created_at")
+            event = build_source_event(
+                is_redacted=is_redacted,
+                **{name: values[name] for name in names},
+                summary=summary,
+                payload=payload,
+                refs=refs,
+            )
+            is_cut = any(cuts) and not is_redacted
         except WrongEvent as exc:
             read.rejected.append((row, exc.sentence))
             continue
@@ -71,29 +89,6 @@ def read_rows(rows: Iterable[SourceRow], opted_out: frozenset[str]) -> ReadRows:
         read.events.append((row, event))
         read.cut_ids |= {event.event_id} if is_cut else set()
     return read
-
-
-def _build_event(row: SourceRow) -> tuple[NewEvent, bool]:
-    """Return the event of a row, and whether one of its texts was cut. Raises WrongEvent."""
-    if row.problem:
-        raise WrongEvent(row.problem)
-    values = row.values
-    is_redacted = values["redacted"] != 0
-    summary, *cuts = cut_summary(clean_text(values["summary"]))
-    payload = refs = None
-    if not is_redacted:
-        payload, is_cut = _read_json(values["payload_json"], "payload", PAYLOAD_BYTES)
-        refs, is_refs_cut = _read_json(values["refs_json"], "refs", REFS_BYTES)
-        cuts += [is_cut, is_refs_cut]
-    names = ("event_id", "ts_ms", "scope", "session_id", "agent_id", "type", "created_at")
-    event = build_source_event(
-        is_redacted=is_redacted,
-        **{name: values[name] for name in names},
-        summary=summary,
-        payload=payload,
-        refs=refs,
-    )
-    return event, any(cuts) and not is_redacted
 
 
 def _read_json(text, label, most_bytes) -> tuple[Any, bool]:

@@ -138,19 +138,15 @@ def _read_file(agent, path, file, place, limits, opted_out, result):
     end = start
     lines = read_complete_lines(file, start, stat.st_size) if start < stat.st_size else ()
     for batch in split_batches(lines, lambda line: len(line.raw), MOST_AT_ONCE):
-        _store_batch(agent, path, batch, limits, opted_out, result)
+        spool_events = list(_read_events(path, batch, limits, opted_out, result))
+        stored = store_events(agent.db, [spool_event.event for spool_event in spool_events])
+        result.emitted += len(stored.new)
+        result.known += stored.known
+        result.expired += stored.expired
         end = batch[-1].end
     result.files_with_updates += end > start
     result.trailing_partial_bytes += max(0, stat.st_size - end)
     return [end, stat.st_ino]
-
-
-def _store_batch(agent, path, batch, limits, opted_out, result):
-    spool_events = list(_read_events(path, batch, limits, opted_out, result))
-    stored = store_events(agent.db, [spool_event.event for spool_event in spool_events])
-    result.emitted += len(stored.new)
-    result.known += stored.known
-    result.expired += stored.expired
 
 
 def _read_events(path, batch: list[CompleteLine], limits, opted_out, result) -> Iterator[Any]:

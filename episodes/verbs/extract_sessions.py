@@ -91,7 +91,12 @@ def _follow(agent, root, limits, following):
     def read():
         nonlocal last
         last = extract(agent, root, limits)
-        _add(total, last)
+        for item in fields(ExtractionResult):
+            if item.name != "errors":
+                setattr(total, item.name, getattr(total, item.name) + getattr(last, item.name))
+        for sentence in last.errors:
+            if sentence not in total.errors:
+                total.note_error(sentence)
         return last.files_with_updates > 0
 
     ended = following.run(read)
@@ -120,15 +125,6 @@ def _describe_cycle(root, result: ExtractionResult, limits):
 
 def _describe_source(root):
     return {"sessions_root": str(root), "state": None, "spool": None}
-
-
-def _add(total, result):
-    for item in fields(ExtractionResult):
-        if item.name != "errors":
-            setattr(total, item.name, getattr(total, item.name) + getattr(result, item.name))
-    for sentence in result.errors:
-        if sentence not in total.errors:
-            total.note_error(sentence)
 
 
 def _count(result, limits):

@@ -34,7 +34,16 @@ def run(agent, output, **options):
         head = heads.release(agent_row, SCREEN, by=BY)
         return Outcome({"head": str(head), "last_id": head.last_id, "output": None}, str(head))
     path = get_path(output)
-    _refuse_other_file(path, agent_row.db)
+    # Refuse to replace anything but a head of this ledger.
+    try:
+        if path.is_file():
+            if not heads.is_in_chain(agent_row.db, read_file(path)):
+                sentence = _("The ledger does not have the head in %(file)s any more. The file was not replaced.")
+                raise Failed(sentence % {"file": path})
+        elif os.path.lexists(path):
+            raise heads.WrongHead("")
+    except heads.WrongHead as exc:
+        raise WrongUse(_("%(file)s holds something else than a head; it was not replaced.") % {"file": path}) from exc
     # Before it is written: a head outside of the home has to be known.
     head = heads.release(agent_row, str(path), by=BY)
     _write(path, f"{head}\n")
@@ -52,22 +61,6 @@ def read_file(path: Path) -> heads.Head:
     except (OSError, ValueError) as exc:
         raise WrongUse(_("%(file)s cannot be read.") % {"file": path}) from exc
     return heads.parse_head(data.decode(errors="replace"))
-
-
-def _refuse_other_file(path, db):
-    """Refuse to replace anything but a head of this ledger.
-
-    Another head is evidence of a change.
-    """
-    try:
-        if path.is_file():
-            if not heads.is_in_chain(db, read_file(path)):
-                sentence = _("The ledger does not have the head in %(file)s any more. The file was not replaced.")
-                raise Failed(sentence % {"file": path})
-        elif os.path.lexists(path):
-            raise heads.WrongHead("")
-    except heads.WrongHead as exc:
-        raise WrongUse(_("%(file)s holds something else than a head; it was not replaced.") % {"file": path}) from exc
 
 
 def _write(path, line):

@@ -115,7 +115,13 @@ def _follow(agent, path, limits, following):
             totals["missing"] += 1
             return False
         last[:] = [result]
-        _add_counts(totals, result)
+        totals["inserted"] += result.inserted
+        totals["expired"] += result.expired
+        totals["withheld"] += result.withheld
+        for name, count in result.lines.items():
+            totals[LINE_COUNTS.get(name, name)] += count
+        for name in BOUNDED_COUNTS:
+            totals[name] += getattr(result, name)
         return result.is_active
 
     ended = following.run(read)
@@ -136,16 +142,6 @@ def _follow(agent, path, limits, following):
         "bounded": spool.describe_limits(limits),
         "last_cycle": last_cycle,
     }
-
-
-def _add_counts(totals, result: SpoolResult):
-    totals["inserted"] += result.inserted
-    totals["expired"] += result.expired
-    totals["withheld"] += result.withheld
-    for name, count in result.lines.items():
-        totals[LINE_COUNTS.get(name, name)] += count
-    for name in BOUNDED_COUNTS:
-        totals[name] += getattr(result, name)
 
 
 def _describe_totals(totals):

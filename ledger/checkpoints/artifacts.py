@@ -67,7 +67,7 @@ class PartArtifacts:
         place = {
             "record_id": part_record.record_id,
             "turn": part_record.row["turn_number"],
-            "tool": clip_line(_get_tool_name(part_record), 100),
+            "tool": clip_line(part_record.facts.tool_name or "", 100),
         }
         if relation == "mentioned" and before["relation"] == "output":
             place = {}  # where it came from says more than where it was named again
@@ -99,10 +99,6 @@ def _choose_selector(item):
 def _parse_type(summary):
     begin = summary.partition(" · ")[0]
     return TYPES.get(begin, begin if "/" in begin else None)
-
-
-def _get_tool_name(part_record):
-    return part_record.facts.tool_name or ""
 
 
 def _find_handles(value: Any) -> Iterator[str]:

@@ -61,7 +61,20 @@ def compose_bundle(pack: dict[str, Any], budget: int) -> dict[str, Any]:
 
     `budget` is the longest text in characters, LEAST_CHARS or more: the head and the foot need that many.
     """
-    head, sections, full_summary = _build_head(pack), _build_sections(pack), _summary_text(pack)
+    compaction, part = pack["compaction"], pack["part"]
+    before, after = compaction["context_before"], compaction["context_after"]
+    # Not “tokens”: that word alone would flag every pack as one that may hold a secret.
+    sizes = f", context {before:,} before" if before is not None else ""
+    sizes += f", {after:,} after" if after is not None else ""
+    session_id, agent_id = texts.clip_line(pack["session"]["id"], 80), texts.clip_line(pack["agent"], 60)
+    lines = [
+        f"Checkpoint of session {session_id} (agent {agent_id}).",
+        f"Compaction {texts.clip_line(compaction['record_id'], 80)}, {_format_time(compaction['at'])}{sizes}.",
+        f"It took {part['record_count']:,} records of {part['turn_count']:,} turns out of sight.",
+    ]
+    if part["withheld_count"]:
+        lines.append(f"{part['withheld_count']:,} of them are withheld: their sender opted out.")
+    head, sections, full_summary = lines, _build_sections(pack), _summary_text(pack)
     beyond = pack["summary"]["length"] - len(pack["summary"]["text"])
     everything = {section.name: len(section.lines) + pack[section.name]["more"] for section in sections}
     longest_foot = _build_foot(pack, {"summary": beyond + len(full_summary), **everything})
@@ -81,23 +94,6 @@ def compose_bundle(pack: dict[str, Any], budget: int) -> dict[str, Any]:
     inner = BORDER.sub("‹", "\n".join([*head, *body, _build_foot(pack, left_out)]))
     text = f"{BEGIN}\n{inner}\n{END}"
     return {"budget_chars": budget, "text": text, "left_out": left_out}
-
-
-def _build_head(pack):
-    compaction, part = pack["compaction"], pack["part"]
-    before, after = compaction["context_before"], compaction["context_after"]
-    # Not “tokens”: that word alone would flag every pack as one that may hold a secret.
-    sizes = f", context {before:,} before" if before is not None else ""
-    sizes += f", {after:,} after" if after is not None else ""
-    session_id, agent_id = texts.clip_line(pack["session"]["id"], 80), texts.clip_line(pack["agent"], 60)
-    lines = [
-        f"Checkpoint of session {session_id} (agent {agent_id}).",
-        f"Compaction {texts.clip_line(compaction['record_id'], 80)}, {_format_time(compaction['at'])}{sizes}.",
-        f"It took {part['record_count']:,} records of {part['turn_count']:,} turns out of sight.",
-    ]
-    if part["withheld_count"]:
-        lines.append(f"{part['withheld_count']:,} of them are withheld: their sender opted out.")
-    return lines
 
 
 def _build_foot(pack, left_out):

@@ -113,17 +113,13 @@ def read_records(compaction: Compaction, first_seq: int, end_seq: int) -> Iterat
         identities = session.identities.filter(seq__in=[row["seq"] for row in rows])
         ids = dict(identities.values_list("seq", "event_id"))
         for row in rows:
-            record = _read_full_record(session, row)
+            # A record with its capped texts; outputs that are artifacts stay previews.
+            full = None
+            if row["trim_json"]:
+                full = session.events.filter(seq=row["seq"]).values_list("full_zstd", flat=True).first()
+            record = trimming.untrim(row["event_json"], full)
             yield PartRecord(row, ids.get(row["seq"], ""), record, read_facts(record))
         seq = rows[-1]["seq"]
-
-
-def _read_full_record(session, row):
-    """A record with its capped texts; outputs that are artifacts stay previews."""
-    full = None
-    if row["trim_json"]:
-        full = session.events.filter(seq=row["seq"]).values_list("full_zstd", flat=True).first()
-    return trimming.untrim(row["event_json"], full)
 
 
 def _filter_identities(session):

@@ -53,7 +53,9 @@ def build_pack(
     is_withheld = compaction.record is None or _is_over_withheld(compaction)
     record = {} if is_withheld else compaction.record or {}
     text = record.get("summary") if isinstance(record.get("summary"), str) else ""
-    _add_named_files(contents, text, record)
+    details = record.get("details")
+    read, modified = read_file_lists(text, details if isinstance(details, dict) else {})
+    contents.work.add_named_files(read, modified)
     _add_decisions(contents, compaction, text, sources)
     pack = {
         "schema": SCHEMA,
@@ -115,12 +117,6 @@ def _is_over_withheld(compaction):
     if not session.withheld_count:
         return False
     return session.events.filter(kind="withheld", seq__lt=compaction.seq).exists()
-
-
-def _add_named_files(contents, text, record):
-    details = record.get("details")
-    read, modified = read_file_lists(text, details if isinstance(details, dict) else {})
-    contents.work.add_named_files(read, modified)
 
 
 def _add_decisions(contents, compaction, text, sources):

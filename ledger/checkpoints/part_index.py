@@ -67,7 +67,11 @@ class PartIndex:
         turn["calls"] += len(part_record.facts.calls)
         turn["failures"] += bool(part_record.row["is_failed"])
         if part_record.row["kind"] == "assistant" and not part_record.row["is_synthetic"]:
-            _add_answer(turn, part_record)
+            model = clip_line(part_record.facts.model or "", 100)
+            if model and model not in turn["models"] and len(turn["models"]) < MODELS:
+                turn["models"].append(model)
+            if part_record.facts.text.strip() and part_record.facts.stop_reason not in STOP_WORDS:
+                turn["reply"] = clip_line(part_record.facts.text, REPLY)
         self.turns.put(number, turn)
 
 
@@ -109,11 +113,3 @@ def _begin_turn(number, part_record):
         "calls": 0,
         "failures": 0,
     }
-
-
-def _add_answer(turn, part_record):
-    model = clip_line(part_record.facts.model or "", 100)
-    if model and model not in turn["models"] and len(turn["models"]) < MODELS:
-        turn["models"].append(model)
-    if part_record.facts.text.strip() and part_record.facts.stop_reason not in STOP_WORDS:
-        turn["reply"] = clip_line(part_record.facts.text, REPLY)

@@ -242,7 +242,12 @@ def _read_nodes(database, index_entries):
             except ValueError:
                 index_entries.unusable += 1
                 entry = {}
-            entry = _flatten_delivery(entry) | snapshots.get(decode_text(key), {})
+            # An entry with the delivery of newer OpenClaw under the names of older versions.
+            delivery = entry.get("delivery")
+            if isinstance(delivery, dict):
+                entry.setdefault("deliveryContext", delivery.get("context"))
+                entry.setdefault("origin", delivery.get("origin"))
+            entry = entry | snapshots.get(decode_text(key), {})
             entry["sessionId"] = decode_text(current) or entry.get("sessionId")
             entry.setdefault("updatedAt", updated)
             entry.setdefault("label", decode_text(label))
@@ -327,15 +332,6 @@ def _split_lines(blob):
         if raw.strip():
             yield Line(offset, offset + len(raw), raw.strip())
         offset += len(raw)
-
-
-def _flatten_delivery(entry):
-    """An entry with the delivery of newer OpenClaw under the names of older versions."""
-    delivery = entry.get("delivery")
-    if isinstance(delivery, dict):
-        entry.setdefault("deliveryContext", delivery.get("context"))
-        entry.setdefault("origin", delivery.get("origin"))
-    return entry
 
 
 def _read_windows(database):

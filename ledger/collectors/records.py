@@ -95,7 +95,15 @@ def read_facts(record: dict[str, Any]) -> Facts:
     if message is not None:
         record_facts = read_message_facts(record)
         if record_facts.kind == "assistant":
-            _read_assistant(record_facts, message)
+            record_facts.provider = _get_text(message.get("provider"))
+            record_facts.stop_reason = _get_text(message.get("stopReason"))
+            record_facts.error = _get_text(message.get("errorMessage"))
+            # A person who stops an answer is no failure, whatever the message says.
+            record_facts.is_failed = record_facts.stop_reason == "error" or (
+                record_facts.error is not None and record_facts.stop_reason != "aborted"
+            )
+            if isinstance(usage := message.get("usage"), dict) and not record_facts.is_synthetic:
+                record_facts.usage = read_usage(usage)
         elif record_facts.kind == "user":
             _read_sender(record_facts, message)
             record_facts.model_prompt = get_projected_text(record)
@@ -128,7 +136,16 @@ def read_message_facts(record: dict[str, Any]) -> Facts:
         message_facts.mirror = _read_mirror(message, model)
         message_facts.is_synthetic = model in SYNTHETIC_MODELS or bool(message_facts.mirror)
     elif message_facts.kind == "tool_result":
-        _read_tool_result(message_facts, message)
+        message_facts.tool_call_id = _get_text(message.get("toolCallId")) or _get_text(message.get("tool_use_id"))
+        message_facts.tool_name = _clean_name(message.get("toolName")) or _clean_name(message.get("name"))
+        details = message.get("details")
+        message_facts.details = details if isinstance(details, dict) else {}
+        # Most failures are not flagged: a command that exits with 3 has isError false.
+        message_facts.is_failed = (
+            message.get("isError") is True
+            or message_facts.details.get("status") in ("error", "failed")
+            or message_facts.details.get("exitCode") not in (0, None)
+        )
     elif message_facts.kind == "user" and may_be_wrapped(message_facts.text):
         message_facts.envelope = envelope = unwrap_message(message_facts.text)
         message_facts.is_unwrapped = envelope.words != message_facts.text
@@ -282,31 +299,6 @@ def _read_mirror(message, model):
     if isinstance(marker, dict):
         return _get_text(marker.get("kind")) or MIRROR
     return MIRROR if model == MIRROR or message.get("openclawMessageToolMirror") else ""
-
-
-def _read_assistant(record_facts, message):
-    record_facts.provider = _get_text(message.get("provider"))
-    record_facts.stop_reason = _get_text(message.get("stopReason"))
-    record_facts.error = _get_text(message.get("errorMessage"))
-    # A person who stops an answer is no failure, whatever the message says.
-    record_facts.is_failed = record_facts.stop_reason == "error" or (
-        record_facts.error is not None and record_facts.stop_reason != "aborted"
-    )
-    if isinstance(usage := message.get("usage"), dict) and not record_facts.is_synthetic:
-        record_facts.usage = read_usage(usage)
-
-
-def _read_tool_result(record_facts, message):
-    record_facts.tool_call_id = _get_text(message.get("toolCallId")) or _get_text(message.get("tool_use_id"))
-    record_facts.tool_name = _clean_name(message.get("toolName")) or _clean_name(message.get("name"))
-    details = message.get("details")
-    record_facts.details = details if isinstance(details, dict) else {}
-    # Most failures are not flagged: a command that exits with 3 has isError false.
-    record_facts.is_failed = (
-        message.get("isError") is True
-        or record_facts.details.get("status") in ("error", "failed")
-        or record_facts.details.get("exitCode") not in (0, None)
-    )
 
 
 def _read_other(record_facts, record):

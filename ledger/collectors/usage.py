@@ -55,27 +55,20 @@ def read_usage(usage: dict[str, Any]) -> Usage:
     )
     given = _find_count(usage, TOTAL)
     if not read.input or (not read.cache_read and "cacheRead" not in usage):
-        _read_prompt(usage, read, given)
+        # Read a prompt that is given as a whole, and its part from the cache.
+        is_whole = not usage.get("input")
+        read.input = read.input or _find_count(usage, PROMPT)
+        if not read.cache_read:
+            inner = (details for name in DETAILS if isinstance(details := usage.get(name), dict))
+            cached = _find_count(usage, CACHED) or next((_find_count(details, CACHED) for details in inner), 0)
+            read.cache_read, is_inside = cached, is_whole
+        else:
+            is_inside = is_whole and bool(_find_count(usage, PROMPT))
+        if is_inside and given != read.prompt + read.output:
+            read.input = max(0, read.input - read.cache_read - read.cache_write)
     read.total = given or read.prompt + read.output
     read.cost = _compute_cost(usage.get("cost"), read.total)
     return read
-
-
-def _read_prompt(usage, read, total):
-    """Read a prompt that is given as a whole, and its part from the cache.
-
-    The total may show that the cached part is not inside of it.
-    """
-    is_whole = not usage.get("input")
-    read.input = read.input or _find_count(usage, PROMPT)
-    if not read.cache_read:
-        inner = (details for name in DETAILS if isinstance(details := usage.get(name), dict))
-        cached = _find_count(usage, CACHED) or next((_find_count(details, CACHED) for details in inner), 0)
-        read.cache_read, is_inside = cached, is_whole
-    else:
-        is_inside = is_whole and bool(_find_count(usage, PROMPT))
-    if is_inside and total != read.prompt + read.output:
-        read.input = max(0, read.input - read.cache_read - read.cache_write)
 
 
 def _find_count(usage, names):

@@ -78,7 +78,8 @@ def find_wrapper_end(text: str, at: int, message: UnwrappedMessage) -> int:
     if text.startswith("[", at):
         return _read_bracket(text, at, message)
     if text.startswith(MEDIA_HINT, at):
-        return _find_line_end(text, at) + 1
+        end = text.find("\n", at)
+        return (len(text) if end < 0 else end) + 1
     if hint := next((hint for hint in HINTS if text.startswith(hint, at)), ""):
         return at + len(hint)
     if skill := SKILL.match(text, at):
@@ -171,7 +172,20 @@ def _read_bracket(text, at, message):
             _count_media(message, is_image=IMAGE_TYPE.search(media[1]) is not None)
         return media.end()
     if header := HEADER.match(text, at) or UNDATED.match(text, at):
-        return _read_header(text, header, message)
+        # Read the header of a channel: the person it names, and the speaker in a group.
+        label, _sep, number = (header[2] or "").strip().rpartition(" id:")
+        label, is_group = label or number, GROUP.search(header[2] or "") is not None
+        speaker = (SPEAKER if is_group else LABELLED).match(text, header.end())
+        if speaker:
+            message.blocks.append(Block(SENDER, {"name": speaker[1]}))
+        message.is_unnamed = not speaker or not speaker[1].endswith(")")
+        if label and (speaker or is_group):
+            message.blocks.append(Block(SENDER, {"label": label}))
+        elif label:
+            person = PERSON.fullmatch(label)
+            sender = {"name": person[1], "username": person[2]} if person else {"name": label}
+            message.blocks.append(Block(SENDER, sender | ({"id": number} if number != label else {})))
+        return speaker.end() if speaker else header.end()
     if history := next((mark for mark in HISTORY if text.startswith(mark, at)), ""):
         # The last mark is the right one: the messages before it are other people's.
         current = text.rfind(CURRENT, at)
@@ -183,27 +197,6 @@ def _read_bracket(text, at, message):
         message.blocks.append(Block(FORWARDED, {"forwarded_from": forward[1]}))
         return forward.end()
     return -1
-
-
-def _read_header(text, header, message):
-    """Read the header of a channel: the person it names, and the speaker in a group.
-
-    Only a name with an id before the words identifies the speaker: a name alone, or a line after the words, may be
-    anybody's.
-    """
-    label, _sep, number = (header[2] or "").strip().rpartition(" id:")
-    label, is_group = label or number, GROUP.search(header[2] or "") is not None
-    speaker = (SPEAKER if is_group else LABELLED).match(text, header.end())
-    if speaker:
-        message.blocks.append(Block(SENDER, {"name": speaker[1]}))
-    message.is_unnamed = not speaker or not speaker[1].endswith(")")
-    if label and (speaker or is_group):
-        message.blocks.append(Block(SENDER, {"label": label}))
-    elif label:
-        person = PERSON.fullmatch(label)
-        sender = {"name": person[1], "username": person[2]} if person else {"name": label}
-        message.blocks.append(Block(SENDER, sender | ({"id": number} if number != label else {})))
-    return speaker.end() if speaker else header.end()
 
 
 def _find_quote_start(words, last, end):
@@ -221,8 +214,3 @@ def _count_media(message, *, is_image):
         message.images += 1
     else:
         message.files += 1
-
-
-def _find_line_end(text, at):
-    end = text.find("\n", at)
-    return len(text) if end < 0 else end

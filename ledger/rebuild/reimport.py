@@ -210,10 +210,22 @@ def _says_the_same(db, beside, row):
 
 def _make_session(db, beside, session_id, parts, entry, *, stashes, moved=(), contents=None) -> KeptRecords:
     """Make a session from its sources and kept records in `beside`, which is emptied first."""
-    _clear_tables(beside, session_id)
+    for model in (ToolDay, *reversed(tables.list_models(tables.OF_SESSIONS))):
+        statements.run(beside, f"DELETE FROM {_table(model)}")  # noqa: S608 - our tables
     parts = order_sources(parts)
     kept_records = KeptRecords(db, session_id, parts, moved)
-    _create_session(db, beside, session_id, entry)
+    # Create the session with its index entry, as it is now or was read last.
+    old = Session.objects.using(db).filter(id=session_id).first()
+    if old is not None:
+        indexed = {name: getattr(old, name) for name in INDEXED}
+        if entry is not None and entry.report:  # it is made of the index
+            indexed["prompt_report_id"] = None
+        elif report := PromptReport.objects.using(db).filter(id=old.prompt_report_id).first():
+            PromptReport.objects.using(beside).create(id=report.id, report_json=report.report_json)
+        moments = {"created_at": old.created_at, "last_activity_at": old.last_activity_at}  # they only move outwards
+        Session.objects.using(beside).create(id=session_id, source_state=old.source_state, **indexed, **moments)
+    if entry is not None:
+        index_rows.store_index(beside, [entry])
     numbers = _read_turn_numbers(db, session_id)
     first = (
         TranscriptEvent.objects.using(db)
@@ -266,21 +278,6 @@ def _read_turn_numbers(db, session_id):
     return dict(statements.read_rows(db, NUMBERS, [session_id])) | own
 
 
-def _create_session(db, beside, session_id, entry):
-    """Create the session with its index entry, as it is now or was read last."""
-    old = Session.objects.using(db).filter(id=session_id).first()
-    if old is not None:
-        indexed = {name: getattr(old, name) for name in INDEXED}
-        if entry is not None and entry.report:  # it is made of the index
-            indexed["prompt_report_id"] = None
-        elif report := PromptReport.objects.using(db).filter(id=old.prompt_report_id).first():
-            PromptReport.objects.using(beside).create(id=report.id, report_json=report.report_json)
-        moments = {"created_at": old.created_at, "last_activity_at": old.last_activity_at}  # they only move outwards
-        Session.objects.using(beside).create(id=session_id, source_state=old.source_state, **indexed, **moments)
-    if entry is not None:
-        index_rows.store_index(beside, [entry])
-
-
 def _keep_title(db, beside, session_id):
     """Keep a title that an index gave, when no source gives one now."""
     old = Session.objects.using(db).filter(id=session_id).values_list("title", flat=True).first()
@@ -305,11 +302,6 @@ def _read_title_texts(db, session_id):
     return stored.values_list("user_message_content", "user_metadata")[: turns.TITLE_TURNS]
 
 
-def _clear_tables(beside, session_id):
-    for model in (ToolDay, *reversed(tables.list_models(tables.OF_SESSIONS))):
-        statements.run(beside, f"DELETE FROM {_table(model)}")  # noqa: S608 - our tables
-
-
 def _table(model):
     return model._meta.db_table
 
@@ -326,7 +318,26 @@ class _Exchange:
     def run(self) -> ReimportResult:
         with upkeep.attach_database(self.db, self.beside):
             self._compare()
-            self._describe_changes()
+            key = [self.session_id]
+            before, now = (
+                {record_id: kind for record_id, kind, _seq in statements.read_rows(self.db, query, key)}
+                for query in (IDS_AND_KINDS.format(where=where) for where in (MAIN, ATTACHED))
+            )
+            result = self.result
+            result.held = Holding(Counter(now.values()), compute_checksum(now))
+            pairs = ((before.get(record_id, kind), kind) for record_id, kind in now.items())
+            result.kind_changes = Counter(pair for pair in pairs if pair[0] != pair[1])
+            result.added = Counter(kind for record_id, kind in now.items() if record_id not in before)
+            result.withheld = [
+                record_id
+                for record_id, kind in now.items()
+                if kind == WITHHELD and before.get(record_id, WITHHELD) != WITHHELD
+            ]
+            if result.withheld:
+                rows = statements.read_rows(self.db, HANDLES_OF_WITHHELD, key * 2)
+                result.artifacts = sorted(handle for (handle,) in rows)
+                texts = statements.read_rows(self.db, WORDS_OF_WITHHELD, key * 2)
+                result.words = {text for both in texts for text in both if text}
             if self.result.is_changed:
                 with transaction.atomic(using=self.db, durable=True):
                     self._exchange()
@@ -336,28 +347,6 @@ class _Exchange:
         self.result.is_new = not Session.objects.using(self.db).filter(id=self.session_id).exists()
         differences = _find_differences(self.db, self.session_id, self.files, has_previews=self.has_previews)
         self.result.is_changed = any(True for _row in differences)
-
-    def _describe_changes(self):
-        key = [self.session_id]
-        before, now = (
-            {record_id: kind for record_id, kind, _seq in statements.read_rows(self.db, query, key)}
-            for query in (IDS_AND_KINDS.format(where=where) for where in (MAIN, ATTACHED))
-        )
-        result = self.result
-        result.held = Holding(Counter(now.values()), compute_checksum(now))
-        pairs = ((before.get(record_id, kind), kind) for record_id, kind in now.items())
-        result.kind_changes = Counter(pair for pair in pairs if pair[0] != pair[1])
-        result.added = Counter(kind for record_id, kind in now.items() if record_id not in before)
-        result.withheld = [
-            record_id
-            for record_id, kind in now.items()
-            if kind == WITHHELD and before.get(record_id, WITHHELD) != WITHHELD
-        ]
-        if result.withheld:
-            rows = statements.read_rows(self.db, HANDLES_OF_WITHHELD, key * 2)
-            result.artifacts = sorted(handle for (handle,) in rows)
-            texts = statements.read_rows(self.db, WORDS_OF_WITHHELD, key * 2)
-            result.words = {text for both in texts for text in both if text}
 
     def _exchange(self):
         key = [self.session_id]
@@ -378,13 +367,9 @@ class _Exchange:
         statements.run(self.db, BRING_REJECTED)
 
     def _copy_rows(self, model, verb):
-        columns = ", ".join(_list_columns(model))
+        columns = ", ".join([field.column for field in model._meta.concrete_fields])
         table = _table(model)
         statements.run(self.db, f"{verb} INTO {MAIN}.{table} ({columns}) SELECT {columns} FROM {ATTACHED}.{table}")  # noqa: S608
-
-
-def _list_columns(model):
-    return [field.column for field in model._meta.concrete_fields]
 
 
 def _own_key(model):

@@ -78,8 +78,19 @@ def rebuild_session(db: str, session_id: str) -> None:
         for name, value in derived.columns.items():
             setattr(session, name, value)
         session.save(using=db)
-        _store_places(db, derived)
-        _store_turns(db, derived)
+        changed = [
+            (*place, derived.session.id, seq) for seq, place in derived.places.items() if derived.stored[seq] != place
+        ]
+        statements.run_many(db, PLACE, changed)
+        stored = ConversationTurn.objects.using(db).filter(session_id=derived.session.id)
+        lonely_ids = find_lonely_turns(db, derived.session.id)
+        removed_ids = stored.exclude(id__in=lonely_ids).values_list("id", flat=True)
+        # Not through the model: it would delete their contexts too, which are evidence.
+        statements.run_many(db, "DELETE FROM conversation_turns WHERE id = %s", [(turn_id,) for turn_id in removed_ids])
+        for number, turn_id in enumerate(sorted(lonely_ids), start=1):  # a number that no record of a session gets
+            stored.filter(id=turn_id).update(turn_number=-number, is_active=False)
+        rows = [[*map(turn.get, TURN_COLUMNS)] for turn in derived.turns]
+        statements.run_many(db, insert_sql("conversation_turns", TURN_COLUMNS), rows)
         _store_days_and_snapshots(db, derived)
         tool_days.replace_sums(db, session_id, session.channel_id, derived.tools)
         statements.run(db, TURN_OF_ARTIFACT, [session_id, OUTPUT_KIND])
@@ -107,25 +118,6 @@ def find_lonely_turns(db: str, session_id: str) -> set[str]:
     ids = {f"{session_id}:{record_id}" for record_id in identities.values_list("event_id", flat=True)}
     contexts = ConversationContext.objects.using(db).filter(turn__session_id=session_id)
     return set(contexts.values_list("turn_id", flat=True)) - ids
-
-
-def _store_places(db, derived: DerivedRows):
-    changed = [
-        (*place, derived.session.id, seq) for seq, place in derived.places.items() if derived.stored[seq] != place
-    ]
-    statements.run_many(db, PLACE, changed)
-
-
-def _store_turns(db, derived: DerivedRows):
-    stored = ConversationTurn.objects.using(db).filter(session_id=derived.session.id)
-    lonely_ids = find_lonely_turns(db, derived.session.id)
-    removed_ids = stored.exclude(id__in=lonely_ids).values_list("id", flat=True)
-    # Not through the model: it would delete their contexts too, which are evidence.
-    statements.run_many(db, "DELETE FROM conversation_turns WHERE id = %s", [(turn_id,) for turn_id in removed_ids])
-    for number, turn_id in enumerate(sorted(lonely_ids), start=1):  # a number that no record of a session gets
-        stored.filter(id=turn_id).update(turn_number=-number, is_active=False)
-    rows = [[*map(turn.get, TURN_COLUMNS)] for turn in derived.turns]
-    statements.run_many(db, insert_sql("conversation_turns", TURN_COLUMNS), rows)
 
 
 def _store_days_and_snapshots(db, derived: DerivedRows):

@@ -44,7 +44,12 @@ def session_detail(request, agent, session_id: str):
 def session_events(request, agent, session_id: str, filters: Query[EventQuery]):
     """The records of a session in order; their content only with `include_payload`."""
     session = get_object_or_404(Session.objects.using(agent.db).only("id", "leaf_record_id"), id=session_id)
-    events = _filter_events(session, filters)
+    records = branch_records.find_branch_records(session, "" if filters.branch == "active" else filters.branch)
+    if records is None:
+        raise Refused(_("This session has no such branch. See the list of its branches."))
+    columns = {"kind": filters.kind, "is_failed": filters.failed, "tool_name": filters.tool}
+    events = records.events().filter(**{name: value for name, value in columns.items() if value is not None})
+    events = events.defer("full_zstd") if filters.include_payload else events.defer(*PAYLOAD_COLUMNS)
     limits = {"budget": BUDGET_BYTES, "weigh": count_event_bytes} if filters.include_payload else {}
     page = page_of(events, order=("seq",), **filters.place, **limits)
     _set_ids(page, session)
@@ -81,15 +86,6 @@ def turn_context(request, agent, turn_id: str = Query(..., max_length=2000, desc
     context = contexts.read_context(agent.db, configuration.get_number(contexts.SETTING), id=turn_id)
     request.opened = ("session", context.turn.session_id)
     return context.as_json()
-
-
-def _filter_events(session, filters):
-    records = branch_records.find_branch_records(session, "" if filters.branch == "active" else filters.branch)
-    if records is None:
-        raise Refused(_("This session has no such branch. See the list of its branches."))
-    columns = {"kind": filters.kind, "is_failed": filters.failed, "tool_name": filters.tool}
-    events = records.events().filter(**{name: value for name, value in columns.items() if value is not None})
-    return events.defer("full_zstd") if filters.include_payload else events.defer(*PAYLOAD_COLUMNS)
 
 
 def _turn_page(turns, filters, *, order):

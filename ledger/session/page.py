@@ -138,11 +138,7 @@ def show_forks(session: Session, page: transcript_page.TranscriptPage) -> None:
             page.roots.append(branch)
         elif entry := places.get(branch.fork_id):
             entry.branches.append(branch)
-    _add_active_branch(session, page, places)
-
-
-def _add_active_branch(session, page, places):
-    """On an abandoned branch, add the way back to the active branch to the fork."""
+    # On an abandoned branch, add the way back to the active branch to the fork.
     if not page.records.is_aside:
         return
     fork = session.identities.filter(seq=page.records.fork_seq).values_list("event_id", flat=True).first()

@@ -117,7 +117,16 @@ def find_records(
     else:
         result.earlier = (rows[0]["seq"] if rows else start + 1) if after >= 0 else None
         result.later = None if is_last else rows[-1]["seq"] if len(rows) == SIZE else end
-    result.rows = _add_calls(records, rows, columns)
+    # The hits with the records that belong to them: calls of results, results of calls.
+    hits = {row["seq"]: row for row in rows}
+    near = {seq for row in rows if row["kind"] == "tool_result" for seq in range(row["seq"] - AROUND, row["seq"])}
+    near |= {seq for row in rows if row["tool_call_count"] for seq in range(row["seq"] + 1, row["seq"] + AROUND)}
+    if missing := near - hits.keys():
+        parts = records.session.events.filter(CONDITIONS["tools"], seq__in=missing).values(*columns)
+        nearby = {row["seq"]: row for row in parts} | hits
+        for row in rows:
+            _join_call(hits, nearby, row)
+    result.rows = [hits[seq] for seq in sorted(hits)]
     return result
 
 
@@ -207,19 +216,6 @@ def _read_batch(records, record_filter, columns, at, end, limit, backwards):
     if backwards:
         return records.before(at, limit, *columns, only=record_filter.condition, since=end)
     return records.after(at, limit, *columns, only=record_filter.condition, until=end)
-
-
-def _add_calls(records, rows, columns):
-    """The hits with the records that belong to them: calls of results, results of calls."""
-    hits = {row["seq"]: row for row in rows}
-    near = {seq for row in rows if row["kind"] == "tool_result" for seq in range(row["seq"] - AROUND, row["seq"])}
-    near |= {seq for row in rows if row["tool_call_count"] for seq in range(row["seq"] + 1, row["seq"] + AROUND)}
-    if missing := near - hits.keys():
-        parts = records.session.events.filter(CONDITIONS["tools"], seq__in=missing).values(*columns)
-        nearby = {row["seq"]: row for row in parts} | hits
-        for row in rows:
-            _join_call(hits, nearby, row)
-    return [hits[seq] for seq in sorted(hits)]
 
 
 def _join_call(hits, nearby, row):

@@ -212,7 +212,20 @@ def build_sections(rows, turns, *, show_all=False, keep=None, outputs=NO_OUTPUTS
         missing, stashed = _count_missing(row["trim_json"]), outputs.get(row["seq"], ())
         if row["kind"] == "tool_result":
             missing["text"] += sum(output.missing for output in stashed)
-            result = _build_result(row, record_facts, missing, stashed)
+            exit_code, duration = record_facts.details.get("exitCode"), record_facts.details.get("durationMs")
+            diff = record_facts.details.get("diff")
+            result = Result(
+                record_id=row["record_id"],
+                url_id=quote(row["record_id"], safe=""),
+                created_at=row["created_at"],
+                is_failed=bool(row["is_failed"]),
+                text=build_preview(record_facts.text, SHORT, missing["text"]),
+                images=record_facts.images,
+                exit_code=exit_code if isinstance(exit_code, int) else None,
+                duration_ms=round(duration) if isinstance(duration, int | float) and 0 <= duration < 1e15 else None,
+                diff=build_preview(diff, SHORT) if isinstance(diff, str) and diff else None,
+                outputs=list(stashed),
+            )
             call = calls.get(record_facts.tool_call_id or "")
             if call is not None and call.result is None:
                 call.result, call.is_open = result, result.record_id == keep
@@ -374,23 +387,6 @@ def find_main_argument(arguments: dict[str, Any]) -> str:
     texts = (arguments[name] for name in MAIN_ARGUMENTS if isinstance(arguments.get(name), str))
     text = next(texts, None) or next((value for value in arguments.values() if isinstance(value, str)), "")
     return " ".join(text[:400].split())[:200]
-
-
-def _build_result(row, record_facts: Facts, missing, outputs):
-    exit_code, duration = record_facts.details.get("exitCode"), record_facts.details.get("durationMs")
-    diff = record_facts.details.get("diff")
-    return Result(
-        record_id=row["record_id"],
-        url_id=quote(row["record_id"], safe=""),
-        created_at=row["created_at"],
-        is_failed=bool(row["is_failed"]),
-        text=build_preview(record_facts.text, SHORT, missing["text"]),
-        images=record_facts.images,
-        exit_code=exit_code if isinstance(exit_code, int) else None,
-        duration_ms=round(duration) if isinstance(duration, int | float) and 0 <= duration < 1e15 else None,
-        diff=build_preview(diff, SHORT) if isinstance(diff, str) and diff else None,
-        outputs=list(outputs),
-    )
 
 
 def _preview_raw(row):

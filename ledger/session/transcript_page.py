@@ -165,7 +165,10 @@ def read_rows_after(records: BranchRecords, after: int):
     chunk = take_fitting(rows[:CHUNK])
     has_more = len(chunk) < len(rows)
     if has_more:
-        chunk = _drop_open_calls(chunk)
+        # Leave a call for the next page when its results only follow there.
+        answers = _count_leading_results(reversed(chunk))
+        last = len(chunk) - answers - 1
+        chunk = chunk[:last] if last > 0 and chunk[last]["tool_call_count"] > answers else chunk
     return chunk, has_more
 
 
@@ -186,13 +189,6 @@ def take_fitting(rows, budget: int = BUDGET):
         if remaining < 0 and number:
             return rows[:number]
     return rows
-
-
-def _drop_open_calls(rows):
-    """Leave a call for the next page when its results only follow there."""
-    answers = _count_leading_results(reversed(rows))
-    last = len(rows) - answers - 1
-    return rows[:last] if last > 0 and rows[last]["tool_call_count"] > answers else rows
 
 
 def _count_leading_results(rows):

@@ -51,9 +51,17 @@ def read_turn_actions(db: str, session_id: str, number: int | None) -> TurnActio
     actions = TurnActions(session, is_on_branch=True)
     for section in timeline.build_sections(rows, {}, outputs=stashed):
         actions.entries += map(_open_failed, section.entries)
-    _count_calls(actions)
+    calls = [call for entry in actions.entries for call in entry.calls]
+    actions.call_count = len(calls) + sum(entry.more_calls for entry in actions.entries)
+    actions.failed_count = sum(bool(call.result and call.result.is_failed) for call in calls)
+    actions.unanswered_count = sum(call.result is None for call in calls)
     if len(rows) < len(values):
-        _count_all(actions, events, len(rows))
+        # Count the calls of a turn that is too long for one page.
+        entry_count = len(rows)
+        failed = Count("seq", filter=Q(kind="tool_result", is_failed=True))
+        sums = events.aggregate(records=Count("seq"), calls=Sum("tool_call_count"), failed=failed)
+        actions.left_count, actions.unanswered_count = sums["records"] - entry_count, 0
+        actions.call_count, actions.failed_count = sums["calls"] or 0, sums["failed"]
     _remove_reply(actions, turn.agent_message_id)
     return actions
 
@@ -63,24 +71,6 @@ def _open_failed(entry):
     for call in entry.calls:
         call.is_open = bool(call.result and call.result.is_failed)
     return entry
-
-
-def _count_calls(actions):
-    calls = [call for entry in actions.entries for call in entry.calls]
-    actions.call_count = len(calls) + sum(entry.more_calls for entry in actions.entries)
-    actions.failed_count = sum(bool(call.result and call.result.is_failed) for call in calls)
-    actions.unanswered_count = sum(call.result is None for call in calls)
-
-
-def _count_all(actions, events, entry_count):
-    """Count the calls of a turn that is too long for one page.
-
-    Its calls without a result are not known then.
-    """
-    failed = Count("seq", filter=Q(kind="tool_result", is_failed=True))
-    sums = events.aggregate(records=Count("seq"), calls=Sum("tool_call_count"), failed=failed)
-    actions.left_count, actions.unanswered_count = sums["records"] - entry_count, 0
-    actions.call_count, actions.failed_count = sums["calls"] or 0, sums["failed"]
 
 
 def _remove_reply(actions, reply_id):

@@ -20,7 +20,14 @@ def session_detail(request, agent, session_id):
     """One session, turn by turn; `next=` and `prev=` lead to the next place of a kind."""
     session = _get_session(agent, session_id)
     if "next" in request.GET or "prev" in request.GET:
-        return _jump(request, session)
+        # Redirect to the next record of a kind; without one, back with a notice.
+        kind, backwards, seq, branch = JumpForm(request.GET).read_jump()
+        records = branch_records.find_branch_records(session, branch) or branch_records.BranchRecords(session)
+        record_id = jumps.find_target(records, kind, seq, backwards=backwards)
+        if record_id is None:
+            messages.info(request, jumps.NO_TARGET_NOTICES[kind][backwards])
+            return redirect(jumps.build_address(records, seq=seq, backwards=backwards))
+        return redirect(jumps.build_address(records, record_id=record_id))
     context = _build_context(request, agent, session)
     context |= page.build_transcript_context(session, PlaceForm(request.GET), context["outline"])
     context["place_query"] = request.GET
@@ -107,17 +114,6 @@ def _build_context(request, agent, session):
         "back": read_return_address(request),
         **page.build_session_context(session),
     }
-
-
-def _jump(request, session):
-    """Redirect to the next record of a kind; without one, back with a notice."""
-    kind, backwards, seq, branch = JumpForm(request.GET).read_jump()
-    records = branch_records.find_branch_records(session, branch) or branch_records.BranchRecords(session)
-    record_id = jumps.find_target(records, kind, seq, backwards=backwards)
-    if record_id is None:
-        messages.info(request, jumps.NO_TARGET_NOTICES[kind][backwards])
-        return redirect(jumps.build_address(records, seq=seq, backwards=backwards))
-    return redirect(jumps.build_address(records, record_id=record_id))
 
 
 @require_safe

@@ -82,19 +82,15 @@ def read_context(db: str, size: int, **which: Any) -> Context:
             {"id": None, "turn_id": turn.id, **message, "sequence_number": number}
             for number, message in enumerate(before)
         ]
-    fitting = _take_fitting(items)
-    return Context(turn, fitting, is_kept, len(items) - len(fitting), read_model_prompt(turn))
-
-
-def _take_fitting(items):
-    """The last of these messages that fit in an answer."""
+    # The last of these messages that fit in an answer.
     room, start = BUDGET_BYTES, len(items)
     for item in reversed(items):
         room -= len(item["message"].encode())
         if room < 0:
             break
         start -= 1
-    return items[start:]
+    fitting = items[start:]
+    return Context(turn, fitting, is_kept, len(items) - len(fitting), read_model_prompt(turn))
 
 
 def store_contexts(

@@ -90,7 +90,21 @@ class Forest:
         known: dict[int, tuple[int, int, int]] = {}
         branches = []
         for leaf in sorted(leaves, key=lambda node: -node.seq):
-            first, fork, count = _measure(leaf, parents, known)
+            # `(first own record, fork, length)` of the branch that ends with a node.
+            path, seen = [], set()
+            place = leaf
+            while not isinstance(place, int) and place.seq not in known and place.seq not in seen:
+                seen.add(place.seq)
+                path.append(place.seq)
+                place = parents[place.seq]
+            if isinstance(place, int):
+                first, fork, count = path[-1], place, 0
+            else:  # a stretch that another branch shares, or a loop
+                first, fork, count = known.get(place.seq, (path[-1], ROOT, 0))
+            for seq in reversed(path):
+                count += 1
+                known[seq] = (first, fork, count)
+            first, fork, count = known[leaf.seq]
             branches.append(Branch(leaf.record_id, leaf.seq, first, fork, "", count))
         return branches
 
@@ -146,24 +160,6 @@ def describe_branches(session: Session, branches: Sequence[Branch]) -> list[Bran
 @lru_cache(maxsize=KEPT)
 def _find_cached(db, session_id, _cache_key):
     return tuple(forest(Session.objects.using(db).only("id").get(id=session_id)).branches())
-
-
-def _measure(leaf, parents, known):
-    """`(first own record, fork, length)` of the branch that ends with a node."""
-    path, seen = [], set()
-    place = leaf
-    while not isinstance(place, int) and place.seq not in known and place.seq not in seen:
-        seen.add(place.seq)
-        path.append(place.seq)
-        place = parents[place.seq]
-    if isinstance(place, int):
-        first, fork, count = path[-1], place, 0
-    else:  # a stretch that another branch shares, or a loop
-        first, fork, count = known.get(place.seq, (path[-1], ROOT, 0))
-    for seq in reversed(path):
-        count += 1
-        known[seq] = (first, fork, count)
-    return known[leaf.seq]
 
 
 def _read_ids(session, seqs):

@@ -99,7 +99,8 @@ def add(db: str, session: Session, rows: Iterable[Row]) -> None:
     """Add new records, which are stored, to the sums."""
     stored = _read_sums(db, session.id) if session.record_count else []
     steps = map(_build_step, (row for row in rows if row.facts.kind in KINDS))
-    _save(db, session.id, _get_channel(session, stored), counted(steps, _build_open_buckets(stored)))
+    # The channel that sums of a session are counted to.
+    _save(db, session.id, stored[-1][2] if stored else session.channel_id, counted(steps, _build_open_buckets(stored)))
 
 
 def compute_sums(db: str, session_id: str) -> Buckets:
@@ -236,14 +237,6 @@ def _read_sums(db, session_id):
     """Day, tool, channel and open characters of a session's stored sums."""
     rows = SessionTool.objects.using(db).filter(session_id=session_id)
     return list(rows.values_list("date", "tool", "channel_id", "open_chars"))
-
-
-def _get_channel(session, stored):
-    """The channel that sums of a session are counted to.
-
-    The index may have named another one since.
-    """
-    return stored[-1][2] if stored else session.channel_id
 
 
 def _build_open_buckets(stored) -> Buckets:

@@ -197,7 +197,14 @@ def _store_or_retry(db, transcript, chunk, outputs, unnamed, ending):
 
 
 def _store_chunk(db, transcript, chunk, stored, outputs, unnamed, ending):
-    session = _get_session(db, transcript)
+    # The session's row; a new one is saved at the end of the chunk.
+    if transcript.batch and transcript.session_id in transcript.batch:
+        session = transcript.batch.pop(transcript.session_id)
+    else:
+        session = Session.objects.using(db).filter(id=transcript.session_id).first()
+    if session is None:
+        removal.clear_remains(db, transcript.session_id)
+    session = session or Session(id=transcript.session_id, created_at=transcript.modified_ms, last_activity_at=0)
     known = turns.read_known_nodes(db, session) if session.record_count else {}
     if transcript.goes_on and ending.before is None:
         ending.before = turns.build_last_row(session, known)
@@ -216,7 +223,8 @@ def _store_chunk(db, transcript, chunk, stored, outputs, unnamed, ending):
         refresh, holes = turns.assign_turns(db, session, tree, rows, known, transcript.turn_numbers)
         if outputs.batch:
             outputs.set_turns(session.id, turns.find_user_records(rows, known))
-        _insert_rows(db, session, rows)
+        statements.run_many(db, INSERT_EVENT, [row.event(session.id) for row in rows])
+        statements.run_many(db, INSERT_IDENTITY, [row.identity(session.id) for row in rows])
         turns_by_day = turns.store_turns(db, session, rows, refresh, holes)
         turns.store_snapshots(db, session, tree, rows)
         if rows:
@@ -224,20 +232,6 @@ def _store_chunk(db, transcript, chunk, stored, outputs, unnamed, ending):
         stored.added = _add_sums(db, session, rows, turns_by_day)
     statements.run(db, *_build_save(session))
     stored.held = session_holdings.get_holding(session)
-
-
-def _get_session(db, transcript):
-    """The session's row; a new one is saved at the end of the chunk.
-
-    Foreign keys are checked at the commit.
-    """
-    if transcript.batch and transcript.session_id in transcript.batch:
-        session = transcript.batch.pop(transcript.session_id)
-    else:
-        session = Session.objects.using(db).filter(id=transcript.session_id).first()
-    if session is None:
-        removal.clear_remains(db, transcript.session_id)
-    return session or Session(id=transcript.session_id, created_at=transcript.modified_ms, last_activity_at=0)
 
 
 def _build_save(session):
@@ -330,11 +324,6 @@ def _reject_lines(db, transcript, bad):
 
 def _build_node(row):
     return Node(row.seq, row.record_id, row.parent_id, row.facts.kind == "user")
-
-
-def _insert_rows(db, session, rows):
-    statements.run_many(db, INSERT_EVENT, [row.event(session.id) for row in rows])
-    statements.run_many(db, INSERT_IDENTITY, [row.identity(session.id) for row in rows])
 
 
 def _add_sums(db, session, rows, turns_by_day):

@@ -88,7 +88,11 @@ def untrim(event_json: str, full_zstd: bytes | memoryview | None, trim_json: str
     """
     record = orjson.loads(event_json)
     if full_zstd:
-        record = _restore_texts(record, orjson.loads(packing.unpack(bytes(full_zstd))))
+        # The record with its capped texts whole again.
+        rests = orjson.loads(packing.unpack(bytes(full_zstd)))
+        for (*parents, last), begin, text in rests:
+            place = _get_at(record, parents)
+            place[last] = place[last][:begin] + text
     for note in parse_stashed(trim_json):
         _set_text(record, note.path, _read_content(note))
     return record
@@ -183,14 +187,6 @@ def _cap_value(value, path, rests, is_result):
     if isinstance(value, list):
         return [_cap_value(item, (*path, index), rests, is_result) for index, item in enumerate(value)]
     return value
-
-
-def _restore_texts(record, rests):
-    """The record with its capped texts whole again."""
-    for (*parents, last), begin, text in rests:
-        place = _get_at(record, parents)
-        place[last] = place[last][:begin] + text
-    return record
 
 
 def _encode_note(left_out, capped, stashed):

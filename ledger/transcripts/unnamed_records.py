@@ -83,7 +83,10 @@ def compute_key(record: dict[str, Any]) -> str:
 
 def read_keys(db: str, session_id: str) -> dict[str, str]:
     """Name -> content key of each stored record without an id, in their order."""
-    names = _stored_names(db, session_id)
+    identities = TranscriptEventIdentity.objects.using(db).filter(
+        session_id=session_id, event_id__gte="@", event_id__lt="A"
+    )
+    names = dict(identities.order_by("seq").values_list("seq", "event_id"))
     keys: dict[str, str] = {}
     seqs = list(names)
     for start in range(0, len(seqs), ROWS):
@@ -105,13 +108,6 @@ def count_missing(db: str, session_id: str, records: Counter[str]) -> int:
     """
     stored = Counter(read_keys(db, session_id).values())
     return max(0, sum((records - stored).values()) - stored[WITHHELD])
-
-
-def _stored_names(db, session_id):
-    identities = TranscriptEventIdentity.objects.using(db).filter(
-        session_id=session_id, event_id__gte="@", event_id__lt="A"
-    )
-    return dict(identities.order_by("seq").values_list("seq", "event_id"))
 
 
 def find_output_handles(row: TranscriptEvent, record: dict[str, Any]) -> tuple[tuple[str, str], ...]:

@@ -110,19 +110,6 @@ def _compile_pattern(text):
         raise UnusablePatternError(UNKNOWN, pattern=pattern, reason=reason) from error
     if compiled.programsize > MAX_SIZE:
         raise UnusablePatternError(LARGE, pattern=text)
-    _check_reach(text, compiled)
-    return compiled
-
-
-def _is_impossible(text, compiled):
-    """Whether no text can match: an empty class, letters before its beginning or after its end."""
-    if compiled.programsize <= 1:
-        return True
-    plain = _ESCAPED.sub("-", text)
-    return "(?m" not in text and bool(_BEYOND.search(plain) or re.search(r"[A-Za-z0-9](?:\^|\\A)", plain))
-
-
-def _check_reach(text, compiled):
     if _is_impossible(text, compiled):
         raise UnusablePatternError(NOTHING, pattern=text)
     if compiled.search("") is not None or compiled.fullmatch("") is not None:
@@ -132,3 +119,12 @@ def _check_reach(text, compiled):
     matched = sum(match.end() - match.start() for match in compiled.finditer(ORDINARY))
     if matched > MOST_SHARE * len(ORDINARY):
         raise UnusablePatternError(EVERYTHING, pattern=text)
+    return compiled
+
+
+def _is_impossible(text, compiled):
+    """Whether no text can match: an empty class, letters before its beginning or after its end."""
+    if compiled.programsize <= 1:
+        return True
+    plain = _ESCAPED.sub("-", text)
+    return "(?m" not in text and bool(_BEYOND.search(plain) or re.search(r"[A-Za-z0-9](?:\^|\\A)", plain))

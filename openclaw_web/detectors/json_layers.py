@@ -83,7 +83,10 @@ def _build_json_layers(text):
         tokens = _find_escaped_tokens(layer.text)
         if not tokens:
             break
-        below = _decode_tokens(layer, tokens)
+        decoder = _Decoder(layer.text)
+        for start, end, is_key in tokens:
+            decoder.add(start, end, KEY_BREAK if is_key else BREAK)
+        below = Layer("".join(decoder.chunks), layer, decoder)
         layer.text = _mask(layer.text, tokens)
         yield layer
         layer = below
@@ -121,13 +124,6 @@ def _find_escaped_tokens(text):
                 tokens.append((start, end, False))
             before = (start, end, is_escaped)
     return tokens
-
-
-def _decode_tokens(layer, tokens):
-    decoder = _Decoder(layer.text)
-    for start, end, is_key in tokens:
-        decoder.add(start, end, KEY_BREAK if is_key else BREAK)
-    return Layer("".join(decoder.chunks), layer, decoder)
 
 
 class _Decoder:

@@ -63,15 +63,6 @@ def finder(*patterns: Any) -> Callable[..., Any]:
     return add
 
 
-def _match_groups(data):
-    """The numbers of all patterns that match: one pass for each group."""
-    numbers: tuple[int, ...] = ()
-    for needs, patterns, group_numbers in _build_sets(len(_SOURCES)):
-        if needs in data and (places := patterns.Match(data)):
-            numbers += tuple([group_numbers[place] for place in places])
-    return _share(numbers)
-
-
 @cache
 def _build_sets(count):
     """Each group: the text that a match holds, its patterns of the first `count` as one automaton, their numbers."""
@@ -140,7 +131,12 @@ class ScanText:
         self._places: dict[Any, array] = {}
         self.matching: frozenset[int] | None = None  # the numbers of patterns that match; None: not known
         if len(data) <= MAX_SET_BYTES:
-            self.matching = _match_groups(data)
+            # The numbers of all patterns that match: one pass for each group.
+            numbers: tuple[int, ...] = ()
+            for needs, patterns, group_numbers in _build_sets(len(_SOURCES)):
+                if needs in data and (places := patterns.Match(data)):
+                    numbers += tuple([group_numbers[place] for place in places])
+            self.matching = _share(numbers)
 
     def find(self, pattern: Any, needs: bytes = b"", steps: int = STEPS_OF_MATCH) -> Iterable[tuple[int, int]]:
         """Start and end, in characters, of each match of a pattern of `compile_pattern`.
