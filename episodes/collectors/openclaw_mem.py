@@ -100,7 +100,7 @@ def _build_row(values):
     return SourceRow(row_id, values)
 
 
-def _read_moment(value) -> str | None:
+def _read_moment(value: Any) -> str | None:
     """Return a time of ISO 8601 as the source wrote it; None for anything else, which keeps no event out."""
     text = value.decode(errors="replace") if isinstance(value, bytes) else str(value)
     with suppress(ValueError):
