@@ -13,8 +13,8 @@ from openclaw_web.diffs.line_diff import compare, count_shared_ends
 from openclaw_web.diffs.word_marks import WORDS, Effort
 
 KEPT, REMOVED, ADDED = "kept", "removed", "added"
-STEPS = 2_000_000  # of difflib: tens of milliseconds at the most, as it is asked for while somebody types
-MOST_LINES = 1_000  # changed lines that are compared each with its own, where all of them together take too long
+STEPS = 3_000_000  # of difflib: tens of milliseconds at the most, as it is asked for while somebody types
+MOST_LINES = 5_000  # changed lines that are compared each with its own, where all of them together take too long
 TOKENS = re.compile(rf"(?:{WORDS.pattern})(?<! ) ?|.", re.DOTALL)  # with the blank behind it: half as many to compare
 
 

@@ -56,7 +56,7 @@ ANSWER_WORDS = {
     "pictures": _("Files without words"),
 }
 DELIVERY_WORDS = {
-    "delivered": _("Delivered"),
+    "delivered": states.word("delivered"),
     "suppressed": _("Not sent"),
     "failed": _("Delivery failed"),
     "not_known": _("Delivery not known"),

@@ -22,13 +22,16 @@ def routes(resolver, namespace=""):
 ROUTES = dict(routes(get_resolver()))
 
 
+CONVERTER = re.compile(r"\{\w+:")  # documents name arguments without it
+
+
 def mounted_operations():
     """Yields every operation of the API as (`METHOD /path`, name of its route), documented or not."""
     for _prefix, router in api._routers:
         for path, view in router.path_operations.items():
             for operation in view.operations:
                 for method in operation.methods:
-                    yield f"{method} {path}", f"api:{operation.view_func.__name__}"
+                    yield f"{method} {CONVERTER.sub('{', path)}", f"api:{operation.view_func.__name__}"
 
 
 @cache

@@ -64,7 +64,13 @@ SHAPES = {
     },
     "sessions": {"origin": "iif(i % 3, 'direct', 'cron')", "error_count": "i % 3"},
     "skipped": {"path": "{words} || i", "reason": "iif(i % 3, 'reset', 'bak')", "kind": "iif(i % 2, 'file', 'folder')"},
-    "turns": {"turn_number": "i", "is_active": "1", "error_count": "i % 3"},
+    "turns": {
+        "turn_number": "i",
+        "is_active": "1",
+        "error_count": "i % 3",
+        "answer_state": "iif(i % 3, '', 'silent')",
+        "delivery": "iif(i % 4, 'not_known', 'delivered')",
+    },
     "writes": {
         "target_file": "iif(i % 2, 'MEMORY.md', 'USER.md')",
         "session_id": "iif(i % 3, 'session', {words})",

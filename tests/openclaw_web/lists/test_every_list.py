@@ -83,6 +83,7 @@ OTHERS = {
     "sessions errors": ("on", lambda row: row["error_count"] > 0),
     "sessions q": ("OTHER", says("title")),
     "skipped name": ("OTHER", says("path")),
+    "turns answer": ("silent", lambda row: row["answer_state"] == "silent"),
     "turns errors": ("on", lambda row: row["error_count"] > 0),
     "turns q": ("OTHER", says("user_message_content")),
     "turns slow": ("0.03", lambda row: (row["latency_ms"] or 0) >= 30),
