@@ -22,12 +22,11 @@ def find_causes(user: Any) -> dict[str, str]:
     A cause that the person may not see has none. Where a cause follows from another one, it is the first of all.
     """
     caused = {name: kinds.all_kinds()[name].causes for name in kinds.visible_to(user)}
-    causes = list(open_rows().filter(kind__in=[name for name, kind_names in caused.items() if kind_names])[:MOST])
-    if not causes:
-        return {}
-    names = {name for row in causes for name in caused[row.kind]}
+    names = {name for cause, followers in caused.items() if followers for name in (cause, *followers)}
+    rows = list(open_rows().filter(kind__in=names)[:MOST])
+    causes = [row for row in rows if caused.get(row.kind)]
     cause_ids = {}
-    for row in open_rows().filter(kind__in=names)[:MOST]:
+    for row in rows if causes else ():
         cause = next((cause for cause in causes if _is_caused(row, cause, caused)), None)
         if cause:
             cause_ids[row.id] = cause.id

@@ -51,11 +51,11 @@ def _follow_batch(db, samples, counts):
         is_changed = (exchange.user, exchange.reply) != (body.get("userMessage"), body.get("agentReply"))
         traits += [CHANGED] if is_changed else []
         columns = turn_facts.build_columns(exchange.prompt, exchange.stop, " ".join(traits))
-        was_changed = CHANGED in sample.turn_traits.split()
+        if columns == {name: getattr(sample, name) for name in columns}:
+            continue
         with write_queue.global_transaction():
-            if columns != {name: getattr(sample, name) for name in columns}:
-                DatasetSample.objects.filter(id=sample.id).update(**columns)
-            if is_changed and not was_changed:
+            DatasetSample.objects.filter(id=sample.id).update(**columns)
+            if is_changed and CHANGED not in sample.turn_traits.split():
                 counts["changed"] += 1
                 counts["sent"] += _send_to_review(sample.id)
 

@@ -171,8 +171,9 @@ def find_answer(messages: Sequence[Message], conversation: Conversation) -> Answ
                 continue
             texts = (call.arguments.get(name) for name in TEXTS)
             words = next((text for text in texts if isinstance(text, str) and text.strip()), "")
-            has_file |= any(call.arguments.get(name) for name in FILES)
-            if words or has_file:
+            is_file = any(call.arguments.get(name) for name in FILES)
+            has_file |= is_file
+            if words or is_file:
                 answer.place = place
                 answer.sent.append((place, call.id))
             parts += [words] if words else []
