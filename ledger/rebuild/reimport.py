@@ -352,7 +352,7 @@ class _Exchange:
         key = [self.session_id]
         tool_days.remove_sums(self.db, self.session_id)
         statements.run(self.db, REMOVE_CONTEXTS, key * 3)
-        statements.run(self.db, SET_ASIDE, key * 3)
+        statements.run(self.db, SET_ASIDE, key * 4)
         statements.run(self.db, REMOVE_RETURNED)
         exchanged = [model for model in tables.list_models(tables.OF_SESSIONS) if model not in SHARED]
         for model in reversed(exchanged):
@@ -423,7 +423,8 @@ REMOVE_CONTEXTS = f"""
 SET_ASIDE = f"""
     UPDATE {MAIN}.conversation_turns SET turn_number = -abs(turn_number), is_active = 0,
         user_message_content = CASE WHEN user_message_id IN ({WITHHELD_NOW}) THEN '' ELSE user_message_content END,
-        agent_message_content = CASE WHEN user_message_id IN ({WITHHELD_NOW}) THEN '' ELSE agent_message_content END
+        agent_message_content = CASE WHEN user_message_id IN ({WITHHELD_NOW}) THEN '' ELSE agent_message_content END,
+        agent_metadata = CASE WHEN user_message_id IN ({WITHHELD_NOW}) THEN NULL ELSE agent_metadata END
     WHERE session_id = %s AND id NOT IN (SELECT id FROM {ATTACHED}.conversation_turns)
         AND id IN (SELECT turn_id FROM {MAIN}.conversation_contexts)
 """  # noqa: S608
