@@ -99,7 +99,8 @@ BY_TRAIT = (
     (CHANGED, CHANGED, CHANGED),
 )
 TAINTED, CHANGED_SINCE = "tainted", "changed_since_release"
-OF_NO_TURN = Q(turn_number=None, sample_type__in=GATE_TYPES)  # decisions whose window alone is known
+TURNLESS_TYPES = (*GATE_TYPES, *WRITE.types)  # a decision has its window, and a write its file
+OF_NO_TURN = Q(turn_number=None, sample_type__in=TURNLESS_TYPES)
 RESTING = Q(turn_traits__contains=TOOLS)  # samples whose reply is known to rest on tools
 Samples = QuerySet[DatasetSample]
 Row = dict[str, Any]
@@ -237,7 +238,7 @@ class Source:
             yield RESTS_ON_TOOLS, RESTING
         if self.options.min_quality is not None and self.options.release is None:
             yield "low_quality", Q(quality_score=None) | Q(quality_score__lt=self.options.min_quality)
-        if set(GATE_TYPES) & set(self.options.sample_types) and consent.read_opted_out():
+        if set(TURNLESS_TYPES) & set(self.options.sample_types) and consent.read_opted_out():
             yield "opted_out", OF_NO_TURN
         yield "no_turn", Q(turn_number=None) & ~OF_NO_TURN
 

@@ -139,7 +139,7 @@ EXCLUSIONS = {
     RESTS_ON_TOOLS: gettext_lazy("With a reply that rests on tool results, which the row would not contain"),
     "low_quality": gettext_lazy("Below the minimum quality, or without a score"),
     "no_turn": gettext_lazy("Not about a turn"),
-    "opted_out": gettext_lazy("Decision without a turn, while somebody is opted out"),
+    "opted_out": gettext_lazy("Decision or write without a turn, while somebody is opted out"),
     "not_a_turn": gettext_lazy("Of a type without user text and reply"),
     NO_DECISION: gettext_lazy("Without a memory_gate decision"),
     DECISION_INCORRECT: gettext_lazy("With a wrong memory_gate decision that nobody corrected"),

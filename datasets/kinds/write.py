@@ -8,7 +8,7 @@ decision behind the write, in the shape of annotated turns.
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
@@ -23,9 +23,11 @@ from guardian.corrections import correction_store
 from guardian.corrections.rules import get_write, is_withheld
 from guardian.detail import opted_out_lines
 from guardian.detail.line_blame import FileBlame
+from guardian.files import LONGEST_FACT
 from guardian.models import BehaviorCorrection, GuardianReceipt, Rollback, WriteGuardianAudit
 from ledger import consent
 from ledger.models import ConversationTurn
+from openclaw_web.diffs import line_diff
 from openclaw_web.errors import Refused
 
 from .. import turn_facts
@@ -45,16 +47,17 @@ READ = ("id", "sample_type", "audit_id", "annotation_status", "annotated_by", "a
 
 @dataclass(frozen=True, slots=True)
 class WriteSubject:
-    """A write with its turn, its decision, and its file's content before and after.
+    """A write with its turn and decision, where they are known, and its file's content before and after.
 
-    Content is None where there was no file, or nothing was written. `status` is the status that was decided.
-    `correction` is the correction in force, `rollback` the rollback of the write. `chosen` is the file's content
-    afterwards where a person chose it, because its lines had changed since; `right` is the right content of the file
-    that the correction names.
+    `fact` is the reported one, else the lines that the write added. Content is None where there was no file, or nothing
+    was written. `status` is the status that was decided. `correction` is the correction in force, `rollback` the
+    rollback of the write. `chosen` is the file's content afterwards where a person chose it, because its lines had
+    changed since; `right` is the right content of the file that the correction names.
     """
 
     audit: WriteGuardianAudit
-    turn: ConversationTurn
+    fact: str
+    turn: ConversationTurn | None
     decision: MemoryGateDecision | None
     status: str
     before: str | None
@@ -91,13 +94,9 @@ def read_subject(agent: Agent, audit: WriteGuardianAudit) -> WriteSubject:
             if is_failed
             else _("No sample can be created: the write was skipped.")
         )
-    if not audit.candidate_fact:
-        raise Refused(_("No sample can be created: the fact is not known."))
     if not audit.target_file:
         raise Refused(_("No sample can be created: the file is not known."))
     turn = ConversationTurn.objects.using(db).filter(id=audit.turn_id).first() if audit.turn_id else None
-    if turn is None:
-        raise Refused(_("The turn of this write is not known or no longer stored, so it cannot become a sample."))
     if status == "written" and audit.after_snapshot_id is None and audit.before_snapshot_id is None:
         raise Refused(_("Nobody knows what the file held before and after this write, so it cannot become a sample."))
     _set_before_version(db, audit, status)
@@ -107,8 +106,10 @@ def read_subject(agent: Agent, audit: WriteGuardianAudit) -> WriteSubject:
         raise Refused(_("No sample can be created: somebody opted out."))
     before, after = _read_text(audit.before_snapshot), _read_text(audit.after_snapshot) if status == "written" else None
     correction = next(iter(correction_store.find_by_write(db, audit.id)), None)
+    fact = audit.candidate_fact or _find_added_lines(audit, before, after)
     return WriteSubject(
         audit=audit,
+        fact=fact,
         turn=turn,
         decision=_find_decision(db, audit.decision_id),
         status=status,
@@ -117,8 +118,20 @@ def read_subject(agent: Agent, audit: WriteGuardianAudit) -> WriteSubject:
         correction=correction,
         rollback=rollback,
         chosen=_read_text(choice.after_snapshot) if choice else None,
-        right=_find_right_file(db, audit, correction, before, after),
+        right=_find_right_file(db, audit, fact, correction, before, after),
     )
+
+
+def _find_added_lines(audit, before, after):
+    """The lines that a write without a reported fact added, as its fact."""
+    diff = line_diff.compare(before, before if after is None or audit.is_diff_shared else after)
+    changed = (diff.new_lines[block.new_start : block.new_end] for block in diff.blocks if not block.is_same)
+    fact = "".join(line for lines in changed for line in lines).strip()
+    if not fact or len(fact) > LONGEST_FACT:
+        raise Refused(
+            _("No sample can be created: no fact was reported, and the write added no lines that could be one.")
+        )
+    return fact
 
 
 def _find_decision(db, decision_id):
@@ -126,10 +139,11 @@ def _find_decision(db, decision_id):
     return decisions.filter(id=decision_id).first() if decision_id else None
 
 
-def _find_right_file(db, audit, correction, before, after):
+def _find_right_file(db, audit, fact, correction, before, after):
     if correction is None:
         return RightFile()
-    write = OriginalWrite(audit.created_at, correction_store.get_original_state(db, audit), before, after)
+    state = replace(correction_store.get_original_state(db, audit), fact=fact)
+    write = OriginalWrite(audit.created_at, state, before, after)
     return find_right_file(db, write, correction_store.get_corrected_state(correction))
 
 
@@ -176,7 +190,7 @@ def content(_agent: Agent, subject: WriteSubject, _is_right: bool) -> dict[str, 
     """The content of a write's sample, with its correction so far."""
     body: dict[str, Any] = {
         "type": TYPE,
-        "candidateFact": subject.audit.candidate_fact,
+        "candidateFact": subject.fact,
         "targetFile": subject.audit.target_file,
         "currentFileContent": subject.before or "",
         "fileExisted": subject.before is not None,
@@ -244,15 +258,17 @@ def is_right(subject: WriteSubject) -> bool:
     """
     row = subject.correction
     corrected_fields = row and (row.corrected_status, row.corrected_candidate_fact, row.corrected_target_file)
-    return corrected_fields == (subject.status, subject.audit.candidate_fact, subject.audit.target_file)
+    return corrected_fields == (subject.status, subject.fact, subject.audit.target_file)
 
 
 def _build_columns(agent, subject):
+    turn = subject.turn
     return {
+        "session_id": turn.session_id if turn else subject.audit.session_id or "",
         "decision_id": subject.decision.id if subject.decision else None,
         "audit_id": subject.audit.id,
         "collection_strategy": "manual_correction" if find_right_output(subject) or is_right(subject) else "manual",
-        **turn_facts.read_columns(agent.db, subject.turn),
+        **(turn_facts.read_columns(agent.db, turn) if turn else turn_facts.build_columns("", "", "")),
     }
 
 
@@ -310,8 +326,11 @@ def find_sample_id(agent: Agent, audit_id: str) -> str:
 
 
 def _find_judgeable(audits):
-    rollback = WriteGuardianAudit.Origin.ROLLBACK
-    return {row.id for row in audits if row.turn_id is not None and row.origin != rollback}
+    """Ids of writes with a turn, or without one while nobody has opted out; not of rollbacks."""
+    own = [row for row in audits if row.origin != WriteGuardianAudit.Origin.ROLLBACK]
+    alone = {row.id for row in own if row.turn_id is None}
+    alone = set() if alone and consent.read_opted_out() else alone
+    return alone | {row.id for row in own if row.turn_id is not None}
 
 
 WRITE = JudgedKind(

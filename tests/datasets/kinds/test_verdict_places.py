@@ -23,7 +23,8 @@ def others(case):
     """Two more rows of each kind that may be judged, and one that may not."""
     for number, turn in ((2, "s1:u1"), (3, "s1:u3"), (4, None)):
         store_decision(f"d{number}", turn=turn)
-        create_write("agent_ada", number, None, b"x%d" % number, turn_id=turn)
+        origin = "recorded" if turn else "rollback"
+        create_write("agent_ada", number, None, b"x%d" % number, turn_id=turn, origin=origin)
 
 
 def places(page):

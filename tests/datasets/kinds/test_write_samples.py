@@ -135,22 +135,21 @@ def test_a_write_that_got_another_id_keeps_its_sample(ada, write):
 
 
 def test_writes_that_cannot_be_samples_are_named(ada, write):
-    create_write(DB, 2, None, b"x")
+    create_write(DB, 2, None, b"\xff")
     create_correction("w2")
     result = review_requests.queue_writes(ada)
-    assert [entry["id"] for entry in result.skipped] == ["w2"] and "turn" in result.skipped[0]["reason"]
+    assert [entry["id"] for entry in result.skipped] == ["w2"] and "UTF-8" in result.skipped[0]["reason"]
     assert review_requests.describe_queued_writes(result).startswith(
-        "0 samples added to the queue, 1 write skipped. The turn of this write is not"
+        "0 samples added to the queue, 1 write skipped. The file is not UTF-8 text"
     )
 
 
 @pytest.mark.parametrize(
     ("columns", "after", "why"),
     [
-        ({"turn_id": None}, AFTER, "turn"),
-        ({"turn_id": "gone"}, AFTER, "turn"),
         ({"status": "failed"}, AFTER, "write failed"),
-        ({"candidate_fact": None, "origin": "unattributed"}, AFTER, "fact is not known"),
+        ({"candidate_fact": None, "origin": "unattributed"}, b"", "no fact was reported"),
+        ({"candidate_fact": None, "origin": "unattributed"}, b"- tea\n" * 4000, "no fact was reported"),
         ({}, b"\xff", "UTF-8"),
         ({}, b"x" * 100_001, "100,000"),
     ],
@@ -160,6 +159,32 @@ def test_what_cannot_be_a_sample(ada, columns, after, why):
     create_write(DB, 1, None, after, **({"turn_id": "s1:u2"} | columns))
     with pytest.raises(Refused, match=why):
         judge_write(ada)
+
+
+@pytest.mark.parametrize("turn_id", [None, "gone"])
+def test_a_write_without_a_turn_is_a_sample(ada, turn_id):
+    create_write(DB, 1, BEFORE, AFTER, turn_id=turn_id, session_id="irc:lab")
+    judge_write(ada)
+    sample = only()
+    assert (sample.turn_id, sample.turn_number, sample.session_id) == (None, None, "irc:lab")
+    assert (sample.annotation_status, sample.guardian_label) == ("approved", "correct")
+    configuration.put("collector.optedOutSenders", ["42"])
+    create_write(DB, 2, BEFORE, AFTER, turn_id=turn_id, target_file="USER.md")
+    with pytest.raises(Refused, match="somebody opted out"):
+        judge_write(ada, name="w2")
+
+
+def test_a_write_without_a_fact_has_the_lines_it_added_as_its_fact(ada):
+    after = b"# Memory\n- tea at four\n- no milk\n"
+    create_write(DB, 1, b"# Memory\n- tea\n", after, candidate_fact=None, origin="unattributed", session_id=None)
+    judge_write(ada, "wrong", Correction("refused", "Small talk."))
+    sample = only()
+    assert (sample.body["candidateFact"], sample.session_id) == ("- tea at four\n- no milk", "")
+    create_write(DB, 2, BEFORE, AFTER, candidate_fact=None, origin="imported", target_file="USER.md")
+    create_write(DB, 3, BEFORE, AFTER, candidate_fact=None, origin="imported", target_file="USER.md")
+    share_diff(DB, "w2", "w3")
+    with pytest.raises(Refused, match="no fact was reported"):
+        judge_write(ada, name="w2")
 
 
 def test_a_refused_write_is_a_sample_without_content(ada):

@@ -193,12 +193,12 @@ def test_a_rule_that_is_none_takes_all_with_it(as_operator, write):
     assert read_stored() == {"corrections": [], "samples": [], "rollbacks": 0, "rules": []}
 
 
-def test_a_write_without_a_turn_is_corrected_and_says_why_no_sample(as_operator, write):
-    create_write(DB, 2, AFTER, b"# Facts\n", candidate_fact="Likes milk.", turn_id=None)
+def test_a_write_that_cannot_be_a_sample_is_corrected_and_says_why(as_operator, write):
+    create_write(DB, 2, AFTER, b"\xff", candidate_fact="Likes milk.", turn_id=None)
     address = SAVE.replace("w1", "w2")
     assert "cannot become a sample" in read_text(as_operator.get(PAGE.replace("w1", "w2"), ABSENT))
     text = read_text(as_operator.post(address, ABSENT | {"reason": "No."}, follow=True))
-    assert "Saved: should not be there. The turn of this write is not known" in text
+    assert "Saved: should not be there. The file is not UTF-8 text" in text
     right = {"opinion": "right"}
     assert as_operator.post(API.replace("w1", "w9"), right, "application/json").status_code == 404
 
