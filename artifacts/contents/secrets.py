@@ -1,35 +1,50 @@
 """Finds the kinds of secrets that a content seems to hold.
 
-It searches bytes, in time that grows with their number only. The words for each kind are in
-people.configuration.catalogue.SECRET_KINDS.
+It searches bytes, in time that grows with their number only. Keys are judged by the detectors. The words for each kind
+are in people.configuration.catalogue.SECRET_KINDS.
 """
 
 import re2
 
-# The first five are the patterns of the Reflection spec, as wide as it has them; the others are keys by their shape.
-PATTERNS = {
+from openclaw_web.detectors import keys, rules
+from openclaw_web.detectors.detect import resolve_overlaps
+from openclaw_web.detectors.scan_text import Budget, BudgetExceeded, ScanText
+
+# The patterns of the Reflection spec, as wide as it has them.
+WORDS = {
     "api_key": r"(?i)api[_-]?key",
     "password": r"(?i)password",
     "token": r"(?i)token",
     "secret": r"(?i)secret",
     "private_key": r"-----BEGIN.*-----",
-    "aws_key": r"\b(?:AKIA|ASIA)[0-9A-Z]{16}\b",
-    "bearer": r"(?i)\bbearer [0-9a-z._~+/-]{16,}",
-    "github_key": r"\bgh[pousr]_[0-9A-Za-z]{36}",
-    "google_key": r"\bAIza[0-9A-Za-z_-]{35}",
-    "jwt": r"\beyJ[0-9A-Za-z_-]{10,}\.eyJ[0-9A-Za-z_-]{10,}\.",
-    "model_key": r"\bsk-[0-9A-Za-z_-]{20,}",
-    "slack_key": r"\bxox[abeoprs]-[0-9A-Za-z-]{10,}",
 }
-KINDS = tuple(PATTERNS)
-OVERLAP = 4096  # bytes of the chunk before that are searched again: a longer match across a border may be missed
+# Kinds that say whose key it is, by the first word of the detectors' rule.
+ISSUERS = {"aws": "aws_key", "bearer": "bearer", "github": "github_key", "google": "google_key", "jwt": "jwt"}
+ISSUERS |= {shape.rule.split("-")[0]: "model_key" for shape in rules.MODELS}
+ISSUERS |= {"slack": "slack_key", "putty": "private_key", "pem": "private_key"}
+OTHER = "other_key"
+KINDS = (*WORDS, "aws_key", "bearer", "github_key", "google_key", "jwt", "model_key", "slack_key", OTHER)
+WINDOW = 16_384  # bytes that are searched at once
+OVERLAP = 4096  # bytes of the window before that are searched again: a longer key across a border may be missed
+REACH = 128  # characters before a key that help to judge it
+MOST_JUDGED = 400  # windows of one content whose candidates are judged; one with more may hold any key
+
+
+def _name_kind(rule):
+    return ISSUERS.get(rule.split("-")[0], OTHER)
+
+
+# What each pattern may find, words first: one that may find nothing new is not asked.
+_POSSIBLE = [{word} for word in WORDS] + [{_name_kind(shape.rule) for shape in family} for family in rules.FAMILIES]
+_POSSIBLE += [{OTHER}, {"bearer"}, {"jwt"}, {"private_key"}, {"private_key"}]
 
 
 def _compile_patterns():
     options = re2.Options()
     options.log_errors = False
+    options.max_mem = 64 * 1024 * 1024
     pattern_set = re2.Set.SearchSet(options)
-    for pattern in PATTERNS.values():
+    for pattern in (*WORDS.values(), *(pattern.pattern for pattern in keys.PATTERNS)):
         pattern_set.Add(pattern)
     pattern_set.Compile()
     return pattern_set
@@ -45,25 +60,51 @@ class Scan:
     """
 
     def __init__(self) -> None:
-        self._numbers: set[int] = set()
+        self._kinds: set[str] = set()
+        self._at_end: set[str] = set()  # of keys that the next chunk may continue
         self._before = b""
+        self._is_cut = False  # whether bytes stood before `_before`
+        self._judged = 0
 
     def feed(self, chunk: bytes) -> None:
         """Scan the next chunk, also without zero bytes, so that UTF-16 and UTF-32 hide nothing."""
-        if len(self._numbers) < len(KINDS):
-            data = self._before + chunk
-            self._numbers.update(_SET.Match(data) or ())
-            if b"\0" in data:
-                self._numbers.update(_SET.Match(data.replace(b"\0", b"")) or ())
-            self._before = data[-OVERLAP:]
+        data = self._before + chunk
+        self._at_end = set()
+        for text in (data, data.replace(b"\0", b"")) if b"\0" in data else (data,):
+            for start in range(0, max(1, len(text) - OVERLAP), WINDOW):
+                end = start + WINDOW + OVERLAP
+                self._search(text[start:end], self._is_cut or start > 0, end < len(text))
+        self._is_cut |= len(data) > OVERLAP
+        self._before = data[-OVERLAP:]
+
+    def _search(self, window, is_cut, has_more):
+        numbers = _SET.Match(window) or ()
+        self._kinds.update(KINDS[number] for number in numbers if number < len(WORDS))
+        if all(_POSSIBLE[number] <= self._kinds for number in numbers):
+            return
+        self._judged += 1
+        if self._judged > MOST_JUDGED:
+            self._kinds.add(OTHER)
+            return
+        text = ScanText(window.decode("utf-8", "replace"), Budget(len(window)))
+        try:
+            spans = [span for find in keys.FINDERS for span in find(text)]
+            for span in resolve_overlaps(text.text, spans):
+                if is_cut and span.start < REACH:
+                    continue  # judged in the window before
+                kinds = self._kinds if span.end < len(text.text) else self._at_end
+                if kinds is self._kinds or not has_more:
+                    kinds.add(_name_kind(span.rule))
+        except BudgetExceeded:
+            self._kinds.add(OTHER)
 
     @property
     def kinds(self) -> list[str]:
-        return [KINDS[number] for number in sorted(self._numbers)]
+        return [kind for kind in KINDS if kind in self._kinds or kind in self._at_end]
 
 
 def find_kinds(content: bytes | str) -> list[str]:
-    """The kinds of secrets in a content: names of PATTERNS."""
+    """The kinds of secrets in a content: names of KINDS."""
     scan = Scan()
     scan.feed(content.encode("utf-8", "replace") if isinstance(content, str) else content)
     return scan.kinds

@@ -144,3 +144,8 @@ def _is_key_body(body):
     visible = len(re.sub(r"\s", "", body[: 4 * MOST_KEY_CHARS]))
     is_base64 = len(letters) >= LEAST_KEY_CHARS and len(letters) >= 0.8 * visible
     return is_base64 and len(set(letters)) >= 12 and not any(sign in body for sign in (BREAK, KEY_BREAK, MASK))
+
+
+# For who asks for keys only: a text that none of the patterns matches need not be asked about.
+PATTERNS = (*_KEYS, _UNKNOWN, _BEARER, _JWT, _BEGIN, _PUTTY)
+FINDERS = (find_keys, find_jwts, find_private_keys)

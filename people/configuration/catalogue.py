@@ -41,6 +41,7 @@ SECRET_KINDS = {
     "jwt": _("JSON Web Token"),
     "model_key": _("Key of a model provider"),
     "slack_key": _("Slack key"),
+    "other_key": _("Key of another service"),
 }
 
 

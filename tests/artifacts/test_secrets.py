@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from artifacts.contents import secrets
 
-KEY = "sk-" + "a1" * 12
+KEY = "sk-" + "a1B2c3D4e5F6g7H8i9J0k1L2"
 
 
 @pytest.mark.parametrize(
@@ -23,13 +23,17 @@ KEY = "sk-" + "a1" * 12
         ("-----BEGIN\nX-----", []),
         (KEY, ["model_key"]),
         ("sk-short", []),
-        ("AKIA" + "A1B2" * 4, ["aws_key"]),
-        ("xAKIA" + "A1B2" * 4, []),
-        ("ghp_" + "a1B2c3D4e5" * 4, ["github_key"]),
-        ("Authorization: Bearer abcdefghijklmnop.q", ["bearer"]),
+        ("sk-" + "a1" * 12, []),
+        ("AKIA" + "Z7QX3B9KLM2NP4RT", ["aws_key"]),
+        ("AKIA" + "IOSFODNN7EXAMPLE", []),
+        ("xAKIA" + "Z7QX3B9KLM2NP4RT", []),
+        ("ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8", ["github_key"]),
+        ("glpat-" + "x7Kq2mP9sL4vT8wZ1cRb", ["other_key"]),
+        ("Authorization: Bearer q7Kz2mP9sL4vT8wZ.q", ["bearer"]),
+        ("Authorization: Bearer abcdefghijklmnop.q", []),
         ("a bearer of news", []),
         ("秘密password秘密", ["password"]),
-        ("xoxb-1234567890-abc", ["slack_key"]),
+        ("xoxb-" + "4837261950-aZ3kQ9vLm2", ["slack_key"]),
         ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc", ["jwt"]),
     ],
 )
@@ -55,6 +59,22 @@ def test_a_border_between_chunks_hides_nothing(parts, sizes):
         place += size
     scan.feed(data[place:])
     assert scan.kinds == secrets.find_kinds(data)
+
+
+@pytest.mark.parametrize("place", [16_384, 20_480, 32_768, 1_048_576])
+@pytest.mark.parametrize("before", [0, 5, len(KEY), 200])
+def test_a_border_between_windows_hides_no_key(place, before):
+    filling = b"plain words "
+    text = (filling * (place // len(filling) + 1))[: place - before] + f" {KEY} ".encode() + filling * 2_000
+    assert secrets.find_kinds(text) == ["model_key"]
+    scan = secrets.Scan()
+    for start in range(0, len(text), 70_001):
+        scan.feed(text[start : start + 70_001])
+    assert scan.kinds == ["model_key"]
+
+
+def test_a_long_list_of_candidates_may_hold_any_key():
+    assert secrets.find_kinds(b"bot abcdefghijklmnopqrst\n" * 400_000) == ["other_key"]
 
 
 def test_bytes_that_are_no_text_are_scanned_as_well():

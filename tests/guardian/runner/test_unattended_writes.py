@@ -105,7 +105,7 @@ def test_what_is_never_written_unattended(ada, workspace, endpoint, name):
     [
         ([f"- {number}" for number in range(21)], "More than 20 added lines."),
         (["- api_key: x"], "The added lines may hold a secret."),
-        (["- AKIAABCDEFGHIJKLMNOP"], "The added lines may hold a secret."),
+        (["- AKIAZ7QX3B9KLM2NP4RT"], "The added lines may hold a secret."),
         (["- tea\u200b"], "characters that are not seen"),
         (["- \u202eaet"], "characters that are not seen"),
         (["- \u2066tea\u2069"], "characters that are not seen"),
