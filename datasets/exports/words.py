@@ -157,7 +157,7 @@ EXCLUSIONS = {
     NO_PAIR: gettext_lazy("Without a pair: nobody edited or corrected the answer"),
     SAME_ANSWER: gettext_lazy("With a correction that differs from the answer only in blanks"),
     DUPLICATE: gettext_lazy("Duplicates: they say the same as another sample, or nearly"),
-    "tainted": gettext_lazy("Of the release, but removed, opted out, rolled back or rejected since"),
+    "tainted": gettext_lazy("Of the release, but removed, opted out, rolled back, rejected or changed since"),
     "changed_since_release": gettext_lazy("Of the release, but edited since"),
     "rolled_back": gettext_lazy("Of a write that was rolled back, or of its turn"),
     "contaminated": gettext_lazy("In the benchmark: it has more than half of a text"),

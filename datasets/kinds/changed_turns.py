@@ -9,7 +9,8 @@ from django.utils.translation import gettext as _
 
 from agents.models import Agent
 from jobs.kinds import BY_SCHEDULE
-from ledger.models import ConversationTurn
+from ledger.models import ConversationTurn, Session
+from ledger.rebuild.sums import find_turn
 from openclaw_web.sqlite import write_queue
 from openclaw_web.sqlite.json_columns import decode
 
@@ -22,20 +23,45 @@ from . import turn as turns
 BATCH = 200
 
 
-def follow_turns(agent: Agent, progress: Any) -> Counter[str]:
+def follow_turns(agent: Agent, progress: Any) -> tuple[Counter[str], list[str]]:
     """Update what samples of an agent say of their turns; count those that `changed` and were `sent` to review.
 
-    A sample keeps its text and its verdict; an approved one whose turn has other words now needs review. Running it
-    again changes nothing more. Turns that are not stored any more are left alone.
+    A sample goes to the turn that has its message now; returned are also the ids of those that cannot. It keeps its
+    text and its verdict; an approved one whose turn has other words now needs review. Running it again changes nothing
+    more. Samples of sessions that are not stored any more are left alone.
     """
     counts: Counter[str] = Counter()
-    samples = DatasetSample.objects.filter(agent_id=agent.agent_id, sample_type=turns.TYPE, turn_id__isnull=False)
+    lost: list[str] = []
+    samples = DatasetSample.objects.filter(agent_id=agent.agent_id, turn_id__isnull=False)
     rows = samples.order_by("session_id", "turn_number", "id").iterator(chunk_size=BATCH)
-    for _session_id, group in groupby(rows, key=attrgetter("session_id")):
+    for session_id, group in groupby(rows, key=attrgetter("session_id")):
+        if not Session.objects.using(agent.db).filter(id=session_id).exists():
+            continue
         while batch := list(islice(group, BATCH)):
-            _follow_batch(agent.db, batch, counts)
+            lost += _find_places(agent.db, batch)
+            _follow_batch(agent.db, [sample for sample in batch if sample.sample_type == turns.TYPE], counts)
             progress.update(counts["samples"], None, _("Comparing samples with their turns"))
-    return counts
+    return counts, lost
+
+
+def _find_places(db, samples):
+    """Update turn and number of samples; return the ids of those whose message no turn has, or one with a sample."""
+    stored = ConversationTurn.objects.using(db).filter(id__in=[sample.turn_id for sample in samples])
+    numbers = dict(stored.filter(turn_number__gt=0).values_list("id", "turn_number"))
+    lost = []
+    for sample in samples:
+        place: Any = (sample.turn_id, numbers.get(sample.turn_id))
+        if place[1] is None:
+            place = find_turn(db, sample.session_id, sample.turn_id)
+            same = DatasetSample.objects.filter(agent_id=sample.agent_id, sample_type=turns.TYPE)
+            if place is None or (sample.sample_type == turns.TYPE and same.filter(turn_id=place[0]).exists()):
+                lost.append(sample.id)
+                continue
+        if place != (sample.turn_id, sample.turn_number):
+            sample.turn_id, sample.turn_number = place
+            with write_queue.global_transaction():
+                DatasetSample.objects.filter(id=sample.id).update(turn_id=place[0], turn_number=place[1])
+    return lost
 
 
 def _follow_batch(db, samples, counts):

@@ -155,6 +155,7 @@ class VersionTaint(models.Model):
         OPTED_OUT = "opted_out"
         ROLLED_BACK = "rolled_back"
         REJECTED = "rejected"
+        CHANGED = "changed_since"  # its turn has other words now
 
     id = models.BigAutoField(primary_key=True)
     version = models.ForeignKey(DatasetVersion, models.CASCADE, related_name="taints", db_index=False)

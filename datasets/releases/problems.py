@@ -36,8 +36,8 @@ RELEASE_TAINTED = Kind(
     label=gettext_lazy("Release with members that should not be used"),
     severity=72,
     describe=ngettext_lazy(
-        "%(count)s member of release %(number)s of %(name)s was removed, opted out, rolled back or rejected.",
-        "%(count)s members of release %(number)s of %(name)s were removed, opted out, rolled back or rejected.",
+        "%(count)s member of release %(number)s of %(name)s was removed, opted out, rolled back, rejected or changed.",
+        "%(count)s members of release %(number)s of %(name)s were removed, opted out, rolled back, rejected, changed.",
         BY_COUNT,
     ),
     link=lambda facts: Link(

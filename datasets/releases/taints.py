@@ -17,16 +17,18 @@ from ledger import consent
 from ledger.models import ConversationTurn, RemovedSession
 from openclaw_web import clock
 from openclaw_web.amounts import format_plural
+from openclaw_web.sentences import join_sentences
 from openclaw_web.sqlite.write_queue import global_transaction
 from people.models import AuditEntry
 
 from ..exports.source import is_rolled_back
 from ..models import DatasetExport, DatasetSample, DatasetVersion, VersionTaint
+from ..sample_texts import CHANGED
 from .members import read_members
 
 JOB_KIND = "dataset_taints"
 COLUMNS = ("sample_id", "agent_id", "session_id")
-SAMPLE_COLUMNS = ("id", "annotation_status", "turn_id", "audit_id", "guardian_label")
+SAMPLE_COLUMNS = ("id", "annotation_status", "turn_id", "audit_id", "guardian_label", "turn_traits")
 FETCHING = ("downloaded", "fetched")
 MOST_NAMES, MOST_FETCHES = 100, 10_000
 Reason = VersionTaint.Reason
@@ -36,12 +38,12 @@ Found = set[tuple[str, str]]  # sample and reason
 def find_taints(version: DatasetVersion, progress: Any = None) -> int:
     """Note the members of a release that should not be used any more; return how many.
 
-    They were removed, opted out, rolled back or rejected. A note is taken back when its reason is gone, such as a
-    rejection that was undone.
+    They were removed, opted out, rolled back or rejected, or their turn has other words now. A note is taken back when
+    its reason is gone, such as a rejection that was undone.
     """
     count = checked = 0
     for batch in read_members(version, COLUMNS):
-        current = find_batch_taints(batch)
+        current = find_batch_taints(batch, version.options.get("include", ()))
         _store_taints(version, [member[0] for member in batch], current)
         count += len({sample_id for sample_id, _reason in current})
         checked += len(batch)
@@ -81,16 +83,18 @@ def start_check(version: DatasetVersion, *, by: str) -> JobRun:
     return jobs.start(JOB_KIND, {"version_id": version.id}, by=by)
 
 
-def find_batch_taints(members: Collection[tuple[str, str, str]]) -> Found:
+def find_batch_taints(members: Collection[tuple[str, str, str]], included: Collection[str] = ()) -> Found:
     """The samples of these members that should not be used any more, with the reasons.
 
-    A member is a sample with its agent and session.
+    A member is a sample with its agent and session. `included`: kinds of turns that the release has on purpose.
     """
     rows = DatasetSample.objects.filter(id__in=[member[0] for member in members])
     samples = {row[0]: row for row in rows.values_list(*SAMPLE_COLUMNS)}
     current: Found = {(member[0], Reason.REMOVED.value) for member in members if member[0] not in samples}
     rejected = DatasetSample.Status.REJECTED
     current |= {(sample_id, Reason.REJECTED.value) for sample_id, row in samples.items() if row[1] == rejected}
+    if CHANGED not in included:
+        current |= {(sample_id, CHANGED) for sample_id, row in samples.items() if CHANGED in row[5].split()}
     by_agent = defaultdict(list)
     for sample_id, agent_id, session_id in members:
         if sample_id in samples:
@@ -116,7 +120,7 @@ def _find_agent_taints(db, rows) -> Found:
     if consent.read_opted_out():
         withheld = consent.find_withheld(db, ConversationTurn.objects.using(db).in_bulk(turn_ids).values())
     current: Found = set()
-    for (sample_id, _status, turn_id, audit_id, label), session_id in rows:
+    for (sample_id, _status, turn_id, audit_id, label, _traits), session_id in rows:
         reasons = {
             Reason.REMOVED.value: session_id in removed,
             Reason.OPTED_OUT.value: turn_id in withheld,
@@ -156,8 +160,12 @@ def _describe_result(checked, tainted):
     members = format_plural("%(count)s member checked", "%(count)s members checked", checked)
     if not tainted:
         return _("%(members)s: all can be used.") % {"members": members}
-    bad = format_plural("%(count)s should not be used any more", "%(count)s should not be used any more", tainted)
-    return f"{members}, {bad}."
+    return join_sentences([f"{members}.", describe_tainted(tainted)])
+
+
+def describe_tainted(count: int) -> str:
+    """How many members of a release should not be used any more, as a sentence."""
+    return format_plural("%(count)s should not be used any more.", "%(count)s should not be used any more.", count)
 
 
 def has_releases() -> bool:

@@ -17,6 +17,7 @@ from openclaw_web.sentences import join_sentences
 from .. import seals
 from ..dedup.sample_hashes import HASHED, compute_content_hash
 from ..models import DatasetSample, DatasetVersion, ReleaseSeal, SessionSide
+from . import taints
 from .members import MEMBER_COLUMNS, get_side_name, read_members
 
 JOB_KIND = "dataset_verify"
@@ -30,22 +31,27 @@ def verify(version: DatasetVersion, report_progress: Callable[[int], None] = lam
 
     Returns values of JSON: `is_intact` (release, members and sides are as released), `is_current` (samples are so too),
     `change` (the first difference from the seal, a sentence: the members are not compared then), `counts` by kind of
-    difference, and the first `differences`. Kinds: `members` (there is a `change`), `side`, `gone`, `content` and
-    `verdict` (the sample was removed, edited or judged since).
+    difference, `taints` (members that should not be used any more, by reason), and the first `differences`. Kinds:
+    `members` (there is a `change`), `side`, `gone`, `content` and `verdict` (the sample was removed, edited or judged
+    since).
     """
     seal = ReleaseSeal.objects.defer("contents").filter(version=version).first()
     change = seals.find_change(version)
     counts, differences, members = Counter({MEMBERS: bool(change)}), list[dict[str, Any]](), 0
+    tainted: taints.Found = set()
     for batch in read_members(version, COLUMNS) if not change else ():
         members += len(batch)
         for difference in _compare_batch(version, batch):
             counts[difference["kind"]] += 1
             if len(differences) < LISTED:
                 differences.append(difference)
+        rows = [(sample_id, agent_id, session_id) for sample_id, *_more, agent_id, session_id in batch]
+        tainted |= taints.find_batch_taints(rows, version.options.get("include", ()))
         report_progress(members)
     is_intact = not counts[MEMBERS] and not counts[SIDE]
     result = {"version": version.id, "number": version.number, "members": members, "seal": seal and seal.sha256}
     result |= {"is_intact": is_intact, "is_current": not counts.total(), "counts": dict(+counts), "change": change}
+    result["taints"] = dict(Counter(reason for _sample_id, reason in tainted))
     result["places"] = [place for place, _sha256 in seals.read_places(version)]
     message = _describe_result(members, counts, change)
     if not change:
@@ -57,6 +63,8 @@ def verify(version: DatasetVersion, report_progress: Callable[[int], None] = lam
         )
     if seal and seal.is_later:
         message = join_sentences([message, _("Its seal was added after the release.")])
+    if count := len({sample_id for sample_id, _reason in tainted}):
+        message = join_sentences([message, taints.describe_tainted(count)])
     return {**result, "differences": differences, "message": message}
 
 

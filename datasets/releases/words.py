@@ -36,6 +36,7 @@ TAINTS = {
     VersionTaint.Reason.OPTED_OUT.value: gettext_lazy("Opted out"),
     VersionTaint.Reason.ROLLED_BACK.value: gettext_lazy("Write rolled back"),
     VersionTaint.Reason.REJECTED.value: gettext_lazy("Rejected since"),
+    VersionTaint.Reason.CHANGED.value: gettext_lazy("Turn has other words now"),
 }
 # What a comparison with the samples found, by the kinds of `verification`.
 COMPARED = {

@@ -35,6 +35,13 @@ TURN_OF_ARTIFACT = """
         AND record_id IN (SELECT event_id FROM transcript_event_identities WHERE session_id = artifacts.session_id)
         AND NOT EXISTS (SELECT 1 FROM conversation_turns WHERE id = artifacts.turn_id)
 """
+# The turn that has a message now.
+TURN_NOW = """
+    SELECT turns.id, turns.turn_number FROM transcript_event_identities ids
+    JOIN transcript_events events ON events.session_id = ids.session_id AND events.seq = ids.seq
+    JOIN conversation_turns turns ON turns.session_id = ids.session_id AND turns.turn_number = events.turn_number
+    WHERE ids.session_id = %s AND ids.event_id = %s
+"""
 DAY_COLUMNS = ", ".join((*TOTAL_PLACE, *SUM_COLUMNS))
 BY_DAY = f"""
     SELECT {", ".join((*TOTAL_PLACE, *(f"SUM({name})" for name in SUM_COLUMNS)))} FROM session_tools
@@ -118,6 +125,11 @@ def find_lonely_turns(db: str, session_id: str) -> set[str]:
     ids = {f"{session_id}:{record_id}" for record_id in identities.values_list("event_id", flat=True)}
     contexts = ConversationContext.objects.using(db).filter(turn__session_id=session_id)
     return set(contexts.values_list("turn_id", flat=True)) - ids
+
+
+def find_turn(db: str, session_id: str, turn_id: str) -> tuple[str, int] | None:
+    """Id and number of the turn that has the message which a turn was called after; None when no turn has it."""
+    return next(iter(statements.read_rows(db, TURN_NOW, [session_id, turn_id.removeprefix(f"{session_id}:")])), None)
 
 
 def _store_days_and_snapshots(db, derived: DerivedRows):

@@ -16,6 +16,8 @@ from artifacts.models import Artifact
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import dialect, statements
 
+from .. import rules
+from ..collectors.answers import NOT_KNOWN
 from ..models import (
     ConversationContext,
     ConversationTurn,
@@ -34,6 +36,11 @@ from . import row_checks
 BYTES = "base64"
 ROWS = 500
 COUNTED = {(Session, "kind_counts"), (Session, "id_checksum")}
+# Columns that archives may lack, with the values that the update gave to stored rows.
+ADDED: dict[str, dict[str, Any]] = {
+    "sessions": {"rules": rules.OLDER},
+    "conversation_turns": {"answer_state": "", "asked_model": None, "delivery": NOT_KNOWN},
+}
 
 
 class WrongRow(Refused):
@@ -90,10 +97,13 @@ STAYING = {PromptReport, SessionDay, SessionTool}
 GOING = tuple(table for table in reversed(TABLES) if table.model not in STAYING)
 
 
-def read_row_lines(db: str, session_id: str) -> Iterator[tuple[str, bytes]]:
-    """Every row of a session in a fixed order, as (table, JSON with a line feed)."""
+def read_row_lines(db: str, session_id: str, *, is_older: bool = False) -> Iterator[tuple[str, bytes]]:
+    """Every row of a session in a fixed order, as (table, JSON with a line feed).
+
+    `is_older`: without the columns ADDED.
+    """
     for table in TABLES:
-        names = list(table.columns)
+        names = [name for name in table.columns if not (is_older and name in ADDED.get(table.name, ()))]
         query = f"SELECT {', '.join(names)} FROM {table.name} WHERE {table.condition} ORDER BY {table.order}"  # noqa: S608
         for values in statements.iterate_rows(db, query, [session_id]):
             row = dict(zip(names, map(_encode_value, values), strict=True))
@@ -101,10 +111,10 @@ def read_row_lines(db: str, session_id: str) -> Iterator[tuple[str, bytes]]:
             yield table.name, orjson.dumps(content, option=orjson.OPT_APPEND_NEWLINE)
 
 
-def compute_digest(db: str, session_id: str) -> str:
-    """A SHA-256 of all rows of a session as they are now, in hex."""
+def compute_digest(db: str, session_id: str, *, is_older: bool = False) -> str:
+    """A SHA-256 of all rows of a session as they are now, in hex; `is_older` as in `read_row_lines`."""
     hasher = hashlib.sha256()
-    for table, line in read_row_lines(db, session_id):
+    for table, line in read_row_lines(db, session_id, is_older=is_older):
         hasher.update(strip_row_id(table, line))
     return hasher.hexdigest()
 
@@ -150,7 +160,8 @@ def _encode_value(value):
 
 def _check_values(session_id, table, columns, row):
     """The values of a row, each checked against its column's type."""
-    if not isinstance(row, dict) or row.keys() != columns.keys():
+    row = ADDED.get(table.name, {}) | row if isinstance(row, dict) else {}
+    if row.keys() != columns.keys():
         raise _build_error(table, "?")
     if name := _find_foreign_column(session_id, table, row):
         raise _build_error(table, name)

@@ -25,6 +25,7 @@ from django.utils.translation import gettext as _
 from artifacts import handles
 from artifacts.models import Artifact
 from artifacts.store import blobs, layout
+from ledger import rules
 from ledger.models import TranscriptEvent
 from ledger.transcripts import session_rows
 from ledger.transcripts.row_checks import is_session_id
@@ -63,6 +64,7 @@ class Summary:
     state: tuple[int, int] = field(
         default=(0, 0), compare=False
     )  # after reading: the last activity and the number of records
+    rules: int = field(default=rules.VERSION, compare=False)  # by which the session was read
 
     def as_json(self) -> dict[str, Any]:
         """The facts of the last line and of the manifest."""
@@ -241,6 +243,7 @@ def verify_archive(path: Path) -> Summary:
                 session_rows.check_row(summary.session, entry["table"], entry.get("row"))
             if entry.get("table") == "sessions":
                 summary.state = entry["row"]["last_activity_at"], entry["row"]["record_count"]
+                summary.rules = entry["row"].get("rules", rules.OLDER)
     if summary.tables["sessions"] != 1:
         raise _build_damage_error()
     manifest_file = path.with_name(path.name.removesuffix(SUFFIX) + MANIFEST_SUFFIX)

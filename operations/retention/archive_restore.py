@@ -16,8 +16,8 @@ from agents import holdings
 from agents import services as agents
 from agents.models import Agent
 from artifacts import services as artifacts
-from collecting import collect
-from ledger import consent
+from collecting import collect, read_again
+from ledger import consent, rules
 from ledger.models import Session
 from ledger.transcripts import origins, removal, session_holdings, session_rows
 from ledger.transcripts.trimming import parse_stashed
@@ -96,6 +96,7 @@ def verify_archives(paths: list[Path], progress: Any) -> dict[str, Any]:
 def restore_archives(paths: list[Path], progress: Any, *, by: str) -> dict[str, Any]:
     """Restore the sessions of archives; returns the receipt. Unchanged stored sessions are not touched.
 
+    Sessions whose turns were made by other rules are then read again.
     Of several archives of a session the latest state counts. A damaged file, or a stored session that differs, is named
     in `failed`; the others are restored. Raises Refused when the disk is full.
     """
@@ -112,6 +113,8 @@ def restore_archives(paths: list[Path], progress: Any, *, by: str) -> dict[str, 
     receipt = run.receipt(*_build_sentences(run.counts))
     if receipt["restored"]:
         audit.record(by, "sessions_restored", object_type="session", sessions=receipt["restored"])
+        if any(summary.rules < rules.VERSION for _path, summary in archives_to_restore):
+            receipt["message"] = join_sentences([receipt["message"], read_again.run({}, progress)["message"]])
     return receipt
 
 
@@ -148,7 +151,9 @@ def _restore_session(path, summary: Summary) -> str:
     if not Agent.objects.filter(agent_id=agent_id).exists():
         agents.register(agent_id)
     db = agents.get_alias(agent_id)
-    if Session.objects.using(db).filter(id=summary.session).exists():
+    if session := Session.objects.using(db).filter(id=summary.session).first():
+        if summary.rules < rules.VERSION and summary.state == (session.last_activity_at, session.record_count):
+            return "there"  # and read again since, by newer rules
         if session_rows.compute_digest(db, summary.session) == summary.rows_sha256:
             return "there"
         raise Refused(_("This session is already stored and has changed since. The stored session was not changed."))

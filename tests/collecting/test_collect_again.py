@@ -15,13 +15,22 @@ from agents import holdings
 from agents.models import Agent, CollectedSession, CollectorSource
 from artifacts.models import Artifact
 from collecting import read_again
-from datasets.models import DatasetSample
+from datasets.models import DatasetMember, DatasetSample, SampleLabel, VersionTaint
+from datasets.releases import verification
+from datasets.review import verdicts
 from datasets.services import make_samples as make
+from gate.models import MemoryGateDecision
+from guardian.models import WriteGuardianAudit
+from jobs import execution
 from ledger import checks, rules
-from ledger.models import ConversationContext, ConversationTurn, RejectedRecord, Session
+from ledger.models import ConversationContext, ConversationTurn, RejectedRecord, Session, TranscriptEvent
+from ledger.rebuild import sums
+from ledger.transcripts import removal, session_rows
 from openclaw_web.errors import Refused
+from operations.retention import archive_files, archive_restore
 from operations.retention import services as retention
 from people.configuration import setting_values as configuration
+from tests import factories
 from tests.collecting.collect_runs import (
     DERIVED,
     LONG,
@@ -34,7 +43,9 @@ from tests.collecting.collect_runs import (
     run,
     write_conversation,
 )
+from tests.datasets.releases.release_helpers import make_dataset, make_release
 from tests.homes import assistant, result, user
+from tests.operations.retention.test_archive_restore import forge_archive
 from tests.sqlite_homes import SqliteHome
 
 pytestmark = pytest.mark.django_db
@@ -360,6 +371,90 @@ def test_sessions_of_older_rules_are_read_again_by_a_job(home, has_sources):
     assert dump_tables() == before
     assert note.rows(MAIN, is_deep=True).count == 0
     assert read_again.run({}, SilentProgress())["sessions"] == 0
+
+
+def pretend_older_rules(session, place, kind):
+    """Make the turns of a session as if rules took the record at `place` for one of another kind."""
+    TranscriptEvent.objects.using(MAIN).filter(session_id=session, seq=place).update(kind=kind)
+    sums.rebuild_session(MAIN, session)
+    damage_rows(MAIN, "UPDATE sessions SET rules = 1")
+
+
+def store_evidence(session):
+    """Samples that somebody approved, a decision and a write of each turn of a session, by the number of the turn."""
+    make(Agent.objects.get(agent_id="main"), session, None, by="root", include_excluded=True)
+    samples = DatasetSample.objects.filter(session_id=session).order_by("turn_number")
+    for sample in samples:
+        verdicts.label_sample(sample.id, "approved", by="root")
+        number = WriteGuardianAudit.objects.using(MAIN).count()
+        names = {"session_id": session, "turn_id": sample.turn_id}
+        factories.DecisionFactory(db=MAIN, id=f"d{number}", **names)
+        more = {"target_file": "MEMORY.md", "candidate_fact": "Likes tea.", "status": "written", "created_at": number}
+        WriteGuardianAudit.objects.using(MAIN).create(id=f"w{number}", **names, **more)
+    return {sample.turn_number: sample.id for sample in samples}
+
+
+def find_turns(model, session):
+    rows = model.objects.using(MAIN if model is not DatasetSample else None).filter(session_id=session)
+    return sorted(turn_id.removeprefix(f"{session}:") for turn_id in rows.values_list("turn_id", flat=True))
+
+
+@pytest.mark.parametrize("is_archived", [False, True])
+def test_what_people_entered_follows_turns_that_are_joined_split_or_numbered_anew(home, tmp_path, is_archived):
+    """Also when the sessions were archived under the older rules, and are restored after the update."""
+    joined = home.transcript(user("One?"), assistant("First."), assistant("More."), user("Two?"), assistant("Second."))
+    split = home.transcript(user("Three?"), assistant("Third."), user("Four?"), assistant("Fourth."))
+    run(home)
+    pretend_older_rules(joined.session, 2, "user")
+    pretend_older_rules(split.session, 3, "assistant")
+    samples = [*store_evidence(joined.session).values(), *store_evidence(split.session).values()]
+    version = make_release(make_dataset())
+    factories.DecisionFactory(db=MAIN, id="lost", session_id=split.session, turn_id=f"{split.session}:gone")
+    if is_archived:
+        for session in (joined.session, split.session):
+            archive_as_older(session, tmp_path / "archive")
+        paths = archive_restore.find_archives([str(tmp_path / "archive")])
+        restored = archive_restore.restore_archives(paths, SilentProgress(), by="root")
+        assert (restored["restored"], restored["failed"]) == (2, [])
+        assert archive_restore.restore_archives(paths, SilentProgress(), by="root")["there"] == 2
+        message = restored["message"]
+    else:
+        message = read_again.run({}, SilentProgress())["message"]
+    assert "2 samples have other words now." in message
+    assert "The turn of 1 decision is not stored any more: lost." in message
+    assert not Session.objects.using(MAIN).list_ids_to_read_again()
+    for model in (DatasetSample, MemoryGateDecision, WriteGuardianAudit):  # of the turns r2, which was joined, and r4
+        assert find_turns(model, joined.session) == ["r1", "r4"], model
+    assert find_turns(DatasetSample, split.session) == ["r1"]
+    rows = DatasetSample.objects.in_bulk(samples)
+    assert [rows[name].turn_traits for name in samples] == ["changed_since", "", "changed_since"]
+    assert [rows[name].annotation_status for name in samples] == ["needs_review", "approved", "needs_review"]
+    numbers = {turn.id: turn.turn_number for turn in ConversationTurn.objects.using(MAIN)}
+    assert all(row.turn_number == numbers[row.turn_id] for row in rows.values())
+    assert SampleLabel.objects.filter(sample_id__in=samples, status="approved").count() == 3
+    assert DatasetMember.objects.filter(version=version).count() == 3  # members stay
+    while execution.run_next():  # the check of releases is queued
+        pass
+    assert VersionTaint.objects.filter(version=version, reason="changed_since").count() == 2
+    result = verification.verify(version)
+    assert result["is_intact"] and result["taints"] == {"changed_since": 2}
+    assert "2 should not be used any more." in result["message"]
+
+
+def archive_as_older(session, out):
+    """Archive a session as a version did that had no rules yet, and remove it."""
+
+    def without_newer_columns(lines):
+        for entry in lines:
+            for name in session_rows.ADDED.get(entry.get("table"), ()):
+                del entry["row"][name]
+
+    draft = out / "draft"
+    out.mkdir(exist_ok=True)
+    archive_files.write_archive(draft, MAIN, session)
+    forge_archive(draft, without_newer_columns).rename(out / f"{session}.jsonl.zst")
+    draft.unlink()
+    removal.remove_session(MAIN, session, before=2**52, needed_by=lambda _: "", why="archive")
 
 
 def test_a_session_that_turns_out_to_be_of_a_group_is_read_again(home):

@@ -287,12 +287,12 @@ def test_a_sample_keeps_its_words_when_its_turn_has_other_ones(as_admin, ada, ow
     events = TranscriptEvent.objects.using("agent_ada").filter(turn_number=1, kind="assistant")
     events.update(event_json=events.get().event_json.replace("answer 1", "other words"))
     turns.update(agent_message_content="other words")
-    counts = changed_turns.follow_turns(ada, Steps())
+    counts, _lost = changed_turns.follow_turns(ada, Steps())
     first.refresh_from_db()
     assert (counts["changed"], counts["sent"], first.annotation_status) == (1, 1, "needs_review")
     assert (first.body["agentReply"], first.turn_traits) == ("answer 1", "changed_since")
     verdicts.label_sample(first.id, "approved", by="root")
-    assert changed_turns.follow_turns(ada, Steps())["changed"] == 0  # what somebody judged anew stays so
+    assert changed_turns.follow_turns(ada, Steps())[0]["changed"] == 0  # what somebody judged anew stays so
     manifest, rows = build_and_read("sharegpt")
     assert rows.keys() == {second.id} and excluded_samples(manifest) == {"changed_since": [first.id]}
     _manifest, rows = build_and_read("sharegpt", name="two", include=("changed_since",))
