@@ -12,6 +12,7 @@ from openclaw_web.sqlite import statements
 from . import rules
 from .collectors import lineage
 from .collectors.session_index import IndexEntry
+from .injected_prompts import find_heading
 from .models import PromptReport, Session
 from .transcripts import origins, removal, tool_days
 from .transcripts.transcript_store import INSERT_SESSION, SESSION_COLUMNS
@@ -55,7 +56,7 @@ def _store_entries(db, entries, reports):
         session.conversation_target = entry.target
         session.account_id = entry.account
         session.model = session.model or entry.model
-        session.title = session.title or entry.label
+        session.title = session.title or find_heading(entry.label)
         session.index_entry = entry.metadata or None
         session.last_activity_at = max(session.last_activity_at, entry.updated_at or 0)
         if entry.parents:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from .collectors.machine_prompts import text_kind
 
 LONGEST = 600  # characters in which a prefix ends
-CRON = re.compile(r"\[cron:([0-9A-Za-z-]{1,64})(?: ([^\]\n]{0,200}))?\]\s*")
+CRON = re.compile(r"\[cron:([0-9A-Za-z-]{1,64})(?: ([^\]\n]{0,200}))?(?:\]|\Z)\s*")
 SYSTEM = re.compile(r"\[System Message\]\s*(?:\[sessionId: [^\]\n]{1,128}\]\s*)?")
 CONTEXT = re.compile(r"\[Subagent Context\]")
 TASK = re.compile(r"\[Subagent Task\]:?\s*")
@@ -40,3 +40,9 @@ def split_injected(text: str) -> tuple[InjectedPrompt | None, str]:
         return InjectedPrompt("subagent_task"), text[task.end() :] if task else text
     kind = text_kind(text)
     return (InjectedPrompt(kind) if kind else None), text
+
+
+def find_heading(line: str) -> str:
+    """A line as a title: of a scheduled prompt the name of its task, or its words when it has no name."""
+    prompt, words = split_injected(line)
+    return (prompt.name or words) if prompt and prompt.kind == "cron" else line

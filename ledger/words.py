@@ -28,7 +28,7 @@ INJECTED_WORDS = {
     "naming": _("Name for a session or file"),
     "dream_diary": _("Dream diary"),
     "startup_context": _("Startup context"),
-    "command": _("Command without words"),
+    "command": _("Command"),
     "internal": _("Internal prompt"),
     "handover": _("Change handed over by this site"),
 }

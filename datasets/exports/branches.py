@@ -15,6 +15,7 @@ from agents import databases
 from ledger.collectors.answers import ALONE, MESSAGE, TEXTS, Conversation
 from ledger.collectors.machine_prompts import prompt_kind
 from ledger.collectors.records import ToolCall, get_run_id, read_facts, read_message_facts
+from ledger.collectors.reply_markers import strip_markers
 from ledger.models import Session as StoredSession
 from ledger.models import TranscriptEvent
 from ledger.outputs import stashed_outputs as outputs
@@ -59,6 +60,7 @@ class Message:
     original: str | None = None  # the text before redaction, where that changed it
     stop_reason: str | None = None
     mirror: str = ""
+    has_files: bool = False
     conversation: Conversation = ALONE
     sent_originals: dict[str, str] = field(default_factory=dict)  # words of sends before redaction, by what it made
 
@@ -120,7 +122,8 @@ def _redact_message(message, redactor, agent_id, session_id):
         arguments, name = redactor.redact_json(call.arguments, place), redactor.redact(call.name, place)
         if arguments is not call.arguments and call.name == MESSAGE:
             texts = {arguments.get(key): call.arguments.get(key) for key in TEXTS}
-            message.sent_originals |= {text: given for text, given in texts.items() if isinstance(text, str)}
+            texts = {text: given for text, given in texts.items() if isinstance(text, str) and isinstance(given, str)}
+            message.sent_originals |= {strip_markers(text)[0]: strip_markers(given)[0] for text, given in texts.items()}
         if arguments is not call.arguments or name != call.name:
             message.calls[number] = replace(call, name=name, arguments=arguments)
     return message
@@ -227,7 +230,7 @@ def _build_message(record, problem, kind, turn_number, session_key, session_id):
         text_changes |= {changes.OUTPUT_LOST}
     if message_facts.is_unwrapped:
         text_changes |= {changes.ENVELOPE_REMOVED}
-    if message_facts.images or message_facts.files:
+    if message_facts.has_files:
         text_changes |= {changes.IMAGES_DROPPED}
     return Message(
         role=ROLES[kind],
@@ -239,6 +242,7 @@ def _build_message(record, problem, kind, turn_number, session_key, session_id):
         is_failed=message_facts.is_failed,
         stop_reason=message_facts.stop_reason,
         mirror=message_facts.mirror,
+        has_files=message_facts.has_files,
         text_changes=text_changes,
         exclusion=_find_exclusion(message_facts, session_key, session_id) if kind == "user" else "",
     )

@@ -11,6 +11,8 @@ from typing import Any, Protocol
 
 import orjson
 
+from .reply_markers import strip_markers
+
 DELIVERED, SUPPRESSED, FAILED, NOT_KNOWN = DELIVERIES = ("delivered", "suppressed", "failed", "not_known")
 # Conditions of an answer; an empty state is a usual answer. The first that applies counts.
 DAMAGED, SILENT, CANNED, PRIVATE, CUT_OFF, INTERRUPTED, PICTURES = STATES = (
@@ -99,6 +101,9 @@ class Message(Protocol):
     stop_reason: str | None
     mirror: str
 
+    @property
+    def has_files(self) -> bool: ...
+
 
 @dataclass(slots=True)
 class Answer:
@@ -170,8 +175,8 @@ def find_answer(messages: Sequence[Message], conversation: Conversation) -> Answ
             if outcomes[-1] in (FAILED, SUPPRESSED):
                 continue
             texts = (call.arguments.get(name) for name in TEXTS)
-            words = next((text for text in texts if isinstance(text, str) and text.strip()), "")
-            is_file = any(call.arguments.get(name) for name in FILES)
+            words, files = strip_markers(next((text for text in texts if isinstance(text, str) and text.strip()), ""))
+            is_file = files > 0 or any(call.arguments.get(name) for name in FILES)
             has_file |= is_file
             if words or is_file:
                 answer.place = place
@@ -179,9 +184,10 @@ def find_answer(messages: Sequence[Message], conversation: Conversation) -> Answ
             parts += [words] if words else []
     worded = [place for place, message in enumerate(messages) if _has_words(message)]
     last = messages[worded[-1]].text if worded else ""
-    if last and not answer.sent:
+    if worded and not answer.sent:
         answer.place = worded[-1]
-        parts.append(last)
+        parts += [last] if last else []
+        has_file |= messages[answer.place].has_files
     elif last.strip() and conversation.is_group and not is_silent(last):
         answer.private = last
     elif last.strip() and not is_silent(last) and last.strip() not in (part.strip() for part in parts):
@@ -218,7 +224,8 @@ def _describe(answer, messages, outcomes, is_file):
 
 
 def _has_words(message):
-    return message.kind == "assistant" and not message.is_synthetic and bool(message.text)
+    """Whether a message of the agent says something, or shows something."""
+    return message.kind == "assistant" and not message.is_synthetic and bool(message.text or message.has_files)
 
 
 def _is_own_send(call, conversation):

@@ -141,6 +141,30 @@ TEXTS = (
         "get-reply-inline-actions",
         is_pattern=True,
     ),
+    # Commands that the gateway answers itself: alone, with one word, with words of their own.
+    PromptText(
+        COMMAND,
+        r"/(?:help|commands|status|tasks|whoami|id|agents|stop|restart|update|new|reset|send|debug|config|mcp|plugins?"
+        r"|subagents|tts)(?:@\w{1,64})?\s*\Z",
+        ALL,
+        "commands-registry",
+        is_pattern=True,
+    ),
+    PromptText(
+        COMMAND,
+        r"/(?:models?|think(?:ing)?|t|verbose|v|trace|fast|reason(?:ing)?|elev(?:ated)?|queue|usage|activation|context"
+        r"|tools)(?:@\w{1,64})?(?:(?::|[^\S\n])[^\S\n]{0,20}\S{1,200})?\s*\Z",
+        ALL,
+        "commands-registry",
+        is_pattern=True,
+    ),
+    PromptText(
+        COMMAND,
+        r"/(?:compact|approve|allowlist)(?:@\w{1,64})?(?:(?::|[^\S\n])[^\n]{0,500})?\s*\Z",
+        ALL,
+        "commands-registry",
+        is_pattern=True,
+    ),
     PromptText(HANDOVER, SITE_TASK_PREFIX, "none: this site writes it", "guardian/handover/messages.py"),
 )
 
@@ -149,7 +173,7 @@ PATTERNS = tuple((re.compile(text.start), text.kind) for text in TEXTS if text.i
 # The first words of all patterns: a text that begins with none of them needs no match.
 FIRST = re.compile(
     r"\[(?:cron:|OpenClaw )|A |Wake up|Background task |Task: |Job ID: |Received: |Agent-to-agent |The prev|Use the |"
-    r"Continue the "
+    r"Continue the |/[a-z]"
 )
 
 # Values of `message.provenance` (input-provenance, 2026.9.6) and of its `sourceTool`.
@@ -213,7 +237,8 @@ def parse_provenance(provenance: Any, text: str) -> Origin | None:
         return None
     kind, tool, prefix = (provenance.get(name) for name in ("kind", "sourceTool", "sourcePromptPrefix"))
     if kind == PERSON:
-        return Origin(HANDOVER if text.startswith(SITE_TASK_PREFIX) else "")
+        kind = text_kind(text)  # a person's command is no question
+        return Origin(kind if kind in (COMMAND, HANDOVER) else "")
     if kind in (INTER_SESSION, SYSTEM):
         name = SOURCES.get(tool.strip().lower(), "") if isinstance(tool, str) else ""
         return Origin(name or text_kind(text) or (OTHER_SESSION if kind == INTER_SESSION else INTERNAL))

@@ -13,9 +13,10 @@ from typing import Any
 import orjson
 
 from .jsonl import is_too_deep
-from .machine_prompts import SYSTEM_MESSAGE, parse_provenance, text_kind
+from .machine_prompts import COMMAND, SYSTEM_MESSAGE, parse_provenance, text_kind
 from .message_unwrapping import UnwrappedMessage, may_be_wrapped, unwrap_message
 from .projections import get_projected_text
+from .reply_markers import strip_markers
 from .senders import read_sender
 from .usage import Usage, read_usage
 
@@ -88,6 +89,11 @@ class Facts:
     is_unwrapped: bool = False  # whether there were any
     model_prompt: str = ""  # what the model saw of a person's message; never what the person said
 
+    @property
+    def has_files(self) -> bool:
+        """Whether anything is attached to the message."""
+        return bool(self.images or self.files)
+
 
 def read_facts(record: dict[str, Any]) -> Facts:
     """Read one record. It never raises for odd shapes: unreadable values are left out."""
@@ -130,6 +136,8 @@ def read_message_facts(record: dict[str, Any]) -> Facts:
     message_facts = Facts("message", KINDS_BY_ROLE.get(role, "message") if isinstance(role, str) else "message")
     _read_content(message_facts, message.get("content"))
     if message_facts.kind == "assistant":
+        message_facts.text, files = strip_markers(message_facts.text)
+        message_facts.files += files
         model = _clean_name(message.get("model"))
         message_facts.model = _clean_name(message.get("responseModel")) or model
         message_facts.asked_model = model if model != message_facts.model else None
@@ -347,6 +355,8 @@ def _read_sender(record_facts, message):
     elif own is not None:
         record_facts.sender = read_sender([], own)
     _read_prompt(record_facts, message.get("provenance"))
+    if isinstance(own, dict) and own.get("contextFreeCommand") is True:
+        record_facts.sender["injected"] = COMMAND
 
 
 def _read_prompt(record_facts, provenance):

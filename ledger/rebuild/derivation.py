@@ -17,6 +17,7 @@ from openclaw_web.sqlite.json_columns import decode
 
 from ..collectors.answers import MESSAGE
 from ..collectors.records import Facts, read_facts
+from ..injected_prompts import find_heading
 from ..models import Session, TranscriptEvent, TranscriptEventIdentity, TranscriptSnapshot
 from ..transcripts import tool_days, turns
 from ..transcripts.origins import find_conversation
@@ -244,7 +245,7 @@ def _build_session_columns(session, records, turn_rows):
         "created_at": min(moments, default=session.created_at),
         "last_activity_at": max(session.last_activity_at, *moments) if moments else session.last_activity_at,
         "model": _find_last_model(records.values()) or session.model,
-        "title": session.title or turns.find_title(words),
+        "title": find_heading(session.title) or turns.find_title(words),
     }
 
 

@@ -18,6 +18,7 @@ from openclaw_web.sqlite.rows import insert_sql
 from ..collectors import answers
 from ..collectors.answers import Conversation
 from ..collectors.records import read_content_facts, read_facts, read_file_lists
+from ..injected_prompts import find_heading
 from ..models import ConversationTurn, Session, TranscriptEvent, TranscriptEventIdentity, TranscriptSnapshot
 from .origins import find_conversation
 from .rows import TOTALS, TURN_COLUMNS, RecordSums, Row
@@ -316,7 +317,8 @@ def find_title(words: Iterable[tuple[str, str | None]]) -> str:
     """The first line that a person wrote, else the first injected prompt."""
     first = ""
     for text, metadata in words:
-        line = next((line.strip() for line in text.splitlines() if line.strip()), "")
+        lines = (find_heading(line.strip()) for line in text.splitlines())
+        line = next(filter(None, lines), "")
         if line and not (metadata and "injected" in decode(metadata)):
             return line[:TITLE]
         first = first or line

@@ -85,6 +85,14 @@ CASES = {
         [send("m", "", media="/tmp/map.png"), sent("m"), assistant("NO_REPLY")],
         *(GROUP, "", "pictures", "delivered"),
     ),
+    "sent with markers": (
+        [send("m", "[[reply_to_current]] Nine.\nMEDIA: ./map.png"), sent("m"), assistant("NO_REPLY")],
+        *(GROUP, "Nine.", "", "delivered"),
+    ),
+    "sent as a picture alone": (
+        [send("m", "MEDIA: ./map.png"), sent("m"), assistant("NO_REPLY")],
+        *(GROUP, "", "pictures", "delivered"),
+    ),
     "silent": ([assistant("NO_REPLY")], DIRECT, "NO_REPLY", "silent", "suppressed"),
     "a fixed text": (
         [assistant("[assistant turn failed before producing content]")],

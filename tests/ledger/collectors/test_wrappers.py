@@ -13,6 +13,7 @@ from ledger.collectors.machine_prompts import TEXTS, session_kind, text_kind
 from ledger.collectors.message_unwrapping import unwrap_message
 from ledger.collectors.records import read_facts
 from ledger.collectors.senders import WithheldReason, find_withheld_reason, read_sender
+from ledger.injected_prompts import find_heading
 from ledger.words import INJECTED_WORDS
 from tests.ledger.collectors.envelope_table import LINES, MARK, PREFIX
 from tests.suite.nightly import first
@@ -210,6 +211,39 @@ PROMPTS = {
 }
 
 
+COMMANDS = (
+    "/status", "/status@baker_bot", "/model", "/model fakeai/fake-gpt-mini", "/think high", "/think:low", "/new",
+    "/compact", "/compact Focus on decisions and file names", "/whoami", "/approve 12ab allow-once", "/verbose on\n",
+)  # fmt: skip
+SENTENCES = (
+    "/status is red again, what can I do?", "/usr/bin/python is missing", "/think about it until tomorrow",
+    "Please run /status", "/new recipe: bread with seeds", "/send Ada the list", "/model trains are fun", "/s",
+)  # fmt: skip
+
+
+def test_commands_that_the_gateway_answers_are_no_questions():
+    assert [text for text in COMMANDS if read_facts(message(text)).sender.get("injected") != "command"] == []
+    assert [text for text in SENTENCES if "injected" in read_facts(message(text)).sender] == []
+    own = {"contextFreeCommand": True, "senderId": "42"}
+    assert read_facts(message("/weather Bern", __openclaw=own)).sender == {"senderId": "42", "injected": "command"}
+
+
+@pytest.mark.parametrize(
+    ("line", "title"),
+    [
+        ("[cron:74a5 Morning news] Sum up.", "Morning news"),
+        ("[cron:74a5] Sum up.", "Sum up."),
+        ("[cron:74a5 ]  Sum up.", "Sum up."),
+        ("[cron:74a5 A name that was cut of", "A name that was cut of"),
+        ("[cron:74a5]", ""),
+        ("Why does [cron:74a5 Morning] begin it?", "Why does [cron:74a5 Morning] begin it?"),
+        ("[cron] is a word", "[cron] is a word"),
+    ],
+)
+def test_a_scheduled_prompt_gives_the_name_of_its_task(line, title):
+    assert find_heading(line) == title
+
+
 def message(text, **more):
     return {"type": "message", "message": {"role": "user", "content": text, **more}}
 
@@ -238,6 +272,7 @@ def test_a_section_of_media_that_is_spelled_otherwise_is_counted(label):
     ("provenance", "text", "sender"),
     [
         ({"kind": "external_user", "sourceChannel": "voice"}, PROMPTS["boot"], {"is_person": True}),
+        ({"kind": "external_user"}, "/status", {"injected": "command"}),
         ({"kind": "external_user"}, "[OpenClaw Web task] One exact change", {"injected": "handover"}),
         ({"kind": "internal_system", "sourceTool": "cron"}, "Hello", {"injected": "cron"}),
         ({"kind": "internal_system"}, "Hello", {"injected": "internal"}),
