@@ -27,7 +27,7 @@ INDENTED, TICKS = re.compile(r"(?: {4}| {0,3}\t)\s*\S"), re.compile(r"`+")
 WIDE_GAP = re.compile(r"(?<=\S)[ \t]{2,}(?=\S)")
 EMPTY_START = re.compile(r"\A(?:[ \t]*+\n)+")
 LINE_END = re.compile(r"(?<![ \t])[ \t]+\n")
-PRIVATE = range(0xE000, 0xF900)  # characters that nobody writes
+MARK = "\ue000"  # stands for code while a text is cleaned; a text that has it is left as it is
 
 
 def strip_markers(text: str) -> tuple[str, int]:
@@ -88,15 +88,16 @@ def _is_source(token):
 
 def _clean(text):
     """A text without the blanks and empty lines that a marker left behind; code stays as it is."""
-    mark = next(sign for sign in map(chr, PRIVATE) if sign not in text)
+    if MARK in text:
+        return text.strip()
     code = [text[start:end] for start, end in _find_code(text)]
     pieces, end = [], 0
     for start, stop in _find_code(text):
         pieces.append(text[end:start])
         end = stop
-    masked = mark.join([*pieces, text[end:]]).replace("\r\n", "\n")
+    masked = MARK.join([*pieces, text[end:]]).replace("\r\n", "\n")
     masked = re.sub(r"\n{3,}", "\n\n", LINE_END.sub("\n", WIDE_GAP.sub(" ", masked))).strip()
-    first, *rest = masked.split(mark)
+    first, *rest = masked.split(MARK)
     return "".join([first, *(part for pair in zip(code, rest, strict=True) for part in pair)])
 
 

@@ -71,7 +71,17 @@ def test_nothing_but_markers_and_blanks_is_taken_out(pieces):
 
 
 @pytest.mark.parametrize(
-    "piece", ["[[reply_to:", "[[audio_as_voice]] `", "MEDIA: /a.png\n", "MEDIA: a b\n", "```\n", " \n", "` `` "]
+    "piece",
+    [
+        "".join(map(chr, range(0xE000, 0xF900))),
+        "[[reply_to:",
+        "[[audio_as_voice]] `",
+        "MEDIA: /a.png\n",
+        "MEDIA: a b\n",
+        "```\n",
+        " \n",
+        "` `` ",
+    ],
 )
 def test_hostile_replies_take_no_longer_than_their_length_asks_for(piece):
     strip_markers(f"MEDIA: ./a.png\n{piece * (400_000 // len(piece))}[[audio_as_voice]]")
