@@ -14,7 +14,7 @@ from openclaw_web.disk import locks
 from openclaw_web.pages import formatting
 
 from . import kinds
-from .causes import build_followers, find_causes
+from .causes import build_followers, choose_causes, find_causes
 from .models import Problem, ProblemCheck
 from .words import ProblemDisplay, build_display, open_rows
 
@@ -43,9 +43,9 @@ def build_problem_panel(user: Any) -> ProblemPanel:
     More than three of one kind are shown where no other problem is left: one machine that was off makes every task
     overdue.
     """
-    causes = find_causes(user)
-    rows = open_rows().filter(kind__in=kinds.visible_to(user)).exclude(id__in=causes)
-    worst = list(rows.values()[:LOOKED_AT])
+    rows = list(open_rows().filter(kind__in=kinds.visible_to(user))[:LOOKED_AT])
+    causes = choose_causes(user, rows)
+    worst = [row for row in rows if row.id not in causes]
     chosen = _choose(worst)
     followers = build_followers(chosen, causes, user)
     more = min(len(worst) - len(chosen), COUNTED_UP_TO + 1)
@@ -59,9 +59,9 @@ def _choose(rows):
     counts: Counter[str] = Counter()
     first, others = [], []
     for place, row in enumerate(rows):
-        counts[row["kind"]] += 1
-        (first if counts[row["kind"]] <= MOST_OF_KIND else others).append(place)
-    return [Problem(**rows[place]) for place in sorted([*first, *others][:MOST])]
+        counts[row.kind] += 1
+        (first if counts[row.kind] <= MOST_OF_KIND else others).append(place)
+    return [rows[place] for place in sorted([*first, *others][:MOST])]
 
 
 def count_open(user: Any) -> int:

@@ -1,6 +1,7 @@
 """Finds who spoke in a line of a transcript, and removes what nobody said.
 
-The rules are those of the existing tool's extractor, because ids of its events contain these texts.
+The rules are those of the existing tool's extractor, because ids of its events contain these texts: lines of the agent,
+not the answer of a turn.
 """
 
 import re

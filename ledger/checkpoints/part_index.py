@@ -70,6 +70,7 @@ class PartIndex:
             model = clip_line(part_record.facts.model or "", 100)
             if model and model not in turn["models"] and len(turn["models"]) < MODELS:
                 turn["models"].append(model)
+            # The agent's last words of the part, which were in the context; the answer of the turn may be after it.
             if part_record.facts.text.strip() and part_record.facts.stop_reason not in STOP_WORDS:
                 turn["reply"] = clip_line(part_record.facts.text, REPLY)
         self.turns.put(number, turn)

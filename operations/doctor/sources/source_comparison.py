@@ -276,7 +276,9 @@ class SourceComparer:
 
     def _compare_provenance(self, source):
         """Files whose newest row is not the record that OpenClaw has. The rows before it are history."""
-        known = Agent.objects.in_bulk(self.names.values())
+        known = Agent.objects.in_bulk(
+            filter(databases.find_alias, self.names.values())
+        )  # the file may wait for an update
         agents = {name: known[agent_id] for name, agent_id in self.names.items() if agent_id in known}
         collection = replace(self.collection, agents=agents)
         read = [
@@ -291,7 +293,7 @@ class SourceComparer:
             assigned, _is_whole = home_state.read_provenance(collection, database)
         for agent in read:
             records = assigned.get(agent.agent_id, {})
-            changed = provenance.find_changed(agent.db, records) if databases.find_alias(agent.agent_id) else {}
+            changed = provenance.find_changed(agent.db, records)
             if changed and self.is_mending:
                 provenance.store_records(agent, changed, is_whole=False)
             self._add(agent.agent_id, [RowDifference("provenance_records", (name,), DIFFERENT) for name in changed])

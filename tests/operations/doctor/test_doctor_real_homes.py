@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.collecting.test_collect_real_homes import HOMES, count_records
-from tests.operations.doctor.doctor_homes import assert_sound, doctor, read_tree, rows
+from tests.operations.doctor.doctor_homes import assert_sound, doctor, read_tree, rows, unmigrate
 
 pytestmark = [
     pytest.mark.kill,
@@ -59,3 +59,6 @@ def test_counts_are_those_of_the_source(name, tmp_path):
     assert Path(fixed["run"]["backup"]["path"]).is_file()
     again, _status = doctor(home, "--fix", *words)
     assert again["run"] is None and assert_sound(home, *words, "--deep")["losses"] == []
+    unmigrate(home, "gate", agents[0])  # one file waits for an update
+    looked, _status = doctor(home, *words, "--deep", status=1)
+    assert ("schema", agents[0]) in [(finding["check"], finding["agent"]) for finding in looked["store"]]
