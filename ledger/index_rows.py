@@ -18,6 +18,7 @@ from .transcripts import origins, removal, tool_days
 from .transcripts.transcript_store import INSERT_SESSION, SESSION_COLUMNS
 
 CHUNK_ENTRIES = 10_000  # of a session index
+MANY_OUTCOMES = 50
 DEFAULTS = {field.attname: field.get_default() for field in Session._meta.concrete_fields}
 # The columns that come from a session index.
 INDEXED_COLUMNS = (
@@ -57,7 +58,11 @@ def _store_entries(db, entries, reports):
         session.account_id = entry.account
         session.model = session.model or entry.model
         session.title = session.title or find_heading(entry.label)
-        session.index_entry = entry.metadata or None
+        # Outcomes that OpenClaw has no more are kept.
+        earlier = session.index_entry.get("outcomes", {}) if '"outcomes"' in (session.metadata or "") else {}
+        outcomes = entry.metadata.get("outcomes", {})
+        merged = {"outcomes": earlier | outcomes} if earlier else {}
+        session.index_entry = (entry.metadata | merged) or None
         session.last_activity_at = max(session.last_activity_at, entry.updated_at or 0)
         if entry.parents:
             session.parents = lineage.add_parents(session.parents, entry.parents)
@@ -74,6 +79,9 @@ def _store_entries(db, entries, reports):
             tool_days.move_sums(db, session.id, session.channel_id)
         if conversation and conversation != origins.find_conversation(session):
             session.rules = rules.AGAIN  # what was received may be something else
+        unknown = [name for name, outcome in outcomes.items() if earlier.get(name) != outcome]
+        if conversation and unknown and _has_records_with(session, unknown):
+            session.rules = rules.AGAIN
         is_changed = session.__dict__ != before
         if session.id not in known:
             new[session.id] = known[session.id] = session
@@ -82,6 +90,12 @@ def _store_entries(db, entries, reports):
     statements.run_many(db, INSERT_SESSION, _list_values(new, SESSION_COLUMNS))
     statements.run_many(db, UPDATE_INDEXED, _list_values(changed, (*INDEXED_COLUMNS, "id")))
     return len(entries)
+
+
+def _has_records_with(session, names):
+    """Whether records that are stored name one of these runs or sends; of very many, they are taken to do so."""
+    texts = session.events.filter(kind__in=("assistant", "tool_result")).values_list("event_json", flat=True)
+    return len(names) > MANY_OUTCOMES or any(any(name in text for name in names) for text in texts.iterator())
 
 
 def _build_session(db, entry):

@@ -12,7 +12,7 @@ from operator import itemgetter
 from typing import Any
 
 from agents import databases
-from ledger.collectors.answers import ALONE, MESSAGE, TEXTS, Conversation
+from ledger.collectors.answers import ALONE, SENDERS, TEXTS, Conversation
 from ledger.collectors.machine_prompts import prompt_kind
 from ledger.collectors.records import ToolCall, get_run_id, read_facts, read_message_facts
 from ledger.collectors.reply_markers import strip_markers
@@ -61,6 +61,7 @@ class Message:
     stop_reason: str | None = None
     mirror: str = ""
     has_files: bool = False
+    run_id: str = ""
     conversation: Conversation = ALONE
     sent_originals: dict[str, str] = field(default_factory=dict)  # words of sends before redaction, by what it made
 
@@ -120,7 +121,7 @@ def _redact_message(message, redactor, agent_id, session_id):
         message.original, message.text = message.text, text
     for number, call in enumerate(message.calls):
         arguments, name = redactor.redact_json(call.arguments, place), redactor.redact(call.name, place)
-        if arguments is not call.arguments and call.name == MESSAGE:
+        if arguments is not call.arguments and call.name in SENDERS:
             texts = {arguments.get(key): call.arguments.get(key) for key in TEXTS}
             texts = {text: given for text, given in texts.items() if isinstance(text, str) and isinstance(given, str)}
             message.sent_originals |= {strip_markers(text)[0]: strip_markers(given)[0] for text, given in texts.items()}
@@ -243,6 +244,7 @@ def _build_message(record, problem, kind, turn_number, session_key, session_id):
         stop_reason=message_facts.stop_reason,
         mirror=message_facts.mirror,
         has_files=message_facts.has_files,
+        run_id=message_facts.run_id,
         text_changes=text_changes,
         exclusion=_find_exclusion(message_facts, session_key, session_id) if kind == "user" else "",
     )

@@ -4,19 +4,25 @@ import hashlib
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, BinaryIO
 
 import orjson
 
 from . import session_index
+from .answers import OUTCOMES
 from .database import DamagedDatabase, Database
 from .jsonl import MAX_LINE, Line, load_object, parse_line
-from .records import parse_moment_ms
+from .records import MAX_NAME, parse_moment_ms
 from .session_index import SESSION_ID, IndexEntry
 from .zstd_input import read_packed_lines, unpack_record
 
 ARCHIVES, COLD_ARCHIVES, COLD = "session_transcript_archives", "session_transcript_cold_archives", "cold"
 EVENTS = ("seq", "event_json", "event_zstd")
+RUNS = ("session_key", "run_id", "outcome", "occurred_at")
+SENDS = ("source_session_key", "queue_id", "status", "created_at")
+PENDING = ("session_id", "accepted_at", "consumed_event_id")
+UNKNOWN_RUN = "unknown"  # OpenClaw's word where it does not know the run
 ORIGIN = ("parent_session_key", "spawned_by", "fork_source_session_key", "fork_source_session_id")
 # From schema 24 on these fields of an entry are rows of their own; the third, sessionDiffBaseline, is not used here.
 SNAPSHOTS = ("systemPromptReport", "skillsSnapshot")
@@ -211,7 +217,9 @@ def read_index(database: Database) -> Index:
     nodes = _read_nodes(database, index_entries)
     index_entries.has_nodes = bool(nodes)
     entries = {entry.session_id: entry for entry in session_index.read_entries(nodes, index_entries.unnamed)}
+    started: dict[str, int] = {}
     for session_id, key, window_values in _read_windows(database):
+        started[session_id] = window_values["created_at"] or 0
         if session_id not in entries:
             window = _build_window_entry(nodes.get(key, {}), session_id, window_values)
             entries.update((entry.session_id, entry) for entry in session_index.read_entries({key: window}))
@@ -220,6 +228,11 @@ def read_index(database: Database) -> Index:
         if known := entries.get(session_id):
             _add_window(known, window_values)
     index_entries.entries = list(entries.values())
+    _add_outcomes(database, index_entries.entries, started)
+    for session, accepted, consumed in database.rows("session_pending_inputs", *PENDING, order="accepted_at"):
+        if consumed is None and (entry := entries.get(decode_text(session))):
+            count = entry.metadata.get("pendingInputs", {}).get("count", 0)
+            entry.metadata["pendingInputs"] = {"count": count + 1, "lastAt": parse_moment_ms(accepted)}
     return index_entries
 
 
@@ -228,6 +241,23 @@ def build_archived_entry(archive: Archive) -> IndexEntry | None:
     if not archive.session_key:
         return None
     return next(session_index.read_entries({archive.session_key: {"sessionId": archive.session_id}}), None)
+
+
+def _add_outcomes(database, entries, started):
+    """Add how runs and sends ended to the entries of their sessions, by the id of the run or of the queued message.
+
+    Of several sessions with the key, it is the last one that had started.
+    """
+    by_key: dict[str, list[IndexEntry]] = {}
+    for entry in sorted(entries, key=lambda entry: started.get(entry.session_id, 0)):
+        for key in {entry.session_key, *entry.files}:
+            by_key.setdefault(key, []).append(entry)
+    runs = database.rows("message_tool_run_outcomes", *RUNS, order="occurred_at")
+    for key, name, outcome, at in chain(runs, database.rows("conversation_deliveries", *SENDS, order="created_at")):
+        moment, name, outcome = parse_moment_ms(at) or 0, decode_text(name), OUTCOMES.get(decode_text(outcome))
+        own = [entry for entry in by_key.get(decode_text(key), ()) if started.get(entry.session_id, 0) <= moment]
+        if own and outcome and 0 < len(name) <= MAX_NAME and name != UNKNOWN_RUN:
+            own[-1].metadata.setdefault("outcomes", {})[name] = outcome
 
 
 def _read_nodes(database, index_entries):
@@ -340,16 +370,16 @@ def _read_windows(database):
         for row in database.rows("conversations", "conversation_id", "delivery_target", "label", "kind")
     }
     columns = ("session_id", "session_key", "previous_session_id", "reason", "updated_at", "chat_type", "channel")
-    more = ("account_id", "primary_conversation_id", "model", "display_name", "status")
+    more = ("account_id", "primary_conversation_id", "model", "display_name", "status", "created_at")
     for row in database.rows("session_windows", *columns, *more, order="updated_at"):
         values = dict(zip((*columns, *more), row, strict=True))
-        updated = values.pop("updated_at")
+        updated, created = values.pop("updated_at"), values.pop("created_at")
         values = {name: decode_text(value) for name, value in values.items()}
         conversation = conversations.get(values["primary_conversation_id"], {})
         yield (
             values["session_id"],
             values["session_key"],
-            {**values, "updated_at": updated, "conversation": conversation},
+            {**values, "updated_at": updated, "created_at": parse_moment_ms(created), "conversation": conversation},
         )
 
 
@@ -375,7 +405,8 @@ def _build_window_entry(node, session_id, window_values):
 
 
 def _add_window(entry, window_values):
-    for name, word in (("previous_session_id", "previousSessionId"), ("reason", "windowReason")):
+    words = ("previousSessionId", "windowReason", "conversationRef")
+    for name, word in zip(("previous_session_id", "reason", "primary_conversation_id"), words, strict=True):
         if window_values[name]:
             entry.metadata[word] = window_values[name]
     entry.parents += [window_values["previous_session_id"]] if window_values["previous_session_id"] else []

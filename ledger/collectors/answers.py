@@ -5,7 +5,7 @@ sending actions, silent tokens and fixed replies in the files of the npm package
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -22,6 +22,18 @@ UNTAUGHT = (DAMAGED, CANNED, PRIVATE)  # no person received such words as an ans
 CUT_STOPS = ("length", "max_tokens")
 OPEN_STOPS = ("toolUse", "tool_use", "tool_calls")
 MESSAGE = "message"  # the tool that sends into conversations
+BY_REFERENCE = ("conversations_send", "conversations_turn")  # tools that send into the conversation of a reference
+SENDERS = (MESSAGE, *BY_REFERENCE)
+# OpenClaw's words for the outcome of a run that answers by a tool alone, and of a queued send; others say nothing.
+OUTCOMES = {
+    "tool_delivered": DELIVERED,
+    "mute": SUPPRESSED,
+    "sent": DELIVERED,
+    "replied": DELIVERED,
+    "suppressed": SUPPRESSED,
+    "rejected": FAILED,
+}
+OPEN = ("created", "queued", "unknown")  # of a send whose end its result does not know
 SENDING = frozenset({"send", "reply", "thread-reply", "sendwitheffect", "sendattachment", "upload-file"})
 TEXTS = ("message", "text", "content", "caption")  # of its arguments, the first with words counts
 TARGETS = ("target", "to", "channelId", "chatId")
@@ -100,6 +112,7 @@ class Message(Protocol):
     is_synthetic: bool
     stop_reason: str | None
     mirror: str
+    run_id: str
 
     @property
     def has_files(self) -> bool: ...
@@ -124,10 +137,14 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """The conversation of a session: whether several people may speak, and the names that sends may give it."""
+    """The conversation of a session: whether several people may speak, and the names that sends may give it.
+
+    `outcomes` are those of its runs that answer by a tool alone, and of its queued sends, by their ids.
+    """
 
     is_group: bool = False
     names: frozenset[str] = frozenset()
+    outcomes: Mapping[str, str] = field(default_factory=dict, compare=False)
 
 
 ALONE = Conversation()
@@ -161,17 +178,19 @@ def find_answer(messages: Sequence[Message], conversation: Conversation) -> Answ
     """The answer among the messages that follow a person's message on its branch.
 
     Without sends into the own conversation the last words of the agent are the answer, as far as anybody can tell:
-    their delivery is not known. In a group sends are the answer, and the last words are private; elsewhere people
-    receive both.
+    their delivery is not known. In a group, and in runs that answer by a tool alone, sends are the answer, and the last
+    words are private; elsewhere people receive both.
     """
+    known = conversation.outcomes
+    runs = {known[message.run_id] for message in messages if message.run_id in known} if known else set()
     results = {message.tool_call_id: message for message in messages if message.kind == "tool_result"}
     answer, outcomes, has_file = Answer(), [], False
     parts = answer.parts
     for place, message in enumerate(messages):
         for call in message.calls if message.kind == "assistant" else ():
-            if call.name != MESSAGE or not _is_own_send(call, conversation):
+            if call.name not in SENDERS or not _is_own_send(call, conversation):
                 continue
-            outcomes.append(_read_outcome(results.get(call.id)))
+            outcomes.append(_read_outcome(results.get(call.id), conversation))
             if outcomes[-1] in (FAILED, SUPPRESSED):
                 continue
             texts = (call.arguments.get(name) for name in TEXTS)
@@ -188,15 +207,19 @@ def find_answer(messages: Sequence[Message], conversation: Conversation) -> Answ
         answer.place = last_place
         parts += [last] if last else []
         has_file |= messages[last_place].has_files
-    elif last.strip() and conversation.is_group and not is_silent(last):
+    elif last.strip() and (conversation.is_group or runs) and not is_silent(last):
         answer.private = last
     elif last.strip() and not is_silent(last) and last.strip() not in (part.strip() for part in parts):
         parts.append(last)
         answer.place = max(last_place or 0, answer.place or 0)
     answer.text = "\n\n".join(parts)
     _describe(answer, messages, outcomes, has_file and not parts)
-    if not answer.sent and FAILED in outcomes and conversation.is_group and answer.text and not answer.state:
-        answer.state = PRIVATE
+    if not answer.sent and answer.text and not answer.state:
+        answer.state = PRIVATE if runs or (FAILED in outcomes and conversation.is_group) else ""
+    if answer.delivery == NOT_KNOWN and DELIVERED in runs:
+        answer.delivery = DELIVERED if answer.sent else NOT_KNOWN
+    elif answer.delivery == NOT_KNOWN and runs:
+        answer.delivery = SUPPRESSED
     return answer
 
 
@@ -231,6 +254,8 @@ def _has_words(message):
 def _is_own_send(call, conversation):
     """Whether a call sends into the conversation that it is part of."""
     arguments = call.arguments
+    if call.name in BY_REFERENCE:
+        return str(arguments.get("conversationRef")).lower() in conversation.names
     if arguments.get("dryRun") or str(arguments.get("action") or "").lower() not in SENDING:
         return False
     given = [arguments.get(name) for name in TARGETS]
@@ -247,19 +272,24 @@ def _strip_prefixes(name):
     return parts[0]
 
 
-def build_conversation(is_group: bool, names: Iterable[str | None]) -> Conversation:
+def build_conversation(is_group: bool, names: Iterable[str | None], outcomes: Any = None) -> Conversation:
     """The conversation with these names, such as parts of the session's key."""
-    return Conversation(is_group, frozenset(_strip_prefixes(name) for name in names if name) - {""})
+    own_names = frozenset(_strip_prefixes(name) for name in names if name) - {""}
+    return Conversation(is_group, own_names, outcomes if isinstance(outcomes, dict) else {})
 
 
-def _read_outcome(result):
+def _read_outcome(result, conversation):
     """The delivery of a send, as its result says it."""
     if result is None:
         return NOT_KNOWN
     value = _load(result.text) if len(result.text) <= LONGEST_RESULT else {}
+    if known := conversation.outcomes.get(str(value.get("queueId"))):
+        return known
     status = str(value.get("deliveryStatus") or value.get("status") or "").lower()
     if result.is_failed or value.get("ok") is False or status in ("failed", "error", "denied"):
         return FAILED
+    if status in OPEN:
+        return NOT_KNOWN
     return SUPPRESSED if status == SUPPRESSED else DELIVERED
 
 

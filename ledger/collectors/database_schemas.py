@@ -60,14 +60,14 @@ AGENT = Schema(
     database_tables.AGENT,
     _split_names(
         "session_reactions session_participants session_members session_suggestions session_progress_cards"
-        " conversation_deliveries heartbeat_outcomes memory_entry_origins memory_index_chunk_provenance"
+        " heartbeat_outcomes memory_entry_origins memory_index_chunk_provenance"
         " memory_session_tombstones standing_intents board_tabs board_widgets"
     ),
     _split_names(
         "acp_parent_stream_events auth_profile_state auth_profile_store cache_entries context_engine_turn_outbox"
         " memory_embedding_cache memory_index_chunk_recall_metadata memory_index_meta memory_index_state"
-        " message_tool_run_outcomes session_canonical_validation_pending session_conversations"
-        " session_goal_operations session_input_completions session_key_contract session_pending_inputs"
+        " session_canonical_validation_pending session_conversations"
+        " session_goal_operations session_input_completions session_key_contract"
         " session_recipient_authority session_transcript_active_events session_transcript_fts_rows"
         " session_transcript_index_state state_leases kv"
     ),

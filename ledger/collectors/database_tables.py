@@ -61,6 +61,10 @@ AGENT: Tables = {
         "display_name",
     ),
     "conversations": ("conversation_id", "channel", "account_id", "kind", "delivery_target", "label"),
+    # Of deliveries and inputs only what ended how and when: no words.
+    "message_tool_run_outcomes": ("session_key", "run_id", "outcome", "occurred_at"),
+    "conversation_deliveries": ("source_session_key", "queue_id", "status", "created_at"),
+    "session_pending_inputs": ("session_id", "accepted_at", "consumed_event_id"),
     "transcript_events": ("session_id", "seq", "event_json", "created_at", "event_zstd"),
     "transcript_event_identities": ("session_id", "event_id", "seq"),
     "transcript_rewrite_watermarks": ("session_id", "generation"),

@@ -16,7 +16,7 @@ from .jsonl import is_too_deep
 from .machine_prompts import COMMAND, SYSTEM_MESSAGE, parse_provenance, text_kind
 from .message_unwrapping import UnwrappedMessage, may_be_wrapped, unwrap_message
 from .projections import get_projected_text
-from .reply_markers import strip_markers
+from .reply_markers import SIGNS, strip_markers
 from .senders import read_sender
 from .usage import Usage, read_usage
 
@@ -77,6 +77,7 @@ class Facts:
     is_failed: bool = False
     is_synthetic: bool = False
     mirror: str = ""  # of a copy of a delivered message: its kind
+    run_id: str = ""  # of the run that wrote the message
     model: str | None = None  # that answered
     asked_model: str | None = None  # when it is another one than answered
     provider: str | None = None
@@ -136,8 +137,10 @@ def read_message_facts(record: dict[str, Any]) -> Facts:
     message_facts = Facts("message", KINDS_BY_ROLE.get(role, "message") if isinstance(role, str) else "message")
     _read_content(message_facts, message.get("content"))
     if message_facts.kind == "assistant":
-        message_facts.text, files = strip_markers(message_facts.text)
-        message_facts.files += files
+        if any(sign in message_facts.text for sign in SIGNS):  # most replies have none
+            message_facts.text, files = strip_markers(message_facts.text)
+            message_facts.files += files
+        message_facts.run_id = get_run_id(record)
         model = _clean_name(message.get("model"))
         message_facts.model = _clean_name(message.get("responseModel")) or model
         message_facts.asked_model = model if model != message_facts.model else None

@@ -28,12 +28,13 @@ WIDE_GAP = re.compile(r"(?<=\S)[ \t]{2,}(?=\S)")
 EMPTY_START = re.compile(r"\A(?:[ \t]*+\n)+")
 LINE_END = re.compile(r"(?<![ \t])[ \t]+\n")
 MARK = "\ue000"  # stands for code while a text is cleaned; a text that has it is left as it is
+SIGNS = ("[[", "edia:", "EDIA:")  # a reply without any has no marker
 
 
 def strip_markers(text: str) -> tuple[str, int]:
     """A reply as a person receives it, and how many files its MEDIA lines attach."""
     files = 0
-    if "edia:" in text or "EDIA:" in text:
+    if any(sign in text for sign in SIGNS[1:]):
         text, files = _strip_media(text)
     if "[[" in text and (tags := [*TAG.finditer(text)]):
         code, parts, end = _find_code(text), [], 0

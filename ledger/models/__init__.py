@@ -136,6 +136,11 @@ class Session(Totals):
         return reverse("ledger:session_detail", args=[self.agent_id, self.id])
 
     @property
+    def index_facts(self):
+        """The index entry without the outcomes of runs, which turns have."""
+        return {name: value for name, value in self.index_entry.items() if name != "outcomes"}
+
+    @property
     def agent_id(self):
         """The agent of the session: its file is named after the agent."""
         return self._state.db.removeprefix("agent_")

@@ -15,7 +15,7 @@ from agents.holdings import compute_checksum
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite.json_columns import decode
 
-from ..collectors.answers import MESSAGE
+from ..collectors.answers import SENDERS
 from ..collectors.records import Facts, read_facts
 from ..injected_prompts import find_heading
 from ..models import Session, TranscriptEvent, TranscriptEventIdentity, TranscriptSnapshot
@@ -30,7 +30,7 @@ from ..transcripts.trimming import untrim
 BATCH = 500
 ROWS_AT_ONCE = 2_000
 # Records whose words stand in other tables too, and results of sends, which say whether these were delivered.
-SENT = Q(kind="tool_result") & (Q(tool_name=MESSAGE) | Q(tool_name__isnull=True))
+SENT = Q(kind="tool_result") & (Q(tool_name__in=SENDERS) | Q(tool_name__isnull=True))
 SAYING = Q(kind__in=("user", "assistant", "compaction")) | SENT
 UNPRICED = "unpriced_tokens"  # of records: the tokens of those without a cost
 # The column of each total.

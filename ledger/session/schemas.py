@@ -42,7 +42,7 @@ class SessionDetailOut(SessionOut):
 
     @staticmethod
     def resolve_metadata(session):
-        return session.index_entry
+        return session.index_facts
 
 
 class StashedOut(table_schema(Artifact, "chars", "bytes", "lines", "summary")):

@@ -27,6 +27,8 @@ class SessionMetadata:
     status: str = ""  # how its last run ended, in OpenClaw's word
     recap: str = ""  # that OpenClaw made of it
     moments: dict[str, int] = field(default_factory=dict)  # when somebody pinned, archived or snoozed it
+    pending_count: int = 0  # messages that OpenClaw accepted and never ran; the last one came at `pending_at`
+    pending_at: int | None = None
 
 
 def build_session_metadata(session: Session) -> SessionMetadata:
@@ -38,12 +40,15 @@ def build_session_metadata(session: Session) -> SessionMetadata:
         metadata.files = [_build_file(row) for row in _filter_named(report.get("files"))]
         metadata.tools = [name for name in _get_list(report.get("tools")) if isinstance(name, str)][:MOST]
         metadata.prompt_length = parse_count(report.get("systemPromptChars"))
-    if index_entry := session.index_entry:
+    if index_entry := session.index_facts:
         metadata.metadata = build_preview(format_json(index_entry), METADATA)
         metadata.status, metadata.recap = (
             _get_text(index_entry.get("status")),
             _get_text(index_entry.get("activitySummary")),
         )
+        if isinstance(pending := index_entry.get("pendingInputs"), dict):
+            metadata.pending_count = parse_count(pending.get("count")) or 0
+            metadata.pending_at = parse_moment_ms(pending.get("lastAt"))
         metadata.moments = {name: ms for name in MOMENTS if (ms := parse_moment_ms(index_entry.get(name)))}
     return metadata
 

@@ -37,8 +37,9 @@ def find_conversation(session: Session) -> Conversation:
     metadata = decode_metadata(session.metadata)
     origin, _channel, target = parse_session_key(session.session_key or "")
     is_of_group = (origin if session.session_key else session.origin) in GROUPS or metadata.get("chatType") in GROUPS
-    names = (target, session.conversation_target, metadata.get("groupId"), metadata.get("groupChannel"))
-    return build_conversation(is_of_group, [str(name) for name in (*names, *find_people(metadata)) if name])
+    names = (target, session.conversation_target, *map(metadata.get, ("groupId", "groupChannel", "conversationRef")))
+    own_names = [str(name) for name in (*names, *find_people(metadata)) if name]
+    return build_conversation(is_of_group, own_names, metadata.get("outcomes"))
 
 
 def is_direct_with(session: Session, names: frozenset[str]) -> bool:

@@ -12,6 +12,10 @@ from tests.homes import assistant, result
 
 GROUP = build_conversation(True, ["-100777", "telegram:group:-100777:topic:3"])
 DIRECT = build_conversation(False, ["+4915100000"])
+# Conversations with what OpenClaw says of its runs and queued sends.
+MUTE, SENT = ({"run-1": outcome} for outcome in ("suppressed", "delivered"))
+TOLD = {name: build_conversation(False, ["conv_1A"], outcomes) for name, outcomes in (("mute", MUTE), ("sent", SENT))}
+QUEUED = build_conversation(True, ["-100777", "conv_1A"], {"convq_1": "delivered", "convq_2": "failed"})
 
 
 def send(call_id, text, **arguments):
@@ -31,6 +35,20 @@ def copied(text, kind="channel-final"):
     record = assistant(text)
     record["message"]["openclawDeliveryMirror"] = {"kind": kind}
     return record
+
+
+def of_run(record, run_id="run-1"):
+    record["message"]["__openclaw"] = {"runId": run_id}
+    return record
+
+
+def refer(call_id, text, reference="conv_1a"):
+    """A message of the agent that sends a text into the conversation of a reference."""
+    return assistant("", (call_id, "conversations_send", {"conversationRef": reference, "message": text}))
+
+
+def queued(call_id, status, queue_id):
+    return result(call_id, json.dumps({"status": status, "queueId": queue_id}), name="conversations_send")
 
 
 # records, conversation, then text, state and delivery of the answer.
@@ -97,6 +115,37 @@ CASES = {
     "a fixed text": (
         [assistant("[assistant turn failed before producing content]")],
         *(DIRECT, "[assistant turn failed before producing content]", "canned", "not_known"),
+    ),
+    "a mute run": ([of_run(assistant("Nine."))], TOLD["mute"], "Nine.", "private", "suppressed"),
+    "a mute run that said nothing": ([of_run(assistant("NO_REPLY"))], TOLD["mute"], "NO_REPLY", "silent", "suppressed"),
+    "a mute run after an attempt": (
+        [of_run(send("m", "Nine.")), sent("m", isError=True), of_run(assistant("It failed."))],
+        *(TOLD["mute"], "It failed.", "private", "failed"),
+    ),
+    "a run that sent": (
+        [of_run(send("m", "Nine.")), of_run(assistant("I told them."))],
+        *(TOLD["sent"], "Nine.", "", "delivered"),
+    ),
+    "a run that sent in a way that is not known": (
+        [of_run(assistant("I told them."))],
+        *(TOLD["sent"], "I told them.", "private", "not_known"),
+    ),
+    "another run": ([of_run(assistant("Nine."), "run-2")], TOLD["mute"], "Nine.", "", "not_known"),
+    "sent by reference": (
+        [refer("m", "Nine."), queued("m", "queued", "convq_1"), assistant("NO_REPLY")],
+        *(QUEUED, "Nine.", "", "delivered"),
+    ),
+    "sent by reference, later refused": (
+        [refer("m", "Nine."), queued("m", "queued", "convq_2"), assistant("NO_REPLY")],
+        *(QUEUED, "NO_REPLY", "silent", "failed"),
+    ),
+    "sent by reference, its end is open": (
+        [refer("m", "Nine."), queued("m", "queued", "convq_3"), assistant("NO_REPLY")],
+        *(QUEUED, "Nine.", "", "not_known"),
+    ),
+    "sent by another reference": (
+        [refer("m", "Nine.", "conv_2b"), queued("m", "sent", "convq_4"), assistant("NO_REPLY")],
+        *(QUEUED, "NO_REPLY", "silent", "suppressed"),
     ),
     "cut off": ([assistant("Nine and", stopReason="length")], DIRECT, "Nine and", "cut_off", "not_known"),
     "interrupted": ([assistant("Let me look.", ("c", "exec", {}))], DIRECT, "Let me look.", "interrupted", "not_known"),
