@@ -16,22 +16,17 @@ MOST = 2_000  # problems that are compared with the causes
 Causes = Mapping[str, Mapping[str, Callable[[kinds.Facts], bool]]]
 
 
-def find_causes(user: Any) -> dict[str, str]:
+def find_causes(user: Any, problems: list[Problem] | None = None) -> dict[str, str]:
     """Return the ids of the open problems that follow from another one, each with the id of that cause.
 
-    A cause that the person may not see has none. Where a cause follows from another one, it is the first of all. They
-    are read once for each request.
+    A cause that the person may not see has none. Where a cause follows from another one, it is the first of all.
+    `problems`: those that are compared, if not all; these are read once for a request.
     """
-    if not hasattr(user, "problem_causes"):
-        caused = _list_caused(user)
+    caused = {name: kinds.all_kinds()[name].causes for name in kinds.visible_to(user)}
+    rows = getattr(user, "problems_with_causes", None) if problems is None else problems
+    if rows is None:
         names = {name for cause, followers in caused.items() if followers for name in (cause, *followers)}
-        user.problem_causes = choose_causes(user, open_rows().filter(kind__in=names)[:MOST])
-    return user.problem_causes
-
-
-def choose_causes(user: Any, problems: Iterable[Problem]) -> dict[str, str]:
-    """Return the ids of these open problems that follow from another one of them, as `find_causes` does."""
-    caused, rows = _list_caused(user), list(problems)
+        rows = user.problems_with_causes = list(open_rows().filter(kind__in=names)[:MOST])
     causes = [row for row in rows if caused.get(row.kind)]
     cause_ids = {}
     for row in rows if causes else ():
@@ -39,10 +34,6 @@ def choose_causes(user: Any, problems: Iterable[Problem]) -> dict[str, str]:
         if cause:
             cause_ids[row.id] = cause.id
     return {row_id: _find_first(cause_ids, row_id) for row_id in cause_ids}
-
-
-def _list_caused(user: Any) -> Causes:
-    return {name: kinds.all_kinds()[name].causes for name in kinds.visible_to(user)}
 
 
 def build_followers(rows: Iterable[Problem], causes: Mapping[str, str], user: Any) -> dict[str, list[ProblemDisplay]]:

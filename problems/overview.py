@@ -14,7 +14,7 @@ from openclaw_web.disk import locks
 from openclaw_web.pages import formatting
 
 from . import kinds
-from .causes import build_followers, choose_causes, find_causes
+from .causes import build_followers, find_causes
 from .models import Problem, ProblemCheck
 from .words import ProblemDisplay, build_display, open_rows
 
@@ -44,7 +44,7 @@ def build_problem_panel(user: Any) -> ProblemPanel:
     overdue.
     """
     rows = list(open_rows().filter(kind__in=kinds.visible_to(user))[:LOOKED_AT])
-    causes = choose_causes(user, rows)
+    causes = find_causes(user, rows)
     worst = [row for row in rows if row.id not in causes]
     chosen = _choose(worst)
     followers = build_followers(chosen, causes, user)

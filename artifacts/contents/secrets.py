@@ -26,7 +26,6 @@ OTHER = "other_key"
 KINDS = (*WORDS, "aws_key", "bearer", "github_key", "google_key", "jwt", "model_key", "slack_key", OTHER)
 WINDOW = 16_384  # bytes that are searched at once
 OVERLAP = 4096  # bytes of the window before that are searched again: a longer key across a border may be missed
-REACH = 128  # characters before a key that help to judge it
 MOST_JUDGED = 400  # windows of one content whose candidates are judged; one with more may hold any key
 
 
@@ -61,46 +60,35 @@ class Scan:
 
     def __init__(self) -> None:
         self._kinds: set[str] = set()
-        self._at_end: set[str] = set()  # of keys that the next chunk may continue
         self._before = b""
-        self._is_cut = False  # whether bytes stood before `_before`
         self._judged = 0
 
     def feed(self, chunk: bytes) -> None:
         """Scan the next chunk, also without zero bytes, so that UTF-16 and UTF-32 hide nothing."""
         data = self._before + chunk
-        self._at_end = set()
         for text in (data, data.replace(b"\0", b"")) if b"\0" in data else (data,):
             for start in range(0, max(1, len(text) - OVERLAP), WINDOW):
-                end = start + WINDOW + OVERLAP
-                self._search(text[start:end], self._is_cut or start > 0, end < len(text))
-        self._is_cut |= len(data) > OVERLAP
+                self._search(text[start : start + WINDOW + OVERLAP])
         self._before = data[-OVERLAP:]
 
-    def _search(self, window, is_cut, has_more):
+    def _search(self, window):
         numbers = _SET.Match(window) or ()
         self._kinds.update(KINDS[number] for number in numbers if number < len(WORDS))
         if all(_POSSIBLE[number] <= self._kinds for number in numbers):
             return
         self._judged += 1
-        if self._judged > MOST_JUDGED:
-            self._kinds.add(OTHER)
-            return
         text = ScanText(window.decode("utf-8", "replace"), Budget(len(window)))
         try:
-            spans = [span for find in keys.FINDERS for span in find(text)]
-            for span in resolve_overlaps(text.text, spans):
-                if is_cut and span.start < REACH:
-                    continue  # judged in the window before
-                kinds = self._kinds if span.end < len(text.text) else self._at_end
-                if kinds is self._kinds or not has_more:
-                    kinds.add(_name_kind(span.rule))
+            spans = [span for find in keys.FINDERS for span in find(text)] if self._judged <= MOST_JUDGED else []
+            self._kinds.update(_name_kind(span.rule) for span in resolve_overlaps(text.text, spans))
         except BudgetExceeded:
+            self._judged = MOST_JUDGED + 1
+        if self._judged > MOST_JUDGED:
             self._kinds.add(OTHER)
 
     @property
     def kinds(self) -> list[str]:
-        return [kind for kind in KINDS if kind in self._kinds or kind in self._at_end]
+        return [kind for kind in KINDS if kind in self._kinds]
 
 
 def find_kinds(content: bytes | str) -> list[str]:
