@@ -243,6 +243,7 @@ class SkippedSource(models.Model):
         OTHER_AGENT = "other_agent", "transcript of another agent"
         UNUSABLE = "unusable", "entry without a usable session id"
         EMPTY = "empty", "transcript without a record"
+        REMOVED_RUN = "removed_run", "scheduled run whose transcript OpenClaw removed"
         NO_RECORDS = "no_records", "nothing holds its records"
 
     source_key = PlainText(primary_key=True, help_text="sha256 of root, kind, agent and path", shown="")

@@ -6,6 +6,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from agents import unread_parts
+from agents.skipped_sources import Reason
 from ledger.collectors.senders import WithheldReason
 from openclaw_web import amounts
 from openclaw_web.amounts import format_plural, ngettext_lazy
@@ -192,6 +193,9 @@ def _file_lines(files):
     yield words % texts
     for kind, words in NOT_READ.items():
         for reason, skipped in files[kind].items():
+            if reason == Reason.REMOVED_RUN:
+                yield "  " + words % {"reason": REASON_WORDS[reason], "count": f"{skipped['count']:,}"}
+                continue
             names = [escape_name(name) for name in skipped["names"]]
             more = skipped["count"] - len(names)
             names += [_("%(count)s more") % {"count": f"{more:,}"}] if more else []

@@ -9,7 +9,7 @@ from agents.services import normalise_agent_id
 from agents.skipped_sources import Kind, Reason, SkippedItem
 from ledger import index_rows
 from ledger.collectors.session_index import IndexEntry, get_file_name, read_entries
-from ledger.models import Session
+from ledger.models import Session, TrajectoryEvent
 from openclaw_web.errors import Refused
 
 from .file_outcomes import FileOutcomes
@@ -28,7 +28,7 @@ def explain_entries(
     reasons: dict[str, str],
     owners: dict[str, str],
 ) -> list[SkippedItem]:
-    """The keys without records here, with reasons.
+    """The keys without records here, with reasons; sessions of removed runs are none.
 
     `reasons` are those of sessions that are excluded on purpose. `owners` are agents that have the transcripts of keys
     in a folder that they share.
@@ -44,8 +44,13 @@ def explain_entries(
                 named.append(SkippedItem(Kind.INDEX_ENTRY, key, Reason.OTHER_AGENT, owner, entry.session_id))
             elif entry.session_id not in full:
                 reason = by_session.get(entry.session_id) or by_name.get(get_file_name(file))
-                reason = reason or (Reason.EMPTY if _is_read(home_agent, entry, file) else Reason.NO_RECORDS)
+                lost = Reason.REMOVED_RUN if entry.origin == "cron" else Reason.NO_RECORDS
+                reason = reason or (Reason.EMPTY if _is_read(home_agent, entry, file) else lost)
                 named.append(SkippedItem(Kind.INDEX_ENTRY, key, reason, get_file_name(file), entry.session_id))
+    runs = [item.session_id for item in named if item.reason == Reason.REMOVED_RUN]
+    for start in range(0, len(runs), BATCH):
+        rows = Session.objects.using(agent.db).filter(id__in=runs[start : start + BATCH], record_count=0)
+        rows.exclude(id__in=TrajectoryEvent.objects.using(agent.db).values("session_id")).delete()
     return named
 
 

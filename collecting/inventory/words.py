@@ -38,4 +38,5 @@ REASON_WORDS = {
     Reason.OTHER_AGENT: _("Transcript of another agent"),
     Reason.UNUSABLE: _("Entry without a session"),
     Reason.EMPTY: _("Transcript without records"),
+    Reason.REMOVED_RUN: _("Scheduled run whose transcript OpenClaw removed"),
 }

@@ -37,6 +37,7 @@ class Line:
     reason: str = ""
     detail: str = ""
     is_withheld: bool = False  # restores the place of a record that was withheld
+    before: Any = None  # of a stored record that no source has: as `before` of `rows.build_row`
 
 
 def read_lines(

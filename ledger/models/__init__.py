@@ -81,6 +81,13 @@ class Session(Totals):
     model = PlainText(null=True, shown="api file", help_text="the last model that answered")
     prompt_report = models.ForeignKey(PromptReport, models.SET_NULL, null=True, db_index=False)
     leaf_record_id = PlainText(null=True, help_text="the record the active branch ends with", shown="")
+    leaf_ids = PlainText(
+        default="",
+        db_default="",
+        help_text="JSON: the records its branches end with, the last one last; empty: one branch (source_order)",
+        shown="",
+    )
+    leaves = JsonProperty("leaf_ids", list)
     record_count = Count(default=0, shown="api file")
     kind_counts = PlainText(default="{}", db_default="{}", help_text="JSON: kind -> records", shown="")
     kinds = JsonProperty("kind_counts", is_sorted=True)

@@ -82,7 +82,7 @@ def derive_rows(db: str, session_id: str) -> DerivedRows | None:
     records = {record.seq: record for record in _records(db, session_id)}
     tree = Tree(_read_nodes(db, session_id, records))
     leaf_id = _find_leaf(db, session, tree, records)
-    active = tree.active(leaf_id)
+    active = tree.active(leaf_id, session.leaves)
     derived = DerivedRows(session, stored={record.seq: record.place for record in records.values()})
     branched = tree.turns(active)
     numbers = {node.seq: number for number, turn in enumerate(branched, start=1) for node in turn.nodes}

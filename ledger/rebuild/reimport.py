@@ -247,8 +247,7 @@ def _make_session(db, beside, session_id, parts, entry, *, stashes, moved=(), co
     if Session.objects.using(beside).filter(id=session_id).exists():
         if not _is_opted_out(parts):  # nobody can tell whose words an old title is
             _keep_title(db, beside, session_id)
-        if len(parts) > 1:
-            source_order.refresh_title_and_model(beside, session_id)
+        _keep_leaves(db, beside, session_id, old, kept_records)
         session_holdings.recount_holding(beside, session_id)
         _keep_marks(db, beside, session_id)
     return kept_records
@@ -276,6 +275,26 @@ def _read_turn_numbers(db, session_id):
     ordered = sorted(turns_of, key=lambda row: row[2] == f"{session_id}:{row[0]}")
     own = {record_id: abs(number) for record_id, number, _id in ordered}
     return dict(statements.read_rows(db, NUMBERS, [session_id])) | own
+
+
+def _keep_leaves(db, beside, session_id, old, kept_records):
+    """Keep the ends of branches that are in no source any more.
+
+    An end of a source that was stored, but was no end, had a record after it in a source that is gone: see
+    `source_order`.
+    """
+    new = Session.objects.using(beside).get(id=session_id)
+    made, before = ([leaf for leaf in each.leaves or [each.leaf_record_id] if leaf] for each in (new, old or new))
+    ends = {*made}
+    if old and old.leaves:
+        kept_ends = {leaf for leaf in before if leaf in kept_records.places}
+        ends = kept_ends | {leaf for leaf in made if leaf in before or leaf not in kept_records.stored}
+    leaves = source_order.order_leaves(beside, session_id, ends or {*made, *before}, {})
+    is_one = len(leaves) < 2 and not (new.leaves or (old and old.leaves))
+    if leaves and leaves != (new.leaves or (made if is_one else None)):
+        source_order.set_leaves(beside, session_id, leaves, is_one=is_one)
+    if not is_one:
+        source_order.refresh_title_and_model(beside, session_id)
 
 
 def _keep_title(db, beside, session_id):

@@ -6,7 +6,6 @@ stays, because that session's sums do. Marks are written for one session at a ti
 them, so that a process killed at any point leaves work that the next run does.
 """
 
-import hashlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from itertools import groupby
@@ -19,8 +18,6 @@ from openclaw_web.errors import Refused
 from openclaw_web.sqlite import dialect, statements
 from openclaw_web.sqlite.json_columns import encode
 
-from ..collectors.envelopes import content_digest
-from ..collectors.records import read_facts
 from ..models import Session, TranscriptEvent
 from ..transcripts import removal, unnamed_records
 from ..transcripts.trimming import untrim
@@ -168,21 +165,7 @@ def _get_content(event: TranscriptEvent):
         return None
     try:
         record = untrim(event.event_json, event.full_zstd)
-        words_said = _get_text(event, record)
+        words_said = unnamed_records.find_words(event.kind, record, event.trim_json)
     except (Refused, ValueError, LookupError, TypeError, AttributeError):  # a damaged row
         return None
-    return (event.kind, event.model, event.tool_name, *(getattr(event, name) for name in NUMBERS), words_said)
-
-
-def _get_text(event, record):
-    """The text of a record, however it is spelled and wherever its outputs are stored.
-
-    Its parent may be another one in a copy.
-    """
-    if event.kind == TranscriptEvent.Kind.TOOL_RESULT:
-        return read_facts(record).tool_call_id, unnamed_records.find_output_handles(event, record)
-    if event.kind == TranscriptEvent.Kind.ASSISTANT:  # thoughts may be left out of a copy, or signed anew
-        record_facts = read_facts(record)
-        text = hashlib.sha256(record_facts.text.encode(errors="replace")).hexdigest()
-        return text, tuple((call.id, call.name) for call in record_facts.calls)
-    return content_digest({name: value for name, value in record.items() if name != "parentId"})
+    return (event.model, event.tool_name, *(getattr(event, name) for name in NUMBERS), words_said)

@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from itertools import takewhile
 from operator import itemgetter
 
 import orjson
@@ -17,11 +18,12 @@ from openclaw_web.sqlite.json_columns import decode
 from .. import source_order
 from ..collectors.envelopes import content_digest, with_repeated_output
 from ..collectors.jsonl import Line
-from ..collectors.records import own_id, own_moment, own_parent, read_facts
+from ..collectors.records import Facts, own_id, own_moment, own_parent, read_facts
 from ..models import Session, TranscriptEvent, TranscriptEventIdentity
 from ..outputs import output_stash
 from ..source_order import SourceRecords
 from ..transcripts import trimming, unnamed_records
+from ..transcripts.rows import Row
 from ..transcripts.transcript_store import Transcript
 from ..transcripts.trimming import untrim
 
@@ -78,6 +80,7 @@ class KeptRecords:
         identities = TranscriptEventIdentity.objects.using(db).filter(session_id=session_id)
         stored = list(identities.order_by("seq", "event_id").values_list("event_id", "seq"))
         stored = _add_unidentified(db, session_id, stored)
+        self.stored = {record_id for record_id, _seq in stored}
         naming = _Naming(db, session_id, {record_id: place for place, (record_id, _seq) in enumerate(stored)})
         self.names = [naming.find_names(part) for part in parts] if stored else [{} for _part in parts]
         self._db, self._session_id = db, session_id
@@ -91,7 +94,7 @@ class KeptRecords:
                 self.moved[read_facts(line.record).kind] += 1
                 continue
             # A damaged row may be known by another name than its record has, which a source holds.
-            name = record_id if line is None else own_id(line.record or {})
+            name = record_id if line is None or record_id in naming.others else own_id(line.record or {})
             if name in naming.met:
                 before = name
             elif line is not None:
@@ -122,7 +125,10 @@ class KeptRecords:
             record["timestamp"] = event.created_at
         is_own = event.trim_json is None and event.kind != WITHHELD  # the row is the line itself, in its own spelling
         raw = event.event_json.encode() if is_own else orjson.dumps(record)
-        return Line(offset, offset, raw, record, is_withheld=event.kind == WITHHELD)
+        known = TranscriptEventIdentity.objects.using(db).filter(session_id=session_id, seq=seq).first()
+        parent_id = known.parent_id if known else None
+        before = Row(parent_id, None, event.created_at, Facts("", ""), "", None, None, None)  # type: ignore[arg-type]
+        return Line(offset, offset, raw, record, is_withheld=event.kind == WITHHELD, before=before)
 
     def interleave(self, lines: Iterator[Line], names: Mapping[int, str], *, is_first: bool) -> Iterator[Line]:
         """The lines of a source, each followed by the kept records that stood after it."""
@@ -131,7 +137,7 @@ class KeptRecords:
         for line in lines:
             yield line
             if self._after and line.record is not None:
-                yield from self._pop_followers(own_id(line.record) or names.get(line.offset))
+                yield from self._pop_followers(names.get(line.offset) or own_id(line.record))
 
     def _pop_followers(self, record_id):
         for kept_id in self._after.pop(record_id, ()):
@@ -146,6 +152,8 @@ class _Naming:
 
     def __init__(self, db, session_id, stored):
         self.stored, self.met, self.last = stored, set(), -1  # the place of the record that was met last
+        self._place = db, session_id
+        self.others = {name for name in stored if (number := name.rpartition("-"))[0] in stored and number[2].isdigit()}
         self._by_key: dict[str, list[str]] = defaultdict(list)
         if any(record_id.startswith("@") for record_id in stored):
             for name, content_key in unnamed_records.read_keys(db, session_id).items():
@@ -161,6 +169,8 @@ class _Naming:
                 name = own_id(line.record)
                 if name is None:
                     name = names[line.offset] = self._find_name(line)
+                elif f"{name}-2" in self.others:
+                    name = names[line.offset] = self._find_own_name(name, line.record)
                 self.met.add(name)
                 self.last = self.stored.get(name, self.last)
         return names
@@ -175,6 +185,12 @@ class _Naming:
             known.remove(name)
             return name
         return unnamed_records.find_free_name(place, self.stored, self.met)
+
+    def _find_own_name(self, record_id, record):
+        """The name of a record whose id several stored records have: of the one that says the same, else its id."""
+        words = unnamed_records.find_words(read_facts(record).kind, record)
+        names = takewhile(self.stored.__contains__, unnamed_records.list_own_names(record_id))
+        return next((name for name in names if unnamed_records.read_words(*self._place, name)[0] == words), record_id)
 
     def _find_withheld(self, place):
         """The withheld record at a place, as a list; only its place is known."""

@@ -17,7 +17,6 @@ from openclaw_web.sqlite.rows import insert_sql
 
 from .. import source_order
 from ..collectors import lineage, projections
-from ..collectors.envelopes import fingerprint
 from ..collectors.jsonl import Line
 from ..collectors.senders import WithheldReason
 from ..models import RejectedRecord, Session
@@ -133,8 +132,12 @@ def store_transcript(
             stored.end = chunk[-1].end
             if on_bytes:
                 on_bytes(stored.end)
-    if transcript.has_others and ending.leaf_id:
-        stored.is_unsettled = not source_order.update_leaf(db, transcript.session_id, ending, is_new=stored.records > 0)
+    if ending.has_others and stored.records and (transcript.has_others or transcript.goes_on):
+        stored.is_unsettled = not source_order.is_settled(db, transcript.session_id, ending)
+    elif unnamed.is_respelled and not transcript.has_others:  # the source is right about it
+        stored.is_unsettled = True
+    if ending.has_others or ending.is_fork:
+        source_order.refresh_title_and_model(db, transcript.session_id)
     return stored
 
 
@@ -206,17 +209,29 @@ def _store_chunk(db, transcript, chunk, stored, outputs, unnamed, ending):
         removal.clear_remains(db, transcript.session_id)
     session = session or Session(id=transcript.session_id, created_at=transcript.modified_ms, last_activity_at=0)
     known = turns.read_known_nodes(db, session) if session.record_count else {}
-    if transcript.goes_on and ending.before is None:
-        ending.before = turns.build_last_row(session, known)
+    leaves = session.leaves if session.leaf_ids else [session.leaf_record_id]
+    if not ending.is_begun:
+        ending.is_begun, ending.earlier = True, tuple(filter(None, leaves))
+        ending.goes_on = transcript.goes_on
+        ending.has_others = bool(session.leaf_ids or (known and (transcript.has_others or not transcript.goes_on)))
+        ending.before = turns.build_last_row(session, known) if transcript.goes_on else None
+        if transcript.goes_on and not ending.has_others:
+            ending.leaf_id, ending.is_new = session.leaf_record_id, True
+    ending.watched |= frozenset(leaves)
     rows = _build_new_rows(db, session, transcript, chunk, known, stored, outputs, unnamed, ending)
     if known and not transcript.opted_out and any(projections.SIGN in line.raw for line in chunk):
         add_projections(db, session.id, chunk, known)
     if headers := [line.record for line in chunk if line.record is not None and line.record["type"] == "session"]:
         session.parents = lineage.add_parents(session.parents, lineage.find_parents(headers))
-    # Where other sources tell of the session, it moves when all lines are here, if this source comes last.
-    leaf_id = None if transcript.has_others and session.leaf_record_id else ending.leaf_id
-    has_moved = leaf_id is not None and leaf_id != session.leaf_record_id
-    session.leaf_record_id = leaf_id or session.leaf_record_id
+    if ending.has_others or ending.closed:
+        moments = {row.record_id: row.created_at for row in rows}
+        session.leaves = source_order.find_leaves(db, session, ending, moments)
+        session.leaf_record_id = session.leaves[-1] if session.leaves else None
+    else:
+        session.leaf_record_id = ending.leaf_id or session.leaf_record_id
+    follows = zip(rows, [leaves[-1], *(row.record_id for row in rows)], strict=False)
+    ending.is_fork |= bool(known) and any(row.parent_id != record_id for row, record_id in follows)
+    has_moved = leaves != (session.leaves if session.leaf_ids else [session.leaf_record_id])
     session.source_state = transcript.state
     if rows or has_moved:
         tree = Tree([*(node for node, *_ in known.values()), *map(_build_node, rows)])
@@ -250,17 +265,22 @@ def _build_new_rows(db, session, transcript, chunk, known, stored, outputs, unna
     withholding = transcript.opted_out and OptOutFilter(session, known, transcript.opted_out, transcript.session_key)
     seq = max((node.seq for node, *_ in known.values()), default=-1)
     for line in chunk:
-        if line.record is None or (row := _try_build_row(line, ending.before, transcript.modified_ms)) is None:
+        before = line.before or ending.before
+        if line.record is None or (row := _try_build_row(line, before, transcript.modified_ms)) is None:
             bad.append(line)
             continue
+        row.parent_id = unnamed.find_parent(row, known)  # before it may be named after the same id
         why = WithheldReason.EARLIER if line.is_withheld else withholding and withholding.find_reason(row, line.record)
         if row.facts.record_id is None:
             row.record_id = unnamed.find_name(line, known, seen, is_withheld=bool(why))
-        ending.advance(row, line.record, is_new=row.record_id not in known)
+        elif row.record_id in known or row.record_id in seen or line.offset in transcript.names:
+            row.record_id = unnamed.find_own_name(line, row, known, seen)
+        if line.before is None:
+            ending.advance(row, line.record, is_new=row.record_id not in known)
+        else:
+            ending.before = row
         if row.record_id in known or row.record_id in seen:
-            is_same = row.facts.record_id is None or _is_same_record(line, row, seen)
-            stored.repeated += is_same
-            bad += [] if is_same else [line]
+            stored.repeated += 1
             continue
         seen[row.record_id] = line
         if row.facts.sender.get("envelope"):
@@ -303,15 +323,6 @@ def _try_build_row(line, before, fallback_ms):
         log.exception("a record at %s was not read", line.offset)
         line.record, line.reason, line.detail = None, "unforeseen", type(exc).__name__
         return None
-
-
-def _is_same_record(line, row, seen):
-    """Whether a known record came again; another record under its id is rejected."""
-    first = seen.setdefault(row.record_id, line)
-    if first is line or fingerprint(first.raw, first.record) == fingerprint(line.raw, line.record):
-        return True
-    line.reason, line.detail = "duplicate_id", row.record_id
-    return False
 
 
 def _reject_lines(db, transcript, bad):

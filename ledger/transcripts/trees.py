@@ -85,12 +85,17 @@ class Tree:
             self._depths[each] = depth
         return self._depths[record_id]
 
-    def active(self, leaf_id: str | None) -> set[str]:
-        """The ids on the active branch.
+    def active(self, leaf_id: str | None, others: Iterable[str] = ()) -> set[str]:
+        """The ids on the active branch, and on those that end with `others`.
 
         Loose records without a parent (the header) are on every branch.
         """
         ids = {node.record_id for node in self.branch(leaf_id)}
+        for other in others:
+            node = self.by_id.get(other)
+            while node is not None and node.record_id not in ids:
+                ids.add(node.record_id)
+                node = self.parents[node.record_id]
         ids.update(node.record_id for node in self.nodes if node.parent_id is None and not node.starts_turn)
         return ids
 

@@ -77,7 +77,7 @@ def assign_turns(
     Returns the numbers of stored turns to refresh, and the holes of turns by number. `before` are earlier numbers of
     turns by record: these turns get them again, and no other turn does.
     """
-    active = tree.active(session.leaf_record_id)
+    active = tree.active(session.leaf_record_id, session.leaves if session.leaf_ids else ())
     numbers = {record_id: number for record_id, (node, _, _, number) in known.items() if node.starts_turn and number}
     highest = max((*numbers.values(), *before.values()), default=0)
     stored = set(numbers.values())
@@ -143,7 +143,7 @@ def store_turns(
     else:
         stored = ConversationTurn.objects.using(db).filter(session_id=session.id)
         for turn in stored.filter(turn_number__in=refresh).order_by("turn_number"):
-            turn_rows, hole = _read_stored_rows(db, turn), holes.get(turn.turn_number)
+            turn_rows, hole = _order_rows(session, _read_stored_rows(db, turn)), holes.get(turn.turn_number)
             stored.filter(id=turn.id).update(**_build_sum_columns(turn_rows, conversation, hole))
         days = by_day(db, session.id)
         active = stored.filter(is_active=True).order_by("first_seq")
@@ -178,7 +178,13 @@ def build_turn_row(session: Session, rows: list[Row], conversation: Conversation
 
     `conversation` is the session's, and `hole` as in trees.Turn.
     """
-    return {**_build_first_columns(session, rows[0]), **_build_sum_columns(rows, conversation, hole)}
+    columns = _build_sum_columns(_order_rows(session, rows), conversation, hole)
+    return {**_build_first_columns(session, rows[0]), **columns}
+
+
+def _order_rows(session, rows):
+    """The records of a turn; of several sources or versions in the order of time, because they came in any order."""
+    return [rows[0], *sorted(rows[1:], key=lambda row: row.created_at)] if session.leaf_ids else rows
 
 
 def build_snapshot_row(session: Session, tree: Tree, row: Row) -> TranscriptSnapshot:
@@ -239,7 +245,7 @@ def _build_sum_columns(rows, conversation, hole):
         "prompt_tokens": sums.biggest_prompt or None,
         # With an answer of its own it is no repeated turn, even when its question repeats another session.
         "repeat_of": user.repeat_of if not reply or reply.repeat_of else None,
-        "last_seq": rows[-1].seq,
+        "last_seq": max(row.seq for row in rows),
         "model": model.model if model else None,
         "asked_model": model.asked_model if model else None,
         "answer_state": answer.state,

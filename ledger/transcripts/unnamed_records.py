@@ -1,15 +1,19 @@
-"""Records without an id: finds which of them are stored, and names new ones.
+"""Records without an id, or with a used one: finds which of them are stored, and names new ones.
 
 Such a record is called `@<offset>` after its place. A file that was cut and has grown again, or a second file of the
 session, may have another record in that place, and the same record in another one. So their content decides: in a file
 that is read from the start, a record with the content of a stored one is that record, each stored one for one record of
 the file. In a file that is read on from where the last reading stopped, only a process that was killed can have stored
 it before, in this very place.
+
+A record is the one that is stored under its id when both say the same at the same time, wherever it stands. Another one
+is called `<id>-2`, and records that follow it in its file follow it here.
 """
 
 import hashlib
 from collections import Counter, defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
+from itertools import chain, count, takewhile
 from typing import Any
 
 import orjson
@@ -17,12 +21,14 @@ import orjson
 from artifacts import handles
 from openclaw_web.errors import Refused
 
-from ..collectors.envelopes import without_repeated_output
+from ..collectors.envelopes import content_digest, without_repeated_output
 from ..collectors.jsonl import Line
+from ..collectors.records import own_moment, read_facts
 from ..models import TranscriptEvent, TranscriptEventIdentity
 from .trimming import find_texts, parse_stashed, untrim
 
 WITHHELD = "withheld"
+PLACE = ("id", "parentId", "timestamp")  # what is compared otherwise, or not
 ROWS = 500
 
 
@@ -37,6 +43,9 @@ class UnnamedRecords:
         # By offset, beginning with those that are settled: a chunk that failed is stored again under the same names.
         self._names = dict(names)
         self._free: dict[str, dict[str, None]] | None = None  # by content: stored records without a line yet
+        self._words: dict[str, Any] = {}  # what records say, by their name
+        self.is_respelled = False  # a stored record says the same in other words now
+        self._other_names: dict[str, str] = {}  # of the last record with an id, if that is not its name
 
     def find_name(self, line: Line, known: Collection[str], seen: Collection[str], *, is_withheld: bool) -> str:
         """The name of the record of `line`: that of a stored record, else a new one.
@@ -49,6 +58,28 @@ class UnnamedRecords:
             stored_name = self._find_stored(line.record, place, is_withheld) if may_be_stored else None
             self._names[line.offset] = stored_name or find_free_name(place, known, seen)
         return self._names[line.offset]
+
+    def find_own_name(self, line: Line, row: Any, known: Collection[str], seen: Mapping[str, Line]) -> str:
+        """The name of a record whose id is used: that of the record that says the same, else a new one."""
+        record_id = row.record_id
+        if (name := self._names.get(line.offset)) is None:
+            words = find_words(row.facts.kind, line.record)
+            for name in list_own_names(record_id):
+                if name in seen:
+                    self._words[name] = find_words(read_facts(seen[name].record).kind, seen[name].record)
+                elif name in known and name not in self._words:
+                    self._words[name], text = read_words(self.db, self.session_id, name)
+                    self.is_respelled |= self._words[name] == words and text not in (None, line.raw)
+                if self._words.get(name) in (words, None):
+                    break
+        self._names[line.offset] = self._other_names[record_id] = name
+        return name
+
+    def find_parent(self, row: Any, known: Collection[str]) -> str | None:
+        """The name of the record that a record follows: the last one with that id in its file."""
+        if not self.goes_on or row.parent_id in self._other_names:
+            return self._other_names.get(row.parent_id, row.parent_id)
+        return find_last_name(row.parent_id, known)
 
     def _find_stored(self, record, place, is_withheld):
         """The name of the stored record that this one is."""
@@ -110,20 +141,61 @@ def count_missing(db: str, session_id: str, records: Counter[str]) -> int:
     return max(0, sum((records - stored).values()) - stored[WITHHELD])
 
 
-def find_output_handles(row: TranscriptEvent, record: dict[str, Any]) -> tuple[tuple[str, str], ...]:
-    """The handles of a stored record's outputs by their place.
+def list_own_names(record_id: str) -> Iterator[str]:
+    """The names of records with this id, in the order in which they are given."""
+    return chain([record_id], (f"{record_id}-{number}" for number in count(2)))
+
+
+def find_last_name(record_id: str, known: Collection[str]) -> str:
+    """The last name in use of records with this id."""
+    names = takewhile(known.__contains__, list_own_names(record_id)) if f"{record_id}-2" in known else ()
+    return [record_id, *names][-1]
+
+
+def find_words(kind: str, record: dict[str, Any], trim_json: str | None = None) -> Any:
+    """When and what a record says, however it is spelled and wherever its outputs are stored.
+
+    Its parent may be another one in a copy.
+    """
+    if kind == TranscriptEvent.Kind.SESSION:  # a header that is written anew has another time and version
+        return (kind,)
+    about = (kind, own_moment(record))
+    if kind == TranscriptEvent.Kind.TOOL_RESULT:
+        return *about, read_facts(record).tool_call_id, find_output_handles(record, trim_json)
+    if kind == TranscriptEvent.Kind.ASSISTANT:  # thoughts may be left out of a copy, or signed anew
+        facts = read_facts(record)
+        text = hashlib.sha256(facts.text.encode(errors="replace")).hexdigest()
+        return *about, text, tuple((call.id, call.name) for call in facts.calls)
+    return *about, content_digest({name: value for name, value in record.items() if name not in PLACE})
+
+
+def read_words(db: str, session_id: str, name: str) -> tuple[Any, bytes | None]:
+    """The words of a stored record, and its line where nothing was cut; None where these are not known."""
+    seqs = TranscriptEventIdentity.objects.using(db).filter(session_id=session_id, event_id=name).values("seq")
+    event = TranscriptEvent.objects.using(db).filter(session_id=session_id, seq__in=seqs).first()
+    if event is None or event.kind == TranscriptEvent.Kind.WITHHELD:
+        return None, None
+    try:
+        words = find_words(event.kind, untrim(event.event_json, event.full_zstd), event.trim_json)
+    except (Refused, ValueError, LookupError, TypeError, AttributeError):  # a damaged row
+        return None, None
+    return words, event.event_json.encode() if event.trim_json is None else None
+
+
+def find_output_handles(record: dict[str, Any], trim_json: str | None) -> tuple[tuple[str, str], ...]:
+    """The handles of a record's outputs by their place.
 
     Outputs that are no artifacts have handles too.
     """
     message = record.get("message")
     outputs = {path: _compute_handle(text) for path, text in find_texts(message)} if isinstance(message, dict) else {}
-    outputs |= {note.path: note.handle for note in parse_stashed(row.trim_json)}  # the record has a preview there
+    outputs |= {note.path: note.handle for note in parse_stashed(trim_json)}  # the record has a preview there
     return tuple(sorted(outputs.items()))
 
 
 def _compute_stored_key(row):
     record = untrim(row.event_json, row.full_zstd)
-    return _compute_digest(record, dict(find_output_handles(row, record)))
+    return _compute_digest(record, dict(find_output_handles(record, row.trim_json)))
 
 
 def _compute_digest(record, outputs):

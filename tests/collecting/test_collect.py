@@ -95,7 +95,7 @@ def test_a_truncated_file_is_read_again_and_keeps_what_was_seen(home):
     report = run(home)
     assert report["agents"]["main"]["transcripts"]["truncated"] == 1
     assert count_events() == 5
-    assert [turn.is_active for turn in ConversationTurn.objects.using(MAIN).order_by("turn_number")] == [True, False]
+    assert [turn.is_active for turn in ConversationTurn.objects.using(MAIN).order_by("turn_number")] == [True, True]
 
 
 def test_a_rewound_branch_is_flagged_and_keeps_its_turn_numbers(home):

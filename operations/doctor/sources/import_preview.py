@@ -61,7 +61,7 @@ def _report_failures(read, agent_places, place: Place, session_id, known, reject
 def _count_new(agent_places, place, session_id, known, rejected):
     """Count records that are neither stored nor in an earlier place.
 
-    A different record under a known id is rejected.
+    A different record under the id of an earlier one of this place is a new one.
     """
     seen: dict[str, int | str] = {}
     waiting: dict[str, str] = {}
@@ -78,9 +78,9 @@ def _count_new(agent_places, place, session_id, known, rejected):
             place.source.kinds[kind] += nameless.is_new(line, seen)
             continue
         digest = fingerprint(line.raw, line.record)
-        if seen.setdefault(name, digest) != digest:
-            _reject(place.source, rejected, session_id, line.offset, "duplicate_id", name)
-        elif name not in known.ids and name not in waiting:
+        if seen.setdefault(name, digest) != digest:  # it gets a name of its own
+            name = f"{name}-2"
+        if name not in known.ids and name not in waiting:
             waiting[name] = kind
             if len(waiting) == ROWS:
                 _count_waiting(agent_places, place.source, session_id, known, waiting)

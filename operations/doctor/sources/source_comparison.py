@@ -19,7 +19,7 @@ from django.utils.translation import gettext as _
 
 from agents import databases, holdings
 from agents.homes import NotReadable, open_regular, stat_regular
-from agents.models import Agent, CollectorSource
+from agents.models import Agent, CollectorSource, SkippedSource
 from agents.sources import UnreadBook
 from artifacts import handles
 from artifacts.models import Artifact
@@ -227,7 +227,8 @@ class SourceComparer:
 
     def _find_sessions(self, source, agent_places):
         """Sessions of an index that have no row. Those that had records are compared as sessions."""
-        noted = holdings.read_holdings(agent_places.agent_id)
+        runs = SkippedSource.objects.filter(agent_id=agent_places.agent_id, reason=SkippedSource.Reason.REMOVED_RUN)
+        noted = {*holdings.read_holdings(agent_places.agent_id), *runs.values_list("session_id", flat=True)}
         entries = read_storable_entries(self.collection, source, agent_places)
         entries = [entry for entry in entries if entry.session_id not in noted]
         known = SESSIONS.held(agent_places.db, [(entry.session_id,) for entry in entries])

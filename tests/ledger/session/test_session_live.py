@@ -23,7 +23,7 @@ def append_records(*records, start, state="live"):
     for number, record in enumerate(records, start=start):
         filled = {"id": f"r{number}", "parentId": f"r{number - 1}", "timestamp": T0 + number * 1000, **record}
         lines.append(parse_line(Line(number * 10, number * 10 + 10, json.dumps(filled).encode())))
-    store_transcript("agent_ada", Transcript("s1", "s1.jsonl", T0, state), iter(lines))
+    store_transcript("agent_ada", Transcript("s1", "s1.jsonl", T0, state, goes_on=True), iter(lines))
 
 
 def find_poll_address(response):
