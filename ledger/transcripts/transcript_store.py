@@ -269,7 +269,8 @@ def _build_new_rows(db, session, transcript, chunk, known, stored, outputs, unna
         if line.record is None or (row := _try_build_row(line, before, transcript.modified_ms)) is None:
             bad.append(line)
             continue
-        row.parent_id = unnamed.find_parent(row, known)  # before it may be named after the same id
+        # Before the record is named, which may have the same id; one that no source has keeps its parent.
+        row.parent_id = line.before.record_id if line.before else unnamed.find_parent(row, known)
         why = WithheldReason.EARLIER if line.is_withheld else withholding and withholding.find_reason(row, line.record)
         if row.facts.record_id is None:
             row.record_id = unnamed.find_name(line, known, seen, is_withheld=bool(why))

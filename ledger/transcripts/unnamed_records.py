@@ -72,7 +72,9 @@ class UnnamedRecords:
                     self.is_respelled |= self._words[name] == words and text not in (None, line.raw)
                 if self._words.get(name) in (words, None):
                     break
-        self._names[line.offset] = self._other_names[record_id] = name
+        self._names[line.offset] = name
+        if line.before is None:  # it is in this file
+            self._other_names[record_id] = name
         return name
 
     def find_parent(self, row: Any, known: Collection[str]) -> str | None:
