@@ -24,7 +24,7 @@ from ledger.outputs import output_stash
 from ledger.rebuild import reimport, repeats
 from ledger.rebuild.reimport import ReimportResult, SessionComparison, UnreadableOutput
 from ledger.rebuild.session_sources import SessionSource
-from ledger.transcripts import origins, removal
+from ledger.transcripts import origins, removal, reported_turns
 from openclaw_web.disk import room
 from openclaw_web.errors import Refused
 from openclaw_web.pages.formatting import size as in_words
@@ -221,7 +221,8 @@ def _reimport_session(collection, agent, scratch_db, session_id, sources, totals
     parts, entry = sources.parts.get(session_id), _find_entry(collection, sources, session_id)
     moved = [build_file_part(collection, file) for file in sources.moved.get(session_id, ())]
     if not parts and not moved:
-        totals.without_source.append(session_id)
+        if not session_id.startswith(reported_turns.PREFIX):  # its source is the plugin
+            totals.without_source.append(session_id)
         has_due_output = collection.stashes_outputs and output_stash.has_due_output(agent.db, session_id)
         if collection.again is None and not collection.opted_out and not has_due_output:
             return

@@ -22,6 +22,7 @@ from agents.models import Agent, CollectorSource
 from agents.services import needs_new_file
 from agents.sources import SourceBook
 from datasets import turn_facts
+from datasets.kinds import changed_turns
 from episodes.capture import services as episode_capture
 from episodes.chain.heads import DamagedLedger
 from gate.statistics import sums as gate_sums
@@ -255,6 +256,7 @@ def _finish_agents(collection):
         if agent.agent_id not in collection.reports or agent.agent_id in collection.lost:
             continue
         with agent.keep_db():
+            changed_turns.follow_joined(agent)
             memory_standings.refresh_standings(agent)
             memory_sums.refresh(agent)
             gate_sums.ensure_complete(agent.db)

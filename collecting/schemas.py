@@ -1,11 +1,24 @@
-"""API schemas of imports: their request, and the list of skipped files."""
+"""API schemas of imports: their request, the list of skipped files, sessions and turns of the Reflection plugin."""
 
-from typing import Any
+from typing import Annotated, Any
 
 from django.conf import settings
-from pydantic import Field
+from pydantic import BeforeValidator, Field, model_validator
 
 from agents.models import SkippedSource
+from gate.schemas import (
+    MAX_DECISIONS,
+    MOST_MESSAGES,
+    MOST_RAW,
+    MessageIn,
+    Moment,
+    Name,
+    Number,
+    ReportBody,
+    with_reported_columns,
+)
+from ledger.collectors.jsonl import load_object
+from ledger.models import ConversationTurn, Session
 from openclaw_web.endpoints.schemas import Body
 from openclaw_web.endpoints.table_schemas import table_schema
 from openclaw_web.lists.api_query import list_query
@@ -20,6 +33,59 @@ class CollectIn(Body):
         """The parameters of the job, as the page has them: equal requests are one job."""
         source = {"source": str(settings.STATE_DIR)}
         return source | {"include_deleted": True} if self.include_deleted else source
+
+
+# A JSON object, or its text, as the specification's tables have it.
+Object = Annotated[
+    dict[str, Any] | None,
+    BeforeValidator(lambda value: load_object(value.encode()) if isinstance(value, str) else value),
+]
+TurnId = Annotated[str, Field(pattern=r"^[\w.:-]{1,200}$")]
+Words = Annotated[str, Field(max_length=MOST_RAW, pattern=r"^[^\x00]*$")]
+
+
+@with_reported_columns(Session)
+class SessionIn(ReportBody):
+    """One session. Names as in the spec's table, or as in its interface (`channelId`)."""
+
+    id: Name = Field(description="the plugin's key of the conversation")
+    created_at: Moment
+    last_activity_at: Moment
+    metadata: Object = None
+
+
+class SessionsIn(Body):
+    sessions: list[SessionIn] = Field(min_length=1, max_length=MAX_DECISIONS)
+
+
+@with_reported_columns(ConversationTurn)
+class TurnIn(ReportBody):
+    """One turn. Names as in the spec's table, or as in its interface (`userMessage`, `agentReply`)."""
+
+    id: TurnId
+    session_id: Name
+    turn_number: Number
+    user_message_content: Words
+    user_metadata: Object = None
+    agent_message_content: Words
+    agent_metadata: Object = None
+    created_at: Moment
+    context: list[MessageIn] = Field([], max_length=MOST_MESSAGES, description="messages before it, oldest first")
+
+    @model_validator(mode="before")
+    @classmethod
+    def flattened(cls, value: Any) -> Any:
+        """Return the values of both messages under the names of the table."""
+        for name, side in (("userMessage", "user"), ("agentReply", "agent")):
+            if isinstance(value, dict) and isinstance(inner := value.get(name), dict):
+                names = {"id": f"{side}_message_id", "content": f"{side}_message_content"}
+                columns = {names.get(key, f"{side}_{key}"): part for key, part in inner.items()}
+                value = {key: part for key, part in value.items() if key != name} | columns
+        return value
+
+
+class TurnsIn(Body):
+    turns: list[TurnIn] = Field(min_length=1, max_length=MAX_DECISIONS, description="all are stored, or none")
 
 
 class SkippedQuery(list_query(SkippedFilters)):

@@ -137,6 +137,6 @@ class DecisionsIn(Body):
 
 
 class RecordedOut(Schema):
-    recorded: list[str] = Field(description="ids of decisions that are new")
-    known: list[str] = Field(description="ids of decisions that were there already")
-    withheld: int = Field(description="decisions that were not stored because somebody opted out")
+    recorded: list[str] = Field(description="ids that are new")
+    known: list[str] = Field(description="ids that were there already")
+    withheld: int = Field(description="not stored because somebody opted out, or their session was removed here")

@@ -134,6 +134,7 @@ REJECT_WORDS = {
     "absurd_number": _("A number too large to read"),
     "too_deep": _("Nested too deeply for a record"),
     "bad_decision": _("Not a usable decision of memory_gate"),
+    "bad_turn": _("Not a usable session or turn of the Reflection plugin"),
     "bad_write": _("Not a usable write to a memory file"),
     "bad_event": _("Not a usable event of openclaw-mem's ledger"),
     "bad_index": _("The session index cannot be read"),

@@ -39,6 +39,7 @@ from .sqlite import failures, time_limits
 
 ROUTERS = (
     "agents.api",
+    "collecting.api",  # before ledger.lists: two of its operations have that router
     "artifacts.api",
     "ledger.lists.api",
     "ledger.session.api",
@@ -63,7 +64,6 @@ ROUTERS = (
     "overview.api",
     "problems.api",
     "jobs.api",
-    "collecting.api",
     "datasets.exports.api",
     "datasets.releases.api",
     "operations.backups.api",

@@ -12,14 +12,17 @@ from gate.collectors import reflection_db
 from gate.collectors.batches import count_row_bytes, split_batches
 from gate.collectors.source_decisions import Rejection
 from gate.models import MemoryGateDecision
-from gate.recording import api_import, foreign_decisions, log_import
+from gate.recording import api_import, decision_store, foreign_decisions, log_import
+from gate.recording.log_import import parse_key_agent
 from guardian.recording import snapshot_matching
 from ledger.collectors.database import DamagedDatabase
 from ledger.collectors.jsonl import Line
-from ledger.transcripts import transcript_store
+from ledger.transcripts import reported_turns, transcript_store
 from openclaw_web import clock
 from people.configuration import setting_values as configuration
 
+from .. import joining
+from ..schemas import SessionIn, TurnIn
 from . import log_owners, plugin_logs, source_databases
 from .source_databases import UnreadableDatabase
 
@@ -30,7 +33,17 @@ OWN = ".openclaw-reflection"
 WRITTEN, DATABASE = "write-guardian.log.jsonl", "reflection.db"
 AT_ONCE = 50  # maximum of decisions of a database in memory, each with a window
 NAMES = (
-    *("decisions", "merged", "failed_calls", "withheld", "elsewhere", "rejected", "matched_later", "unknown_lines"),
+    *(
+        "turns",
+        "decisions",
+        "merged",
+        "failed_calls",
+        "withheld",
+        "elsewhere",
+        "rejected",
+        "matched_later",
+        "unknown_lines",
+    ),
     "equal_lines",
 )
 RECENT_MS = 2 * 86_400_000  # decisions without a turn that each import tries to match again
@@ -39,16 +52,16 @@ RECENT_MS = 2 * 86_400_000  # decisions without a turn that each import tries to
 def collect(collection: Any) -> dict[str, int]:
     """Read new decisions; returns counts of decisions, failed calls and rejections."""
     counts = Counter(dict.fromkeys(NAMES, 0))
+    # Import the `reflection.db` in the plugin's folder of each workspace.
+    for home_agent in collection.home.agents:
+        source = home_agent.workspace / OWN / DATABASE if home_agent.workspace else None
+        if source is None or stat_regular(source) is None or source_databases.is_known(collection, source):
+            continue
+        agent = collection.agents.get(home_agent.home_name)
+        if agent is None or collection.only not in (None, agent.agent_id):
+            continue
+        _import_database(collection, agent, source, counts)
     if configuration.is_on(api_import.ENABLED_SETTING):
-        # Import the `reflection.db` in the plugin's folder of each workspace.
-        for home_agent in collection.home.agents:
-            source = home_agent.workspace / OWN / DATABASE if home_agent.workspace else None
-            if source is None or stat_regular(source) is None or source_databases.is_known(collection, source):
-                continue
-            agent = collection.agents.get(home_agent.home_name)
-            if agent is None or collection.only not in (None, agent.agent_id):
-                continue
-            _import_database(collection, agent, source, counts)
         _import_logs(collection, counts)
         _match_again(collection, counts)
     return dict(counts)
@@ -125,6 +138,9 @@ def _import_database(collection, agent, source, counts):
     stats = source_databases.read_stats(source)
     try:
         with source_databases.open_copy(collection, source, reflection_db.TABLES, root=source.parents[1]) as database:
+            _import_turns(collection, agent, source, database, counts)
+            if not configuration.is_on(api_import.ENABLED_SETTING):
+                return
             for rows in split_batches(reflection_db.read(database), lambda _row: 0, AT_ONCE):
                 _store_rows(collection, agent, source, rows, counts)
     except (UnreadableDatabase, DamagedDatabase) as exc:
@@ -133,6 +149,47 @@ def _import_database(collection, agent, source, counts):
         collection.home.notes.append(_("%(file)s was not read: %(reason)s.") % words)
         return
     source_databases.note_read(collection, source, stats, agent.agent_id)
+
+
+def _import_turns(collection, agent, source, database, counts):
+    """Import the sessions and turns of a database."""
+
+    def reject(detail):
+        place = int(decision_store.hash_body(detail.encode(errors="replace"))[:8], 16)  # of this problem alone
+        _reject(collection, source, Line(place, place, b"", None, "bad_turn", detail), counts, agent)
+
+    owners = {agent.agent_id: agent}
+    for batch in split_batches(reflection_db.read_sessions(database), lambda _row: 0, AT_ONCE):
+        for owner, sessions in _group_by_owner(collection, agent, source, batch, SessionIn, reject):
+            reported_turns.upsert_sessions(owner, sessions)
+            owners[owner.agent_id] = owner
+    for batch in split_batches(reflection_db.read_turns(database), lambda row: len(str(row)), AT_ONCE):
+        for owner, turns in _group_by_owner(collection, agent, source, batch, TurnIn, reject):
+            stored = reported_turns.store_turns(owner, turns)
+            counts["turns"] += len(stored.new)
+            counts["withheld"] += stored.withheld
+            for turn_id in stored.changed:
+                reject(f"{turn_id}: it was reported before with other words")
+    for owner in owners.values():
+        joining.join_turns(owner)
+
+
+def _group_by_owner(collection, agent, source, rows, schema, reject):
+    """Rows in the form of `schema`, by their agent: that of their key, else the one whose database it is.
+
+    The database of a workspace is not trusted about an agent with another workspace.
+    """
+    peers = {home_agent.home_name: home_agent.workspace == source.parents[1] for home_agent in collection.home.agents}
+    groups: dict[str, list[Any]] = {}
+    for row in rows:
+        name = parse_key_agent(str(row.get("session_id", row["id"])))
+        try:
+            if not peers.get(name, True):
+                raise ValueError(f"its session is of the agent {name}, which has another workspace")
+            groups.setdefault(name, []).append(schema(**row))
+        except ValueError as exc:  # also of pydantic, about a value
+            reject(f"{str(row['id'])[:200]}: {exc}")
+    return [(collection.agents.get(name, agent), owned) for name, owned in groups.items()]
 
 
 def _store_rows(collection, agent, source, rows, counts):

@@ -11,6 +11,7 @@ from agents.models import Agent
 from jobs.kinds import BY_SCHEDULE
 from ledger.models import ConversationTurn, Session
 from ledger.rebuild.sums import find_turn
+from ledger.transcripts.reported_turns import PREFIX, find_turns
 from openclaw_web.sqlite import write_queue
 from openclaw_web.sqlite.json_columns import decode
 
@@ -84,6 +85,21 @@ def _follow_batch(db, samples, counts):
             if is_changed and CHANGED not in sample.turn_traits.split():
                 counts["changed"] += 1
                 counts["sent"] += _send_to_review(sample.id)
+
+
+def follow_joined(agent: Agent) -> None:
+    """Move samples of the plugin's turns to those of transcripts that have these turns.
+
+    They keep their text and verdict; one of a turn with other words needs review.
+    """
+    samples = DatasetSample.objects.filter(agent_id=agent.agent_id, turn_id__startswith=PREFIX, repeat_of__isnull=False)
+    turn_ids = dict(samples.values_list("id", "turn_id"))
+    named_turns = find_turns(agent.db, [(None, turn_id) for turn_id in turn_ids.values()])
+    moved = {name: named_turns[None, turn_id] for name, turn_id in turn_ids.items() if (None, turn_id) in named_turns}
+    for name, turn in moved.items():
+        place = {"turn_id": turn.id, "session_id": turn.session_id, "turn_number": turn.turn_number}
+        DatasetSample.objects.filter(id=name).update(repeat_of=turn.repeat_of, **place)
+    _follow_batch(agent.db, list(DatasetSample.objects.filter(id__in=moved, sample_type=turns.TYPE)), Counter())
 
 
 def _send_to_review(sample_id):

@@ -40,10 +40,10 @@ COUNTS = ("llm_latency_ms", "prompt_tokens", "completion_tokens")
 TABLES: Tables = {
     DECISION: ("id", "session_id", "decision", "reason", "created_at", *TEXTS, *COUNTS),
     TURN: (
-        *("id", "turn_number", "user_message_id", "user_message_content", "user_from"),
-        *("agent_message_id", "agent_message_content", "created_at"),
+        *("id", "session_id", "turn_number", "user_message_id", "user_message_content", "user_from", "user_metadata"),
+        *("agent_message_id", "agent_message_content", "agent_metadata", "created_at"),
     ),
-    SESSION: ("id", "metadata"),
+    SESSION: ("id", "channel_id", "conversation_target", "account_id", "created_at", "last_activity_at", "metadata"),
     CONTEXT: ("turn_id", "role", "message", "timestamp", "sequence_number"),
 }
 AT_ONCE = 50  # decisions whose related rows are read together: their tables may have no index
@@ -100,6 +100,32 @@ def read(connection: sqlite3.Connection | Database) -> Iterator[DatabaseDecision
             yield Rejection("bad_database", f"there is no table {DECISION}")
     except DamagedDatabase as exc:
         yield Rejection("damaged_database", str(exc))
+
+
+def read_sessions(database: Database) -> Iterator[Row]:
+    """Yield the rows of its sessions; texts that are no UTF-8 have halves of characters."""
+    for values in database.rows(SESSION, *TABLES[SESSION]):
+        yield _decode_texts(dict(zip(TABLES[SESSION], values, strict=True)))
+
+
+def read_turns(database: Database) -> Iterator[Row]:
+    """Yield the rows of its turns as `read_sessions` does, with the messages before each as `context`."""
+    rows = database.rows(TURN, *TABLES[TURN], order="turn_number")
+    for batch in split_batches(rows, count_row_bytes, AT_ONCE):
+        turns = [dict(zip(TABLES[TURN], row, strict=True)) for row in batch]
+        windows = _read_windows(database, [row | {"turn_id": row["id"]} for row in turns], {})
+        for row in turns:
+            window = windows.get(row["id"], ((), 0))
+            messages = () if isinstance(window, str) else window[0]
+            context = [{"role": sent.role, "message": sent.message, "timestamp": sent.timestamp} for sent in messages]
+            yield _decode_texts(row) | {"context": context}
+
+
+def _decode_texts(row):
+    return {
+        name: value.decode(errors="surrogateescape") if isinstance(value, bytes) else value
+        for name, value in row.items()
+    }
 
 
 def _read_decisions(database):

@@ -81,6 +81,7 @@ class MemoryGateDecision(models.Model):
     saw_user = Flag(
         null=True, shown="api file", reported=True, help_text="whether the gate saw the user's message; null: unknown"
     )
+    named_turn_id = PlainText(null=True, help_text="the turn that its source named, until that one is stored", shown="")
     prompt_version = PlainText(null=True, shown="api file", reported=True)
     cost_usd = Number(null=True, shown="api file", reported=True, help_text="null: not known")
     verdict = PlainText(
@@ -125,6 +126,7 @@ class MemoryGateDecision(models.Model):
             models.Index(fields=["prompt_version", "created_at"], name="idx_gate_prompt"),
             models.Index(fields=["created_at"], name="idx_gate_slow", condition=Q(llm_latency_ms__gte=SLOW_MS)),
             models.Index(fields=["created_at"], name="idx_gate_unseen", condition=Q(saw_user=False)),
+            models.Index(fields=["created_at"], name="idx_gate_named", condition=Q(named_turn_id__isnull=False)),
             # Of few decisions: those that people judged.
             models.Index(fields=["verdict", "created_at"], name="idx_gate_verdict", condition=Q(verdict__isnull=False)),
             models.Index(fields=["created_at"], name="idx_gate_judged", condition=Q(verdict__isnull=False)),

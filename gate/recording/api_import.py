@@ -5,6 +5,7 @@ They are checked, matched with their turns and stored: all of a request, or none
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import orjson
 from django.utils.translation import gettext as _
@@ -12,6 +13,7 @@ from django.utils.translation import gettext as _
 from agents.models import Agent
 from ledger import consent
 from ledger.models import ConversationTurn, Session
+from ledger.transcripts.reported_turns import find_turns
 from openclaw_web.errors import Refused
 from people.configuration import setting_values as configuration
 
@@ -25,7 +27,7 @@ ENABLED_SETTING = "memoryGateAuditing.enabled"
 
 
 class NoSuchTurn(Refused):
-    """A decision names a turn that its agent does not have."""
+    """A report names a turn that its session does not have."""
 
     status = 404
 
@@ -33,41 +35,31 @@ class NoSuchTurn(Refused):
 def record_reports(agent: Agent, decisions: Sequence[DecisionIn]) -> StoreResult:
     """Store decisions that a plugin reports.
 
-    Raises Refused when recording is off, Conflict for a known id with other content, and NoSuchTurn when a turn is not
-    one of this agent, or not of the session that is named. Decisions on words of somebody who opted out are counted,
-    not stored.
+    A decision whose turn is not known is stored like one without, and joined when that turn comes. Raises Refused when
+    recording is off, Conflict for a known id with other content, and NoSuchTurn when a turn is not of the session that
+    is named. Decisions on words of somebody who opted out are counted, not stored.
     """
     if not configuration.is_on(ENABLED_SETTING):
         raise Refused(_("Decisions of memory_gate are not kept: memoryGateAuditing.enabled is off in the settings."))
-    named = [decision.turn_id for decision in decisions if decision.turn_id]
-    turns = ConversationTurn.objects.using(agent.db).in_bulk(named)
-    _check_turns(agent, decisions, turns)
-    reports = [_build_report(agent, decision, turns.get(decision.turn_id)) for decision in decisions]
+    turns = find_named_turns(agent, decisions)
+    reports = [
+        _build_report(agent, decision, turns.get((decision.session_id, decision.turn_id))) for decision in decisions
+    ]
     hidden = consent.find_withheld_keys(agent.db, [report.row.turn_id for report in reports])
     usable = [report for report in reports if report.row.turn_id not in hidden]
     return replace(decision_store.store_reports(agent.db, usable), withheld=len(reports) - len(usable))
 
 
-def _check_turns(agent, decisions, turns):
-    missing = [decision for decision in decisions if decision.turn_id and decision.turn_id not in turns]
-    if missing:
-        sentence = _(
-            "This agent has no turn %(turn)s. Nothing was stored. Leave turn_id out to have the turn found by time."
-        )
-        reasons = [{"id": decision.id, "reason": _("no such turn")} for decision in missing]
-        raise NoSuchTurn(sentence % {"turn": missing[0].turn_id}, reasons=reasons)
-    keys = dict(
-        Session.objects.using(agent.db)
-        .filter(id__in={turn.session_id for turn in turns.values()})
-        .values_list("id", "session_key")
-    )
-    for decision in decisions:
-        turn = turns.get(decision.turn_id)
-        if turn and not turn_matching.is_session_name(
-            agent.agent_id, decision.session_id, turn.session_id, keys.get(turn.session_id)
-        ):
-            words = {"turn": turn.id, "session": decision.session_id}
+def find_named_turns(agent: Agent, reports: Sequence[Any]) -> dict[tuple[Any, Any], ConversationTurn]:
+    """Find the turns that reports name, by the names of session and turn. Raises NoSuchTurn for another session's."""
+    turns = find_turns(agent.db, [(report.session_id, report.turn_id) for report in reports])
+    sessions = Session.objects.using(agent.db).in_bulk({turn.session_id for turn in turns.values()})
+    for (name, turn_id), turn in turns.items():
+        key = sessions[turn.session_id].session_key
+        if turn.id == turn_id and not turn_matching.is_session_name(agent.agent_id, name, turn.session_id, key):
+            words = {"turn": turn.id, "session": name}
             raise NoSuchTurn(_("The session %(session)s has no turn %(turn)s. Nothing was stored.") % words)
+    return turns
 
 
 def _build_report(agent, decision, turn):
@@ -78,6 +70,7 @@ def _build_report(agent, decision, turn):
     )
     columns = decision.dict(exclude={"context", "session_id", "turn_id"})
     columns["candidate_fact"] = decision.candidate_fact or None
+    columns["named_turn_id"] = None if turn else decision.turn_id
     row = MemoryGateDecision(
         **columns,
         session_id=match.session_id,

@@ -85,16 +85,17 @@ def add_facts(db: str, facts: dict[str, str]) -> None:
 
 
 def assign_turn(db: str, decision_id: str, match: TurnMatch) -> None:
-    """Assign a turn to a decision that had none.
+    """Assign a turn to a decision that had none, or another one.
 
     Its numbers move to the sums of the turn's session.
     """
     with write_queue.agent_transaction(db):
-        row = MemoryGateDecision.objects.using(db).filter(id=decision_id, turn_id=None).first()
+        row = MemoryGateDecision.objects.using(db).filter(id=decision_id).first()
         if row is None:
             return
         session_id = row.session_id
         row.turn_id, row.session_id, row.match = match.turn_id, match.session_id, match.match
+        row.named_turn_id = None if match.match == MemoryGateDecision.Match.GIVEN else row.named_turn_id
         report = Report(row=row, source=MemoryGateDecision.Source.LOG, window=windows.read_window(db, row.window_hash))
         _derive_windows(db, [report])
         if report.is_window_derived and report.window:

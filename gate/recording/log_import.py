@@ -6,9 +6,10 @@ Each is matched with its turn, and stored once, however often it is read.
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from django.db.models import Q
+
 from agents.models import Agent
 from ledger import consent
-from ledger.models import ConversationTurn
 
 from ..collectors.source_decisions import SourceDecision
 from ..models import GateCall, MemoryGateDecision
@@ -60,19 +61,28 @@ def add_facts(agent: Agent, facts: dict[str, str]) -> None:
 def rematch_turns(agent: Agent, *, since: int | None = None) -> int:
     """Match decisions that have no turn once more, and return how many were matched.
 
-    Their turns may have been imported since. `since` (milliseconds): only decisions from this moment on. A decision of
-    somebody who has opted out meanwhile stays without a turn.
+    Their turns may have been imported since. `since` (milliseconds): only decisions from this moment on, and those
+    whose source named a turn that is stored now, or that a transcript has now. A decision of somebody who has opted out
+    meanwhile stays as it is.
     """
-    rows = MemoryGateDecision.objects.using(agent.db).filter(turn_id=None).order_by("-created_at")
-    rows = rows if since is None else rows.filter(created_at__gte=since)
+    decisions = MemoryGateDecision.objects.using(agent.db)
+    # Each condition has its index: joined by OR, they would read every row.
+    conditions = (
+        Q(named_turn_id__isnull=False),
+        turn_matching.is_joined(),
+        Q(turn_id=None, created_at__gte=since or 0),
+    )
+    first, *others = (decisions.filter(condition).values("id") for condition in conditions)
+    rows = decisions.filter(id__in=first.union(*others)).order_by("-created_at")
     matched = 0
     for row in rows.defer("raw_response")[:MAX_REMATCHED]:
         window = decision_store.windows.read_window(agent.db, row.window_hash)
-        keys = [row.session_key, row.session_id]
-        match = turn_matching.match_turn(
-            agent.db, agent.agent_id, keys, row.created_at, window.reply if window else None
-        )
-        if match.turn_id and not consent.find_withheld_keys(agent.db, [match.turn_id]):
+        reply, keys = window.reply if window else None, [row.session_key, row.session_id]
+        match = turn_matching.find_named(agent.db, row.session_key, row.named_turn_id or row.turn_id)
+        if match is None and row.turn_id is None:
+            match = turn_matching.match_turn(agent.db, agent.agent_id, keys, row.created_at, reply)
+        is_new = match and match.turn_id and (match.turn_id, match.match) != (row.turn_id, row.match)
+        if is_new and not consent.find_withheld_keys(agent.db, [match.turn_id]):
             decision_store.assign_turn(agent.db, row.id, match)
             matched += 1
     return matched
@@ -111,12 +121,10 @@ def _match_turn(agent, decision):
 
     By the turn that it names, where that is one of ours; else by session key, time and reply.
     """
-    turn_id = getattr(decision, "turn_id", None)
-    turn = ConversationTurn.objects.using(agent.db).filter(id=turn_id).first() if turn_id else None
-    if turn:
-        return turn_matching.TurnMatch(turn.session_id, turn.id, Match.GIVEN)
     reply = decision.reply.message if decision.reply else None
-    return turn_matching.match_turn(
+    return turn_matching.find_named(
+        agent.db, decision.session_key, getattr(decision, "turn_id", None)
+    ) or turn_matching.match_turn(
         agent.db, agent.agent_id, [decision.session_key, decision.original_key], decision.at, reply
     )
 
@@ -127,6 +135,7 @@ def _build_report(decision, match, source, window):
         "turn_id": match.turn_id,
         "session_id": match.session_id,
         "match": match.match,
+        "named_turn_id": None if match.match == Match.GIVEN else getattr(decision, "turn_id", None),
         "session_key": decision.session_key,
         "decision": decision.decision,
         "reason": decision.reason,
@@ -177,10 +186,10 @@ def group_by_agent(
 
 def parse_agent_name(decision: SourceDecision) -> str:
     """Return the name of the agent in a decision's session keys; empty when they name none."""
-    return next((name for key in (decision.original_key, decision.session_key) if (name := _parse_key_agent(key))), "")
+    return next((name for key in (decision.original_key, decision.session_key) if (name := parse_key_agent(key))), "")
 
 
-def _parse_key_agent(key):
+def parse_key_agent(key: str | None) -> str:
     """Return the agent of an OpenClaw session key: `agent:main:irc:group:#lab`."""
     parts = (key or "").split(":")
     return parts[1] if len(parts) > 2 and parts[0] == "agent" else ""

@@ -6,7 +6,10 @@ For decisions whose source did not name the turn.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from django.db.models import Exists, OuterRef, Q
+
 from ledger.models import ConversationTurn, Session
+from ledger.transcripts.reported_turns import PREFIX, find_turns, list_spellings
 
 from ..models import MemoryGateDecision
 
@@ -27,6 +30,18 @@ class TurnMatch:
     session_id: str
     turn_id: str | None
     match: Match
+
+
+def find_named(db: str, session: str | None, turn: str | None) -> TurnMatch | None:
+    """Return the turn that a source names, as `reported_turns.find_turns` finds it; None where there is none."""
+    named_turn = find_turns(db, [(session, turn)]).get((session, turn))
+    return TurnMatch(named_turn.session_id, named_turn.id, Match.GIVEN) if named_turn else None
+
+
+def is_joined() -> Q:
+    """Return the condition of rows with a turn of the plugin that a transcript has as well."""
+    turns = ConversationTurn.objects.filter(id=OuterRef("turn_id"), repeat_of__isnull=False)
+    return Q(Exists(turns), turn_id__gt=PREFIX, turn_id__lt=f"{PREFIX}~")  # a range of the index
 
 
 def match_turn(db: str, agent_id: str, keys: Iterable[str | None], at: int, reply: str | None) -> TurnMatch:
@@ -62,7 +77,7 @@ def is_session_name(agent_id: str, name: str, session_id: str, session_key: str 
 
     It may be the session's id, its key, or the plugin's name for it.
     """
-    return name == session_id or session_key in (name, *_spellings(agent_id, name))
+    return name == session_id or session_key in (name, *list_spellings(agent_id, name))
 
 
 def find_session_ids(db: str, agent_id: str, keys: Iterable[str]) -> list[str]:
@@ -70,19 +85,10 @@ def find_session_ids(db: str, agent_id: str, keys: Iterable[str]) -> list[str]:
 
     A key may be a session's id, its key, or the plugin's name for it.
     """
-    names = {*keys, *(spelled for key in keys for spelled in _spellings(agent_id, key))}
+    names = {*keys, *(spelled for key in keys for spelled in list_spellings(agent_id, key))}
     by_key = Session.objects.using(db).filter(session_key__in=names).values_list("id", flat=True)
     by_id = Session.objects.using(db).filter(id__in=keys).values_list("id", flat=True)
     return [*by_key, *by_id]
-
-
-def _spellings(agent_id, key):
-    """Return OpenClaw's keys for a key of the plugin.
-
-    The plugin writes `channel:irc:group:#lab` for `agent:main:irc:group:#lab`.
-    """
-    kind, _colon, rest = key.partition(":")
-    return [f"agent:{agent_id}:{rest}"] if kind == "channel" and rest else []
 
 
 def _find_latest_session(db, sessions, at):

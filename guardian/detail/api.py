@@ -9,6 +9,7 @@ from pydantic import Field
 
 from agents.decorators import agent_view_for
 from gate.models import MemoryGateDecision
+from gate.schemas import RecordedOut
 from ledger.session.schemas import EvidenceOut, TurnOut
 from openclaw_web.endpoints.operations import Operations
 from openclaw_web.endpoints.schemas import Page, PageQuery, Schema, page_to_json
@@ -18,7 +19,7 @@ from ..corrections.schemas import CorrectionOut
 from ..files import MEMORY_FILES
 from ..models import BehaviorCorrection, GuardianStatus, Rollback
 from ..recording import api_import
-from ..recording.api_import import WritesIn, WritesRecorded
+from ..recording.api_import import WritesIn
 from ..schemas import Hunk, VersionOut
 from ..standing.words import StandingOut
 from . import api_detail, history, weeks
@@ -177,7 +178,7 @@ class GuardianChartOut(Schema):
 router = Operations("guardian_recording_api", tags=["guardian"])
 
 
-@router.post("/agents/{agent}/guardian/writes", {201: WritesRecorded, 200: WritesRecorded}, 400, 404, 409, 503)
+@router.post("/agents/{agent}/guardian/writes", {201: RecordedOut, 200: RecordedOut}, 400, 404, 409, 503)
 @agent_view_for("operator")
 def guardian_record(request, agent, body: WritesIn):
     """Record writes of a running plugin: up to 100 in at most 5 MB.

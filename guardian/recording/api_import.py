@@ -13,10 +13,11 @@ from pydantic import Field, model_validator
 from agents.models import Agent
 from gate.models import MemoryGateDecision
 from gate.recording import turn_matching
+from gate.recording.api_import import find_named_turns
 from gate.schemas import CALL, Id, Moment, Name, ReportBody, Text, with_reported_columns
 from ledger import consent
-from ledger.models import ConversationTurn, Session
-from openclaw_web.endpoints.schemas import Body, Schema
+from ledger.models import Session
+from openclaw_web.endpoints.schemas import Body
 from openclaw_web.errors import Refused
 from people.configuration import setting_values as configuration
 
@@ -124,17 +125,11 @@ class WritesIn(Body):
     writes: list[WriteIn] = Field(min_length=1, max_length=MAX_WRITES, description="all are stored, or none")
 
 
-class WritesRecorded(Schema):
-    recorded: list[str] = Field(description="ids of writes that are new")
-    known: list[str] = Field(description="ids of writes that were there already")
-    withheld: int = Field(description="writes that were not stored because somebody opted out")
-
-
 ENABLED_SETTING = "writeGuardianAuditing.enabled"
 
 
 class NotThere(Refused):
-    """A write names a turn or a decision that its agent does not have."""
+    """A write names a decision that its agent does not have."""
 
     status = 404
 
@@ -142,32 +137,20 @@ class NotThere(Refused):
 def record_reports(agent: Agent, writes: Sequence[WriteIn], *, by: str = "") -> StoreResult:
     """Store the reports of a plugin; return what was stored.
 
-    Raises Refused when recording is off, Conflict for an id with other content, and NotThere when a turn or a decision
-    is not one of this agent, or not of the session or turn that is named. Writes of facts of somebody who opted out are
+    A turn that is not known is that of the decision, or found. Raises Refused when recording is off, Conflict for an id
+    with other content, NoSuchTurn when a turn is not of the session that is named, and NotThere when a decision is not
+    one of this agent, or not of the session or turn that is named. Writes of facts of somebody who opted out are
     counted, not stored.
     """
     if not configuration.is_on(ENABLED_SETTING):
         raise Refused(_("Writes to memory files are not kept: writeGuardianAuditing.enabled is off in the settings."))
-    turns = ConversationTurn.objects.using(agent.db).in_bulk([write.turn_id for write in writes if write.turn_id])
+    turns = find_named_turns(agent, writes)
     decision_ids = [write.decision_id for write in writes if write.decision_id]
     decisions = MemoryGateDecision.objects.using(agent.db).in_bulk(decision_ids)
-    missing = [write for write in writes if write.turn_id and write.turn_id not in turns]
-    if missing:
-        sentence = _("This agent has no turn %(turn)s. Nothing was stored. Leave turn_id out to have the turn found.")
-        reasons = [{"id": write.id, "reason": _("no such turn")} for write in missing]
-        raise NotThere(sentence % {"turn": missing[0].turn_id}, reasons=reasons)
-    ids = {turn.session_id for turn in turns.values()}
-    keys = dict(Session.objects.using(agent.db).filter(id__in=ids).values_list("id", "session_key"))
-    for write in writes:
-        turn = turns.get(write.turn_id)
-        if turn and not turn_matching.is_session_name(
-            agent.agent_id, write.session_id, turn.session_id, keys.get(turn.session_id)
-        ):
-            words = {"turn": turn.id, "session": write.session_id}
-            raise NotThere(_("The session %(session)s has no turn %(turn)s. Nothing was stored.") % words)
     _check_decisions(agent, writes, decisions)
     provenances = [
-        _find_provenance(agent, write, turns.get(write.turn_id), decisions.get(write.decision_id)) for write in writes
+        _find_provenance(agent, write, turns.get((write.session_id, write.turn_id)), decisions.get(write.decision_id))
+        for write in writes
     ]
     hidden = consent.find_withheld_keys(agent.db, [provenance.turn_id for provenance in provenances])
     reports = [

@@ -7,8 +7,11 @@ from functools import partial
 from itertools import chain, count
 
 from django.db import IntegrityError
+from django.db.models import Exists, OuterRef, Q
 
 from agents.models import Agent
+from gate.models import MemoryGateDecision
+from gate.recording.turn_matching import is_joined
 from ledger import consent
 from ledger.collectors.database import DamagedDatabase
 from openclaw_web.clock import now_ms
@@ -104,21 +107,27 @@ def rematch_turns(agent: Agent, *, since: int | None = None) -> int:
 
     Returns how many were matched.
     """
-    rows = WriteGuardianAudit.objects.using(agent.db).filter(turn_id=None)
-    rows = rows.filter(origin__in=(Origin.RECORDED, Origin.IMPORTED, Origin.AGENT)).order_by("-created_at")
-    rows = rows if since is None else rows.filter(created_at__gte=since)
+    alone = Q(turn_id=None, origin__in=(Origin.RECORDED, Origin.IMPORTED, Origin.AGENT))
+    named = Q(Exists(MemoryGateDecision.objects.filter(id=OuterRef("decision_id"), turn_id__isnull=False)))
+    chosen = is_joined() | alone & (named | Q(created_at__gte=since or 0))
+    rows = WriteGuardianAudit.objects.using(agent.db).filter(chosen).order_by("-created_at")
     matched_count = 0
     for row in rows.defer("diff", "hunks_json")[:AGAIN]:
         provenance = find_provenance(
             agent,
             keys=[row.session_key, row.session_id],
             decision_id=row.decision_id,
+            turn_id=row.turn_id,
             fact=row.candidate_fact,
             at=row.created_at,
             target_file=row.target_file,
         )
-        if provenance.turn_id and not consent.find_withheld_keys(agent.db, [provenance.turn_id]):
-            WriteGuardianAudit.objects.using(agent.db).filter(id=row.id, turn_id=None).update(**provenance.columns)
+        if provenance.turn_id not in (None, row.turn_id) and not consent.find_withheld_keys(
+            agent.db, [provenance.turn_id]
+        ):
+            WriteGuardianAudit.objects.using(agent.db).filter(id=row.id, turn_id=row.turn_id).update(
+                **provenance.columns
+            )
             matched_count += 1
     return matched_count
 

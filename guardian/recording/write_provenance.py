@@ -14,6 +14,7 @@ from gate.models import MemoryGateDecision
 from gate.recording import turn_matching
 from ledger import consent
 from ledger.models import ConversationTurn
+from ledger.transcripts.reported_turns import find_turns
 
 from ..files import FILE_OF
 from ..models import ProvenanceRecord, WriteGuardianAudit
@@ -62,8 +63,7 @@ def find_provenance(
     if decision is None:
         decision = find_decision(agent.db, fact=fact, at=at, kind=kind, target_file=target_file)
     decision_id = decision.id if decision else decision_id
-    turn = ConversationTurn.objects.using(agent.db).filter(id=turn_id).first() if turn_id else None
-    if turn:
+    if turn := find_turns(agent.db, [(keys[0], turn_id)]).get((keys[0], turn_id)):
         return from_turn(turn, keys[0], decision_id)
     if decision and (decision.turn_id or not any(keys)):
         return replace(from_decision(decision), session_key=keys[0] or decision.session_key)

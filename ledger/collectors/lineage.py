@@ -34,15 +34,15 @@ def find_entry_parents(key: str, entry: dict[str, Any]) -> list[str]:
         return []
     source = entry.get("forkSource")
     if isinstance(source, dict):
-        return _find_ids(source.get("sessionId")) or _build_keys(source.get("sessionKey"))
+        return _find_ids(source.get("sessionId")) or build_keys(source.get("sessionKey"))
     names = _read_named(entry)
     if entry.get("forkedFromParent") is True and not entry.get("parentSessionKey"):
         return [
             *names,
-            *(name for part in PARTS for name in _build_keys(key.partition(part)[0] if part in key else "")),
+            *(name for part in PARTS for name in build_keys(key.partition(part)[0] if part in key else "")),
         ]
     if not any(entry.get(name) for name in SPAWNED) and ":subagent:" not in key:
-        return [*names, *_build_keys(entry.get("parentSessionKey"))]
+        return [*names, *build_keys(entry.get("parentSessionKey"))]
     return names
 
 
@@ -74,5 +74,6 @@ def _find_ids(value):
     return [name for name in names if SESSION_ID.fullmatch(name)]
 
 
-def _build_keys(value):
+def build_keys(value: Any) -> list[str]:
+    """The parent that has this key, as add_parents takes it; none for anything but a text."""
     return [KEY + value[:500]] if isinstance(value, str) and value else []

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from ..collectors.lineage import KEY, decode_parents
 from ..models import Session
+from ..transcripts.reported_turns import EARLIER_MS, LATER_MS, PREFIX
 
 BATCH = 500
 ALONE = "alone"
@@ -88,8 +89,11 @@ def _read_members(db):
 
 
 def iterate_members(sessions) -> Iterator[Member]:
-    for name, parents, *values, mark in sessions.values_list(*COLUMNS, "repeats_mark").iterator():
-        yield Member(name, tuple(parent for parent in decode_parents(parents) if parent != name), *values, mark)
+    for name, parents, *values, begin, end, mark in sessions.values_list(*COLUMNS, "repeats_mark").iterator():
+        if name.startswith(PREFIX):  # the plugin has other times for the turns of a transcript
+            begin, end = begin - EARLIER_MS, end + LATER_MS
+        own_parents = tuple(parent for parent in decode_parents(parents) if parent != name)
+        yield Member(name, own_parents, *values, begin, end, mark)
 
 
 def _collect_names(parents):

@@ -19,7 +19,7 @@ from openclaw_web.sqlite import dialect, statements
 from openclaw_web.sqlite.json_columns import encode
 
 from ..models import Session, TranscriptEvent
-from ..transcripts import removal, unnamed_records
+from ..transcripts import removal, reported_turns, unnamed_records
 from ..transcripts.trimming import untrim
 from . import sums
 from .families import ALONE, Relatives, find_relatives, iterate_members
@@ -109,7 +109,19 @@ def _compute_marks(db, group: Relatives, *, is_forced):
             waiting.append(records)
     for start in range(0, len(waiting), BATCH):
         expected |= _compare_groups(db, waiting[start : start + BATCH], lasting)
-    return stored, expected
+    return stored, _mark_reported(db, names, expected) | expected
+
+
+def _mark_reported(db, names, marks: Marks) -> Marks:
+    """The records of the plugin's turns that a transcript among these sessions has, which does not repeat them."""
+    tellers = [name for name in names if name.startswith(reported_turns.PREFIX)]
+    expected: Marks = {}
+    query = reported_turns.JOINED.format(where=reported_turns.OF_SESSIONS), [encode(tellers), encode(names)]
+    for _id, teller, first, last, _turn, source, seq in statements.read_rows(db, *query) if tellers else ():
+        if (source, seq) not in marks:
+            for place in (first, last):
+                expected.setdefault((teller, place), source)
+    return expected
 
 
 def _read_marks(db, names) -> Marks:

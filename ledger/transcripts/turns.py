@@ -253,7 +253,7 @@ def _build_sum_columns(rows, conversation, hole):
         "agent_message_id": reply.record_id if reply else None,
         "agent_message_content": _clean_text(answer.text) if reply else "",
         "agent_metadata": _encode_reply_facts((own[-1] if answer.sent else last).facts, answer) if last else None,
-        "latency_ms": max(0, last.created_at - user.created_at) if last else None,
+        "latency_ms": max(0, last.created_at - user.created_at) or None if last else None,  # 0: no time of its own
     }
 
 

@@ -120,12 +120,14 @@ def test_what_cannot_be_is_refused_whole(as_operator, turns, wrong):
     assert not rows().exists()
 
 
-def test_another_agents_turn_is_refused(as_operator, turns, bob):
-    factories.TurnFactory(db="agent_bob", id="b1:u1", session=factories.SessionFactory(db="agent_bob", id="b1"))
-    assert post(as_operator, make_report(1, turn_id="b1:u1")).status_code == 404
+def test_another_agents_turn_is_none_and_another_sessions_is_refused(as_operator, turns, bob):
     factories.SessionFactory(id="s2", session_key=None)
     assert post(as_operator, make_report(1, session_id="s2")).status_code == 404
     assert not rows().exists()
+    factories.TurnFactory(db="agent_bob", id="b1:u1", session=factories.SessionFactory(db="agent_bob", id="b1"))
+    assert post(as_operator, make_report(1, turn_id="b1:u1")).status_code == 201
+    row = rows().get()
+    assert (row.turn_id, row.match, row.named_turn_id) == ("s1:u1", "near", "b1:u1")  # as without: by time
 
 
 def test_without_a_turn_it_is_found_by_key_and_time(as_operator, turns):

@@ -108,6 +108,8 @@ OPERATIONS = {
     "POST /agents/{agent}/episodes/policy": ("admin", {"scope": "x", "policy": {"ops.alert": 9}}),
     "POST /agents/{agent}/episodes/redact": ("operator", {"scope": "x", "event_id": "e"}),
     "POST /agents/{agent}/gate/decisions": ("operator", {"decisions": []}),
+    "POST /agents/{agent}/sessions": ("operator", {"sessions": []}),
+    "POST /agents/{agent}/turns": ("operator", {"turns": []}),
     "POST /agents/{agent}/gate/decisions/{decision_id}/sample": ("labeller", {"verdict": "right"}),
     "POST /agents/{agent}/gate/replays": ("operator", {"model": "other"}),
     "POST /agents/{agent}/gate/run": ("operator", {"limit": 1}),

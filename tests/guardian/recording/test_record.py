@@ -170,7 +170,6 @@ def test_turns_and_decisions_of_others_are_refused(as_operator, turns, bob):
     create_decision(1, decision="UPDATE_USER", candidate_fact="Tea.")
     factories.SessionFactory(id="s2", session_key=None)
     for wrong, why in (
-        ({"turn_id": "b1:u1"}, "This agent has no turn b1:u1."),
         ({"turn_id": "s1:u1", "session_id": "s2"}, "The session s2 has no turn s1:u1."),
         ({"decision_id": "d9"}, "This agent has no decision d9."),
         ({"decision_id": "d1", "turn_id": "s1:u2"}, "of another session or turn"),
