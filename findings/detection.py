@@ -26,7 +26,9 @@ from .value_hash import compute_value_hash, read_key_mark
 
 PATTERNS = "datasetCollection.privacyFiltering.redactPatterns"  # the setting with patterns that operators added
 MOST_IN_REQUEST = 256_000  # characters that are searched while somebody waits
-JOINED_SIZE = 200_000  # characters of documents that are searched as one text
+# Characters of documents that are searched as one text: longer ones are too long for the set of all patterns
+# (scan_text.MAX_SET_BYTES), which tells most of them at once that nothing is found.
+JOINED_SIZE = 12_000
 # Between two texts that are searched together: wider than the detectors look around for words.
 GAP = f"{BREAK}{chr(10) * 80}{BREAK}"
 MOST_IN_DOCUMENT = 1_000  # findings of one record or row
@@ -96,7 +98,7 @@ class _JoinedTexts:
 
 
 def _join_short(documents):
-    """Yield lists of consecutive documents of about 200,000 characters together."""
+    """Yield lists of consecutive documents of about JOINED_SIZE characters together."""
     joined: list[Document] = []
     size = 0
     for document in documents:
