@@ -3,6 +3,7 @@
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path, PurePath
+from typing import Any
 
 from django.db import DatabaseError, transaction
 from django.utils.translation import gettext as _
@@ -10,7 +11,7 @@ from django.utils.translation import gettext as _
 from openclaw_web.errors import Refused
 from openclaw_web.pages.glyphs import escape_name
 
-from . import databases, services
+from . import databases, services, visits
 from .homes import Home, normalise_or_empty
 from .layout import home_agents
 from .layout.places import Oddity, OddityReason
@@ -35,11 +36,13 @@ def find_root(source: str | Path) -> Path:
 class ClaimResult:
     """The agents of a home by their names there, and sentences on agents without a file.
 
-    `lost` has the sentences by the agents' names here.
+    `lost` has the sentences by the agents' names here, `unchanged` what the last import noted of agents whose files
+    nobody has written since.
     """
 
     agents: dict[str, Agent]
     lost: dict[str, str]
+    unchanged: dict[str, dict[str, Any]]
 
 
 def claim_agents(
@@ -53,7 +56,13 @@ def claim_agents(
     or damaged; a damaged one is kept beside it.
     """
     agents, lost = {}, {}
-    for name, agent_id in resolve_names(home, as_name=as_name, folder=folder).items():
+    names = resolve_names(home, as_name=as_name, folder=folder)
+    unchanged = visits.find_unchanged(set(names.values()) - anew)
+    known = Agent.objects.in_bulk(unchanged)
+    for name, agent_id in names.items():
+        if agent_id in known and unchanged[agent_id]["place"] == [str(home.root), name]:
+            agents[name] = known[agent_id]
+            continue
         try:
             if agent_id in anew:
                 databases.move_damaged_aside(agent_id)
@@ -65,7 +74,7 @@ def claim_agents(
             lost[agent_id] = f"{exc} {databases.describe_replacement(agent_id)}" if is_damaged else str(exc)
     if lost and not agents:
         raise Refused(" ".join(lost.values()))
-    return ClaimResult(agents, lost)
+    return ClaimResult(agents, lost, unchanged)
 
 
 def resolve_names(home: Home, *, as_name: str | None = None, folder: str | None = None) -> dict[str, str]:

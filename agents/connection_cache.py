@@ -12,6 +12,7 @@ from django.core.signals import request_finished
 from django.db import connections
 from django.db.backends.signals import connection_created
 
+MOST_OPEN = 8  # files of agents in one thread, each with its log and the log's index
 _watched: dict[str, Path] = {}  # alias -> file
 _used = threading.local()
 
@@ -52,6 +53,19 @@ def close_if_replaced(name: str, current: tuple[int, int]) -> None:
 def _remember_file(connection, **_signal):
     if file := _watched.get(connection.alias):
         connection.opened_file = get_file_identity(file)
+        _close_oldest(connection.alias)
+
+
+def _close_oldest(alias):
+    """Close the file that this thread opened first when more are open than one job needs."""
+    opened = _used.__dict__.setdefault("opened", {})
+    opened[alias] = opened.pop(alias, None)
+    for other in list(opened)[:-MOST_OPEN]:
+        if other not in connections.settings or connections[other].connection is None:
+            del opened[other]
+        elif not connections[other].in_atomic_block:
+            connections[other].close()
+            del opened[other]
 
 
 def _close_others(**_signal):

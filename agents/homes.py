@@ -8,6 +8,7 @@ import stat
 import sys
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import BinaryIO
 
@@ -257,6 +258,7 @@ def is_utf8_name(name: str) -> bool:
     return True
 
 
+@lru_cache(maxsize=4096)
 def normalise_or_empty(name: str) -> str:
     """Return the agent id of a name; empty when the name has no valid characters."""
     try:

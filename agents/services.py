@@ -59,7 +59,8 @@ def register(agent_id: str, *, home_name: str = "", anew: bool = False) -> Agent
     if not anew and is_lost(agent_id):
         raise databases.LostAgentFile(agent_id, AgentDatabase.get_record_count(agent_id))
     try:
-        databases.create(agent_id)
+        if not databases.get_path(agent_id).exists():
+            databases.create(agent_id)
     except databases.AgentExists:
         pass
     except PermissionError as exc:  # its folder is another user's

@@ -41,15 +41,18 @@ from overview import future_times, memory_standings, memory_sums, summaries
 from people.configuration import setting_values as configuration
 
 from . import agent_reimport as collect_again
-from . import episode_import, moved_homes, opt_out_report, watcher_state
+from . import episode_import, moved_homes, opt_out_report, visits, watcher_state
 from . import report as collect_report
 from .inventory import folders, index_entries
 from .inventory.deleted_sessions import includes_deleted
+from .inventory.shared_folders import list_own_files
 from .migration_runs import find_ignored_sessions
 from .stages import agent_files as collect_agent
 from .stages import decisions, home_state, mem_store, writes
 from .stages import schedules as collect_schedules
 from .stages.damage import contain_damage, run_without_damaged
+
+KEPT_FILES = 5_000  # whose plans are kept in memory
 
 
 @dataclass(slots=True)
@@ -100,6 +103,9 @@ class Collection:
     made_again: dict[str, collect_again.ReimportTotals] = field(default_factory=dict)
     moved: set[str] = field(default_factory=set)  # agents with another workspace than at the last import
     reports: dict[str, AgentReport] = field(default_factory=dict)
+    unchanged: dict[str, dict[str, Any]] = field(default_factory=dict)  # last visits, by agent: agents.visits
+    places: frozenset[Path] = frozenset()  # every folder with files of an agent
+    places_of_agents: Counter[Path | None] = field(default_factory=Counter)  # how many agents keep sessions there
     indexes: dict[Path, Any] = field(default_factory=dict)  # session indexes that were read
     shared: dict[Path, Any] = field(default_factory=dict)  # folders that agents share, None for others
     elsewhere: list[Any] = field(default_factory=list)  # their entries whose transcripts lie with other agents
@@ -109,6 +115,14 @@ class Collection:
     stage_bytes: int = 0
     stage_done: int = 0
     stage_read: int = 0
+
+    def __post_init__(self) -> None:
+        agents = self.home.agents if self.home else ()
+        self.places = frozenset(
+            place for agent in agents for part in agent.parts for place in folders.find_places(part)
+        )
+        for agent in agents:
+            self.places_of_agents.update({*agent.session_folders, agent.agent_dir})
 
     def add_bytes(self, count: int) -> None:
         """Report progress, never beyond the plan, although files may grow during the import."""
@@ -173,6 +187,7 @@ def _build_collection(home, claimed, params, copies, progress):
         home=home,
         agents=claimed.agents,
         lost=claimed.lost,
+        unchanged=claimed.unchanged,
         book=SourceBook(home.root),
         opted_out=consent.read_opted_out(),
         include_deleted=includes_deleted(params),
@@ -189,7 +204,7 @@ def _build_collection(home, claimed, params, copies, progress):
 def _check_sessions(home, params, copies, progress):
     """Refuse an unknown session before anything is imported or created for it."""
     if params.get("again") and params.get("session"):
-        check_collection = _build_collection(replace(home, notes=[]), ClaimResult({}, {}), params, copies, progress)
+        check_collection = _build_collection(replace(home, notes=[]), ClaimResult({}, {}, {}), params, copies, progress)
         collect_again.check_sessions(check_collection, _find_names(home, params), AgentReport())
 
 
@@ -212,22 +227,19 @@ def _find_renamed_folder(home, params):
 
 def _collect_home(collection):
     chosen_agents = [home_agent for home_agent in collection.home.agents if _is_chosen(collection, home_agent)]
-    plans = {}
-    for home_agent in chosen_agents:
-        with contain_damage(collection, home_agent):
-            plans[home_agent.home_name] = [
-                (part, collect_agent.plan_agent(collection, part)) for part in home_agent.parts
-            ]
+    planned: dict[str, int] = {}
+    digests: dict[str, str] = {}
+    plans = _plan_agents(collection, chosen_agents, planned, digests)
     others = [stage.count_bytes_to_read(collection) for stage in (home_state, mem_store, episode_import)]
-    planned = {name: sum(plan.bytes_to_read for _part, plan in parts) for name, parts in plans.items()}
     collection.total_bytes = sum(planned.values()) + sum(others)
     for home_agent in chosen_agents:
-        if home_agent.home_name in plans:
+        if home_agent.home_name in planned:
             with contain_damage(collection, home_agent):
-                agent_id = collection.agents[home_agent.home_name].agent_id
-                collection.begin(planned[home_agent.home_name], _("Importing %(agent)s") % {"agent": agent_id})
-                with collection.agents[home_agent.home_name].keep_db():
-                    _collect_agent(collection, home_agent, plans[home_agent.home_name])
+                agent = collection.agents[home_agent.home_name]
+                collection.begin(planned[home_agent.home_name], _("Importing %(agent)s") % {"agent": agent.agent_id})
+                with agent.keep_db():
+                    plan = plans.pop(home_agent.home_name, None) or _plan_agent(collection, home_agent)
+                    _collect_agent(collection, home_agent, plan)
     _note_unreached(collection)
     if not collection.opted_out:  # while somebody is opted out, keys from other agents' indexes are not used
         for agent in index_entries.store_other_keys(collection.home.root, collection.agents, collection.elsewhere):
@@ -246,15 +258,46 @@ def _collect_home(collection):
     if any(counts["rejected"] for counts in results):  # rejected lines are part of the sums of agents
         for home_agent in filter(lambda home_agent: _is_chosen(collection, home_agent), chosen_agents):
             summaries.refresh(collection.agents[home_agent.home_name])
+    visits.note_visits(collection, digests)
+    summaries.note_unchanged(collection.reports.keys() - digests.keys(), now_ms())
     collection.begin(0)
     return _build_result(collection, schedules, artifacts, plugin)
 
 
+def _plan_agents(collection, chosen_agents, planned, digests):
+    """Find what has to be read of each agent: `planned` gets the bytes of those to visit.
+
+    Returns plans, not of all agents: with many files they would take much memory, and are made again later.
+    """
+    plans, file_count, conditions = {}, 0, visits.describe_conditions(collection)
+    for home_agent in chosen_agents:
+        with contain_damage(collection, home_agent):
+            agent_id = collection.agents[home_agent.home_name].agent_id
+            listings = [list_own_files(collection, part, collection.home.notes) for part in home_agent.parts]
+            digest = visits.compute_digest(collection, home_agent, listings, conditions)
+            visit = collection.unchanged.get(agent_id)
+            if digest and visit and visit["digest"] == digest:
+                collection.reports[agent_id] = visits.restore_report(AgentReport(), visit)
+                continue
+            collection.unchanged.pop(agent_id, None)
+            digests[agent_id] = digest
+            plan = _plan_agent(collection, home_agent, listings)
+            planned[home_agent.home_name] = sum(part_plan.bytes_to_read for _part, part_plan in plan)
+            file_count += sum(listing.count for listing in listings)
+            if file_count <= KEPT_FILES:
+                plans[home_agent.home_name] = plan
+    return plans
+
+
+def _plan_agent(collection, home_agent, listings=None):
+    parts = home_agent.parts
+    listed = zip(parts, listings or [None] * len(parts), strict=True)
+    return [(part, collect_agent.plan_agent(collection, part, listing)) for part, listing in listed]
+
+
 def _finish_agents(collection):
     """Refresh standings of memory files, sums of writes and decisions of each agent, and capture events."""
-    for agent in collection.agents.values():
-        if agent.agent_id not in collection.reports or agent.agent_id in collection.lost:
-            continue
+    for agent in visits.list_visited(collection):
         with agent.keep_db():
             changed_turns.follow_joined(agent)
             memory_standings.refresh_standings(agent)

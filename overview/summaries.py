@@ -1,10 +1,12 @@
 """Rows for comparing agents: each computed by a statement from the agent's own file, and written to the global one."""
 
+from collections.abc import Iterable
+
 from django.db import DEFAULT_DB_ALIAS, transaction
 from django.db.models import Count, Max, Sum
 
 from agents import services as agents
-from agents.models import Agent
+from agents.models import Agent, AgentDatabase
 from ledger.models import RejectedRecord, Session, TranscriptEvent
 from ledger.transcripts.rows import TOTALS
 from ledger.transcripts.transcript_store import UNKNOWN_ENVELOPE
@@ -165,6 +167,12 @@ def refresh(agent: Agent, *, collected_at: int | None = None, is_whole: bool = F
     agents.refresh_database_row(agent)
     if is_whole:
         site_sums.rebuild()
+
+
+def note_unchanged(agent_ids: Iterable[str], collected_at: int) -> None:
+    """Note an import that found nothing new of these agents."""
+    AgentSummary.objects.filter(agent_id__in=agent_ids).update(last_collected_at=collected_at)
+    AgentDatabase.objects.filter(agent_id__in=agent_ids).update(last_seen_at=collected_at)
 
 
 def forget_words() -> None:

@@ -4,14 +4,16 @@ from collections.abc import Iterable
 
 from django.utils.translation import gettext_lazy
 
-from agents import database_loss, unread_parts
+from agents import database_loss, unread_parts, visits
 from agents.models import Agent
 from problems.kinds import Facts, Finding, Kind, Link
 
 
 def check_files() -> Iterable[Finding]:
     """Report agents whose file is missing, or has fewer records than noted."""
-    for agent in Agent.objects.select_related("database").order_by("agent_id"):
+    agents = Agent.objects.select_related("database").in_bulk()
+    for agent_id in sorted(agents.keys() - visits.find_unchanged(agents)):  # an import found those complete
+        agent = agents[agent_id]
         if loss := database_loss.find_loss(agent):
             yield Finding(facts={"held": loss.held, "noted": loss.noted}, agent_id=agent.agent_id)
 

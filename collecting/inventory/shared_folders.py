@@ -132,20 +132,19 @@ class SharedFolder:
 
 def find_shared_folder(collection: Any, place: Path | None) -> SharedFolder | None:
     """The folder when several agents share it, else None."""
-    if place is None:
+    if place is None or collection.places_of_agents[place] < 2:
         return None
     if place not in collection.shared:
         agents = [agent for agent in collection.home.agents if place in (*agent.session_folders, agent.agent_dir)]
-        collection.shared[place] = SharedFolder(collection, place, agents) if len(agents) > 1 else None
+        collection.shared[place] = SharedFolder(collection, place, agents)
     return collection.shared[place]
 
 
 def list_own_files(collection: Any, home_agent: HomeAgent, notes: list[str]) -> FileListing:
     """List the files of an agent, without files of others in shared folders."""
     own, root = FileListing(), collection.home.root
-    apart = {place for agent in collection.home.agents for part in agent.parts for place in find_places(part)}
     for place in find_places(home_agent):
-        listing, shared = list_place(place, root, notes, apart), find_shared_folder(collection, place)
+        listing, shared = list_place(place, root, notes, collection.places), find_shared_folder(collection, place)
         if shared is not None:
             index = home_agent.index
             listing.files = [

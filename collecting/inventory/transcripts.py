@@ -108,7 +108,7 @@ def find_transcripts(collection: Any, home_agent: HomeAgent, entries: Iterable[I
     identity, book = Identity(entries, home_agent.sessions), collection.book
     return [
         file
-        for file in find_candidates(collection, home_agent, collection.home.notes).transcripts
+        for file in find_candidates(collection, home_agent).transcripts
         if _is_transcript(collection, file, identity, book)
     ]
 
@@ -120,7 +120,7 @@ def find_sources(collection: Any, home_agent: HomeAgent, rows: Iterable[SkippedS
     """
     by_name = {row.path: row for row in rows if row.kind == Kind.FILE}
     identity = Identity(read_index(collection, home_agent).entries, home_agent.sessions)
-    files = find_candidates(collection, home_agent, collection.home.notes).transcripts
+    files = find_candidates(collection, home_agent).transcripts
     for file, row in zip(files, restore_file_states(collection, files, by_name), strict=True):
         if row is not None and row.reason == Reason.NOT_TRANSCRIPT:
             continue
@@ -149,12 +149,12 @@ def made_up_id(name: str) -> str:
     return f"file-{hashlib.sha256(name.encode()).hexdigest()[:16]}"
 
 
-def find_candidates(collection: Any, home_agent: HomeAgent, notes: list[str]) -> Candidates:
+def find_candidates(collection: Any, home_agent: HomeAgent, listing: FileListing | None = None) -> Candidates:
     """Classify every file of an agent by place and name, without opening any.
 
     Transcripts are in reading order.
     """
-    listing = list_own_files(collection, home_agent, notes)
+    listing = listing or list_own_files(collection, home_agent, collection.home.notes)
     candidates = Candidates(listing, skipped=list(listing.skipped))
     for file in listing.files:
         _classify(collection, home_agent, file, candidates)

@@ -80,10 +80,10 @@ class Plan:
         self.unsettled.clear()
 
 
-def plan_agent(collection, home_agent) -> Plan:
+def plan_agent(collection, home_agent, listing=None) -> Plan:
     """Compare the files of an agent with earlier imports."""
     agent = collection.agents[home_agent.home_name]
-    candidates = find_candidates(collection, home_agent, collection.home.notes)
+    candidates = find_candidates(collection, home_agent, listing)
     agent_plan = Plan(candidates, FileOutcomes(collection.home.root))
     agent_plan.database = agent_database.plan_database(collection, home_agent.database)
     agent_plan.rows = find_skipped(collection.home.root, agent.agent_id)

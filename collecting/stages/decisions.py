@@ -21,7 +21,7 @@ from ledger.transcripts import reported_turns, transcript_store
 from openclaw_web import clock
 from people.configuration import setting_values as configuration
 
-from .. import joining
+from .. import joining, visits
 from ..schemas import SessionIn, TurnIn
 from . import log_owners, plugin_logs, source_databases
 from .source_databases import UnreadableDatabase
@@ -226,11 +226,8 @@ def _reject(collection, file, line, counts, agent=None):
 
 def _match_again(collection, counts):
     """Match decisions without a turn again: this import may have brought their transcripts."""
-    for agent in collection.agents.values():
-        report = collection.reports.get(agent.agent_id)
-        if report is None:
-            continue
-        is_whole = bool(report.transcripts["new"]) or collection.is_again
+    for agent in visits.list_visited(collection):
+        is_whole = bool(collection.reports[agent.agent_id].transcripts["new"]) or collection.is_again
         counts["matched_later"] += log_import.rematch_turns(
             agent, since=None if is_whole else clock.now_ms() - RECENT_MS
         )

@@ -32,6 +32,7 @@ from ledger.transcripts import transcript_store as ledger_storing
 from openclaw_web.clock import now_ms
 from people.configuration import setting_values as configuration
 
+from .. import visits
 from . import logs, source_databases
 from .source_databases import UnreadableDatabase
 
@@ -53,9 +54,8 @@ def collect(collection: Any) -> dict[str, int]:
             _import_database(collection, place, counts)
             _import_log(collection, place, counts)
         _match_again(collection, counts)
-        for agent in collection.agents.values():
-            if collection.only in (None, agent.agent_id) and agent.agent_id not in collection.lost:
-                outcomes.store_late_changes(agent)
+        for agent in visits.list_visited(collection):
+            outcomes.store_late_changes(agent)
         if configuration.is_on(write_store.SNAPSHOTS_SETTING):
             _attribute(collection, counts)
     return dict(counts)
@@ -300,20 +300,14 @@ def _format_mode(collection):
 
 def _match_again(collection, counts):
     """Match writes without a turn again: this import may have brought their transcripts."""
-    for agent in collection.agents.values():
-        report = collection.reports.get(agent.agent_id)
-        if report is not None:
-            is_whole = bool(report.transcripts["new"]) or collection.is_again
-            counts["matched_later"] += log_import.rematch_turns(agent, since=None if is_whole else now_ms() - RECENT_MS)
+    for agent in visits.list_visited(collection):
+        is_whole = bool(collection.reports[agent.agent_id].transcripts["new"]) or collection.is_again
+        counts["matched_later"] += log_import.rematch_turns(agent, since=None if is_whole else now_ms() - RECENT_MS)
 
 
 def _attribute(collection, counts):
     """Attribute versions of memory files without a write to agents, or report them as unreported."""
-    agents = [
-        agent
-        for agent in collection.agents.values()
-        if collection.only in (None, agent.agent_id) and agent.agent_id not in collection.lost
-    ]
+    agents = visits.list_visited(collection)
     for agent in agents:  # changes of earlier imports that a record of this import names
         write_provenance.attribute_writes(agent)
     counts["unattributed"] += sum(settled.unattributed for settled in _settle_changes(agents))

@@ -1,5 +1,6 @@
 """Imports of new data give the same rows as one from scratch, with little work."""
 
+import os
 import random
 import shutil
 import sys
@@ -12,6 +13,8 @@ from agents import databases
 from agents.models import CollectedSession
 from artifacts.models import Artifact
 from collecting.stages import agent_files as agent_stage
+from ledger.models import Session
+from people.configuration import setting_values
 from tests.collecting.collect_runs import MAIN, run
 from tests.homes import Home, assistant, result, user
 from tests.suite.sources import ORDER, ROOT
@@ -148,3 +151,57 @@ def test_a_session_that_cannot_be_stored_takes_no_other_with_it(home):
     assert [note for note in report["agents"]["main"]["notes"] if scripts[2].session in note]
     assert run(home)["records"] == 4
     assert Artifact.objects.using(MAIN).filter(session_id=scripts[2].session).count() == 1
+
+
+CHANGES = {
+    "a line": lambda home, scripts: scripts["kim"].add(user("More"), assistant("Answer")),
+    "a memory file": lambda home, scripts: home.write("workspace-kim/MEMORY.md", "# Memory\n- New.\n"),
+    "an index": lambda home, scripts: home.index({"agent:kim:x": {"sessionId": scripts["kim"].session}}, agent="kim"),
+    "our own rows": lambda home, scripts: Session.objects.using("agent_kim").update(title="Changed by somebody"),
+    "our own file": lambda home, scripts: os.utime(databases.get_path("kim"), ns=(1, 1)),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+def test_only_agents_with_a_change_are_opened(tmp_path, real_files, change):
+    home, scripts = Home(tmp_path / "openclaw", ("kim", "lea", "max")), {}
+    for name in ("kim", "lea", "max"):
+        home.write(f"workspace-{name}/MEMORY.md", f"# Memory of {name}\n")
+        scripts[name] = home.transcript(user("One"), assistant("Two"), agent=name)
+        home.index({f"agent:{name}:main": {"sessionId": scripts[name].session}}, agent=name)
+    first, quiet = run(home), run(home)
+    assert find_opened(lambda: run(home)) == set()
+    assert run(home)["agents"] == quiet["agents"] and first["records"] == 9
+    CHANGES[change](home, scripts)
+    assert find_opened(lambda: run(home)) == {"kim"}
+    run(home)
+    assert find_opened(lambda: run(home)) == set()
+
+
+def test_a_changed_setting_opens_every_agent_again(home):
+    script = home.transcript(user("One"), assistant("Two"))
+    home.index({"agent:main:main": {"sessionId": script.session}})
+    for _import in range(3):
+        run(home)
+    assert find_opened(lambda: run(home)) == set()
+    setting_values.put("collector.stashOutputs", False)
+    assert find_opened(lambda: run(home)) == {"main"}
+
+
+def find_opened(function):
+    """Return the agents whose files are opened while `function` runs."""
+    for connection in connections.all(initialized_only=True):
+        if connection.alias.startswith("agent_"):
+            connection.close()
+    opened, listening = set(), [True]
+
+    def hook(event, args):
+        if listening and event == "sqlite3.connect" and "/agents/" in str(args[0]):
+            opened.add(str(args[0]).split("/agents/")[1].split("/")[0])
+
+    sys.addaudithook(hook)
+    try:
+        function()
+    finally:
+        listening.clear()
+    return opened
