@@ -264,6 +264,8 @@ def _build_new_rows(db, session, transcript, chunk, known, stored, outputs, unna
     seen: dict[str, Line] = {}
     withholding = transcript.opted_out and OptOutFilter(session, known, transcript.opted_out, transcript.session_key)
     seq = max((node.seq for node, *_ in known.values()), default=-1)
+    ids = [line.record.get("id") for line in chunk if line.record is not None] if known else ()
+    unnamed.load_stored({name: known[name][0].seq for name in ids if isinstance(name, str) and name in known})
     for line in chunk:
         before = line.before or ending.before
         if line.record is None or (row := _try_build_row(line, before, transcript.modified_ms)) is None:

@@ -44,6 +44,7 @@ class UnnamedRecords:
         self._names = dict(names)
         self._free: dict[str, dict[str, None]] | None = None  # by content: stored records without a line yet
         self._words: dict[str, Any] = {}  # what records say, by their name
+        self._stored: dict[str, TranscriptEvent] = {}  # records that may come again, by name
         self.is_respelled = False  # a stored record says the same in other words now
         self._other_names: dict[str, str] = {}  # of the last record with an id, if that is not its name
 
@@ -59,16 +60,28 @@ class UnnamedRecords:
             self._names[line.offset] = stored_name or find_free_name(place, known, seen)
         return self._names[line.offset]
 
+    def load_stored(self, seqs: Mapping[str, int]) -> None:
+        """Read stored records that a chunk may repeat: a file that is written anew repeats all of them."""
+        places, self._stored = list(seqs.values()), {}
+        names = {seq: name for name, seq in seqs.items()}
+        for start in range(0, len(places), ROWS):
+            rows = TranscriptEvent.objects.using(self.db).filter(session_id=self.session_id)
+            self._stored |= {names[row.seq]: row for row in rows.filter(seq__in=places[start : start + ROWS])}
+
     def find_own_name(self, line: Line, row: Any, known: Collection[str], seen: Mapping[str, Line]) -> str:
         """The name of a record whose id is used: that of the record that says the same, else a new one."""
         record_id = row.record_id
-        if (name := self._names.get(line.offset)) is None:
+        event, name = self._stored.pop(record_id, None), self._names.get(line.offset)
+        if name is None and event is not None and _get_line(event) == line.raw:
+            name = record_id
+        elif name is None:
             words = find_words(row.facts.kind, line.record)
             for name in list_own_names(record_id):
                 if name in seen:
                     self._words[name] = find_words(read_facts(seen[name].record).kind, seen[name].record)
                 elif name in known and name not in self._words:
-                    self._words[name], text = read_words(self.db, self.session_id, name)
+                    stored = event if name == record_id else None
+                    self._words[name], text = read_words(self.db, self.session_id, name, stored)
                     self.is_respelled |= self._words[name] == words and text not in (None, line.raw)
                 if self._words.get(name) in (words, None):
                     break
@@ -171,17 +184,24 @@ def find_words(kind: str, record: dict[str, Any], trim_json: str | None = None) 
     return *about, content_digest({name: value for name, value in record.items() if name not in PLACE})
 
 
-def read_words(db: str, session_id: str, name: str) -> tuple[Any, bytes | None]:
+def _get_line(event):
+    """The line of a stored record, where nothing was cut and nobody's words are withheld."""
+    is_whole = event.trim_json is None and event.kind != TranscriptEvent.Kind.WITHHELD
+    return event.event_json.encode() if is_whole else None
+
+
+def read_words(db: str, session_id: str, name: str, event: TranscriptEvent | None = None) -> tuple[Any, bytes | None]:
     """The words of a stored record, and its line where nothing was cut; None where these are not known."""
-    seqs = TranscriptEventIdentity.objects.using(db).filter(session_id=session_id, event_id=name).values("seq")
-    event = TranscriptEvent.objects.using(db).filter(session_id=session_id, seq__in=seqs).first()
+    if event is None:
+        seqs = TranscriptEventIdentity.objects.using(db).filter(session_id=session_id, event_id=name).values("seq")
+        event = TranscriptEvent.objects.using(db).filter(session_id=session_id, seq__in=seqs).first()
     if event is None or event.kind == TranscriptEvent.Kind.WITHHELD:
         return None, None
     try:
         words = find_words(event.kind, untrim(event.event_json, event.full_zstd), event.trim_json)
     except (Refused, ValueError, LookupError, TypeError, AttributeError):  # a damaged row
         return None, None
-    return words, event.event_json.encode() if event.trim_json is None else None
+    return words, _get_line(event)
 
 
 def find_output_handles(record: dict[str, Any], trim_json: str | None) -> tuple[tuple[str, str], ...]:
