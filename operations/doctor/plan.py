@@ -342,7 +342,8 @@ def describe_plan(plan: Plan) -> str:
     if plan.collection:
         extents.append(source_findings.describe_census(plan.census))
     if plan.is_deep:
-        extents.append(session_comparison.describe_extent(plan.compared))
+        has_unread = any(finding.agent and finding.check in UNREADABLE for finding in plan.store)
+        extents.append(session_comparison.describe_extent(plan.compared, has_unread=has_unread))
     extents.append(own_store.describe_comparison(is_deep=plan.is_deep))
     if not plan.findings:
         return join_sentences([_("Nothing new and no problems found."), *extents])

@@ -117,8 +117,11 @@ def count_restorable(
         unreadable[agent_id] = str(exc)
 
 
-def describe_extent(compared: Comparison) -> str:
-    """Say whether every row of sessions was compared, and which sessions were not."""
+def describe_extent(compared: Comparison, *, has_unread: bool) -> str:
+    """Say whether every row of sessions was compared, and which sessions were not.
+
+    `has_unread`: findings name files of agents that could not be read.
+    """
     rewritten, moved, undecided, older = (compared.skipped[reason] for reason in agent_reimport.SKIPPED)
     others = [
         (rewritten, _("%(sessions)s with sources that were rewritten and are not imported yet")),
@@ -127,7 +130,7 @@ def describe_extent(compared: Comparison) -> str:
         (older, _("turns of %(sessions)s that were read by the rules of an older version")),
     ]
     named = [text % {"sessions": amounts.format_amount("sessions", count)} for count, text in others if count]
-    named += [_("what findings name as not compared")] if compared.unreadable else []
+    named += [_("what findings name as not compared")] if compared.unreadable or has_unread else []
     if not named:
         return _("Every row of sessions was compared with what an import gives.")
     return _("Rows of sessions were compared with what an import gives, but not %(others)s.") % {
