@@ -250,7 +250,9 @@ def _find_entry(collection, sources, session_id):
 
 def _build_empty_source(collection, agent, session_id):
     state = Session.objects.using(agent.db).filter(id=session_id).values_list("source_state", flat=True).first()
-    return SessionSource(build_transcript(collection, session_id, "", 0, state or LIVE), lambda: nullcontext(iter(())))
+    transcript = build_transcript(collection, session_id, "", 0, state or LIVE)
+    transcript.hidden = reported_turns.find_hidden(agent.db, session_id) if collection.opted_out else frozenset()
+    return SessionSource(transcript, lambda: nullcontext(iter(())))
 
 
 def _add_result(totals, session_id, result: ReimportResult):

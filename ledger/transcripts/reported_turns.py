@@ -5,12 +5,14 @@ those of the transcript (rebuild.repeats): its words stand, and the plugin's are
 """
 
 import hashlib
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
 import orjson
+from django.db.models import Q
 
 from agents import holdings
 from agents.models import Agent
@@ -20,11 +22,11 @@ from openclaw_web.sqlite.json_columns import encode
 
 from .. import consent, index_rows
 from ..collectors.jsonl import Line
-from ..collectors.lineage import build_keys
+from ..collectors.lineage import KEY, build_keys, decode_parents
 from ..collectors.records import read_facts
 from ..collectors.senders import find_withheld_reason
 from ..collectors.session_index import IndexEntry, parse_session_key
-from ..models import ConversationTurn, Session
+from ..models import ConversationTurn, Session, TranscriptEvent
 from . import contexts, origins
 from .transcript_store import Transcript, store_transcript
 from .trimming import CAP
@@ -32,6 +34,8 @@ from .trimming import CAP
 PREFIX = "reflection-"  # of the ids of these sessions: the plugin's own ids may be those of transcripts
 REPLY = ":agent"  # after the id of a turn: the id of its reply
 SOURCE = "reflection.db"
+# Names of a sender in the metadata of a message, by what OpenClaw calls them.
+PEOPLE = {name: name for name in ("senderName", "senderUsername", "senderId", "sender")} | {"label": "from"}
 EARLIER_MS, LATER_MS = 3_600_000, 600_000  # how long before and after the plugin's turn that of a transcript begins
 # The turns of transcripts that the plugin's turns are: those whose message has the same id on its channel, or with the
 # same question and answer; the nearest first.
@@ -96,6 +100,8 @@ def _upsert_session(agent, key, created_at, last_at, channel=None, target=None, 
     session_id = build_session_id(key)
     origin, key_channel, key_target = parse_session_key(key)
     keys = [key, *list_spellings(agent.home_name, key), (metadata or {}).get("sessionKey")]
+    # Where an index has it: it names the person of a direct conversation.
+    origin_metadata = {"origin": metadata["origin"]} if metadata and "origin" in metadata else {}
     entry = IndexEntry(
         session_key=key,
         session_id=session_id,
@@ -104,7 +110,7 @@ def _upsert_session(agent, key, created_at, last_at, channel=None, target=None, 
         target=target or key_target,
         account=account,
         updated_at=last_at,
-        metadata={"reported": metadata} if metadata else {},
+        metadata={"reported": metadata, **origin_metadata} if metadata else {},
         parents=[key, *(name for each in keys for name in build_keys(each))],
     )
     if session_id in holdings.read_removed(agent.agent_id) or not index_rows.store_index(agent.db, [entry]):
@@ -139,6 +145,36 @@ def store_turns(agent: Agent, turns: Iterable[Any], *, all_or_none: bool = False
     return result
 
 
+def find_hidden(db: str, session_id: str) -> frozenset[str]:
+    """The records of a stored session whose words a transcript may withhold, while somebody has opted out.
+
+    The plugin and OpenClaw may call a person by different names. So every turn near a withheld record of its
+    conversation is hidden, and one of a transcript that is not stored any more.
+    """
+    session = Session.objects.using(db).filter(id=session_id).first()
+    if session is None or not session_id.startswith(PREFIX):
+        return frozenset()
+    moments = _read_withheld_moments(db, session)
+    rows = ConversationTurn.objects.using(db).filter(session_id=session_id)
+    turns = rows.values_list("user_message_id", "created_at", "repeat_of")
+    stored = Session.objects.using(db).in_bulk({source for _id, _at, source in turns if source})
+    hidden = [name for name, at, source in turns if _is_near(moments, at) or (source and source not in stored)]
+    return frozenset(record for name in hidden for record in (name, f"{name}{REPLY}"))
+
+
+def _read_withheld_moments(db, session):
+    """The times of withheld records in the transcripts of a conversation, in order."""
+    names = decode_parents(session.parents)
+    keys = [name.removeprefix(KEY) for name in names if name.startswith(KEY)]
+    relatives = Session.objects.using(db).filter(Q(id__in=names) | Q(session_key__in=keys), withheld_count__gt=0)
+    events = TranscriptEvent.objects.using(db).filter(session__in=relatives.exclude(id=session.id))
+    return sorted(events.filter(kind=consent.WITHHELD).values_list("created_at", flat=True))
+
+
+def _is_near(moments, at):
+    return bisect_left(moments, at - EARLIER_MS) < bisect_right(moments, at + LATER_MS)
+
+
 def _build_turn_id(turn):
     return f"{build_session_id(turn.session_id)}:{turn.id}"
 
@@ -151,6 +187,7 @@ def _find_new(agent, key, turns, names, result):
         return
     session = rows.get()
     is_direct, is_group = origins.is_direct_with(session, names), origins.is_group(session)
+    withheld_at = _read_withheld_moments(agent.db, session) if names else []
     stored = ConversationTurn.objects.using(agent.db).in_bulk([_build_turn_id(turn) for turn in turns])
     for turn in turns:
         user, *answer = (read_facts(record) for record in _build_records(turn))
@@ -158,7 +195,11 @@ def _find_new(agent, key, turns, names, result):
             words = [row.user_message_content, *([row.agent_message_content] if answer else [])]
             is_same = not words[0] or words == [facts.text[:CAP] for facts in (user, *answer)]  # or they are withheld
             (result.known if is_same else result.changed).append(turn.id)
-        elif names and (is_direct or find_withheld_reason(user.sender, user.envelope, names, is_group=is_group)):
+        elif names and (
+            is_direct
+            or _is_near(withheld_at, turn.created_at)
+            or find_withheld_reason(user.sender, user.envelope, names, is_group=is_group)
+        ):
             result.withheld += 1
         elif turn.id not in result.new:
             result.new.append(turn.id)
@@ -176,7 +217,10 @@ def _build_records(turn):
             "metadata": getattr(turn, f"{side}_metadata"),
         }
         records.append({"type": "message", "id": record_id, "timestamp": turn.created_at, "message": message})
-    records[0]["message"]["__openclaw"] = {"senderId": turn.user_from}
+    metadata = turn.user_metadata or {}
+    identity = {key: metadata[name] for key, name in PEOPLE.items() if metadata.get(name)}
+    own = {"senderId": turn.user_from} | ({"senderIdentity": identity} if identity else {})
+    records[0]["message"]["__openclaw"] = own
     return records if turn.agent_message_content else records[:1]
 
 

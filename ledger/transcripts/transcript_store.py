@@ -72,6 +72,7 @@ class Transcript:
     session_key: str = ""  # for a session that no index has named yet
     goes_on: bool = False  # it is read from where the last reading stopped
     has_others: bool = False  # the session was read from other sources as well: see `source_order`
+    hidden: frozenset[str] = frozenset()  # records that are withheld whoever sent them
     turn_numbers: Mapping[str, int] = field(default_factory=dict)  # of turns by record: as they were before
     names: Mapping[int, str] = field(default_factory=dict)  # of records without an id by offset: as they were before
     # Set when it is stored in the caller's transaction with other sessions: their rows before, until each is stored.
@@ -156,7 +157,7 @@ def store_rejected_lines(db: str, file: str, lines: Iterable[Line], *, session_i
                 byte_offset=line.offset,
                 byte_length=line.end - line.offset,
                 reason=line.reason,
-                detail=line.detail[:500],
+                detail=line.detail[:500].encode(errors="replace").decode(),  # bytes that are no text
                 raw_preview=line.raw[: PREVIEW * 4].decode(errors="replace").replace("\x00", "\ufffd")[:PREVIEW],
                 session_id=session_id,
                 created_at=now,
@@ -273,7 +274,8 @@ def _build_new_rows(db, session, transcript, chunk, known, stored, outputs, unna
             continue
         # Before the record is named, which may have the same id; one that no source has keeps its parent.
         row.parent_id = line.before.record_id if line.before else unnamed.find_parent(row, known)
-        why = WithheldReason.EARLIER if line.is_withheld else withholding and withholding.find_reason(row, line.record)
+        is_hidden = line.is_withheld or row.facts.record_id in transcript.hidden
+        why = WithheldReason.EARLIER if is_hidden else withholding and withholding.find_reason(row, line.record)
         if row.facts.record_id is None:
             row.record_id = unnamed.find_name(line, known, seen, is_withheld=bool(why))
         elif row.record_id in known or row.record_id in seen or line.offset in transcript.names:

@@ -80,6 +80,9 @@ class Database:
             self._run(lambda db, sql=sql, row=row: db.execute(sql, [*row.values()]))
         return self
 
+    def change(self, sql):
+        self._run(lambda db: db.execute(sql))
+
     def add_write(self, number=1, before="# User\n", after="# User\n- Likes green tea.\n"):
         for name, text in (("before", before), ("after", after)):
             digest = hashlib.sha256(text.encode()).hexdigest()
@@ -186,6 +189,81 @@ class TestDatabase:
         configuration.put("collector.optedOutSenders", ["irc:alice"])
         assert run(home, again=True)["again"]["main"]["withheld"] == {OWN: 2}
         assert not any("green tea" in text for turn in read_turns().values() for text in turn[1:3])
+
+    @pytest.mark.parametrize("word", [b"\xff\xfe", "CAST(x'ff41' AS TEXT)"], ids=["bytes", "no-utf-8"])
+    @pytest.mark.parametrize("column", ["id", "session_id"])
+    def test_odd_bytes_stop_no_import(self, home, database, column, word):
+        database.add("conversation_turns", make_turn(2))
+        value = word if isinstance(word, str) else f"x'{word.hex()}'"
+        database.change(f"UPDATE conversation_turns SET {column} = {value} WHERE id = '01T2'")
+        counts = run(home)["gate"]
+        assert (counts["turns"], counts["rejected"]) == (1, 1)
+
+
+class TestConsent:
+    """Bob has an id on the channel, and opted out by his name."""
+
+    BOB = {"senderId": "12345", "senderName": "Bob"}
+
+    @pytest.fixture
+    def with_bob(self, home):
+        stamp = {"timestamp": T0 + 57_000}
+        question = user("I like green tea") | stamp
+        question["message"]["__openclaw"] = self.BOB
+        home.index({GROUP: {"sessionId": TALK, "updatedAt": T0}})
+        home.transcript(question, assistant("Noted, green tea.") | stamp, session=TALK)
+
+    def is_told(self):
+        return any("green tea" in text for turn in read_turns().values() for text in turn[1:3])
+
+    @pytest.mark.parametrize("way", ["api", "database"])
+    def test_what_a_transcript_withholds_the_plugin_cannot_tell(self, home, with_bob, as_operator, way):
+        configuration.put("collector.optedOutSenders", ["Bob"])
+        run(home)
+        turns = [make_turn(user_from="12345"), make_turn(2, created_at=T0 + 9_000_000)]
+        if way == "api":
+            answer = as_operator.post("/api/v1/agents/main/turns", {"turns": turns}, "application/json").json()
+            assert answer == {"recorded": ["01T2"], "known": [], "withheld": 1}
+            decisions = {"decisions": [make_decision()]}
+            answer = as_operator.post("/api/v1/agents/main/gate/decisions", decisions, "application/json").json()
+            assert (answer["recorded"], answer["withheld"]) == ([], 1)
+        else:
+            Database(home).add("conversation_turns", *turns)
+            counts = run(home)["gate"]
+            assert (counts["turns"], counts["withheld"]) == (1, 1)
+        assert not self.is_told() and f"{OWN}:01T2" in read_turns()
+
+    def test_opting_out_later_withholds_both(self, home, with_bob, as_operator):
+        run(home)
+        turns = {"turns": [make_turn(user_from="12345"), make_turn(2, created_at=T0 + 9_000_000)]}
+        as_operator.post("/api/v1/agents/main/turns", turns, "application/json")
+        assert read_turns()[f"{OWN}:01T1"][3] == TALK
+        configuration.put("collector.optedOutSenders", ["Bob"])
+        run(home)
+        withheld = run(home, again=True)["again"]["main"]["withheld"]
+        assert withheld == {TALK: 2, OWN: 2} and not self.is_told()
+        assert read_turns()[f"{OWN}:01T2"][1] == "Question 2"
+        assert run(home, again=True)["again"]["main"]["rebuilt"] == 0
+
+    @pytest.mark.parametrize("name", ["senderName", "senderUsername", "senderId", "sender", "from"])
+    def test_names_in_metadata_count(self, home, as_operator, name):
+        home.transcript(user("Hello"))
+        run(home)
+        configuration.put("collector.optedOutSenders", ["Bob"])
+        turns = {"turns": [make_turn(user_from="12345", user_metadata={name: "Bob"})]}
+        answer = as_operator.post("/api/v1/agents/main/turns", turns, "application/json").json()
+        assert (answer["recorded"], answer["withheld"]) == ([], 1)
+
+    def test_the_origin_of_a_direct_session_counts(self, home, as_operator):
+        home.transcript(user("Hello"))
+        run(home)
+        configuration.put("collector.optedOutSenders", ["Bob"])
+        key = "agent:main:irc:direct:77"
+        session = SESSION | {"id": key, "metadata": {"origin": {"label": "Bob"}}}
+        as_operator.post("/api/v1/agents/main/sessions", {"sessions": [session]}, "application/json")
+        turns = {"turns": [make_turn(session_id=key, user_from=None)]}
+        answer = as_operator.post("/api/v1/agents/main/turns", turns, "application/json").json()
+        assert (answer["recorded"], answer["withheld"]) == ([], 1)
 
 
 class TestJoining:

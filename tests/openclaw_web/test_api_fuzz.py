@@ -11,6 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import seed as with_seed
 
+from agents import databases
 from artifacts import services as artifacts
 from openclaw_web.api import api
 from openclaw_web.wsgi import application
@@ -79,6 +80,9 @@ def rows(ada, settings, tmp_path):
     """One row of every table, and no limit on requests."""
     settings.API_PER_MINUTE, settings.HOME_DIR = 0, tmp_path
     (tmp_path / "state").mkdir()
+    file = databases.get_path("ada")  # whose size is noted; its rows are in the tests' own
+    file.parent.mkdir(parents=True)
+    file.touch()
     limits.buckets.clear()
     session = SessionFactory(id="session-x")
     EventFactory(session=session, seq=0)
