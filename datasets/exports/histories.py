@@ -290,7 +290,7 @@ class ContextHistory(EditedHistory):
         if turn.is_interrupted and INTERRUPTED in self.excluded:
             return  # the next turn holds its run
         question, done = self.unanswered.joined(turn, turn.question)
-        if not question or not turn.answers:
+        if not question or not turn.answers or turn.is_unreceived:
             if not self.unanswered.keep(turn):
                 self.latest.is_shortened = True
             return

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ledger.collectors.answers import ALONE, find_answer, is_silent
+from ledger.collectors.answers import ALONE, SILENT, UNTAUGHT, find_answer, is_silent
 
 from ..sample_texts import ExportSample
 from . import changes
@@ -54,6 +54,7 @@ class Turn:
     changes: set[str] = field(default_factory=set)
     is_after_reset: bool = False
     exclusion: str = ""  # that of its message
+    is_unreceived: bool = False  # the words after it were no answer to anybody
     is_interrupted: bool = False  # the agent's last message called a tool: a person spoke before it went on
     before: str = ""  # words of the interrupted turns before, whose run went on in this one
     originals: dict[str, str] = field(default_factory=dict)  # texts before redaction, by what it made of them
@@ -174,6 +175,7 @@ def receive(messages: list[Any], turn: Turn) -> list[Any]:
     left out.
     """
     answer = find_answer(messages, messages[0].conversation if messages else ALONE)
+    turn.is_unreceived = answer.state in (SILENT, *UNTAUGHT)
     if not answer.sent or answer.place is None:
         return messages
     sent = {(place, call_id) for place, call_id in answer.sent}

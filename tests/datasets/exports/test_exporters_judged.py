@@ -64,3 +64,13 @@ def test_an_answer_that_was_sent_with_a_tool_is_taught_as_the_reply(format_, his
     if format_ == "sharegpt":
         assert sides(made[0])[:4] == ["human", "function_call", "observation", "gpt"]
         assert changes.ANSWER_SENT in done[0]
+
+
+@pytest.mark.parametrize("words", ["NO_REPLY", "[assistant turn failed before producing content]", "They can wait."])
+def test_words_that_nobody_received_are_in_no_history(words):
+    refused = [agent("", Call("m", "message", {"action": "send", "message": "Hm."})), result("m", '{"ok":false}')]
+    branch = [user("When?", 1), *refused, agent(words), user("Still there?", 2), agent("Yes.")]
+    for message in branch:
+        message.conversation = answers.Conversation(is_group=True)
+    (row,), _done = rows("sharegpt", sample(2, "Still there?", "Yes."), branch=branch, history="context")
+    assert words not in str(row) and values(row) == ["When?\n\nStill there?", "Yes."]
