@@ -14,6 +14,7 @@ from agents.sources import get_file_state
 from episodes.capture import switches
 from guardian.collectors import workspace
 from ledger import rules
+from ledger.models import Session
 from openclaw_web.sqlite import known_migrations
 from people.configuration import setting_values as configuration
 
@@ -71,7 +72,8 @@ def note_visits(collection: Any, digests: dict[str, str]) -> None:
         report, digest = collection.reports.get(agent.agent_id), digests.get(agent.agent_id)
         if not digest or agent.agent_id in collection.lost or not _is_quiet(collection, report):
             continue
-        if switches.read_capture(agent.db).is_on:  # of events that are in no file of the agent
+        waiting = Session.objects.using(agent.db).filter(rules=rules.AGAIN)
+        if waiting.exists() or switches.read_capture(agent.db).is_on:  # of events that are in no file of the agent
             continue
         if databases.is_on_disk(agent.agent_id):
             connections[agent.db].close()  # the last connection writes the log into the file

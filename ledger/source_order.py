@@ -43,6 +43,7 @@ class Ending:
     is_fork: bool = False  # new records do not simply follow the leaf
     goes_on: bool = False  # its first records were read before
     has_others: bool = False  # other sources or versions tell of the session
+    is_alone: bool = False  # no version of it and no other source had an end of its own before
     earlier: tuple[str, ...] = ()  # the leaves of the session before this reading
     watched: frozenset[str | None] = frozenset()
     passed: frozenset[str | None] = frozenset()
@@ -165,33 +166,20 @@ def set_leaves(db: str, session_id: str, leaf_ids: list[str], *, is_one: bool) -
 
 
 def refresh_title_and_model(db: str, session_id: str) -> None:
-    """Set the model of a session to that of its active branch, and the title to its first active words in time.
+    """Set the model of a session to that of its last active answer, and the title to its first active words in time.
 
     The result does not depend on the order in which its sources were stored. A title that is none of its messages
     stays: an index gave it.
     """
     session = Session.objects.using(db).get(id=session_id)
-    known = turns.read_known_nodes(db, session)
     stored = ConversationTurn.objects.using(db).filter(session_id=session_id).order_by("created_at", "id")
     words = list(stored.values_list("user_message_content", "user_metadata", "is_active"))
     if session.title in {turns.find_title([each[:2]]) for each in words}:
         session.title = turns.find_title([each[:2] for each in words if each[2]][: turns.TITLE_TURNS])
-    session.model = _find_last_model(db, session, known) or session.model
+    answers = TranscriptEvent.objects.using(db).filter(session_id=session_id, kind="assistant", is_synthetic=False)
+    last = answers.filter(is_active=True).exclude(model=None).order_by("-created_at", "-model")
+    session.model = last.values_list("model", flat=True).first() or session.model
     session.save(using=db, update_fields=["title", "model"])
-
-
-def _find_branch_ids(session, known):
-    """The ids of the records on the active branch, the first one first."""
-    branch = Tree(node for node, *_ in known.values()).branch(session.leaf_record_id)
-    return [node.record_id for node in reversed(branch)]
-
-
-def _find_last_model(db, session, known):
-    """The model that answered last on the active branch."""
-    answers = TranscriptEvent.objects.using(db).filter(session_id=session.id, kind="assistant", is_synthetic=False)
-    models = dict(answers.exclude(model=None).values_list("seq", "model"))
-    places = [known[record_id][0].seq for record_id in reversed(_find_branch_ids(session, known))]
-    return next((models[seq] for seq in places if seq in models), None)
 
 
 def _find_leaf_id(row, record):

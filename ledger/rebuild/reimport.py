@@ -289,7 +289,9 @@ def _keep_leaves(db, beside, session_id, old, kept_records):
     if old and old.leaves:
         kept_ends = {leaf for leaf in before if leaf in kept_records.places}
         ends = kept_ends | {leaf for leaf in made if leaf in before or leaf not in kept_records.stored}
-    leaves = source_order.order_leaves(beside, session_id, ends or {*made, *before}, {})
+    records = TranscriptEventIdentity.objects.using(beside).filter(session_id=session_id).order_by("-seq")
+    last = records.exclude(event_type="session").values_list("event_id", flat=True).first()  # where no row told it
+    leaves = source_order.order_leaves(beside, session_id, ends or {*made, *before} or {last}, {})
     is_one = len(leaves) < 2 and not (new.leaves or (old and old.leaves))
     if leaves and leaves != (new.leaves or (made if is_one else None)):
         source_order.set_leaves(beside, session_id, leaves, is_one=is_one)

@@ -153,7 +153,7 @@ class _Naming:
     def __init__(self, db, session_id, stored):
         self.stored, self.met, self.last = stored, set(), -1  # the place of the record that was met last
         self._place = db, session_id
-        self.others = {name for name in stored if (number := name.rpartition("-"))[0] in stored and number[2].isdigit()}
+        self.others = {name for name in stored if (number := name.rpartition("~"))[0] in stored and number[2].isdigit()}
         self._by_key: dict[str, list[str]] = defaultdict(list)
         if any(record_id.startswith("@") for record_id in stored):
             for name, content_key in unnamed_records.read_keys(db, session_id).items():
@@ -169,7 +169,7 @@ class _Naming:
                 name = own_id(line.record)
                 if name is None:
                     name = names[line.offset] = self._find_name(line)
-                elif f"{name}-2" in self.others:
+                elif f"{name}~2" in self.others:
                     name = names[line.offset] = self._find_own_name(name, line.record)
                 self.met.add(name)
                 self.last = self.stored.get(name, self.last)

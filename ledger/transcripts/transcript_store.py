@@ -214,6 +214,7 @@ def _store_chunk(db, transcript, chunk, stored, outputs, unnamed, ending):
     if not ending.is_begun:
         ending.is_begun, ending.earlier = True, tuple(filter(None, leaves))
         ending.goes_on = transcript.goes_on
+        ending.is_alone = not (session.leaf_ids or transcript.has_others)
         ending.has_others = bool(session.leaf_ids or (known and (transcript.has_others or not transcript.goes_on)))
         ending.before = turns.build_last_row(session, known) if transcript.goes_on else None
         if transcript.goes_on and not ending.has_others:
@@ -228,6 +229,8 @@ def _store_chunk(db, transcript, chunk, stored, outputs, unnamed, ending):
         moments = {row.record_id: row.created_at for row in rows}
         session.leaves = source_order.find_leaves(db, session, ending, moments)
         session.leaf_record_id = session.leaves[-1] if session.leaves else None
+        if ending.is_alone and session.leaves == [ending.leaf_id]:  # the same file once more
+            session.leaf_ids = ""
     else:
         session.leaf_record_id = ending.leaf_id or session.leaf_record_id
     follows = zip(rows, [leaves[-1], *(row.record_id for row in rows)], strict=False)

@@ -7,7 +7,7 @@ the file. In a file that is read on from where the last reading stopped, only a 
 it before, in this very place.
 
 A record is the one that is stored under its id when both say the same at the same time, wherever it stands. Another one
-is called `<id>-2`, and records that follow it in its file follow it here.
+is called `<id>~2`, and records that follow it in its file follow it here.
 """
 
 import hashlib
@@ -43,9 +43,11 @@ class UnnamedRecords:
         # By offset, beginning with those that are settled: a chunk that failed is stored again under the same names.
         self._names = dict(names)
         self._free: dict[str, dict[str, None]] | None = None  # by content: stored records without a line yet
-        self._words: dict[str, Any] = {}  # what records say, by their name
+        # Of each used id: the names of its records by what they say, and the names that come next.
+        self._own: dict[str, tuple[dict[Any, str], Iterator[str]]] = {}
         self._stored: dict[str, TranscriptEvent] = {}  # records that may come again, by name
-        self.is_respelled = False  # a stored record says the same in other words now
+        # A stored record says the same in other words now, or has a successor of the same id in the middle of the file.
+        self.is_respelled = False
         self._other_names: dict[str, str] = {}  # of the last record with an id, if that is not its name
 
     def find_name(self, line: Line, known: Collection[str], seen: Collection[str], *, is_withheld: bool) -> str:
@@ -75,20 +77,29 @@ class UnnamedRecords:
         if name is None and event is not None and _get_line(event) == line.raw:
             name = record_id
         elif name is None:
-            words = find_words(row.facts.kind, line.record)
-            for name in list_own_names(record_id):
-                if name in seen:
-                    self._words[name] = find_words(read_facts(seen[name].record).kind, seen[name].record)
-                elif name in known and name not in self._words:
-                    stored = event if name == record_id else None
-                    self._words[name], text = read_words(self.db, self.session_id, name, stored)
-                    self.is_respelled |= self._words[name] == words and text not in (None, line.raw)
-                if self._words.get(name) in (words, None):
-                    break
+            name = self._find_same(line, row, event, known, seen)
         self._names[line.offset] = name
+        self.is_respelled |= name not in known and name not in seen and not self.goes_on
         if line.before is None:  # it is in this file
             self._other_names[record_id] = name
         return name
+
+    def _find_same(self, line, row, event, known, seen):
+        """The name of the record with this id that says the same, else the next free one."""
+        words = find_words(row.facts.kind, line.record)
+        names, others = self._own.setdefault(row.record_id, ({}, list_own_names(row.record_id)))
+        while words not in names:
+            name = next(others)
+            if name in seen:
+                names.setdefault(find_words(read_facts(seen[name].record).kind, seen[name].record), name)
+            elif name in known:
+                stored = event if name == row.record_id else None
+                stored_words, text = read_words(self.db, self.session_id, name, stored)
+                self.is_respelled |= stored_words == words and text not in (None, line.raw)
+                names.setdefault(words if stored_words is None else stored_words, name)
+            else:
+                names[words] = name
+        return names[words]
 
     def find_parent(self, row: Any, known: Collection[str]) -> str | None:
         """The name of the record that a record follows: the last one with that id in its file."""
@@ -158,12 +169,12 @@ def count_missing(db: str, session_id: str, records: Counter[str]) -> int:
 
 def list_own_names(record_id: str) -> Iterator[str]:
     """The names of records with this id, in the order in which they are given."""
-    return chain([record_id], (f"{record_id}-{number}" for number in count(2)))
+    return chain([record_id], (f"{record_id}~{number}" for number in count(2)))
 
 
 def find_last_name(record_id: str, known: Collection[str]) -> str:
     """The last name in use of records with this id."""
-    names = takewhile(known.__contains__, list_own_names(record_id)) if f"{record_id}-2" in known else ()
+    names = takewhile(known.__contains__, list_own_names(record_id)) if f"{record_id}~2" in known else ()
     return [record_id, *names][-1]
 
 

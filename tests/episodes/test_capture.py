@@ -242,7 +242,7 @@ def test_a_rebuilt_session_is_not_captured_again_and_brings_no_older_words(home)
     new = at(0, user("newest"))
     talk(home, new)
     run(home)
-    assert "conversation.assistant: other answer" not in summaries()
+    assert not {"conversation.user: before", "conversation.assistant: earlier answer"}.intersection(summaries())
     assert len(set(summaries())) == len(summaries())
     assert verification.verify(agent.db).faults == []
 

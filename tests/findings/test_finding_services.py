@@ -6,6 +6,7 @@ from datasets.finding_values import decisions
 from findings import places, scan, services
 from findings.models import Finding
 from openclaw_web.errors import Refused
+from openclaw_web.sqlite import statements
 from tests.collecting.collect_runs import MAIN, run
 from tests.findings.scan_helpers import MAIL, list_places, scan_everything
 from tests.homes import user
@@ -59,6 +60,10 @@ def test_an_added_value_stays_while_its_text_does(home):
     assert Finding.objects.using(MAIN).get().id == row.id
     script.path.write_text(script.path.read_text().replace("Nightjar", "Sparrows"))
     run(home, again=True)
+    scan.forget_sessions(MAIN, [script.session])
+    scan_everything()
+    assert Finding.objects.using(MAIN).get().id == row.id  # what was in the file before is kept
+    statements.run(MAIN, "UPDATE transcript_events SET event_json = replace(event_json, 'Nightjar', 'Sparrows')", [])
     scan.forget_sessions(MAIN, [script.session])
     scan_everything()
     assert not Finding.objects.using(MAIN).exists()

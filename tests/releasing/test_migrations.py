@@ -71,10 +71,12 @@ class Nickname(models.Model):
     paths = {line.split("  ")[1] for line in lines}
     [added] = paths - listed.keys()
     assert listed.items() <= {tuple(reversed(line.split("  "))) for line in lines}
-    assert added.startswith("agents/migrations/0002_") and len(Path(added).stem) == len("0002_") + 8
+    newest = Path(max(path for path in listed if path.startswith("agents/migrations/")))
+    number = f"{int(newest.stem[:4]) + 1:04d}_"
+    assert added.startswith(f"agents/migrations/{number}") and len(Path(added).stem) == len(number) + 8
     text = (checkout / added).read_text()
     assert text.index("'agent'") < text.index("'nickname'") < text.index("'note'")
-    assert f"('agents', '{Path(FIRST).stem}')" in text
+    assert f"('agents', '{newest.stem}')" in text
     before = {path: path.read_bytes() for path in checkout.glob("*/migrations/*.py")}
     assert run_tool(checkout).returncode == 0
     assert before == {path: path.read_bytes() for path in checkout.glob("*/migrations/*.py")}

@@ -79,7 +79,7 @@ def _count_new(agent_places, place, session_id, known, rejected):
             continue
         digest = fingerprint(line.raw, line.record)
         if seen.setdefault(name, digest) != digest:  # it gets a name of its own
-            name = f"{name}-2"
+            name = f"{name}~2"
         if name not in known.ids and name not in waiting:
             waiting[name] = kind
             if len(waiting) == ROWS:
