@@ -1,7 +1,8 @@
 """API schemas of imports: their request, the list of skipped files, sessions and turns of the Reflection plugin."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
+import orjson
 from django.conf import settings
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -19,6 +20,7 @@ from gate.schemas import (
 )
 from ledger.collectors.jsonl import load_object
 from ledger.models import ConversationTurn, Session
+from ledger.transcripts.reported_turns import REPLY
 from openclaw_web.endpoints.schemas import Body
 from openclaw_web.endpoints.table_schemas import table_schema
 from openclaw_web.lists.api_query import list_query
@@ -35,11 +37,16 @@ class CollectIn(Body):
         return source | {"include_deleted": True} if self.include_deleted else source
 
 
+def _check_object(value: Any) -> Any:
+    """Return the object of a JSON text, and any object that can be JSON; raises ValueError."""
+    try:
+        return load_object(orjson.dumps(value) if isinstance(value, dict) else value.encode()) if value else value
+    except (TypeError, AttributeError) as exc:  # of orjson: nested deeply
+        raise ValueError(f"no JSON object: {exc}") from exc
+
+
 # A JSON object, or its text, as the specification's tables have it.
-Object = Annotated[
-    dict[str, Any] | None,
-    BeforeValidator(lambda value: load_object(value.encode()) if isinstance(value, str) else value),
-]
+Object = Annotated[dict[str, Any] | None, BeforeValidator(_check_object)]
 TurnId = Annotated[str, Field(pattern=r"^[\w.:-]{1,200}$")]
 Words = Annotated[str, Field(max_length=MOST_RAW, pattern=r"^[^\x00]*$")]
 
@@ -82,6 +89,13 @@ class TurnIn(ReportBody):
                 columns = {names.get(key, f"{side}_{key}"): part for key, part in inner.items()}
                 value = {key: part for key, part in value.items() if key != name} | columns
         return value
+
+    @model_validator(mode="after")
+    def checked(self) -> Self:
+        """Refuse an id that the reply of another turn has."""
+        if self.id.endswith(REPLY):
+            raise ValueError(f"{self.id} cannot be the id of a turn")
+        return self
 
 
 class TurnsIn(Body):

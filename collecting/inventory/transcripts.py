@@ -13,6 +13,7 @@ from agents.models import CollectorSource, SkippedSource
 from agents.skipped_sources import Kind, Reason, SkippedItem, is_unchanged
 from ledger.collectors.session_index import IndexEntry, get_file_name
 from ledger.models import Session
+from ledger.transcripts.reported_turns import PREFIX
 
 from . import file_names
 from .file_heads import TranscriptHead, read_head
@@ -87,7 +88,8 @@ class Identity:
 
     def decide(self, file: TranscriptFile, header_id: str, name: str) -> str:
         """The session of a file with a known header; `name` is its name in the book."""
-        return self.named(file.path, header_id) or header_id or file.hint.session_id or made_up_id(name)
+        session_id = self.named(file.path, header_id) or header_id or file.hint.session_id
+        return session_id if session_id and not session_id.startswith(PREFIX) else made_up_id(name)
 
 
 def identify_transcript(file: TranscriptFile, head: TranscriptHead, identity: Identity, name: str) -> bool:

@@ -148,7 +148,9 @@ def _import_database(collection, agent, source, counts):
         words = {"file": collection.book.name(source), "reason": source_databases.describe_failure(exc)}
         collection.home.notes.append(_("%(file)s was not read: %(reason)s.") % words)
         return
-    source_databases.note_read(collection, source, stats, agent.agent_id)
+    peers = [peer.home_name for peer in collection.home.agents if peer.workspace == source.parents[1]]
+    if collection.agents.keys() >= {*peers}:
+        source_databases.note_read(collection, source, stats, agent.agent_id)
 
 
 def _import_turns(collection, agent, source, database, counts):
@@ -179,17 +181,21 @@ def _group_by_owner(collection, agent, source, rows, schema, reject):
 
     The database of a workspace is not trusted about an agent with another workspace.
     """
-    peers = {home_agent.home_name: home_agent.workspace == source.parents[1] for home_agent in collection.home.agents}
+    peers = {home_agent.home_name.lower(): home_agent for home_agent in collection.home.agents}
+    owners = {"": agent, **collection.agents}  # without those whose file is lost: their rows wait for it
     groups: dict[str, list[Any]] = {}
     for row in rows:
-        name = parse_key_agent(str(row.get("session_id", row["id"])))
+        name = parse_key_agent(str(row.get("session_id", row["id"]))).lower()
+        peer = peers.get(name)
         try:
-            if not peers.get(name, True):
+            if peer is None and name not in ("", agent.agent_id):
+                raise ValueError(f"its session is of the agent {name}, which is not here")
+            if peer is not None and peer.workspace != source.parents[1]:
                 raise ValueError(f"its session is of the agent {name}, which has another workspace")
-            groups.setdefault(name, []).append(schema(**row))
+            groups.setdefault(peer.home_name if peer else "", []).append(schema(**row))
         except ValueError as exc:  # also of pydantic, about a value
             reject(f"{str(row['id'])[:200]}: {exc}")
-    return [(collection.agents.get(name, agent), owned) for name, owned in groups.items()]
+    return [(owners[name], owned) for name, owned in groups.items() if name in owners]
 
 
 def _store_rows(collection, agent, source, rows, counts):

@@ -117,10 +117,10 @@ def _mark_reported(db, names, marks: Marks) -> Marks:
     tellers = [name for name in names if name.startswith(reported_turns.PREFIX)]
     expected: Marks = {}
     query = reported_turns.JOINED.format(where=reported_turns.OF_SESSIONS), [encode(tellers), encode(names)]
-    for _id, teller, first, last, _turn, source, seq in statements.read_rows(db, *query) if tellers else ():
-        if (source, seq) not in marks:
-            for place in (first, last):
-                expected.setdefault((teller, place), source)
+    rows = [row for row in statements.read_rows(db, *query) if row[5:] not in marks] if tellers else []
+    for _id, teller, first, last, _turn, source, _seq in reported_turns.choose_joins(rows):
+        for place in (first, last):
+            expected.setdefault((teller, place), source)
     return expected
 
 

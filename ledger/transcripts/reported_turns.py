@@ -37,8 +37,9 @@ SOURCE = "reflection.db"
 # Names of a sender in the metadata of a message, by what OpenClaw calls them.
 PEOPLE = {name: name for name in ("senderName", "senderUsername", "senderId", "sender")} | {"label": "from"}
 EARLIER_MS, LATER_MS = 3_600_000, 600_000  # how long before and after the plugin's turn that of a transcript begins
-# The turns of transcripts that the plugin's turns are: those whose message has the same id on its channel, or with the
-# same question and answer; the nearest first.
+NEAR_MS = 120_000  # between a turn of a transcript and one that has the same words, and no more in common
+# The turns of transcripts that the plugin's turns may be, the nearest first: with the same question (the plugin's or
+# the transcript's may be cut off) and id of the message on its channel, or with the same question and answer and time.
 JOINED = f"""
     SELECT told.id, told.session_id, told.first_seq, told.last_seq, turns.id, turns.session_id, turns.first_seq
     FROM conversation_turns told
@@ -46,17 +47,21 @@ JOINED = f"""
     CROSS JOIN conversation_turns turns
         ON turns.created_at BETWEEN told.created_at - {EARLIER_MS} AND told.created_at + {LATER_MS}
     WHERE told.session_id LIKE '{PREFIX}%%' AND turns.session_id NOT LIKE '{PREFIX}%%' AND {{where}} AND (
-        ids.message_idempotency_key = turns.user_message_id
-        OR INSTR(turns.user_metadata, '"message_id":"' || ids.message_idempotency_key || '"') > 0
+        ((ids.message_idempotency_key = turns.user_message_id
+            OR INSTR(turns.user_metadata, '"message_id":"' || ids.message_idempotency_key || '"') > 0)
+            AND (INSTR(TRIM(turns.user_message_content), TRIM(told.user_message_content)) = 1
+                OR INSTR(TRIM(told.user_message_content), TRIM(turns.user_message_content)) = 1))
         OR (turns.agent_message_content <> ''
+            AND told.created_at BETWEEN turns.created_at - {NEAR_MS}
+                AND turns.created_at + COALESCE(turns.latency_ms, 0) + {NEAR_MS}
             AND TRIM(turns.user_message_content) = TRIM(told.user_message_content)
             AND TRIM(turns.agent_message_content) = TRIM(told.agent_message_content)))
-    ORDER BY told.id, ABS(turns.created_at - told.created_at), turns.id
+    ORDER BY ABS(turns.created_at - told.created_at), told.id, turns.id
 """  # noqa: S608 - constants
 OF_SESSIONS = f"""told.session_id IN (SELECT value FROM {dialect.json_array("tellers")})
-    AND turns.session_id IN (SELECT value FROM {dialect.json_array("members")})"""  # noqa: S608 - constants
-OF_TURNS = f"""told.id IN (SELECT value FROM {dialect.json_array("named")})
-    AND turns.session_id = told.repeat_of"""  # noqa: S608 - constants
+    AND +turns.session_id IN (SELECT value FROM {dialect.json_array("members")})"""  # noqa: S608 - + for the index of times
+OF_REPEATED = f"""told.session_id IN (SELECT value FROM {dialect.json_array("tellers")})
+    AND +turns.session_id = told.repeat_of"""  # noqa: S608 - constants
 
 
 @dataclass(slots=True)
@@ -136,7 +141,8 @@ def store_turns(agent: Agent, turns: Iterable[Any], *, all_or_none: bool = False
     for key, new_turns in new.items():
         session_id, numbers = build_session_id(key), {turn.id: turn.turn_number for turn in new_turns}
         transcript = Transcript(session_id, SOURCE, clock.now_ms(), goes_on=True, turn_numbers=numbers)
-        lines = (Line(0, 0, orjson.dumps(record), record) for turn in new_turns for record in _build_records(turn))
+        records = (record for turn in new_turns for record in _build_records(turn))
+        lines = (Line(place, place, orjson.dumps(record), record) for place, record in enumerate(records))
         stored = store_transcript(db, transcript, lines)
         holdings.note_holding(agent.agent_id, session_id, stored.held, added=stored.added)
     given = {_build_turn_id(turn): [message.dict() for message in turn.context] for turn in ordered if turn.context}
@@ -189,9 +195,12 @@ def _find_new(agent, key, turns, names, result):
     is_direct, is_group = origins.is_direct_with(session, names), origins.is_group(session)
     withheld_at = _read_withheld_moments(agent.db, session) if names else []
     stored = ConversationTurn.objects.using(agent.db).in_bulk([_build_turn_id(turn) for turn in turns])
+    seen = set[str]()
     for turn in turns:
         user, *answer = (read_facts(record) for record in _build_records(turn))
-        if row := stored.get(_build_turn_id(turn)):
+        row = stored.get(_build_turn_id(turn))
+        is_answered = bool(answer) and session.leaf_record_id == turn.id  # a stored question, of which it is the answer
+        if row and not (is_answered and row.user_message_content == user.text[:CAP]):
             words = [row.user_message_content, *([row.agent_message_content] if answer else [])]
             is_same = not words[0] or words == [facts.text[:CAP] for facts in (user, *answer)]  # or they are withheld
             (result.known if is_same else result.changed).append(turn.id)
@@ -201,7 +210,8 @@ def _find_new(agent, key, turns, names, result):
             or find_withheld_reason(user.sender, user.envelope, names, is_group=is_group)
         ):
             result.withheld += 1
-        elif turn.id not in result.new:
+        elif turn.id not in seen:
+            seen.add(turn.id)
             result.new.append(turn.id)
             yield turn
 
@@ -224,6 +234,12 @@ def _build_records(turn):
     return records if turn.agent_message_content else records[:1]
 
 
+def choose_joins(rows: Iterable[Any]) -> list[Any]:
+    """Those rows of JOINED that join turns: each turn is one other turn at most."""
+    taken = set[str]()
+    return [row for row in rows if taken.isdisjoint((row[0], row[4])) and not taken.update((row[0], row[4]))]
+
+
 def find_turns(db: str, named: Iterable[tuple[str | None, str | None]]) -> dict[tuple[Any, Any], ConversationTurn]:
     """The turns that a source names, by session and turn as it names them.
 
@@ -232,8 +248,8 @@ def find_turns(db: str, named: Iterable[tuple[str | None, str | None]]) -> dict[
     ids = {(session, turn): [turn, f"{build_session_id(session or '')}:{turn}"] for session, turn in named if turn}
     rows = ConversationTurn.objects.using(db)
     turns = rows.in_bulk([name for names in ids.values() for name in names])
-    repeated = [turn.id for turn in turns.values() if turn.repeat_of and turn.session_id.startswith(PREFIX)]
-    query = JOINED.format(where=OF_TURNS), [encode(repeated)]
-    joined = {row[0]: row[4] for row in reversed(statements.read_rows(db, *query) if repeated else [])}
-    turns |= {turn_id: rows.get(id=name) for turn_id, name in joined.items()}
+    repeated = {turn.session_id for turn in turns.values() if turn.repeat_of and turn.session_id.startswith(PREFIX)}
+    query = JOINED.format(where=OF_REPEATED), [encode(sorted(repeated))]
+    joined = choose_joins(statements.read_rows(db, *query) if repeated else [])
+    turns |= {row[0]: rows.get(id=row[4]) for row in joined if row[0] in turns}
     return {pair: turns[name] for pair, names in ids.items() for name in reversed(names) if name in turns}

@@ -7,8 +7,10 @@ from contextlib import closing
 from types import SimpleNamespace
 
 import pytest
+from django.db import connections
 from django.test import Client
 
+from agents import databases
 from datasets.kinds import verdict_service
 from datasets.kinds.write import WRITE
 from datasets.models import DatasetSample
@@ -199,6 +201,27 @@ class TestDatabase:
         counts = run(home)["gate"]
         assert (counts["turns"], counts["rejected"]) == (1, 1)
 
+    def test_turns_of_an_agent_whose_file_is_lost_wait_for_it(self, home, database):
+        folder = str(home.root / "workspace")
+        agents = [{"id": name, "workspace": folder} for name in ("main", "zeta")]
+        home.write("openclaw.json", {"agents": {"list": agents}})
+        (home.root / "agents" / "zeta" / "sessions").mkdir(parents=True)
+        home.transcript(user("Hello"), assistant("Hi."), agent="zeta")
+        run(home)
+        connections["agent_zeta"].close()
+        for file in databases.get_path("zeta").parent.iterdir():
+            file.unlink()
+        key = "agent:Zeta:irc:group:#lab"
+        database.add("conversation_turns", make_turn(2, session_id=key), make_turn(3, session_id="agent:nobody:x:y"))
+        counts = run(home)["gate"]
+        assert (counts["turns"], counts["rejected"], [*read_turns()]) == (0, 1, [f"{OWN}:01T1"])
+
+    def test_a_file_with_the_name_of_a_session_of_the_plugin_is_not_it(self, home, database):
+        home.transcript(user("mine"), assistant("yours"), session=OWN)
+        run(home)
+        turns = read_turns()
+        assert len(turns) == 2 and turns[f"{OWN}:01T1"][1] == "I like green tea"
+
 
 class TestConsent:
     """Bob has an id on the channel, and opted out by his name."""
@@ -291,6 +314,10 @@ class TestJoining:
         [
             ({}, "Noted, black tea.", False),
             ({"created_at": T0 + 4_000_000}, "Noted, green tea.", False),
+            ({"created_at": T0 + 1_200_000}, "Noted, green tea.", False),
+            ({"created_at": T0 + 1_200_000, "user_message_id": "r1"}, "Noted, green tea.", True),
+            ({"user_message_id": "r1", "user_message_content": "I like gre"}, "Noted, black tea.", True),
+            ({"user_message_id": "r1", "user_message_content": "I love cats"}, "Noted, black tea.", False),
             ({"session_id": "channel:irc:group:#other"}, "Noted, green tea.", False),
             ({"user_message_id": "r1"}, "Noted, black tea.", True),
             ({"user_message_id": "k1"}, "Noted, black tea.", False),
@@ -303,6 +330,16 @@ class TestJoining:
         run(home)
         reported = next(value for name, value in read_turns().items() if not name.startswith(TALK))
         assert (reported[3] == TALK) == is_joined
+
+    def test_a_turn_of_a_transcript_is_one_turn_of_the_plugin(self, home, as_operator):
+        again = make_turn(2, **{key: value for key, value in make_turn().items() if key.endswith("content")})
+        database = Database(home).add("conversation_turns", make_turn(), again)
+        database.add("memory_gate_decisions", make_decision(), make_decision(2, candidate_fact="Likes it much."))
+        add_transcript(home)
+        run(home)
+        turns = read_turns()
+        assert [turns[f"{OWN}:01T{number}"][3] for number in (1, 2)] == [TALK, None]
+        assert read_places() == {"01D1": self.PLACE, "01D2": (OWN, f"{OWN}:01T2", "given")}
 
     def test_judged_samples_follow_and_need_review_where_words_differ(self, home, database, as_reviewer):
         database.add("conversation_turns", make_turn(user_message_id="r1"))
@@ -372,6 +409,33 @@ class TestApi:
         session = Session.objects.using(MAIN).get(id=OWN)
         assert (session.account_id, session.last_activity_at) == ("second", T0 + 900_000)
         assert (session.created_at, session.turn_count) == (T0 + 60_000, 1)
+
+    def test_the_last_answer_may_follow(self, as_operator):
+        self.post(as_operator, "turns", make_turn(agent_message_content=""))
+        answers = [self.post(as_operator, "turns", make_turn()).json() for _ in range(2)]
+        assert [(answer["recorded"], answer["known"]) for answer in answers] == [(["01T1"], []), ([], ["01T1"])]
+        assert read_turns()[f"{OWN}:01T1"] == (1, "I like green tea", "Noted, green tea.", None)
+        self.post(as_operator, "turns", make_turn(2, agent_message_content=""), make_turn(3))
+        assert self.post(as_operator, "turns", make_turn(2)).status_code == 409  # turn 3 followed without it
+        assert Session.objects.using(MAIN).get(id=OWN).turn_count == 3
+
+    def test_one_id_in_two_sessions_is_two_turns(self, as_operator):
+        answer = self.post(as_operator, "turns", make_turn(), make_turn(session_id="channel:irc:group:#b"))
+        assert answer.json()["recorded"] == ["01T1", "01T1"] and len(read_turns()) == 3
+
+    @pytest.mark.parametrize(
+        "more",
+        [
+            {"id": "01T1:agent"},
+            {"user_metadata": {"a": json.loads("[" * 300 + "]" * 300)}},
+            {"agent_metadata": json.dumps({"a": json.loads("[" * 300 + "]" * 300)})},
+            {"user_metadata": "[]"},
+            {"user_metadata": ["a"]},
+        ],
+    )
+    def test_what_cannot_be_stored_is_refused_whole(self, as_operator, more):
+        answer = self.post(as_operator, "turns", make_turn(2), make_turn(**more))
+        assert answer.status_code == 422 and len(read_turns()) == 1
 
     def test_other_words_are_refused_and_nothing_is_stored(self, as_operator):
         self.post(as_operator, "turns", self.TURN)
