@@ -177,7 +177,7 @@ def refresh_title_and_model(db: str, session_id: str) -> None:
     if session.title in {turns.find_title([each[:2]]) for each in words}:
         session.title = turns.find_title([each[:2] for each in words if each[2]][: turns.TITLE_TURNS])
     answers = TranscriptEvent.objects.using(db).filter(session_id=session_id, kind="assistant", is_synthetic=False)
-    last = answers.filter(is_active=True).exclude(model=None).order_by("-created_at", "-model")
+    last = answers.exclude(model=None).order_by("-is_active", "-created_at", "-model")  # an active one, if there is any
     session.model = last.values_list("model", flat=True).first() or session.model
     session.save(using=db, update_fields=["title", "model"])
 
