@@ -1,8 +1,9 @@
 """The JSON API under /api/v1/: its routers, and the answers to failures."""
 
-from functools import cached_property
+from functools import cache, cached_property, partial
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import chain
 
 import orjson
 from csp.decorators import csp_update
@@ -13,18 +14,21 @@ from django.db import OperationalError
 from django.http import Http404
 from django.urls import path
 from django.utils.translation import gettext as _
-from django.views.decorators.csrf import csrf_exempt  # for `nowhere`: it answers every request with 404
+from django.views.decorators.csrf import csrf_exempt  # SessionAuth checks requests to operations
 from ninja import NinjaAPI
 from ninja.errors import AuthenticationError, HttpError, ValidationError
+from ninja.openapi.urls import get_openapi_urls, get_root_url
 from ninja.parser import Parser
 from ninja.renderers import BaseRenderer
+from ninja.router import BoundRouter, RouterMount
+from ninja.utils import replace_path_param_notation
 
 from people.api_auth import openapi_access
 from people.api_auth.auth import SessionAuth, TokenAuth
 from people.api_auth.middleware import wrap_operation
 
 from . import capabilities
-from .endpoints import openapi_extras, spellings
+from .endpoints import spellings
 from .endpoints.error_responses import (
     build_error,
     build_refusal,
@@ -34,6 +38,7 @@ from .endpoints.error_responses import (
     not_found,
     with_json_refusals,
 )
+from .endpoints.operations import Operations
 from .errors import UserFacingError
 from .sqlite import failures, time_limits
 
@@ -108,10 +113,9 @@ class OrjsonParser(Parser):
 
 
 class Api(NinjaAPI):
-    """The API; its OpenAPI document is built once.
+    """The API. The models of an address are built by its first request, those of all addresses by the document."""
 
-    Building takes a third of a second, and only new code changes the document.
-    """
+    topics: list[Operations] = []
 
     @cached_property
     def document(self):
@@ -119,6 +123,9 @@ class Api(NinjaAPI):
 
     def get_openapi_schema(self, *, path_prefix=None, path_params=None):
         return self.document
+
+    def _get_bound_routers(self):
+        return [bind(topic, address) for topic in self.topics for address in topic.declared]
 
 
 # Swagger UI's style sheet draws icons from data: addresses; the rest of it complies with the site's policy.
@@ -134,24 +141,27 @@ api = Api(
     parser=OrjsonParser(),
     docs_decorator=with_data_images,
 )
-api.add_decorator(wrap_operation, mode="view")
 
 
 def mount(name):
-    """Add the `router` of a module, unless its capability is disabled.
+    """Add the operations of a module, unless its capability is disabled.
 
     An operation without a role stops the start.
     """
-    router = import_module(name).router.router
-    if capabilities.find_router_owner(name, router.tags) in settings.DISABLED:
+    topic = import_module(name).router
+    if capabilities.find_router_owner(name, topic.tags) in settings.DISABLED:
         return
-    for path_view in router.path_operations.values():
-        for operation in path_view.operations:
-            role = getattr(operation.view_func, "needs_role", None)
-            if role is None:
-                raise ImproperlyConfigured(f"{name}.{operation.view_func.__name__} needs a role: @needs(...)")
-            operation.openapi_extra = openapi_extras.build_extra(operation, role)
-    api.add_router("", router)
+    for view, *_declaration in chain.from_iterable(topic.declared.values()):
+        if not hasattr(view, "needs_role"):
+            raise ImproperlyConfigured(f"{name}.{view.__name__} needs a role: @needs(...)")
+    api.topics.append(topic)
+
+
+@cache
+def bind(topic, address):
+    """The operations of an address with their models, which are most of the weight of the API."""
+    mount = RouterMount(topic.build_router(address), "", inherited_decorators=[(wrap_operation, "view")])
+    return BoundRouter(mount, api)
 
 
 def urls():
@@ -159,14 +169,23 @@ def urls():
 
     All views but the page of the document answer 401 themselves; that page redirects to the sign-in.
     """
-    patterns, app_name, namespace = api.urls
+    patterns = [*get_openapi_urls(api), get_root_url(api)]
+    for topic in api.topics:
+        for address, declarations in topic.declared.items():
+            route = replace_path_param_notation(address).lstrip("/")
+            view = csrf_exempt(partial(answer, topic, address))
+            patterns += [path(route, view, name=declared[0].__name__) for declared in declarations]
     for pattern in patterns:
         pattern.callback = with_json_refusals(pattern.callback)
         if pattern.name == "openapi-json":
             pattern.callback = openapi_access.allow_tokens(pattern.callback, not_signed_in)
         if pattern.name != "openapi-view":
             login_not_required(pattern.callback)
-    return [*patterns, path("<path:rest>", nowhere)], app_name, namespace
+    return [*patterns, path("<path:rest>", nowhere)], "ninja", "api"
+
+
+def answer(topic, address, request, **values):
+    return bind(topic, address).path_operations[address].get_view()(request, **values)
 
 
 @csrf_exempt  # a POST to an unknown address gets the API's 404, not a page about CSRF; nothing is read or changed

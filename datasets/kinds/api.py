@@ -115,7 +115,7 @@ router = Operations("datasets_writes_api", tags=["samples"])
 
 
 @router.post("/agents/{agent}/gate/decisions/{decision_id}/sample", DecisionSampleOut, 400, 404, 409, 503,
-             ids="datasets_decisions_api")  # fmt: skip
+             operation_id="datasets_decisions_api_decision_sample")  # fmt: skip
 @agent_view_for("labeller")
 def decision_sample(request, agent, decision_id: str, body: DecisionSampleIn):
     """Judge a decision, which creates its sample, or create a sample without a verdict.

@@ -1,6 +1,7 @@
 """Declares operations of the API: path, answers, failures, and name in the OpenAPI document."""
 
 from collections.abc import Callable
+from functools import partialmethod
 from typing import Any
 
 from ninja import Router
@@ -25,28 +26,31 @@ class Operations:
 
     def __init__(self, ids: str, *, tags: list[str], **options: Any) -> None:
         self.ids = ids
-        self.router = Router(tags=tags, **options)
+        self.tags = tags
+        self.options = options
+        self.declared: dict[str, list[tuple[Any, ...]]] = {}
 
-    def get(self, path: str, answer: Any, *failing: int, **options: Any) -> Declare:
-        return self._declare("GET", path, answer, failing, options)
+    def declare(self, method: str, path: str, answer: Any, *failing: int, **options: Any) -> Declare:
+        def add(view):
+            self.declared.setdefault(path, []).append((view, method, answer, failing, options))
+            return view
 
-    def post(self, path: str, answer: Any, *failing: int, **options: Any) -> Declare:
-        return self._declare("POST", path, answer, failing, options)
+        return add
 
-    def delete(self, path: str, answer: Any, *failing: int, **options: Any) -> Declare:
-        return self._declare("DELETE", path, answer, failing, options)
+    get = partialmethod(declare, "GET")
+    post = partialmethod(declare, "POST")
+    delete = partialmethod(declare, "DELETE")
 
-    def _declare(self, method, path, answer, failing, options):
-        answers = answer if isinstance(answer, dict) else {200: answer}
-        ids = options.pop("ids", self.ids)  # for an operation that moved into another module
-        extra = options.pop("openapi_extra", {})
-        responses = {status: openapi_extras.describe_failure(status) for status in (403, 422, *failing)} | extra.get(
-            "responses", {}
-        )
-        options |= {"response": {**answers, 401: Problem}, "openapi_extra": extra | {"responses": responses}}
-
-        def declare(view):
-            name = f"{ids}_{view.__name__}"
-            return self.router.api_operation([method], path, operation_id=name, **options)(view)
-
-        return declare
+    def build_router(self, path: str) -> Router:
+        """Build the operations of a path with their models."""
+        router = Router(tags=self.tags, **self.options)
+        for view, method, answer, failing, options in self.declared[path]:
+            extra = options.get("openapi_extra", {})
+            described = {status: openapi_extras.describe_failure(status) for status in (403, 422, *failing)}
+            more = {"operation_id": f"{self.ids}_{view.__name__}"} | options
+            more["response"] = {**(answer if isinstance(answer, dict) else {200: answer}), 401: Problem}
+            more["openapi_extra"] = extra | {"responses": described | extra.get("responses", {})}
+            router.add_api_operation(path, [method], view, **more)
+        for operation in router.path_operations[path].operations:
+            operation.openapi_extra = openapi_extras.build_extra(operation, operation.view_func.needs_role)
+        return router

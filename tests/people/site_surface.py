@@ -27,7 +27,7 @@ CONVERTER = re.compile(r"\{\w+:")  # documents name arguments without it
 
 def mounted_operations():
     """Yields every operation of the API as (`METHOD /path`, name of its route), documented or not."""
-    for _prefix, router in api._routers:
+    for router in api._get_bound_routers():
         for path, view in router.path_operations.items():
             for operation in view.operations:
                 for method in operation.methods:

@@ -122,7 +122,7 @@ OLDEST_FIRST = {"episodes"}  # in the API, where `to_ts` is included
 
 def find_list_api(table):
     """Returns the address of a table's list in the API, and the fields of its query."""
-    for prefix, router in api._routers:
+    for router in api._get_bound_routers():
         for path, view in router.path_operations.items():
             for operation in view.operations:
                 answer = operation.response_models.get(200)
@@ -135,7 +135,7 @@ def find_list_api(table):
                         .parameters["filters"]
                         .annotation.__args__[0]
                     )
-                    return f"/api/v1{prefix}{path}".format(**IDS), query_schema.model_fields
+                    return f"/api/v1{path}".format(**IDS), query_schema.model_fields
     raise AssertionError(f"the API has no list of {table.__name__}")
 
 
