@@ -256,9 +256,11 @@ class TranscriptEventIdentity(models.Model):
         db_table = "transcript_event_identities"
         indexes = [
             models.Index(fields=["session_id", "seq"], name="idx_identity_seq"),
-            # A session has few resets: asking for them must not walk through its records.
+            # A session has few beginnings: asking for them must not walk through its records.
             models.Index(
-                fields=["session_id", "seq"], name="idx_identity_reset", condition=models.Q(event_type="reset")
+                fields=["session_id", "seq"],
+                name="idx_identity_begin",
+                condition=models.Q(event_type="reset") | models.Q(parent_id__isnull=True),
             ),
         ]
 

@@ -8,7 +8,7 @@ from artifacts.services import OUTPUT_KIND
 from openclaw_web.sqlite import statements
 from openclaw_web.sqlite.rows import insert_sql
 
-from .. import rules
+from .. import rules, source_order
 from ..models import (
     ConversationContext,
     ConversationTurn,
@@ -101,6 +101,8 @@ def rebuild_session(db: str, session_id: str) -> None:
         _store_days_and_snapshots(db, derived)
         tool_days.replace_sums(db, session_id, session.channel_id, derived.tools)
         statements.run(db, TURN_OF_ARTIFACT, [session_id, OUTPUT_KIND])
+        if session.leaf_ids or not all(is_active for _number, is_active in derived.places.values()):
+            source_order.refresh_title_and_model(db, session_id)
 
 
 def rebuild_tool_days(db: str) -> None:

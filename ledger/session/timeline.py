@@ -339,6 +339,8 @@ def _shape_model(entry, row, record_facts, missing):
 def _shape_header(entry, row, record_facts, missing):
     cwd = row["record"].get("cwd")
     entry.text = build_preview(cwd if isinstance(cwd, str) else "", SHORT)
+    if row["seq"]:
+        entry.role = ROLES["reset"]
 
 
 def _shape_words(entry, row, record_facts, missing):

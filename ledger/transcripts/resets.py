@@ -1,17 +1,18 @@
-"""Places where a session was reset and went on under its id.
+"""Places where a session begins anew under its id: resets, and records that follow none (after a second header).
 
-Messages before a reset are in no context of the messages after it.
+Messages before such a place are in no context of the messages after it.
 """
 
 from collections.abc import Sequence
 
 from openclaw_web.sqlite import statements
 
-# By the type in the identity: a withheld record has lost its kind.
+# By the type in the identity: a withheld record has lost its kind. A record that follows none is behind its place.
 RESETS = (
-    "SELECT i.session_id, i.seq, e.is_active FROM transcript_event_identities i"
+    "SELECT i.session_id, i.seq - (i.event_type <> 'reset'), e.is_active FROM transcript_event_identities i"
     " JOIN transcript_events e ON e.session_id = i.session_id AND e.seq = i.seq"
-    " WHERE i.event_type = 'reset' AND i.session_id IN ({marks}) ORDER BY i.session_id, i.seq"
+    " WHERE (i.event_type = 'reset' OR i.parent_id IS NULL) AND (i.event_type = 'reset' OR i.seq > 1)"
+    " AND i.event_type <> 'session' AND i.session_id IN ({marks}) ORDER BY i.session_id, i.seq"
 )
 BEGINNING = -1  # before every record
 BATCH = 500

@@ -57,10 +57,15 @@ def test_context_is_marked_for_each_trainer():
     assert "dataset_info.json" in {file["name"] for file in manifest["files"]}
 
 
-def test_what_the_model_saw_is_nobodys_words_and_a_reset_begins_anew(ada):
+RESET = {"type": "reset", "reason": "new"}
+HEADER = {"type": "session", "parentId": None}
+
+
+@pytest.mark.parametrize(("begin", "place"), [(RESET, {}), (HEADER, {"parentId": None})])
+def test_what_the_model_saw_is_nobodys_words_and_a_reset_begins_anew(ada, begin, place):
     own = {"modelPromptProjection": {"version": 1, "text": "A hook wrote this"}}
-    before = (user("q1", __openclaw=own), assistant("a1"), {"type": "reset", "reason": "new"})
-    greeting = assistant("What shall we do now?")
+    before = (user("q1", __openclaw=own), assistant("a1"), begin)
+    greeting = assistant("What shall we do now?") | place
     store_session(
         *before, greeting, user("q2", __openclaw=own), assistant("a2"), user("q3"), assistant("a3"), session_id="s2"
     )

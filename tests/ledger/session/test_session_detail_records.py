@@ -128,8 +128,12 @@ def test_quiet_records_are_one_line(client):
         assert words in page
 
 
-def test_a_reset_is_a_divider(client):
-    store_session(user("one"), assistant("1"), {"type": "reset", "reason": "new"}, user("two"))
+@pytest.mark.parametrize(
+    ("record", "place"),
+    [({"type": "reset", "reason": "new"}, {}), ({"type": "session", "parentId": None}, {"parentId": None})],
+)
+def test_a_reset_or_a_second_header_is_a_divider(client, record, place):
+    store_session(user("one"), assistant("1"), record, user("two") | place)
     page = get_text(client.get(PAGE))
     assert "record--reset" in page
     assert "What stands above is in no context of what follows." in page

@@ -116,6 +116,16 @@ def test_nothing_from_before_a_reset_is_in_a_context(client, ada, reset):
     assert read_messages(ask(client, "s1:r12")) == ["three", "3"]
 
 
+HEADER = {"type": "session", "parentId": None}
+
+
+def test_nothing_from_before_a_second_header_is_in_a_context(client):
+    store_session(*working_turns(2), HEADER, user("three") | {"parentId": None}, assistant("3"), user("four"))
+    assert read_messages(ask(client, "s1:r5")) == ["question 1", "reply 1"]
+    assert read_messages(ask(client, "s1:r10")) == []
+    assert read_messages(ask(client, "s1:r12")) == ["three", "3"]
+
+
 def test_a_reset_on_another_branch_hides_nothing(client):
     store_session(
         user("one"), assistant("1"), RESET, user("aside"), assistant("aside"), user("two") | {"parentId": "r2"}
