@@ -270,25 +270,26 @@ def _add_result(totals, session_id, result: ReimportResult):
 
 
 def _remove_opted_out(collection, agent, stored, sources, totals):
-    """Remove direct conversations with people who opted out.
+    """Remove direct conversations with people who opted out."""
+    for session in _find_with_opted_out(collection, stored, sources):
+        holdings.note_removed(
+            agent.agent_id, [session.id], holdings.RemovalReason.OPTED_OUT
+        )  # first: after a kill, the session does not count as lost
+        totals.artifacts.update(removal.delete_session(agent.db, session.id))
+        totals.taken_out.append(session.id)
+
+
+def _find_with_opted_out(collection, stored, sources):
+    """The stored sessions that are direct conversations with people who opted out.
 
     Either the session or the current index may name them.
     """
-    for session in stored:
-        if _is_with_opted_out(collection, session, sources):
-            holdings.note_removed(
-                agent.agent_id, [session.id], holdings.RemovalReason.OPTED_OUT
-            )  # first: after a kill, the session does not count as lost
-            totals.artifacts.update(removal.delete_session(agent.db, session.id))
-            totals.taken_out.append(session.id)
-
-
-def _is_with_opted_out(collection, session, sources):
-    if not collection.opted_out:
-        return False
-    entry = sources.entries.get(session.id)
-    has_opted_out = entry is not None and collect_consent.has_opted_out(entry, collection.opted_out)
-    return has_opted_out or origins.is_direct_with(session, collection.opted_out)
+    entries = [each for each in sources.entries.values() if collect_consent.has_opted_out(each, collection.opted_out)]
+    named = {name for entry in entries for name in (entry.session_id, entry.session_key)}
+    for session in stored if collection.opted_out else ():
+        is_named = session.id in named or not named.isdisjoint(reported_turns.list_keys(session))
+        if is_named or origins.is_direct_with(session, collection.opted_out):
+            yield session
 
 
 def compare_sessions(
@@ -316,7 +317,7 @@ def compare_sessions(
             sources = stack.enter_context(open_sources(collection, home_agent, report, known, is_read_part=True))
         unreadable.update(dict.fromkeys(report.notes, ""))  # of files and databases; who may be read is said apart
         totals = ReimportTotals()
-        totals.taken_out += [row.id for row in stored.values() if _is_with_opted_out(collection, row, sources)]
+        totals.taken_out += [row.id for row in _find_with_opted_out(collection, stored.values(), sources)]
         may_read = _build_reader(collection, home_agent, agent, report, sources, totals)
         moved = sources.moved.keys() | {file.session_id for files in sources.moved.values() for file in files}
         ids = list(dict.fromkeys([*sources.parts, *stored, *sorted(known)]))

@@ -31,6 +31,7 @@ from ledger import consent, rules
 from ledger.models import Session
 from ledger.outputs import output_stash
 from ledger.rebuild import repeats
+from ledger.transcripts import reported_turns
 from openclaw_web import amounts
 from openclaw_web.clock import now_ms
 from openclaw_web.disk import locks, reserve, room
@@ -315,7 +316,10 @@ def _collect_agent(collection, home_agent, plans):
     connection_tuning.expect_many_writes(agent.db)
     for part, plan in plans:
         collect_agent.collect(collection, part, agent, plan, report)
-    changed = Session.objects.using(agent.db).filter(rules=rules.AGAIN).values_list("id", flat=True)
+    sessions = Session.objects.using(agent.db)
+    if report.withheld:  # what a transcript withholds, the plugin does not tell either
+        sessions.filter(id__startswith=reported_turns.PREFIX).update(rules=rules.AGAIN)
+    changed = sessions.filter(rules=rules.AGAIN).values_list("id", flat=True)
     short = frozenset(changed).union(*(plan.short for _part, plan in plans))
     if collection.is_again or short:
         requested = _find_reimports(collection, short)

@@ -20,7 +20,7 @@ from openclaw_web import clock
 from openclaw_web.sqlite import dialect, statements
 from openclaw_web.sqlite.json_columns import encode
 
-from .. import consent, index_rows
+from .. import consent, index_rows, rules
 from ..collectors.jsonl import Line
 from ..collectors.lineage import KEY, build_keys, decode_parents
 from ..collectors.records import read_facts
@@ -145,10 +145,18 @@ def store_turns(agent: Agent, turns: Iterable[Any], *, all_or_none: bool = False
         lines = (Line(place, place, orjson.dumps(record), record) for place, record in enumerate(records))
         stored = store_transcript(db, transcript, lines)
         holdings.note_holding(agent.agent_id, session_id, stored.held, added=stored.added)
+        if names:  # the next import knows whose conversation it is
+            Session.objects.using(db).filter(id=session_id).update(rules=rules.AGAIN)
     given = {_build_turn_id(turn): [message.dict() for message in turn.context] for turn in ordered if turn.context}
     for row in ConversationTurn.objects.using(db).filter(id__in={} if names else given):
         contexts.store_contexts(db, [row], len(given[row.id]), given=given)
     return result
+
+
+def list_keys(session: Session) -> list[str]:
+    """OpenClaw's keys of the conversation of a session of the plugin; none for other sessions."""
+    names = decode_parents(session.parents) if session.id.startswith(PREFIX) else ()
+    return [name.removeprefix(KEY) for name in names if name.startswith(KEY)]
 
 
 def find_hidden(db: str, session_id: str) -> frozenset[str]:
@@ -170,8 +178,7 @@ def find_hidden(db: str, session_id: str) -> frozenset[str]:
 
 def _read_withheld_moments(db, session):
     """The times of withheld records in the transcripts of a conversation, in order."""
-    names = decode_parents(session.parents)
-    keys = [name.removeprefix(KEY) for name in names if name.startswith(KEY)]
+    names, keys = decode_parents(session.parents), list_keys(session)
     relatives = Session.objects.using(db).filter(Q(id__in=names) | Q(session_key__in=keys), withheld_count__gt=0)
     events = TranscriptEvent.objects.using(db).filter(session__in=relatives.exclude(id=session.id))
     return sorted(events.filter(kind=consent.WITHHELD).values_list("created_at", flat=True))

@@ -268,6 +268,30 @@ class TestConsent:
         assert read_turns()[f"{OWN}:01T2"][1] == "Question 2"
         assert run(home, again=True)["again"]["main"]["rebuilt"] == 0
 
+    def test_a_transcript_that_comes_later_withholds_both(self, home, request, as_operator):
+        home.transcript(user("Hello"))
+        run(home)
+        configuration.put("collector.optedOutSenders", ["Bob"])
+        as_operator.post("/api/v1/agents/main/turns", {"turns": [make_turn(user_from="12345")]}, "application/json")
+        run(home)
+        assert self.is_told()
+        request.getfixturevalue("with_bob")
+        run(home)
+        assert not self.is_told()
+
+    def test_a_direct_conversation_that_only_the_index_names(self, home, as_operator):
+        key = "agent:main:irc:direct:77"
+        home.index({key: {"sessionId": TALK, "updatedAt": T0, "origin": {"label": "Bob", "from": "irc:77"}}})
+        home.transcript(user("Hello"), session=TALK)
+        run(home)
+        configuration.put("collector.optedOutSenders", ["Bob"])
+        run(home, again=True)
+        turns = {"turns": [make_turn(session_id=key, user_from=None)]}
+        as_operator.post("/api/v1/agents/main/turns", turns, "application/json")
+        assert self.is_told()
+        run(home)
+        assert not self.is_told() and read_turns() == {}
+
     @pytest.mark.parametrize("name", ["senderName", "senderUsername", "senderId", "sender", "from"])
     def test_names_in_metadata_count(self, home, as_operator, name):
         home.transcript(user("Hello"))

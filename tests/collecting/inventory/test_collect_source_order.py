@@ -107,7 +107,7 @@ def test_a_longer_file_beside_a_database_comes_last(tmp_path, real_files):
     assert dump_tables() == before
 
 
-def test_a_session_that_goes_on_in_one_of_its_files_goes_on(home):
+def test_a_session_that_goes_on_in_one_of_its_files_goes_on(home, as_operator):
     short = home.write(f"agents/main/sessions/{ID}.jsonl", "".join(lines(1, 2, False)))
     path = home.write(f"agents/main/sessions/{ID}-topic-7.jsonl", "".join(lines(1, 4, False)))
     run(home)
@@ -121,6 +121,8 @@ def test_a_session_that_goes_on_in_one_of_its_files_goes_on(home):
         file.write(message(20, "m2", at=3))
     run(home)
     assert summary(MAIN)["leaf"] == "m6"
+    page = as_operator.get(f"/agents/main/sessions/{ID}/").content.decode()
+    assert "Several files, or several versions of one." in page
 
 
 def test_a_copy_that_is_touched_does_not_reset_a_live_session(home):
