@@ -135,12 +135,15 @@ def make_samples(count):
 
 
 def complete(_argument):
-    """Add the facts of turns and the signatures that a site stores with its samples."""
+    """Add what the jobs of a site store beside its samples: facts of turns, signatures, findings, exchanges."""
     start_django()
     from agents import databases
-    from datasets import turn_facts
+    from datasets import exchange_job, turn_facts
     from datasets.dedup import signatures
+    from datasets.finding_values import sample_privacy
     from datasets.models import DatasetSample
+    from findings import scan
+    from jobs.progress import Progress
 
     places = DatasetSample.objects.order_by().values_list("agent_id", "session_id").distinct()
     for agent_id, session_id in list(places):
@@ -150,6 +153,9 @@ def complete(_argument):
             facts = turn_facts.build_columns(ended.prompt, ended.stop, ended.traits)
             rows.filter(turn_number=number).update(**facts)
     signatures.renew(DatasetSample.objects.order_by("id").values_list("id", flat=True))
+    scan.scan_all(Progress())
+    sample_privacy.run_check({}, Progress())
+    exchange_job.run({}, Progress())
     return {}
 
 

@@ -1,38 +1,52 @@
-"""The job that stores missing exchanges of samples and marks those whose records have changed."""
+"""The job that stores missing exchanges of samples, and searches their texts before exports do."""
 
+import time
 from typing import Any
 
+from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
+from findings.detection import read_detection, read_version
 from jobs.kinds import MINUTE_MS, Kind, Schedule
-from openclaw_web import clock
+from jobs.models import JobRun
 from openclaw_web.amounts import format_plural
+from openclaw_web.disk import locks
+from openclaw_web.sqlite import write_queue
 
-from .exchange_store import BATCH, RULE, compare_exchanges, store_exchanges
+from .exchange_store import BATCH, RULE, store_exchanges
+from .exports.clean_texts import find_clean_texts
 from .models import DatasetSample, SampleExchange
 
-DAY_MS = 86_400_000
-MOST_COMPARED = 20_000  # exchanges in one run
+WAIT_SECONDS = 0.2  # between two looks at a running import
 
 
 def run(_params: dict[str, Any], progress: Any) -> dict[str, Any]:
-    """Store the exchanges that samples lack, then compare those that were not compared for a day.
+    """Store the exchanges that samples lack, then search those that the rules of today have not searched.
 
-    Running it again goes on with what is left.
+    It waits while an import runs, and ends where another job waits. Running it again goes on with what is left.
     """
-    stored, last = 0, ""
-    while batch := list(_find_missing().filter(id__gt=last).order_by("id")[: 10 * BATCH]):
-        stored += store_exchanges(batch)
-        last = batch[-1].id
+    stored, searched, detection = 0, 0, read_detection()
+    for samples in _read_parts(_find_missing(), progress):
+        stored += store_exchanges(samples)
         progress.update(stored, None, _("Storing exchanges: %(count)s so far") % {"count": f"{stored:,}"})
-    compared, changed = _compare_oldest(progress)
-    return {"message": _describe(stored, compared, changed), "stored": stored, "compared": compared, "changed": changed}
+    for exchanges in _read_parts(_find_unsearched(detection.version).select_related("sample"), progress):
+        for exchange in exchanges:
+            exchange.clean_rules, exchange.clean_texts = detection.version, find_clean_texts(exchange, detection)
+            searched += 1
+            progress.update(searched, None, _("Searching exchanges: %(count)s so far") % {"count": f"{searched:,}"})
+        with write_queue.global_transaction():
+            SampleExchange.objects.bulk_update(exchanges, ["clean_rules", "clean_texts"])
+    words = [
+        format_plural("%(count)s exchange stored", "%(count)s exchanges stored", stored),
+        format_plural("%(count)s searched", "%(count)s searched", searched),
+    ]
+    return {"message": f"{words[0]}, {words[1]}.", "stored": stored, "searched": searched}
 
 
 def is_needed() -> bool:
-    """Whether an approved sample lacks its exchange, or one was not compared for a day."""
-    return _find_missing().exists() or _find_oldest().exists()
+    """Whether an approved sample lacks its exchange, or the rules of today have not searched one."""
+    return _find_missing().exists() or _find_unsearched(read_version()).exists()
 
 
 def _find_missing():
@@ -43,38 +57,21 @@ def _find_missing():
     return turns.exclude(turn_traits__contains="gone").exclude(exchange__rule=RULE)
 
 
-def _find_oldest():
-    return SampleExchange.objects.filter(checked_at__lt=clock.now_ms() - DAY_MS)
+def _find_unsearched(rules):
+    return SampleExchange.objects.exclude(clean_rules=rules)
 
 
-def _compare_oldest(progress):
-    """Compare the exchanges that were compared longest ago; return how many, and how many have changed."""
-    compared = changed = 0
-    while compared < MOST_COMPARED:
-        batch = list(_find_oldest().select_related("sample").order_by("checked_at", "sample")[: 10 * BATCH])
-        if not batch:
-            break
-        stale_ids = {exchange.sample_id for exchange in compare_exchanges(batch)}
-        _store_result([exchange.sample_id for exchange in batch], stale_ids)
-        compared, changed = compared + len(batch), changed + len(stale_ids)
-        progress.update(compared, None, _("Comparing exchanges: %(count)s so far") % {"count": f"{compared:,}"})
-    return compared, changed
-
-
-def _store_result(sample_ids, stale_ids):
-    now = clock.now_ms()
-    rows = SampleExchange.objects.filter(sample_id__in=sample_ids)
-    rows.filter(sample_id__in=stale_ids).update(is_stale=True, checked_at=now)
-    rows.exclude(sample_id__in=stale_ids).update(is_stale=False, checked_at=now)
-
-
-def _describe(stored, compared, changed):
-    words = [
-        format_plural("%(count)s exchange stored", "%(count)s exchanges stored", stored),
-        format_plural("%(count)s compared", "%(count)s compared", compared),
-        format_plural("%(count)s changed", "%(count)s changed", changed),
-    ]
-    return words[0] + ", " + words[1] + ", " + words[2] + "."
+def _read_parts(rows, progress):
+    """The rows in parts, each after the imports that run, until another job waits."""
+    part, last = [], ""
+    while not (part and JobRun.objects.filter(state=JobRun.State.QUEUED).exists()):
+        while locks.is_held(settings.HOME_DIR / "state" / locks.COLLECTING):
+            progress.update(progress.done)
+            time.sleep(WAIT_SECONDS)
+        if not (part := list(rows.filter(pk__gt=last).order_by("pk")[:BATCH])):
+            return
+        yield part
+        last = part[-1].pk
 
 
 JOB = Kind(

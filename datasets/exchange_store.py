@@ -1,11 +1,10 @@
-"""Stores the records of a turn beside its sample, and compares them with the transcript.
+"""Stores the records of a turn beside its sample.
 
 The exchange outlives the transcript: once a session is removed, exports read the calls and results of its turns here.
 """
 
-import hashlib
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import orjson
@@ -14,7 +13,6 @@ from agents import databases
 from ledger.models import TranscriptEvent
 from ledger.outputs import stashed_outputs
 from ledger.transcripts.trimming import parse_stashed
-from openclaw_web import clock
 from openclaw_web.disk import packing
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import write_queue
@@ -62,24 +60,6 @@ def store_exchanges(samples: Iterable[DatasetSample]) -> int:
     return count
 
 
-def compare_exchanges(exchanges: Collection[SampleExchange]) -> list[SampleExchange]:
-    """Compare exchanges with the records now; return those whose records have changed.
-
-    `sample` of each has to be loaded. Records that are gone are no change: the exchange is what is left of them.
-    """
-    changed = []
-    for (agent_id, session_id), group in _group_exchanges(exchanges).items():
-        db = _find_database(agent_id)
-        for start in range(0, len(group) if db else 0, BATCH):
-            batch = group[start : start + BATCH]
-            rows = _read_turns(db, session_id, [exchange.sample.turn_number or 0 for exchange in batch])
-            for exchange in batch:
-                turn_rows = rows.get(exchange.sample.turn_number or 0)
-                if turn_rows and hash_records(turn_rows) != bytes(exchange.records_hash):
-                    changed.append(exchange)
-    return changed
-
-
 def read_records(exchange: SampleExchange) -> list[StoredRecord]:
     """The records of an exchange in their order. Raises Refused when it is damaged."""
     return [StoredRecord(*values) for values in orjson.loads(packing.unpack(bytes(exchange.records)))]
@@ -106,17 +86,6 @@ def read_session_exchanges(agent_id: str, session_id: str) -> Iterator[tuple[int
         yield number, records
 
 
-def hash_records(rows: Iterable[Row]) -> bytes:
-    """The SHA-256 of stored rows of records, with their lengths, in their order."""
-    digest = hashlib.sha256()
-    for seq, _turn, kind, event_json, full_zstd, trim_json, _at in rows:
-        for part in (str(seq), kind, event_json, full_zstd or b"", trim_json or ""):
-            data = part.encode(errors="surrogatepass") if isinstance(part, str) else part
-            digest.update(len(data).to_bytes(8))
-            digest.update(data)
-    return digest.digest()
-
-
 def _store_batch(db, session_id, samples):
     rows = _read_turns(db, session_id, [sample.turn_number for sample in samples])
     exchanges = [_build_exchange(sample, rows.get(sample.turn_number, [])) for sample in samples]
@@ -131,7 +100,7 @@ def _store_batch(db, session_id, samples):
                 [exchange for exchange in exchanges if exchange.sample_id in stored],
                 update_conflicts=True,
                 unique_fields=["sample"],
-                update_fields=["records_hash", "record_count", "records", "rule", "is_stale", "checked_at"],
+                update_fields=["record_count", "records", "rule", "clean_rules"],
             )
     return len(exchanges)
 
@@ -143,11 +112,9 @@ def _build_exchange(sample, rows):
         rows, data = [], b"[]"
     return SampleExchange(
         sample_id=sample.id,
-        records_hash=hash_records(rows),
         record_count=len(rows) if is_kept else 0,
         records=packing.pack(data),
         rule=RULE,
-        checked_at=clock.now_ms(),
     )
 
 
@@ -172,13 +139,6 @@ def _read_turns(db, session_id, numbers):
         if len(rows[row[1]]) <= MOST_RECORDS:
             rows[row[1]].append(row)
     return rows
-
-
-def _group_exchanges(exchanges):
-    groups: dict[tuple[str, str], list[SampleExchange]] = defaultdict(list)
-    for exchange in exchanges:
-        groups[exchange.sample.agent_id, exchange.sample.session_id].append(exchange)
-    return groups
 
 
 def _find_database(agent_id):

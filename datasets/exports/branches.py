@@ -92,7 +92,7 @@ def read_branches(
         known = StoredSession.objects.using(db).in_bulk(session_ids) if db else {}
         ahead = next(branches, None)
         for session_id, rows in group:
-            redact = partial(_redact_message, redactor=redactor, agent_id=agent_id, session_id=session_id)
+            redact = partial(redact_message, redactor=redactor, agent_id=agent_id, session_id=session_id)
             if ahead is None or ahead[0] != session_id:
                 messages = _read_stored_messages(agent_id, session_id, redact)
                 yield agent_id, session_id, rows, messages, session_prompts.get(session_id)
@@ -113,7 +113,7 @@ def read_conversations(
         yield from ((*session, (), None) for session in sessions)
 
 
-def _redact_message(message, redactor, agent_id, session_id):
+def redact_message(message: Message, redactor: Redactor, agent_id: str, session_id: str) -> Message:
     """The same message with markers in its text and in its calls."""
     place = Place(agent_id, f"record:{session_id}/{message.turn_number}")
     text = redactor.redact(message.text, place)
@@ -199,7 +199,7 @@ def _read_messages(rows, redact, prompts, resets, session):
         record, problem = outputs.read_whole_record(event_json, full_zstd, trim_json)
         if prompts and not prompts.is_empty:
             prompts.add_message(turn_number, created_at, get_run_id(record))
-        message = redact(_build_message(record, problem, kind, turn_number, key, session_id))
+        message = redact(build_message(record, problem, kind, turn_number, key, session_id))
         message.conversation = conversation
         while ahead and ahead[0] < row[1]:
             ahead.popleft()
@@ -216,7 +216,7 @@ def _read_stored_messages(agent_id, session_id, redact):
     for number, records in read_session_exchanges(agent_id, session_id):
         is_first = True
         for record in records:
-            message = _build_message(record.record, record.problem, record.kind, number, None, session_id)
+            message = build_message(record.record, record.problem, record.kind, number, None, session_id)
             message.text_changes |= {changes.STORED_EXCHANGE}
             message.is_after_reset = is_first and number != last + 1
             is_first = False
@@ -224,7 +224,10 @@ def _read_stored_messages(agent_id, session_id, redact):
         last = number
 
 
-def _build_message(record, problem, kind, turn_number, session_key, session_id):
+def build_message(
+    record: Row, problem: str, kind: str, turn_number: int | None, session_key: str | None, session_id: str
+) -> Message:
+    """The message of a whole record. `problem`: why an output of it could not be read."""
     message_facts = read_facts(record) if kind == "user" else read_message_facts(record)
     text_changes = changes.NO_CHANGES
     if problem:

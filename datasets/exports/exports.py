@@ -25,7 +25,7 @@ from people.audit import log as audit
 
 from .. import seals
 from ..models import DatasetExport
-from . import words
+from . import clean_texts, words
 from .branches import read_conversations
 from .files import FileFacts, dataset_name, format_checksums
 from .options import Options, check_name, check_options, count_flagged_rows, read_options
@@ -275,7 +275,9 @@ def _write_draft(options, folder, name, progress) -> Iterator[tuple[ExportWriter
         progress.update(0, total, _("Writing rows"))
         writer = ExportWriter(options, draft, source.count_excluded(), name, plan, verdicts, redaction)
         try:
-            sessions = source.read_sessions()
+            source.columns = (*source.columns, *clean_texts.COLUMNS)
+            read = source.read_sessions()
+            sessions = ((agent_id, name, map(redaction.clean.take, rows)) for agent_id, name, rows in read)
             for session in read_conversations(options, sessions, redaction.redactor):
                 for samples_seen in writer.add_session(*session):
                     progress.update(samples_seen, total)

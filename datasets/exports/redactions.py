@@ -1,7 +1,7 @@
 """The redaction of an export: rules, verdicts of people, and counts for its manifest."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from functools import lru_cache, partial
 from math import inf
 from typing import Any
@@ -17,6 +17,7 @@ from openclaw_web.detectors.spans import NOT_FULLY_SCANNED, RULES, Span
 from ..finding_values.decisions import Decisions, read_added, read_decisions
 from ..markers import OPEN_FINDINGS, TokenNumbers
 from ..redaction import PERSONAL, Redactor, Rules, redact_sample
+from .clean_texts import CleanTexts
 from .options import Options
 
 UNSCANNED = "unscanned"  # the reason for a sample whose session was imported after the scan for the export
@@ -31,7 +32,8 @@ class Redaction:
     """
 
     def __init__(self, options: Options, agent_ids: Sequence[str], room: float = inf):
-        self.redactor = build_redactor(agent_ids, include_pii=options.include_pii, room=room)
+        self.clean = CleanTexts()
+        self.redactor = build_redactor(agent_ids, include_pii=options.include_pii, room=room, clean=self.clean)
         self.redact_sample = partial(redact_sample, self.redactor)
         self._unscanned = set(_list_unscanned(agent_ids))
         self.rows = 0
@@ -58,17 +60,20 @@ class Redaction:
         return {"rules": RULES, "rows": self.rows, "kinds": kinds, "left_out": left_out}
 
 
-def build_redactor(agent_ids: Iterable[str], *, include_pii: bool = False, room: float = inf) -> Redactor:
+def build_redactor(
+    agent_ids: Iterable[str], *, include_pii: bool = False, room: float = inf, clean: Container[str] = ()
+) -> Redactor:
     """A redactor by the rules and verdicts of now, for samples of these agents.
 
-    `include_pii`: personal data stays; keys, passwords and other secrets never do.
+    `include_pii`: personal data stays; keys, passwords and other secrets never do. In `clean` texts these rules find
+    nothing; only what people added is looked for there.
     """
     all_agents = Agent.objects.order_by("agent_id").values_list("agent_id", flat=True)
     # What people added counts wherever it stands, in the texts of other agents too.
     everywhere = dict.fromkeys([*agent_ids, *all_agents])
     added = dict.fromkeys(pair for agent_id in everywhere for pair in read_added(agent_id))
     rules = Rules(
-        find_spans=_limit(partial(find_spans, custom=read_detection().custom), room),
+        find_spans=_limit(partial(find_spans, custom=read_detection().custom), room, clean),
         hash_value=lru_cache(REMEMBERED)(compute_value_hash),
         find_state=_build_find_state(read_decisions()),
         added=list(added),
@@ -77,9 +82,11 @@ def build_redactor(agent_ids: Iterable[str], *, include_pii: bool = False, room:
     return Redactor(rules)
 
 
-def _limit(find, room):
+def _limit(find, room, clean):
     def find_in_room(text):
         nonlocal room
+        if text in clean:
+            return ()
         room -= len(text)
         return find(text) if room >= 0 else [Span(0, len(text), NOT_FULLY_SCANNED, "")]
 

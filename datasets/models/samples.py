@@ -7,7 +7,6 @@ from django.urls import reverse
 from openclaw_web.sqlite.fields import (
     Count,
     EpochMs,
-    Flag,
     Number,
     OperatorText,
     PersonText,
@@ -259,19 +258,15 @@ class SampleExchange(models.Model):
     """The records of a sample's turn as they were read when the exchange was stored."""
 
     sample = models.OneToOneField(DatasetSample, models.CASCADE, primary_key=True, related_name="exchange")
-    records_hash = PlainBytes(help_text="SHA-256 of the stored rows of the records, in their order")
     record_count = Count()
     records = SpeechBytes(help_text="JSON list of whole records with their places, compressed with zstd")
     rule = Count(help_text="the version of the rules it follows: exchange_store.RULE")
-    is_stale = Flag(default=False, help_text="the records have changed since")
-    checked_at = EpochMs(help_text="when its hash was last compared with the records")
+    clean_rules = Count(default=0, db_default=0, help_text="version of the rules that searched its texts; 0: none did")
+    clean_texts = PlainBytes(default=b"", db_default=b"", help_text="hashes of the texts in which they found nothing")
 
     class Meta:
         db_table = "sample_exchanges"
-        indexes = [
-            models.Index(fields=["checked_at", "sample"], name="idx_exchange_checked"),
-            models.Index(fields=["sample"], name="idx_exchange_stale", condition=models.Q(is_stale=True)),
-        ]
+        indexes = [models.Index(fields=["clean_rules", "sample"], name="idx_exchange_rules")]
 
     def __str__(self):
         return self.sample_id

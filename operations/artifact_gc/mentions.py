@@ -35,7 +35,7 @@ EVIDENCE_TABLES = ("memory_gate_decisions",)
 GLOBAL_LABELS = ("datasets",)
 GLOBAL_TABLES = ("cron_jobs", "cron_run_logs", "subagent_runs", "task_runs", "flow_runs")
 NO_TEXTS = frozenset({"sample_signatures", "benchmarks"})  # their bytes are numbers
-NOT_PACKED = frozenset({"raw", "records_hash"})  # bytes of a version, which has a text column too; a hash
+NOT_PACKED = frozenset({"raw", "clean_texts"})  # bytes of a version, which has a text column too; hashes
 # Tables whose rows change after they were stored.
 CHANGED_IN_PLACE = frozenset(
     {

@@ -277,7 +277,7 @@ REVIEW = {
     ),
     "schedule.exchangeMinutes": number(30, 0, 10_080, _("minutes")).with_words(
         _("Store exchanges every"),
-        _("Stores the records of approved turns beside their samples, and marks those that have changed. 0 = never."),
+        _("Stores the records of approved turns beside their samples, and searches them for exports. 0 = never."),
     ),
     "schedule.releaseCheckHours": number(24, 0, 720, _("hours")).with_words(
         _("Check releases every"),

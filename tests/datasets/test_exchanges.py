@@ -1,20 +1,28 @@
 """The records of a sample's turn, stored beside the sample."""
 
+import hashlib
+
 import orjson
 import pytest
 
 from datasets import exchange_job as job
 from datasets import exchange_store
-from datasets.exports import exports
+from datasets.exports import clean_texts, exports
 from datasets.models import DatasetExport, DatasetSample, SampleExchange
 from datasets.review import verdicts
-from jobs.progress import Progress
+from findings.detection import PATTERNS, read_version
+from jobs import services as jobs
+from jobs.models import JobRun
+from jobs.progress import CancelledJob, Progress
 from ledger.models import TranscriptEvent
 from ledger.transcripts.removal import delete_session
+from openclaw_web.disk import locks
+from people.configuration import setting_values as configuration
 from tests.datasets.conversations import agent, store_session, store_turns, tool_result, user
 
 pytestmark = pytest.mark.django_db
 URL = "/agents/ada/sessions/s1/samples/"
+SECRET = "ghp_" + "a1B2c3D4e5F6" * 3
 
 
 @pytest.fixture
@@ -37,31 +45,74 @@ def test_a_new_sample_has_its_exchange(samples):
     question, answer = read_texts(first)
     assert question == "question 1"
     assert answer == [{"type": "text", "text": "answer 1"}]
-    assert not first.is_stale
 
 
-def test_changed_records_make_an_exchange_stale_until_they_are_as_before(samples, later):
-    record = TranscriptEvent.objects.using("agent_ada").get(session_id="s1", turn_number=2, kind="user")
-    original = record.event_json
-    TranscriptEvent.objects.using("agent_ada").filter(session_id="s1", seq=record.seq).update(
-        event_json=original.replace("question 2", "question 3")
-    )
-    later(hours=25)
+def build_rows(name):
+    """The lines of an export of everything, as one text."""
+    export = exports.create_export(name, "sharegpt", "reply", by="root", train_split=1.0, include=("flagged",))
+    manifest = exports.build_export(export.id, Progress())
+    path = exports.find_file(DatasetExport.objects.get(id=export.id), manifest["files"][0]["name"])
+    return path.read_text()
+
+
+@pytest.fixture
+def work(as_admin, own_home):
+    """A session with a tool's result, an approved sample of it, and a function that changes the result."""
+    store_session([user("u1", "list"), agent("a1", ""), tool_result("r1", "notes.txt"), agent("a2", "There it is.")])
+    as_admin.post(URL, {"all": "1"})
+    verdicts.label_sample(DatasetSample.objects.get().id, "approved", by="root")
+    records = TranscriptEvent.objects.using("agent_ada").filter(session_id="s1", kind="tool_result")
+
+    def change(text):
+        records.update(event_json=records.get().event_json.replace("notes.txt", text))
+
+    return change
+
+
+def test_texts_are_searched_once_by_the_rules_of_today(samples):
     assert job.is_needed()
-    result = job.run({}, Progress())
-    assert (result["compared"], result["changed"]) == (2, 1)
-    assert SampleExchange.objects.get(is_stale=True).sample_id == samples[1].id
+    assert job.run({}, Progress())["searched"] == 2
     assert not job.is_needed()
-    TranscriptEvent.objects.using("agent_ada").filter(session_id="s1", seq=record.seq).update(event_json=original)
-    later(hours=50)
+    configuration.put(PATTERNS, ["zebra[0-9]+"], by="root")
+    assert job.is_needed()
+
+
+def test_an_export_does_not_search_what_was_searched(work):
+    work(SECRET)
+    assert SECRET not in build_rows("searched")
+    clean = hashlib.sha256(SECRET.encode()).digest()[: clean_texts.SIZE]
+    SampleExchange.objects.update(clean_rules=read_version(), clean_texts=clean)
+    assert SECRET in build_rows("believed")
+    SampleExchange.objects.update(clean_rules=read_version() - 1)
+    assert SECRET not in build_rows("by other rules")
+
+
+def test_what_came_after_the_search_is_redacted(work):
     job.run({}, Progress())
-    assert not SampleExchange.objects.filter(is_stale=True).exists()
+    assert "notes.txt" in build_rows("before")
+    work(f"notes.txt {SECRET}")
+    rows = build_rows("after")
+    assert "notes.txt" in rows and SECRET not in rows
+    configuration.put(PATTERNS, ["notes[.]txt"], by="root")
+    assert "notes.txt" not in build_rows("with a pattern")
 
 
-def test_the_exchange_outlives_the_session(samples, later):
+def test_the_job_waits_for_an_import_and_gives_way_to_other_jobs(samples, monkeypatch):
+    monkeypatch.setattr(job, "BATCH", 1)
+    progress = Progress()
+    progress.is_cancelled = True
+    with locks.lock(locks.COLLECTING), pytest.raises(CancelledJob):
+        job.run({}, progress)
+    assert SampleExchange.objects.filter(clean_rules=0).count() == 2
+    queued = jobs.start("findings_scan", {}, by="root")
+    assert job.run({}, Progress())["searched"] == 1
+    JobRun.objects.filter(id=queued.id).delete()
+    assert job.run({}, Progress())["searched"] == 1
+
+
+def test_the_exchange_outlives_the_session(samples):
     delete_session("agent_ada", "s1")
-    later(hours=25)
-    assert job.run({}, Progress())["changed"] == 0
+    assert job.run({}, Progress())["searched"] == 2
     turns = dict(exchange_store.read_session_exchanges("ada", "s1"))
     assert [record.kind for record in turns[2]] == ["user", "assistant"]
 

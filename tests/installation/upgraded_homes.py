@@ -21,6 +21,7 @@ OF_STARTS = {
     *("agent_databases", "job_runs", "problems", "problem_checks", "one_time_links", "agent_summaries"),
     *("findings", "finding_scans", "finding_values", "finding_value_agents"),
 }
+OF_JOBS = {"sample_exchanges": ("clean_rules", "clean_texts")}  # columns that a job fills after a start
 # Rows that are compared: others are bookkeeping of starts, and the entry about a restore.
 COMPARED = {"kv": "scope = 'settings'", "operator_audit": "action != 'restored'"}
 JUDGE = """
@@ -96,8 +97,10 @@ def read_tables(home):
             assert db.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
             for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall():
                 if name not in OF_STARTS:
+                    all_rows = db.execute(f'SELECT * FROM "{name}" WHERE {COMPARED.get(name, "TRUE")}')
                     rows = [
-                        dict(row) for row in db.execute(f'SELECT * FROM "{name}" WHERE {COMPARED.get(name, "TRUE")}')
+                        {key: value for key, value in dict(row).items() if key not in OF_JOBS.get(name, ())}
+                        for row in all_rows
                     ]
                     rows_of_table[file.relative_to(home).as_posix(), name] = sorted(rows, key=repr)
     return rows_of_table

@@ -6,13 +6,14 @@ import orjson
 import pytest
 from django.core.management import call_command
 
-from datasets import turn_facts
+from datasets import exchange_job, turn_facts
 from datasets.exports import exports
 from datasets.finding_values.verdicts import decide
 from datasets.models import DatasetExport
 from findings import scan, services
 from findings.models import Finding
 from findings.value_hash import compute_value_hash
+from jobs.progress import Progress
 from ledger.models import ConversationTurn
 from openclaw_web.errors import Refused
 from people.configuration import setting_values as configuration
@@ -76,6 +77,7 @@ def add_planted_samples():
     judge("confirmed", "key", KEY)
     add_value(NAME)
     configuration.put(PATTERNS, [PATTERN], by="root")
+    exchange_job.run({}, Progress())
 
 
 def judge(verdict, kind, value, **more):
