@@ -18,6 +18,7 @@ from dataclasses import dataclass
 log = logging.getLogger(__name__)
 
 STOP_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+MORE = signal.SIGUSR1  # from a busy child: start one that is due only then
 STEADY_SECONDS = 30  # a child that ran this long counts as started
 MAX_FAILURES = 5
 LONGEST_PAUSE = 30
@@ -77,7 +78,7 @@ class Signals:
         os.set_blocking(self._reader, False)
         os.set_blocking(self._writer, False)
         handled = [number for number in STOP_SIGNALS if signal.getsignal(number) != signal.SIG_IGN]  # nohup stays nohup
-        self._before = {number: signal.signal(number, _ignore) for number in (*handled, signal.SIGCHLD)}
+        self._before = {number: signal.signal(number, _ignore) for number in (*handled, signal.SIGCHLD, MORE)}
         signal.set_wakeup_fd(self._writer)
         return self
 
@@ -88,14 +89,13 @@ class Signals:
         os.close(self._reader)
         os.close(self._writer)
 
-    def wait(self, seconds: float | None) -> bool:
-        """Wait for a signal, at most `seconds`; returns whether a stop signal arrived."""
+    def wait(self, seconds: float | None) -> set[int]:
+        """Wait for signals, at most `seconds`; returns those that arrived."""
         select.select([self._reader], [], [], seconds)
         try:
-            arrived = os.read(self._reader, 1024)
+            return set(os.read(self._reader, 1024))
         except BlockingIOError:
-            return False
-        return any(number in STOP_SIGNALS for number in arrived)
+            return set()
 
 
 def _ignore(*_):
@@ -108,8 +108,12 @@ def _run_until_stop(children, signals):
         for child in children:
             if child.pid is None and child.due_at <= time.monotonic():
                 _start(child)
-        if signals.wait(_until_next_start(children)):
+        arrived = signals.wait(_until_next_start(children))
+        if arrived.intersection(STOP_SIGNALS):
             return 0
+        waiting = (child for child in children if child.due_at == NEVER and not child.is_once)
+        if MORE in arrived and (child := next(waiting, None)):
+            child.due_at = 0
         for child in _collect_ended(children):
             _plan_restart(child)
             if child.is_essential and child.failures > MAX_FAILURES:
@@ -199,7 +203,8 @@ def _stop_children(children, signals):
             os.kill(child.pid, signal.SIGTERM)
         is_urgent = False
         while any(child.pid for child in members) and time.monotonic() < deadline and not is_urgent:
-            is_urgent = signals.wait(max(0, deadline - time.monotonic()))
+            arrived = signals.wait(max(0, deadline - time.monotonic()))
+            is_urgent = bool(arrived.intersection(STOP_SIGNALS))
             _collect_ended(children)
         for child in members:
             if child.pid:

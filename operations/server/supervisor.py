@@ -3,6 +3,7 @@
 import errno
 import ipaddress
 import os
+import signal
 import socket
 import struct
 import sys
@@ -12,11 +13,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
+from statistics import fmean
 
 from django.conf import settings
 from django.utils.module_loading import import_string
 from django.utils.translation import gettext as _
-from gunicorn.app.base import BaseApplication
+from gunicorn.config import Config
+from gunicorn.glogging import Logger
+from gunicorn.workers.gthread import ThreadWorker
 
 from collecting import watcher, watcher_state
 from jobs import worker
@@ -28,18 +32,20 @@ from people.accounts import services as accounts
 from people.authentication import links
 
 from . import preparation
-from .processes import Child, die_with_parent, keep_up
+from .processes import MORE, NEVER, Child, keep_up
 
 SITE_GRACE_SECONDS = 15
 WATCH_AFTER_SECONDS = 1  # the site starts first
 BACKLOG = 512
 HALF_REQUEST_SECONDS = 20
 SWITCH_SECONDS = 0.001
+HANG_SECONDS = 30
+BUSY_SECONDS = 1
 
 
 @dataclass(frozen=True)
 class Options:
-    """Options of a server: address, web processes, threads, and whether to watch OpenClaw's home.
+    """Options of a server: address, most web processes, threads, and whether to watch OpenClaw's home.
 
     With `include_deleted`, every import of this server includes reset and deleted sessions. `with_backup`: a home that
     has to be updated is backed up before.
@@ -71,48 +77,55 @@ def serve(options: Options, say: Callable[[str], object]) -> int:
             return keep_up(_build_children(options, listener, link, say), on_stop=listener.close)
 
 
-class Site(BaseApplication):
-    """Gunicorn on a socket that is already open: no request is refused during a restart."""
+class WebProcess(ThreadWorker):
+    """A worker of gunicorn, which the supervisor keeps up in place of gunicorn's own master process."""
 
-    def __init__(self, listener: socket.socket, options: Options):
-        shared_memory = Path("/dev/shm")  # noqa: S108 - heartbeat files of web processes must not wait for a disk
-        self.options = {
-            "bind": f"fd://{listener.detach()}",
-            "workers": options.workers,
-            "worker_class": "gthread",
-            "threads": options.threads,
-            "graceful_timeout": SITE_GRACE_SECONDS - 3,
-            "preload_app": True,
-            "loglevel": "warning",
-            "control_socket_disable": True,
-            # openclaw_web/pages/proxy_headers.py decides whose headers count: gunicorn would believe all of loopback.
-            "forwarded_allow_ips": "",
-            "secure_scheme_headers": {},
-            "header_map": "drop",  # X_Forwarded_For would be read as X-Forwarded-For
-            "proxy_protocol": "off",
-            "forwarder_headers": "",  # gunicorn takes SCRIPT_NAME and PATH_INFO from loopback, where proxies are
-            "worker_tmp_dir": str(shared_memory) if os.access(shared_memory, os.W_OK) else None,
-            "post_fork": lambda server, _worker: _begin_web_process(server.pid),
-        }
-        super().__init__()
+    since, counts = 0.0, []
 
-    def load_config(self):
-        for name, value in self.options.items():
-            self.cfg.set(name, value)
+    def load_wsgi(self):
+        self.wsgi = import_string("openclaw_web.wsgi.application")
 
-    def load(self):
-        return import_string("openclaw_web.wsgi.application")
+    def notify(self):
+        """Note that the main thread goes on, which it does every second: the kernel ends a process that hangs.
+
+        While most threads have a request, ask for another process.
+        """
+        signal.alarm(HANG_SECONDS)
+        self.counts.append(self.nr_conns - len(self.keepalived_conns) - len(self.pending_conns))
+        if time.monotonic() - self.since > BUSY_SECONDS:
+            if fmean(self.counts) > self.cfg.threads / 2:
+                os.kill(self.ppid, MORE)
+            self.since, self.counts = time.monotonic(), []
 
 
-def _begin_web_process(parent):
-    die_with_parent(parent, "site")
+def _answer_requests(listener, options):
     # A thread in a write transaction waits this long for its next turn, and others wait for its transaction.
     sys.setswitchinterval(SWITCH_SECONDS)
+    shared_memory = Path("/dev/shm")  # noqa: S108 - gunicorn's file of a worker must not wait for a disk
+    values = {
+        "threads": options.threads,
+        "graceful_timeout": SITE_GRACE_SECONDS - 3,
+        "loglevel": "warning",
+        # openclaw_web/pages/proxy_headers.py decides whose headers count: gunicorn would believe all of loopback.
+        "forwarded_allow_ips": "",
+        "secure_scheme_headers": {},
+        "header_map": "drop",  # X_Forwarded_For would be read as X-Forwarded-For
+        "proxy_protocol": "off",
+        "forwarder_headers": "",  # gunicorn takes SCRIPT_NAME and PATH_INFO from loopback, where proxies are
+        "worker_tmp_dir": str(shared_memory) if os.access(shared_memory, os.W_OK) else None,
+    }
+    config = Config()
+    for name, value in values.items():
+        config.set(name, value)
+    WebProcess(0, os.getppid(), [listener], None, HANG_SECONDS, config, Logger(config)).init_process()
 
 
 def _build_children(options, listener, link, say):
     children = [
-        Child("site", lambda: Site(listener, options).run(), grace_seconds=SITE_GRACE_SECONDS),
+        *(
+            Child("site", lambda: _answer_requests(listener, options), grace_seconds=SITE_GRACE_SECONDS, due_at=due_at)
+            for due_at in (0, *[NEVER] * (options.workers - 1))
+        ),
         Child("jobs", _work, stop_round=1, grace_seconds=worker.GRACE_SECONDS + 3),
     ]
     if options.watch:
@@ -171,6 +184,7 @@ def _open_listener(options):
     family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
     with socket.socket(family) as listener:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         # Connections inherit the timeout, so that an unfinished request does not occupy a thread for ever.
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, struct.pack("ll", HALF_REQUEST_SECONDS, 0))
         try:

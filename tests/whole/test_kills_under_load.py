@@ -17,7 +17,7 @@ from tests.processes import KILLS, Home, children, find_free_port, note_kills, r
 
 SAMPLES = 3_000
 LABELLERS = 4
-TARGETS = ("web process", "jobs", "web process", "supervisor", "site", "web process")
+TARGETS = ("web process", "jobs", "web process", "supervisor", "web process")
 INTERRUPTED_TWICE = "SELECT count(*) FROM job_runs WHERE state IN ('queued', 'running') AND attempts >= 2"
 PREPARE = """
 import json
@@ -95,10 +95,8 @@ class Served:
         """
         if target in ("jobs", "supervisor") and self.rows(INTERRUPTED_TWICE) != [(0,)]:
             return False
-        site = self.server.child("site")
         victims = {
-            "web process": [pid for pid in children(site) if read_process_name(pid)] if site else [],
-            "site": [site],
+            "web process": [pid for pid in children(self.server.pid) if read_process_name(pid) == "site"],
             "jobs": [self.server.child("jobs")],
             "supervisor": [self.server.pid],
         }[target]

@@ -31,7 +31,9 @@ class Command(Verb):
             help=_("port to listen on; 0 takes any free port (8765)"),
         )
         processes, threads = option_types.whole_number(1, 100), option_types.whole_number(1, 1000)
-        parser.add_argument("--workers", type=processes, default=2, help=_("web processes (2)"))
+        parser.add_argument(
+            "--workers", type=processes, default=2, help=_("most web processes; the others start when one is busy (2)")
+        )
         parser.add_argument("--threads", type=threads, default=8, help=_("threads in each web process (8)"))
         parser.add_argument("--no-watch", dest="watch", action="store_false", help=_("do not import automatically"))
 

@@ -8,6 +8,7 @@ import stat
 import time
 import urllib.error
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from playwright.sync_api import expect
@@ -44,7 +45,7 @@ def test_it_works(tmp_path):
         assert (get(f"{address}/healthz"), get(f"{address}/sign-in/"), get(link)) == (200, 200, 200)
         wait_for(lambda: "No OpenClaw agents" in server.said)
         processes = server.descendants()
-        assert sorted(processes.values()) == ["jobs", "site", "site", "site", "watcher"]
+        assert sorted(processes.values()) == ["jobs", "site", "watcher"]
         server.signal(signal.SIGTERM)
         assert server.end() == 0
         assert not any(map(is_alive, processes))
@@ -66,6 +67,15 @@ def test_a_killed_child_is_started_again_and_no_request_is_refused(home):
         wait_for(lambda name=name, killed=killed: server.child(name) not in (None, killed))
     assert "site ended (-9)" in server.said
     assert server.popen.poll() is None
+
+
+def test_a_busy_site_gets_another_process_and_no_request_is_lost(home):
+    server = home.serve()
+    page = f"{server.address()}/sign-in/"
+    with ThreadPoolExecutor(8) as people:
+        while list(server.descendants().values()).count("site") < 2:
+            assert set(people.map(get, [page] * 200)) == {200}
+        assert set(people.map(get, [page] * 200)) == {200}
 
 
 def test_no_child_survives_a_killed_supervisor(home):
