@@ -29,6 +29,7 @@ SUFFIXES = (".jsonl", ".md", "sessions.json", "jobs.json", "runs.json", "opencla
 QUIET_MS = 400
 LOOK_AGAIN_SECONDS = 30
 END_SECONDS = 5
+MANY_RECORDS = 100
 WAIT_SECONDS = 2  # pause between checks for a home that does not exist yet
 
 
@@ -63,8 +64,10 @@ def _run_watcher(params, say, waits):
         last_refusal = ""
         while not stop.is_set():
             changed.clear()
-            last_refusal = _collect_once(params, copies, say, last_refusal, source)
+            last_refusal, count = _collect_once(params, copies, say, last_refusal, source)
             watcher_state.note_alive()
+            if waits and count > MANY_RECORDS:  # their memory would stay: `serve` starts a watcher without it
+                end()
             changed.wait(LOOK_AGAIN_SECONDS)
     listener.join(END_SECONDS)  # it waits in compiled code, which the end of the interpreter may abort
 
@@ -121,7 +124,7 @@ def _find_folders(source):
 
 
 def _collect_once(params, copies, say, last_refusal, source):
-    """Import once; returns the sentence of a refusal, if there is one.
+    """Import once; returns the sentence of a refusal, if there is one, and the number of new records.
 
     A refusal like `last_refusal` is not printed again.
     """
@@ -133,15 +136,16 @@ def _collect_once(params, copies, say, last_refusal, source):
         _note_refusal(source, str(exc.sentence))
         if str(exc.sentence) != last_refusal:
             say(str(exc.sentence))
-        return str(exc.sentence)
+        return str(exc.sentence), 0
     else:
         if result["records"] or result["rejected"]:
             records = amounts.format_amount("new records", result["records"])
             say(_("%(records)s, %(rejected)s rejected") % {"records": records, "rejected": f"{result['rejected']:,}"})
             check_pass.check_all()
+        return "", result["records"]
     finally:
         connections.close_all()
-    return ""
+    return "", 0
 
 
 def _note_refusal(source, sentence):

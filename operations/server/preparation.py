@@ -23,7 +23,6 @@ from guardian.rollbacks import recovery
 from jobs import kinds as job_kinds
 from openclaw_web.disk import reserve
 from openclaw_web.errors import Refused
-from openclaw_web.pages import templates
 from openclaw_web.sqlite import known_migrations
 from problems import kinds as problem_kinds
 
@@ -55,7 +54,6 @@ def load_site() -> None:
     """Import everything that requests and jobs need, so that the forks share it."""
     application = import_string("openclaw_web.wsgi.application")
     _touch(get_resolver().url_patterns)
-    templates.compile_all()
     databases.get_schema_version()  # reads the migrations once for everybody
     job_kinds.build_choices()  # these import the kinds and their modules
     problem_kinds.labels()

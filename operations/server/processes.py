@@ -184,10 +184,10 @@ def _reap():
 
 
 def _plan_restart(child):
-    if child.is_once:
-        child.due_at = NEVER
-        return
     now = time.monotonic()
+    if child.is_once or child.exit_code == 0:
+        child.due_at = NEVER if child.is_once else now
+        return
     child.failures = 1 if now - child.started_at > STEADY_SECONDS else child.failures + 1
     pause = min(LONGEST_PAUSE, 0.25 * 2**child.failures) if child.failures > 1 else 0
     child.due_at = now + pause

@@ -27,6 +27,7 @@ from jobs import worker
 from openclaw_web import reasons
 from openclaw_web.disk import locks, site_address
 from openclaw_web.errors import Refused
+from openclaw_web.pages import templates
 from openclaw_web.sqlite import connection_tuning
 from people.accounts import services as accounts
 from people.authentication import links
@@ -155,6 +156,7 @@ def _announce(host, port, link, say):
     say(_("OpenClaw Web is running at %(address)s") % {"address": f"{address}/"})
     if link:
         say(_("There is no admin yet. Create the first admin within a day: %(link)s") % {"link": address + link})
+    templates.compile_all()  # into the home, where the site loads them one by one
 
 
 def _answers(host, port):

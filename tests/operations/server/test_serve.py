@@ -44,8 +44,8 @@ def test_it_works(tmp_path):
         link = server.invitation()
         assert (get(f"{address}/healthz"), get(f"{address}/sign-in/"), get(link)) == (200, 200, 200)
         wait_for(lambda: "No OpenClaw agents" in server.said)
+        wait_for(lambda: sorted(server.descendants().values()) == ["jobs", "site", "watcher"])
         processes = server.descendants()
-        assert sorted(processes.values()) == ["jobs", "site", "watcher"]
         server.signal(signal.SIGTERM)
         assert server.end() == 0
         assert not any(map(is_alive, processes))
@@ -198,12 +198,20 @@ def test_the_home_of_an_agent_is_watched(home, tmp_path):
     (source / "agents" / "main" / "agent").mkdir(parents=True)  # the state after OpenClaw's own first start
     (source / "openclaw.json").write_text("{}")
     time.sleep(5)  # several checks without a message
-    homes.Home(source).transcript(homes.user("Hello"))
+    openclaw = homes.Home(source)
+    openclaw.transcript(homes.user("Hello"))
     wait_for(lambda: "1 new records" in server.said or "2 new records" in server.said)
     assert server.child("watcher") == watcher
+    openclaw.transcript(*(homes.user(f"Hello {number}") for number in range(400)))
+    wait_for(lambda: server.child("watcher") not in (None, watcher))  # without the memory of this import
+    wait_for(lambda: server.said.count("Watching") == 2)
+    imports = server.said.count(" new records")
+    openclaw.transcript(homes.user("Hello again"))
+    wait_for(lambda: server.said.count(" new records") > imports)
     server.signal(signal.SIGTERM)
     assert server.end() == 0
     assert server.said.count("No OpenClaw agents") == 1 and "Traceback" not in server.said
+    assert "ended" not in server.said
 
 
 def test_a_server_that_waits_for_an_agent_stops_at_once(home):
