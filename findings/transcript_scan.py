@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from django.db.models import Exists, OuterRef
+from django.db.models import Count, Exists, OuterRef
 
 from ledger.models import Session
 from openclaw_web.sqlite import statements, write_queue
@@ -64,16 +64,20 @@ def scan_sessions(db: str, detection: Detection) -> Iterator[Step]:
     last = ""
     while rows := statements.read_rows(db, READ, [detection.version, last]):
         last = rows[-1][0]
-        positions = finding_store.read_positions(db, RECORD, [session_id for session_id, _count in rows])
-        for session_id, _count in rows:
-            yield from _scan_session(db, session_id, positions.get(session_id, Position()), detection)
+        ids = [session_id for session_id, _count in rows]
+        positions = finding_store.read_positions(db, RECORD, ids)
+        found = Finding.objects.using(db).filter(session_id__in=ids, source=RECORD).values_list("session_id")
+        counts = dict(found.annotate(Count("id")))
+        for session_id in ids:
+            position = positions.get(session_id, Position())
+            yield from _scan_session(db, session_id, position, detection, counts.get(session_id, 0))
 
 
-def _scan_session(db, session_id, position, detection):
+def _scan_session(db, session_id, position, detection, found_count):
     start, prefix, is_restart = position, parse_prefix(position.fingerprint), False
     if position.rules != detection.version or read_prefix(db, session_id, position.place) != prefix:
         start, prefix, is_restart = replace(position, place=-1), Prefix(), bool(position.rules)
-    room = MOST_IN_SESSION - (0 if is_restart else _count_findings(db, session_id))
+    room = MOST_IN_SESSION - (0 if is_restart else found_count)
     while True:
         part = read_part(db, session_id, start.place)
         prefix = prefix.plus(part.records)
@@ -87,10 +91,6 @@ def _scan_session(db, session_id, position, detection):
         if part.is_end:
             return
         position, start, is_restart = after, after, False
-
-
-def _count_findings(db, session_id):
-    return Finding.objects.using(db).filter(session_id=session_id, source=RECORD).count()
 
 
 def remove_added(agent_id: str, db: str, session_ids: list[str]) -> None:

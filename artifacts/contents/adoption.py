@@ -7,6 +7,7 @@ from . import content_types
 
 CHARS, LINES, JSON_CHARS = 8_000, 200, 2_000
 SNIFFED = 64 * 1024
+BEGINNINGS = frozenset("{[<%")  # of JSON, HTML and PDF
 
 # Marks of texts that were put into the prompt: stashing those would feed the store with its own answers.
 INJECTED = (
@@ -32,6 +33,8 @@ def is_adoptable(text: str, *, injected: bool = False) -> bool:
         return False
     if len(text) > CHARS or text.count("\n") + (not text.endswith("\n")) > LINES:
         return True
+    if text.removeprefix("\ufeff").lstrip()[:1] not in BEGINNINGS:
+        return False
     head = text.encode("utf-8", "replace")  # at most 32 kB from here on
     kind = content_types.guess(head, head[-SNIFFED:], is_whole=True)
     if kind in (content_types.JSON, content_types.JSON_LINES):

@@ -19,9 +19,9 @@ from ledger.transcripts.transcript_store import StoreResult
 
 from .guard import UNFORESEEN
 
-MOST_SESSIONS = 32
-# Bytes read in one transaction: other writers to the agent's file wait for about a tenth of a second.
-MOST_BYTES = 512 * 1024
+MOST_SESSIONS = 64
+# Bytes read in one transaction: other writers to the agent's file wait for a third of a second.
+MOST_BYTES = 2 * 1024 * 1024
 
 Before = dict[str, Session | None]  # the sessions before the batch, by id
 
