@@ -146,7 +146,7 @@ api = Api(
 def mount(name):
     """Add the operations of a module, unless its capability is disabled.
 
-    An operation without a role stops the start.
+    An operation without a role stops the checks, and every request to the API.
     """
     topic = import_module(name).router
     if capabilities.find_router_owner(name, topic.tags) in settings.DISABLED:
@@ -162,26 +162,6 @@ def bind(topic, address):
     """The operations of an address with their models, which are most of the weight of the API."""
     mount = RouterMount(topic.build_router(address), "", inherited_decorators=[(wrap_operation, "view")])
     return BoundRouter(mount, api)
-
-
-def urls():
-    """The patterns, app name and namespace that urls.py mounts.
-
-    All views but the page of the document answer 401 themselves; that page redirects to the sign-in.
-    """
-    patterns = [*get_openapi_urls(api), get_root_url(api)]
-    for topic in api.topics:
-        for address, declarations in topic.declared.items():
-            route = replace_path_param_notation(address).lstrip("/")
-            view = csrf_exempt(partial(answer, topic, address))
-            patterns += [path(route, view, name=declared[0].__name__) for declared in declarations]
-    for pattern in patterns:
-        pattern.callback = with_json_refusals(pattern.callback)
-        if pattern.name == "openapi-json":
-            pattern.callback = openapi_access.allow_tokens(pattern.callback, not_signed_in)
-        if pattern.name != "openapi-view":
-            login_not_required(pattern.callback)
-    return [*patterns, path("<path:rest>", nowhere)], "ninja", "api"
 
 
 def answer(topic, address, request, **values):
@@ -240,3 +220,18 @@ def busy(request, exc):
 for module in ROUTERS:
     if find_spec(module):
         mount(module)
+
+# All views but the page of the document answer 401 themselves; that page redirects to the sign-in.
+urlpatterns = [*get_openapi_urls(api), get_root_url(api)]
+for topic in api.topics:
+    for address, declarations in topic.declared.items():
+        route = replace_path_param_notation(address).lstrip("/")
+        view = csrf_exempt(partial(answer, topic, address))
+        urlpatterns += [path(route, view, name=declared[0].__name__) for declared in declarations]
+for pattern in urlpatterns:
+    pattern.callback = with_json_refusals(pattern.callback)
+    if pattern.name == "openapi-json":
+        pattern.callback = openapi_access.allow_tokens(pattern.callback, not_signed_in)
+    if pattern.name != "openapi-view":
+        login_not_required(pattern.callback)
+urlpatterns.append(path("<path:rest>", nowhere))

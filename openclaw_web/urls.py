@@ -1,6 +1,5 @@
-from django.urls import include, path
-
-from . import api
+from django.urls import URLResolver, include, path
+from django.urls.resolvers import RoutePattern
 
 APPS = (
     "overview",
@@ -17,7 +16,19 @@ APPS = (
     "artifacts",
     "episodes",
 )
-urlpatterns = [*(path("", include(f"{app}.urls")) for app in APPS), path("api/v1/", api.urls())]
+
+
+class Api(URLResolver):
+    """The addresses of the API, which the first request or link to one of them imports."""
+
+    def _populate(self):
+        """Collect no names for links to pages."""
+
+
+urlpatterns = [
+    *(path("", include(f"{app}.urls")) for app in APPS),
+    Api(RoutePattern("api/v1/"), "openclaw_web.api", app_name="ninja", namespace="api"),
+]
 
 # Under /api/ these answer in the API's words, elsewhere as Django does.
 handler400 = "openclaw_web.endpoints.error_responses.bad_request"

@@ -4,6 +4,8 @@ It searches bytes, in time that grows with their number only. Keys are judged by
 are in people.configuration.catalogue.SECRET_KINDS.
 """
 
+from functools import cache
+
 import re2
 
 from openclaw_web.detectors import keys, rules
@@ -38,6 +40,7 @@ _POSSIBLE = [{word} for word in WORDS] + [{_name_kind(shape.rule) for shape in f
 _POSSIBLE += [{OTHER}, {"bearer"}, {"jwt"}, {"private_key"}, {"private_key"}]
 
 
+@cache
 def _compile_patterns():
     options = re2.Options()
     options.log_errors = False
@@ -47,9 +50,6 @@ def _compile_patterns():
         pattern_set.Add(pattern)
     pattern_set.Compile()
     return pattern_set
-
-
-_SET = _compile_patterns()
 
 
 class Scan:
@@ -72,7 +72,7 @@ class Scan:
         self._before = data[-OVERLAP:]
 
     def _search(self, window):
-        numbers = _SET.Match(window) or ()
+        numbers = _compile_patterns().Match(window) or ()
         self._kinds.update(KINDS[number] for number in numbers if number < len(WORDS))
         if all(_POSSIBLE[number] <= self._kinds for number in numbers):
             return

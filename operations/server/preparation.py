@@ -53,7 +53,7 @@ def bring_up_to_date(say: Callable[[str], object], *, with_backup: bool = True) 
 def load_site() -> None:
     """Import everything that requests and jobs need, so that the forks share it."""
     application = import_string("openclaw_web.wsgi.application")
-    _touch(get_resolver().url_patterns)
+    get_resolver().url_patterns  # noqa: B018 - imports all pages
     databases.get_schema_version()  # reads the migrations once for everybody
     job_kinds.build_choices()  # these import the kinds and their modules
     problem_kinds.labels()
@@ -103,8 +103,3 @@ def _fingerprint_static_sources():
             status = Path(storage.path(path)).stat()
             digest.update(f"{path} {status.st_size} {status.st_mtime_ns}\n".encode())
     return digest.hexdigest()
-
-
-def _touch(patterns):
-    for pattern in patterns:
-        _touch(getattr(pattern, "url_patterns", ()))
