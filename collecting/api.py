@@ -68,7 +68,7 @@ def turn_record(request, agent, body: TurnsIn):
 def _open_agent(agent, keys):
     """Check the keys of sessions, keep imports out, and join what was stored."""
     for key in keys:
-        if parse_key_agent(key) not in ("", agent.home_name, agent.agent_id):
+        if parse_key_agent(key).lower() not in ("", agent.home_name.lower(), agent.agent_id):
             raise Refused(_("The session %(session)s is one of another agent. Nothing was stored.") % {"session": key})
     with locks.lock(locks.COLLECTING, wait=False) as is_free:
         if not is_free:

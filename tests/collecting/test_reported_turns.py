@@ -474,6 +474,8 @@ class TestApi:
         answer = self.post(as_operator, path, row)
         assert answer.status_code == 409 and "is one of another agent" in answer.json()["detail"]
         assert Session.objects.using(MAIN).count() == 1
+        own = row | {"id" if path == "sessions" else "session_id": "agent:Main:irc:group:#lab"}
+        assert self.post(as_operator, path, own).status_code in (200, 201)
 
     @pytest.mark.parametrize(
         ("wrong", "field"),
