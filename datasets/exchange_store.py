@@ -54,9 +54,9 @@ def store_exchanges(samples: Iterable[DatasetSample]) -> int:
             groups[sample.agent_id, sample.session_id].append(sample)
     count = 0
     for (agent_id, session_id), group in groups.items():
-        db = _find_database(agent_id)
-        for start in range(0, len(group) if db else 0, BATCH):
-            count += _store_batch(db, session_id, group[start : start + BATCH])
+        if db := databases.find_alias(agent_id):
+            for start in range(0, len(group), BATCH):
+                count += _store_batch(db, session_id, group[start : start + BATCH])
     return count
 
 
@@ -139,11 +139,3 @@ def _read_turns(db, session_id, numbers):
         if len(rows[row[1]]) <= MOST_RECORDS:
             rows[row[1]].append(row)
     return rows
-
-
-def _find_database(agent_id):
-    """The database of an agent; empty when its file cannot be read."""
-    try:
-        return databases.get_alias(agent_id)
-    except (databases.UnknownAgent, databases.OldAgentFile):
-        return ""

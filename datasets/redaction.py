@@ -42,7 +42,7 @@ OPEN, CONFIRMED, DISMISSED = "open", "confirmed", "dismissed"  # of datasets.fin
 PERSONAL = frozenset({EMAIL, PHONE, CARD, IBAN, ID_NUMBER, IP_ADDRESS})  # kinds that are no secrets
 HALVES = re.compile("[\ud800-\udfff]")
 MEMORY = 256 * 1024 * 1024  # of the pattern of added values; 10,000 of them do not fit into RE2's own limit
-MOST_REMEMBERED = 1_000_000  # characters of texts whose findings are remembered, twice
+MOST_REMEMBERED = 250_000  # characters of texts whose findings are remembered, twice
 # Columns of a stored sample that nobody wrote as text: ids, names of states, times.
 PLAIN_COLUMNS = frozenset(
     (

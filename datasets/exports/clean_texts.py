@@ -5,7 +5,7 @@ in one character, or that other rules searched, has no hash here and is searched
 """
 
 import hashlib
-from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from findings.detection import Detection, read_version
@@ -13,7 +13,7 @@ from findings.value_hash import compute_value_hash
 from openclaw_web.detectors.detect import find_spans
 from openclaw_web.errors import Refused
 
-from ..exchange_store import read_records
+from ..exchange_store import StoredRecord, read_records
 from ..models import SampleExchange
 from ..redaction import Redactor, Rules, redact_sample
 from ..sample_texts import read_stored
@@ -59,17 +59,13 @@ def find_clean_texts(exchange: SampleExchange, detection: Detection) -> bytes:
     redactor, sample = Redactor(Rules(find, compute_value_hash)), exchange.sample
     row = {name: getattr(sample, name) for name in STORED}
     redact_sample(redactor, read_stored(row), row)
-    for record in _read_whole(exchange):
+    records: list[StoredRecord] = []
+    with suppress(Refused):  # a damaged exchange is left out of exports as well
+        records = read_records(exchange)
+    for record in records:
         message = build_message(record.record, record.problem, record.kind, None, None, sample.session_id)
         redact_message(message, redactor, sample.agent_id, sample.session_id)
     return b"".join(clean)
-
-
-def _read_whole(exchange) -> Iterator[Any]:
-    try:
-        yield from read_records(exchange)
-    except Refused:  # a damaged exchange is left out of exports as well
-        return
 
 
 def _hash_text(text):

@@ -173,6 +173,7 @@ RAW_COLUMNS = (
 )
 JSON_COLUMNS = frozenset({"content", "quality_factors", "gate_corrected_output", "guardian_corrected_output"})
 FLAGS = frozenset({"privacy_checked", "contains_pii"})
+SPEC_NAMES = {name: name[0] + name.title().replace("_", "")[1:] for name in RAW_COLUMNS}
 
 
 def _build_raw(row):
@@ -181,11 +182,8 @@ def _build_raw(row):
     The content that a correction gives to a file is left out where it is that of another file, or nothing new: whoever
     makes pairs of these rows would teach it.
     """
-    values: dict[str, Any] = {}
-    for name in RAW_COLUMNS:
-        first, *others = name.split("_")
-        value = (row.sample.stored or {}).get(name)
-        values[first + "".join(map(str.title, others))] = value if value is None else _read_column(name, value)
+    stored = row.sample.stored or {}
+    values = {spec_name: _read_column(name, stored.get(name)) for name, spec_name in SPEC_NAMES.items()}
     if row.sample.misfit:
         output = {name: text for name, text in values["guardianCorrectedOutput"].items() if name != "content"}
         values["guardianCorrectedOutput"] = output | {"contentLeftOut": row.sample.misfit}
@@ -194,6 +192,8 @@ def _build_raw(row):
 
 def _read_column(name, value):
     """JSON as a value; what is no JSON stays a text."""
+    if value is None:
+        return None
     if name in FLAGS:
         return bool(value)
     try:

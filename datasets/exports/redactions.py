@@ -1,7 +1,7 @@
 """The redaction of an export: rules, verdicts of people, and counts for its manifest."""
 
 from collections import Counter
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from functools import lru_cache, partial
 from math import inf
 from typing import Any
@@ -14,7 +14,7 @@ from findings.value_hash import compute_value_hash
 from openclaw_web.detectors.detect import find_spans
 from openclaw_web.detectors.spans import NOT_FULLY_SCANNED, RULES, Span
 
-from ..finding_values.decisions import Decisions, read_added, read_decisions
+from ..finding_values.decisions import read_added, read_decisions
 from ..markers import OPEN_FINDINGS, TokenNumbers
 from ..redaction import PERSONAL, Redactor, Rules, redact_sample
 from .clean_texts import CleanTexts
@@ -45,10 +45,8 @@ class Redaction:
         return (agent_id, session_id) in self._unscanned
 
     def count_row(self, numbers: TokenNumbers) -> None:
-        """Count a row that was written."""
-        if not numbers.places:
-            return
-        self.rows += 1
+        """Count the tokens of a row that was written."""
+        self.rows += bool(numbers.places)
         self.kinds.update(numbers.places.keys())
         self.places.update(numbers.places)
 
@@ -72,10 +70,13 @@ def build_redactor(
     # What people added counts wherever it stands, in the texts of other agents too.
     everywhere = dict.fromkeys([*agent_ids, *all_agents])
     added = dict.fromkeys(pair for agent_id in everywhere for pair in read_added(agent_id))
+    decisions = read_decisions()
     rules = Rules(
         find_spans=_limit(partial(find_spans, custom=read_detection().custom), room, clean),
         hash_value=lru_cache(REMEMBERED)(compute_value_hash),
-        find_state=_build_find_state(read_decisions()),
+        find_state=(lambda kind, rule, name, place: decisions.find_state(kind, rule, name, place.name, place.agent_id))
+        if decisions.places or decisions.values or decisions.rules
+        else None,
         added=list(added),
         exempt=PERSONAL if include_pii else frozenset(),
     )
@@ -106,12 +107,3 @@ def _list_unscanned(agent_ids):
     for agent_id in agent_ids:
         if db := databases.find_alias(agent_id):
             yield from ((agent_id, session_id) for session_id in transcript_scan.iterate_unscanned(db, version))
-
-
-def _build_find_state(decisions: Decisions) -> Callable[..., str] | None:
-    """The states of findings; None where nobody judged any."""
-    if not (decisions.places or decisions.values or decisions.rules):
-        return None
-    return lambda kind, rule, value_hash, place: decisions.find_state(
-        kind, rule, value_hash, place.name, place.agent_id
-    )
