@@ -24,7 +24,8 @@ WAIT_SECONDS = 0.2  # between two looks at a running import
 def run(_params: dict[str, Any], progress: Any) -> dict[str, Any]:
     """Store the exchanges that samples lack, then search those that the rules of today have not searched.
 
-    It waits while an import runs, and ends where another job waits. Running it again goes on with what is left.
+    It waits while an import runs, and ends where another job waits or the process is to end. Running it again goes on
+    with what is left.
     """
     stored, searched, detection = 0, 0, read_detection()
     for samples in _read_parts(_find_missing(), progress):
@@ -62,16 +63,18 @@ def _find_unsearched(rules):
 
 
 def _read_parts(rows, progress):
-    """The rows in parts, each after the imports that run, until another job waits."""
-    part, last = [], ""
-    while not (part and JobRun.objects.filter(state=JobRun.State.QUEUED).exists()):
-        while locks.is_held(settings.HOME_DIR / "state" / locks.COLLECTING):
+    """The rows in parts, none while an import runs, until another job waits or the process is to end."""
+    is_begun, last = False, ""
+    while not (progress.is_ending or (is_begun and JobRun.objects.filter(state=JobRun.State.QUEUED).exists())):
+        is_begun = True
+        if locks.is_held(settings.HOME_DIR / "state" / locks.COLLECTING):
             progress.update(progress.done)
             time.sleep(WAIT_SECONDS)
-        if not (part := list(rows.filter(pk__gt=last).order_by("pk")[:BATCH])):
+        elif part := list(rows.filter(pk__gt=last).order_by("pk")[:BATCH]):
+            yield part
+            last = part[-1].pk
+        else:
             return
-        yield part
-        last = part[-1].pk
 
 
 JOB = Kind(

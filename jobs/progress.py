@@ -31,8 +31,11 @@ class CancelledJob(Exception):
 class Progress:
     """The progress that a job function reports.
 
-    Reports only change attributes here; the heartbeat thread of the job stores them.
+    Reports only change attributes here; the heartbeat thread of the job stores them. With `is_ending` the process was
+    told to end, and work that a later run goes on with ends early.
     """
+
+    is_ending = False
 
     def __init__(
         self,

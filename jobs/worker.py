@@ -22,6 +22,7 @@ from problems import check_pass
 
 from . import automatic_tasks, execution
 from . import services as jobs
+from .progress import Progress
 
 log = logging.getLogger(__name__)
 
@@ -81,7 +82,7 @@ class Worker:
         if not self.is_wanted or signum == signal.SIGALRM:
             log.warning("the running job is broken off; the next worker goes on with it")
             raise SystemExit(1)
-        self.is_wanted = False
+        self.is_wanted, Progress.is_ending = False, True
         if not self.is_busy:
             raise SystemExit(0)
         log.info("stopping after the running job, or in %s s", GRACE_SECONDS)

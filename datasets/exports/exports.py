@@ -15,6 +15,8 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from ulid import ULID
 
+from agents import databases
+from findings import scan
 from openclaw_web import clock
 from openclaw_web.disk import drafts, room
 from openclaw_web.errors import Refused
@@ -30,7 +32,7 @@ from .branches import read_conversations
 from .files import FileFacts, dataset_name, format_checksums
 from .options import Options, check_name, check_options, count_flagged_rows, read_options
 from .plan import build_export_plan
-from .redactions import Redaction, scan_agents
+from .redactions import Redaction
 from .row_samples import remove_index
 from .source import LISTED, DecisionVerdicts, Source, find_other_task
 from .writer import ExportWriter
@@ -268,7 +270,8 @@ def _write_draft(options, folder, name, progress) -> Iterator[tuple[ExportWriter
     total = source.chosen.count()
     with room.refuse_when_full(folder.parent, _("Nothing was exported.")), drafts.create_draft(folder) as draft:
         agent_ids = source.list_agents()
-        scan_agents(agent_ids, progress)
+        for db in filter(None, map(databases.find_alias, agent_ids)):
+            scan.scan_agent(db, progress)  # what is new, so that people can judge it
         redaction = Redaction(options, agent_ids)
         verdicts = DecisionVerdicts(options)
         plan = build_export_plan(source, options, verdicts, draft, progress, total)

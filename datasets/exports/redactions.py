@@ -8,7 +8,7 @@ from typing import Any
 
 from agents import databases
 from agents.models import Agent
-from findings import scan, transcript_scan
+from findings import transcript_scan
 from findings.detection import read_detection
 from findings.value_hash import compute_value_hash
 from openclaw_web.detectors.detect import find_spans
@@ -92,13 +92,6 @@ def _limit(find, room, clean):
         return find(text) if room >= 0 else [Span(0, len(text), NOT_FULLY_SCANNED, "")]
 
     return find_in_room
-
-
-def scan_agents(agent_ids: Iterable[str], progress: Any) -> None:
-    """Scan what is new of these agents, so that people can judge it."""
-    for agent_id in agent_ids:
-        if db := databases.find_alias(agent_id):
-            scan.scan_agent(db, progress)
 
 
 def _list_unscanned(agent_ids):

@@ -104,7 +104,11 @@ def test_the_job_waits_for_an_import_and_gives_way_to_other_jobs(samples, monkey
     with locks.lock(locks.COLLECTING), pytest.raises(CancelledJob):
         job.run({}, progress)
     assert SampleExchange.objects.filter(clean_rules=0).count() == 2
+    progress.is_ending = True
+    assert job.run({}, progress)["searched"] == 0
     queued = jobs.start("findings_scan", {}, by="root")
+    with locks.lock(locks.COLLECTING):
+        assert job.run({}, Progress())["searched"] == 0
     assert job.run({}, Progress())["searched"] == 1
     JobRun.objects.filter(id=queued.id).delete()
     assert job.run({}, Progress())["searched"] == 1
