@@ -5,6 +5,7 @@ It ends within 30 s after a signal.
 
 import itertools
 import logging
+import resource
 import signal
 import threading
 import time
@@ -37,13 +38,13 @@ GRACE_SECONDS = 30
 STOPS = (signal.SIGINT, signal.SIGTERM, signal.SIGQUIT)
 
 
-def work() -> None:
-    """Run jobs until a signal ends the process.
+def work(most_growth: float = float("inf")) -> None:
+    """Run jobs until a signal ends the process, or it is idle and has grown by so many kilobytes.
 
     The running job may finish, for at most 30 s.
     """
     connection_tuning.wait_for_writers(BUSY_SECONDS)
-    worker = Worker()
+    worker = Worker(_read_peak() + most_growth)
     for number in STOPS:
         signal.signal(number, worker.stop)
     with _upkeep_thread(), locks.lock(locks.WORKING, shared=True):
@@ -56,12 +57,14 @@ class Worker:
     The second signal interrupts the running job, as do 30 s after the first.
     """
 
-    def __init__(self):
+    def __init__(self, most_memory):
+        self.most_memory = most_memory
         self.is_wanted = True
         self.is_busy = False
 
     def run(self) -> None:
-        """Run queued jobs until `stop`."""
+        """Run queued jobs until `stop`, or until there are none and jobs took much memory, which would stay."""
+        has_worked = False  # upkeep alone would grow the next worker as well
         while self.is_wanted:
             self.is_busy = True
             try:
@@ -74,6 +77,9 @@ class Worker:
                 check_pass.check_all()
                 connections.close_all()  # a job may have opened the files of hundreds of agents
             self.is_busy = False
+            has_worked |= has_run
+            if has_worked and not has_run and _read_peak() > self.most_memory:
+                break
             if self.is_wanted and not has_run:
                 time.sleep(POLL_SECONDS)
 
@@ -88,6 +94,10 @@ class Worker:
         log.info("stopping after the running job, or in %s s", GRACE_SECONDS)
         signal.signal(signal.SIGALRM, self.stop)
         signal.alarm(GRACE_SECONDS)
+
+
+def _read_peak():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
 @contextmanager

@@ -42,6 +42,7 @@ HALF_REQUEST_SECONDS = 20
 SWITCH_SECONDS = 0.001
 HANG_SECONDS = 30
 BUSY_SECONDS = 1
+JOBS_GROWTH = 8_000  # kilobytes, after which an idle job worker is replaced
 
 
 @dataclass(frozen=True)
@@ -138,7 +139,7 @@ def _build_children(options, listener, link, say):
 
 def _work():
     os.environ["OPENCLAW_WEB_BUSY_SECONDS"] = str(worker.BUSY_SECONDS)
-    worker.work()
+    worker.work(JOBS_GROWTH)
 
 
 def _watch(say):

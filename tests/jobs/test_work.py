@@ -45,6 +45,14 @@ def test_it_works(home, tmp_path):
     assert worker.end() == 0, worker.said
 
 
+def test_a_worker_that_has_grown_ends_after_all_jobs(home, tmp_path):
+    """`serve` starts another one, without the memory that the jobs took."""
+    job_ids = [home.start_job("lines", file=str(tmp_path / name), count=5) for name in ("one", "two")]
+    worker = home.start("shell", "--no-imports", "-c", "from jobs import worker; worker.work(-1)")
+    assert worker.end() == 0, worker.said
+    assert [home.job(job_id)["state"] for job_id in job_ids] == ["finished", "finished"]
+
+
 def test_a_job_whose_worker_is_killed_twenty_times_is_done_once(home, tmp_path, gate):
     out = tmp_path / "out"
     job_id = home.start_job("lines", file=str(out), count=2_000, pause=0.002, gate=gate(0))
