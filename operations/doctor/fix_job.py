@@ -33,13 +33,12 @@ from ..models import BackupRun
 from . import plan, recovery, repairs, report
 from .plan import Plan
 from .sources import gateway, import_preview, import_verification, source_files
-from .sources.home_sources import LEFT, LEFTOVER, LEGACY, Source
+from .sources.home_sources import LEFT, LEGACY, Source
 from .store import integrity_checks, losses, own_store
 
 Status = MigrationRun.Status
 INCOMPLETE = BackupRun.Status.INCOMPLETE.value
 GATEWAY_REASON = "gateway"  # the id of a reason for which --fix was refused
-IMPORT_PARAMS = ("source", "as", "include_deleted")
 
 
 def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
@@ -108,12 +107,8 @@ def _is_removable(repair_plan, source, partly_imported):
 
     A file that was kept once is kept as long as it does not change.
     """
-    is_movable = source.kind in LEGACY and source.kind != LEFTOVER
-    return (
-        is_movable
-        and source.name not in partly_imported
-        and import_verification.is_fully_imported(repair_plan.collection, source)
-    )
+    is_movable = source.kind in LEGACY and source.name not in partly_imported
+    return is_movable and import_verification.is_fully_imported(repair_plan.collection, source)
 
 
 def _get_mtime(source):
@@ -156,9 +151,7 @@ def _run_steps(row, repair_plan, todo, repairable, params, progress, facts):
     progress.log(backup["message"])
     migration_runs.store_report(row, facts)
     hashes = _hash_sources(repair_plan, todo)
-    removable = (
-        [source for source in todo if source.kind in LEGACY and source.kind != LEFTOVER] if mode != "keep" else []
-    )
+    removable = [source for source in todo if source.kind in LEGACY] if mode != "keep" else []
     if removable:
         names = [source.name for source in removable]
         archive = source_files.pack(repair_plan.root, names, backup_runs.get_backup_folder(), row.id)
@@ -220,7 +213,7 @@ def _hash_sources(repair_plan, todo):
 
 def _import_sources(row, repair_plan, todo, removable, hashes, params, progress, facts):
     if todo:
-        collected = collect.run({name: params[name] for name in IMPORT_PARAMS if params.get(name)}, progress)
+        collected = collect.run(recovery.choose_import_params(params), progress)
         facts["collected"] = {name: collected[name] for name in ("records", "rejected", "agents", "schedules", "notes")}
     if recovery.is_needed(repair_plan):
         recovery.import_lost_records(repair_plan, params, progress, facts)

@@ -21,7 +21,6 @@ from .sources.session_comparison import BESIDE
 from .store import losses
 from .store.losses import Loss
 
-IMPORT_PARAMS = ("source", "as", "include_deleted")
 LISTED = 500
 
 
@@ -108,8 +107,13 @@ def _rebuild_others(repair_plan, params, progress):
                 summaries.refresh(agent)
 
 
+def choose_import_params(params: dict[str, Any]) -> dict[str, Any]:
+    """Those parameters of a repair that its imports get too."""
+    return {name: params[name] for name in ("source", "as", "include_deleted") if params.get(name)}
+
+
 def _import_again(params, progress, agent_id, ids):
-    import_params = {name: params[name] for name in IMPORT_PARAMS if params.get(name)} | {"agent": agent_id}
+    import_params = choose_import_params(params) | {"agent": agent_id}
     if ids:
         import_params |= {"again": True, "session": ids}
     elif has_no_content(agent_id):

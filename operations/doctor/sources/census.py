@@ -210,15 +210,10 @@ class CensusTaker:
         """Whether a file outside all folders of agents is a transcript, which no import reads."""
         name = file.path.name.lower()
         is_known = self._format_name(file.path) in self._read | self._skipped.keys()
-        return ".jsonl" in name and not is_known and self._has_header(file)
+        return ".jsonl" in name and not is_known and any(map(_is_header, self._read_head(file)))
 
     def _is_transcript(self, file):
         return any(map(_is_record, self._read_head(file)))
-
-    def _has_header(self, file):
-        return any(
-            record.get("type") == "session" and isinstance(record.get("id"), str) for record in self._read_head(file)
-        )
 
     def _read_head(self, file) -> list[dict[str, Any]]:
         """The objects in the first lines of a file; none when it cannot be opened."""
@@ -263,4 +258,8 @@ def _read_records(data) -> Iterator[dict[str, Any]]:
 def _is_record(record):
     message = record.get("message")
     is_message = record.get("type") == "message" and isinstance(message, dict) and isinstance(message.get("role"), str)
-    return is_message or (record.get("type") == "session" and isinstance(record.get("id"), str))
+    return is_message or _is_header(record)
+
+
+def _is_header(record):
+    return record.get("type") == "session" and isinstance(record.get("id"), str)

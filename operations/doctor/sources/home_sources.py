@@ -45,7 +45,7 @@ TARGETS = {
     Kind.ARTIFACT: "artifacts",
 }
 # Kinds that may be moved or removed after the import: JSONL and JSON whose whole content is stored.
-LEGACY = frozenset({Kind.TRANSCRIPT, LEFTOVER, Kind.SESSION_INDEX, Kind.CRON_JOBS, Kind.CRON_RUNS, Kind.SUBAGENT_RUNS})
+LEGACY = frozenset({Kind.TRANSCRIPT, Kind.SESSION_INDEX, Kind.CRON_JOBS, Kind.CRON_RUNS, Kind.SUBAGENT_RUNS})
 
 
 @dataclass(slots=True)

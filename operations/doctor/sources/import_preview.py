@@ -1,7 +1,6 @@
 """A preview of an import: how many records sources would add, and rejected lines."""
 
 import hashlib
-import io
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -13,17 +12,15 @@ import orjson
 from agents.homes import NotReadable, open_regular
 from agents.models import CollectorSource
 from collecting.inventory.transcripts import PACKED
-from ledger.collectors.database import DamagedDatabase
 from ledger.collectors.envelopes import fingerprint
 from ledger.collectors.records import own_id, read_facts
 from ledger.models import TranscriptEventIdentity
 from ledger.transcripts import unnamed_records
 from ledger.transcripts.transcript_store import UNFORESEEN
-from openclaw_web.sqlite import failures
 
 from .home_sources import Source
-from .places import AgentPlaces, Place
-from .rejects import RejectedLines, reject
+from .places import AgentPlaces
+from .rejects import RejectedLines, reject, report_failures
 
 Kind = CollectorSource.Kind
 MAX_HEADER = 64 * 1024
@@ -44,18 +41,9 @@ def count_new_records(agent_places: AgentPlaces, rejected: RejectedLines, on_byt
     for session_id, places in agent_places.by_session.items():
         known = _EarlierRecords()
         for place in places:
-            _report_failures(_count_new, agent_places, place, session_id, known, rejected)
+            with report_failures(place.source, rejected):
+                _count_new(agent_places, place, session_id, known, rejected)
             on_bytes(place.bytes)
-
-
-def _report_failures(read, agent_places, place: Place, session_id, known, rejected):
-    try:
-        read(agent_places, place, session_id, known, rejected)
-    except NotReadable as exc:
-        place.source.problem = str(exc)
-    except DamagedDatabase as exc:
-        place.source.problem = failures.translate_message(str(exc))
-        reject(place.source, rejected, 0, "bad_database", place.source.problem)
 
 
 def _count_new(agent_places, place, session_id, known, rejected):
@@ -71,7 +59,9 @@ def _count_new(agent_places, place, session_id, known, rejected):
             continue
         kind = _find_kind(line)
         if kind is None:
-            _reject(place.source, rejected, session_id, line.offset, line.reason, line.detail)
+            is_shared = place.source.kind == Kind.DATABASE
+            detail = f"{session_id} {line.detail}".strip() if is_shared else line.detail
+            reject(place.source, rejected, line.offset, line.reason, detail)
             continue
         name = own_id(line.record)
         if name is None:
@@ -148,11 +138,6 @@ def held_ids(db: str, session_id: str, ids: list[str]) -> set[str]:
     return set(rows.order_by().values_list("event_id", flat=True))
 
 
-def _reject(source, rejected, session_id, offset, reason, detail):
-    is_shared = source.kind == Kind.DATABASE
-    reject(source, rejected, offset, reason, f"{session_id} {detail}".strip() if is_shared else detail)
-
-
 def fill_version(collection: Any, source: Source) -> None:
     """Set the version that the header of a transcript names."""
     if source.file.suffix == PACKED:
@@ -167,8 +152,5 @@ def fill_version(collection: Any, source: Source) -> None:
 
 def hash_source(root: Path, file: Path) -> str:
     """The current hash of a source. Raises NotReadable."""
-    digest = hashlib.sha256()
     with open_regular(root, file) as opened:
-        while chunk := opened.read(io.DEFAULT_BUFFER_SIZE * 32):
-            digest.update(chunk)
-    return digest.hexdigest()
+        return hashlib.file_digest(opened, "sha256").hexdigest()

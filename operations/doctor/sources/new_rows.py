@@ -3,12 +3,13 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import islice
+from operator import attrgetter
 from typing import Any
 
 from django.db import DEFAULT_DB_ALIAS, models
 
 from agents import databases
-from agents.homes import NotReadable, open_regular
+from agents.homes import open_regular
 from agents.models import CollectorSource
 from artifacts import handles
 from artifacts.models import Artifact
@@ -17,21 +18,18 @@ from automation.models import CronJob, CronRunLog, DeliveryQueueEntry, FlowRun, 
 from collecting import episode_import
 from collecting.inventory.shared_folders import find_shared_folder
 from collecting.stages import consent, home_state, mem_store, schedules, source_databases
-from collecting.stages.source_databases import UnreadableDatabase
 from episodes.collectors import openclaw_mem
 from episodes.models import EpisodicEvent
 from guardian import services as guardian
 from guardian.collectors import workspace as workspaces
 from ledger.collectors import agent_database, database_extras, database_schemas, jsonl, session_index, trajectories
-from ledger.collectors.database import DamagedDatabase
 from ledger.collectors.database_tables import MEMORY, STATE
 from ledger.collectors.session_index import IndexEntry
 from ledger.models import IndexedFile, Session, TrajectoryEvent, VfsEntry
-from openclaw_web.sqlite import failures
 
 from .home_sources import EPISODES, TRAJECTORY, Source
 from .places import AgentPlaces, fill_schema
-from .rejects import RejectedLines, reject
+from .rejects import RejectedLines, reject, report_failures
 
 Kind = CollectorSource.Kind
 MAX_WHOLE = 64 * 1024 * 1024
@@ -96,43 +94,37 @@ class RowCounter:
     def count_agent(self, agent_places: AgentPlaces, own: list[Source], workspace: Any) -> None:
         """Count new rows of an agent's sources other than records."""
         self.seen = {name: keys for name, keys in self.seen.items() if name in OF_HOME}
-        for source in filter(_is_to_read, own):
-            if source.kind == Kind.SESSION_INDEX:
-                self._report_failures(source, lambda source: self._count_sessions(source, agent_places))
-            elif source.kind == TRAJECTORY and agent_places.may_read(source.session_id):
-                self._report_failures(source, lambda source: self._count_steps(source, agent_places))
-            elif source.kind == Kind.WORKSPACE_FILE:
-                self._report_failures(source, lambda source: self._count_version(source, agent_places, workspace))
-            elif source.target == "indexed_files":
-                self._report_failures(source, lambda source: self._count_memory(source, agent_places))
-            elif source is agent_places.of_database and agent_places.database is not None:
-                self._report_failures(source, lambda source: self._count_extras(source, agent_places))
+        for source in filter(attrgetter("is_to_read"), own):
+            with report_failures(source, self.rejected):
+                if source.kind == Kind.SESSION_INDEX:
+                    self._count_sessions(source, agent_places)
+                elif source.kind == TRAJECTORY and agent_places.may_read(source.session_id):
+                    self._count_steps(source, agent_places)
+                elif source.kind == Kind.WORKSPACE_FILE:
+                    self._count_version(source, agent_places, workspace)
+                elif source.target == "indexed_files":
+                    with source_databases.open_copy(self.collection, source.file, MEMORY) as database:
+                        fill_schema(source, database)
+                        self._count_indexed_files(source, agent_places, database)
+                elif source is agent_places.of_database and agent_places.database is not None:
+                    self._count_extras(source, agent_places)
 
     def count_home(self, sources: list[Source]) -> None:
         """Count new rows of sources that belong to the home as a whole."""
-        for source in sorted(filter(_is_to_read, sources), key=_is_migrated):
-            if source.kind in WHOLE:
-                self._report_failures(source, self._count_whole_file)
-            elif source.kind == Kind.CRON_RUNS:
-                self._report_failures(source, self._count_migrated_log if _is_migrated(source) else self._count_run_log)
-            elif source.kind == Kind.ARTIFACT:
-                self._report_failures(source, self._count_artifact)
-            elif source.target == EPISODES:
-                self._report_failures(source, self._count_events)
-            elif source.kind == Kind.DATABASE:
-                self._report_failures(source, self._count_state)
-
-    def _report_failures(self, source, count):
-        try:
-            count(source)
-        except NotReadable as exc:
-            source.problem = str(exc)
-        except UnreadableDatabase as exc:
-            source.problem = str(exc)
-            reject(source, self.rejected, 0, exc.reason, str(exc))
-        except DamagedDatabase as exc:
-            source.problem = failures.translate_message(str(exc))
-            reject(source, self.rejected, 0, "bad_database", source.problem)
+        for source in sorted(filter(attrgetter("is_to_read"), sources), key=_is_migrated):
+            with report_failures(source, self.rejected):
+                if source.kind in WHOLE:
+                    self._count_whole_file(source)
+                elif _is_migrated(source):
+                    self._count_migrated_log(source)
+                elif source.kind == Kind.CRON_RUNS:
+                    self._count_run_log(source)
+                elif source.kind == Kind.ARTIFACT:
+                    self._count_artifact(source)
+                elif source.target == EPISODES:
+                    self._count_events(source)
+                elif source.kind == Kind.DATABASE:
+                    self._count_state(source)
 
     def _count(self, source, rows: Rows, db: str | None, keys: Iterable[Key]):
         """Count keys without a row."""
@@ -164,11 +156,6 @@ class RowCounter:
         data = workspaces.read_content(entry)
         if agent_places.db is None or not guardian.is_latest(agent_places.db, entry.name, data):
             source.new[source.target] += 1
-
-    def _count_memory(self, source, agent_places):
-        with source_databases.open_copy(self.collection, source.file, MEMORY) as database:
-            fill_schema(source, database)
-            self._count_indexed_files(source, agent_places, database)
 
     def _count_indexed_files(self, source, agent_places, database):
         keys = ((source.name, row.source, row.path) for row in database_extras.read_indexed_files(database))
@@ -285,10 +272,6 @@ def in_batches(items: Iterable[Any]) -> Iterator[list[Any]]:
     rest = iter(items)
     while batch := list(islice(rest, ROWS)):
         yield batch
-
-
-def _is_to_read(source):
-    return source.is_to_read
 
 
 def _is_migrated(source):

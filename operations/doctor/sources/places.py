@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,17 +16,15 @@ from collecting.stages import agent_database as collect_agent_database
 from collecting.stages import consent
 from collecting.stages import source_databases as collect_databases
 from collecting.stages.removals import exclude_removed
-from collecting.stages.source_databases import UnreadableDatabase
 from ledger.collectors import agent_database, database_schemas, jsonl, zstd_input
 from ledger.collectors.database import DamagedDatabase, Database
 from ledger.collectors.database_tables import AGENT
 from ledger.collectors.jsonl import Line
 from ledger.models import RemovedSession, Session
 from ledger.transcripts import removal
-from openclaw_web.sqlite import failures
 
 from .home_sources import LEFT, LEFTOVER, Source
-from .rejects import RejectedLines, reject
+from .rejects import RejectedLines, reject, report_failures
 from .skipped_places import get_skip_reason
 
 Kind = CollectorSource.Kind
@@ -108,7 +107,7 @@ def _find_removed(agent_id):
 
 
 def _open_database(stack, collection, source, rejected):
-    try:
+    with report_failures(source, rejected):
         database = stack.enter_context(collect_databases.open_copy(collection, source.file, AGENT))
         fill_schema(source, database)
         for session in agent_database.read_session_counts(database):
@@ -116,13 +115,6 @@ def _open_database(stack, collection, source, rejected):
                 reject(source, rejected, 0, "bad_session", "")
             elif source.is_to_read and session.misplaced:
                 reject(source, rejected, 0, "bad_seq", session.session_id)
-    except UnreadableDatabase as exc:
-        source.problem = str(exc)
-        reject(source, rejected, 0, exc.reason, str(exc))
-    except DamagedDatabase as exc:
-        source.problem = failures.translate_message(str(exc))
-        reject(source, rejected, 0, "bad_database", source.problem)
-    else:
         return database
     return None
 
@@ -158,7 +150,8 @@ def _add_places(collection, agent_places, files, may_read, removed):
     try:
         if agent_places.database is not None:
             _add_archives(collection, agent_places, allowed, names)
-        _add_files(collection, agent_places, _filter_transcripts(files), allowed, removed, names)
+        transcripts = [source for source in files if source.kind == Kind.TRANSCRIPT]
+        _add_files(collection, agent_places, transcripts, allowed, removed, names)
         if agent_places.database is not None:
             _add_database_sessions(collection, agent_places, allowed, removed)
     except DamagedDatabase as exc:
@@ -172,10 +165,6 @@ def _add_places(collection, agent_places, files, may_read, removed):
             source.state, source.why = LEFT, "imported"
         if source.is_to_read and allowed(source.session_id):
             agent_places.add(_build_file_place(collection, source))
-
-
-def _filter_transcripts(files):
-    return [source for source in files if source.kind == Kind.TRANSCRIPT]
 
 
 def _add_archives(collection, agent_places, allowed, names):
@@ -271,12 +260,8 @@ def _add_database_sessions(collection, agent_places, allowed, removed):
         if source.is_to_read and why != "unchanged":
             read = part.end if part and why == "appended" else 0
             size = int(per_record * session.count)
-            lines = _build_event_reader(database, session.session_id)
+            lines = partial(agent_database.read_events, database, session.session_id)
             agent_places.add(Place(source, session.session_id, lines, read, size))
-
-
-def _build_event_reader(database, session_id) -> Lines:
-    return lambda start: agent_database.read_events(database, session_id, start)
 
 
 def _find_database_sessions(collection, agent_places) -> set[str]:

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Any
@@ -18,9 +18,10 @@ from ledger.rebuild.reimport import SessionComparison
 from openclaw_web import amounts
 from openclaw_web.pages.formatting import listed
 from openclaw_web.sqlite import tables
+from openclaw_web.sqlite.integrity import WrongRows
 from openclaw_web.sqlite.row_comparison import DIFFERENT, RowDifference
 
-from ..findings import Finding, format_place
+from ..findings import Finding, format_names, format_place
 from ..store.losses import IDS, IMPORT_AGAIN, Counts, Loss
 
 FILE = re.compile(r"[^#!]*")  # the file in a transcript's name; after it, # or ! begins the place in a database
@@ -164,7 +165,7 @@ def build_findings(compared: Comparison, counts: Counts) -> Iterator[Finding]:
             yield _build_source_finding(agent_id, rows, compared.row_counts[agent_id, BESIDE])
         if others:
             count = sum(compared.row_counts[agent_id, name] for name in others)
-            named = _format_rows(chain.from_iterable(others.values()), count)
+            named = _format_rows([*chain.from_iterable(others.values())], count)
             words = {"agent": agent_id, "rows": amounts.format_amount("rows", count), "named": named}
             sentence = ngettext(
                 "In agent %(agent)s, %(rows)s differs from what its sources and records give: %(named)s.",
@@ -188,7 +189,5 @@ def _build_source_finding(agent_id, rows, count):
     return Finding(tables.OF_SOURCES, sentence % words, agent_id, repair=IMPORT_AGAIN, agent=agent_id)
 
 
-def _format_rows(rows: Iterable[RowDifference], count: int):
-    names = [str(row) for row in islice(rows, NAMED)]
-    rest = count - len(names)
-    return listed([*names, *([_("%(count)s more") % {"count": f"{rest:,}"}] if rest > 0 else [])])
+def _format_rows(rows: list[RowDifference], count: int):
+    return format_names(WrongRows(count, [str(row) for row in rows[:NAMED]]))

@@ -18,6 +18,7 @@ from django.db import DEFAULT_DB_ALIAS, connections
 from django.utils.translation import gettext as _
 
 from agents import databases, holdings
+from agents.checks import is_agent_model
 from agents.homes import NotReadable, open_regular, stat_regular
 from agents.models import Agent, CollectorSource, SkippedSource
 from agents.sources import UnreadBook
@@ -99,7 +100,7 @@ class SourceComparer:
         if db is None:
             return
         sources = list(filter(self._is_read, sources))
-        models = [Artifact, *filter(_is_of_agents, tables.list_models(tables.OF_SOURCES))]
+        models = [Artifact, *filter(is_agent_model, tables.list_models(tables.OF_SOURCES))]
         imports = list(self._list_agent_imports(agent_places, sources))
         differences = self._compare(agent_id, db, models, imports)
         for source in sources:
@@ -114,7 +115,7 @@ class SourceComparer:
     def compare_home(self, sources: list[Source]) -> None:
         """Compare the rows of sources that belong to the home as a whole."""
         sources = list(filter(self._is_read, sources))
-        models = [model for model in tables.list_models(tables.OF_SOURCES) if not _is_of_agents(model)]
+        models = [model for model in tables.list_models(tables.OF_SOURCES) if not is_agent_model(model)]
         self._add("", self._compare("", DEFAULT_DB_ALIAS, models, list(self._list_home_imports(sources))))
         self._compare_artifacts([source for source in sources if source.kind == Kind.ARTIFACT])
         for source in sources:
@@ -302,10 +303,6 @@ class SourceComparer:
 
 def _is_run_log(pair):
     return pair[0].kind == Kind.CRON_RUNS
-
-
-def _is_of_agents(model):
-    return model._meta.app_label in settings.AGENT_APPS
 
 
 def _intersect(differences, others):

@@ -1,6 +1,7 @@
 """Packs source files into an archive before an import, and moves or removes them afterwards."""
 
 import hashlib
+import io
 import os
 import shutil
 import tarfile
@@ -49,10 +50,8 @@ def pack(root: Path, names: list[str], folder: Path, run_id: str) -> SourceArchi
     with room.refuse_when_full(folder, _("Nothing was imported.")), create_draft(folder / "sources") as draft:
         path = draft / "archive"
         hashes, skipped = _write_archive(root, names, path)
-        digest = hashlib.sha256()
         with path.open("rb") as file:
-            while chunk := file.read(CHUNK):
-                digest.update(chunk)
+            digest = hashlib.file_digest(file, "sha256")
         if dict(_read_hashes(path)) != hashes:
             raise Refused(_("The archive of the source files does not contain what was packed. Nothing was imported."))
         path.rename(target)
@@ -117,10 +116,8 @@ def _read_hashes(path) -> Iterator[tuple[str, str]]:
         tarfile.open(fileobj=unpacked, mode="r|") as archive,
     ):
         for entry in archive:
-            digest, file = hashlib.sha256(), archive.extractfile(entry)
-            while file and (chunk := file.read(CHUNK)):
-                digest.update(chunk)
-            yield entry.name, digest.hexdigest()
+            file = archive.extractfile(entry) or io.BytesIO()
+            yield entry.name, hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def remove_file(root: Path, name: str, sha256: str, *, target: Path | None) -> None:

@@ -21,7 +21,8 @@ from openclaw_web.pages.formatting import listed
 from openclaw_web.sentences import join_sentences
 from openclaw_web.sqlite.integrity import NAMED, WrongRows, count_rows
 
-from ...backups import backup_format, backup_reader
+from ...backups import backup_reader
+from ...backups.backup_format import get_blob_hash
 from ...models import BackupRun
 from ..findings import Finding
 from . import integrity_checks
@@ -100,10 +101,10 @@ class ContentRecovery:
         missing = uses.keys() - places.keys()
         runs = BackupRun.objects.filter(status__in=BackupRun.USABLE).order_by("-created_at", "-id")
         for run in runs.defer("manifest_json")[:LOOKED_INTO] if missing else ():
-            paths = [path for path in self._read_paths(run.archive_path) if _hash_of(path) in missing]
+            paths = [path for path in self._read_paths(run.archive_path) if get_blob_hash(path) in missing]
             if paths:
                 sentences.append(_describe_backup(run, paths))
-                missing -= set(map(_hash_of, paths))
+                missing -= set(map(get_blob_hash, paths))
         if missing:
             sentence = ngettext(
                 "%(count)s is in no source and in no backup searched, and cannot be restored.",
@@ -136,15 +137,11 @@ class ContentRecovery:
             try:
                 with backup_reader.open_backup(Path(archive)) as opened:
                     damaged = set(opened.manifest.files.damaged)
-                    blobs = [entry.path for entry in opened.read_file_list() if backup_format.get_blob_hash(entry.path)]
-                    self._lists[archive] = [path for path in blobs if _hash_of(path) not in damaged]
+                    blobs = [entry.path for entry in opened.read_file_list() if get_blob_hash(entry.path)]
+                    self._lists[archive] = [path for path in blobs if get_blob_hash(path) not in damaged]
             except Refused:
                 self._lists[archive] = []
         return self._lists[archive]
-
-
-def _hash_of(path):
-    return backup_format.get_blob_hash(path)
 
 
 def _describe_sources(places):
@@ -165,13 +162,14 @@ def _describe_sources(places):
 
 
 def _describe_backup(run, paths):
+    count = len(set(map(get_blob_hash, paths)))
     sentence = ngettext(
         "%(count)s is in the backup %(id)s: %(command)s",
         "%(count)s are in the backup %(id)s: %(command)s",
-        len(set(map(_hash_of, paths))),
+        count,
     )
     # Not `backup restore`: that would restore the whole home to that day.
     names = paths[:1] if len(paths) == 1 else ["--wildcards", "'artifacts/*'", "--skip-old-files"]
     command = shlex.join(["tar", "--zstd", "-xf", run.archive_path, "-C", str(settings.HOME_DIR)])
-    words = {"count": len(set(map(_hash_of, paths))), "id": run.id, "command": f"{command} {' '.join(names)}"}
+    words = {"count": count, "id": run.id, "command": f"{command} {' '.join(names)}"}
     return sentence % words

@@ -32,7 +32,9 @@ def describe_holding_backups(agent_id: str, lost_rows: Mapping[str, LostRows], *
     seen: backup_search.SearchedHashes = defaultdict(set)
     for path in backup_search.find_backup_paths():
         for _agent, checks in backup_search.read_databases(path, [agent_id], seen, partial(_find_checks, lost_rows)):
-            sentences = dict.fromkeys(checks, _describe_holder(path)) | sentences
+            words = {"path": path, "command": backup_search.build_restore_command(path)}
+            sentence = _("The backup %(path)s contains it: %(command)s") % words
+            sentences = dict.fromkeys(checks, sentence) | sentences
         if len(sentences) == len(lost_rows):
             break
     return dict.fromkeys(lost_rows, _("No backup that was searched contains all of it.")) | sentences
@@ -50,10 +52,3 @@ def _read_names(file: Path, lost: LostRows) -> set[str | None]:
 
 def _describe_no_backup():
     return _("No backup exists.")
-
-
-def _describe_holder(path):
-    return _("The backup %(path)s contains it: %(command)s") % {
-        "path": path,
-        "command": backup_search.build_restore_command(path),
-    }
