@@ -1,7 +1,5 @@
 """The list of an agent's artifacts: its filters, query, columns and texts."""
 
-from dataclasses import replace
-
 from django import forms
 from django.db.models import Exists, OuterRef, Q
 from django.utils.translation import gettext_lazy as _
@@ -87,10 +85,8 @@ def fits(agent, *, sort=ArtifactFilters.DEFAULT, each=False, flagged=False, **cr
     column_terms = build_terms(criteria, COLUMNS, moment="created_at")
     window = WINDOW if sort.endswith("time") else SCATTERED_WINDOW
     listing = build_listing(rows, column_terms, order=get_order_columns(ArtifactFilters.ORDERS, sort), window=window)
-    conditions = [listing.condition] if listing.condition else []
-    conditions += [_build_flagged_condition()] if flagged else []
-    conditions += [] if each else [_build_latest_condition(rows, column_terms)]
-    return replace(listing, condition=Q(*conditions) if conditions else None)
+    listing = listing.narrow(_build_flagged_condition()) if flagged else listing
+    return listing if each else listing.narrow(_build_latest_condition(rows, column_terms))
 
 
 def count_uses(db: str, handles: list[str]) -> dict[str, int]:

@@ -82,6 +82,5 @@ JOB = Kind(
     label=gettext_lazy("Store exchanges"),
     audit_text=gettext_lazy("started to store exchanges"),
     cancel_text=gettext_lazy("Exchanges already stored are kept; the next run continues."),
-    describe_result=lambda result: str(result["message"]),
     schedule=Schedule("schedule.exchangeMinutes", MINUTE_MS, dict, is_needed),
 )

@@ -13,6 +13,7 @@ from agents import databases
 from ledger.models import TranscriptEvent
 from ledger.outputs import stashed_outputs
 from ledger.transcripts.trimming import parse_stashed
+from openclaw_web.batches import in_batches
 from openclaw_web.disk import packing
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite import write_queue
@@ -55,8 +56,8 @@ def store_exchanges(samples: Iterable[DatasetSample]) -> int:
     count = 0
     for (agent_id, session_id), group in groups.items():
         if db := databases.find_alias(agent_id):
-            for start in range(0, len(group), BATCH):
-                count += _store_batch(db, session_id, group[start : start + BATCH])
+            for batch in in_batches(group, BATCH):
+                count += _store_batch(db, session_id, batch)
     return count
 
 

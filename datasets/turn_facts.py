@@ -14,6 +14,7 @@ from ledger.collectors.machine_prompts import prompt_kind
 from ledger.collectors.records import Facts, find_injected_kind, read_facts
 from ledger.models import ConversationTurn, Session, TranscriptEvent, TranscriptEventIdentity
 from ledger.transcripts.trimming import full_record
+from openclaw_web.batches import in_batches
 from openclaw_web.sqlite.json_columns import decode
 
 from . import models
@@ -138,8 +139,7 @@ def mark_repeated(agent: Agent) -> None:
     Only sessions that name a parent have some.
     """
     forks = list(Session.objects.using(agent.db).exclude(parents="").order_by("id").values_list("id", flat=True))
-    for start in range(0, len(forks), FORKS):
-        names = forks[start : start + FORKS]
+    for names in in_batches(forks, FORKS):
         samples = DatasetSample.objects.filter(agent_id=agent.agent_id, session_id__in=names, turn_id__isnull=False)
         if samples.exists():
             turns = ConversationTurn.objects.using(agent.db).filter(session_id__in=names, repeat_of__isnull=False)

@@ -64,8 +64,7 @@ def fits(agent, *, scope, sort=EventFilters.DEFAULT, session="", q="", **filters
     if not q:
         return listing
     words = search_listing(agent.db, EventQuery(scope), q).condition
-    condition = words if listing.condition is None else listing.condition & words
-    return replace(listing, condition=condition, window=SEARCH_WINDOW)
+    return replace(listing.narrow(words), window=SEARCH_WINDOW)
 
 
 def _hide_redacted(row):

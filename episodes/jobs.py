@@ -128,7 +128,6 @@ RETENTION_JOB = Kind(
     label=gettext_lazy("Retention of events"),
     audit_text=gettext_lazy("started the removal of old events"),
     cancel_text=gettext_lazy("Events already removed are not restored; the others are kept."),
-    describe_result=lambda result: str(result["message"]),
     page="episodes:scope_list",
     page_params=("agent",),
     schedule=Schedule("episodes.dailyRetention", DAY_MS, lambda: {"by": BY_SCHEDULE}, is_switch=True),

@@ -4,7 +4,7 @@ Redacted rows read as redacted, whatever the row still holds.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from django.db.models import Max, Q, QuerySet, Sum
@@ -109,9 +109,7 @@ def read_event_page(
         return page_of(tuple(rows.filter(type=name) for name in query.types), order=order, **limits, **place)
     terms += [Term("type", "in", query.types)] if query.types else []
     listing = build_listing(rows, terms, order=order, seeks=SEEKS, time_ms=SEARCH_MS)
-    if words:
-        conditions = [listing.condition, _build_condition(words)]
-        listing = replace(listing, condition=Q(*filter(None, conditions)))
+    listing = listing.narrow(_build_condition(words)) if words else listing
     return listing.page(**limits, **place)
 
 

@@ -4,10 +4,12 @@ The texts of a few versions are searched, each read once.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from django.db.models.functions import Substr
+
+from openclaw_web.batches import in_batches
 
 from .models import FileSnapshot, WriteGuardianAudit
 
@@ -99,11 +101,8 @@ def find_lines(version: FileSnapshot | None, fact: str) -> list[tuple[int, str]]
 
 def read_facts(db: str, write_ids: Iterable[str]) -> dict[str, str]:
     """Return the facts of these writes by id, where they have one."""
-    return dict(_read_facts_in_batches(db, list(write_ids)))
-
-
-def _read_facts_in_batches(db, ids) -> Iterator[tuple[str, str]]:
     rows = WriteGuardianAudit.objects.using(db).exclude(candidate_fact=None)
-    for start in range(0, len(ids), AT_ONCE):
-        batch = rows.filter(id__in=ids[start : start + AT_ONCE])
-        yield from batch.values_list("id", Substr("candidate_fact", 1, MOST_CHARACTERS))
+    columns, facts = ("id", Substr("candidate_fact", 1, MOST_CHARACTERS)), {}
+    for batch in in_batches(write_ids, AT_ONCE):
+        facts.update(rows.filter(id__in=batch).values_list(*columns))
+    return facts

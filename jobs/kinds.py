@@ -25,11 +25,13 @@ DAY_MS = 24 * HOUR_MS
 
 
 def as_json(result: dict[str, Any]) -> str:
-    """Return a result as JSON, for kinds that do not describe their results.
-
-    At most 20,000 characters.
-    """
+    """Return a result as JSON, at most 20,000 characters of it."""
     return orjson.dumps(result, option=orjson.OPT_INDENT_2).decode()[:RESULT_CHARACTERS]
+
+
+def get_message(result: dict[str, Any]) -> str:
+    """Return the message of a result, or all of a result that has none."""
+    return str(result["message"]) if "message" in result else as_json(result)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ class Kind:
     label: Words
     audit_text: Words
     cancel_text: Words
-    describe_result: Callable[[dict[str, Any]], str] = as_json
+    describe_result: Callable[[dict[str, Any]], str] = get_message
     page: str = ""
     page_params: tuple[str, ...] = ()
     undo: Callable[[dict[str, Any]], None] | None = None

@@ -10,6 +10,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from datetime import UTC, date, datetime
 
 DAY_MS = 86_400_000
 _moved: ContextVar[int] = ContextVar("moved", default=0)  # milliseconds
@@ -46,6 +47,16 @@ def is_recent(moment: int, span_ms: int) -> bool:
     A time in the future does not: it says nothing about when something happened.
     """
     return 0 <= now_ms() - moment < span_ms
+
+
+def day_of(moment: int) -> date:
+    """The UTC day of a time in milliseconds."""
+    return datetime.fromtimestamp(moment / 1000, UTC).date()
+
+
+def format_utc(moment: int) -> str:
+    """`2026-02-21 11:13:07 UTC`."""
+    return f"{datetime.fromtimestamp(moment / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
 def today_ms() -> tuple[int, int]:

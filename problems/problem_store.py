@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from django.db import transaction
 
 from openclaw_web import clock
+from openclaw_web.batches import in_batches
 from openclaw_web.errors import UserFacingError
 from openclaw_web.sqlite import failures
 
@@ -66,7 +67,7 @@ def store_findings(result: PassResult) -> None:
         gone = [row for key, row in rows.items() if key not in by_id and _is_gone(row, result)]
         changed += [_close_row(row, result.kinds.get(row.kind), now) for row in gone]
         _save([*new, *changed])
-        for keys in _split([key for key in by_id if key in rows]):
+        for keys in in_batches([key for key in by_id if key in rows], BATCH):
             Problem.objects.filter(id__in=keys).update(last_seen_at=now)
         _store_checks(result, now)
 
@@ -91,7 +92,7 @@ def prune_problems() -> int:
     spare = closed.order_by("-closed_at").values_list("id", flat=True)[MOST_CLOSED : MOST_CLOSED + 10 * BATCH]
     removed = 0
     for rows in (list(old.values_list("id", flat=True)[: 10 * BATCH]), list(spare)):
-        for keys in _split(rows):
+        for keys in in_batches(rows, BATCH):
             removed += Problem.objects.filter(id__in=keys).delete()[0]
     return removed
 
@@ -99,7 +100,7 @@ def prune_problems() -> int:
 def _read_rows(by_id):
     """Return the rows of these findings, and of what was found before."""
     rows = {row.id: row for row in Problem.objects.filter(is_found=True)}
-    for keys in _split([key for key in by_id if key not in rows]):
+    for keys in in_batches([key for key in by_id if key not in rows], BATCH):
         rows |= Problem.objects.in_bulk(keys)
     return rows
 
@@ -192,10 +193,5 @@ def _store_checks(result, now):
         checks, BATCH, update_conflicts=True, unique_fields=["place"], update_fields=["state", "checked_at"]
     )
     known = set(ProblemCheck.objects.exclude(place="").values_list("place", flat=True))
-    for names in _split(sorted(known - result.agents)):
+    for names in in_batches(sorted(known - result.agents), BATCH):
         ProblemCheck.objects.filter(place__in=names).delete()
-
-
-def _split(keys: list[str]) -> Iterable[list[str]]:
-    for start in range(0, len(keys), BATCH):
-        yield keys[start : start + BATCH]

@@ -8,6 +8,7 @@ from gate import verdict_store
 from gate.models import GateReplay, MemoryGateDecision
 from gate.replays import results
 from gate.replays.results import VerdictScores
+from openclaw_web.batches import in_batches
 from openclaw_web.sqlite.fields import RowId
 
 from ..kinds import turn as turns
@@ -94,15 +95,14 @@ def _find_unsampled(agent, rows: Sequence[MemoryGateDecision]) -> list[str]:
 
 
 def _find_existing(sample_ids: Sequence[str]) -> Iterator[str]:
-    for start in range(0, len(sample_ids), BATCH):
-        samples = DatasetSample.objects.filter(id__in=sample_ids[start : start + BATCH])
-        yield from samples.values_list("id", flat=True)
+    for batch in in_batches(sample_ids, BATCH):
+        yield from DatasetSample.objects.filter(id__in=batch).values_list("id", flat=True)
 
 
 def _read_decisions(db, ids: Sequence[str]) -> Iterator[MemoryGateDecision]:
     rows = MemoryGateDecision.objects.using(db).only("id", "turn_id", "window_hash")
-    for start in range(0, len(ids), BATCH):
-        yield from rows.filter(id__in=ids[start : start + BATCH])
+    for batch in in_batches(ids, BATCH):
+        yield from rows.filter(id__in=batch)
 
 
 PIECE = 10_000  # labels of one call: no page waits for a hundred thousand

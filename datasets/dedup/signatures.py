@@ -14,6 +14,7 @@ from django.db.models import QuerySet, Value
 from django.db.models.functions import Coalesce, Length
 
 from findings.detection import MOST_IN_REQUEST
+from openclaw_web.batches import in_batches
 
 from ..models import DatasetSample, SampleSignature
 from ..sample_texts import ExportSample, UnreadableSample, read_sample
@@ -94,9 +95,9 @@ def is_sound(sample_id: str, signature: Signature) -> bool:
 
 def renew(sample_ids: Collection[str]) -> int:
     """Compute the signatures of these samples again; return how many samples there are."""
-    ids, count = list(sample_ids), 0
-    for start in range(0, len(ids), BATCH):
-        rows = list(DatasetSample.objects.filter(id__in=ids[start : start + BATCH]).values(*SAMPLE_COLUMNS))
+    count = 0
+    for batch in in_batches(sample_ids, BATCH):
+        rows = list(DatasetSample.objects.filter(id__in=batch).values(*SAMPLE_COLUMNS))
         store_signatures([(row, build_from_row(row)) for row in rows])
         count += len(rows)
     return count

@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from jobs import services as jobs
-from jobs.kinds import Kind
+from jobs.kinds import Kind, as_json
 from jobs.models import JobRun
 from jobs.progress import Listener
 from openclaw_web.errors import Refused
@@ -127,7 +127,6 @@ VERIFY_JOB = Kind(
     label=gettext_lazy("Export check"),
     audit_text=gettext_lazy("started an export check"),
     cancel_text=gettext_lazy("No result is recorded."),
-    describe_result=lambda result: str(result["message"]),
     page="datasets:export_detail",
     page_params=("export_id",),
 )
@@ -137,6 +136,7 @@ JOB = Kind(
     audit_text=gettext_lazy("started an export"),
     cancel_text=gettext_lazy("The unfinished files are removed."),
     undo=_give_up,
+    describe_result=as_json,
     page="datasets:export_detail",
     page_params=("export_id",),
 )

@@ -9,6 +9,7 @@ from agents import databases
 from findings import places
 from findings.finding_store import PERSON_RULE
 from findings.models import Finding
+from openclaw_web.batches import in_batches
 
 from ..models import FindingVerdict
 
@@ -92,9 +93,9 @@ def read_decisions(value_hashes: Collection[str] | None = None) -> Decisions:
     rows = FindingVerdict.objects.order_by("decided_at", "id").values_list(*COLUMNS)
     if value_hashes is None:
         return _build(rows.iterator(chunk_size=CHUNK))
-    hashes, chosen = list(value_hashes), list(rows.filter(value_hash=None))
-    for start in range(0, len(hashes), BATCH):
-        chosen += rows.filter(value_hash__in=hashes[start : start + BATCH])
+    chosen = list(rows.filter(value_hash=None))
+    for batch in in_batches(value_hashes, BATCH):
+        chosen += rows.filter(value_hash__in=batch)
     return _build(chosen)
 
 

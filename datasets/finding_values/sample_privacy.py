@@ -21,6 +21,7 @@ from findings.value_hash import compute_value_hash
 from jobs import services as jobs
 from jobs.kinds import MINUTE_MS, Kind, Schedule
 from jobs.models import JobRun
+from openclaw_web.batches import in_batches
 from openclaw_web.detectors import detect
 from openclaw_web.sqlite import statements, write_queue
 from people.models.bookkeeping import KeyValue
@@ -93,9 +94,9 @@ def refresh(sample_ids: Iterable[str], room: float = MOST_IN_REQUEST) -> int:
 
     A sample whose content changes meanwhile keeps its columns: who changes it refreshes it.
     """
-    ids, count = list(sample_ids), 0
-    for start in range(0, len(ids), BATCH):
-        samples = list(DatasetSample.objects.filter(id__in=ids[start : start + BATCH]))
+    count = 0
+    for batch in in_batches(sample_ids, BATCH):
+        samples = list(DatasetSample.objects.filter(id__in=batch))
         before = [_read_columns(sample) for sample in samples]
         room = set_columns(samples, room)
         after = [_read_columns(sample) for sample in samples]
@@ -284,13 +285,11 @@ COPY_JOB = Kind(
     label=gettext_lazy("Apply a verdict on findings"),
     audit_text=gettext_lazy("started to apply a verdict on findings"),
     cancel_text=gettext_lazy("Exports follow the verdict; columns of some samples may not show it yet."),
-    describe_result=lambda result: str(result["message"]),
 )
 CHECK_JOB = Kind(
     run=run_check,
     label=gettext_lazy("Search samples for personal data"),
     audit_text=gettext_lazy("started to search samples for personal data"),
     cancel_text=gettext_lazy("Samples already searched keep what was found; the next run begins again."),
-    describe_result=lambda result: str(result["message"]),
     schedule=Schedule("schedule.findingsScanMinutes", MINUTE_MS, dict, is_check_needed),
 )

@@ -2,13 +2,13 @@
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from itertools import islice
 
 from django.db.models import Count, Min, QuerySet, Sum
 
 from agents import databases
 from agents.models import Agent
 from findings.models import Finding
+from openclaw_web.batches import in_batches
 from openclaw_web.sqlite import write_queue
 
 from ..models import FindingValue, FindingValueAgent
@@ -32,8 +32,7 @@ def refresh(agent_id: str, db: str, value_hashes: Collection[str]) -> None:
 
     `db` is the alias of the agent's file. Opens its own transactions on the global file.
     """
-    names = iter(dict.fromkeys(value_hashes))
-    while batch := list(islice(names, BATCH)):
+    for batch in in_batches(dict.fromkeys(value_hashes), BATCH):
         with write_queue.global_transaction():
             _store_counts(agent_id, _count_values(db, batch), batch, read_decisions(batch))
 
@@ -48,8 +47,7 @@ def rebuild() -> int:
         db = databases.find_alias(agent.agent_id)
         if db is None:
             continue
-        names = _read_hashes(agent, db)
-        while batch := list(islice(names, BATCH)):
+        for batch in in_batches(_read_hashes(agent, db), BATCH):
             refresh(agent.agent_id, db, batch)
             counted += len(batch)
     return counted

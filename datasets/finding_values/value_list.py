@@ -62,8 +62,7 @@ def fits(_user, *, sort=ValueFilters.DEFAULT, agent="", **criteria) -> Listing:
     if not agent:
         return listing
     places = FindingValueAgent.objects.filter(value_hash=OuterRef("value_hash"), agent_id=agent)
-    condition = Q(Exists(places)) if listing.condition is None else listing.condition & Q(Exists(places))
-    return replace(listing, condition=condition, time_ms=SEARCH_MS if is_by_time else 0)
+    return replace(listing.narrow(Q(Exists(places))), time_ms=SEARCH_MS if is_by_time else 0)
 
 
 class RulePrecision(NamedTuple):

@@ -1,7 +1,7 @@
 """Samples of turns whose words are other ones now than people judged, since records were read by newer rules."""
 
 from collections import Counter
-from itertools import groupby, islice
+from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
@@ -12,6 +12,7 @@ from jobs.kinds import BY_SCHEDULE
 from ledger.models import ConversationTurn, Session
 from ledger.rebuild.sums import find_turn
 from ledger.transcripts.reported_turns import PREFIX, find_turns
+from openclaw_web.batches import in_batches
 from openclaw_web.sqlite import write_queue
 from openclaw_web.sqlite.json_columns import decode
 
@@ -38,7 +39,7 @@ def follow_turns(agent: Agent, progress: Any) -> tuple[Counter[str], list[str]]:
     for session_id, group in groupby(rows, key=attrgetter("session_id")):
         if not Session.objects.using(agent.db).filter(id=session_id).exists():
             continue
-        while batch := list(islice(group, BATCH)):
+        for batch in in_batches(group, BATCH):
             lost += _find_places(agent.db, batch)
             _follow_batch(agent.db, [sample for sample in batch if sample.sample_type == turns.TYPE], counts)
             progress.update(counts["samples"], None, _("Comparing samples with their turns"))

@@ -24,6 +24,7 @@ from guardian.recording.reports import CHANGED
 from ledger import consent
 from ledger.collectors.message_unwrapping import unwrap_message
 from ledger.models import ConversationTurn
+from openclaw_web.batches import in_batches
 from openclaw_web.errors import Refused
 
 from .. import services, turn_facts
@@ -201,8 +202,7 @@ def find_samples(agent: Agent, decisions: list[MemoryGateDecision]) -> dict[str,
     The decision's own sample comes first, then that of its turn.
     """
     samples: dict[str, list[DatasetSample]] = {}
-    for start in range(0, len(decisions), BATCH):
-        batch = decisions[start : start + BATCH]
+    for batch in in_batches(decisions, BATCH):
         ids = [find_sample_id(agent, decision.id) for decision in batch]
         ids += [turns.compute_sample_id(agent.agent_id, decision.turn_id) for decision in batch if decision.turn_id]
         names = {decision.id for decision in batch}

@@ -1,7 +1,6 @@
 """Samples of writes that were rolled back: people judged these before, so they need review."""
 
 from collections.abc import Iterable
-from itertools import islice
 from typing import Any
 
 from django.utils.translation import gettext as _
@@ -11,6 +10,7 @@ from agents import databases
 from agents.models import Agent
 from guardian.models import Rollback, WriteGuardianAudit
 from jobs.kinds import BY_SCHEDULE, Kind
+from openclaw_web.batches import in_batches
 from openclaw_web.sqlite import write_queue
 
 from ..models import DatasetSample, SampleClaim
@@ -40,7 +40,7 @@ def run(_params: dict[str, Any], progress: Any) -> dict[str, Any]:
             continue
         rows = WriteGuardianAudit.objects.using(db).filter(status=WriteGuardianAudit.Status.ROLLED_BACK)
         ids = rows.order_by("id").values_list("id", flat=True).iterator(chunk_size=BATCH)
-        while batch := list(islice(ids, BATCH)):
+        for batch in in_batches(ids, BATCH):
             rollbacks = Rollback.objects.using(db).filter(audit_id__in=batch)
             count += _send(agent, dict.fromkeys(batch, "") | dict(rollbacks.values_list("audit_id", "rolled_back_by")))
             progress.update(count, None)
@@ -72,5 +72,4 @@ JOB = Kind(
     label=gettext_lazy("Send samples of rolled back writes to review"),
     audit_text=gettext_lazy("started to send samples of rolled back writes to review"),
     cancel_text=gettext_lazy("Samples already sent are kept in the queue; the next run continues."),
-    describe_result=lambda result: result["message"],
 )

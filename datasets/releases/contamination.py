@@ -15,7 +15,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from ulid import ULID
 
 from jobs import services as jobs
-from jobs.kinds import Kind
+from jobs.kinds import Kind, as_json
 from jobs.models import JobRun
 from openclaw_web import clock
 from openclaw_web.errors import Refused
@@ -222,4 +222,5 @@ JOB = Kind(
     label=gettext_lazy("Benchmark report"),
     audit_text=gettext_lazy("started a benchmark report"),
     cancel_text=gettext_lazy("No result is recorded."),
+    describe_result=as_json,
 )

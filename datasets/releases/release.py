@@ -136,6 +136,5 @@ JOB = Kind(
     label=gettext_lazy("Release of a dataset"),
     audit_text=gettext_lazy("started a release"),
     cancel_text=gettext_lazy("The unfinished release is removed, and its number is free again."),
-    describe_result=lambda result: str(result["message"]),
     undo=_give_up,
 )

@@ -178,6 +178,5 @@ JOB = Kind(
     label=gettext_lazy("Check of releases"),
     audit_text=gettext_lazy("started a check of releases"),
     cancel_text=gettext_lazy("Members already checked remain noted; the next check begins again."),
-    describe_result=lambda result: str(result["message"]),
     schedule=Schedule("schedule.releaseCheckHours", HOUR_MS, dict, has_releases),
 )

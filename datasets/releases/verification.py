@@ -126,5 +126,4 @@ JOB = Kind(
     label=gettext_lazy("Check of a release"),
     audit_text=gettext_lazy("started the check of a release"),
     cancel_text=gettext_lazy("No result is recorded."),
-    describe_result=lambda result: str(result["message"]),
 )

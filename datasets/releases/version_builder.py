@@ -3,7 +3,7 @@
 import hashlib
 from collections import Counter
 from collections.abc import Iterator
-from itertools import chain, islice
+from itertools import chain
 from typing import Any
 
 from django.conf import settings
@@ -12,6 +12,7 @@ from django.db.models.functions import Coalesce
 from django.utils.translation import gettext as _
 
 from openclaw_web import clock
+from openclaw_web.batches import in_batches
 from openclaw_web.detectors.spans import RULES as DETECTOR_RULES
 from openclaw_web.disk import drafts, room
 from openclaw_web.errors import Refused
@@ -69,9 +70,9 @@ def build_version(version: DatasetVersion, progress: Any) -> None:
     samples = DatasetSample.objects.annotate(label=Coalesce("label_id", Value(""), output_field=TextField()))
     current = samples.filter(id=OuterRef("sample_id"), annotation_status=OuterRef("status"), label=same_label)
     ids = list(DatasetMember.objects.filter(~Exists(current), version=version).values_list("id", flat=True))
-    for start in range(0, len(ids), BATCH):
+    for batch in in_batches(ids, BATCH):
         with global_transaction():
-            DatasetMember.objects.filter(id__in=ids[start : start + BATCH]).delete()
+            DatasetMember.objects.filter(id__in=batch).delete()
     judged = len(ids)
     if not DatasetMember.objects.filter(version=version).exists():
         sentence = words.describe_nothing_left(
@@ -150,7 +151,7 @@ def _remake_version(version, latest, progress):
 
 def _insert_members(version, members, progress, total):
     done = 0
-    while batch := list(islice(members, BATCH)):
+    for batch in in_batches(members, BATCH):
         names = {get_side_name(member.agent_id, member.session_id): member.side for member in batch}
         with global_transaction():
             DatasetMember.objects.bulk_create(batch)

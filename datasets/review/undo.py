@@ -15,6 +15,7 @@ from agents.models import Agent
 from guardian.corrections import correction_store
 from openclaw_web import clock
 from openclaw_web.amounts import format_plural
+from openclaw_web.batches import in_batches
 from openclaw_web.errors import Refused
 from openclaw_web.sentences import join_sentences
 from openclaw_web.sqlite import statements, write_queue
@@ -160,8 +161,7 @@ def _undo_skip(action):
 def _undo_bulk(action):
     labels = list(SampleLabel.objects.filter(bulk_id=action.bulk_id, undoes=None))
     pairs, changed_count = [], 0
-    for start in range(0, len(labels), BATCH):
-        batch = labels[start : start + BATCH]
+    for batch in in_batches(labels, BATCH):
         samples = DatasetSample.objects.defer("content").in_bulk([label.sample_id for label in batch])
         stored_pairs = [(samples[label.sample_id], label) for label in batch if label.sample_id in samples]
         usable = [(sample, label) for sample, label in stored_pairs if sample.label_id == label.id]

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.utils.translation import gettext as _
 
-from gate.statistics.figures import Period, day_of, monday_of
+from gate.statistics.figures import Period, monday_of
 from gate.statistics.sums import DAY_MS
 from openclaw_web import clock
 from openclaw_web.errors import Refused
@@ -124,7 +124,7 @@ def resolve_period(first: date | None, last: date | None) -> Period:
         raise Refused(_("Choose days of the years 1970 to 2999."))
     if last is None:
         newest = None if first else counts.find_newest()
-        last = day_of(clock.now_ms() if newest is None else newest)
+        last = clock.day_of(clock.now_ms() if newest is None else newest)
         last = max(last, first or last)
     first = first or last - timedelta(days=DEFAULT_DAYS - 1)
     if first > last:

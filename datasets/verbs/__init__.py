@@ -2,19 +2,11 @@
 
 from django.utils.translation import gettext as _
 
-from openclaw_web.commands.groups import WrongUse
 from openclaw_web.errors import Refused
 
 from ..models import DatasetSample
 
 BY = "command line"  # the user of acts in a terminal
-MOST = 1_000
-
-
-def check_limit(limit: int) -> None:
-    """Raise WrongUse for a number of rows other than 1 to MOST."""
-    if not 1 <= limit <= MOST:
-        raise WrongUse(_("--limit must be 1 to 1000."))
 
 
 def check_scored(option: str) -> None:

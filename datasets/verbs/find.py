@@ -1,12 +1,12 @@
 """`reflection dataset list`: finds and prints samples."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from openclaw_web.commands.groups import Outcome, WrongUse
+from openclaw_web import clock
+from openclaw_web.commands.groups import Outcome, WrongUse, check_limit
 from openclaw_web.lists.paging import Term
 from openclaw_web.pages import glyphs
 
@@ -14,7 +14,7 @@ from ..models import DatasetSample, SampleQuerySet
 from ..sample_list import SAMPLES, build_rows
 from ..sample_order import Filters
 from ..words import UNDONE
-from . import check_limit, check_scored
+from . import check_scored
 
 HELP = gettext_lazy("List samples, newest first.")
 EXAMPLES = ("reflection dataset list --needs-review", "reflection dataset list --status approved --quality-above 0.8")
@@ -64,10 +64,9 @@ def find_samples(filters: Filters, quality_above: float | None, limit: int) -> l
 def _format_lines(row, filters):
     """Return a sample in two lines: time, status, type and id; then its texts."""
     (texts,) = build_rows([row], filters)
-    at = datetime.fromtimestamp(row["created_at"] / 1000, UTC)
-    status = row["annotation_status"] or UNDONE
+    at, status = clock.format_utc(row["created_at"]), row["annotation_status"] or UNDONE
     score = "" if row["quality_score"] is None else f"  {row['quality_score']:.2f}"
-    yield f"{at:%Y-%m-%d %H:%M:%S} UTC  {status:<13}  {row['sample_type']:<23}  {glyphs.to_one_line(row['id'])}{score}"
+    yield f"{at}  {status:<13}  {row['sample_type']:<23}  {glyphs.to_one_line(row['id'])}{score}"
     yield f"  {_clip(texts['title'])} → {_clip(texts['reply'] or row['decision'] or '–')}"
 
 

@@ -1,7 +1,6 @@
 """`reflection dataset findings`: lists values that were found, judges one, or scans for new ones."""
 
 import sys
-from datetime import UTC, datetime
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -10,14 +9,15 @@ from agents.models import Agent
 from jobs import services as jobs
 from jobs.models import JobRun
 from jobs.progress import open_listener
-from openclaw_web.commands.groups import Failed, Outcome
+from openclaw_web import clock
+from openclaw_web.commands.groups import Failed, Outcome, check_limit
 from openclaw_web.detectors.spans import KINDS
 from openclaw_web.errors import Refused
 from openclaw_web.pages import glyphs
 
 from ..finding_values import value_list, verdicts
 from ..models import FindingValue, FindingVerdict
-from . import BY, check_limit
+from . import BY
 
 HELP = gettext_lazy("List personal data and secrets that were found, judge a value, or scan for new ones.")
 EXAMPLES = (
@@ -90,8 +90,7 @@ def _to_json(value, texts):
 
 def _format_lines(value, texts):
     """Yield a value in two lines: time, state, kind, hash; the value and its places."""
-    at = datetime.fromtimestamp(value.first_found_at / 1000, UTC)
-    yield f"{at:%Y-%m-%d %H:%M:%S} UTC  {value.state:<9}  {value.kind:<11}  {value.value_hash}"
+    yield f"{clock.format_utc(value.first_found_at)}  {value.state:<9}  {value.kind:<11}  {value.value_hash}"
     words = {
         "value": glyphs.to_one_line(texts.get(value.value_hash) or "–"),
         "places": f"{value.places:,}",

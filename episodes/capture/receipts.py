@@ -13,6 +13,7 @@ from automation.models import CronJob, CronRunLog
 from guardian.models import WriteGuardianAudit
 from jobs.models import JobRun
 from ledger import consent
+from openclaw_web.batches import in_batches
 from openclaw_web.clock import DAY_MS
 from openclaw_web.sqlite import write_queue
 
@@ -101,8 +102,7 @@ def _capture(agent, capture, source, receipts, build):
     known = _read_known(agent.db, receipts)
     pending = [receipt for receipt in receipts if receipt.event_id not in known]
     ages, scope, new = Ages(agent.db), switches.build_scope(agent, capture), 0
-    for start in range(0, len(pending), BATCH_SIZE):
-        batch = pending[start : start + BATCH_SIZE]
+    for batch in in_batches(pending, BATCH_SIZE):
         events = [event for event in build(agent, scope, batch) if not ages.is_expired(event)]
         events = select_unexpired(agent.db, events)
         position = max(batch[-1].at_ms, capture.positions.get(source, 0))
@@ -114,11 +114,9 @@ def _capture(agent, capture, source, receipts, build):
 
 
 def _read_known(db, receipts):
-    ids = [receipt.event_id for receipt in receipts]
     known: set[str] = set()
-    for start in range(0, len(ids), BATCH_SIZE):
-        rows = EpisodicEvent.objects.using(db).filter(event_id__in=ids[start : start + BATCH_SIZE])
-        known |= set(rows.values_list("event_id", flat=True))
+    for batch in in_batches([receipt.event_id for receipt in receipts], BATCH_SIZE):
+        known.update(EpisodicEvent.objects.using(db).filter(event_id__in=batch).values_list("event_id", flat=True))
     return known
 
 

@@ -1,11 +1,6 @@
 """The list of an agent's decisions: filters, query, columns and texts."""
 
-from dataclasses import replace
-from typing import Any
-
 from django import forms
-from django.db.models import Q, QuerySet
-from django.db.models.functions import Substr
 from django.utils.translation import gettext_lazy as _
 
 from ledger.lists.agent_filters import AgentFilters
@@ -42,7 +37,6 @@ FIELDS = file_columns(
     *("id", "created_at", "decision", "reason", "candidate_fact", "session_id", "turn_id", "llm_model"),
     *("prompt_version", "llm_latency_ms", "prompt_tokens", "completion_tokens", "cost_usd", "saw_user"),
 )
-READ = tuple(name for name in FIELDS if name not in ("reason", "candidate_fact"))
 
 
 class DecisionFilters(AgentFilters):
@@ -97,20 +91,7 @@ def fits(agent, *, sort=DecisionFilters.DEFAULT, session="", q="", verdict="", *
     time_ms = SEARCH_MS if is_searched else 0
     order = get_order_columns(DecisionFilters.ORDERS, sort)
     listing = build_listing(rows, conditions, order=order, seeks=SEEKS, time_ms=time_ms)
-    if not q:
-        return listing
-    matching = Q(reason__icontains=q) | Q(candidate_fact__icontains=q)
-    return replace(listing, condition=matching if listing.condition is None else listing.condition & matching)
-
-
-def _read_rows(rows: QuerySet[MemoryGateDecision]) -> QuerySet[MemoryGateDecision, dict[str, Any]]:
-    """Decisions as dictionaries, with the beginnings of reason and fact as `why` and `fact`."""
-    return rows.values(
-        *READ,
-        "place",
-        why=Substr("reason", 1, list_context.FIRST_CHARACTERS),
-        fact=Substr("candidate_fact", 1, list_context.FIRST_CHARACTERS),
-    )
+    return listing.narrow(list_context.build_text_condition(q)) if q else listing
 
 
 DECISIONS = List(
@@ -143,5 +124,5 @@ DECISIONS = List(
         **list_context.read_row_context(agent.db, page),
         **words.build_row_words(),
     },
-    read=_read_rows,
+    read=lambda rows: list_context.read_beginnings(rows, FIELDS),
 )

@@ -1,8 +1,9 @@
 """Sessions and turns beside the rows of the gate's lists, and the filter by session."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Substr
 
 from agents.models import Agent
@@ -31,6 +32,21 @@ def build_session_term(agent: Agent, rows: QuerySet[Any], name: str) -> Term:
     if 1 < len(names) <= MAX_CHECKED:
         names = [session_id for session_id in names if rows.filter(session_id=session_id).exists()] or [name]
     return Term("session_id", "exact", names[0]) if len(names) == 1 else Term("session_id", "in", names)
+
+
+def build_text_condition(words: str) -> Q:
+    """Build the condition that the reason or the fact of a row contains these words."""
+    return Q(reason__icontains=words) | Q(candidate_fact__icontains=words)
+
+
+def read_beginnings(rows: QuerySet[Any], columns: Sequence[str]) -> QuerySet[Any, dict[str, Any]]:
+    """Read rows as dictionaries, with the beginnings of reason and fact as `why` and `fact`."""
+    return rows.values(
+        *(name for name in columns if name not in ("reason", "candidate_fact")),
+        "place",
+        why=Substr("reason", 1, FIRST_CHARACTERS),
+        fact=Substr("candidate_fact", 1, FIRST_CHARACTERS),
+    )
 
 
 def read_row_context(db: str, rows: list[dict[str, Any]]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from django.db.models import Q
 
 from agents.models import Agent
 from ledger import consent
+from openclaw_web.batches import in_batches
 
 from ..collectors.source_decisions import SourceDecision
 from ..models import GateCall, MemoryGateDecision
@@ -41,9 +42,8 @@ def import_decisions(agent: Agent, decisions: Sequence[SourceDecision], source: 
     Known decisions stay as they are; failed calls are stored as calls.
     """
     result = ImportResult()
-    ordered = sorted(decisions, key=lambda decision: decision.at)
-    for start in range(0, len(ordered), CHUNK):
-        _store_chunk(agent, ordered[start : start + CHUNK], source, result)
+    for batch in in_batches(sorted(decisions, key=lambda decision: decision.at), CHUNK):
+        _store_chunk(agent, batch, source, result)
     return result
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from agents.models import Agent
+from openclaw_web.batches import in_batches
 
 from ..lists.decision_list import DECISIONS
 from ..models import GateWindow, MemoryGateDecision
@@ -60,11 +61,9 @@ def _read_batches(agent, request) -> Iterator[list[MemoryGateDecision]]:
             after = page.next
             if after is None:
                 return
-    listed = sorted(ids)
-    rows = [row for at in range(0, len(listed), PIECE) for row in listing.all.filter(id__in=listed[at : at + PIECE])]
+    rows = [row for batch in in_batches(sorted(ids), PIECE) for row in listing.all.filter(id__in=batch)]
     rows.sort(key=lambda row: (row.created_at, row.place), reverse=True)
-    for at in range(0, len(rows), PIECE):
-        yield rows[at : at + PIECE]
+    yield from in_batches(rows, PIECE)
 
 
 def _find_stored_hashes(db, rows):

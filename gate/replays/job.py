@@ -121,7 +121,6 @@ JOB = Kind(
     label=gettext_lazy("Replay of decisions"),
     audit_text=gettext_lazy("started a replay of decisions"),
     cancel_text=gettext_lazy("Decisions already replayed are kept; the replay can be continued on its page."),
-    describe_result=lambda result: str(result["message"]),
     page=RUNNER.page,
     page_params=("agent", "replay"),
     undo=stop,

@@ -6,14 +6,13 @@ A Markdown fence around the whole answer is removed. Any other text around the o
 does a name that is given twice. Other names than those of the prompt are ignored.
 """
 
-import json
 import re
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
 
-import orjson
 from django.utils.translation import gettext as _
+
+from openclaw_web.llm.answers import parse_strictly
 
 from ..models import MemoryGateDecision
 
@@ -55,7 +54,7 @@ def parse_answer(text: str) -> ModelDecision:
     """Return the decision in an answer. Raises only CallMalformed."""
     stripped = text.strip()
     fenced = FENCED.fullmatch(stripped)
-    fields = _parse_json(fenced[1] if fenced else stripped)
+    fields = parse_strictly(fenced[1] if fenced else stripped)
     if not isinstance(fields, dict):
         raise MalformedAnswer(Fault.not_an_object)
     decision, reason, fact = (fields.get(name) for name in ("decision", "reason", "candidateFact"))
@@ -70,22 +69,6 @@ def parse_answer(text: str) -> ModelDecision:
     if not _is_text(fact):
         raise MalformedAnswer(Fault.missing_candidate_fact)
     return ModelDecision(decision, reason.strip(), fact.strip())
-
-
-def _parse_json(text) -> Any:
-    """Return the value of a JSON text; None when it is invalid or repeats a name."""
-    try:
-        orjson.loads(text)  # rejects invalid Unicode and endless nesting
-        return json.loads(text, object_pairs_hook=_build_unique)
-    except (ValueError, RecursionError):
-        return None
-
-
-def _build_unique(pairs):
-    values = dict(pairs)
-    if len(values) != len(pairs):
-        raise ValueError
-    return values
 
 
 def _is_text(value):

@@ -45,6 +45,5 @@ JOB = Kind(
     label=gettext_lazy("Built-in gate: new turns"),
     audit_text=gettext_lazy("started the built-in gate for new turns"),
     cancel_text=gettext_lazy("Decisions so far are kept; the next run continues."),
-    describe_result=lambda result: str(result["message"]),
     schedule=NEW_TURNS.every,
 )

@@ -6,6 +6,7 @@ from typing import Any
 from django.db.models import Count, Q, Sum
 
 from openclaw_web import clock
+from openclaw_web.batches import in_batches
 
 from ..models import GateCall
 from ..recording.reports import Origin
@@ -20,10 +21,8 @@ def sum_run_calls(db: str, turn_ids: Sequence[str], since: int) -> dict[str, Any
 
     `since` is in milliseconds. The tokens are those that count for the limit. The cost is None when none is known.
     """
-    batch_sums = [
-        _sum_calls(_filter_own_calls(db, since).filter(turn_id__in=turn_ids[at : at + BATCH]))
-        for at in range(0, len(turn_ids), BATCH)
-    ]
+    calls = _filter_own_calls(db, since)
+    batch_sums = [_sum_calls(calls.filter(turn_id__in=batch)) for batch in in_batches(turn_ids, BATCH)]
     costs = [sums["cost_usd"] for sums in batch_sums if sums["cost_usd"] is not None]
     counts = {str(outcome): sum(sums[outcome] for sums in batch_sums) for outcome in Outcome}
     return {**counts, "tokens": sum(sums["tokens"] for sums in batch_sums), "cost_usd": sum(costs) if costs else None}

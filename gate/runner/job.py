@@ -104,7 +104,6 @@ JOB = Kind(
     label=gettext_lazy("Built-in gate"),
     audit_text=gettext_lazy("started the built-in gate"),
     cancel_text=gettext_lazy("Decisions so far are kept; turns without one can be judged by another run."),
-    describe_result=lambda result: str(result["message"]),
     page=RUNNER.page,
     page_params=("agent",),
     ends_with_terminal=True,

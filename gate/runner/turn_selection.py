@@ -3,9 +3,7 @@
 Those of people, on the active branch, answered and ended.
 """
 
-from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any, TypeVar
 
 from django.db.models import Count, Exists, F, OuterRef, QuerySet
@@ -19,6 +17,7 @@ from ledger.collectors.machine_prompts import prompt_kind
 from ledger.collectors.records import find_injected_kind
 from ledger.models import ConversationTurn
 from openclaw_web import clock
+from openclaw_web.batches import in_batches
 
 from ..models import GateCall, MemoryGateDecision
 from ..recording import turn_matching
@@ -27,7 +26,6 @@ from ..recording.reports import Origin
 SETTLED_MS = 60_000  # milliseconds after its reply a turn has ended
 WORKING_MS = 3_600_000  # the same where a tool call follows the reply
 BATCH_SIZE = 200
-Row = TypeVar("Row")
 Rows = TypeVar("Rows", bound=QuerySet[Any])
 COLUMNS = (
     *("id", "session_id", "user_message_id", "agent_message_id"),
@@ -72,7 +70,7 @@ def select_turns(db: str, choice: TurnChoice, model: str, prompt_version: str) -
     }
     rows = turns.only(*COLUMNS).annotate(**ends).placed().order_by("-created_at", "-place")
     selection = TurnSelection()
-    for batch in split_rows(turn for turn in rows.iterator(chunk_size=BATCH_SIZE) if _is_eligible(turn)):
+    for batch in in_batches(filter(_is_eligible, rows.iterator(chunk_size=BATCH_SIZE)), BATCH_SIZE):
         hidden = consent.find_withheld(db, batch)
         for turn in batch:
             if turn.id in hidden:
@@ -99,13 +97,6 @@ def filter_by_choice(db: str, rows: Rows, choice: Choice) -> Rows:
     if untils := [moment for moment in (choice.until, choice.before_at) if moment is not None]:
         rows = rows.filter(created_at__lt=min(untils))
     return rows
-
-
-def split_rows(rows: Iterable[Row]) -> Iterator[list[Row]]:
-    """Yield the rows in lists of at most BATCH_SIZE."""
-    rows = iter(rows)
-    while batch := list(islice(rows, BATCH_SIZE)):
-        yield batch
 
 
 def _find_excluding_decisions(db, choice, model, prompt_version):

@@ -6,7 +6,7 @@ from datetime import timedelta
 from openclaw_web import clock
 from people.configuration import setting_values as configuration
 
-from .figures import DAILY_COLUMNS, DailySums, Period, day_of, read_daily_sums
+from .figures import DAILY_COLUMNS, DailySums, Period, read_daily_sums
 from .sums import COUNT_COLUMNS
 
 DAYS, BEFORE = 7, 28
@@ -34,7 +34,7 @@ class Drift:
 
 def periods() -> tuple[Period, Period]:
     """Return the last seven days that have ended, and the four weeks before them."""
-    today = day_of(clock.now_ms())
+    today = clock.day_of(clock.now_ms())
     start = today - timedelta(days=DAYS)
     return Period(start, today - timedelta(days=1)), Period(start - timedelta(days=BEFORE), start - timedelta(days=1))
 

@@ -5,12 +5,13 @@ The decisions themselves are never read.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from typing import Any
 
 from django.db.models import QuerySet
 
 from openclaw_web import clock
+from openclaw_web.lists.filters import start_of
 from openclaw_web.lists.paging import Page, decode_cursor, encode_cursor, page_of
 from openclaw_web.sqlite.json_columns import decode
 
@@ -165,16 +166,6 @@ class DailySums:
         return sorted({row[1] for row in self.rows} - {""}), sorted({row[2] for row in self.rows} - {""})
 
 
-def start_of(day: date) -> int:
-    """Return the first millisecond of a UTC day."""
-    return round(datetime(day.year, day.month, day.day, tzinfo=UTC).timestamp()) * 1000
-
-
-def day_of(moment: int) -> date:
-    """Return the UTC day of a moment in milliseconds."""
-    return datetime.fromtimestamp(moment / 1000, UTC).date()
-
-
 def monday_of(day: date) -> date:
     """Return the first day of the ISO week of a day."""
     return day - timedelta(days=day.weekday())
@@ -186,7 +177,7 @@ def resolve_period(db: str, since: date | None, until: date | None) -> Period:
     By default a period has twelve ISO weeks, and ends today. When neither day is given, it has the days with decisions
     in the twelve weeks up to the latest of them.
     """
-    today = day_of(clock.now_ms())
+    today = clock.day_of(clock.now_ms())
     if since or until:
         end = until or max(today, since or today)
         return Period(since or _build_weeks_until(end).start, end)
@@ -194,9 +185,9 @@ def resolve_period(db: str, since: date | None, until: date | None) -> Period:
     newest = days.order_by("-day").first()
     if newest is None:
         return _build_weeks_until(today)
-    last = day_of(newest)
+    last = clock.day_of(newest)
     oldest = days.filter(day__gte=start_of(_build_weeks_until(last).start)).order_by("day").first()
-    return Period(day_of(oldest or newest), last)
+    return Period(clock.day_of(oldest or newest), last)
 
 
 def read_daily_sums(db: str, period: Period, *, model: str = "", prompt: str = "") -> DailySums:
@@ -267,7 +258,7 @@ def _find_week_start(moment):
 
 
 def _build_days_row(start, figures, name, period):
-    first = day_of(start)
+    first = clock.day_of(start)
     last = first + timedelta(days=6 if name == "week" else 0)
     return FigureRow(str(first), figures, Period(max(first, period.start), min(last, period.end)))
 

@@ -4,8 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 
+from openclaw_web import clock
+from openclaw_web.lists.filters import start_of
+
 from ..models import GateDay
-from .figures import DailySums, day_of, start_of
+from .figures import DailySums
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +37,7 @@ def find_prompt_changes(db: str, daily_sums: DailySums, *, model: str = "") -> l
         if last:
             before = max(last, key=lambda prompt: (last[prompt], prompt))
             prompt_changes += [
-                PromptChange(day_of(day), prompt, before) for prompt in sorted(uses) if prompt not in last
+                PromptChange(clock.day_of(day), prompt, before) for prompt in sorted(uses) if prompt not in last
             ]
         last = uses
     return prompt_changes

@@ -7,7 +7,6 @@ With `memoryGateAuditing.enableStats` off there are no sums.
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
-from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any, NamedTuple
 
@@ -179,7 +178,7 @@ def is_on() -> bool:
 
 def date_of(moment: int) -> str:
     """Return the UTC day of a moment in milliseconds, as YYYY-MM-DD."""
-    return datetime.fromtimestamp(moment / 1000, UTC).date().isoformat()
+    return clock.day_of(moment).isoformat()
 
 
 def refresh(db: str, places: Iterable[tuple[int, str]]) -> None:
@@ -349,7 +348,6 @@ JOB = Kind(
     label=gettext_lazy("Calculate statistics of decisions"),
     audit_text=gettext_lazy("started to calculate statistics of decisions"),
     cancel_text=gettext_lazy("What is calculated already is kept; the next run continues."),
-    describe_result=lambda result: result["message"],
     page="gate:statistics",
     page_params=("agent",),
 )

@@ -1,9 +1,10 @@
 """`reflection gate export`: writes the decisions that fit to a file."""
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy
 
 from agents import services as agents
+from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.commands import row_files
 from openclaw_web.commands.groups import WrongUse
 from openclaw_web.lists.paging import read_batches
@@ -18,6 +19,7 @@ EXAMPLES = (
     "reflection gate export --with-context --with-response --format jsonl --output whole.jsonl",
 )
 FORMATS = ("json", "csv", "jsonl")
+WRITTEN = ngettext_lazy("%(count)s decision written to %(file)s.", "%(count)s decisions written to %(file)s.", "number")
 CONTEXT, RESPONSE = ("context_state", "context"), ("raw_response",)
 BATCH_SIZE = 50  # rows that are read at once when each has long texts
 
@@ -35,11 +37,7 @@ def run(agent, format, output, with_context, with_response, **options):
         raise WrongUse(_("--json prints only the receipt: name a file for the decisions with --output."))
     columns = [*DECISIONS.fields, *(CONTEXT if with_context else ()), *(RESPONSE if with_response else ())]
     texts = row_files.format_rows(format, columns, _read_rows(agents.get(agent), options, columns))
-    return row_files.write_rows(output, format, columns, texts, _format_receipt)
-
-
-def _format_receipt(count):
-    return ngettext("%(count)s decision written to %(file)s.", "%(count)s decisions written to %(file)s.", count)
+    return row_files.write_rows(output, format, columns, texts, WRITTEN)
 
 
 def _read_rows(agent, options, columns):

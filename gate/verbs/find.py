@@ -1,7 +1,6 @@
 """`reflection gate list` and `show`: decisions as JSON and as text."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Any
 
 from django.http import Http404
@@ -9,7 +8,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from agents import services as agents
-from openclaw_web.commands.groups import Outcome, WrongUse
+from openclaw_web import clock
+from openclaw_web.commands.groups import Outcome, WrongUse, check_limit
 from openclaw_web.errors import Refused
 from openclaw_web.pages import glyphs
 from openclaw_web.pages.formatting import exact_facts
@@ -20,7 +20,6 @@ from ..lists.schemas import DecisionDetail, DecisionOut
 from ..models import MemoryGateDecision
 from . import add_filters, parse_filters
 
-MOST = 1_000
 WIDTH = 76
 ROLES = {"user": gettext_lazy("user"), "agent": gettext_lazy("agent")}
 
@@ -38,8 +37,7 @@ class ListVerb:
         parser.add_argument("-c", "--with-context", action="store_true", help=_("with what the gate saw"))
 
     def run(self, agent, key, limit, with_context, **options):
-        if not 1 <= limit <= MOST:
-            raise WrongUse(_("--limit must be 1 to 1000."))
+        check_limit(limit)
         agent_row = agents.get(agent)
         if key and options["session"]:
             raise WrongUse(_("Name the session once."))
@@ -89,8 +87,7 @@ def _as_json(row, schema):
 
 def _format_lines(row):
     """Return a decision as two lines: time, decision and id; reason and fact."""
-    at = datetime.fromtimestamp(row.created_at / 1000, UTC)
-    head = f"{at:%Y-%m-%d %H:%M:%S} UTC  {row.decision:<15}  {glyphs.to_one_line(row.id)}"
+    head = f"{clock.format_utc(row.created_at)}  {row.decision:<15}  {glyphs.to_one_line(row.id)}"
     reason = " ".join(row.reason.split())
     fact = f"  → {' '.join(row.candidate_fact.split())}" if row.candidate_fact else ""
     return f"{head}\n  {_shorten(reason)}{_shorten(fact)}"

@@ -1,9 +1,10 @@
 """`reflection gate record`: stores decisions of a plugin from a file or standard input."""
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy
 
 from agents import services as agents
+from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.commands import json_input
 from openclaw_web.errors import Refused
 
@@ -11,6 +12,7 @@ from ..recording import api_import
 from ..schemas import MAX_DECISIONS, DecisionIn
 
 HELP = gettext_lazy("Record decisions of memory_gate: JSON, a JSON list, or JSON lines.")
+RECORDED = ngettext_lazy("%(count)s decision recorded", "%(count)s decisions recorded", "count")
 EXAMPLES = ("reflection gate record decisions.jsonl", "reflection gate record --agent main --json < decisions.json")
 
 
@@ -24,9 +26,5 @@ def run(agent, file, **options):
     if not decisions:
         raise Refused(_("There is no decision in what was given."))
     return json_input.store_entries(
-        decisions, MAX_DECISIONS, lambda batch: api_import.record_reports(agent_row, batch), _format_receipt
+        decisions, MAX_DECISIONS, lambda batch: api_import.record_reports(agent_row, batch), RECORDED
     )
-
-
-def _format_receipt(count):
-    return ngettext("%(count)s decision recorded", "%(count)s decisions recorded", count)

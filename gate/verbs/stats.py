@@ -1,19 +1,17 @@
 """`reflection gate stats`: sums of decisions by day, week, session, model or prompt version."""
 
-from datetime import UTC, datetime
-
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from agents import services as agents
-from openclaw_web.commands.groups import Outcome, WrongUse
+from openclaw_web import clock
+from openclaw_web.commands.groups import Outcome, check_limit
 
 from ..statistics.figure_format import format_lines, read_table
 from . import parse_moment
 
 HELP = gettext_lazy("Show shares, latency, tokens, cost and failures of decisions.")
 EXAMPLES = ("reflection gate stats --weekly", "reflection gate stats --by-session --limit 20 --json")
-MOST = 1_000
 
 
 def add_arguments(parser):
@@ -33,8 +31,7 @@ def add_arguments(parser):
 
 
 def run(agent, by, since, until, limit, **options):
-    if not 1 <= limit <= MOST:
-        raise WrongUse(_("--limit must be 1 to 1000."))
+    check_limit(limit)
     first, last = _parse_day(since, "--since"), _parse_day(until, "--until")
     rows = read_table(agents.get(agent).db, by=by, since=first, until=last, limit=limit)
     return Outcome({"by": by, "rows": rows}, "\n".join(format_lines(rows, by=by)) if rows else _("No decisions."))
@@ -42,4 +39,4 @@ def run(agent, by, since, until, limit, **options):
 
 def _parse_day(text, option):
     at = parse_moment(text, option)
-    return None if at is None else datetime.fromtimestamp(at / 1000, UTC).date()
+    return None if at is None else clock.day_of(at)

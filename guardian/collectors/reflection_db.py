@@ -8,7 +8,6 @@ import hashlib
 from collections import OrderedDict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any
 
 from gate.collectors.source_decisions import Rejection
@@ -16,6 +15,7 @@ from ledger.collectors.database import DamagedDatabase, Database
 from ledger.collectors.database_tables import Tables
 from ledger.collectors.database_values import Unusable, read_count, read_moment, read_text
 from ledger.collectors.records import MAX_NAME
+from openclaw_web.batches import in_batches
 
 from ..files import LONGEST_FACT, MEMORY_FILES
 from .source_writes import STATUSES, SourceCorrection, SourceRollback, SourceWrite
@@ -147,8 +147,7 @@ def read(database: Database) -> Iterator[SourceWrite | Rejection]:
         yield Rejection("bad_write", f"{AUDIT} lacks one of the columns {', '.join(NEEDED)}")
         return
     try:
-        rows = _rows(database, AUDIT, order="created_at")
-        while batch := list(islice(rows, AT_ONCE)):
+        for batch in in_batches(_rows(database, AUDIT, order="created_at"), AT_ONCE):
             rollbacks = _find_related(database, ROLLBACK, batch, "rolled_back_at", 1)
             corrections = _find_related(database, CORRECTION, batch, "corrected_at", MOST_CORRECTIONS)
             for row in batch:

@@ -1,11 +1,8 @@
 """The list of writes to memory files: its filters, query, columns and texts."""
 
-from dataclasses import replace
 from typing import Any
 
 from django import forms
-from django.db.models import Q, QuerySet
-from django.db.models.functions import Substr
 from django.utils.translation import gettext_lazy as _
 from pydantic import Field
 
@@ -59,7 +56,6 @@ FIELDS = file_columns(
     *("decision_id", "lines_added", "lines_removed", "lines_modified", "llm_model", "llm_latency_ms"),
     *("agent_steps", "origin", "match", "rule_id", "retry_of"),
 )
-READ = tuple(name for name in FIELDS if name not in ("reason", "candidate_fact"))
 
 
 class AuditFilters(DayFilters):
@@ -107,22 +103,7 @@ def fits(agent, *, sort=AuditFilters.DEFAULT, segment="", session="", q="", **cr
     filter_terms += [*build_terms(criteria, COLUMNS, moment="created_at"), *SEGMENTS.term(segment)]
     order = get_order_columns(AuditFilters.ORDERS, sort)
     listing = build_listing(rows, filter_terms, order=order, seeks=SEEKS, time_ms=SEARCH_MS if is_searched else 0)
-    if not q:
-        return listing
-    text_condition = Q(reason__icontains=q) | Q(candidate_fact__icontains=q)
-    return replace(
-        listing, condition=text_condition if listing.condition is None else listing.condition & text_condition
-    )
-
-
-def _read_columns(rows: QuerySet[WriteGuardianAudit]) -> QuerySet[WriteGuardianAudit, dict[str, Any]]:
-    """Return writes as dictionaries, with the beginnings of reason and fact as `why` and `fact`."""
-    return rows.values(
-        *READ,
-        "place",
-        why=Substr("reason", 1, list_context.FIRST_CHARACTERS),
-        fact=Substr("candidate_fact", 1, list_context.FIRST_CHARACTERS),
-    )
+    return listing.narrow(list_context.build_text_condition(q)) if q else listing
 
 
 def _build_page_context(db, page):
@@ -164,7 +145,7 @@ WRITES = List(
     table=WriteGuardianAudit,
     fields=FIELDS,
     prepare=lambda page, _filters, agent: _build_page_context(agent.db, page),
-    read=_read_columns,
+    read=lambda rows: list_context.read_beginnings(rows, FIELDS),
     amounts=lambda agent, ms: SEGMENTS.amounts(lambda column: facets.count_values(agent.db, column, ms, TABLE)),
 )
 

@@ -190,7 +190,6 @@ JOB = Kind(
     label=gettext_lazy("Change handed to an agent"),
     audit_text=gettext_lazy("handed a change to an agent"),
     cancel_text=gettext_lazy("Where the command was started already, the agent may still carry out the change."),
-    describe_result=lambda result: str(result["message"]),
     page="guardian:handover_detail",
     page_params=("agent", "handover"),
     undo=undo,

@@ -14,6 +14,7 @@ from gate.models import MemoryGateDecision
 from gate.recording.turn_matching import is_joined
 from ledger import consent
 from ledger.collectors.database import DamagedDatabase
+from openclaw_web.batches import in_batches
 from openclaw_web.clock import now_ms
 from openclaw_web.sqlite import write_queue
 
@@ -69,8 +70,7 @@ def import_writes(
     """
     result, change_cache = ImportResult(), change_cache or ChangeCache()
     ordered = sorted(writes, key=lambda write: write.at)
-    for start in range(0, len(ordered), CHUNK):
-        batch = ordered[start : start + CHUNK]
+    for batch in in_batches(ordered, CHUNK):
         source_bits = Source.ELSEWHERE if is_elsewhere else 0
         known = write_store.find_known_ids(agent.db, [write.id for write in batch], source)
         result.known += len(known)

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from django.utils.translation import gettext as _
 
+from openclaw_web.batches import in_batches
 from openclaw_web.errors import Refused
 from openclaw_web.sqlite.fields import get_reported_fields
 from openclaw_web.sqlite.json_columns import encode
@@ -104,9 +105,8 @@ def find_duplicates(
     """
     comparable_reports = [report for report in new_reports if report.source in RANK]
     audits = WriteGuardianAudit.objects.using(db)
-    rows_by_key = {
-        row.id: row for row in _find_by_ids(audits, [report.key for report in new_reports if report.key in stored_keys])
-    }
+    keys = [report.key for report in new_reports if report.key in stored_keys]
+    rows_by_key = {row.id: row for batch in in_batches(keys, AT_ONCE) for row in audits.filter(id__in=batch)}
     conflicts = [
         report.key
         for report in new_reports
@@ -140,11 +140,6 @@ def _find_nearby(db, report):
         db, since=at - DUPLICATE_MS, until=at + DUPLICATE_MS, name=name, fact=fact, source=report.source
     )
     return WriteGuardianAudit.objects.using(db).filter(id__in=ids) if ids else []
-
-
-def _find_by_ids(audits, ids):
-    for start in range(0, len(ids), AT_ONCE):
-        yield from audits.filter(id__in=ids[start : start + AT_ONCE])
 
 
 def _may_report(row, report):

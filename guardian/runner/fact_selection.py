@@ -12,8 +12,9 @@ from agents.models import Agent
 from agents.runners.choice import Choice
 from gate import decisions
 from gate.models import MemoryGateDecision
-from gate.runner.turn_selection import BATCH_SIZE, filter_by_choice, split_rows
+from gate.runner.turn_selection import BATCH_SIZE, filter_by_choice
 from ledger import consent
+from openclaw_web.batches import in_batches
 from openclaw_web.errors import Refused
 
 from .. import services, versions
@@ -149,7 +150,7 @@ def _filter_relevant(db, rows: Iterable[MemoryGateDecision], choice) -> Iterator
     A decision was acted on when its turn has a write to the same file under the name of another decision.
     """
     since = dict(choice.files)
-    for batch in split_rows(rows):
+    for batch in in_batches(rows, BATCH_SIZE):
         turn_ids = {row.turn_id for row in batch if row.turn_id}
         counting = decisions.find_by_turn(db, turn_ids) if turn_ids else {}
         acted = set(
@@ -163,7 +164,7 @@ def _filter_relevant(db, rows: Iterable[MemoryGateDecision], choice) -> Iterator
 
 
 def _mark_withheld(db, rows, memory: Memory) -> Iterator[tuple[MemoryGateDecision, bool]]:
-    for batch in split_rows(rows):
+    for batch in in_batches(rows, BATCH_SIZE):
         hidden = consent.find_withheld_keys(db, [row.turn_id for row in batch])
         for row in batch:
             yield row, row.turn_id in hidden or memory.is_hidden(get_target_file(row))

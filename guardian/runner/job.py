@@ -170,7 +170,6 @@ JOB = Kind(
     label=gettext_lazy("Built-in guardian"),
     audit_text=gettext_lazy("started the built-in guardian"),
     cancel_text=gettext_lazy("Proposals so far are kept; facts without one can be handled by another run."),
-    describe_result=lambda result: str(result["message"]),
     page=RUNNER.page,
     page_params=("agent",),
     undo=undo,
@@ -215,7 +214,6 @@ NEW_FACTS_JOB = Kind(
     label=gettext_lazy("Built-in guardian: new facts"),
     audit_text=gettext_lazy("started the built-in guardian for new facts"),
     cancel_text=gettext_lazy("Writes and proposals so far are kept; the next run continues."),
-    describe_result=lambda result: str(result["message"]),
     schedule=NEW_FACTS.every,
 )
 

@@ -2,13 +2,13 @@
 
 import re
 from base64 import b64encode
-from datetime import UTC, datetime
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy
 
 from agents import services as agents
-from openclaw_web import spreadsheets
+from openclaw_web import clock, spreadsheets
+from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.commands import row_files
 from openclaw_web.commands.groups import WrongUse
 from openclaw_web.lists.paging import read_batches
@@ -32,6 +32,7 @@ STANDING = {
     "correction_reason": "reason",
 }
 FLAT = (*ROLLBACK, *STANDING)  # in one row: the rollback, and of the corrections the last one
+WRITTEN = ngettext_lazy("%(count)s write exported to %(file)s.", "%(count)s writes exported to %(file)s.", "number")
 BATCH, BIG_BATCH = 500, 20  # rows that are read together, without contents and with them
 
 
@@ -58,11 +59,7 @@ def run(agent, format, output, include_content, **options):
     else:
         rows = (_add_exact_bytes(_flatten(row)) for row in rows) if format == "csv" else rows
         texts = row_files.format_rows(format, columns, rows)
-    return row_files.write_rows(output, format, columns, texts, _count_written)
-
-
-def _count_written(count):
-    return ngettext("%(count)s write exported to %(file)s.", "%(count)s writes exported to %(file)s.", count)
+    return row_files.write_rows(output, format, columns, texts, WRITTEN)
 
 
 def _read_rows(agent, options, *, with_content):
@@ -104,11 +101,11 @@ def _add_exact_bytes(row):
 
 def _format_markdown(rows, columns):
     for row in map(_flatten, rows):
-        at = f"{datetime.fromtimestamp(row['created_at'] / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
         plain = [name for name in (*FIELDS, *FLAT) if name not in ("created_at", "target_file", "status")]
         lines = [f"- {name}: {_format_inline(row[name])}\n" for name in plain if row[name] not in (None, "")]
         blocks = [_format_fenced(name, row[name]) for name in columns[len(FIELDS) + len(FLAT) :] if row[name]]
-        yield "".join((f"## {at}: {row['target_file'] or '–'}, {row['status']}\n\n", *lines, "\n", *blocks))
+        heading = f"## {clock.format_utc(row['created_at'])}: {row['target_file'] or '–'}, {row['status']}\n\n"
+        yield "".join((heading, *lines, "\n", *blocks))
 
 
 def _format_inline(value):

@@ -1,7 +1,6 @@
 """`reflection guardian list`, `show`, `diff` and `history`: finds and prints writes."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
@@ -10,7 +9,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from agents import services as agents
-from openclaw_web.commands.groups import Outcome, WrongUse
+from openclaw_web.clock import format_utc
+from openclaw_web.commands.groups import Outcome, WrongUse, check_limit
 from openclaw_web.errors import Refused
 from openclaw_web.pages import glyphs
 from openclaw_web.pages.formatting import exact_facts
@@ -23,7 +23,6 @@ from ..models import WriteGuardianAudit
 from ..words import write_reason
 from . import filters, split_visible_lines
 
-MOST = 1_000
 WIDTH = 152
 DIFF_LINES = 12  # of each write, with --with-diff
 UNKNOWN = "–"
@@ -42,7 +41,7 @@ class ListVerb:
         filters.add_filters(parser)
 
     def run(self, agent, key, limit, with_diff, **options):
-        _check_limit(limit)
+        check_limit(limit)
         rows = filters.build_listing(agents.get(agent), options, key).first(limit)
         diffs = _read_diffs(rows) if with_diff else {}
         receipt = [
@@ -121,7 +120,7 @@ class HistoryVerb:
         parser.add_argument("-l", "--limit", type=int, default=20, metavar="N", help=_("how many, 1 to 1000 (20)"))
 
     def run(self, agent, name, file, limit, **options):
-        _check_limit(limit)
+        check_limit(limit)
         if bool(name) == bool(file):
             raise WrongUse(_("Name one file."))
         events = list(islice(_read_events(agents.get(agent), name or file, limit), limit))
@@ -130,11 +129,6 @@ class HistoryVerb:
         return Outcome(
             {"file": name or file, "events": event_fields}, "\n".join(lines) or _("Nothing is known of this file.")
         )
-
-
-def _check_limit(limit):
-    if not 1 <= limit <= MOST:
-        raise WrongUse(_("--limit must be 1 to 1000."))
 
 
 def _read_diffs(rows) -> dict[str, str]:
@@ -151,15 +145,11 @@ def _get_write(agent, audit_id):
         raise Refused(_("This agent has no write %(id)s.") % {"id": audit_id}) from exc
 
 
-def _utc(moment):
-    return f"{datetime.fromtimestamp(moment / 1000, UTC):%Y-%m-%d %H:%M:%S} UTC"
-
-
 def _write_lines(row) -> Iterator[str]:
     """Yield a write in two lines: time and status; then the fact, and a reason."""
     change = "" if row.lines_added is None else f"  +{row.lines_added} −{row.lines_removed}"
     name = glyphs.to_one_line(row.id)
-    yield f"{_utc(row.created_at)}  {row.status:<11}  {row.target_file or UNKNOWN:<11}  {name}{change}"
+    yield f"{format_utc(row.created_at)}  {row.status:<11}  {row.target_file or UNKNOWN:<11}  {name}{change}"
     texts = [row.candidate_fact or "", write_reason(row.reason, row.origin)]
     yield "  " + (" | ".join(_clip(text) for text in texts if text) or UNKNOWN)
 
@@ -172,7 +162,7 @@ def _clip(text):
 def _context_lines(row):
     """Yield what is known of an unattributed write, of another workspace's, or of its rule."""
     if row.earliest_at:
-        words = {"since": _utc(row.earliest_at), "until": _utc(row.created_at)}
+        words = {"since": format_utc(row.earliest_at), "until": format_utc(row.created_at)}
         yield "  " + _("changed between %(since)s and %(until)s") % words
         turns = glyphs.to_one_line(", ".join(row.turns_in_window)) or UNKNOWN
         yield "  " + _("turns in this time: %(turns)s") % {"turns": turns}
@@ -196,13 +186,13 @@ def _correction_lines(row):
         }
         words |= {name: _clip(entry[f"corrected_{name}"] or UNKNOWN) for name in ("file", "fact")}
         sentence = _("corrected by %(by)s: %(status)s, %(file)s: %(fact)s | %(reason)s") % words
-        yield f"  {_utc(entry['corrected_at'])}  {sentence}"
+        yield f"  {format_utc(entry['corrected_at'])}  {sentence}"
 
 
 def _status_lines(row):
     for step in row.status_history:
         author = glyphs.to_one_line(step.given_by)
-        yield f"  {_utc(step.created_at)}  {step.status}  {author}  {_clip(step.reason)}".rstrip()
+        yield f"  {format_utc(step.created_at)}  {step.status}  {author}  {_clip(step.reason)}".rstrip()
 
 
 def _diff_lines(diff):
@@ -231,4 +221,4 @@ def _event_lines(event: Any) -> Iterator[str]:
         yield from _write_lines(event.audit)
     else:
         word = _("version")
-        yield f"{_utc(event.at)}  {word:<11}  {event.version.file_name:<11}  {event.version.id}"
+        yield f"{format_utc(event.at)}  {word:<11}  {event.version.file_name:<11}  {event.version.id}"

@@ -1,9 +1,10 @@
 """`reflection guardian record`: records a plugin's writes from a file or standard input."""
 
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy
 
 from agents import services as agents
+from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.commands import json_input
 from openclaw_web.errors import Refused
 
@@ -12,6 +13,7 @@ from ..recording.api_import import MAX_WRITES, WriteIn
 from . import BY
 
 HELP = gettext_lazy("Record writes to memory files: JSON, a JSON list, or JSON lines.")
+RECORDED = ngettext_lazy("%(count)s write recorded", "%(count)s writes recorded", "count")
 EXAMPLES = (
     "reflection guardian record writes.jsonl",
     "reflection guardian record --agent main --json < writes.json",
@@ -28,9 +30,5 @@ def run(agent, file, **options):
     if not writes:
         raise Refused(_("There is no write in what was given."))
     return json_input.store_entries(
-        writes, MAX_WRITES, lambda batch: api_import.record_reports(owner, batch, by=BY), _count_recorded
+        writes, MAX_WRITES, lambda batch: api_import.record_reports(owner, batch, by=BY), RECORDED
     )
-
-
-def _count_recorded(count):
-    return ngettext("%(count)s write recorded", "%(count)s writes recorded", count)

@@ -24,9 +24,17 @@ from .verbs import (
     refuse_disabled,
 )
 
+MOST_ROWS = 1_000  # of a list
+
 
 class WrongUse(Refused):
     """The command line makes no sense. Exit status 2."""
+
+
+def check_limit(limit: int) -> None:
+    """Raise WrongUse for a number of rows that no list may have."""
+    if not 1 <= limit <= MOST_ROWS:
+        raise WrongUse(_("--limit must be 1 to 1000."))
 
 
 class Failed(Refused):

@@ -16,6 +16,8 @@ from openclaw_web import reasons
 from openclaw_web.endpoints import error_responses
 from openclaw_web.errors import Refused
 
+from ..amounts import ngettext_lazy
+from ..batches import in_batches
 from ..endpoints.schemas import Schema
 from .groups import Outcome, WrongUse
 
@@ -80,37 +82,37 @@ def store_entries(
     entries: Sequence[Any],
     at_once: int,
     store_batch: Callable[[Sequence[Any]], Any],
-    format_recorded: Callable[[int], str],
+    recorded: ngettext_lazy,
 ) -> Outcome:
     """Store entries in batches of `at_once`.
 
-    `format_recorded` gets the number of new entries and returns the words for it.
+    `recorded` are the words for the number (`count`) of new entries.
 
     Raises Refused, which says what of the batches before it was stored.
     """
     counts = {"recorded": 0, "known": 0, "withheld": 0}
-    for start in range(0, len(entries), at_once):
+    for batch in in_batches(entries, at_once):
         try:
-            result = store_batch(entries[start : start + at_once])
+            result = store_batch(batch)
         except Refused as exc:
             if not sum(counts.values()):
                 raise
-            words = {"sentence": exc.sentence, "before": _format_counts(counts, format_recorded)}
+            words = {"sentence": exc.sentence, "before": _format_counts(counts, recorded)}
             raise Refused(_("%(sentence)s Before it: %(before)s") % words, reasons=exc.reasons) from exc
         counts["recorded"] += len(result.new)
         counts["known"] += len(result.known)
         counts["withheld"] += result.withheld
-    return Outcome(counts, _format_counts(counts, format_recorded))
+    return Outcome(counts, _format_counts(counts, recorded))
 
 
-def _format_counts(counts, format_recorded):
-    withheld = ngettext(
-        "%(count)s withheld because somebody opted out",
-        "%(count)s withheld because somebody opted out",
-        counts["withheld"],
-    )
-    known = ngettext("%(count)s already known", "%(count)s already known", counts["known"])
-    words = {"recorded": format_recorded(counts["recorded"]), "known": known, "withheld": withheld}
+KNOWN = ngettext_lazy("%(count)s already known", "%(count)s already known", "count")
+WITHHELD = ngettext_lazy(
+    "%(count)s withheld because somebody opted out", "%(count)s withheld because somebody opted out", "count"
+)
+
+
+def _format_counts(counts, recorded):
+    words = {"recorded": recorded, "known": KNOWN, "withheld": WITHHELD}
     parts = [words[name] % {"count": count} for name, count in counts.items() if count or name == "recorded"]
     return f"{', '.join(parts)}."
 

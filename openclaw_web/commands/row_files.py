@@ -5,23 +5,24 @@ The formats are JSON, JSON lines, CSV, and texts that the verb formats itself.
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, TextIO
 
 from django.utils.translation import gettext as _
 
 from .. import reasons, spreadsheets
+from ..amounts import ngettext_lazy
 from .groups import Outcome, WrongUse
 
 Row = dict[str, Any]
 
 
 def write_rows(
-    file: str | None, kind: str, columns: Sequence[str], texts: Iterable[str], format_written: Callable[[int], str]
+    file: str | None, kind: str, columns: Sequence[str], texts: Iterable[str], sentence: ngettext_lazy
 ) -> Outcome:
     """Write texts, one for each row, to a file or to standard output.
 
-    `format_written` gets the number of rows and returns the sentence about it.
+    `sentence` says how many rows were written: their `number`, as `count` in the text, and `file`.
 
     Raises WrongUse when the file cannot be written.
     """
@@ -33,8 +34,8 @@ def write_rows(
     except OSError as exc:
         words = {"file": file, "reason": reasons.describe_os_error(exc)}
         raise WrongUse(_("%(file)s cannot be written: %(reason)s.") % words) from exc
-    words = {"file": file, "count": f"{count:,}"}
-    return Outcome({"file": file, "format": kind, "count": count}, format_written(count) % words)
+    words = {"file": file, "count": f"{count:,}", "number": count}
+    return Outcome({"file": file, "format": kind, "count": count}, sentence % words)
 
 
 def format_rows(kind: str, columns: Sequence[str], rows: Iterable[Row]) -> Iterator[str]:

@@ -3,7 +3,7 @@
 import base64
 import binascii
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import orjson
@@ -85,6 +85,10 @@ class Listing:
             if after is None:
                 break
         return rows
+
+    def narrow(self, condition: Q) -> "Listing":
+        """The rows that match one more condition."""
+        return replace(self, condition=condition if self.condition is None else self.condition & condition)
 
     @property
     def all(self):

@@ -1,5 +1,6 @@
 """Reads the answer of a model endpoint, whose JSON may hold values of any type."""
 
+import json
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,6 +52,22 @@ def loads(body: bytes | bytearray) -> Any:
     except orjson.JSONDecodeError:
         pass
     raise NotJson  # raised here, so that no traceback holds the body
+
+
+def parse_strictly(text: str) -> Any:
+    """The value of a JSON text that a model wrote; None when it is not valid or repeats a name."""
+    try:
+        orjson.loads(text)  # rejects invalid Unicode and endless nesting
+        return json.loads(text, object_pairs_hook=_build_unique)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _build_unique(pairs):
+    values = dict(pairs)
+    if len(values) != len(pairs):
+        raise ValueError
+    return values
 
 
 def read_text(answer: Any) -> str | None:

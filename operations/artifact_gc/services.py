@@ -10,7 +10,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from artifacts.store import garbage
 from artifacts.store.garbage import GarbageResult
 from jobs import services as jobs
-from jobs.kinds import Kind
+from jobs.kinds import Kind, as_json
 from jobs.models import JobRun
 from jobs.progress import Progress
 from openclaw_web.disk import reserve
@@ -102,5 +102,6 @@ JOB = Kind(
     label=gettext_lazy("Artifact store"),
     audit_text=gettext_lazy("started a cleanup of the artifact store, or a preview"),
     cancel_text=gettext_lazy("Artifacts already removed are not restored; the others are kept."),
+    describe_result=as_json,
     page="operations:artifact_store",
 )

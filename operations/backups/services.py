@@ -7,7 +7,7 @@ from typing import Any
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from jobs.kinds import BY_SCHEDULE, DAY_MS, HOUR_MS, Kind, Schedule
+from jobs.kinds import BY_SCHEDULE, DAY_MS, HOUR_MS, Kind, Schedule, as_json
 from openclaw_web import amounts, clock
 from openclaw_web.disk import room
 from openclaw_web.disk.drafts import create_draft, remove_drafts
@@ -159,6 +159,7 @@ CREATE_JOB = Kind(
     audit_text=gettext_lazy("started a backup"),
     cancel_text=gettext_lazy("The unfinished file is removed; no backup is created."),
     undo=clean_up,
+    describe_result=as_json,
     page="operations:backup_list",
     schedule=Schedule(
         "schedule.backupHours", HOUR_MS, lambda: {"by": BY_SCHEDULE, "keep": configuration.get("backup.keep")}
@@ -170,6 +171,7 @@ DRILL_JOB = Kind(
     audit_text=gettext_lazy("started a restore test"),
     cancel_text=gettext_lazy("No result is recorded, and the unpacked files are removed."),
     undo=_remove_unpacked,
+    describe_result=as_json,
     page="operations:backup_list",
     schedule=Schedule(
         "schedule.drillDays",
@@ -184,5 +186,6 @@ VERIFY_JOB = Kind(
     audit_text=gettext_lazy("started a backup check"),
     cancel_text=gettext_lazy("No result is recorded, and the unpacked files are removed."),
     undo=_remove_unpacked,
+    describe_result=as_json,
     page="operations:backup_list",
 )

@@ -18,6 +18,7 @@ from ledger.models import Session, SessionDay
 from ledger.rebuild import repeats, sums
 from ledger.transcripts import session_rows, tool_days
 from openclaw_web.amounts import format_plural
+from openclaw_web.batches import in_batches
 from openclaw_web.errors import Refused
 from openclaw_web.pages import states
 from overview import summaries
@@ -78,8 +79,8 @@ def _describe_decisions(imported):
     count = 0
     for agent_id, ids in imported.items():
         rows = MemoryGateDecision.objects.using(databases.get_alias(agent_id))
-        for start in range(0, len(ids), AT_ONCE):
-            count += rows.filter(session_id__in=ids[start : start + AT_ONCE]).count()
+        for batch in in_batches(ids, AT_ONCE):
+            count += rows.filter(session_id__in=batch).count()
     if not count:
         return ""
     return " " + format_plural(
@@ -153,8 +154,8 @@ def _forget_sources(root, agent_id, session_ids):
     kinds = (CollectorSource.Kind.TRANSCRIPT, CollectorSource.Kind.SESSION_INDEX)
     rows = CollectorSource.objects.filter(root=root, agent_id=agent_id, kind__in=kinds)
     forgotten = [key for key, path in rows.values_list("source_key", "path") if _names_session(path, session_ids)]
-    for start in range(0, len(forgotten), 500):
-        CollectorSource.objects.filter(source_key__in=forgotten[start : start + 500]).delete()
+    for batch in in_batches(forgotten, AT_ONCE):
+        CollectorSource.objects.filter(source_key__in=batch).delete()
 
 
 def _names_session(path, session_ids):

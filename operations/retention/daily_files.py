@@ -17,7 +17,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from jobs.kinds import BY_SCHEDULE, DAY_MS, Kind, Schedule
+from jobs.kinds import BY_SCHEDULE, DAY_MS, Kind, Schedule, as_json
 from ledger import consent
 from ledger.models import ConversationTurn, Session
 from openclaw_web import clock
@@ -45,7 +45,7 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     `params` may hold `by`. Raises Refused when the disk is full; every file is then the previous one or a complete new
     one.
     """
-    today = datetime.fromtimestamp(clock.now_ms() / 1000, UTC).date()
+    today = clock.day_of(clock.now_ms())
     keep = configuration.get_number(KEEP)
     days = [today - timedelta(days=back) for back in range(keep, 0, -1)]
     folder = settings.HOME_DIR / "exports"
@@ -172,6 +172,7 @@ JOB = Kind(
     audit_text=gettext_lazy("started to write conversations to files"),
     cancel_text=gettext_lazy("Files already written are kept, each of them whole."),
     undo=_clean_up,
+    describe_result=as_json,
     schedule=Schedule(
         "jsonlExport.enabled",
         DAY_MS,

@@ -15,6 +15,7 @@ from gate.checks import TURN, WINDOW
 from ledger.checkpoints import pack
 from ledger.models import ConversationContext, ConversationTurn, Session
 from openclaw_web import clock
+from openclaw_web.batches import in_batches
 from openclaw_web.sqlite.integrity import Reference
 
 from ..artifact_gc import mentions
@@ -95,8 +96,8 @@ def _find_future_sessions(agent_id, db, before):
     rows = Session.objects.using(db).filter(last_activity_at__gt=clock.now_ms()).order_by("last_activity_at", "id")
     ids = list(rows.values_list("id", flat=True))
     mentioned = mentions.find_in_evidence(db) if ids else set()
-    for start in range(0, len(ids), PAGE):
-        imported = holdings.read_noted_times(agent_id, ids[start : start + PAGE])
+    for batch in in_batches(ids, PAGE):
+        imported = holdings.read_noted_times(agent_id, batch)
         old_ids = [session_id for session_id, moment in imported.items() if moment < before]
         needed = _find_with_mentions(db, old_ids, mentioned) | _find_evidence(agent_id, db, old_ids)
         page = rows.filter(id__in=old_ids).only("id", "last_activity_at", "record_count", "turn_count")

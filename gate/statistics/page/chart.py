@@ -7,11 +7,12 @@ from datetime import timedelta
 
 from django.utils.translation import gettext as _
 
+from openclaw_web.lists.filters import start_of
 from openclaw_web.pages.charts import Chart, Point, Series
 from openclaw_web.pages.formatting import day_in_words
 from openclaw_web.pages.small_charts import Strip, dot_strip, share_chart
 
-from ..figures import Figures, Period, monday_of, start_of
+from ..figures import Figures, Period, monday_of
 from ..statistics_query import StatisticsResult
 from ..sums import COUNT_COLUMNS, DAY_MS
 from ..verdict_summary import VerdictCount, VerdictSummary

@@ -1,7 +1,6 @@
 """The prompt of the built-in guardian, and the three tools that it offers."""
 
 import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +9,7 @@ import orjson
 
 from gate.runner.answer_parsing import FENCED
 from openclaw_web.llm import prices
+from openclaw_web.llm.answers import parse_strictly
 from openclaw_web.llm.client import Answer
 
 from ...files import MEMORY_FILES
@@ -98,11 +98,11 @@ def parse_answer(answer: Answer) -> ToolCall:
         return ToolCall("", fault="Nothing was done: use one tool at a time.")
     if answer.calls:
         call = answer.calls[0]
-        return _build_call(call.name, _parse_object(call.arguments), call.id)
+        return _build_call(call.name, parse_strictly(call.arguments), call.id)
     whole = answer.text.strip()
     fenced = FENCED.fullmatch(whole)
-    value = _parse_object(fenced[1] if fenced else whole)
-    name = value.get("tool") if value else None
+    value = parse_strictly(fenced[1] if fenced else whole)
+    name = value.get("tool") if isinstance(value, dict) else None
     if not isinstance(name, str):
         return ToolCall("", fault="Use one of the tools read, write and refuse, or answer with one JSON object.")
     return _build_call(name, value, "")
@@ -126,7 +126,7 @@ def build_reply_messages(answer: Answer, tool_call: ToolCall, tool_answer: dict[
 def _build_call(name, value, call_id) -> ToolCall:
     if name not in ARGUMENTS:
         return ToolCall(name[:MOST_NAME], fault="There is no such tool. Use read, write or refuse.")
-    if value is None:
+    if not isinstance(value, dict):
         return ToolCall(name, fault="The arguments must be one JSON object.")
     arguments = {key: value.get(key) for key in ARGUMENTS[name]}
     for key, argument in arguments.items():
@@ -134,20 +134,3 @@ def _build_call(name, value, call_id) -> ToolCall:
             texts = {known: text for known, text in arguments.items() if isinstance(text, str)}
             return ToolCall(name, texts, call_id, f'"{key}" must be a text.')
     return ToolCall(name, arguments, call_id)
-
-
-def _parse_object(text):
-    """Parse the object of a JSON text; None if invalid or with repeated names."""
-    try:
-        orjson.loads(text)  # refuses what no database takes, and what is nested without end
-        value = json.loads(text, object_pairs_hook=_refuse_repeated_names)
-    except (ValueError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
-
-
-def _refuse_repeated_names(pairs):
-    values = dict(pairs)
-    if len(values) != len(pairs):
-        raise ValueError
-    return values

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import islice
 from operator import attrgetter
 from typing import Any
 
@@ -26,6 +25,7 @@ from ledger.collectors import agent_database, database_extras, database_schemas,
 from ledger.collectors.database_tables import MEMORY, STATE
 from ledger.collectors.session_index import IndexEntry
 from ledger.models import IndexedFile, Session, TrajectoryEvent, VfsEntry
+from openclaw_web.batches import in_batches
 
 from .home_sources import EPISODES, TRAJECTORY, Source
 from .places import AgentPlaces, fill_schema
@@ -51,7 +51,7 @@ class Rows:
     def held(self, db: str, keys: list[Key]) -> set[Key]:
         """Those of these keys that have a row."""
         stored_keys: set[Key] = set()
-        for batch in in_batches({key[0] for key in keys}):
+        for batch in in_batches({key[0] for key in keys}, ROWS):
             rows = self.model._default_manager.using(db).filter(**{f"{self.columns[0]}__in": batch})
             stored_keys.update(rows.order_by().values_list(*self.columns))
         return stored_keys.intersection(keys)
@@ -129,7 +129,7 @@ class RowCounter:
     def _count(self, source, rows: Rows, db: str | None, keys: Iterable[Key]):
         """Count keys without a row."""
         seen = self.seen.setdefault(rows.name, set())
-        for batch in in_batches(keys):
+        for batch in in_batches(keys, ROWS):
             new = set(batch) - seen - (rows.held(db, batch) if db else set())
             seen |= new
             source.new[rows.name] += len(new)
@@ -265,13 +265,6 @@ def read_storable_entries(collection: Any, source: Source, agent_places: AgentPl
     if collection.opted_out:
         entries = [entry for entry in entries if not consent.has_opted_out(entry, collection.opted_out)]
     return [entry for entry in entries if agent_places.may_read(entry.session_id)]
-
-
-def in_batches(items: Iterable[Any]) -> Iterator[list[Any]]:
-    """Yield the items in lists of at most ROWS."""
-    rest = iter(items)
-    while batch := list(islice(rest, ROWS)):
-        yield batch
 
 
 def _is_migrated(source):

@@ -20,7 +20,7 @@ from artifacts.lint import LINT_SCHEMA, lint_paths
 from artifacts.models import Artifact
 from artifacts.store import folder_import, verification
 from openclaw_web import reasons
-from openclaw_web.commands.groups import Group, Outcome, WrongUse
+from openclaw_web.commands.groups import Group, Outcome, WrongUse, check_limit
 from openclaw_web.commands.verbs import FAILED, PARTLY, WRONG_USE
 from openclaw_web.errors import Refused
 from openclaw_web.lists.paging import page_of
@@ -133,8 +133,7 @@ class List:
         parser.add_argument("--session", metavar="ID", help=_("only artifacts that this session used"))
 
     def run(self, limit, after, session, agent, json, **options):
-        if not 1 <= limit <= 1000:
-            raise WrongUse(_("--limit must be 1 to 1000."))
+        check_limit(limit)
         rows = Artifact.objects.using(get_alias(agent)).defer("preview")
         rows = rows.filter(session_id=session) if session else rows
         try:
