@@ -6,7 +6,6 @@ from django.utils.translation import gettext_lazy
 
 from agents.models import Agent
 from gate.problems import FAILING_SHARE, LEAST_CALLS
-from gate.statistics.figures import day_of
 from gate.statistics.sums import DAY_MS
 from ledger import consent
 from openclaw_web import clock
@@ -92,7 +91,7 @@ def check_unattributed(agent: Agent) -> Iterable[Finding]:
     rows = rows.exclude(reason=CONSOLIDATION, reason__isnull=False)
     moments = list(rows.order_by("-created_at").values_list("created_at", flat=True)[: MOST + 1])
     if moments:
-        since = str(day_of(now - RECENT_MS))
+        since = str(clock.day_of(now - RECENT_MS))
         facts = {"count": min(len(moments), MOST), "is_more": len(moments) > MOST, "from": since}
         yield Finding(facts=facts, level=len(moments), since=moments[0])
 

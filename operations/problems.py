@@ -31,7 +31,6 @@ BACKUP = Kind(
     describe=lambda facts: runs.get_advice(facts["proven_at"]),
     link=lambda _facts: Link(gettext_lazy("Back up"), "operations:backup_list"),
     check=check_backup,
-    role="operator",
     seen_by="operator",
 )
 DISK = Kind(

@@ -12,9 +12,10 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from agents.models import Agent
-from gate.statistics.figures import day_of, monday_of, start_of
+from gate.statistics.figures import monday_of
 from openclaw_web import clock
 from openclaw_web.errors import Refused
+from openclaw_web.lists.filters import start_of
 from openclaw_web.pages import states
 from openclaw_web.pages.charts import Chart, Point, Series, bar_chart
 from openclaw_web.pages.formatting import day_in_words
@@ -63,7 +64,7 @@ def count_weeks(agent: Agent, *, file: str = "", weeks: int = WEEKS[0]) -> list[
 
     Raises Refused when counting takes too long.
     """
-    first = monday_of(day_of(clock.now_ms())) - timedelta(weeks=weeks - 1)
+    first = monday_of(clock.day_of(clock.now_ms())) - timedelta(weeks=weeks - 1)
     week_counts = [Week(first + timedelta(weeks=number)) for number in range(weeks)]
     start = start_of(first)
     with time_box(agent.db, BUDGET_MS) as is_up:

@@ -5,7 +5,7 @@ from html import unescape
 
 import pytest
 
-from gate.statistics.figures import day_of, monday_of
+from gate.statistics.figures import monday_of
 from guardian.models import WriteGuardianAudit
 from openclaw_web import clock
 from tests.ledger.transcript_records import get_text
@@ -32,7 +32,7 @@ def several(ada):
 def test_weeks_are_counted_by_status(as_stranger, several):
     weeks = as_stranger.get(API).json()["weeks"]
     assert len(weeks) == 12 and weeks[-1]["written"] == 1
-    assert weeks[-1]["first_day"] == str(monday_of(day_of(clock.now_ms())))
+    assert weeks[-1]["first_day"] == str(monday_of(clock.day_of(clock.now_ms())))
     last = {name: count for name, count in weeks[-2].items() if not name.endswith("_day")}
     statuses = {"written": 2, "rolled_back": 1, "refused": 1, "failed": 1, "skipped": 1}
     assert last == {**statuses, "rollbacks": 1, "unattributed": 1}
