@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from django import forms
 from django.utils.translation import gettext_lazy as _
 
-from openclaw_web.errors import Refused
 from openclaw_web.pages import states
+from openclaw_web.pages.html import read_form
 
 from . import sample_texts as writes
 from .models import PART_LABELS, DatasetSample
@@ -49,9 +49,8 @@ class TurnChoice(forms.Form):
 
     def read_numbers(self):
         """The chosen turn numbers, None for all. Raises Refused for anything that is no number."""
-        if not self.is_valid():
-            raise Refused(_("Turns are identified by their numbers. Select the turns on the session page."))
-        return self.cleaned_data["numbers"]
+        sentence = _("Turns are identified by their numbers. Select the turns on the session page.")
+        return read_form(self, sentence)["numbers"]
 
 
 def _build_field(field, label, attrs=NOTHING, **options):

@@ -11,11 +11,11 @@ from django.utils.translation import gettext_lazy as _
 
 from agents.models import Agent
 from openclaw_web.amounts import ngettext_lazy
-from openclaw_web.errors import Refused
 from openclaw_web.lists.declaration import PLAIN, List, Words, file_columns
 from openclaw_web.lists.filters import DayFilters
 from openclaw_web.lists.paging import Listing, Term, build_terms, get_order_columns
 from openclaw_web.pages import glyphs, states
+from openclaw_web.pages.html import read_form
 
 from . import sample_order
 from .models import DatasetSample
@@ -81,9 +81,8 @@ class SampleFilters(DayFilters):
 
     def read_filters(self):
         """The filters in force. Raises Refused for one that does not exist."""
-        if not self.is_valid():
-            raise Refused(_("The filters in this address are not valid. Start again from the list."))
-        return Filters(**{name: self.cleaned_data[name] for name in Filters.NAMES})
+        fields = read_form(self, _("The filters in this address are not valid. Start again from the list."))
+        return Filters(**{name: fields[name] for name in Filters.NAMES})
 
 
 def fits(_user, *, sort=SampleFilters.DEFAULT, **criteria) -> Listing:

@@ -13,7 +13,14 @@ from gate.models import GateReplay
 from gate.statistics.statistics_query import build_query
 from openclaw_web.errors import Refused
 from openclaw_web.lists.filters import DayField
-from openclaw_web.pages.html import read_next_address, redirect_after_post, redirect_to, refuse_post, render_page
+from openclaw_web.pages.html import (
+    read_form,
+    read_next_address,
+    redirect_after_post,
+    redirect_to,
+    refuse_post,
+    render_page,
+)
 
 from ..kinds.review_requests import describe_problems
 from ..review.queues import Queue
@@ -33,9 +40,7 @@ class DrawForm(forms.Form):
 
     def read_choice(self, db):
         """The arguments of `draws.draw_samples`. Raises Refused for values that no page sends."""
-        if not self.is_valid():
-            raise Refused(_("Nothing can be drawn: the page is outdated. Reload it."))
-        fields = self.cleaned_data
+        fields = read_form(self, _("Nothing can be drawn: the page is outdated. Reload it."))
         return {
             "period": build_query(db, by="day", since=fields["from"], until=fields["to"]).period,
             "draw_id": fields["draw"],

@@ -16,7 +16,7 @@ from openclaw_web.lists.declaration import shows
 from openclaw_web.lists.list_response import render_list
 from openclaw_web.lists.neighbours import find_neighbours, read_list_filters
 from openclaw_web.lists.paging import Page, read_cursors
-from openclaw_web.pages.html import read_next_address, redirect_after_post, refuse_post, render_page
+from openclaw_web.pages.html import read_form, read_next_address, redirect_after_post, refuse_post, render_page
 from openclaw_web.pages.roles import needs
 
 from ..forms import LONGEST_NOTES
@@ -44,9 +44,8 @@ class PlaceOfForm(forms.Form):
 
     def read_fields(self):
         """The fields by name. Raises Refused for values that no page sends, and long texts."""
-        if not self.is_valid():
-            raise Refused(_("This verdict cannot be saved: a text is too long, or the page is outdated. Reload it."))
-        return self.cleaned_data
+        sentence = _("This verdict cannot be saved: a text is too long, or the page is outdated. Reload it.")
+        return read_form(self, sentence)
 
 
 class FindingVerdictForm(PlaceOfForm):

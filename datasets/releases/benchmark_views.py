@@ -8,7 +8,7 @@ from django.views.decorators.http import require_POST, require_safe
 from jobs.notices import redirect_after_start
 from openclaw_web.errors import Refused
 from openclaw_web.lists.paging import page_of, read_cursors
-from openclaw_web.pages.html import redirect_to, render_page
+from openclaw_web.pages.html import read_form, redirect_to, render_page
 from openclaw_web.pages.roles import needs
 
 from ..models import Benchmark
@@ -46,10 +46,8 @@ def benchmark_add(request):
 def version_compare(request, dataset_id, number):
     """Queue the comparison of a release with a benchmark; its job has the report."""
     version = find_version(dataset_id, number)
-    form = BenchmarkChoice(request.POST)
-    if not form.is_valid():
-        raise Refused(_("Choose a benchmark to compare with."))
-    benchmark = get_object_or_404(Benchmark, id=form.cleaned_data["benchmark"])
+    fields = read_form(BenchmarkChoice(request.POST), _("Choose a benchmark to compare with."))
+    benchmark = get_object_or_404(Benchmark, id=fields["benchmark"])
     return redirect_after_start(request, contamination.start_report(benchmark, version, by=request.user.username))
 
 

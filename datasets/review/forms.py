@@ -7,6 +7,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from openclaw_web.errors import Refused
+from openclaw_web.pages.html import read_form
 from people.models.bookkeeping import KeyValue
 
 from ..forms import DRAFT_FIELDS, LONGEST_REPLY, normalise_text
@@ -123,9 +124,7 @@ class QueuePlace(forms.Form):
 
     def read_place(self, name=""):
         """The place. Raises Refused for one that cannot exist."""
-        if not self.is_valid():
-            raise Refused(_("The filters in this address are not valid. Start again from Review."))
-        fields = self.cleaned_data
+        fields = read_form(self, _("The filters in this address are not valid. Start again from Review."))
         chosen = {
             name: fields[name] for name in ("agent", "type", "session", "skipped", "prompted_by", "ending", "draw")
         }

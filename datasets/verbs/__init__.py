@@ -6,8 +6,6 @@ from openclaw_web.errors import Refused
 
 from ..models import DatasetSample
 
-BY = "command line"  # the user of acts in a terminal
-
 
 def check_scored(option: str) -> None:
     """Raise Refused while no sample has a quality score; `option` asks for one."""

@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from jobs.progress import Listener, Progress, open_listener
 from openclaw_web import amounts, clock
 from openclaw_web.commands.groups import Failed, Outcome, WrongUse
+from openclaw_web.commands.verbs import BY
 from openclaw_web.errors import Refused
 
 from ..exports import jobs, report
@@ -17,7 +18,7 @@ from ..exports.export_count import count_export
 from ..exports.exports import rehearse
 from ..exports.options import Options
 from ..models import DatasetExport
-from . import BY, check_scored, destination, export_options
+from . import check_scored, destination, export_options
 
 HELP = gettext_lazy("Write samples to training files.")
 EXAMPLES = (

@@ -7,17 +7,17 @@ from django.utils.translation import gettext_lazy
 
 from agents.models import Agent
 from jobs import services as jobs
-from jobs.models import JobRun
 from jobs.progress import open_listener
+from jobs.verbs import read_job_result
 from openclaw_web import clock
-from openclaw_web.commands.groups import Failed, Outcome, check_limit
+from openclaw_web.commands.groups import Outcome, check_limit
+from openclaw_web.commands.verbs import BY
 from openclaw_web.detectors.spans import KINDS
 from openclaw_web.errors import Refused
 from openclaw_web.pages import glyphs
 
 from ..finding_values import value_list, verdicts
 from ..models import FindingValue, FindingVerdict
-from . import BY
 
 HELP = gettext_lazy("List personal data and secrets that were found, judge a value, or scan for new ones.")
 EXAMPLES = (
@@ -74,12 +74,7 @@ def _judge(value_hash, verdict, notes):
 def _scan(*, is_quiet):
     """Run the scan as a job in this process, and return its counts."""
     with open_listener(sys.stderr, is_quiet=is_quiet) as listener:
-        job = jobs.run_now("findings_scan", {}, by=BY, listener=listener)
-    if job.state == JobRun.State.REFUSED:
-        raise Refused(job.message)
-    if job.state != JobRun.State.FINISHED:
-        raise Failed(job.message)
-    return job.result
+        return read_job_result(jobs.run_now("findings_scan", {}, by=BY, listener=listener))
 
 
 def _to_json(value, texts):

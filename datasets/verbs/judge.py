@@ -4,6 +4,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from openclaw_web.commands.groups import Outcome, WrongUse
+from openclaw_web.commands.verbs import BY
 from openclaw_web.errors import Refused
 from openclaw_web.pages import glyphs
 
@@ -11,7 +12,6 @@ from ..forms import LONGEST_NOTES
 from ..models import DatasetSample
 from ..review import verdicts
 from ..words import describe_status
-from . import BY
 
 
 class ApproveVerb:

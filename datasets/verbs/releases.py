@@ -7,13 +7,12 @@ from django.utils.translation import gettext_lazy
 
 from jobs.progress import Progress, open_listener
 from openclaw_web.commands.groups import Outcome, WrongUse
-from openclaw_web.commands.verbs import FAILED
+from openclaw_web.commands.verbs import BY, FAILED
 from openclaw_web.errors import Refused
 from openclaw_web.pages import glyphs
 
 from ..models import DatasetVersion
 from ..releases import dataset_store, differences, release, verification
-from . import BY
 
 
 class ReleaseVerb:

@@ -14,7 +14,6 @@ from agents.models import Agent
 from openclaw_web.commands.groups import WrongUse
 from openclaw_web.errors import Refused
 
-BY = "command line"
 DEFAULT_AGENT = "main"
 
 

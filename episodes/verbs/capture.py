@@ -3,9 +3,10 @@ from django.utils.translation import gettext_lazy
 
 from gate.verbs import parse_moment
 from openclaw_web.commands.groups import Outcome, WrongUse
+from openclaw_web.commands.verbs import BY
 
 from ..capture import services, switches
-from . import BY, find_agent
+from . import find_agent
 
 HELP = gettext_lazy("Show whether events of an agent are captured automatically, change it, or capture now.")
 EXAMPLES = ("episodes capture --agent main", "episodes capture --on --since 2026-11-01", "episodes capture --now")

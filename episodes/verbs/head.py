@@ -9,10 +9,11 @@ from django.utils.translation import gettext_lazy
 
 from openclaw_web import reasons
 from openclaw_web.commands.groups import Failed, Outcome, WrongUse
+from openclaw_web.commands.verbs import BY
 from openclaw_web.disk import drafts
 
 from ..chain import heads
-from . import BY, find_agent, get_path
+from . import find_agent, get_path
 
 HELP = gettext_lazy("Print the head of the ledger, which `episodes verify` compares with later.")
 EXAMPLES = ("episodes head", "episodes head --output /mnt/usb/openclaw-web.head")

@@ -2,10 +2,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from openclaw_web.commands.groups import Outcome
+from openclaw_web.commands.verbs import BY
 
 from .. import retention
 from ..events import resolve_scope
-from . import BY, add_scope, find_agent
+from . import add_scope, find_agent
 
 HELP = gettext_lazy("Show how long the events of a scope are kept, and change it.")
 EXAMPLES = ("episodes policy --scope openclaw-mem", "episodes policy --global --set ops.alert=180")

@@ -2,9 +2,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from openclaw_web.commands.groups import Outcome
+from openclaw_web.commands.verbs import BY
 
 from .. import redaction
-from . import BY, add_scope, find_agent
+from . import add_scope, find_agent
 
 HELP = gettext_lazy("Remove the texts of an event, or of all events of a session; their rows remain.")
 EXAMPLES = (

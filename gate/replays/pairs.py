@@ -8,7 +8,7 @@ from django.db.models import Count, Exists, OuterRef, QuerySet
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from openclaw_web.errors import Refused
+from openclaw_web.pages.html import read_form
 
 from ..models import GateReplay, GateReplayDecision, MemoryGateDecision
 from .results import Result, find_disagreements, find_replayed
@@ -50,10 +50,8 @@ class PairsForm(forms.Form):
 
         Raises Refused for an address that is not valid.
         """
-        if not self.is_valid():
-            raise Refused(_("This address is not valid for a replay. Remove its filters."))
+        values = read_form(self, _("This address is not valid for a replay. Remove its filters."))
         default_kind = REGRESSIONS if counts[REGRESSIONS] else DIFFERENT
-        values = self.cleaned_data
         return PairFilter(values["show"] or default_kind, values["original"], values["decision"])
 
 

@@ -10,9 +10,9 @@ from django.utils.translation import gettext as _
 from agents.runners.choice import Choice
 from jobs.models import JobRun
 from jobs.progress import Listener, open_listener
-from openclaw_web.commands.groups import Failed, Outcome, WrongUse
+from jobs.verbs import read_job_result
+from openclaw_web.commands.groups import Outcome, WrongUse
 from openclaw_web.commands.verbs import DONE, PARTLY, REFUSED
-from openclaw_web.errors import Refused
 from openclaw_web.llm.estimates import Estimate
 from openclaw_web.pages.formatting import money
 
@@ -65,18 +65,6 @@ def describe_plan(plan: Estimate, rows: Rows, *, count: int, name: str, is_all: 
         return Outcome(receipt, f"{words}\n{plan.problem}".rstrip(), DONE)
     sentence = plan.problem or _("Nothing was sent. Repeat the command with --yes to send this.")
     return Outcome(receipt, f"{words}\n{sentence}", REFUSED, sentence)
-
-
-def read_job_result(job: JobRun) -> dict[str, Any]:
-    """Return the result of a job that has ended.
-
-    Raises Refused when it was refused, and Failed when it did not finish.
-    """
-    if job.state == JobRun.State.REFUSED:
-        raise Refused(job.message)
-    if job.state != JobRun.State.FINISHED:
-        raise Failed(job.message)
-    return job.result
 
 
 def _format_plan(plan, rows):

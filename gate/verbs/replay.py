@@ -8,9 +8,10 @@ from django.utils.translation import gettext_lazy
 
 from agents import services as agents
 from jobs.progress import open_listener
+from jobs.verbs import read_job_result
 from openclaw_web import reasons
 from openclaw_web.commands.groups import Outcome, WrongUse
-from openclaw_web.commands.verbs import DONE, PARTLY
+from openclaw_web.commands.verbs import BY, DONE, PARTLY
 from people.configuration.setting import MOST_TEXT
 
 from ..replays import plans, replay_launch, results
@@ -18,7 +19,6 @@ from ..replays.replay_request import DEFAULT_LIMIT, MAX_DECISIONS, ReplayRequest
 from ..words import percent_of
 from . import add_filters, model_verbs, parse_filters
 
-BY = "command line"
 HELP = gettext_lazy("Replay decisions with another model or prompt. Without --yes, only show what would be sent.")
 EXAMPLES = (
     "reflection gate replay --model small-2 --decision NO_WRITE --limit 50",
@@ -83,7 +83,7 @@ def _describe_plan(plan, is_all):
 def _run_replay(agent, request, is_quiet):
     with open_listener(sys.stderr, is_quiet=is_quiet) as listener:
         replay, job = replay_launch.run_here(agent, request, by=BY, listener=listener)
-    result = model_verbs.read_job_result(job)
+    result = read_job_result(job)
     status = PARTLY if result["left"] or result["malformed"] else DONE
     receipt = {"plan": None, "replay": result}
     words = "\n".join([result["message"], *_describe_result(results.read_result(agent.db, replay))])

@@ -4,12 +4,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from agents import services as agents
+from openclaw_web.commands.verbs import BY
 
 from ..runner import job, plans
 from ..runner.turn_selection import TurnChoice
 from . import model_verbs
 
-BY = "command line"
 HELP = gettext_lazy("Have turns judged by the built-in gate. Without --yes, only show what would be sent.")
 EXAMPLES = ("reflection gate run --limit 20", "reflection gate run --since 2026-03-01 --yes")
 

@@ -14,7 +14,7 @@ from jobs.notices import redirect_after_start
 from ledger.models import Session
 from ledger.session.evidence import read_evidence, read_messages
 from openclaw_web.errors import Refused
-from openclaw_web.pages.html import redirect_after_post, refuse_post, render_page
+from openclaw_web.pages.html import read_form, redirect_after_post, refuse_post, render_page
 
 from ..handover import handovers
 from ..standing import effects
@@ -187,11 +187,9 @@ def session_rollback_do(request, agent, session_id):
 @agent_view_for("operator")
 def rollback_settle(request, agent, audit_id):
     """Settle a version that somebody wrote while this write was rolled back."""
-    form, to = SettleForm(request.POST), _write_address(agent, audit_id)
+    to = _write_address(agent, audit_id)
     try:
-        if not form.is_valid():
-            raise Refused(_("Say what becomes of the version."))
-        data = form.cleaned_data
+        data = read_form(SettleForm(request.POST), _("Say what becomes of the version."))
         seen = None if data["choice"] == "leave" else data["seen"]
         options = {"by": request.user.username, "seen": seen, "is_alone": data["choice"] == "add"}
         options["write_now"] = data["write_now"]
@@ -269,9 +267,8 @@ def _add_warning(sentence, meanwhile):
 
 
 def _build_download(name, data):
-    response = HttpResponse(data, content_type="application/octet-stream")
-    response["Content-Disposition"] = content_disposition_header(True, name)
-    return response
+    headers = {"Content-Disposition": content_disposition_header(True, name)}
+    return HttpResponse(data, content_type="application/octet-stream", headers=headers)
 
 
 def _write_address(agent: Agent, audit_id: str) -> str:

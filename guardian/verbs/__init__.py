@@ -4,8 +4,6 @@ from collections.abc import Iterator
 
 from openclaw_web.pages import glyphs
 
-BY = "command line"  # the user of acts in a terminal
-
 
 def split_visible_lines(text: str | None) -> Iterator[str]:
     """Split a text into lines, and show what a terminal would hide or interpret."""

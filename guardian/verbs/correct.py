@@ -5,11 +5,11 @@ from django.utils.translation import gettext_lazy
 
 from agents import services as agents
 from openclaw_web.commands.groups import Outcome
+from openclaw_web.commands.verbs import BY
 from openclaw_web.pages import glyphs
 
 from ..corrections import api, correction_store, patterns
 from ..files import MEMORY_FILES
-from . import BY
 
 HELP = gettext_lazy("Say what a write should have been; with --apply-to-future, turn it into a rule. No file changes.")
 EXAMPLES = (

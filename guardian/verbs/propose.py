@@ -8,10 +8,10 @@ from django.utils.translation import gettext_lazy
 
 from agents import services as agents
 from gate.verbs import model_verbs
+from openclaw_web.commands.verbs import BY
 
 from ..runner import job, plans
 from ..runner.fact_selection import FactChoice
-from . import BY
 
 HELP = gettext_lazy("Have writes proposed by the built-in guardian. Without --yes, only show what would be sent.")
 EXAMPLES = ("reflection guardian run --limit 5", "reflection guardian run --since 2026-03-01 --yes")

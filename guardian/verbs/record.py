@@ -6,11 +6,11 @@ from django.utils.translation import gettext_lazy
 from agents import services as agents
 from openclaw_web.amounts import ngettext_lazy
 from openclaw_web.commands import json_input
+from openclaw_web.commands.verbs import BY
 from openclaw_web.errors import Refused
 
 from ..recording import api_import
 from ..recording.api_import import MAX_WRITES, WriteIn
-from . import BY
 
 HELP = gettext_lazy("Record writes to memory files: JSON, a JSON list, or JSON lines.")
 RECORDED = ngettext_lazy("%(count)s write recorded", "%(count)s writes recorded", "count")

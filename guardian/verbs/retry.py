@@ -5,10 +5,10 @@ from django.utils.translation import gettext_lazy
 
 from agents import services as agents
 from gate.verbs import model_verbs
+from openclaw_web.commands.verbs import BY
 
 from ..files import MEMORY_FILES
 from ..runner import job, plans
-from . import BY
 from .propose import FAULTS, describe_fact_plan
 
 HELP = gettext_lazy("Have a write proposed again by the built-in guardian. Without --yes, only show what is sent.")

@@ -7,13 +7,14 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext
 
 from agents import services as agents
-from gate.verbs import model_verbs, parse_moment
+from gate.verbs import parse_moment
 from jobs import services as jobs
 from jobs.progress import open_listener
+from jobs.verbs import read_job_result
 from openclaw_web import reasons
 from openclaw_web.amounts import format_plural
 from openclaw_web.commands.groups import Outcome, WrongUse
-from openclaw_web.commands.verbs import DONE, PARTLY, REFUSED
+from openclaw_web.commands.verbs import BY, DONE, PARTLY, REFUSED
 
 from ..handover import handovers
 from ..handover.outcomes import Outcome as HandoverOutcome
@@ -22,7 +23,7 @@ from ..rollbacks.api import preview_to_json, result_to_json, session_preview_to_
 from ..rollbacks.service import RollbackRequest
 from ..rollbacks.workspace import MOST_BYTES
 from ..standing.effects import JOB_KIND
-from . import BY, split_visible_lines
+from . import split_visible_lines
 
 HELP = gettext_lazy("Roll back a write, or all writes of a session.")
 EXAMPLES = (
@@ -94,7 +95,7 @@ def run(agent, audit, reason, preview, session, since, until, leave_out, hunk, n
         )
         with open_listener(sys.stderr) as listener:
             job = jobs.run_now(JOB_KIND, handovers.build_params(owner, row), by=BY, listener=listener)
-        result = model_verbs.read_job_result(job)
+        result = read_job_result(job)
         words = [result["message"], _("Handover %(id)s.") % {"id": row.id}]
         is_done = result["outcome"] == HandoverOutcome.DONE
         return Outcome(result, " ".join(words), DONE if is_done else PARTLY, "" if is_done else result["message"])

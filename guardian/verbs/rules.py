@@ -6,11 +6,11 @@ from django.utils.translation import gettext_lazy
 from agents import services as agents
 from openclaw_web.amounts import format_plural
 from openclaw_web.commands.groups import Outcome, WrongUse
+from openclaw_web.commands.verbs import BY
 from openclaw_web.pages import glyphs, states
 
 from ..corrections import api, correction_store, rule_trial, rules
 from ..files import MEMORY_FILES
-from . import BY
 
 HELP = gettext_lazy("List rules, ask what they say of a fact, or switch one off or on.")
 EXAMPLES = ("reflection guardian rules", 'reflection guardian rules --check "Likes tea" --file USER.md')

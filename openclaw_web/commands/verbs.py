@@ -56,6 +56,7 @@ STATUSES = {
     PARTLY: gettext_lazy("partly done"),
     INTERRUPTED: gettext_lazy("interrupted"),
 }
+BY = "command line"  # the user of acts in a terminal
 REASONS_SHOWN = 20
 TO_SERVE = 4 * reserve.TO_READ  # several processes, for long
 NO_ROOM = gettext_lazy(
@@ -263,9 +264,21 @@ class Verb(BaseCommand):
             self._print(_receipt(ok=False, error=str(sentence), reasons=rows))
         raise CommandError(_add_reasons(sentence, rows), returncode=status)
 
+    def fit_to_output(self, text: str, *, errors: str = "replace") -> str:
+        """Return a text of an agent as standard output takes it. It must not control a terminal."""
+        if self.stdout.isatty():
+            text = "".join(char if char in "\n\t" or char.isprintable() else "\ufffd" for char in text)
+        encoding = get_output_encoding()
+        return text.encode(encoding, errors).decode(encoding)
+
     def _print(self, text):
         if text:  # an empty text prints no empty line
             self.stdout.write(text if self.is_json else glyphs.to_terminal(str(text)))
+
+
+def get_output_encoding() -> str:
+    """Return the encoding of standard output."""
+    return sys.stdout.encoding or "utf-8"
 
 
 def _receipt(**facts):

@@ -10,6 +10,8 @@ from django.utils.cache import patch_vary_headers
 from django.utils.http import url_has_allowed_host_and_scheme
 from django_htmx.http import HttpResponseClientRedirect
 
+from ..errors import Refused
+
 LONGEST_ADDRESS = 2_000  # characters
 
 
@@ -26,6 +28,13 @@ def render_page(request, template, context, *, partial=None, status=200):
 def get_form_status(form):
     """The status of a page with a form: 422 if it was sent, else 200."""
     return 422 if form.is_bound else 200
+
+
+def read_form(form, sentence):
+    """The fields of a form. Raises Refused with the sentence when they are not valid."""
+    if not form.is_valid():
+        raise Refused(sentence)
+    return form.cleaned_data
 
 
 def redirect_after_post(request, message, *, to):

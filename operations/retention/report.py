@@ -12,7 +12,7 @@ from ..artifact_gc import services as artifact_gc
 from .session_selection import REASON_WORDS, days_ago
 
 RETENTION_SCHEMA, ARCHIVE_SCHEMA = "openclaw-web.retention.v1", "openclaw-web.archive-run.v1"
-BY = "command line"
+
 MOST_DAYS = 36_500
 SOME_FAILED = gettext_lazy("Some sessions or archives could not be processed.")
 SESSIONS = ("dry_run", "before", "out", "sessions", "records", "turns", "kept", "bytes", "agents")

@@ -2,7 +2,6 @@
 
 import json
 import os
-import sys
 from argparse import SUPPRESS
 from contextlib import nullcontext
 
@@ -14,7 +13,7 @@ from django.utils.translation import gettext_lazy
 
 from openclaw_web import VERSION, clock
 from openclaw_web.commands.groups import Group, WrongUse
-from openclaw_web.commands.verbs import DONE, FAILED, INTERRUPTED, WRONG_USE
+from openclaw_web.commands.verbs import DONE, FAILED, INTERRUPTED, WRONG_USE, get_output_encoding
 
 from ...append import format_utc
 from ...chain.heads import WrongHead
@@ -120,10 +119,7 @@ class Command(Group):
         return f"openclaw-mem.episodes.{self.verb_name}.v0"
 
     def _print(self, text):
-        if self.stdout.isatty():  # texts of events must not control the terminal
-            text = "".join(char if char in "\n\t" or char.isprintable() else "\ufffd" for char in text)
-        encoding = _get_encoding()
-        self.stdout.write(text.encode(encoding, "backslashreplace").decode(encoding))
+        self.stdout.write(self.fit_to_output(text, errors="backslashreplace"))
         self.stdout.flush()  # a closed pipe is noticed here, not when Python ends
 
 
@@ -135,9 +131,5 @@ def _add_ignored(parser):
 
 
 def _as_json(receipt):
-    is_ascii = not _get_encoding().lower().startswith("utf")
+    is_ascii = not get_output_encoding().lower().startswith("utf")
     return json.dumps(receipt, ensure_ascii=is_ascii, indent=2)
-
-
-def _get_encoding():
-    return sys.stdout.encoding or "utf-8"

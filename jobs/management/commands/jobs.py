@@ -5,14 +5,13 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from openclaw_web.commands.groups import Group, Outcome, WrongUse
-from openclaw_web.commands.verbs import DONE, INTERRUPTED, REFUSED, WRONG_USE
+from openclaw_web.commands.verbs import BY, DONE, INTERRUPTED, REFUSED, WRONG_USE
 from openclaw_web.errors import Refused
 from openclaw_web.pages.formatting import duration, to_datetime
 
 from ... import services as jobs
 from ...models import JobRun
 
-BY = "command line"
 COLUMNS = ("id", "kind", "state", "done", "total", "message", "attempts", "started_by")
 MOST = 1_000
 TIMES = ("created_at", "started_at", "heartbeat_at", "finished_at")

@@ -4,10 +4,10 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from jobs import services as jobs
-from jobs.progress import Progress, open_listener
-from openclaw_web.commands.groups import Failed, Group, Outcome, WrongUse
-from openclaw_web.commands.verbs import PARTLY, REFUSED
-from openclaw_web.errors import Refused
+from jobs.progress import Progress
+from jobs.verbs import JobGroup, read_job_result
+from openclaw_web.commands.groups import Outcome, WrongUse
+from openclaw_web.commands.verbs import BY, PARTLY, REFUSED
 
 from ...retention import archive_restore, report
 
@@ -32,12 +32,10 @@ class Sessions:
     def run(self, listener, before, older_than, agent, out, dry_run, **options):
         folder = str(Path(out).expanduser().absolute()) if out else None
         requested = {"agent": agent, "out": folder, "dry_run": dry_run}
-        params = {"before": _parse_moment(before, older_than), "by": report.BY}
+        params = {"before": _parse_moment(before, older_than), "by": BY}
         params |= {name: value for name, value in requested.items() if value}
-        job = jobs.run_now("archive", params, by=report.BY, listener=listener)
-        if job.state != job.State.FINISHED:
-            raise (Refused if job.state == job.State.REFUSED else Failed)(job.message)
-        return _build_outcome(report.build_sessions_receipt(job.result))
+        result = read_job_result(jobs.run_now("archive", params, by=BY, listener=listener))
+        return _build_outcome(report.build_sessions_receipt(result))
 
 
 class Files:
@@ -61,10 +59,10 @@ class Files:
 
 class Restore(Files):
     def rows_of(self, paths, progress):
-        return archive_restore.restore_archives(paths, progress, by=report.BY)
+        return archive_restore.restore_archives(paths, progress, by=BY)
 
 
-class Command(Group):
+class Command(JobGroup):
     help = Sessions.HELP
     examples = (
         *Sessions.EXAMPLES,
@@ -77,11 +75,6 @@ class Command(Group):
         "verify": Files("verify", gettext_lazy("Read archives in full and check them."), examples[-2]),
     }
     schema = report.ARCHIVE_SCHEMA
-    has_progress = True
-
-    def ask(self, verb, *, quiet, **options):
-        with open_listener(self.stderr, is_quiet=quiet) as listener:
-            return verb.run(listener=listener, **options)
 
 
 def _parse_moment(before, older_than):

@@ -6,7 +6,7 @@ from pathlib import Path
 import orjson
 from django.core.management.base import CommandError
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy, ngettext
+from django.utils.translation import gettext_lazy
 
 from agents import databases
 from agents import services as agents
@@ -20,8 +20,9 @@ from artifacts.lint import LINT_SCHEMA, lint_paths
 from artifacts.models import Artifact
 from artifacts.store import folder_import, verification
 from openclaw_web import reasons
+from openclaw_web.amounts import format_plural, ngettext_lazy
 from openclaw_web.commands.groups import Group, Outcome, WrongUse, check_limit
-from openclaw_web.commands.verbs import FAILED, PARTLY, WRONG_USE
+from openclaw_web.commands.verbs import BY, FAILED, PARTLY, WRONG_USE
 from openclaw_web.errors import Refused
 from openclaw_web.lists.paging import page_of
 from openclaw_web.pages.formatting import size
@@ -31,6 +32,10 @@ from ...artifact_gc.services import WrongAge
 from ...lint import findings
 
 HINT = gettext_lazy("openclaw-web artifact VERB --help lists the options.")
+NOT_INTACT = ngettext_lazy(
+    "%(count)s artifact failed verification.", "%(count)s artifacts failed verification.", "number"
+)
+NOT_IMPORTED = ngettext_lazy("%(count)s artifact was not imported.", "%(count)s artifacts were not imported.", "number")
 
 
 class Stash:
@@ -101,7 +106,7 @@ class Fetch:
         names = Selector.__dataclass_fields__
         selector = Selector(**{name: value for name, value in options.items() if name in names})
         handle = parse_handle(handle)
-        answer = content_fetch.fetch(get_alias(agent), handle, selector, by="command line", agent_id=agent)
+        answer = content_fetch.fetch(get_alias(agent), handle, selector, by=BY, agent_id=agent)
         if not json:
             for sentence in answer.in_words(agent):
                 sys.stderr.write(f"{sentence}\n")
@@ -158,8 +163,8 @@ class Remove:
     def run(self, handle, agent, **options):
         handle = parse_handle(handle)
         count = services.remove(get_alias(agent), handle)
-        words = ngettext("%(count)s reference was removed.", "%(count)s references were removed.", count)
-        message = words % {"count": f"{count:,}"} + " " + _("The next gc removes the content when nobody else uses it.")
+        words = format_plural("%(count)s reference was removed.", "%(count)s references were removed.", count)
+        message = words + " " + _("The next gc removes the content when nobody else uses it.")
         return Outcome(receipts.build_remove_receipt(handle, count), message)
 
 
@@ -175,7 +180,7 @@ class CollectGarbage:
 
     def run(self, older_than, dry_run, **options):
         age = artifact_gc.parse_age(older_than)
-        result = artifact_gc.collect_garbage(older_than=age, is_dry_run=dry_run, by="command line")
+        result = artifact_gc.collect_garbage(older_than=age, is_dry_run=dry_run, by=BY)
         return Outcome(result.as_receipt(), artifact_gc.in_words(result))
 
 
@@ -191,16 +196,9 @@ class Verify:
             get_alias(agent)
         )
         result = verification.verify(hashes)
-        lines = [f"{row['id']}: {row['reason']}" for row in result.problems]
-        counts = {"sound": f"{result.sound:,}", "bytes": size(result.bytes), "damaged": f"{len(lines):,}"}
-        words = "\n".join([*lines, _("%(sound)s intact (%(bytes)s), %(damaged)s not") % counts])
-        if not lines:
-            return Outcome(result.as_receipt(), words)
-        sentence = ngettext(
-            "%(count)s artifact failed verification.", "%(count)s artifacts failed verification.", len(lines)
-        )
-        message = sentence % {"count": f"{len(lines):,}"}
-        return Outcome(result.as_receipt(), words, FAILED, message, tuple(result.problems))
+        counts = {"sound": f"{result.sound:,}", "bytes": size(result.bytes), "damaged": f"{len(result.problems):,}"}
+        summary = _("%(sound)s intact (%(bytes)s), %(damaged)s not") % counts
+        return _build_outcome(result, summary, FAILED, NOT_INTACT)
 
 
 class Import:
@@ -212,16 +210,10 @@ class Import:
 
     def run(self, folder, agent, **options):
         result = folder_import.import_folder(get_alias(agent, make=True), folder)
-        lines = [f"{row['id']}: {row['reason']}" for row in result.problems]
-        counts = {"imported": f"{result.imported:,}", "known": f"{result.known:,}", "refused": f"{len(lines):,}"}
-        words = "\n".join([*lines, _("%(imported)s imported, %(known)s already stored, %(refused)s refused") % counts])
-        if not lines:
-            return Outcome(result.as_receipt(), words)
-        sentence = ngettext(
-            "%(count)s artifact was not imported.", "%(count)s artifacts were not imported.", len(lines)
-        )
-        message = sentence % {"count": f"{len(lines):,}"}
-        return Outcome(result.as_receipt(), words, PARTLY, message, tuple(result.problems))
+        counts = {"imported": f"{result.imported:,}", "known": f"{result.known:,}"}
+        counts["refused"] = f"{len(result.problems):,}"
+        summary = _("%(imported)s imported, %(known)s already stored, %(refused)s refused") % counts
+        return _build_outcome(result, summary, PARTLY, NOT_IMPORTED)
 
 
 class Lint:
@@ -243,9 +235,8 @@ class Lint:
         receipt = {"schema": LINT_SCHEMA, "hits": [asdict(hit) for hit in hits]}
         if not hits:
             return Outcome(receipt, _("No line breaks a rule."))
-        words = "\n".join(lines)
-        sentence = ngettext("%(count)s line breaks a rule.", "%(count)s lines break a rule.", len(hits))
-        return Outcome(receipt, words, FAILED, sentence % {"count": f"{len(hits):,}"})
+        sentence = format_plural("%(count)s line breaks a rule.", "%(count)s lines break a rule.", len(hits))
+        return Outcome(receipt, "\n".join(lines), FAILED, sentence)
 
 
 class Command(Group):
@@ -286,10 +277,17 @@ class Command(Group):
             raise CommandError(outcome.sentence, returncode=outcome.status)
 
     def _print(self, text):
-        if self.stdout.isatty():  # texts of agents must not control the terminal
-            text = "".join(char if char in "\n\t" or char.isprintable() else "\ufffd" for char in text)
-        encoding = sys.stdout.encoding or "utf-8"
-        self.stdout.write(text.encode(encoding, "replace").decode(encoding))
+        self.stdout.write(self.fit_to_output(text))
+
+
+def _build_outcome(result, summary, status, sentence):
+    """The outcome of work on many artifacts, with a line for each problem."""
+    problems = tuple(result.problems)
+    words = "\n".join([*(f"{row['id']}: {row['reason']}" for row in problems), summary])
+    if not problems:
+        return Outcome(result.as_receipt(), words)
+    message = sentence % {"count": f"{len(problems):,}", "number": len(problems)}
+    return Outcome(result.as_receipt(), words, status, message, problems)
 
 
 def _as_json(facts):

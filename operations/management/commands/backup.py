@@ -4,11 +4,11 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from jobs import services as jobs
-from jobs.progress import Progress, open_listener
+from jobs.progress import Progress
+from jobs.verbs import JobGroup, read_job_result
 from openclaw_web import amounts
-from openclaw_web.commands.groups import Failed, Group, Outcome, WrongUse
-from openclaw_web.commands.verbs import PARTLY
-from openclaw_web.errors import Refused
+from openclaw_web.commands.groups import Outcome, VerbModule, WrongUse
+from openclaw_web.commands.verbs import BY, PARTLY
 from openclaw_web.pages.formatting import size, to_datetime
 
 from ...backups import home_restore, runs, services
@@ -26,7 +26,7 @@ NO_FACTS = {
     "home": None,
     "kept": None,
 }
-BY = "command line"
+
 KINDS = {"create": "backup", "verify": "backup_verify", "drill": "backup_drill"}
 
 
@@ -47,12 +47,9 @@ class Create:
         return _run_job("create", {name: value for name, value in requested.items() if value}, listener)
 
 
-class List:
+class List(VerbModule):
     HELP = gettext_lazy("List backups, newest first, including files in the folder that were created elsewhere.")
     EXAMPLES = ("backup list", "backup list --json | jq .backups[0].path")
-
-    def add_arguments(self, parser):
-        pass
 
     def run(self, **options):
         runs.sync_with_disk(by=BY)
@@ -110,7 +107,7 @@ class Restore:
         return Outcome(facts, "\n".join(lines))
 
 
-class Command(Group):
+class Command(JobGroup):
     help = gettext_lazy("Create, verify, test and restore backups.")
     examples = (
         "backup create",
@@ -130,7 +127,6 @@ class Command(Group):
         ),
     }
     schema = SCHEMA
-    has_progress = True
 
     def _parse(self, argv):
         options = super()._parse(argv)
@@ -139,16 +135,9 @@ class Command(Group):
             self.needs_database = self.works_in_home = False
         return options
 
-    def ask(self, verb, *, quiet, **options):
-        with open_listener(self.stderr, is_quiet=quiet) as listener:
-            return verb.run(listener=listener, **options)
-
 
 def _run_job(verb, params, listener):
-    job = jobs.run_now(KINDS[verb], params, by=BY, listener=listener)
-    if job.state != job.State.FINISHED:
-        raise (Refused if job.state == job.State.REFUSED else Failed)(job.message)
-    result = job.result
+    result = read_job_result(jobs.run_now(KINDS[verb], params, by=BY, listener=listener))
     backup = {name: result[name] for name in ("id", "status", "path", "bytes", "sha256", "created_at")}
     backup |= {name: result[name] for name in ("verified_at", "proven_at", "proven_ms", "made_by", "sentence")}
     facts = NO_FACTS | {"verb": verb, "backup": backup, "message": result["message"]}

@@ -5,12 +5,10 @@ from agents import services as agents
 from artifacts.handles import NotAHandle
 from ledger.checkpoints.bundle import LEAST_CHARS, MOST_CHARS, USUAL_CHARS
 from openclaw_web.commands.groups import Group, Outcome, WrongUse
-from openclaw_web.commands.verbs import DONE, FAILED, INTERRUPTED, REFUSED, WRONG_USE
+from openclaw_web.commands.verbs import BY, DONE, FAILED, INTERRUPTED, REFUSED, WRONG_USE
 from people.audit import log as audit
 
 from ...checkpoints import services as checkpoints
-
-BY = "command line"
 
 
 class Build:

@@ -5,13 +5,12 @@ from django.utils.translation import gettext_lazy
 from collecting import advice
 from jobs import services as jobs
 from jobs.progress import Progress, open_listener
-from openclaw_web.commands.verbs import DONE, FAILED, INTERRUPTED, WRONG_USE, Verb
+from openclaw_web.commands.verbs import BY, DONE, FAILED, INTERRUPTED, WRONG_USE, Verb
 from openclaw_web.disk import room
 from openclaw_web.errors import Refused
 
 from ...doctor import fix_job, plan, repairs, report, undo_job
 
-BY = "command line"
 ONLY_FIX = ("sources", "force", "accept_losses")
 
 

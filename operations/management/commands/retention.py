@@ -3,7 +3,7 @@ from django.utils.translation import gettext_lazy
 
 from jobs import services as jobs
 from jobs.progress import open_listener
-from openclaw_web.commands.verbs import DONE, FAILED, INTERRUPTED, PARTLY, REFUSED, WRONG_USE, Verb
+from openclaw_web.commands.verbs import BY, DONE, FAILED, INTERRUPTED, PARTLY, REFUSED, WRONG_USE, Verb
 
 from ...retention import report
 
@@ -30,10 +30,10 @@ class Command(Verb):
     def run(self, days, agent, remove, quiet, **options):
         if days is not None and not 1 <= days <= report.MOST_DAYS:
             self.fail(_("--days must be 1 to %(most)s.") % {"most": report.MOST_DAYS}, WRONG_USE)
-        requested = {"days": days, "agent": agent, "dry_run": not remove, "by": report.BY}
+        requested = {"days": days, "agent": agent, "dry_run": not remove, "by": BY}
         with open_listener(self.stderr, is_quiet=quiet) as listener:
             params = {name: value for name, value in requested.items() if value}
-            job = jobs.run_now("retention", params, by=report.BY, listener=listener)
+            job = jobs.run_now("retention", params, by=BY, listener=listener)
         if job.state != job.State.FINISHED:
             self.fail(job.message, REFUSED if job.state == job.State.REFUSED else FAILED)
         facts = job.result

@@ -6,7 +6,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from openclaw_web.commands import option_types
-from openclaw_web.commands.groups import Group, Outcome, WrongUse
+from openclaw_web.commands.groups import Group, Outcome, VerbModule, WrongUse
 from openclaw_web.commands.verbs import DONE, FAILED, REFUSED, WRONG_USE
 from openclaw_web.disk import site_address
 from openclaw_web.errors import Refused
@@ -51,23 +51,17 @@ class Install:
         return Outcome({**services.BLANK_FACTS, "verb": "install", "unit": unit}, "")
 
 
-class Status:
+class Status(VerbModule):
     HELP = gettext_lazy("Show whether the service is installed, runs and is up to date.")
     EXAMPLES = ("service status", "service status --json | jq .active")
-
-    def add_arguments(self, parser):
-        pass
 
     def run(self, **options):
         return _build_outcome("status", services.describe())
 
 
-class Remove:
+class Remove(VerbModule):
     HELP = gettext_lazy("Stop the service and remove its unit. All data are kept.")
     EXAMPLES = ("service remove",)
-
-    def add_arguments(self, parser):
-        pass
 
     def run(self, **options):
         return _build_outcome("remove", services.remove())

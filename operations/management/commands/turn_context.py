@@ -1,17 +1,13 @@
-import sys
-
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from agents import services as agents
 from ledger.transcripts import contexts
-from openclaw_web.commands.verbs import DONE, FAILED, INTERRUPTED, REFUSED, WRONG_USE, Verb
+from openclaw_web.commands.verbs import BY, DONE, FAILED, INTERRUPTED, REFUSED, WRONG_USE, Verb
 from people.audit import log as audit
 from people.configuration import setting_values as configuration
 
 from ...checkpoints import services as checkpoints
-
-BY = "command line"
 
 
 class Command(Verb):
@@ -44,7 +40,4 @@ class Command(Verb):
 
     def _format_context(self, context):
         text = "\n\n".join(f"{item['role']}: {item['message']}" for item in context.items)
-        if self.stdout.isatty():  # texts of agents must not control the terminal
-            text = "".join(char if char in "\n\t" or char.isprintable() else "\ufffd" for char in text)
-        encoding = sys.stdout.encoding or "utf-8"
-        return text.encode(encoding, "replace").decode(encoding)
+        return self.fit_to_output(text)

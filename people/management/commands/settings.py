@@ -6,25 +6,21 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from openclaw_web import reasons
-from openclaw_web.commands.groups import Group, Outcome
-from openclaw_web.commands.verbs import PARTLY
+from openclaw_web.commands.groups import Group, Outcome, VerbModule
+from openclaw_web.commands.verbs import BY, PARTLY
 from openclaw_web.errors import Refused
 
 from ...configuration import file_import
 from ...configuration import setting_values as configuration
 
-BY = "command line"
 SOME_UNKNOWN = gettext_lazy("Some names are not settings of this site. The others were imported.")
 
 
-class Listing:
+class Listing(VerbModule):
     """Lists every setting, when no verb is given."""
 
     HELP = gettext_lazy("Show all settings.")
     EXAMPLES = ("settings",)
-
-    def add_arguments(self, parser):
-        pass
 
     def run(self, key=None, **options):
         return _list_settings([key] if key else list(configuration.KEYS))
