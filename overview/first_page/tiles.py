@@ -1,6 +1,6 @@
 """The four numbers of a range and its charts, from the sums of all agents."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
@@ -65,26 +65,18 @@ class Overview:
     @property
     def writes(self) -> list[tuple[str, int, str]]:
         """Writes to memory files by status: its word, their number, and the address of their list."""
-        period, now = self.period, self.now
-        return [
-            (states.word("written"), now.written, self.href(period, "-written", lambda links: links.written)),
-            (states.word("rolled_back"), now.rolled_back, self.href(period, "-rolled_back", _get_rolled_back_link)),
-            (states.word("refused"), now.refused, self.href(period, "-refused", lambda links: links.refused)),
-        ]
+        names = ("written", "rolled_back", "refused")
+        return [(states.word(name), getattr(self.now, name), self.href(self.period, name)) for name in names]
 
-    def href(self, period: Range, order: str, get_link: Callable[[Links], str] | None = None) -> str:
-        """Return the address of the rows behind a number.
+    def href(self, period: Range, name: str) -> str:
+        """Return the address of the rows behind a number, such as `turns`.
 
-        These are the rows of the only agent, or else the number of each agent.
+        These are the rows of the only agent where it has a list of them, or else the number of each agent.
         """
-        if self.only and get_link:
+        if self.only and hasattr(Links, name):
             sums = self.now.sums if period == self.period else None
-            return get_link(build_links(self.only.agent_id, period, self.only.has_repeats, sums))
-        return f"{build_list_address('overview:agent_list')}?{period.query}&sort={order}"
-
-
-def _get_rolled_back_link(links):
-    return links.rolled_back
+            return str(getattr(build_links(self.only.agent_id, period, self.only.has_repeats, sums), name))
+        return f"{build_list_address('overview:agent_list')}?{period.query}&sort=-{name}"
 
 
 def build_tiles(overview: Overview) -> list[Tile]:
@@ -92,45 +84,27 @@ def build_tiles(overview: Overview) -> list[Tile]:
     now, before = overview.now, overview.before
     removed = now.removed_turns
     note = _("%(count)s more in removed sessions") % {"count": f"{removed:,}"} if removed else ""
+    tone, trend = "bad" if now.errors else "", _find_trend(now.errors, before.errors)
+    slower = _find_trend(now.p95, before.p95, least=LEAST_P95)
+    cost, unpriced = formatting.cost(now.cost, now.unpriced), formatting.without_price(now.unpriced)
     return [
-        Tile(
-            _("Turns"),
-            f"{now.turns:,}",
-            overview.href(overview.period, "-turns", lambda links: links.turns),
-            _describe_change(overview, now.turns, before.turns),
-            note=note,
-            spark=_build_sparkline(overview, _("Turns"), lambda sums: sums.turns, formatting.number),
-        ),
-        Tile(
-            _("Errors"),
-            f"{now.errors:,}",
-            overview.href(overview.period, "-errors", lambda links: links.errors),
-            _describe_change(overview, now.errors, before.errors),
-            tone="bad" if now.errors else "",
-            trend=_find_trend(now.errors, before.errors),
-            spark=_build_sparkline(overview, _("Errors"), lambda sums: sums.errors, formatting.number),
-        ),
-        Tile(
-            _("Cost"),
-            formatting.cost(now.cost, now.unpriced),
-            overview.href(overview.period, "-cost"),
-            _describe_change(overview, now.cost, before.cost),
-            note=formatting.without_price(now.unpriced),
-            spark=_build_sparkline(overview, _("Cost"), lambda sums: sums.cost, formatting.money),
-        ),
-        _build_answer_time(overview),
+        _build_tile(overview, "turns", _("Turns"), formatting.number, note=note),
+        _build_tile(overview, "errors", _("Errors"), formatting.number, tone=tone, trend=trend),
+        _build_tile(overview, "cost", _("Cost"), formatting.money, value=cost, note=unpriced),
+        _build_tile(overview, "p95", _("Answer time, p95"), formatting.duration, least=LEAST_P95, trend=slower),
     ]
 
 
-def _build_answer_time(overview):
-    now, before = overview.now, overview.before
+def _build_tile(overview, name, label, in_words, *, value="", least=1, **details):
+    """Build the tile of a number of `RangeSums`, which `in_words` formats unless `value` does."""
+    now, before = getattr(overview.now, name), getattr(overview.before, name)
     return Tile(
-        _("Answer time, p95"),
-        formatting.duration(now.p95),
-        overview.href(overview.period, "-p95", lambda links: links.p95),
-        _describe_change(overview, now.p95, before.p95, least=LEAST_P95),
-        trend=_find_trend(now.p95, before.p95, least=LEAST_P95),
-        spark=_build_sparkline(overview, _("Answer time, p95"), lambda sums: sums.p95, formatting.duration),
+        label,
+        value or in_words(now),
+        overview.href(overview.period, name),
+        _describe_change(overview, now, before, least=least),
+        spark=_build_sparkline(overview, label, name, in_words),
+        **details,
     )
 
 
@@ -156,8 +130,8 @@ def _find_trend(now, before, *, least=0):
     return "bad" if now > before else "ok"
 
 
-def _build_sparkline(overview, label, value_of, in_words):
-    values = [value_of(sums) for sums in overview.spans.values()]
+def _build_sparkline(overview, label, name, in_words):
+    values = [getattr(sums, name) for sums in overview.spans.values()]
     known = [value for value in values if value]
     words = {"label": label, "highest": in_words(max(known, default=0)), "last": in_words(values[-1] or 0)}
     return sparkline(values, label=_("%(label)s: highest %(highest)s, last %(last)s") % words)
@@ -167,9 +141,7 @@ def build_activity_chart(overview: Overview) -> Chart:
     """Build the chart of turns and errors by day or hour."""
     has_any = any(sums.sums.counts[name] for sums in overview.spans.values() for name in ("turn_count", "error_count"))
     points = [
-        _build_point(
-            overview, part, (sums.sums.counts["turn_count"], sums.sums.counts["error_count"]), "-turns", _get_turns_link
-        )
+        _build_point(overview, part, (sums.sums.counts["turn_count"], sums.sums.counts["error_count"]), "turns")
         for part, sums in zip(overview.period.parts(), overview.spans.values(), strict=True)
     ]
     return bar_chart(
@@ -178,10 +150,6 @@ def build_activity_chart(overview: Overview) -> Chart:
         unit=_get_unit_label(overview),
         series=[Series(_("Turns"), "accent"), Series(_("Errors"), "bad", is_below=True)],
     )
-
-
-def _get_turns_link(links):
-    return links.turns
 
 
 def build_cost_chart(overview: Overview) -> Chart:
@@ -196,7 +164,7 @@ def build_cost_chart(overview: Overview) -> Chart:
         parts = [sums.sums.models.get(name, (0, 0))[0] for name in names]
         rest = max(0, (sums.cost or 0) - sum(parts))
         values = tuple(round(cost * MICRO) for cost in (*parts, rest if rest > 1 / MICRO else 0))
-        points.append(_build_point(overview, part, values, "-cost"))
+        points.append(_build_point(overview, part, values, "cost"))
     return bar_chart(
         points,
         title=_("Cost by model and hour (UTC)") if overview.period.is_hours else _("Cost by model and day (UTC)"),
@@ -218,13 +186,13 @@ def _find_top_models(sums):
     return sorted(known, key=lambda name: (-known[name], name))[:MODELS_SHOWN]
 
 
-def _build_point(overview, part, values, order, get_link=None):
+def _build_point(overview, part, values, name_of_list):
     if part.is_hours:
         short = f"{part.spans[0][11:]}:00"
         name = f"{formatting.day_in_words(part.first_day, has_year=False)}, {short}"
     else:
         short, name = formatting.day_in_words(part.last_day, has_year=False), str(part)
-    return Point(name, short, values, overview.href(part, order, get_link))
+    return Point(name, short, values, overview.href(part, name_of_list))
 
 
 def _get_unit_label(overview):
