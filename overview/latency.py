@@ -72,8 +72,3 @@ def percentile(counts: Counts, percent: int) -> int | None:
 def middle_of(bucket: int) -> int:
     """Return the milliseconds that stand for a bucket."""
     return round(2 ** ((bucket + 0.5) / PARTS)) if bucket else 1
-
-
-def slowest(counts: Counts, bucket: int) -> int:
-    """Count the answer times in this bucket and later ones."""
-    return sum(count for place, count in counts.items() if place >= bucket)

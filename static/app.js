@@ -205,7 +205,7 @@ openTarget();
 
 document.cookie = `openclaw_web_zone=${Intl.DateTimeFormat().resolvedOptions().timeZone};path=/;max-age=31536000;samesite=lax`;
 
-/* Charts, the map of a session and each write beside the lines of a file by keyboard: one tab stop each; arrows, Home and End go from point to point, in a heatmap up and down as well. */
+/* Charts, the map of a session and each write beside the lines of a file by keyboard: one tab stop each; arrows, Home and End go from point to point. */
 
 const POINTS = ".chart__point, .map a, .blame__who :is(a, summary)";
 
@@ -220,8 +220,7 @@ function stepInChart(event) {
   if (!chart || event.ctrlKey || event.metaKey || event.altKey) return;
   const points = [...chart.querySelectorAll(POINTS)];
   const here = points.indexOf(event.target.closest(POINTS));
-  const row = Number(chart.dataset.points) || points.length;
-  const steps = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -row, ArrowDown: row, Home: -here, End: points.length - 1 - here };
+  const steps = { ArrowLeft: -1, ArrowRight: 1, Home: -here, End: points.length - 1 - here };
   if (here < 0 || !(event.key in steps)) return;
   event.stopPropagation(); /* the arrows may mean something on the page */
   const next = points[here + steps[event.key]];

@@ -7,14 +7,13 @@ from typing import Any
 
 from django.db.models import Count, OuterRef, QuerySet, Subquery, Sum
 
-from openclaw_web.pages.small_charts import HEAT_LEVELS
-
 from ..models import GateCall, GateReplay, GateReplayDecision, MemoryGateDecision
 from . import job
 
 Outcome = GateReplayDecision.Outcome
 DECISIONS = tuple(MemoryGateDecision.Decision.values)
 CHUNK = 500
+HEAT_LEVELS = 5  # shades of a cell of the matrix
 NUMBERS = ("llm_latency_ms", "prompt_tokens", "completion_tokens", "cost_usd")
 
 

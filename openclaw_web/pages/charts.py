@@ -209,30 +209,13 @@ def bar_chart(
 
 
 def histogram(points: Sequence[Point], *, title: str, unit: str, tone: str = "accent", label: str) -> Chart:
-    """The number of values in each range, as bars side by side.
-
-    `ranges_of` counts values that are not counted yet.
-    """
+    """The number of values in each range, as bars side by side."""
     series = [Series(label, tone)]
     chart = Chart(title, unit, series, [sum(point.values[0] for point in points)])
     if any(chart.totals):
         highest = max(point.values[0] for point in points)
         _place_bars(chart, points, _Frame(series, len(points), highest, 0, is_packed=True))
     return chart
-
-
-def ranges_of(values: Sequence[float], *, at_most: int = 12) -> list[Point]:
-    """Count values in ranges of equal width with whole-numbered ends."""
-    if not values:
-        return []
-    width = round_step((max(values) - min(values)) / (at_most - 1))
-    counts: dict[int, int] = {}
-    for value in values:
-        counts[int(value // width)] = counts.get(int(value // width), 0) + 1
-    return [
-        Point(f"{n * width:,} – {(n + 1) * width:,}", short_number(n * width), (counts.get(n, 0),))
-        for n in range(min(counts), max(counts) + 1)
-    ]
 
 
 def line_chart(

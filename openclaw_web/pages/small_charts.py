@@ -1,7 +1,7 @@
-"""Small charts: shares of bars, dots, sparklines and heatmaps.
+"""Small charts: shares of bars, dots and sparklines.
 
 `ui.chart` draws `share_chart`. The charts without axes are drawn by the macros of their names: `dot_strip` (dots below
-a chart), `sparkline` and `heatmap`.
+a chart) and `sparkline`.
 """
 
 from collections.abc import Callable, Sequence
@@ -11,7 +11,6 @@ from typing import ClassVar
 from .charts import Chart, Point, Series, Value, bar_chart
 
 LEAST_SPARK = 6  # percent of the height
-HEAT_LEVELS = 5
 
 
 def share_chart(
@@ -114,52 +113,3 @@ def sparkline(values: Sequence[Value], *, label: str) -> Sparkline | None:
         if value
     )
     return Sparkline(label, path)
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """One square of a heatmap: level, text and link to its rows.
-
-    `level` is 0 (no value) to 5 (the highest).
-    """
-
-    value: int
-    level: int
-    tip: str
-    href: str | None = None
-
-
-@dataclass(slots=True)
-class Heatmap:
-    """All data that `ui.heatmap` draws. Without any value it has no rows."""
-
-    title: str
-    columns: Sequence[str]
-    rows: list[tuple[str, list[Cell]]] = field(default_factory=list)
-
-
-def heatmap(
-    values: Sequence[Sequence[int]],
-    *,
-    title: str,
-    rows: Sequence[str],
-    columns: Sequence[str],
-    in_words: Callable[[str, str, int], str],
-    href: Callable[[int, int], str | None] = lambda _row, _column: None,
-) -> Heatmap:
-    """Counts by row and column as squares, such as by weekday and hour.
-
-    A greater count has a stronger colour.
-
-    `in_words` gets the names of the row and the column and the count; `href` gets their numbers from 0.
-    """
-    most = max((value for row in values for value in row), default=0)
-    if not most:
-        return Heatmap(title, columns)
-
-    def cell(r, c, value):
-        level = -(-value * HEAT_LEVELS // most)
-        return Cell(value, level, in_words(rows[r], columns[c], value), href(r, c) if value else None)
-
-    drawn = [[cell(r, c, value) for c, value in enumerate(row)] for r, row in enumerate(values)]
-    return Heatmap(title, columns, list(zip(rows, drawn, strict=True)))

@@ -59,7 +59,6 @@ ENTRIES = {
         ("Line chart", "lines", ("chart",)),
         ("Histogram", "histogram", ("chart",)),
         ("Chart of one point, chart of none", "few", ("chart",)),
-        ("Heatmap", "heatmap", ("heatmap",)),
         ("Dots below a chart", "dot_strip", ("dot_strip",)),
         ("Sparkline", "spark", ("sparkline",)),
     ],

@@ -18,9 +18,9 @@ from jinja2 import ChoiceLoader, FileSystemLoader
 from artifacts.lint import lint_text
 from openclaw_web.diffs import line_diff
 from openclaw_web.pages import states
-from openclaw_web.pages.charts import Point, Series, bar_chart, histogram, line_chart, ranges_of
+from openclaw_web.pages.charts import Point, Series, bar_chart, histogram, line_chart
 from openclaw_web.pages.roles import needs
-from openclaw_web.pages.small_charts import dot_strip, heatmap, share_chart, sparkline
+from openclaw_web.pages.small_charts import dot_strip, share_chart, sparkline
 
 from . import catalogue
 
@@ -110,8 +110,7 @@ def _build_charts():
     seconds = [(n * 5 % 17 + 2, None if n == 6 else n * 11 % 40 + 8) for n in range(1, 15)]
     times = [Point(f"{n} Feb 2026", f"{n} Feb", values) for n, values in enumerate(seconds, start=1)]
     turns = Series(_("Turns")), Series(_("Errors"), "bad", is_below=True)
-    lengths = [n * n % 97 for n in range(120)]
-    hours = [[max(0, (row + 2) * (12 - abs(hour - 13)) - row * row) for hour in range(24)] for row in range(7)]
+    lengths = [Point(f"{n} – {n + 10}", str(n), (n * n % 97,)) for n in range(0, 120, 10)]
     verdicts = Series(_("Right"), "ok"), Series(_("Wrong"), "bad")
     options = {"title": _("Turns and errors"), "unit": _("Day"), "series": turns}
     return {
@@ -126,16 +125,9 @@ def _build_charts():
             in_words=lambda value: "–" if value is None else f"{value} s",
         ),
         "histogram": histogram(
-            ranges_of(lengths), title=_("Turns of a session"), unit=_("Turns"), label=_("Sessions"), tone="tool"
+            lengths, title=_("Turns of a session"), unit=_("Turns"), label=_("Sessions"), tone="tool"
         ),
         "shares": share_chart(days, title=_("Turns and errors"), unit=_("Day"), series=verdicts),
         "dots": dot_strip(days, title=_("Verdicts of people"), series=verdicts),
         "spark": sparkline([3, 5, 2, 8, 4, 6, 9], label=_("Turns")),
-        "heatmap": heatmap(
-            hours,
-            title=_("Turns by weekday and hour, UTC"),
-            rows=["Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"],
-            columns=[str(hour) for hour in range(24)],
-            in_words=lambda day, hour, count: f"{day} {hour}:00 · {count}",
-        ),
     }

@@ -8,11 +8,10 @@ from openclaw_web.pages.charts import (
     bar_chart,
     histogram,
     line_chart,
-    ranges_of,
     round_step,
     short_number,
 )
-from openclaw_web.pages.small_charts import heatmap, sparkline
+from openclaw_web.pages.small_charts import sparkline
 
 TURNS = Series("Turns")
 ERRORS = Series("Errors", "bad", is_below=True)
@@ -140,17 +139,10 @@ def test_lines_without_a_value_are_not_drawn(values):
 
 
 def test_a_histogram_is_packed():
-    points = ranges_of([1, 2, 3, 11, 49])
-    assert [(point.name, point.values[0]) for point in points][:3] == [("0 – 5", 3), ("5 – 10", 0), ("10 – 15", 1)]
+    points = [Point(f"{n} – {n + 5}", str(n), (count,)) for n, count in ((0, 3), (5, 0), (10, 1), (15, 1))]
     drawn = histogram(points, title="Turns of a session", unit="Turns", label="Sessions")
     assert drawn.bar_width == pytest.approx(drawn.band_width * 0.96, abs=0.01)
     assert drawn.totals == [5]
-
-
-def test_ranges_hold_every_value_once():
-    for values in ([], [7], [0, 0], [0.4, 999.6], list(range(1000))):
-        assert sum(point.values[0] for point in ranges_of(values)) == len(values)
-        assert len(ranges_of(values)) <= 13
 
 
 def test_a_sparkline_has_a_bar_for_each_value_that_is_something():
@@ -164,14 +156,3 @@ def test_bars_of_money_are_written_in_dollars():
                       in_words=lambda micro: f"${micro / 1_000_000:.2f}")  # fmt: skip
     assert (chart.totals, chart.bars[0].tip, chart.peak.text) == (["$1.50"], "Mon · Turns $1.50", "$1.50")
     assert [label.text for label in chart.y_labels] == ["0", "$0.50", "$1.00", "$1.50"]
-
-
-def test_a_heatmap_has_levels():
-    drawn = heatmap(
-        [[0, 1], [50, 100]], title="When", rows=["Mon", "Tue"], columns=["0", "1"], in_words="{} {} {}".format,
-        href=lambda row, column: f"/{row}/{column}/",
-    )  # fmt: skip
-    cells = [cell for _name, row in drawn.rows for cell in row]
-    assert [cell.level for cell in cells] == [0, 1, 3, 5]
-    assert (cells[0].href, cells[3].href, cells[3].tip) == (None, "/1/1/", "Tue 1 100")
-    assert heatmap([[0]], title="", rows=["a"], columns=["b"], in_words="{}{}{}".format).rows == []
