@@ -45,7 +45,8 @@ def append(db: str, events: Sequence[NewEvent], *, is_source: bool = False) -> A
     events come from a source that is read again and again: whatever has the id of an event is that event.
     """
     with write_queue.agent_transaction(db):
-        stored = _read_stored(db, events)
+        ids = encode([event.event_id for event in events])
+        stored = {row[0]: row[1:] for row in statements.read_rows(db, STORED, [ids])}
         new: dict[str, NewEvent] = {}
         for index, event in enumerate(events):
             known = stored.get(event.event_id) or _as_stored(new.get(event.event_id))
@@ -61,11 +62,6 @@ def _build_refusal(index):
     refusal = EventExists("event_id already exists")
     refusal.index = index
     return refusal
-
-
-def _read_stored(db, events):
-    ids = encode([event.event_id for event in events])
-    return {row[0]: row[1:] for row in statements.read_rows(db, STORED, [ids])}
 
 
 def _as_stored(event):

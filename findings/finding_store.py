@@ -122,7 +122,14 @@ def store(agent_id: str, db: str, steps: Sequence[Step]) -> int:
     if restarted := [(step.source, step.session_id) for step in steps if step.is_restart]:
         import_string(settings.FINDING_VERDICTS)(agent_id, db, restarted)
     with write_queue.agent_transaction(db):
-        current = _read_current(db, steps)
+        names = defaultdict(set)
+        for step in steps:
+            names[step.source].add(step.session_id)
+        current = {
+            (source, session_id): position
+            for source, session_ids in names.items()
+            for session_id, position in read_positions(db, source, session_ids).items()
+        }
         changed = {}
         for step in steps:
             place = (step.source, step.session_id)
@@ -139,17 +146,6 @@ def store(agent_id: str, db: str, steps: Sequence[Step]) -> int:
     if hashes:
         refresh_summary(agent_id, db, hashes, last or 0)
     return len(rows)
-
-
-def _read_current(db, steps):
-    names = defaultdict(set)
-    for step in steps:
-        names[step.source].add(step.session_id)
-    return {
-        (source, session_id): position
-        for source, session_ids in names.items()
-        for session_id, position in read_positions(db, source, session_ids).items()
-    }
 
 
 def remove(agent_id: str, db: str, source: str, session_id: str = "", *, with_added: bool = False) -> set[str]:

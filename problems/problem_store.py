@@ -59,7 +59,10 @@ def store_findings(result: PassResult) -> None:
     }
     now = clock.now_ms()
     with transaction.atomic():
-        rows = _read_rows(by_id)
+        # The rows of these findings, and of what was found before.
+        rows = {row.id: row for row in Problem.objects.filter(is_found=True)}
+        for keys in in_batches([key for key in by_id if key not in rows], BATCH):
+            rows |= Problem.objects.in_bulk(keys)
         new = [_build_row(key, *by_id[key], result.kinds, now) for key in by_id if key not in rows]
         changed = [
             row for key, row in rows.items() if key in by_id and _update_row(row, *by_id[key], result.kinds, now)
@@ -95,14 +98,6 @@ def prune_problems() -> int:
         for keys in in_batches(rows, BATCH):
             removed += Problem.objects.filter(id__in=keys).delete()[0]
     return removed
-
-
-def _read_rows(by_id):
-    """Return the rows of these findings, and of what was found before."""
-    rows = {row.id: row for row in Problem.objects.filter(is_found=True)}
-    for keys in in_batches([key for key in by_id if key not in rows], BATCH):
-        rows |= Problem.objects.in_bulk(keys)
-    return rows
 
 
 def _build_row(key, name, agent_id, finding: Finding, kinds: Mapping[str, Kind], now):

@@ -54,7 +54,10 @@ def normalize_event(value: dict[str, Any], fallback_id: str, limits: SpoolLimits
     WrongEvent for a line that is no event.
     """
     event_type, is_redacted = parse_type(value.get("type")), bool(value.get("redacted")) or _has_secret(value)
-    scope, summary = _read_summary(value)
+    summary = clean_text(value.get("summary"))
+    tagged_scope, body = split_scope_tag(summary)
+    scope = find_scope(value.get("scope")) or tagged_scope or GLOBAL
+    summary = sensitive_text.mask_personal(body or summary)
     payload, is_payload_cut = _bound(value, "payload", limits.get_payload_bytes(event_type))
     refs, is_refs_cut = _bound(value, "refs", limits.get_refs_bytes())
     is_personal = any(sensitive_text.is_personal(_dump(part)) for part in (payload, refs))
@@ -76,13 +79,6 @@ def normalize_event(value: dict[str, Any], fallback_id: str, limits: SpoolLimits
     )
     is_withdrawn = is_redacted or is_personal or is_output
     return SpoolEvent(event, is_payload_cut, is_refs_cut, is_summary_cut, is_withdrawn)
-
-
-def _read_summary(value):
-    """Return the scope of a line, and its summary without the tag of a scope."""
-    summary = clean_text(value.get("summary"))
-    tagged_scope, body = split_scope_tag(summary)
-    return find_scope(value.get("scope")) or tagged_scope or GLOBAL, sensitive_text.mask_personal(body or summary)
 
 
 def _has_secret(value):

@@ -73,7 +73,10 @@ def say_ignored(**options: object) -> None:
 
 
 def run(agent, file, follow, poll_interval_ms, idle_exit_seconds, state, **options):
-    _refuse_changes(options)
+    for name in CHANGING:
+        if options[name] not in (None, False):
+            sentence = _("%(option)s is refused: OpenClaw Web only reads the spool. Leave the option out.")
+            raise WrongUse(sentence % {"option": f"--{name.replace('_', '-')}"})
     names = ("payload_cap_bytes", "conversation_payload_cap_bytes", "refs_cap_bytes")
     limits = SpoolLimits(*(options[name] for name in names))
     if min(options[name] for name in names) <= 0:
@@ -92,13 +95,6 @@ def run(agent, file, follow, poll_interval_ms, idle_exit_seconds, state, **optio
         return Outcome(spool.ingest(target, path, limits).as_json(path, limits), "")
     except UnreadableSource as exc:
         raise WrongUse(exc.sentence) from exc
-
-
-def _refuse_changes(options):
-    for name in CHANGING:
-        if options[name] not in (None, False):
-            sentence = _("%(option)s is refused: OpenClaw Web only reads the spool. Leave the option out.")
-            raise WrongUse(sentence % {"option": f"--{name.replace('_', '-')}"})
 
 
 def _follow(agent, path, limits, following):

@@ -50,7 +50,11 @@ def store_reports(db: str, reports: Sequence[Report]) -> StoreResult:
                 new_reports.append(report)
         _derive_windows(db, new_reports)
         _insert(db, new_reports, result)
-        _save_merged(db, fresh_reports, duplicates)
+        merged = [report.window for report in fresh_reports if report.key in duplicates]
+        windows.store_windows(db, [window for window in merged if window])
+        for row in duplicates.values():
+            row.save(using=db)
+        changed_rows.note(db, "decision", [row.id for row in duplicates.values()])
         _write_receipts(db, fresh_reports, result)
         if fresh_reports:
             rows = [report.row for report in new_reports] + list(duplicates.values())
@@ -186,13 +190,6 @@ def _find_fresh(db, reports, result):
     if clashes:
         raise Conflict(clashes)
     return list(fresh_reports.values())
-
-
-def _save_merged(db, fresh_reports, duplicates):
-    windows.store_windows(db, [report.window for report in fresh_reports if report.key in duplicates and report.window])
-    for row in duplicates.values():
-        row.save(using=db)
-    changed_rows.note(db, "decision", [row.id for row in duplicates.values()])
 
 
 def _insert(db, new_reports, result):

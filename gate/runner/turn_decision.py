@@ -14,7 +14,6 @@ from people.configuration import setting_values as configuration
 from ..models import GateCall, MemoryGateDecision
 from ..recording import decision_store
 from ..recording.reports import Match, Origin, Report, Source
-from ..recording.windows import Window
 from . import answer_parsing, model_calls, turn_window
 from .config import Gate
 
@@ -61,7 +60,10 @@ def decide_turn(db: str, gate: Gate, turn_id: str, *, wait: Callable[[float], ob
         model_decision.reason,
         model_decision.candidate_fact,
     )
-    _store(db, call, row, window)
+    with write_queue.agent_transaction(db):  # the decision and the outcome of its call, both or neither
+        decision_store.store_reports(db, [Report(row=row, source=Source.OWN, window=window)])
+        call.outcome, call.decision_id = GateCall.Outcome.DECIDED, row.id
+        call.save(using=db, force_update=True)
     return DecisionOutcome.DECIDED
 
 
@@ -83,11 +85,3 @@ def _build_row(db, gate, turn, call: GateCall, answer: Answer):
         prompt_version=gate.prompt.version,
         cost_usd=call.cost_usd,
     )
-
-
-def _store(db, call, row, window: Window):
-    """Store a decision and the outcome of its call, both or neither."""
-    with write_queue.agent_transaction(db):
-        decision_store.store_reports(db, [Report(row=row, source=Source.OWN, window=window)])
-        call.outcome, call.decision_id = GateCall.Outcome.DECIDED, row.id
-        call.save(using=db, force_update=True)

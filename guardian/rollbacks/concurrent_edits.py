@@ -132,16 +132,11 @@ def settle(
         reason = _("What somebody else wrote while this site was writing is put into the file.")
         request = RollbackRequest(by, reason, accepts_effect=write_now)
         service.put_content(agent, audit_id, row.file_name, data, request, seen=seen)
-    _store_settled(agent.db, row.id, version_id, by)
-    action = "version_left" if seen is None else "version_put_back"
-    audit_log.record(by, action, object_type="write", object_id=audit_id, agent_id=agent.agent_id)
-
-
-def _store_settled(db, intent_id, version_id, by):
-    """Store that one version is settled; the last one ends the wait."""
-    with write_queue.agent_transaction(db):
-        row = RollbackIntent.objects.using(db).get(id=intent_id)
+    with write_queue.agent_transaction(agent.db):  # the last one that is settled ends the wait
+        row = RollbackIntent.objects.using(agent.db).get(id=row.id)
         open_ids = [name for name in _find_open_ids(row) if name != version_id]
         row.settled = [*row.settled, version_id]
         row.settled_at, row.settled_by = (row.settled_at, by) if open_ids else (clock.now_ms(), by)
         row.save(update_fields=["settled_json", "settled_at", "settled_by"])
+    action = "version_left" if seen is None else "version_put_back"
+    audit_log.record(by, action, object_type="write", object_id=audit_id, agent_id=agent.agent_id)

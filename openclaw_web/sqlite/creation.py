@@ -28,12 +28,8 @@ def make_tables(connection: BaseDatabaseWrapper, apps: Collection[str] | None = 
             if model._meta.can_migrate(connection) and router.allow_migrate_model(connection.alias, model):
                 editor.create_model(model)
         for migration in plan:
-            _run_code(migration, models, editor)
+            if router.allow_migrate(editor.connection.alias, migration.app_label):
+                for operation in migration.operations:
+                    if isinstance(operation, RunPython):
+                        operation.code(models, editor)
             executor.recorder.record_applied(migration.app_label, migration.name)
-
-
-def _run_code(migration, models, editor):
-    if router.allow_migrate(editor.connection.alias, migration.app_label):
-        for operation in migration.operations:
-            if isinstance(operation, RunPython):
-                operation.code(models, editor)

@@ -129,7 +129,8 @@ def _write_all(work, run_id, created_at, home, with_exports):
 def _write_databases(work, home, run_id):
     """Copy, pack and check the databases; these three steps run at the same time."""
     with ThreadPoolExecutor(1) as taking, ThreadPoolExecutor(1) as checking:
-        snapshot = _copy_global_database(work, home)
+        snapshot = _copy_database(work, home, backup_format.GLOBAL_PATH)
+        database_copies.clear_copy(snapshot, backup_format.EMPTIED_TABLES, backup_format.EMPTIED_COLUMNS)
         waiting = [
             (backup_format.GLOBAL, None, backup_format.GLOBAL_PATH),
             *source_databases.find_agent_databases(snapshot, home),
@@ -164,12 +165,6 @@ def _note_head(agent_id, snapshot, run_id):
     except heads.DamagedLedger:  # verification names it; the backup holds everything else
         return None
     return str(head) if head and db and heads.note_copied(db, head, f"backup {run_id}") else None
-
-
-def _copy_global_database(work, home):
-    snapshot = _copy_database(work, home, backup_format.GLOBAL_PATH)
-    database_copies.clear_copy(snapshot, backup_format.EMPTIED_TABLES, backup_format.EMPTIED_COLUMNS)
-    return snapshot
 
 
 def _copy_database(work, home, path):

@@ -61,7 +61,11 @@ def ensure_backup(outdated: list[Path]) -> tuple[UpgradeBackup, bool]:
     path, finished_at = str(result.path.absolute()), clock.now_ms()
     facts = (path, result.bytes, result.sha256, result.lacks, hashes)
     backup = UpgradeBackup(backup_id, created_at, finished_at, *facts)
-    _write_note(backup)
+    file = settings.HOME_DIR / NOTE
+    draft = file.with_suffix(".draft")
+    draft.write_bytes(orjson.dumps(backup))
+    publication.restrict(draft, 0o600)
+    draft.replace(file)
     return backup, True
 
 
@@ -116,11 +120,3 @@ def _is_readable(backup):
     with suppress(Refused), backup_reader.open_backup(Path(backup.path)) as archive:
         return archive.manifest.id == backup.id
     return False
-
-
-def _write_note(backup):
-    file = settings.HOME_DIR / NOTE
-    draft = file.with_suffix(".draft")
-    draft.write_bytes(orjson.dumps(backup))
-    publication.restrict(draft, 0o600)
-    draft.replace(file)

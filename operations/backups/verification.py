@@ -158,7 +158,8 @@ def _verify_databases(archive, folder, progress, *, is_kept):
     with ThreadPoolExecutor(AT_ONCE) as pool:
         try:
             for entry, state in zip(entries, pool.map(verify_entry, entries), strict=True):
-                _compare(entry, state)
+                if state.rows != entry.rows or state.migrations != entry.migrations:
+                    raise Refused(_("The rows of %(path)s differ from the manifest.") % {"path": entry.path})
                 done += entry.bytes
                 message = _("Checked %(path)s") % {"path": entry.path}
                 progress.update(done, archive.manifest.unpacked_bytes, message)
@@ -167,11 +168,6 @@ def _verify_databases(archive, folder, progress, *, is_kept):
     if result.releases != archive.manifest.releases:
         raise Refused(_("The seals of releases differ from the manifest."))
     return result
-
-
-def _compare(entry, state):
-    if state.rows != entry.rows or state.migrations != entry.migrations:
-        raise Refused(_("The rows of %(path)s differ from the manifest.") % {"path": entry.path})
 
 
 def compare_content(path: str, chunks: Iterator[bytes], result: VerificationResult) -> Iterator[bytes]:

@@ -41,7 +41,10 @@ def run(params: dict[str, Any], progress: Any) -> dict[str, Any]:
     with fix_job.exclusive_run(), collect.exclusive_run(progress):
         row, imported = _find_run(params)
         _refuse_evidence(imported)
-        _ignore_sessions(row, imported)  # first: removed sessions are then excluded even if this is interrupted
+        for agent_id, ids in imported.items():  # first: removed sessions are then excluded even if this is interrupted
+            with transaction.atomic():
+                ignored_sessions.ignore_sessions(row, agent_id, set(ids))
+                _forget_sources(row.root, agent_id, set(ids))
         total, done, removed = sum(map(len, imported.values())), 0, {}
         for agent_id, ids in imported.items():
             db = databases.get_alias(agent_id)
@@ -140,14 +143,6 @@ def _refuse_evidence(imported):
             len(reasons),
         )
         raise Refused(sentence % {"count": len(reasons)}, reasons=reasons[:LISTED])
-
-
-def _ignore_sessions(row, imported):
-    """Exclude these sessions, and forget how far their sources were read."""
-    for agent_id, ids in imported.items():
-        with transaction.atomic():
-            ignored_sessions.ignore_sessions(row, agent_id, set(ids))
-            _forget_sources(row.root, agent_id, set(ids))
 
 
 def _forget_sources(root, agent_id, session_ids):

@@ -32,7 +32,12 @@ class Command(Verb):
     def run(self, shell, **options):
         import shtab  # imported here: other commands do not need it
 
-        parser = _build_parser()
+        parser = ArgumentParser("openclaw-web")
+        parser.add_argument("--version", action="version", version=VERSION)
+        commands = parser.add_subparsers(parser_class=lambda prog, **_options: _load_parser(prog.split()[-1]))
+        for _group, sentences in cli.list_commands(settings.DISABLED):
+            for name, sentence in sentences.items():
+                commands.add_parser(name, help=_(sentence))
         for action in _iterate_actions(parser):
             name = str(action.metavar or action.dest).upper()
             if isinstance(action.choices, range):  # too many values to list
@@ -42,17 +47,6 @@ class Command(Verb):
             elif action.dest == "agent":
                 action.complete = shtab.cmd(AGENTS) | {"zsh": rf"(\$({ESCAPED_AGENTS}))", "fish": f"({ESCAPED_AGENTS})"}
         self.stdout.write(shtab.complete(parser, shell))
-
-
-def _build_parser():
-    """One parser that knows all of our commands."""
-    parser = ArgumentParser("openclaw-web")
-    parser.add_argument("--version", action="version", version=VERSION)
-    commands = parser.add_subparsers(parser_class=lambda prog, **_options: _load_parser(prog.split()[-1]))
-    for _group, sentences in cli.list_commands(settings.DISABLED):
-        for name, sentence in sentences.items():
-            commands.add_parser(name, help=_(sentence))
-    return parser
 
 
 def _load_parser(name):

@@ -47,7 +47,13 @@ def describe(table: type[Model], lists: Iterable[List]) -> Iterator[str]:
             yield from _format_row(name, _format_type(value), value.get("description", ""))
     for declared in lists:
         if declared.table is table:
-            yield from _describe_list(declared)
+            filter_names = [name for name in declared.filters.base_fields if name not in ("sort", "format")]
+            filter_names += [segments.NAME] if declared.filters.SEGMENTS else []
+            filter_names += ["from", "to"] if issubclass(declared.filters, DayFilters) else []
+            yield f"\nlist {declared.on}"
+            yield from _format_row("file", ", ".join(declared.fields))
+            yield from _format_row("filters", ", ".join(filter_names))
+            yield from _format_row("orders", ", ".join(declared.filters.sorts()))
 
 
 def _iterate_schemas(schema: type[TableSchema], table: type[Model]) -> Iterator[type[TableSchema]]:
@@ -56,17 +62,6 @@ def _iterate_schemas(schema: type[TableSchema], table: type[Model]) -> Iterator[
         if each.table is table and not each.__name__.endswith("Columns"):
             yield each
         yield from _iterate_schemas(each, table)
-
-
-def _describe_list(declared: List) -> Iterator[str]:
-    """Yield the file, the filters and the orders of a list."""
-    filter_names = [name for name in declared.filters.base_fields if name not in ("sort", "format")]
-    filter_names += [segments.NAME] if declared.filters.SEGMENTS else []
-    filter_names += ["from", "to"] if issubclass(declared.filters, DayFilters) else []
-    yield f"\nlist {declared.on}"
-    yield from _format_row("file", ", ".join(declared.fields))
-    yield from _format_row("filters", ", ".join(filter_names))
-    yield from _format_row("orders", ", ".join(declared.filters.sorts()))
 
 
 def _describe_column(field: Field) -> str:

@@ -12,6 +12,7 @@ from agents.models import CollectorSource
 from collecting.inventory.words import REASON_WORDS
 from gate.recording import foreign_decisions
 from openclaw_web import amounts
+from openclaw_web.amounts import format_plural
 from openclaw_web.pages.formatting import listed
 from openclaw_web.pages.glyphs import escape_name
 
@@ -46,24 +47,19 @@ def build_file_findings(census: Census) -> Iterator[Finding]:
         )
         more = words | {"more": f"{unread.count - 1:,}"}
         yield Finding("unread_folder", sentence % more, unread.path, agent=unread.agent)
-    if rest := len(census.unread) - NAMED:
-        yield from _build_rest_finding(census, rest)
+    if rest := census.unread[NAMED:]:
+        agents = {unread.agent for unread in rest if unread.is_listed}
+        sentence = format_plural(
+            "%(count)s more file was neither read nor skipped for a reason.",
+            "%(count)s more files were neither read nor skipped for a reason.",
+            len(rest),
+        )
+        is_listed = all(unread.is_listed for unread in rest)
+        options = {"repair": IMPORT_AGAIN, "agent": min(agents)} if is_listed and len(agents) == 1 else {}
+        yield Finding("unread_file", sentence, **options)
     for path in census.unlisted[:NAMED]:
         sentence = _("%(path)s could not be listed to its end: files in it may be missing from this check.")
         yield Finding("unlisted", sentence % {"path": escape_name(path)}, path)
-
-
-def _build_rest_finding(census, rest):
-    if rest > 0:
-        agents = {unread.agent for unread in census.unread[NAMED:] if unread.is_listed}
-        sentence = ngettext(
-            "%(count)s more file was neither read nor skipped for a reason.",
-            "%(count)s more files were neither read nor skipped for a reason.",
-            rest,
-        )
-        is_listed = all(unread.is_listed for unread in census.unread[NAMED:])
-        options = {"repair": IMPORT_AGAIN, "agent": min(agents)} if is_listed and len(agents) == 1 else {}
-        yield Finding("unread_file", sentence % {"count": f"{rest:,}"}, **options)
 
 
 def build_key_findings(agent_id: str, keys: Iterable[IndexKey]) -> Iterator[Finding]:
@@ -75,13 +71,14 @@ def build_key_findings(agent_id: str, keys: Iterable[IndexKey]) -> Iterator[Find
             "The index entry %(key)s of agent %(agent)s names session %(session)s, of which no record was found."
         )
         yield Finding("index_entry", sentence % words, key.key, agent=agent_id)
-    if (rest := len(keys) - NAMED) > 0:
-        sentence = ngettext(
+    if rest := keys[NAMED:]:
+        sentence = format_plural(
             "%(count)s more index entry of agent %(agent)s names a session without records.",
             "%(count)s more index entries of agent %(agent)s name sessions without records.",
-            rest,
+            len(rest),
+            agent=agent_id,
         )
-        yield Finding("index_entry", sentence % {"count": f"{rest:,}", "agent": agent_id}, agent=agent_id)
+        yield Finding("index_entry", sentence, agent=agent_id)
 
 
 def describe_census(census: Census) -> str:

@@ -8,10 +8,10 @@ from operator import itemgetter
 from typing import Any
 
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from agents import holdings
 from agents.holdings import Holding
+from openclaw_web.amounts import format_plural
 from openclaw_web.pages.formatting import listed
 from openclaw_web.sqlite import dialect, statements
 
@@ -133,19 +133,16 @@ def build_loss_findings(agent_id: str, counts: Counts, *, is_deep: bool) -> Iter
             )
         repair = IMPORT_AGAIN if restorable >= missing else ""
         yield Finding("lost", sentence, f"{agent_id}/{session_id}", repair=repair, agent=agent_id)
-    if len(by_session) > NAMED:
-        rest = len(by_session) - NAMED
-        sentence = ngettext(
+    if rest := [*by_session.values()][NAMED:]:
+        sentence = format_plural(
             "%(count)s more session of agent %(agent)s has lost records.",
             "%(count)s more sessions of agent %(agent)s have lost records.",
-            rest,
+            len(rest),
+            agent=agent_id,
         )
-        words = {"count": f"{rest:,}", "agent": agent_id}
-        restorable, missing = restorable_of(
-            [loss for session_losses in [*by_session.values()][NAMED:] for loss in session_losses]
-        )
+        restorable, missing = restorable_of([loss for session_losses in rest for loss in session_losses])
         repair = IMPORT_AGAIN if restorable >= missing else ""
-        yield Finding("lost", sentence % words, agent_id, repair=repair, agent=agent_id)
+        yield Finding("lost", sentence, agent_id, repair=repair, agent=agent_id)
     for session_id in counts.back.get(agent_id, [])[:NAMED]:
         sentence = _(
             "Session %(session)s of agent %(agent)s was removed on purpose and is in the database again, for"
@@ -178,17 +175,18 @@ def _describe_kinds(losses):
 
 def _build_notes(agent_id, counts, is_deep):
     if more := counts.more[agent_id]:
-        sentence = ngettext(
+        sentence = format_plural(
             "Agent %(agent)s has %(count)s record more than expected. Nothing is lost.",
             "Agent %(agent)s has %(count)s records more than expected. Nothing is lost.",
             more,
+            agent=agent_id,
         )
-        yield Finding("more", sentence % {"count": f"{more:,}", "agent": agent_id}, level=NOTE, agent=agent_id)
+        yield Finding("more", sentence, level=NOTE, agent=agent_id)
     if not is_deep and (uncounted := counts.not_noted[agent_id]):
-        sentence = ngettext(
+        sentence = format_plural(
             "%(count)s session of agent %(agent)s is not counted yet: its import was interrupted.",
             "%(count)s sessions of agent %(agent)s are not counted yet: their import was interrupted.",
             uncounted,
+            agent=agent_id,
         )
-        words = {"count": f"{uncounted:,}", "agent": agent_id}
-        yield Finding("uncounted", sentence % words, repair=IMPORT_AGAIN, level=NOTE, agent=agent_id)
+        yield Finding("uncounted", sentence, repair=IMPORT_AGAIN, level=NOTE, agent=agent_id)
