@@ -6,20 +6,19 @@ import zlib
 
 from django.utils.cache import patch_vary_headers
 
+from .middleware_base import Middleware
+
 LEVEL = 3  # the overview, 38 kB: 7.9 kB in 0.26 ms; level 1 makes it 8.3 in 0.24, level 6 makes it 7.1 in 0.56
 LEAST_BYTES = 1_000
 TYPES = re.compile(r"text/|application/(json|openapi)")
 ACCEPTS_GZIP = re.compile(r"\bgzip\b(?!\s*;\s*q=0(\.0*)?\s*(,|$))")
 
 
-class CompressionMiddleware:
+class CompressionMiddleware(Middleware):
     """Compresses answers that are whole texts.
 
     Streamed answers (downloads, exports) are not compressed.
     """
-
-    def __init__(self, get_response):
-        self.get_response = get_response
 
     def __call__(self, request):
         response = self.get_response(request)

@@ -11,21 +11,16 @@ from ..errors import UserFacingError
 from ..sqlite import time_limits
 from . import not_found_page
 from .downloads import page_priority
+from .middleware_base import Middleware
 
 log = logging.getLogger(__name__)
 
 
-class FailurePageMiddleware:
+class FailurePageMiddleware(Middleware):
     """Turns failures with a sentence into pages with that sentence and status.
 
     So do queries that took too long.
     """
-
-    def __init__(self, get_response):
-        self.get_response = get_response
-
-    def __call__(self, request):
-        return self.get_response(request)
 
     def process_exception(self, request, exception):
         if time_limits.is_page_limit(exception):
@@ -49,17 +44,11 @@ def _render_failure(request, failure):
     return response
 
 
-class CapabilityMiddleware:
+class CapabilityMiddleware(Middleware):
     """Answers 404 for pages of disabled capabilities.
 
     Fragments that pages of other capabilities load are answered with 204: HTMX then changes nothing.
     """
-
-    def __init__(self, get_response):
-        self.get_response = get_response
-
-    def __call__(self, request):
-        return self.get_response(request)
 
     def process_view(self, request, _view, _args, _kwargs):
         owner = capabilities.find_route_owner(request.resolver_match.view_name)
@@ -72,15 +61,12 @@ class CapabilityMiddleware:
         )
 
 
-class TimeLimitMiddleware:
+class TimeLimitMiddleware(Middleware):
     """Ends slow queries of pages and of reads of the API, never those of writes.
 
     The limit applies to the view. FailurePageMiddleware does not see failures before the view, such as one while the
     person is looked up.
     """
-
-    def __init__(self, get_response):
-        self.get_response = get_response
 
     def __call__(self, request):
         try:
@@ -94,11 +80,8 @@ class TimeLimitMiddleware:
             time_limits.limit_page(settings.PAGE_SECONDS)
 
 
-class PrivateAnswersMiddleware:
+class PrivateAnswersMiddleware(Middleware):
     """Forbids caches to store an answer that has no `Cache-Control` of its own."""
-
-    def __init__(self, get_response):
-        self.get_response = get_response
 
     def __call__(self, request):
         response = self.get_response(request)

@@ -12,6 +12,8 @@ from django.core.exceptions import BadRequest, ImproperlyConfigured
 from django.utils import translation
 from django.utils.translation import gettext_lazy as _
 
+from .middleware_base import Middleware
+
 VARIABLE = "OPENCLAW_WEB_PROXIES"
 LOOPBACK = "127.0.0.1,::1"
 HEALTH = "/healthz"  # asked by `serve` itself and by containers, directly
@@ -115,14 +117,11 @@ def is_listed(address: Address | None, proxies: tuple[Network, ...]) -> bool:
     return address is not None and any(address in network for network in proxies)
 
 
-class ProxyHeadersMiddleware:
+class ProxyHeadersMiddleware(Middleware):
     """Sets the client's address, and refuses requests whose scheme cannot be known.
 
     Without the refusal, the redirect to https would lead to itself for ever.
     """
-
-    def __init__(self, get_response):
-        self.get_response = get_response
 
     def __call__(self, request):
         meta, peer = request.META, parse_address(request.META.get("REMOTE_ADDR", ""))

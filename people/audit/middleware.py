@@ -7,6 +7,7 @@ from collections import defaultdict
 from django.db import OperationalError
 
 from openclaw_web import clock
+from openclaw_web.pages.middleware_base import Middleware
 
 from ..authentication import sign_ins
 from ..models.bookkeeping import AuditEntry
@@ -20,25 +21,22 @@ LONGEST_ID = 600
 REMEMBERED = 10_000  # browsers; when there are more, the memory is cleared and all are recorded again
 
 
-class ActViaMiddleware:
+class ActViaMiddleware(Middleware):
     """Tells the audit log whether a person acts on a page or through the API."""
-
-    def __init__(self, get_response):
-        self.get_response = get_response
 
     def __call__(self, request):
         with audit.act_via("api" if request.path.startswith("/api/") else "page"):
             return self.get_response(request)
 
 
-class LastSeenMiddleware:
+class LastSeenMiddleware(Middleware):
     """Records when each browser was last used.
 
     It does not write with each request: each process writes once in five minutes for a browser.
     """
 
     def __init__(self, get_response):
-        self.get_response = get_response
+        super().__init__(get_response)
         self.noted = {}
 
     def __call__(self, request):
@@ -61,7 +59,7 @@ class LastSeenMiddleware:
             log.warning("that a browser was seen could not be noted: %s", exc)
 
 
-class AuditTrailMiddleware:
+class AuditTrailMiddleware(Middleware):
     """Records opened content and every download in the audit log.
 
     The same object is recorded once in ten minutes for each person.
@@ -69,9 +67,6 @@ class AuditTrailMiddleware:
     A view whose address does not name the content sets `request.opened = ("sample", its id)`. A list that became a file
     sets `request.listed`, the arguments of `audit.record`.
     """
-
-    def __init__(self, get_response):
-        self.get_response = get_response
 
     def __call__(self, request):
         response = self.get_response(request)

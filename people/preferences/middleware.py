@@ -4,18 +4,16 @@ from django.utils import translation
 from django.utils.cache import patch_vary_headers
 
 from openclaw_web.pages import zones
+from openclaw_web.pages.middleware_base import Middleware
 
 from . import choices
 
 
-class PreferencesMiddleware:
+class PreferencesMiddleware(Middleware):
     """Sets the language and the zone for the duration of a request.
 
     The API is left out: programs get the language that they request, and times in the API are numbers.
     """
-
-    def __init__(self, get_response):
-        self.get_response = get_response
 
     def __call__(self, request):
         if request.path.startswith("/api/"):
